@@ -20,6 +20,7 @@ import { guardStore, observeStore } from "./store-guard.js";
 import { StoreHealth } from "./store-health.js";
 import { TurnRun } from "./turn/run.js";
 import { createTurnCounter, shuttingDown } from "./turn-counter.js";
+import { createTurnYields } from "./turn-yields.js";
 import { createWatch } from "./watch.js";
 
 export interface RequestHandlerOptions extends OperationOptions {
@@ -136,6 +137,7 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
     sending: new Set(),
     givenUp: new Map(),
     turns: createTurnCounter(limits, clock),
+    yields: createTurnYields(clock),
     quota: createTaskQuota(guardStore(options.store, health, { clock, limits, logger }), limits),
     subscriptions: new Set(),
     startTurn: (start, subject) => {

@@ -6,6 +6,7 @@ import type { LiveTask } from "./task/live-task.js";
 import type { LiveTaskDeps } from "./task/live-task-deps.js";
 import type { TurnCounter } from "./turn-counter.js";
 import type { TurnStart, TurnSubject } from "./turn-start.js";
+import type { TurnYields } from "./turn-yields.js";
 
 /** What all turns and operations of one request handler share. */
 export interface Runtime extends LiveTaskDeps {
@@ -26,6 +27,7 @@ export interface Runtime extends LiveTaskDeps {
   /** Claims under way, by task id. */
   readonly claiming: Map<string, Promise<void>>;
   readonly turns: TurnCounter;
+  readonly yields: TurnYields;
   readonly quota: TaskQuota;
   /** Open subscriptions. */
   readonly subscriptions: Set<{ dismiss(error: unknown): void }>;

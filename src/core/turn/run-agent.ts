@@ -1,7 +1,6 @@
 import type { AgentEvent } from "../../protocol/events.js";
 import { type Agent, type AgentResult, type Turn, TurnAborted } from "../agent.js";
-import type { Clock } from "../ports.js";
-import { createYieldBudget } from "./yield-budget.js";
+import { createYieldBudget, type YieldingTurn } from "./yield-budget.js";
 
 // The two adapters to `turn.emit`: an async generator emits what it yields, an async function what it returns.
 
@@ -12,8 +11,7 @@ const maxDropped = 64;
 type Emit = (event: AgentEvent) => Promise<void> | undefined;
 
 /** What a running agent needs of its turn. */
-export interface Kernel {
-  readonly runtime: { readonly clock: Clock };
+export interface Kernel extends YieldingTurn {
   emit: Emit;
   /** False once the turn was cut off; then the agent is not iterated further. */
   alive(): boolean;
@@ -33,7 +31,7 @@ export async function runAgent(agent: Agent, turn: Turn, kernel: Kernel): Promis
 type Step = IteratorResult<AgentEvent, unknown>;
 
 async function pump(iterator: AsyncIterator<AgentEvent, unknown>, kernel: Kernel): Promise<AgentEvent | undefined> {
-  const budget = createYieldBudget(kernel.runtime.clock);
+  const budget = createYieldBudget(kernel);
   let dropped = 0;
   let step: Step = await iterator.next();
   while (step.done !== true) {

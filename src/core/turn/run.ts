@@ -83,6 +83,10 @@ export class TurnRun {
     return this.#controller.signal;
   }
 
+  yields(): Promise<void> {
+    return this.runtime.yields.take(this.scope);
+  }
+
   /** Starts the agent. With `makeTask` the caller gets a task even before the agent's first event. */
   run(makeTask: "at once" | "next" | "later"): void {
     const { clock, limits } = this.runtime;

@@ -34,6 +34,7 @@ interface ViewedTurn {
   readonly inbox: Pick<TurnInbox, "receive">;
   emit(event: AgentEvent): Promise<void> | undefined;
   flushed(): Promise<void>;
+  yields(): Promise<void>;
   isAnswered(event: AgentEvent): boolean;
 }
 
@@ -51,7 +52,7 @@ class AgentTurn implements Turn {
   }
 
   #budget(): YieldBudget {
-    this.#yieldBudget ??= createYieldBudget(this.#run.runtime.clock);
+    this.#yieldBudget ??= createYieldBudget(this.#run);
     return this.#yieldBudget;
   }
 

@@ -1,3 +1,5 @@
+import type { Clock } from "../ports.js";
+
 const burstEvents = 64;
 const burstMs = 1;
 
@@ -11,21 +13,26 @@ export interface YieldBudget {
   take(): Promise<void>;
 }
 
-export function createYieldBudget({ now }: { now(): number }): YieldBudget {
+/** What a budget needs of its turn. */
+export interface YieldingTurn {
+  readonly runtime: { readonly clock: Clock };
+  /** Resolves when the turn may go on. */
+  yields(): Promise<void>;
+}
+
+export function createYieldBudget(turn: YieldingTurn): YieldBudget {
+  const { clock } = turn.runtime;
   let left = 0;
-  let since = now();
+  let since = clock.now();
   return {
     due(answered) {
       if (left === 0 && answered) left = burstEvents;
-      return --left < 0 || now() - since > burstMs;
+      return --left < 0 || clock.now() - since > burstMs;
     },
-    take: () =>
-      new Promise((resolve) => {
-        setImmediate(() => {
-          left = burstEvents - 1;
-          since = now();
-          resolve();
-        });
-      }),
+    async take() {
+      await turn.yields();
+      left = burstEvents - 1;
+      since = clock.now();
+    },
   };
 }

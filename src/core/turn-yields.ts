@@ -1,0 +1,56 @@
+import { monotonic } from "../protocol/async/clock.js";
+import type { Scope } from "../protocol/context.js";
+import type { Clock } from "./ports.js";
+
+/**
+ * Where turns wait that yield to the event loop. They go on round robin by owner, and in one round of the loop only until
+ * some milliseconds are full: however many turns never wait, calls are served between them, and an owner with one turn
+ * goes on as soon as an owner with a thousand.
+ */
+export interface TurnYields {
+  /** Resolves when a turn of the owner may go on, in the next round of the event loop at the earliest. */
+  take(scope: Scope): Promise<void>;
+}
+
+/** After this time in a round of the event loop the turns that are left wait for the next one. */
+const roundMs = 4;
+
+export function createTurnYields(clock: Clock): TurnYields {
+  /** Turns that wait, in round-robin order: the next owner comes first. */
+  const owners = new Map<string, (() => void)[]>();
+  /** When the first turn of this round went on. */
+  let since: number | undefined;
+
+  // Runs once for each turn that waits.
+  const goOn = (): void => {
+    if (since === undefined) {
+      since = monotonic(clock);
+      setImmediate(endRound);
+    } else if (monotonic(clock) - since > roundMs) {
+      setImmediate(goOn);
+      return;
+    }
+    const [first] = owners;
+    if (first === undefined) return;
+    const [owner, turns] = first;
+    const resume = turns.shift();
+    owners.delete(owner);
+    if (turns.length > 0) owners.set(owner, turns);
+    resume?.();
+  };
+
+  const endRound = (): void => {
+    since = undefined;
+  };
+
+  return {
+    take: ({ tenant, owner }) =>
+      new Promise((resolve) => {
+        const key = `${tenant}\n${owner}`;
+        const turns = owners.get(key);
+        if (turns === undefined) owners.set(key, [resolve]);
+        else turns.push(resolve);
+        setImmediate(goOn);
+      }),
+  };
+}
