@@ -1,5 +1,5 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
-import { sizeOfTasksIn } from "../protocol/check/size.js";
+import { isLarger, sizeOfContentIn } from "../protocol/check/size.js";
 import { createContext, type OpenContext, type Principal, type ServerContext } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import { invokeStream, invokeUnary, type Operation, type Operations, type StreamItem } from "../protocol/operations.js";
@@ -27,7 +27,7 @@ export interface CallTarget {
 /** The parts of a service that the steps before the operation use. */
 type CallGate = Pick<Service, "authenticate" | "extensions" | "enter" | "publicError" | "accessLog">;
 
-/** Replies and events up to this size are not booked: a socket takes them at once. */
+/** Replies and events up to this size are not booked: a socket takes them at once. Coding more than that is large work. */
 export const smallReplyBytes = 64 * 1024;
 
 const unknown = (): undefined => undefined;
@@ -52,6 +52,7 @@ export class ServerCall<S extends CallGate = Service> {
   #stream: AdmittedCall | undefined;
   #meter: CallMeter | undefined;
   #ended = false;
+  #requestBytes = 0;
 
   constructor(service: S, head: CallHead) {
     this.service = service;
@@ -102,6 +103,7 @@ export class ServerCall<S extends CallGate = Service> {
 
   /** Books bytes of the request. Throws as `arrived` does. */
   received(bytes: number): void {
+    this.#requestBytes += bytes;
     if (this.#meter !== undefined) this.#meter.requestBytes += bytes;
     this.hold(bytes);
   }
@@ -111,12 +113,39 @@ export class ServerCall<S extends CallGate = Service> {
     (this.#request ?? this.#stream)?.hold(bytes);
   }
 
-  /** Throws as `hold` does when there is no room for a large reply or event, before it is encoded. */
-  assertRoom(reply: AnyMessage): void {
-    const bytes = sizeOfTasksIn(reply);
-    if (bytes <= smallReplyBytes) return;
+  /** Whether a reply or an event is encoded as large work. */
+  isLarge(reply: AnyMessage): boolean {
+    return isLarger(reply, smallReplyBytes);
+  }
+
+  /** Books the estimated size of a large reply or event before it is encoded, and returns it. Throws as `hold` does. */
+  reserve(reply: AnyMessage): number {
+    const bytes = sizeOfContentIn(reply);
     this.hold(bytes);
-    this.release(bytes);
+    return bytes;
+  }
+
+  /** Decodes the request or a part of it: a small one at once, a large one in the caller's turn. */
+  decode<T>(piece: () => T): T | Promise<T> {
+    return this.#requestBytes > smallReplyBytes ? this.work(oneStep(piece)) : piece();
+  }
+
+  /**
+   * Runs large work step by step, each in the caller's turn, and resolves with what the last step returns. Rejects if the
+   * caller has left.
+   */
+  work<T>(steps: Iterator<unknown, T>): Promise<T> {
+    const place = this.#request ?? this.#stream;
+    return place === undefined ? Promise.reject(callerLeft()) : place.work(this.#whileHere(steps));
+  }
+
+  *#whileHere<T>(steps: Iterator<unknown, T>): Generator<unknown, T> {
+    for (;;) {
+      if (this.#left !== undefined) throw callerLeft();
+      const { done, value } = steps.next();
+      if (done === true) return value;
+      yield value;
+    }
   }
 
   /** Releases bytes of a reply that its peer has taken. */
@@ -211,6 +240,16 @@ export class ServerCall<S extends CallGate = Service> {
     this.#context = context;
     return context;
   }
+}
+
+/** Work of a single step. */
+export function oneStep<T>(piece: () => T): Iterator<never, T> {
+  return { next: () => ({ done: true, value: piece() }) };
+}
+
+/** Ends work for a caller that no longer waits for it. No caller sees it. */
+function callerLeft(): A2AError {
+  return new A2AError("unavailable", "the caller has left");
 }
 
 // The version's view of a handler is built once for each adapter.

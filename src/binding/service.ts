@@ -36,6 +36,9 @@ interface EnteringCall {
   readonly streams: boolean;
 }
 
+/** A step of work that yields this ends the turn: what its promise leads to is work that cannot be measured. */
+export const endOfTurn = Symbol("end of turn");
+
 /** The place of a call in the server. */
 export interface AdmittedCall {
   /**
@@ -45,6 +48,8 @@ export interface AdmittedCall {
   hold(bytes: number): void;
   /** Releases so many bytes. Default: all. */
   release(bytes?: number): void;
+  /** Runs large work step by step, each in the caller's turn, and resolves with what the last step returns. */
+  work<T>(steps: Iterator<unknown, T>): Promise<T>;
   /** Ends the admission and releases the bytes. Calling it twice is harmless. */
   leave(): void;
 }

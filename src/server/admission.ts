@@ -1,10 +1,12 @@
 import type { Service } from "../binding/service.js";
+import type { Clock } from "../protocol/async/clock.js";
 import { createIdleCounter } from "../protocol/async/idle-counter.js";
 import type { CallOrigin, Principal } from "../protocol/context.js";
 import { A2AError, toldError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import { createByteLedger } from "./byte-ledger.js";
 import type { AdmissionLimits } from "./limits.js";
+import { createWorkQueue } from "./work-queue.js";
 
 /** The headers or metadata of a call, passed to `authenticate` before the body is read. */
 export interface Caller {
@@ -29,6 +31,7 @@ export interface AdmissionOptions {
   readonly authenticate: Authenticate | undefined;
   readonly extensions: readonly { readonly uri: string; readonly required?: boolean | undefined }[];
   readonly limits: AdmissionLimits;
+  readonly clock: Clock;
   readonly logger: Logger;
   readonly newId: () => string;
 }
@@ -44,13 +47,15 @@ export interface Admission extends Pick<Service, "authenticate" | "extensions" |
 /** The one principal of an agent without `authenticate`. */
 export const anonymous: Principal = { owner: "anonymous" };
 
-export function createAdmission({ authenticate, extensions, limits, logger, newId }: AdmissionOptions): Admission {
+export function createAdmission(options: AdmissionOptions): Admission {
+  const { authenticate, extensions, limits, clock, logger, newId } = options;
   const known = new Set(extensions.map(({ uri }) => uri));
   const required = extensions.filter((extension) => extension.required === true).map(({ uri }) => uri);
   const streams = new Map<string, number>();
   let openStreams = 0;
   const requests = createByteLedger(limits.inFlightMaxBytes);
   const inside = createIdleCounter();
+  const work = createWorkQueue({ clock, isShared: (waiting) => inside.count > waiting });
   let closed = false;
 
   const limit = (name: keyof AdmissionLimits): string => `${limits[name]} (${name})`;
@@ -90,14 +95,14 @@ export function createAdmission({ authenticate, extensions, limits, logger, newI
       if (closed) throw new A2AError("unavailable", "the server is shutting down", { retryAfterMs: 1000 });
       const key = authenticate === undefined || !call.streams ? undefined : keyOf(call.principal);
       if (call.streams) enterStream(key);
-      const { hold, release } = requests.open(() =>
-        authenticate === undefined ? (call.peer() ?? "") : keyOf(call.principal),
-      );
+      const callerOf = (): string => (authenticate === undefined ? (call.peer() ?? "") : keyOf(call.principal));
+      const { hold, release } = requests.open(callerOf);
       const exit = inside.enter();
       let left = false;
       return {
         hold,
         release,
+        work: (steps) => work.run(callerOf(), steps),
         leave() {
           if (left) return;
           left = true;

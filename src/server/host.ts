@@ -94,6 +94,7 @@ export async function composeAround<H extends RequestHandler>(
     authenticate,
     extensions: isChoice ? [] : extensions,
     limits,
+    clock,
     logger,
     newId: () => newId(clock.now()),
   });

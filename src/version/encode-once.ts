@@ -16,3 +16,32 @@ export function encodeOnce<T extends object | string>(
     return kept[slot];
   };
 }
+
+/** The text of events, encoded once for all streams. */
+export interface EventTexts {
+  text(item: StreamItem): string;
+  /** The text of a large event in pieces, each made when the first stream asks for it. */
+  pieces(item: StreamItem): Iterable<string>;
+}
+
+/** Caches the text of events as `encodeOnce` does. `piecesOf` gives the text that `encode` makes in pieces. */
+export function encodeTextOnce(
+  encode: (response: StreamResponse) => string,
+  piecesOf: (response: StreamResponse) => Iterator<string, unknown>,
+): EventTexts {
+  const inPieces = encodeOnce((response) => ({ made: [] as string[], rest: piecesOf(response) }));
+  return {
+    text: encodeOnce(encode),
+    *pieces(item) {
+      const { made, rest } = inPieces(item);
+      for (let index = 0; ; index++) {
+        if (index === made.length) {
+          const { done, value } = rest.next();
+          if (done === true) return;
+          made.push(value);
+        }
+        yield made[index] ?? "";
+      }
+    },
+  };
+}

@@ -8,7 +8,7 @@ import { headOf } from "../http/call.js";
 import type { HttpRequest } from "../http/http.js";
 import { requestIdHeader } from "../request-id.js";
 import { ServerCall } from "../server-call.js";
-import type { Service } from "../service.js";
+import { endOfTurn, type Service } from "../service.js";
 import { errorToConnect } from "./errors.js";
 
 export interface ConnectCallOptions {
@@ -85,7 +85,7 @@ export class ConnectCall {
       const request = adapter.readRequest(operation, wire);
       const reply = await call.unary(request);
       this.#answered = true;
-      call.assertRoom(reply);
+      if (call.isLarge(reply)) await call.work(turnFor(call, reply));
       return adapter.writeReply(operation, reply, request);
     } catch (error) {
       throw this.#public(error);
@@ -100,8 +100,8 @@ export class ConnectCall {
       const request = adapter.readRequest(operation, wire);
       const writer = adapter.writeStream(operation, request);
       for await (const item of call.stream(request)) {
-        call.assertRoom(item.response);
         // connect-es encodes the message itself, possibly as JSON.
+        if (call.isLarge(item.response)) await call.work(turnFor(call, item.response));
         for (const { payload } of writer.write(item)) yield payload;
       }
       this.#answered = true;
@@ -148,6 +148,12 @@ export class ConnectCall {
     const call = this.#call ?? new ServerCall(this.#options.service, headOf("CONNECT", this.#options.request));
     return errorToConnect(call.publicError(error));
   }
+}
+
+/** A turn of the caller for a large reply or event, if there is room for it. connect-es encodes it when the turn has ended. */
+function* turnFor(call: ServerCall, reply: AnyMessage): Generator<unknown, void> {
+  call.release(call.reserve(reply));
+  yield endOfTurn;
 }
 
 function unreadable({ descriptor }: RpcMethod): A2AError {

@@ -9,7 +9,7 @@ import type { WireEvent } from "../../version/codec.js";
 import { BodyWatch } from "../body-watch.js";
 import type { CallTimes } from "../listen/connection.js";
 import { requestIdParameter } from "../request-id.js";
-import { ServerCall } from "../server-call.js";
+import { oneStep, ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
 import { errorToStatus } from "./errors.js";
 import type { RawCall, TakenCallListener } from "./internals/taken-call.js";
@@ -114,10 +114,10 @@ export class GrpcCall implements TakenCallListener {
       const message = this.#message;
       const call = this.#called;
       if (message === undefined || call === undefined) throw new A2AError("invalidRequest", "no request message");
-      const request = this.#readRequest(message);
+      const request = await call.decode(() => this.#readRequest(message));
       this.#message = undefined;
-      if (this.#method.operation.streams) await this.#pump(request, call.stream(request));
-      else this.#reply(request, await call.unary(request));
+      if (this.#method.operation.streams) await this.#pump(call, request);
+      else await this.#reply(call, request);
       // A call ends when nothing large waits for its peer.
       if (this.#pendingBytes > highWaterBytes) await this.#drain();
       this.#succeed();
@@ -132,22 +132,24 @@ export class GrpcCall implements TakenCallListener {
     return adapter.readRequest(operation, decodeMessage(descriptor.input, message, jsonMaxValues));
   }
 
-  #reply(request: AnyMessage, reply: AnyMessage): void {
+  async #reply(call: ServerCall, request: AnyMessage): Promise<void> {
     const { adapter, operation, descriptor } = this.#method;
-    this.#called?.assertRoom(reply);
-    const bytes = writeBuffer(descriptor.output, adapter.writeReply(operation, reply, request));
-    this.#sendCounted(bytes);
+    const reply = await call.unary(request);
+    const send = (): void =>
+      this.#sendCounted(writeBuffer(descriptor.output, adapter.writeReply(operation, reply, request)));
+    await withRoom(call, reply, send);
   }
 
   /** Writes events as they come. Events ready at once share a write; a full socket pauses the loop. */
-  async #pump(request: AnyMessage, stream: AsyncIterable<StreamItem>): Promise<void> {
+  async #pump(call: ServerCall, request: AnyMessage): Promise<void> {
     const { adapter, operation } = this.#method;
     const writer = adapter.writeStream(operation, request);
-    const events = stream[Symbol.asyncIterator]();
+    const events = call.stream(request)[Symbol.asyncIterator]();
     this.#events = events;
     for (let next = await events.next(); next.done !== true && !this.#over; next = await events.next()) {
-      this.#called?.assertRoom(next.value.response);
-      this.#sendEvents(writer.write(next.value));
+      const { value } = next;
+      const sent = withRoom(call, value.response, () => this.#sendEvents(writer.write(value)));
+      if (sent !== undefined) await sent;
       if (this.#pendingBytes > highWaterBytes) await this.#drain();
     }
     if (!this.#over) this.#sendEvents(writer.end?.() ?? []);
@@ -217,6 +219,20 @@ export class GrpcCall implements TakenCallListener {
     this.#called?.end();
     this.#events?.return?.().catch(noop);
   }
+}
+
+/** Sends a reply or an event: a small one at once, a large one as large work, if there is room for it. */
+function withRoom(call: ServerCall, reply: AnyMessage, send: () => void): Promise<void> | undefined {
+  if (!call.isLarge(reply)) {
+    send();
+    return undefined;
+  }
+  return call.work(
+    oneStep(() => {
+      call.release(call.reserve(reply));
+      send();
+    }),
+  );
 }
 
 /** The address of a peer, without its port. */

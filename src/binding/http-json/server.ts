@@ -2,15 +2,16 @@ import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { A2AError } from "../../protocol/errors.js";
 import type { HttpJsonAdapter } from "../../version/codec.js";
 import { adaptersFor, versionsOf } from "../../version/detect.js";
-import { bookReply } from "../http/booked-body.js";
+import { bookReply, encodeReply } from "../http/booked-body.js";
 import {
   callUnary,
   errorHeaders,
   headOf,
   httpStatusOf,
   parseJson,
-  readJsonText,
+  readJsonBody,
   replyHeaders,
+  replyTexts,
   type StreamForm,
   streamReply,
 } from "../http/call.js";
@@ -70,18 +71,19 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
     call.target = { adapter, operation, handler: handlerFor(adapter, service) };
     call.admit();
     const message = await readRequest(match, request, call);
+    const codec = adapter.codec(operation);
     if (operation.streams) {
       const form = streamForm(call, adapter, adapter.writeStream(operation, message));
       reply = await streamReply(call, request, call.stream(message), form);
       return reply;
     }
     const answered = await callUnary(call, request, message);
-    call.assertRoom(answered);
-    const type = replyTypeOf(request, adapter.mediaType);
-    const written = jsonReply(200, adapter.codec(operation).writeReply(answered, message), { ...errorContext, type });
-    const booked = bookReply(call, written);
-    if (booked !== written) reply = booked;
-    return booked;
+    const head = jsonHead(200, { ...errorContext, type: replyTypeOf(request, adapter.mediaType) });
+    const written = call.isLarge(answered)
+      ? await encodeReply(call, head, { reply: answered, texts: replyTexts(codec, answered, message) })
+      : bookReply(call, { ...head, body: JSON.stringify(codec.writeReply(answered, message)) });
+    if (typeof written.body !== "string") reply = written;
+    return written;
   } catch (error) {
     return failure(request, errorContext, error);
   } finally {
@@ -132,8 +134,8 @@ async function readRequest(match: RouteMatch, request: HttpRequest, call: Server
   const codec = adapter.codec(route.operation);
   // Routes without a body ignore one: some peers send one without meaning.
   if (!route.hasBody) return codec.readRequest(readQueryRequest(match, request.query));
-  const text = await readJsonText(request, call);
-  return codec.readRequest(readBodyRequest(match, request.query, text === "" ? undefined : parseJson(text)));
+  const json = await readJsonBody(request, call, (text) => (text === "" ? undefined : parseJson(text)));
+  return call.decode(() => codec.readRequest(readBodyRequest(match, request.query, json)));
 }
 
 function streamForm(
@@ -143,12 +145,7 @@ function streamForm(
 ): StreamForm {
   return {
     extensionsName: adapter.extensionsName,
-    write(item) {
-      let text = "";
-      for (const event of writer.write(item)) text += formatEvent(event);
-      return text;
-    },
-    writeEnd: () => (writer.end?.() ?? []).map((event) => formatEvent(event)).join(""),
+    writer,
     writeFailure(error) {
       const payload = JSON.stringify(adapter.writeError(call.publicError(error)));
       return formatEvent({ payload, name: adapter.failureName });
@@ -161,20 +158,17 @@ function failure(request: HttpRequest, errorContext: CallErrorContext, thrown: u
   const error = call.publicError(thrown);
   const headers = errorHeaders(error);
   if (allow !== undefined) headers["Allow"] = allow;
-  const reply = jsonReply(httpStatusOf(error), adapter.writeError(error), {
-    ...errorContext,
-    type: errorTypeOf(request),
-  });
-  call.sent(reply.body);
-  return { ...reply, headers: { ...reply.headers, ...headers } };
+  const head = jsonHead(httpStatusOf(error), { ...errorContext, type: errorTypeOf(request) });
+  const body = JSON.stringify(adapter.writeError(error));
+  call.sent(body);
+  return { ...head, headers: { ...head.headers, ...headers }, body };
 }
 
-function jsonReply(
+function jsonHead(
   status: number,
-  json: unknown,
   { adapter, call, type }: CallErrorContext & { readonly type: string },
-): HttpReply & { readonly body: string } {
+): Omit<HttpReply, "body"> {
   // A shared cache could serve a task to another caller.
   const headers = { "Content-Type": type, "Cache-Control": "no-store" };
-  return { status, headers: replyHeaders(headers, adapter, call), body: JSON.stringify(json) };
+  return { status, headers: replyHeaders(headers, adapter, call) };
 }

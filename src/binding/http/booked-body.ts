@@ -1,5 +1,6 @@
+import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { over } from "../../protocol/async/steps.js";
-import { smallReplyBytes } from "../server-call.js";
+import { type ServerCall, smallReplyBytes } from "../server-call.js";
 import type { HttpReply } from "./http.js";
 
 /** A call whose reply is booked until its peer has taken it. */
@@ -18,11 +19,12 @@ export interface BookingCall {
 export class BookedPieces implements AsyncIterableIterator<Uint8Array> {
   readonly #pieces: AsyncIterator<Uint8Array>;
   readonly #call: BookingCall;
-  /** What is booked of the piece that the socket was given, and of the next one already. */
+  readonly #bookedAhead: boolean;
+  /** What is booked of the piece that the socket was given. */
   #booked = 0;
-  #bookedAhead: number;
 
-  constructor(pieces: AsyncIterable<Uint8Array>, call: BookingCall, bookedAhead = 0) {
+  /** `bookedAhead`: the pieces are booked already, until all of them are taken. */
+  constructor(pieces: AsyncIterable<Uint8Array>, call: BookingCall, bookedAhead = false) {
     this.#pieces = pieces[Symbol.asyncIterator]();
     this.#call = call;
     this.#bookedAhead = bookedAhead;
@@ -40,7 +42,7 @@ export class BookedPieces implements AsyncIterableIterator<Uint8Array> {
       const piece = await this.#pieces.next();
       if (piece.done === true) this.#call.end();
       else {
-        if (piece.value.length > smallReplyBytes) this.#hold(piece.value.length);
+        if (!this.#bookedAhead && piece.value.length > smallReplyBytes) this.#hold(piece.value.length);
         this.#call.sent(piece.value);
       }
       return piece;
@@ -57,30 +59,81 @@ export class BookedPieces implements AsyncIterableIterator<Uint8Array> {
   }
 
   #hold(bytes: number): void {
-    if (this.#bookedAhead === 0) this.#call.hold(bytes);
-    this.#bookedAhead = 0;
+    this.#call.hold(bytes);
     this.#booked = bytes;
   }
 }
 
 const encoder = new TextEncoder();
 
+/** A reply without its body. */
+type ReplyHead = Omit<HttpReply, "body">;
+
 /**
  * Makes pieces of the body of a reply that is large, so that it counts until its peer has taken it; then the call ends.
  * Throws `unavailable` or `resourceExhausted` when there is no room for it.
  */
-export function bookReply(call: BookingCall, reply: HttpReply & { readonly body: string | Uint8Array }): HttpReply {
-  const { headers, body } = reply;
+export function bookReply(call: BookingCall, reply: ReplyHead & { readonly body: string | Uint8Array }): HttpReply {
+  const { body } = reply;
   if (body.length <= smallReplyBytes) {
     call.sent(body);
     return reply;
   }
   const bytes = typeof body === "string" ? encoder.encode(body) : body;
   call.hold(bytes.length);
-  const length = { "Content-Length": String(bytes.length) };
-  return { ...reply, headers: { ...headers, ...length }, body: new BookedPieces(onePiece(bytes), call, bytes.length) };
+  return bookedReply(call, reply, [bytes]);
 }
 
-async function* onePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
+/**
+ * Encodes the text of a large reply as large work, a piece at a time. It counts until its peer has taken it; then the call ends. Rejects
+ * with `unavailable` or `resourceExhausted` when there is no room for it.
+ */
+export async function encodeReply(call: WorkingCall, head: ReplyHead, encoded: LargeReply): Promise<HttpReply> {
+  return bookedReply(call, head, await call.work(encodeTexts(call, encoded)));
+}
+
+interface WorkingCall extends BookingCall, Pick<ServerCall, "reserve" | "work"> {}
+
+interface LargeReply {
+  readonly reply: AnyMessage;
+  /** Its text, in pieces that are made when they are asked for. */
+  readonly texts: Iterable<string>;
+}
+
+/** Encodes texts, joined to pieces that are no longer small. They are booked by estimate before, and then by their size. */
+function* encodeTexts(call: WorkingCall, { reply, texts }: LargeReply): Generator<undefined, Uint8Array[]> {
+  let reserved = call.reserve(reply);
+  yield;
+  const pieces: Uint8Array[] = [];
+  let text = "";
+  const encode = (): void => {
+    const bytes = encoder.encode(text);
+    reserved -= bytes.length;
+    if (reserved < 0) {
+      call.hold(-reserved);
+      reserved = 0;
+    }
+    pieces.push(bytes);
+    text = "";
+  };
+  for (const each of texts) {
+    text += each;
+    if (text.length < smallReplyBytes) continue;
+    encode();
+    yield;
+  }
+  if (text !== "") encode();
+  call.release(reserved);
+  return pieces;
+}
+
+function bookedReply(call: BookingCall, { status, headers }: ReplyHead, pieces: Uint8Array[]): HttpReply {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const body = new BookedPieces(eachOnce(pieces), call, true);
+  return { status, headers: { ...headers, "Content-Length": String(length) }, body };
+}
+
+/** Gives each piece and forgets it. */
+async function* eachOnce(pieces: Uint8Array[]): AsyncGenerator<Uint8Array> {
+  for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) yield piece;
 }

@@ -4,7 +4,7 @@ import { isTooShort, JsonValueCounter } from "../../protocol/codec/value-count.j
 import { A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
-import type { JsonRpcAdapter } from "../../version/codec.js";
+import type { JsonRpcAdapter, OperationCodec } from "../../version/codec.js";
 import { requestIdHeader } from "../request-id.js";
 import type { ServerCall } from "../server-call.js";
 import type { CallHead } from "../service.js";
@@ -34,12 +34,13 @@ function decodeBody(bytes: Uint8Array): string {
   }
 }
 
-/** Reads a JSON body as text. Its bytes are booked, and its values counted, as they arrive. */
-export async function readJsonText(request: HttpRequest, call: ServerCall): Promise<string> {
+/** Reads a JSON body. Its bytes are booked, and its values counted, as they arrive; then `read` gets its text. */
+export async function readJsonBody<T>(request: HttpRequest, call: ServerCall, read: (text: string) => T): Promise<T> {
   const { jsonBodyMaxBytes, jsonMaxValues } = call.service.limits;
   const isSmall = isTooShort(Number(request.header("content-length")), jsonMaxValues);
   const arrived = isSmall ? call.arrived : counting(call, new JsonValueCounter(jsonMaxValues));
-  return decodeBody(await request.body(jsonBodyMaxBytes, arrived));
+  const bytes = await request.body(jsonBodyMaxBytes, arrived);
+  return call.decode(() => read(decodeBody(bytes)));
 }
 
 function counting(call: ServerCall, values: JsonValueCounter): (piece: Uint8Array) => void {
@@ -55,6 +56,12 @@ export function parseJson(text: string): JsonValue {
   } catch (cause) {
     throw new A2AError("parseError", "the body is not valid JSON", { cause });
   }
+}
+
+/** The JSON text of a large reply, in pieces if the version makes it in pieces. */
+export function* replyTexts(codec: OperationCodec, reply: AnyMessage, request: AnyMessage): Generator<string> {
+  if (codec.replyTexts === undefined) yield JSON.stringify(codec.writeReply(reply, request));
+  else yield* codec.replyTexts(reply, request);
 }
 
 /** Calls a unary operation. Its signal aborts when the peer leaves. */

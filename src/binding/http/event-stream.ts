@@ -1,13 +1,15 @@
 import { noop } from "../../protocol/async/noop.js";
 import { over, type Step } from "../../protocol/async/steps.js";
+import { slicesOf } from "../../protocol/codec/text-slices.js";
 import type { StreamItem } from "../../protocol/operations.js";
-import type { WireEvent } from "../../version/codec.js";
-import { smallReplyBytes } from "../server-call.js";
+import type { StreamWriter, WireEvent } from "../../version/codec.js";
+import { type ServerCall, smallReplyBytes } from "../server-call.js";
 import type { BookingCall } from "./booked-body.js";
 import { eventStreamType } from "./media-type.js";
 
 // Writes server-sent events. An `EventStream` reads its subscription only while the socket accepts data, so it buffers
-// at most one piece of text and one event.
+// at most one piece of text and one event. A large event is encoded as large work, and handed over in slices: a socket
+// copies what it is given, and streams share the text of an event.
 
 export const eventStreamHeaders: Readonly<Record<string, string>> = {
   "Content-Type": eventStreamType,
@@ -21,28 +23,40 @@ const comment = ": keep-alive\n";
 /** After this time a stream without events gets its headers, so that the reader knows it is open. */
 const openWaitMs = 2_000;
 
+/** The most that a socket is given of a large event at once, in UTF-16 units. */
+const sliceLength = 256 * 1024;
+
 /** Formats one event with a single data line, since several existing readers cannot join multiple ones. */
 export function formatEvent(event: WireEvent<string>, before = "", after = ""): string {
+  return `${fieldsOf(event)}data: ${before}${event.payload}${after}\n\n`;
+}
+
+function fieldsOf(event: WireEvent<unknown>): string {
   const name = event.name === undefined ? "" : `event: ${event.name}\n`;
-  const id = event.id === undefined ? "" : `id: ${event.id}\n`;
-  return `${name}${id}data: ${before}${event.payload}${after}\n\n`;
+  return event.id === undefined ? name : `${name}id: ${event.id}\n`;
+}
+
+/** The text of an event that may be large, in pieces. */
+function* eventTexts(event: WireEvent<string | Iterable<string>>, before = "", after = ""): Generator<string> {
+  yield `${fieldsOf(event)}data: ${before}`;
+  if (typeof event.payload === "string") yield event.payload;
+  else yield* event.payload;
+  yield `${after}\n\n`;
 }
 
 /** The wire format of one stream. */
 export interface EventStreamForm {
-  /** Text of an item's events; `""` if it has none. */
-  write(item: StreamItem): string;
-  /** Text after the last item; `""` for none. */
-  writeEnd(): string;
+  readonly writer: StreamWriter<string>;
+  /** What the data of each event begins and ends with, beside its payload. Default: nothing. */
+  readonly before?: string;
+  readonly after?: string;
   /** Text of the last event if an open stream fails. */
   writeFailure(error: unknown): string;
 }
 
 /** The call that a stream answers. `end` is called once when the stream has ended and its text was taken. */
-export interface EventStreamCall extends BookingCall {
+export interface EventStreamCall extends BookingCall, Pick<ServerCall, "isLarge" | "reserve" | "work"> {
   readonly service: { readonly limits: { readonly keepAliveMs: number } };
-  /** Throws when there is no room for an event, before it is written. */
-  assertRoom(event: StreamItem["response"]): void;
 }
 
 type Piece = Step<string>;
@@ -64,7 +78,9 @@ export class EventStream implements AsyncIterableIterator<string> {
   #openTimer: ReturnType<typeof setTimeout> | undefined;
   #taker: ((piece: Piece) => void) | undefined;
   #text = "";
-  /** How much of the text is booked, and how much of what the socket was given. */
+  /** What is left of a large event, which comes before the text. */
+  #slices: string[] = [];
+  /** How much of text and slices is booked, and how much of what the socket was given. */
   #bookedText = 0;
   #bookedPiece = 0;
   #source: "idle" | "reading" = "idle";
@@ -92,7 +108,7 @@ export class EventStream implements AsyncIterableIterator<string> {
 
   next(): Promise<Piece> {
     this.#taken();
-    if (this.#text !== "") return Promise.resolve(this.#take());
+    if (this.#isReady) return Promise.resolve(this.#take());
     if (this.#phase === "over") return Promise.resolve(over);
     return new Promise((resolve) => {
       this.#taker = resolve;
@@ -102,6 +118,7 @@ export class EventStream implements AsyncIterableIterator<string> {
 
   return(): Promise<Piece> {
     this.#text = "";
+    this.#slices = [];
     this.#bookedText = 0;
     this.#taken();
     if (this.#phase === "live") {
@@ -125,23 +142,69 @@ export class EventStream implements AsyncIterableIterator<string> {
   }
 
   readonly #onItem = (result: IteratorResult<StreamItem>): void => {
-    this.#source = "idle";
     if (this.#phase === "over") return;
     const done = result.done === true;
     try {
-      if (!done) this.#call.assertRoom(result.value.response);
-      this.#add(done ? this.#form.writeEnd() : this.#form.write(result.value));
-      if (this.#text.length > smallReplyBytes) this.#book();
+      if (!done && this.#call.isLarge(result.value.response)) {
+        this.#call.work(this.#encode(result.value)).then(this.#onWritten, this.#onUnwritten);
+        return;
+      }
+      const { writer, before, after } = this.#form;
+      for (const event of done ? (writer.end?.() ?? []) : writer.write(result.value))
+        this.#add(formatEvent(event, before, after));
+      if (this.#text.length > smallReplyBytes) this.#book(this.#text.length);
     } catch (error) {
-      this.#items.return?.().then(undefined, noop);
-      this.#onFailure(error);
+      this.#onUnwritten(error);
       return;
     }
     if (done) this.#finish();
+    this.#onWritten();
+  };
+
+  /** Encodes a large event in steps. It is booked by estimate before, and then by its size. */
+  *#encode(item: StreamItem): Generator<undefined, void> {
+    const { writer, before, after } = this.#form;
+    this.#bookedText += this.#call.reserve(item.response);
+    const slices: string[] = [];
+    let text = this.#text;
+    let encoded = 0;
+    for (const event of writer.writeLarge?.(item) ?? writer.write(item)) {
+      for (const piece of eventTexts(event, before, after)) {
+        // Long texts are not joined, which would copy them.
+        if (text.length + piece.length <= sliceLength) text += piece;
+        else {
+          slices.push(text, ...slicesOf(piece, sliceLength));
+          text = "";
+        }
+        this.#call.sent(piece);
+        encoded += piece.length;
+        if (encoded < smallReplyBytes) continue;
+        encoded = 0;
+        yield;
+      }
+    }
+    slices.push(text);
+    this.#book(slices.reduce((sum, slice) => sum + slice.length, 0));
+    this.#slices = slices.filter((slice) => slice !== "");
+    this.#text = "";
+  }
+
+  readonly #onWritten = (): void => {
+    this.#source = "idle";
     this.#opening()?.resolve();
-    if (done) this.#handOver();
+    if (this.#phase === "over" || this.#slices.length > 0) this.#handOver();
     else this.#goOn();
   };
+
+  /** An event could not be encoded, or there is no room for it. */
+  readonly #onUnwritten = (error: unknown): void => {
+    this.#items.return?.().then(undefined, noop);
+    this.#onFailure(error);
+  };
+
+  get #isReady(): boolean {
+    return this.#text !== "" || this.#slices.length > 0;
+  }
 
   #add(text: string): void {
     this.#text += text;
@@ -171,7 +234,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   /** Gives the waiting reader the ready text, or the end if no text is left. */
   #handOver(): void {
     if (this.#taker === undefined) return;
-    if (this.#text !== "") this.#hand(this.#take());
+    if (this.#isReady) this.#hand(this.#take());
     else if (this.#phase === "over") this.#hand(over);
   }
 
@@ -191,16 +254,18 @@ export class EventStream implements AsyncIterableIterator<string> {
     this.#handOver();
   };
 
-  /** Books the text, which is given up when there is no room for it. */
-  #book(): void {
+  /** Books text of this length in all. The text is given up when there is no room for it. */
+  #book(length: number): void {
+    const more = length - this.#bookedText;
     try {
-      this.#call.hold(this.#text.length - this.#bookedText);
+      if (more < 0) this.#call.release(-more);
+      else this.#call.hold(more);
     } catch (error) {
       this.#text = "";
       this.#taken();
       throw error;
     }
-    this.#bookedText = this.#text.length;
+    this.#bookedText = length;
   }
 
   /** The socket has taken what it was given. */
@@ -211,10 +276,14 @@ export class EventStream implements AsyncIterableIterator<string> {
   }
 
   #take(): Piece {
-    const value = this.#text;
-    this.#text = "";
-    this.#bookedPiece = this.#bookedText;
-    this.#bookedText = 0;
+    const slice = this.#slices.shift();
+    const value = slice ?? this.#text;
+    if (slice === undefined) this.#text = "";
+    // The slices of an event are booked until the last one is taken.
+    if (this.#slices.length === 0) {
+      this.#bookedPiece = this.#bookedText;
+      this.#bookedText = 0;
+    }
     this.#quietTicks = 0;
     return { done: false, value };
   }
@@ -256,7 +325,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   /** Sends a keep-alive comment after two ticks without an event, if the reader is waiting. */
   #tick(): void {
     this.#quietTicks += 1;
-    if (this.#quietTicks < 2 || this.#taker === undefined || this.#text !== "") return;
+    if (this.#quietTicks < 2 || this.#taker === undefined || this.#isReady) return;
     this.#add(comment);
     this.#handOver();
   }

@@ -1,6 +1,7 @@
 import { type Message as AnyMessage, type DescMessage, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type Clock, callerClock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
+import { runAtOnce } from "../../protocol/async/run-at-once.js";
 import { validate } from "../../protocol/check/validate.js";
 import { readBinary } from "../../protocol/codec/binary/reader.js";
 import type { CallOptions, Principal, ServerContext } from "../../protocol/context.js";
@@ -194,7 +195,7 @@ const openAdmission: InProcessAdmission = {
   versions: versionTable.map(({ name }) => name),
   authenticate: () => ({ owner: "anonymous" }),
   extensions: (requested) => requested,
-  enter: () => ({ hold: noop, release: noop, leave: noop }),
+  enter: () => ({ hold: noop, release: noop, leave: noop, work: runAtOnce }),
   publicError: (error) =>
     error instanceof A2AError ? toldError(error) : new A2AError("internalError", "internal error", { cause: error }),
 };

@@ -1,15 +1,17 @@
+import type { JsonValue } from "@bufbuild/protobuf";
 import { A2AError, changedError, toldError } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import type { JsonRpcAdapter } from "../../version/codec.js";
 import { adaptersFor, versionsOf } from "../../version/detect.js";
-import { bookReply } from "../http/booked-body.js";
+import { bookReply, encodeReply } from "../http/booked-body.js";
 import {
   callUnary,
   errorHeaders,
   headOf,
   httpStatusOf,
-  readJsonText,
+  readJsonBody,
   replyHeaders,
+  replyTexts,
   type StreamForm,
   streamReply,
 } from "../http/call.js";
@@ -96,20 +98,23 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
     errorContext.operation = operation;
     errorContext.readsEvents = operation.streams && wantsEventStream(request);
     call.target = { adapter, operation, handler: handlerFor(adapter, service) };
-    const message = adapter.codec(operation).readRequest(read.params);
+    const codec = adapter.codec(operation);
+    const message = await call.decode(() => codec.readRequest(read.params));
     if (operation.streams) {
       const form = rpcForm(errorContext, adapter.writeStream(operation, message));
       reply = await streamReply(call, request, call.stream(message), form);
       return reply;
     }
     const answered = await callUnary(call, request, message);
+    const head = { status: 200, headers: replyHeaders(jsonHeaders, adapter, call) };
     if (read.id === undefined) return { status: 204, headers: replyHeaders({}, adapter, call), body: undefined };
-    call.assertRoom(answered);
-    const result = JSON.stringify(adapter.codec(operation).writeReply(answered, message));
-    const headers = replyHeaders(jsonHeaders, adapter, call);
-    const text = `{"jsonrpc":"2.0","id":${read.id},"result":${result}}`;
-    const written = bookReply(call, { status: 200, headers, body: text });
-    if (written.body !== text) reply = written;
+    const written = call.isLarge(answered)
+      ? await encodeReply(call, head, {
+          reply: answered,
+          texts: resultTexts(read.id, replyTexts(codec, answered, message)),
+        })
+      : bookReply(call, { ...head, body: resultText(read.id, codec.writeReply(answered, message)) });
+    if (typeof written.body !== "string") reply = written;
     return written;
   } catch (error) {
     return failure(errorContext, error);
@@ -117,6 +122,20 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
     // A stream stays admitted until it ends, a large reply until it is taken.
     if (reply === undefined) call.end();
   }
+}
+
+function resultText(id: string, result: JsonValue): string {
+  return `${beforeResult(id)}${JSON.stringify(result)}}`;
+}
+
+function* resultTexts(id: string, result: Iterable<string>): Generator<string> {
+  yield beforeResult(id);
+  yield* result;
+  yield "}";
+}
+
+function beforeResult(id: string): string {
+  return `{"jsonrpc":"2.0","id":${id},"result":`;
 }
 
 type Refusal = { readonly error: unknown } | undefined;
@@ -140,9 +159,10 @@ async function readCall(
   try {
     call.admit();
     assertJson(request, true);
-    return readRpcRequest(await readJsonText(request, call), (id) => {
+    const onId = (id: string): void => {
       errorContext.id = id;
-    });
+    };
+    return await readJsonBody(request, call, (text) => readRpcRequest(text, onId));
   } catch (error) {
     throw refusal === undefined ? error : refusal.error;
   }
@@ -178,15 +198,11 @@ async function spokenAdapter(
 }
 
 function rpcForm(errorContext: CallErrorContext, writer: ReturnType<JsonRpcAdapter["writeStream"]>): StreamForm {
-  const before = `{"jsonrpc":"2.0","id":${errorContext.id},"result":`;
   return {
     extensionsName: errorContext.adapter.extensionsName,
-    write(item) {
-      let text = "";
-      for (const event of writer.write(item)) text += formatEvent(event, before, "}");
-      return text;
-    },
-    writeEnd: () => (writer.end?.() ?? []).map((event) => formatEvent(event, before, "}")).join(""),
+    writer,
+    before: beforeResult(errorContext.id),
+    after: "}",
     writeFailure: (error) => failureEvent(errorContext, errorContext.call.publicError(error)),
   };
 }

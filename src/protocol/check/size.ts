@@ -12,9 +12,10 @@ import type {
   Task,
 } from "../model.js";
 
-// Approximate sizes in bytes for limits: cheap, and never far off for large values.
+// Approximate sizes in bytes for limits: cheap, and never far off for large values. Where there is a `max`, counting stops beyond it.
 
 const overhead = 16;
+const unbounded = Number.POSITIVE_INFINITY;
 
 /** Size of an event's content. */
 export function sizeOfEvent(event: StreamResponse): number {
@@ -38,48 +39,68 @@ export function replacedBytes(task: Task, { payload }: StreamResponse): number {
   return known === undefined ? 0 : sizeOfArtifact(known);
 }
 
-function sizeOfArtifact({ artifactId, name, description, extensions, metadata, parts }: Artifact): number {
+function sizeOfArtifact(artifact: Artifact, max?: number): number {
+  const { artifactId, name, description, extensions, metadata, parts } = artifact;
   const texts = artifactId.length + name.length + description.length + sizeOfJson(extensions);
-  return texts + sizeOfJson(metadata) + sizeOfParts(parts);
+  return texts + sizeOfJson(metadata) + sizeOfParts(parts, max);
 }
 
 /** Size of a whole task. */
-export function sizeOfTask({ artifacts, history, status }: Task): number {
-  let size = status?.message === undefined ? 0 : sizeOfMessage(status.message);
-  for (const message of history) size += sizeOfMessage(message);
-  for (const artifact of artifacts) size += sizeOfArtifact(artifact);
+export function sizeOfTask({ artifacts, history, status }: Task, max?: number): number {
+  const size = status?.message === undefined ? 0 : sizeOfMessage(status.message);
+  return sumOf(artifacts, sizeOfArtifact, max, sumOf(history, sizeOfMessage, max, size));
+}
+
+function sumOf<T>(items: readonly T[], sizeOf: (item: T, max: number) => number, max = unbounded, sum = 0): number {
+  let size = sum;
+  for (const item of items) {
+    if (size > max) break;
+    size += sizeOf(item, max - size);
+  }
   return size;
 }
 
-/** Size of the tasks that a reply or an event holds, before it is encoded. */
-export function sizeOfTasksIn(reply: AnyMessage): number {
-  switch (reply.$typeName) {
+/** Size of the content of a reply, an event, or what these consist of, before it is encoded. 0 for other messages. */
+export function sizeOfContentIn(message: AnyMessage, max = unbounded): number {
+  switch (message.$typeName) {
     case "lf.a2a.v1.Task":
-      return sizeOfTask(reply as Task);
+      return sizeOfTask(message as Task, max);
+    case "lf.a2a.v1.Message":
+      return sizeOfMessage(message as Message, max);
+    case "lf.a2a.v1.Artifact":
+      return sizeOfArtifact(message as Artifact, max);
+    case "lf.a2a.v1.Part":
+      return sizeOfPart(message as Part);
     case "lf.a2a.v1.ListTasksResponse":
-      return (reply as ListTasksResponse).tasks.reduce((sum, task) => sum + sizeOfTask(task), 0);
+      return sumOf((message as ListTasksResponse).tasks, sizeOfTask, max);
     case "lf.a2a.v1.SendMessageResponse":
     case "lf.a2a.v1.StreamResponse": {
-      const { payload } = reply as SendMessageResponse | StreamResponse;
-      return payload.case === "task" ? sizeOfTask(payload.value) : 0;
+      const { payload } = message as SendMessageResponse | StreamResponse;
+      if (payload.case === "task" || payload.case === "message") return sizeOfContentIn(payload.value, max);
+      return sizeOfEvent(message as StreamResponse);
     }
     default:
       return 0;
   }
 }
 
-export function sizeOfMessage(message: Message): number {
-  const texts = message.messageId.length + sizeOfJson(message.extensions) + sizeOfJson(message.referenceTaskIds);
-  return 3 * overhead + texts + sizeOfJson(message.metadata) + sizeOfParts(message.parts);
+/** Whether the content of a reply or an event takes more than so many bytes. */
+export function isLarger(message: AnyMessage, bytes: number): boolean {
+  return sizeOfContentIn(message, bytes) > bytes;
 }
 
-function sizeOfParts(parts: readonly Part[]): number {
-  let size = 0;
-  for (const part of parts) {
-    const texts = part.filename.length + part.mediaType.length;
-    size += overhead + texts + sizeOfJson(part.metadata) + sizeOfContent(part);
-  }
-  return size;
+export function sizeOfMessage(message: Message, max?: number): number {
+  const texts = message.messageId.length + sizeOfJson(message.extensions) + sizeOfJson(message.referenceTaskIds);
+  return 3 * overhead + texts + sizeOfJson(message.metadata) + sizeOfParts(message.parts, max);
+}
+
+function sizeOfParts(parts: readonly Part[], max?: number): number {
+  return sumOf(parts, sizeOfPart, max);
+}
+
+function sizeOfPart(part: Part): number {
+  const texts = part.filename.length + part.mediaType.length;
+  return overhead + texts + sizeOfJson(part.metadata) + sizeOfContent(part);
 }
 
 function sizeOfContent({ content }: Part): number {

@@ -4,12 +4,13 @@ import { readJson } from "../../protocol/codec/json/reader.js";
 import { writeJson } from "../../protocol/codec/json/writer.js";
 import { dynamic, isJsonObject, type OneofValue } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError, invalidParams } from "../../protocol/errors.js";
-import { StreamResponseSchema } from "../../protocol/model.js";
+import { type ListTasksResponse, StreamResponseSchema } from "../../protocol/model.js";
 import { type Operation, type OperationName, operations } from "../../protocol/operations.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import { mergeViolations, violationText } from "../../protocol/violations.js";
 import type { OperationCodec, StreamReader, StreamWriter } from "../codec.js";
-import { encodeOnce } from "../encode-once.js";
+import { encodeTextOnce } from "../encode-once.js";
+import { jsonTexts, pageTexts } from "./json-texts.js";
 
 // The JSON of 1.0, shared by both JSON bindings. The model is 1.0's, so no objects are converted.
 
@@ -46,6 +47,11 @@ function codecOf({ name, input, output }: Operation, limits: ValidationLimits): 
       const json = writeJson(output, reply);
       return finish === undefined ? json : finish(json, request);
     },
+    replyTexts(reply, request) {
+      return name === "listTasks"
+        ? pageTexts(output, reply as ListTasksResponse, hasArtifacts(request))
+        : jsonTexts(output, reply);
+    },
   };
 }
 
@@ -53,13 +59,17 @@ function codecOf({ name, input, output }: Operation, limits: ValidationLimits): 
 const replyWriters: { readonly [K in OperationName]?: (json: JsonObject, request: AnyMessage) => JsonObject } = {
   listTasks(json, request) {
     const tasks = json["tasks"];
-    if (dynamic(request)["includeArtifacts"] !== true || !Array.isArray(tasks)) return json;
+    if (!hasArtifacts(request) || !Array.isArray(tasks)) return json;
     for (const task of tasks) {
       if (isJsonObject(task)) task["artifacts"] ??= [];
     }
     return json;
   },
 };
+
+function hasArtifacts(request: AnyMessage): boolean {
+  return dynamic(request)["includeArtifacts"] === true;
+}
 
 // A reply with a `payload` union must hold a known payload.
 function hasPayload(message: AnyMessage): boolean {
@@ -72,11 +82,15 @@ function unreadable(operation: OperationName, reason: string): A2AError {
 }
 
 /** The JSON text of an event, encoded once. */
-export const eventText = encodeOnce((response) => JSON.stringify(writeJson(StreamResponseSchema, response)));
+export const eventTexts = encodeTextOnce(
+  (response) => JSON.stringify(writeJson(StreamResponseSchema, response)),
+  (response) => jsonTexts(StreamResponseSchema, response),
+);
 
 /** Server end of a stream. It is stateless, so one instance serves all streams. */
 export const jsonStreamWriter: StreamWriter<string> = {
-  write: (item) => [{ payload: eventText(item), id: item.id }],
+  write: (item) => [{ payload: eventTexts.text(item), id: item.id }],
+  writeLarge: (item) => [{ payload: eventTexts.pieces(item), id: item.id }],
 };
 
 /** Client end of a stream. Skips events of unknown kinds. */

@@ -9,7 +9,7 @@ import { queryFromJson, queryToJson } from "../query.js";
 import { readCard, writeCard } from "./card.js";
 import { errorFromHttp, errorFromJsonRpc, httpBodyFromError, jsonRpcFromError } from "./errors.js";
 import { grpcAdapter } from "./grpc.js";
-import { eventText, jsonCodecs, jsonStreamReader, jsonStreamWriter } from "./json.js";
+import { eventTexts, jsonCodecs, jsonStreamReader, jsonStreamWriter } from "./json.js";
 
 // Version 1.0, which is the model's own: its objects are the model's messages, and its methods are the service's.
 
@@ -53,7 +53,7 @@ export function createV1(limits: ValidationLimits = defaultValidationLimits): Ve
   };
   // Known receivers expect different header names.
   const tokenHeaders = ["X-A2A-Notification-Token", "A2A-Notification-Token"];
-  const push = { mediaType: a2aMediaType, tokenHeaders, tells: "event", write: eventText } as const;
+  const push = { mediaType: a2aMediaType, tokenHeaders, tells: "event", write: eventTexts.text } as const;
   return { name, jsonRpc, httpJson, grpc: grpcAdapter(adapter, limits), push, writeCard, readCard };
 }
 

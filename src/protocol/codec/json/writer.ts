@@ -27,6 +27,7 @@ import { valueToJson } from "./struct.js";
 // writes. Encodes messages as ProtoJSON, by closures compiled once per message type. Unlike protobuf-es' toJson it
 // writes REQUIRED members even when they are empty (spec 1.6, 6.5), and no other empty ones.
 
+/** Adds a member of a message to its JSON, if it is set. */
 type WriteMember = (message: DynamicMessage, json: JsonObject) => void;
 
 /** Encodes one value of the descriptor's type. */
@@ -40,8 +41,19 @@ export function writeJson(desc: DescMessage, message: AnyMessage): JsonObject {
   return messageWriter(desc)(message);
 }
 
+/** One member of a message type and its writer. */
+export interface MemberWriter {
+  readonly member: DescField | DescOneof;
+  readonly write: WriteMember;
+}
+
+/** The writers of a message type, in the order of `writeJson`. */
+export const memberWriters: (desc: DescMessage) => readonly MemberWriter[] = perMessageType(({ members }) =>
+  members.map((member) => ({ member, write: isOneof(member) ? oneofWriter(member) : fieldWriter(member) })),
+);
+
 const messageWriter = perMessageType((desc: DescMessage) => {
-  const members = desc.members.map((member) => (isOneof(member) ? oneofWriter(member) : fieldWriter(member)));
+  const members = memberWriters(desc).map(({ write }) => write);
   return (message: AnyMessage): JsonObject => {
     const json: JsonObject = {};
     const fields = dynamic(message);
