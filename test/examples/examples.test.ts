@@ -68,6 +68,34 @@ describe("the examples", () => {
     expect(textOf(await send(url, answer, asked.task.id))).toBe(result);
   });
 
+  it("report streams its progress and its report, and gives data and a file", async () => {
+    await using client = await Client.connect(await start("report"));
+    const stream = client.stream("The tide turns, the tide runs.");
+    const told: string[] = [];
+    for await (const event of stream) {
+      if (event.type === "status" && event.text !== "") told.push(event.text);
+      if (event.type === "artifact" && event.delta !== "") told.push(event.delta);
+    }
+    expect(told.slice(0, 2)).toEqual(["counting words", "writing about 4 words"]);
+    expect(told.slice(2).join("")).toBe("# Words\n\n- the: 2\n- tide: 2\n- turns: 1\n- runs: 1\n");
+    const answer = await stream.answer;
+    expect(answer.data()).toEqual({ the: 2, tide: 2, turns: 1, runs: 1 });
+    const [csv] = answer.files;
+    expect([csv?.name, new TextDecoder().decode(csv?.bytes())]).toEqual([
+      "words.csv",
+      "the,2\ntide,2\nturns,1\nruns,1\n",
+    ]);
+  });
+
+  it("hello and report are as short as the documents say", () => {
+    const linesOf = (name: string): number => {
+      const source = readFileSync(`examples/${name}/server.ts`, "utf8");
+      return source.split("\n").filter((line) => line.trim() !== "").length;
+    };
+    expect(linesOf("hello")).toBeLessThanOrEqual(8);
+    expect(linesOf("report")).toBeLessThanOrEqual(24);
+  });
+
   it.each(["express-mount", "fastify-mount", "hono-mount", "koa-mount"])(
     "%s answers the protocol below its path, and the app everything else",
     async (name) => {
