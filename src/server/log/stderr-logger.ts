@@ -23,9 +23,13 @@ export function loggerOf(option: Logger | false | undefined): Logger {
   return option ?? stderrLogger(levelOfEnvironment());
 }
 
-/** A logger that writes records of level `least` or higher to stderr: readable on a terminal, else lines of JSON. */
+/**
+ * A logger that writes records of level `least` or higher to stderr: readable on a terminal, else lines of JSON. Silent
+ * in runtimes without a stderr.
+ */
 export function stderrLogger(least: LogLevel): Logger {
-  return least === "silent" ? silentLogger : createLogger(least, stderrOutput());
+  const { stderr } = globalThis.process ?? {};
+  return least === "silent" || stderr === undefined ? silentLogger : createLogger(least, outputTo(stderr));
 }
 
 /** A logger that writes records of level `least` or higher to an output. */
@@ -60,9 +64,8 @@ export function outputForm(isTTY: boolean, variable: (name: string) => string | 
 
 let output: LogOutput | undefined;
 
-function stderrOutput(): LogOutput {
+function outputTo(stderr: NodeJS.WriteStream): LogOutput {
   if (output === undefined) {
-    const { stderr } = process;
     // The server outlives the reader of its log.
     stderr.on("error", noop);
     output = { ...outputForm(stderr.isTTY === true, environment), write: (text) => void stderr.write(text) };

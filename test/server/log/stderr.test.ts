@@ -142,6 +142,19 @@ describe("without a logger", () => {
   });
 });
 
+it("a runtime without a stderr is no obstacle", async () => {
+  const { stdout, stderr } = await run(`
+    const { write } = process.stdout;
+    const say = write.bind(process.stdout);
+    globalThis.process = undefined;
+    const agent = await createAgent({ card, agent: broken });
+    const answer = await agent.fetch()(new Request("http://localhost/json-rpc", { method: "POST", body: "{" }));
+    say(String(answer.status));
+    await agent.close();
+  `);
+  expect({ stdout, stderr }).toEqual({ stdout: "415", stderr: "" });
+});
+
 it("with `logger: false` nothing is logged", async () => {
   const { stderr, stdout } = await run(`
     await using server = await serve({ card, port: 0, agent: broken, logger: false });
