@@ -40,16 +40,21 @@ const commandTable: Readonly<Record<string, (address: AgentInterface) => string>
       messageOf({ text: "city,people\nOslo,709000\nBergen,", mediaType: "text/csv" }),
     ),
   GRPC: ({ url }) => {
-    const request = messageOf({ data: [{ city: "Oslo", people: 709_000 }, { city: "Bergen" }] });
+    // The command gives each message an id of its own.
+    const request = { message: { parts: [{ data: [{ city: "Oslo", people: 709_000 }, { city: "Bergen" }] }] } };
     return `npx trivium call '${url}' SendStreamingMessage '${JSON.stringify(request)}'`;
   },
 };
 
+/** Stands for the id of a message. Every POSIX shell makes another one each time that a command is run. */
+const newId = "NEW-ID";
+const newIdInShell = `'$(date +%s)-$$'`;
+
 function messageOf(part: object): object {
-  return { message: { messageId: "1", role: "ROLE_USER", parts: [part] } };
+  return { message: { messageId: newId, role: "ROLE_USER", parts: [part] } };
 }
 
 function curl(flags: string, { url, protocolVersion }: AgentInterface, path: string, body: object): string {
   const headers = `-H 'Content-Type: application/json' -H 'a2a-version: ${protocolVersion}'`;
-  return `curl ${flags} '${url}${path}' ${headers} -d '${JSON.stringify(body)}'`;
+  return `curl ${flags} '${url}${path}' ${headers} -d '${JSON.stringify(body).replace(newId, () => newIdInShell)}'`;
 }

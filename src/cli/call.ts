@@ -1,5 +1,6 @@
+import { randomUUID } from "node:crypto";
 import { text } from "node:stream/consumers";
-import type { JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { ConnectOptions } from "../client/options.js";
 import { type Binding, bindingNames } from "../protocol/bindings.js";
@@ -27,7 +28,7 @@ interface CallFlags extends CallerFlags {
 
 const examples = `
 Examples:
-  trivium call http://127.0.0.1:41241 SendMessage '{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"Hello."}]}}'
+  trivium call http://127.0.0.1:41241 SendMessage '{"message":{"parts":[{"text":"Hello."}]}}'
   trivium call 127.0.0.1:41241 ListTasks '{"pageSize":10}'
   trivium call https://agent.example/http-json SubscribeToTask - < request.json`;
 
@@ -80,7 +81,7 @@ async function call(command: Command, { url, operation, json }: CallArguments, f
   }
   const source = json === "-" ? await text(process.stdin) : json;
   const input = understood(command, () => JSON.parse(source) as JsonValue, "the request is no JSON: ");
-  const request = adapter.codec(operation).readRequest(input);
+  const request = adapter.codec(operation).readRequest(completed(operation, input));
   await interruptible(async (signal) => {
     await using client = await connect(target, { ...connectOptions(flags), credentials, signal });
     const options: CallOptions = { signal, extensions: flags.extension, after: flags.lastEventId };
@@ -113,6 +114,18 @@ function connectOptions({
     extendedCard: false,
     onConnection: verbose ? (connection) => void process.stderr.write(connectionText(connection, binding)) : undefined,
   };
+}
+
+/** Adds to a message what a command that is run again should not repeat or spell out: a new id, and the role of a user. */
+function completed({ name }: Operation, input: JsonValue): JsonValue {
+  if ((name !== "sendMessage" && name !== "sendStreamingMessage") || !isObject(input)) return input;
+  const { message } = input;
+  if (!isObject(message)) return input;
+  return { ...input, message: { messageId: randomUUID(), role: "ROLE_USER", ...message } };
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function jsonAdapter(): JsonRpcAdapter {

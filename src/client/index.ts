@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 // Entry `trivium/client`: the client for browsers and workers. Nothing here needs Node or gRPC.
 export type { CredentialOptions, CredentialProvider, Secret } from "../auth/options.js";
 export type { Transport } from "../binding/transport.js";

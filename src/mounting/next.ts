@@ -20,7 +20,8 @@ export type NextMethod = "GET" | "POST" | "DELETE" | "HEAD" | "OPTIONS";
 /**
  * The handlers of `app/agents/weather/[[...path]]/route.ts`:
  * `export const { GET, POST, DELETE, HEAD, OPTIONS } = nextRoute(() => createAgent(…))`. Give a function: `next build`
- * loads the file, and should open no store. Default of `basePath`: the path of the route.
+ * loads the file, and should open no store. Default of `basePath`: the path of the route; an app with a `basePath` in its
+ * configuration has to say it, since Next does not: `{ basePath: "/shop/agents/weather" }`.
  */
 export function nextRoute(
   agent: AgentSource,
@@ -29,10 +30,19 @@ export function nextRoute(
   const made = agentOf(agent);
   const answer: NextHandler = async (request, { params }) => {
     const known = await made();
-    const basePath = routeOf(new URL(request.url).pathname, await params);
-    return known.fetch({ basePath, ...options, request })(request);
+    const url = new URL(request.url);
+    const route = routeOf(url.pathname, await params);
+    const { basePath = route } = options;
+    return known.fetch({ ...options, basePath, request })(withPath(request, url, { route, basePath }));
   };
   return { GET: answer, POST: answer, DELETE: answer, HEAD: answer, OPTIONS: answer };
+}
+
+/** The request with the path as callers see it. Next cuts `basePath` of its configuration off, and does not pass it on. */
+function withPath(request: Request, url: URL, { route, basePath }: { route: string; basePath: string }): Request {
+  if (route === basePath) return request;
+  url.pathname = basePath + url.pathname.slice(route.length);
+  return new Request(url, request);
 }
 
 /** The path of the route: all but the segments that its catch-all matched. */

@@ -1,4 +1,3 @@
-import type { Context, Middleware } from "koa";
 import type { HttpEndpoint, HttpReply } from "../binding/http/http.js";
 import { placeOf } from "../binding/http/mount-path.js";
 import { parsedBodyOf } from "../binding/http/node-body.js";
@@ -7,14 +6,15 @@ import { writeReply } from "../binding/http/node-reply.js";
 import { NodeRequest, splitTarget } from "../binding/http/node-request.js";
 import { namesTwoHosts, twoHosts } from "../binding/http/one-host.js";
 import { defaultListenerLimits } from "../binding/listen/connection.js";
+import type { KoaCall, KoaMiddleware } from "./koa-call.js";
 
 /**
  * Serves an endpoint in a Koa app; other paths go on to `next`. Mount it before any body parser. A parsed body is used
  * as it is; a body that was read but not kept is an internal error.
  */
-export function koaMiddleware(endpoint: HttpEndpoint, options: HandlerOptions = {}): Middleware {
+export function koaMiddleware(endpoint: HttpEndpoint, options: HandlerOptions = {}): KoaMiddleware {
   const { basePath, request, times = defaultListenerLimits, missed } = options;
-  const replyTo = (ctx: Context, original: string): ReturnType<HttpEndpoint> => {
+  const replyTo = (ctx: KoaCall, original: string): ReturnType<HttpEndpoint> => {
     if (namesTwoHosts(ctx.req)) return twoHosts;
     // `koa-mount` cuts its path off `ctx.path` alone.
     const place = placeOf(ctx.path, original, basePath);
@@ -35,7 +35,7 @@ function isRouted(ctx: object): boolean {
   return "_matchedRoute" in ctx && ctx._matchedRoute !== undefined;
 }
 
-function give(ctx: Context, reply: HttpReply, stallMs: number): void {
+function give(ctx: KoaCall, reply: HttpReply, stallMs: number): void {
   const { status, headers, body } = reply;
   if (typeof body === "object" && Symbol.asyncIterator in body) {
     // Koa would report each reader who leaves as an error of the app.

@@ -1,4 +1,3 @@
-import type { Middleware } from "koa";
 import { type FetchListener, fetchHandler } from "../binding/http/fetch-handler.js";
 import type { HttpReply } from "../binding/http/http.js";
 import { type HandlerOptions, type NodeListener, nodeListener } from "../binding/http/node-listener.js";
@@ -6,6 +5,7 @@ import { basePathRule } from "../card/urls.js";
 import { bindings } from "../protocol/bindings.js";
 import { assertOptions, func, type MembersOf, object } from "../protocol/check/rules.js";
 import type { ComposedAgent } from "./host.js";
+import type { KoaMiddleware } from "./koa-call.js";
 import type { AgentOptions } from "./options.js";
 
 /** Where a handler is mounted. */
@@ -35,7 +35,7 @@ export interface Handlers {
   /** Bun, Deno, Next, Hono, workers: `(Request) => Promise<Response>`. */
   fetch(options?: FetchOptions): FetchListener;
   /** Koa, also below `koa-mount`. */
-  koa(options?: MountOptions): Promise<Middleware>;
+  koa(options?: MountOptions): Promise<KoaMiddleware>;
 }
 
 const members: MembersOf<MountOptions> = { basePath: { rule: basePathRule }, request: { rule: () => [] } };

@@ -116,7 +116,12 @@ describe("trivium call", () => {
   });
 
   it("names every field at fault before it sends anything", async () => {
-    const { code, stderr } = await trivium(["call", "http://127.0.0.1:1", "SendMessage", '{"message":{"role":1.5}}']);
+    const { code, stderr } = await trivium([
+      "call",
+      "http://127.0.0.1:1",
+      "SendMessage",
+      '{"message":{"messageId":7,"role":1.5}}',
+    ]);
     expect(code).toBe(1);
     const [first, ...others] = stderr.trimEnd().split("\n");
     expect(first).toMatch(/^invalidParams: /);

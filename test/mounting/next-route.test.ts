@@ -64,8 +64,13 @@ it("answers calls below the route and at the route itself", async () => {
   expect(await (await POST(call("/a", rpc), below())).json()).toMatchObject({ result: { task: {} } });
 });
 
-it("takes `basePath` before what the request shows", async () => {
-  const { GET } = route({ basePath: "/api/a" });
-  const request = new Request(`${origin}/api/a/.well-known/agent-card.json`);
-  expect(await urlsOf(await GET(request, below("x")))).toContain(`${origin}/api/a/json-rpc`);
+it("takes `basePath` for the path of which Next cut off the app's own", async () => {
+  const { GET, POST } = route({ basePath: "/shop/agents/weather" });
+  const file = [".well-known", "agent-card.json"];
+  const request = new Request(`${origin}/agents/weather/${file.join("/")}`);
+  expect(await urlsOf(await GET(request, below(...file)))).toContain(`${origin}/shop/agents/weather/json-rpc`);
+  const listTasks = { jsonrpc: "2.0", id: 1, method: "ListTasks", params: {} };
+  const headers = { "Content-Type": "application/json", "A2A-Version": "1.0" };
+  const call = new Request(`${origin}/agents/weather`, { method: "POST", headers, body: JSON.stringify(listTasks) });
+  expect(await (await POST(call, below())).json()).toMatchObject({ result: { tasks: [] } });
 });

@@ -1,12 +1,8 @@
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-
-const run = promisify(execFile);
+import { describe, expect, it } from "vitest";
+import { createProject } from "./project.js";
 
 const program = `
 import { A2AError, reply, serve } from "trivium";
@@ -44,28 +40,12 @@ await client.close();
 await server.close();
 `;
 
-let folder = "";
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "trivium-package-"));
-  await run("npm", ["pack", "--pack-destination", folder]);
-});
-
-afterAll(async () => {
-  await rm(folder, { recursive: true, force: true });
-});
-
 describe("the packed package", () => {
   it.each(["22.13.1", "24"])("installs in an empty project and answers on Node %s", async (version) => {
-    const project = await mkdtemp(join(folder, "project-"));
-    const tarball = (await readdir(folder)).find((name) => name.endsWith(".tgz")) ?? "";
-    await writeFile(join(project, "package.json"), JSON.stringify({ type: "module", allowScripts: { node: true } }));
-    await run("npm", ["install", "--no-audit", "--no-fund", `node@${version}`, join(folder, tarball)], {
-      cwd: project,
-    });
+    const { folder, write } = await createProject(`node@${version}`);
     for (const source of [program, browserClient]) {
-      await writeFile(join(project, "main.js"), source);
-      const { printed, log, code } = await runMain(project);
+      await write("main.js", source);
+      const { printed, log, code } = await runMain(folder);
       expect(printed).toMatch(new RegExp(`^v${version.replaceAll(".", "\\.")}[\\d.]* pong\\n$`));
       expect(code).toBe(0);
       const records = log
@@ -74,9 +54,61 @@ describe("the packed package", () => {
         .map((line): { readonly msg: string } => JSON.parse(line));
       expect(records.map(({ msg }) => msg)).toEqual(["listening", expect.stringContaining("kept in memory")]);
     }
-    expect(await demoReport(project)).toContain("2 rows, 2 columns");
+    expect(await demoReport(folder)).toContain("2 rows, 2 columns");
+  });
+
+  it("says what to install where an optional package is missing", async () => {
+    const { run, write } = await createProject();
+    await write(
+      "main.js",
+      `import { serve } from "trivium";
+       import { postgresStore } from "trivium/postgres";
+       const store = postgresStore({ url: "postgres://user:secret@127.0.0.1:1/tasks" });
+       const card = { name: "Kept", description: "Keeps its tasks", version: "1.0.0" };
+       await serve({ card, store, port: 0, agent: async () => undefined }).catch((error) => console.log(error.message));`,
+    );
+    const needed = 'trivium/postgres needs the package "pg": npm install pg';
+    expect(await run(process.execPath, "main.js")).toEqual({ code: 0, output: `${needed}\n` });
+    const demo = await run("node_modules/.bin/trivium", "demo", "--store", "postgres://user:secret@127.0.0.1:1/tasks");
+    const shown = "error: the store postgres://user@127.0.0.1:1/tasks cannot be used";
+    expect(demo).toEqual({ code: 1, output: `${shown}: ${needed}\n` });
+  });
+
+  it("is mounted in Express and Hono, and says which option is missing", async () => {
+    const { run, write } = await createProject("express@5", "hono@4");
+    await write("main.js", mounted);
+    const { output } = await run(process.execPath, "main.js");
+    expect(output.trim().split("\n")).toEqual([
+      "/agents/pong/json-rpc",
+      "/agents/pong/json-rpc",
+      'a request for the agent came below "/agents/pong", but it is mounted without a path: mount it with `fetch({ basePath: "/agents/pong" })`',
+    ]);
   });
 });
+
+// Prints the first address of each card, without the origin, and what is said where the path is unknown.
+const mounted = `
+import express from "express";
+import { Hono } from "hono";
+import { createAgent } from "trivium";
+import { expressAgent } from "trivium/express";
+import { honoAgent } from "trivium/hono";
+const agent = await createAgent({
+  card: { name: "Pong", description: "Answers", version: "1.0.0" },
+  logger: false,
+  agent: async () => undefined,
+});
+const path = "/agents/pong";
+const card = path + "/.well-known/agent-card.json";
+const print = async (response) => console.log(new URL((await response.json()).supportedInterfaces[0].url).pathname);
+const server = express().use(path, expressAgent(agent)).listen(0, async () => {
+  await print(await fetch("http://127.0.0.1:" + server.address().port + card));
+  await print(await new Hono().all(path + "/*", honoAgent(agent)).request(card));
+  console.log((await (await agent.fetch()(new Request("http://app.example" + card))).text()).trim());
+  server.close();
+  await agent.close();
+});
+`;
 
 /** Starts `trivium demo` by its name in `node_modules/.bin`, sends it a table and returns the answer. */
 async function demoReport(project: string): Promise<string> {

@@ -5,44 +5,14 @@ import type { Backend } from "../sql/rows.js";
 import type { Database } from "../sql/schema.js";
 import { postgresDialect } from "./dialect.js";
 import { createHotPath } from "./flush.js";
-import { type ConnectOptions, createPool, type Pool } from "./pool.js";
-
-/** How to connect to PostgreSQL. */
-export interface PostgresConnectOptions {
-  /**
-   * Of the database: `postgres://user:password@host:port/database`. Query parameters of `libpq` such as `sslmode` are
-   * supported.
-   */
-  readonly url: string;
-  /** `max`: the largest number of connections for calls. Default: 10. The lease and the hints have one more each. */
-  readonly pool?: { readonly max?: number | undefined } | undefined;
-  /**
-   * Whether a connection keeps the same database session. Set `false` for a pooler in transaction mode: then statements
-   * are planned each time, time limits are those of the pooler, and there are no hints. Default: `true`.
-   */
-  readonly sessions?: boolean | undefined;
-  /** How long a call waits for a connection, in milliseconds. Default: 10,000. */
-  readonly connectTimeoutMs?: number | undefined;
-  /** Time limit of a statement in milliseconds; statements of a migration have none. Default: 30,000. */
-  readonly statementTimeoutMs?: number | undefined;
-}
+import { createPool, type Pool } from "./pool.js";
+import { type ConnectOptions, type PostgresConnectOptions, resolveConnect } from "./settings.js";
 
 /** A PostgreSQL database that is not connected yet. */
 export interface PostgresDatabase {
   readonly backend: Backend;
   readonly db: Kysely<Database>;
   readonly dialect: SqlDialect;
-}
-
-/** The connection options with their defaults. Throws a `TypeError` that never shows the password. */
-export function resolveConnect(options: PostgresConnectOptions): ConnectOptions {
-  const { url, pool = {}, sessions = true, connectTimeoutMs = 10_000, statementTimeoutMs = 30_000 } = options;
-  const { max = 10 } = pool;
-  const scheme = /^[^:/?#]*/.exec(url)?.[0] ?? "";
-  if (!["postgres", "postgresql"].includes(scheme) || !url.startsWith(`${scheme}://`)) {
-    throw new TypeError(`the url of the database begins with ${JSON.stringify(scheme)}, wanted postgres://`);
-  }
-  return { url, max, sessions, connectTimeoutMs, statementTimeoutMs };
 }
 
 function connectTo(connect: ConnectOptions): { readonly pool: Pool; readonly db: Kysely<Database> } {

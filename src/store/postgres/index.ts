@@ -4,14 +4,15 @@ import { assertOptions, flag, type MembersOf, object, string, whole } from "../.
 import { sqlMembers } from "../sql/option-rules.js";
 import { createSqlStore, type SqlStoreOptions } from "../sql/task-store.js";
 import { createStoreLogger } from "../store-logger.js";
-import { openPostgres, type PostgresConnectOptions, resolveConnect } from "./database.js";
+import { openPostgres } from "./database.js";
+import { type PostgresConnectOptions, resolveConnect } from "./settings.js";
 import { postgresSignals } from "./signals.js";
 
 export type { Store } from "../../core/ports.js";
 export type { RetentionOptions } from "../sql/maintenance.js";
 export { StoreError, type StoreFailure } from "../sql/store-error.js";
 export type { SqlStoreOptions } from "../sql/task-store.js";
-export type { PostgresConnectOptions } from "./database.js";
+export type { PostgresConnectOptions } from "./settings.js";
 
 /** Where the tasks are stored, and how to connect. */
 export interface PostgresStoreOptions extends PostgresConnectOptions, SqlStoreOptions {

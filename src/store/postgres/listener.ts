@@ -3,7 +3,8 @@ import type { Clock } from "../../core/ports.js";
 import { noop } from "../../protocol/async/noop.js";
 import { within } from "../../protocol/async/pause.js";
 import { grownPause } from "../../protocol/async/retry.js";
-import { type ConnectOptions, clientConfig, loadPg } from "./pool.js";
+import { clientConfig, loadPg } from "./pool.js";
+import type { ConnectOptions } from "./settings.js";
 
 /** The channels: hints, and the presence of listeners. */
 const channels = { hints: "trivium", presence: "trivium_presence" } as const;

@@ -5,19 +5,8 @@ import { within } from "../../protocol/async/pause.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
 import { keepAlive } from "../sql/keep-alive.js";
 import { StoreError } from "../sql/store-error.js";
+import type { ConnectOptions } from "./settings.js";
 import { textFromDatabase, valueToDatabase } from "./text.js";
-
-/** How to connect to a database. */
-export interface ConnectOptions {
-  readonly url: string;
-  /** Largest number of connections. */
-  readonly max: number;
-  readonly connectTimeoutMs: number;
-  /** Time limit of a statement on the server; the client waits a little longer. `undefined`: no limit. */
-  readonly statementTimeoutMs: number | undefined;
-  /** Whether a connection keeps the same session, which a pooler in transaction mode does not. */
-  readonly sessions: boolean;
-}
 
 type Pg = typeof pg;
 

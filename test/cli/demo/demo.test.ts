@@ -27,22 +27,30 @@ describe("trivium demo", () => {
     }
   });
 
-  it("prints commands that work as printed", async () => {
+  it("prints commands that work as printed, and send a new message each time they are run", async () => {
     await using demo = await startDemo();
     const cache = mkdtempSync(join(tmpdir(), "trivium-npm-"));
     const commands = demo.greeting.match(/^ +(?:curl|npx) .*$/gm) ?? [];
     expect(commands.map((command) => command.trim().split(" ")[0])).toEqual(["curl", "npx", "curl"]);
+    const tasks: (string | undefined)[] = [];
+    const messages: (string | undefined)[] = [];
     try {
-      for (const command of commands) {
+      for (const command of [...commands, ...commands]) {
         // An own cache, since npx keeps a link to the folder it ran in. Nothing has to be downloaded.
         const env = { npm_config_cache: cache, npm_config_offline: "true" };
         const { code, stdout, stderr } = await shell(command, env);
         expect({ command, code, stderr: code === 0 ? "" : stderr }).toEqual({ command, code: 0, stderr: "" });
         expect(stdout).toContain("# Text analysis");
         expect(stdout).toContain("TASK_STATE_COMPLETED");
+        tasks.push(/"task":\{"id":"([^"]+)"/.exec(stdout)?.[1]);
+        messages.push(/"messageId":"([^"]+)"/.exec(stdout)?.[1]);
       }
     } finally {
       rmSync(cache, { recursive: true });
+    }
+    for (const ids of [tasks, messages]) {
+      expect(ids).not.toContain(undefined);
+      expect(new Set(ids).size).toBe(ids.length);
     }
   });
 

@@ -1,0 +1,90 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, globSync, mkdtempSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { beforeAll, expect, inject, it } from "vitest";
+
+let root = "";
+beforeAll(() => {
+  const folder = mkdtempSync(join(inject("workFolder"), "contents-"));
+  execFileSync("tar", ["-xzf", inject("tarball"), "-C", folder]);
+  root = join(folder, "package");
+});
+
+const files = (pattern: string): readonly string[] => globSync(pattern, { cwd: root });
+const read = (file: string): string => readFileSync(join(root, file), "utf8");
+const manifest = (): Record<string, unknown> => JSON.parse(read("package.json"));
+
+it("has these entry points, and each has its code and its types", () => {
+  const { exports } = manifest() as { exports: Record<string, string | { types: string; default: string }> };
+  const names = ["client", "express", "fastify", "hono", "next", "package.json", "postgres", "sqlite", "testing"];
+  expect(new Set(Object.keys(exports))).toEqual(new Set([".", ...names.map((name) => `./${name}`)]));
+  for (const target of Object.values(exports)) {
+    for (const file of typeof target === "string" ? [target] : Object.values(target)) {
+      expect(existsSync(join(root, file)), file).toBe(true);
+    }
+  }
+});
+
+it("describes itself to the registry", () => {
+  const { description, keywords, license, engines } = manifest();
+  expect({ description, license, engines }).toEqual({
+    description: expect.stringContaining("A2A (Agent2Agent)"),
+    license: "Apache-2.0",
+    engines: { node: expect.stringMatching(/^>=22/) },
+  });
+  expect(keywords).toEqual(expect.arrayContaining(["a2a", "agent", "typescript"]));
+  const pages = ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md"];
+  expect(new Set(files("*"))).toEqual(new Set([...pages, "package.json", "dist", "docs", "examples", "proto"]));
+});
+
+/** The anchors of the headings of a page, as they are made on the sites that show it. */
+function anchorsOf(page: string): ReadonlySet<string> {
+  const headings = [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, text = ""]) => text);
+  return new Set(
+    headings.map((text) =>
+      text
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+        .replaceAll(" ", "-"),
+    ),
+  );
+}
+
+it("holds everything that its documents link to", () => {
+  const pages = files("{*,docs/*}.md");
+  expect(pages).toContain("docs/mounting.md");
+  const broken: string[] = [];
+  for (const page of pages) {
+    for (const [, target = ""] of read(page).matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
+      const [file = "", anchor] = target.split("#");
+      const path = file === "" ? page : normalize(join(dirname(page), file));
+      const isThere = existsSync(join(root, path));
+      const hasAnchor = anchor === undefined || !isThere || anchorsOf(path).has(anchor);
+      if (!isThere || !hasAnchor) broken.push(`${page} → ${target}`);
+    }
+  }
+  expect(broken).toEqual([]);
+});
+
+it("holds every page that its code names", () => {
+  const named = files("dist/**/*.js").flatMap((file) => read(file).match(/\bdocs\/[\w-]+\.md\b/g) ?? []);
+  expect(named.filter((page) => !existsSync(join(root, page)))).toEqual([]);
+});
+
+it("has a source map with its source for each file of code", () => {
+  const code = files("dist/**/*.js");
+  expect(code.length).toBeGreaterThan(300);
+  for (const file of code) {
+    const map = JSON.parse(read(`${file}.map`)) as { sourcesContent?: (string | null)[]; sources: string[] };
+    expect(map.sourcesContent?.length, file).toBe(map.sources.length);
+    expect(
+      map.sourcesContent?.every((source) => typeof source === "string"),
+      file,
+    ).toBe(true);
+  }
+});
+
+it("holds neither tests nor databases", () => {
+  const all = files("**/*").filter((file) => statSync(join(root, file)).isFile());
+  expect(all.filter((file) => /\.(?:test\.\w+|db|env|log)$|node_modules|\.trivium\//.test(file))).toEqual([]);
+});
