@@ -74,6 +74,19 @@ describe("the packed package", () => {
     expect(demo).toEqual({ code: 1, output: `${shown}: ${needed}\n` });
   });
 
+  it("says what is wrong where a program without types makes a mistake, and how to do it", async () => {
+    const { run, write } = await createProject();
+    await write("main.js", mistakes);
+    const { output } = await run(process.execPath, "main.js");
+    expect(output.trim().split("\n")).toEqual([
+      'TypeError: unknown error code "taskNotfound": did you mean "taskNotFound"?',
+      'TypeError: file() takes a Uint8Array or an absolute URL, not "./chart.png": use fileFrom() for a path or a stream, and fileOf() for a Blob',
+      "RangeError: fileFrom(): log is at least 2 bytes over the limit of 1: raise maxBytes (and eventMaxBytes or contentMaxBytes of the agent), or send a URL with file()",
+      "TypeError: schema must be a Standard Schema, such as those of zod, valibot and arktype",
+      "A2AError: invalid parameters: id is required",
+    ]);
+  });
+
   it("is mounted in Express and Hono, and says which option is missing", async () => {
     const { run, write } = await createProject("express@5", "hono@4");
     await write("main.js", mounted);
@@ -85,6 +98,18 @@ describe("the packed package", () => {
     ]);
   });
 });
+
+const mistakes = `
+import { A2AError, data, dataOf, file, fileFrom, fromJson } from "trivium";
+const acts = [
+  () => new A2AError("taskNotfound", "no such task"),
+  () => file("./chart.png"),
+  () => fileFrom((async function* () { yield "abc"; })(), { filename: "log", maxBytes: 1 }),
+  () => dataOf(data({}), { parse: () => 1 }),
+  () => fromJson("Task", { status: { state: "TASK_STATE_COMPLETED" } }),
+];
+for (const act of acts) await Promise.resolve().then(act).catch((error) => console.log(error.name + ": " + error.message));
+`;
 
 // Prints the first address of each card, without the origin, and what is said where the path is unknown.
 const mounted = `
