@@ -1,12 +1,13 @@
+import { type MergeMetadata, mergedMetadata } from "./metadata.js";
 import type { Artifact, Part } from "./model.js";
 
 /**
  * Appends a chunk to its artifact in place (spec 4.2.2). Parts are shared with the chunk and never modified. A text
  * chunk extends the preceding text part, so that a stream of tokens becomes one part instead of thousands.
  */
-export function appendChunk(artifact: Artifact, chunk: Artifact): void {
+export function appendChunk(artifact: Artifact, chunk: Artifact, merge: MergeMetadata = mergedMetadata): void {
   for (const part of chunk.parts) appendPart(artifact.parts, part);
-  if (chunk.metadata !== undefined) artifact.metadata = { ...artifact.metadata, ...chunk.metadata };
+  if (chunk.metadata !== undefined) artifact.metadata = merge(artifact.metadata, chunk.metadata);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { appendChunk } from "./artifact-chunks.js";
+import { type MergeMetadata, mergedMetadata } from "./metadata.js";
 import {
   type Artifact,
   type Message,
@@ -24,25 +25,26 @@ export function emptyTask(id: string, contextId: string): Task {
 }
 
 /** Applies one event to the task, in place. */
-export function applyEvent(task: Task, event: StreamResponse): void {
+export function applyEvent(task: Task, event: StreamResponse, merge: MergeMetadata = mergedMetadata): void {
   const { payload } = event;
   if (payload.case === "statusUpdate") {
     settleStatusMessage(task);
-    applyStatus(task, payload.value);
+    applyStatus(task, payload.value, merge);
     return;
   }
-  if (payload.case === "artifactUpdate") applyArtifact(task, payload.value);
+  if (payload.case === "artifactUpdate") applyArtifact(task, payload.value, merge);
 }
 
-function applyStatus(task: Task, { status, metadata }: TaskStatusUpdateEvent): void {
+function applyStatus(task: Task, { status, metadata }: TaskStatusUpdateEvent, merge: MergeMetadata): void {
   if (status !== undefined) task.status = status;
-  if (metadata !== undefined) task.metadata = { ...task.metadata, ...metadata };
+  if (metadata !== undefined) task.metadata = merge(task.metadata, metadata);
 }
 
 /** A task with events applied, without its artifacts and its history: a new object. */
 export function summaryOf(task: Task, events: Iterable<StreamResponse>): Task {
   const summary = { ...task, artifacts: [], history: [] };
-  for (const { payload } of events) if (payload.case === "statusUpdate") applyStatus(summary, payload.value);
+  for (const { payload } of events)
+    if (payload.case === "statusUpdate") applyStatus(summary, payload.value, mergedMetadata);
   return summary;
 }
 
@@ -52,7 +54,7 @@ export function settleStatusMessage({ status, history }: Task): void {
   if (message !== undefined && messageIndex(history, message.messageId) < 0) history.push(message);
 }
 
-function applyArtifact(task: Task, event: TaskArtifactUpdateEvent): void {
+function applyArtifact(task: Task, event: TaskArtifactUpdateEvent, merge: MergeMetadata): void {
   const { artifact, append } = event;
   if (artifact === undefined) return;
   const index = artifactIndex(task.artifacts, artifact.artifactId);
@@ -65,7 +67,7 @@ function applyArtifact(task: Task, event: TaskArtifactUpdateEvent): void {
     task.artifacts[index] = { ...artifact, parts: [...artifact.parts] };
     return;
   }
-  appendChunk(known, artifact);
+  appendChunk(known, artifact, merge);
 }
 
 /** Up to this many entries a linear search is as fast as an index. */

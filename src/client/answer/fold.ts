@@ -1,6 +1,7 @@
 import { replacedBytes, sizeOfEvent, sizeOfMessage, sizeOfTask } from "../../protocol/check/size.js";
 import { A2AError } from "../../protocol/errors.js";
 import { applyEvent, copyTask, emptyTask } from "../../protocol/fold.js";
+import { mergeInPlace } from "../../protocol/metadata.js";
 import { type Message, type StreamResponse, type Task, TaskState } from "../../protocol/model.js";
 import { isStop } from "../../protocol/states.js";
 
@@ -10,6 +11,7 @@ import { isStop } from "../../protocol/states.js";
  */
 export class AnswerFold {
   readonly #maxBytes: number;
+  readonly #merge = mergeInPlace();
   #task: Task | undefined;
   #message: Message | undefined;
   #bytes = 0;
@@ -31,7 +33,7 @@ export class AnswerFold {
     } else {
       this.#task ??= emptyTask(payload.value.taskId, payload.value.contextId);
       this.#bytes += sizeOfEvent(response) - replacedBytes(this.#task, response);
-      applyEvent(this.#task, response);
+      applyEvent(this.#task, response, this.#merge);
     }
     if (this.isFull) this.#task = this.#message = undefined;
   }

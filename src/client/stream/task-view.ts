@@ -1,5 +1,6 @@
 import { eventIdOf, withoutEventId } from "../../protocol/extensions.js";
 import { applyEvent, copyTask, emptyTask } from "../../protocol/fold.js";
+import { mergeInPlace } from "../../protocol/metadata.js";
 import { type StreamResponse, type Task, TaskState } from "../../protocol/model.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { isStop, isTerminal } from "../../protocol/states.js";
@@ -28,6 +29,7 @@ export class TaskView {
   /** Events followed a snapshot that may already include some of them, or lack what came between. */
   isDoubtful = false;
   readonly #options: TaskViewOptions;
+  readonly #merge = mergeInPlace();
   #contextId = "";
   #isStated = false;
   /** The state was reached within this stream. */
@@ -121,7 +123,7 @@ export class TaskView {
       this.#isKept = true;
     } else if (this.#isKept) {
       this.#task ??= emptyTask(this.taskId, this.#contextId);
-      applyEvent(this.#task, response);
+      applyEvent(this.#task, response, this.#merge);
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
+import type { Message as AnyMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Value } from "@bufbuild/protobuf/wkt";
 import { keptJsonOf } from "../codec/json/compact-value.js";
 import { artifactIndex } from "../fold.js";
@@ -23,7 +23,8 @@ export function sizeOfEvent(event: StreamResponse): number {
   if (payload.case === "artifactUpdate") {
     const { metadata, artifact, append } = payload.value;
     if (artifact === undefined) return sizeOfJson(metadata);
-    return sizeOfJson(metadata) + (append ? sizeOfParts(artifact.parts) : sizeOfArtifact(artifact));
+    const added = append ? sizeOfParts(artifact.parts) + sizeOfJson(artifact.metadata) : sizeOfArtifact(artifact);
+    return sizeOfJson(metadata) + added;
   }
   if (payload.case === "statusUpdate") {
     const message = payload.value.status?.message;
@@ -32,11 +33,21 @@ export function sizeOfEvent(event: StreamResponse): number {
   return 0;
 }
 
-/** Bytes that an event removes from the task by replacing an artifact with the same id. */
+/** Bytes that an event removes from the task by replacing an artifact with the same id, or members of metadata. */
 export function replacedBytes(task: Task, { payload }: StreamResponse): number {
-  if (payload.case !== "artifactUpdate" || payload.value.append) return 0;
-  const known = task.artifacts[artifactIndex(task.artifacts, payload.value.artifact?.artifactId ?? "")];
-  return known === undefined ? 0 : sizeOfArtifact(known);
+  if (payload.case === "statusUpdate") return sizeOfReplaced(task.metadata, payload.value.metadata);
+  if (payload.case !== "artifactUpdate") return 0;
+  const { artifact, append } = payload.value;
+  if (artifact === undefined || (append && artifact.metadata === undefined)) return 0;
+  const known = task.artifacts[artifactIndex(task.artifacts, artifact.artifactId)];
+  if (known === undefined) return 0;
+  return append ? sizeOfReplaced(known.metadata, artifact.metadata) : sizeOfArtifact(known);
+}
+
+function sizeOfReplaced(before: JsonObject | undefined, added: JsonObject | undefined): number {
+  if (before === undefined || added === undefined) return 0;
+  const replaced = Object.keys(added).filter((key) => Object.hasOwn(before, key));
+  return replaced.length === 0 ? 0 : sizeOfJson(Object.fromEntries(replaced.map((key) => [key, before[key] ?? null])));
 }
 
 function sizeOfArtifact(artifact: Artifact, max?: number): number {

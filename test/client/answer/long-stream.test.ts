@@ -1,11 +1,14 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import { artifact, completed, working } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { applyEvent, emptyTask } from "../../../src/protocol/fold.js";
+import { AnswerFold } from "../../../src/client/answer/fold.js";
+import { emptyTask } from "../../../src/protocol/fold.js";
+import type { StreamResponse } from "../../../src/protocol/model.js";
 import { connectTo } from "../../../src/testing/index.js";
 import { cut } from "../../support/fault-schedule.js";
 import { itemsOf } from "../../support/items.js";
 import { type FaultyServer, faultyServer } from "../stream/faults-server.js";
-import { chunk, status } from "../stream/lasting-events.js";
+import { chunk, status, taskEvent } from "../stream/lasting-events.js";
 
 describe("a stream that is resumed", () => {
   let faulty: FaultyServer;
@@ -78,13 +81,50 @@ describe("a stream with more content than `replyMaxBytes`", () => {
   });
 });
 
+/** The event with metadata of the task, or of the artifact. */
+function withMetadata(event: StreamResponse, metadata: JsonObject): StreamResponse {
+  if (event.payload.case === "statusUpdate") event.payload.value.metadata = metadata;
+  if (event.payload.case === "artifactUpdate" && event.payload.value.artifact) {
+    event.payload.value.artifact.metadata = metadata;
+  }
+  return event;
+}
+
 describe("the fold of a stream", () => {
+  it.each([
+    ["statuses", () => status("WORKING")],
+    ["chunks", () => chunk("")],
+  ])("counts metadata that stays, and not what is replaced: %s", (_, event) => {
+    const large = "x".repeat(1_000);
+    const fold = new AnswerFold(20_000);
+    for (let place = 0; place < 100; place++) fold.add(withMetadata(event(), { note: large, place }));
+    expect(fold.isFull).toBe(false);
+    for (let place = 0; place < 100; place++) fold.add(withMetadata(event(), { [`note${place}`]: large }));
+    expect(fold.isFull).toBe(true);
+    expect(() => fold.result()).toThrow("the limit `replyMaxBytes` is 20,000");
+  });
+
+  it("leaves the events that it folds as they are, with their metadata", () => {
+    const fold = new AnswerFold(Number.POSITIVE_INFINITY);
+    const first = { ...emptyTask("t", "c"), metadata: { a: 1 } };
+    const events = [status("WORKING"), chunk("x", false), status("WORKING"), chunk("y")];
+    fold.add(taskEvent(first));
+    for (const [place, event] of events.entries()) fold.add(withMetadata(event, { [`k${place}`]: place }));
+    expect(first.metadata).toEqual({ a: 1 });
+    expect(fold.result()).toMatchObject({
+      metadata: { a: 1, k0: 0, k2: 2 },
+      artifacts: [{ metadata: { k1: 1, k3: 3 }, parts: [{ content: { value: "xy" } }] }],
+    });
+    expect(events[1]).toMatchObject({ payload: { value: { artifact: { metadata: { k1: 1 } } } } });
+    expect(JSON.stringify(events[1])).not.toContain("k3");
+  });
+
   /** Milliseconds of CPU time for so many events. */
-  function costOf(count: number, event: (place: number) => ReturnType<typeof status>): number {
-    const task = emptyTask("t", "c");
+  function costOf(count: number, event: (place: number) => StreamResponse): number {
+    const fold = new AnswerFold(Number.POSITIVE_INFINITY);
     const events = Array.from({ length: count }, (_, place) => event(place));
     const before = process.cpuUsage();
-    for (const each of events) applyEvent(task, each);
+    for (const each of events) fold.add(each);
     const { user, system } = process.cpuUsage(before);
     return (user + system) / 1_000;
   }
@@ -93,6 +133,8 @@ describe("the fold of a stream", () => {
     ["statuses with messages", (place: number) => status("WORKING", `step ${place}`)],
     ["chunks of one artifact", (place: number) => chunk("x", place > 0)],
     ["artifacts", (place: number) => chunk("x", false, `a${place}`)],
+    ["statuses with metadata", (place: number) => withMetadata(status("WORKING"), { [`k${place}`]: place })],
+    ["chunks with metadata", (place: number) => withMetadata(chunk("x", place > 0), { [`k${place}`]: place })],
   ])("costs the same for each event, however many came before: %s", (_, event) => {
     costOf(5_000, event);
     const few = costOf(10_000, event);
