@@ -175,7 +175,7 @@ class ArtifactEvent extends AnyEvent<TaskArtifactUpdateEvent> {
 
   /** The text of this piece. */
   get delta(): string {
-    return textOf(this.payload.artifact);
+    return textOf(this.payload.artifact?.parts ?? []);
   }
 
   /** Whether the piece is added to the artifact. Otherwise it begins the artifact, or replaces it. */

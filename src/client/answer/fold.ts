@@ -1,8 +1,16 @@
-import { replacedBytes, sizeOfEvent, sizeOfMessage, sizeOfTask } from "../../protocol/check/size.js";
+import { replacedBytes, sizeOfEvent, sizeOfMessage, sizeOfPart, sizeOfTask } from "../../protocol/check/size.js";
 import { A2AError } from "../../protocol/errors.js";
-import { applyEvent, copyTask, emptyTask } from "../../protocol/fold.js";
+import { applyEvent, artifactIndex, copyTask, emptyTask } from "../../protocol/fold.js";
 import { mergeInPlace } from "../../protocol/metadata.js";
-import { type Message, type StreamResponse, type Task, TaskState } from "../../protocol/model.js";
+import {
+  type Artifact,
+  type Message,
+  type Part,
+  type StreamResponse,
+  type Task,
+  type TaskArtifactUpdateEvent,
+  TaskState,
+} from "../../protocol/model.js";
 import { isStop } from "../../protocol/states.js";
 
 /**
@@ -15,6 +23,9 @@ export class AnswerFold {
   #task: Task | undefined;
   #message: Message | undefined;
   #bytes = 0;
+  /** The artifact that grows by pieces of text, and what it has gained since it was folded: a string for each piece. */
+  #growing: Artifact | undefined;
+  #gained = "";
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -23,7 +34,9 @@ export class AnswerFold {
   /** Applies an event, which stays as it is. */
   add(response: StreamResponse): void {
     const { payload } = response;
+    if (payload.case === "artifactUpdate" && this.#grows(payload.value)) return;
     if (payload.case === undefined || this.isFull || this.#message !== undefined) return;
+    this.#settle();
     if (payload.case === "task") {
       this.#bytes = sizeOfTask(payload.value);
       this.#task = copyTask(payload.value);
@@ -34,8 +47,37 @@ export class AnswerFold {
       this.#task ??= emptyTask(payload.value.taskId, payload.value.contextId);
       this.#bytes += sizeOfEvent(response) - replacedBytes(this.#task, response);
       applyEvent(this.#task, response, this.#merge);
+      this.#growing = payload.case === "artifactUpdate" ? grownBy(this.#task, payload.value) : undefined;
     }
-    if (this.isFull) this.#task = this.#message = undefined;
+    if (this.isFull) this.#drop();
+  }
+
+  /** Takes a further piece of text of the artifact that grows. Most events are such pieces. */
+  #grows({ artifact, append }: TaskArtifactUpdateEvent): boolean {
+    const growing = this.#growing;
+    if (growing === undefined || !append || artifact?.artifactId !== growing.artifactId) return false;
+    const [part] = artifact.parts;
+    if (part === undefined || artifact.parts.length > 1 || artifact.metadata !== undefined) return false;
+    if (!isPlain(part) || part.mediaType !== growing.parts.at(-1)?.mediaType) return false;
+    this.#gained += part.content.value;
+    this.#bytes += sizeOfPart(part);
+    if (this.isFull) this.#drop();
+    return true;
+  }
+
+  /** Folds what the artifact has gained. */
+  #settle(): void {
+    const last = this.#growing?.parts.pop();
+    if (this.#growing === undefined || last === undefined) return;
+    const value = (isPlain(last) ? last.content.value : "") + this.#gained;
+    this.#growing.parts.push({ ...last, content: { case: "text", value } });
+    this.#growing = undefined;
+    this.#gained = "";
+  }
+
+  #drop(): void {
+    this.#task = this.#message = this.#growing = undefined;
+    this.#gained = "";
   }
 
   /** The events have more content than is kept: there will be no answer. */
@@ -62,8 +104,20 @@ export class AnswerFold {
       const limit = `the limit \`replyMaxBytes\` is ${this.#maxBytes.toLocaleString("en")}`;
       throw new A2AError("contentTooLarge", `the answer is too large to be put together: ${limit}`);
     }
+    this.#settle();
     const result = this.#message ?? this.#task;
     if (result === undefined) throw new A2AError("invalidAgentResponse", "the agent ended the stream without an event");
     return result;
   }
+}
+
+/** The artifact of the event, when it ends in plain text, which the next piece may go on with. */
+function grownBy({ artifacts }: Task, { artifact }: TaskArtifactUpdateEvent): Artifact | undefined {
+  const known = artifacts[artifactIndex(artifacts, artifact?.artifactId ?? "")];
+  const last = known?.parts.at(-1);
+  return last !== undefined && isPlain(last) ? known : undefined;
+}
+
+function isPlain(part: Part): part is Part & { content: { case: "text" } } {
+  return part.content.case === "text" && part.filename === "" && part.metadata === undefined;
 }

@@ -109,9 +109,8 @@ function sizeOfParts(parts: readonly Part[], max?: number): number {
   return sumOf(parts, sizeOfPart, max);
 }
 
-function sizeOfPart(part: Part): number {
-  const texts = part.filename.length + part.mediaType.length;
-  return overhead + texts + sizeOfJson(part.metadata) + sizeOfContent(part);
+export function sizeOfPart(part: Part): number {
+  return overhead + part.filename.length + part.mediaType.length + sizeOfJson(part.metadata) + sizeOfContent(part);
 }
 
 function sizeOfContent({ content }: Part): number {
