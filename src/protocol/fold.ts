@@ -1,5 +1,4 @@
-import { appendChunk } from "./artifact-chunks.js";
-import { type MergeMetadata, mergedMetadata } from "./metadata.js";
+import { appendChunk, type MergeMetadata, mergedMetadata } from "./artifact-chunks.js";
 import {
   type Artifact,
   type Message,

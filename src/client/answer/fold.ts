@@ -1,7 +1,7 @@
+import { mergeInPlace } from "../../protocol/artifact-chunks.js";
 import { replacedBytes, sizeOfEvent, sizeOfMessage, sizeOfPart, sizeOfTask } from "../../protocol/check/size.js";
 import { A2AError } from "../../protocol/errors.js";
 import { applyEvent, artifactIndex, copyTask, emptyTask } from "../../protocol/fold.js";
-import { mergeInPlace } from "../../protocol/metadata.js";
 import {
   type Artifact,
   type Message,

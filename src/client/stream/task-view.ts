@@ -1,6 +1,6 @@
+import { mergeInPlace } from "../../protocol/artifact-chunks.js";
 import { eventIdOf, withoutEventId } from "../../protocol/extensions.js";
 import { applyEvent, copyTask, emptyTask } from "../../protocol/fold.js";
-import { mergeInPlace } from "../../protocol/metadata.js";
 import { type StreamResponse, type Task, TaskState } from "../../protocol/model.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { isStop, isTerminal } from "../../protocol/states.js";
