@@ -3,7 +3,7 @@ import type { HttpReply } from "../binding/http/http.js";
 import { type HandlerOptions, type NodeListener, nodeListener } from "../binding/http/node-listener.js";
 import { basePathRule } from "../card/urls.js";
 import { bindings } from "../protocol/bindings.js";
-import { assertOptions, func, type MembersOf, object } from "../protocol/check/rules.js";
+import { assertOptions, func, type MembersOf, object, type Rule } from "../protocol/check/rules.js";
 import type { ComposedAgent } from "./host.js";
 import type { KoaMiddleware } from "./koa-call.js";
 import type { AgentOptions } from "./options.js";
@@ -78,23 +78,33 @@ export function createHandlers(
   };
   return {
     nodeListener(options = {}) {
-      assertOptions("nodeListener()", options, mountRule);
+      assertMount("nodeListener", options, mountRule);
       return nodeListener(endpoint, optionsOf("nodeListener", options));
     },
     fetch(options = {}) {
-      assertOptions("fetch()", options, fetchRule);
+      assertMount("fetch", options, fetchRule);
       const unplaced = (path: string): HttpReply | undefined =>
         at.publicUrl === undefined && path.startsWith("/.well-known/") ? explained(500, cutByHono) : undefined;
       return fetchHandler(endpoint, { ...optionsOf("fetch", options), remoteAddress: options.remoteAddress, unplaced });
     },
     async koa(options = {}) {
-      assertOptions("koa()", options, mountRule);
+      assertMount("koa", options, mountRule);
       return (await import("./koa-middleware.js")).koaMiddleware(endpoint, optionsOf("koa", options));
     },
   };
 }
 
 const allShare = 'all callers share all tasks: give `authenticate`, or say `anonymous: "shared"` if that is intended';
+
+function assertMount(entry: string, options: object, rule: Rule): void {
+  // `app.use(agent.nodeListener)`: a request, or Koa's context, comes where options are wanted.
+  if ("headers" in options || "req" in options) {
+    throw new TypeError(
+      `${entry}() makes the handler: mount what it returns, \`agent.${entry}()\`, and not the method`,
+    );
+  }
+  assertOptions(`${entry}()`, options, rule);
+}
 
 /** How many different explanations are logged. Paths come from callers. */
 const mostTold = 16;

@@ -161,6 +161,11 @@ it.each([
     () => agent.koa({ path: "/a" } as object),
     "koa(): path cannot be given: take it out, or use one of basePath, request",
   ],
+  [
+    () => agent.fetch(new Request(origin) as object),
+    "fetch() makes the handler: mount what it returns, `agent.fetch()`, and not the method",
+  ],
+  [() => agent.koa({ req: {} } as object), "koa() makes the handler: mount what it returns, `agent.koa()`, and not"],
   [() => agent.nodeListener(createServer() as object), "nodeListener(): the options must be an object"],
 ])("refuses wrong options at once", async (make, message) => {
   await expect((async () => make())()).rejects.toThrow(message);

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import { createProject } from "./project.js";
+import { beforeAll, describe, expect, it } from "vitest";
+import { createProject, type Project } from "./project.js";
 
 const program = `
 import { A2AError, reply, serve } from "trivium";
@@ -56,9 +56,16 @@ describe("the packed package", () => {
     }
     expect(await demoReport(folder)).toContain("2 rows, 2 columns");
   });
+});
+
+describe("a program that uses the packed package", () => {
+  let project: Project;
+  beforeAll(async () => {
+    project = await createProject("express@5", "hono@4");
+  });
 
   it("says what to install where an optional package is missing", async () => {
-    const { run, write } = await createProject();
+    const { run, write } = project;
     await write(
       "main.js",
       `import { serve } from "trivium";
@@ -75,7 +82,7 @@ describe("the packed package", () => {
   });
 
   it("says what is wrong where a program without types makes a mistake, and how to do it", async () => {
-    const { run, write } = await createProject();
+    const { run, write } = project;
     await write("main.js", mistakes);
     const { output } = await run(process.execPath, "main.js");
     expect(output.trim().split("\n")).toEqual([
@@ -88,7 +95,7 @@ describe("the packed package", () => {
   });
 
   it("is mounted in Express and Hono, and says which option is missing", async () => {
-    const { run, write } = await createProject("express@5", "hono@4");
+    const { run, write } = project;
     await write("main.js", mounted);
     const { output } = await run(process.execPath, "main.js");
     expect(output.trim().split("\n")).toEqual([
