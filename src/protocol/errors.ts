@@ -123,8 +123,8 @@ export class A2AError extends Error {
     this.name = "A2AError";
     this.code = code;
     this.violations = options.violations ?? [];
-    this.reason = reason ?? errorTable[code].reason;
-    this.domain = domain ?? errorDomain;
+    this.reason = reason || errorTable[code].reason;
+    this.domain = domain || errorDomain;
     this.metadata = metadata ?? {};
     this.retryAfterMs = options.retryAfterMs;
     this.challenge = options.challenge;
@@ -133,16 +133,12 @@ export class A2AError extends Error {
 
 // A program may be written without TypeScript: what cannot be sent is refused where it is given.
 function checkInfo(code: ErrorCode, { reason, domain, metadata = {} }: ErrorOptions): void {
-  for (const [name, value] of Object.entries({ reason, domain })) {
-    if (value !== undefined && (typeof value !== "string" || value === "")) {
-      throw new TypeError(`the ${name} of an error must be a string that is not empty`);
-    }
-  }
-  for (const [key, value] of Object.entries(metadata)) {
+  const details = Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value] as const);
+  for (const [name, value] of [["reason", reason ?? ""], ["domain", domain ?? ""], ...details] as const) {
     if (typeof value === "string") continue;
-    throw new TypeError(`metadata.${key} of an error must be a string, not a value of type ${typeof value}`);
+    throw new TypeError(`${name} of an error must be a string, not a value of type ${typeof value}`);
   }
-  const owner = reason === undefined || (domain ?? errorDomain) !== errorDomain ? code : errorCodeFromReason(reason);
+  const owner = errorCodeFromReason((domain || errorDomain) === errorDomain ? (reason ?? "") : "");
   if (owner !== undefined && owner !== code) {
     throw new TypeError(`reason ${reason} is that of ${owner}: choose another, or give a domain of your own`);
   }

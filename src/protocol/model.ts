@@ -1,6 +1,6 @@
 // The neutral model: the generated messages of A2A 1.0. Every other room imports them from here (spec 4, style 13).
 // Their descriptors are built from the schema's outline.
-import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import type { Message as AnyMessage, DescMessage } from "@bufbuild/protobuf";
 import { enumDesc, type GenMessage, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 import { files } from "../../gen/lf/a2a/v1/a2a_outline.js";
 import type {
@@ -81,6 +81,12 @@ export const TaskPushNotificationConfigSchema = schema<TaskPushNotificationConfi
 export const TaskSchema = schema<Task>("lf.a2a.v1.Task");
 export const TaskStatusSchema = schema<TaskStatus>("lf.a2a.v1.TaskStatus");
 export const TaskStatusUpdateEventSchema = schema<TaskStatusUpdateEvent>("lf.a2a.v1.TaskStatusUpdateEvent");
+
+/** Returns the schema of a message of the protocol; `undefined` for anything else. */
+export function schemaOf(message: unknown): DescMessage | undefined {
+  const typeName = typeof message === "object" && message !== null ? Reflect.get(message, "$typeName") : undefined;
+  return file.messages.find((known) => known.typeName === typeName);
+}
 
 function schema<M extends AnyMessage>(typeName: M["$typeName"]): GenMessage<M> {
   return messageDesc<M>(

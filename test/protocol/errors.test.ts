@@ -70,12 +70,16 @@ describe("an A2AError", () => {
 
   it.each<[string, object, string]>([
     ["a reason of another code", { reason: "TASK_NOT_FOUND" }, "reason TASK_NOT_FOUND is that of taskNotFound: "],
-    ["an empty reason", { reason: "" }, "the reason of an error must be a string that is not empty"],
-    ["a domain that is no string", { domain: 7 }, "the domain of an error must be a string that is not empty"],
+    ["a domain that is no string", { domain: 7 }, "domain of an error must be a string, not a value of type number"],
     ["metadata that is no string", { metadata: { berth: 4 } }, "metadata.berth of an error must be a string, not a "],
   ])("with %s is refused at once", (_, options, message) => {
     expect(() => new A2AError("invalidParams", "no", options)).toThrow(TypeError);
     expect(() => new A2AError("invalidParams", "no", options)).toThrow(message);
+  });
+
+  it("has the default for an empty reason or domain", () => {
+    const error = new A2AError("invalidParams", "no", { reason: "", domain: "" });
+    expect(error).toMatchObject({ reason: "INVALID_PARAMS", domain: "a2a-protocol.org" });
   });
 
   it("may use a reason of the protocol in a domain of its own", () => {

@@ -17,6 +17,7 @@ import {
   SendMessageRequestSchema,
   type StreamResponse,
   StreamResponseSchema,
+  schemaOf,
   type Task,
   type TaskArtifactUpdateEvent,
   TaskArtifactUpdateEventSchema,
@@ -74,9 +75,10 @@ export function isMessage(value: unknown): value is Message {
  * `data` are shared with the object. Throws a `TypeError` for anything else.
  */
 export function toJson(object: ProtocolObjects[ProtocolKind]): JsonObject {
-  const kind = kinds.find((each) => isKind(object, each));
-  if (kind === undefined) throw new TypeError(`toJson() takes an object of the protocol: ${kinds.join(", ")}`);
-  return writeJson(schemas[kind], object);
+  const schema = schemaOf(object);
+  if (schema === undefined)
+    throw new TypeError("toJson() takes an object of the protocol, such as a Task or a Message");
+  return writeJson(schema, object);
 }
 
 /**
@@ -90,11 +92,12 @@ export function fromJson<K extends ProtocolKind>(
   { lenient = false }: FromJsonOptions = {},
 ): ProtocolObjects[K] {
   if (!Object.hasOwn(schemas, kind)) {
-    throw new TypeError(`fromJson(): no object is called ${JSON.stringify(kind)}: ${suggestion(String(kind), kinds)}`);
+    const advice = suggestion(String(kind), Object.keys(schemas));
+    throw new TypeError(`fromJson(): no object is called ${JSON.stringify(kind)}: ${advice}`);
   }
   const schema: GenMessage<ProtocolObjects[K]> = schemas[kind];
   const { message, violations } = readJson(schema, json as JsonValue, { lenient });
-  const missing = lenient ? [] : validate(schema, message, unlimited, { isRead: true });
+  const missing = lenient ? [] : validate(schema, message, unlimited(), { isRead: true });
   if (violations.length > 0 || missing.length > 0) throw invalidParams(...mergeViolations(violations, missing));
   return message as ProtocolObjects[K];
 }
@@ -113,19 +116,12 @@ const schemas: { readonly [K in ProtocolKind]: GenMessage<ProtocolObjects[K]> } 
   TaskStatusUpdateEvent: TaskStatusUpdateEventSchema,
 };
 
-const kinds = Object.keys(schemas) as readonly ProtocolKind[];
-
-// What a program reads for itself is bounded where it came in.
-const unlimited: ValidationLimits = {
-  idMaxLength: Number.POSITIVE_INFINITY,
-  uriMaxLength: Number.POSITIVE_INFINITY,
-  mediaTypeMaxLength: Number.POSITIVE_INFINITY,
-  nameMaxLength: Number.POSITIVE_INFINITY,
-  tokenMaxLength: Number.POSITIVE_INFINITY,
-  partsMax: Number.POSITIVE_INFINITY,
-  entriesMax: Number.POSITIVE_INFINITY,
-  jsonDepthMax: defaultValidationLimits.jsonDepthMax,
-};
+// What a program reads for itself is bounded where it came in. A function, so that bundlers leave it out with `fromJson`.
+function unlimited(): ValidationLimits {
+  const most = Number.POSITIVE_INFINITY;
+  const lengths = { idMaxLength: most, uriMaxLength: most, mediaTypeMaxLength: most, nameMaxLength: most };
+  return { ...defaultValidationLimits, ...lengths, tokenMaxLength: most, partsMax: most, entriesMax: most };
+}
 
 function isKind(value: unknown, kind: ProtocolKind): boolean {
   return typeof value === "object" && value !== null && Reflect.get(value, "$typeName") === `lf.a2a.v1.${kind}`;
