@@ -1,4 +1,5 @@
 import type { Logger } from "../protocol/logger.js";
+import { type Conversations, conversationCalls } from "./ports/conversations.js";
 import { inboxCalls, type TaskInbox } from "./ports/inbox.js";
 import { type Instances, instanceCalls } from "./ports/instances.js";
 import { logCalls, type TaskLog } from "./ports/log.js";
@@ -8,6 +9,7 @@ import type { Signals } from "./ports/signals.js";
 
 export type { Clock } from "../protocol/async/clock.js";
 export * from "./ports/calls.js";
+export * from "./ports/conversations.js";
 export * from "./ports/inbox.js";
 export * from "./ports/instances.js";
 export * from "./ports/log.js";
@@ -23,13 +25,13 @@ export * from "./ports/signals.js";
  * a write took effect and reads the head to find out. An error whose member `failure` is `"full"` says that there is no
  * room for writes.
  */
-export interface TaskStore extends TaskLog, TaskInbox, Instances, SendRecords {
+export interface TaskStore extends TaskLog, TaskInbox, Instances, SendRecords, Conversations {
   /** Waits for writes under way and releases everything. */
   close(): Promise<void>;
 }
 
 /** Every call of a task store. */
-export const taskCalls = { ...logCalls, ...inboxCalls, ...instanceCalls, ...sendCalls };
+export const taskCalls = { ...logCalls, ...inboxCalls, ...instanceCalls, ...sendCalls, ...conversationCalls };
 
 /**
  * Stores tasks, with its own push store and signals where it has them. Each part is used unless the options give

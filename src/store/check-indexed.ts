@@ -20,6 +20,16 @@ export function checkNewSend({ scope, messageId }: Pick<NewSend, "scope" | "mess
   checkIndexedId("messageId", messageId);
 }
 
+export function checkContextValue({
+  scope,
+  contextId,
+  name,
+}: Pick<NewTask, "scope" | "contextId"> & { readonly name: string }): void {
+  checkIndexedScope(scope);
+  checkIndexedId("contextId", contextId);
+  checkIndexedId("key", name);
+}
+
 export function checkRegistration({ config }: Pick<PushRegistration, "config">): void {
   checkIndexedId("id", config.id);
 }

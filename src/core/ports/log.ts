@@ -3,6 +3,7 @@ import type { Scope } from "../../protocol/context.js";
 import type { ErrorCode, FieldViolation } from "../../protocol/errors.js";
 import type { Message, StreamResponse, Task, TaskState } from "../../protocol/model.js";
 import type { PortCalls } from "./calls.js";
+import type { ConversationWrite } from "./conversations.js";
 import type { SendContext } from "./inbox.js";
 
 // Tasks as logs: the writes and reads of one task.
@@ -119,6 +120,8 @@ interface WriteBody {
   readonly end?: { readonly inboxPut: number; readonly park?: Park | undefined } | undefined;
   /** Ids of inbox entries that this write removes. If one of them no longer waits, the result is `inboxMoved`. */
   readonly takes?: readonly string[] | undefined;
+  /** Entries for the conversation of the task's context, added by the same write or not at all. */
+  readonly conversation?: ConversationWrite | undefined;
 }
 
 /** The last status of a write. */

@@ -6,7 +6,7 @@ import type { SendLimits } from "./send-records.js";
 export interface MemoryTaskStoreOptions {
   /** Default: the machine's time. */
   readonly clock?: Clock | undefined;
-  /** Size of all tasks. The oldest finished ones are dropped to make room. Default: 256 MiB. */
+  /** Size of all tasks and conversations. The oldest finished tasks are dropped to make room. Default: 256 MiB. */
   readonly maxBytes?: number | undefined;
   /** How long the log of a finished task is kept, so that late subscribers get every event. Default: 60 s. */
   readonly finishedLogMs?: number | undefined;
@@ -18,6 +18,11 @@ export interface MemoryTaskStoreOptions {
   readonly sendsMaxAgeMs?: number | undefined;
   /** Size of the records of idempotent sends with their recorded replies. Default: 64 MiB. */
   readonly sendsMaxBytes?: number | undefined;
+  /**
+   * Size of all conversations and states of contexts, which count towards `maxBytes` as well; the least recently used
+   * are dropped first. Default: an eighth of `maxBytes`, 32 MiB.
+   */
+  readonly conversationsMaxBytes?: number | undefined;
   /** Identifies the event ids of this store. Default: random. */
   readonly incarnation?: string | undefined;
   /**
@@ -35,6 +40,7 @@ const members: MembersOf<MemoryTaskStoreOptions> = {
   sendsMax: { rule: amount },
   sendsMaxAgeMs: { rule: amount },
   sendsMaxBytes: { rule: amount },
+  conversationsMaxBytes: { rule: amount },
   incarnation: { rule: text },
   beforeFlush: { rule: func },
 };
@@ -52,4 +58,8 @@ export function resolveLimits(options: MemoryTaskStoreOptions): RetentionLimits 
 export function resolveSendLimits(options: MemoryTaskStoreOptions): SendLimits {
   const { sendsMax = 100_000, sendsMaxAgeMs = 24 * 3_600_000, sendsMaxBytes = 64 * mebibyte } = options;
   return { sendsMax, sendsMaxAgeMs, sendsMaxBytes };
+}
+
+export function resolveConversationBytes(options: MemoryTaskStoreOptions): number {
+  return options.conversationsMaxBytes ?? resolveLimits(options).maxBytes / 8;
 }

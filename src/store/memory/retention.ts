@@ -17,11 +17,18 @@ interface FinishedLog {
   readonly bytes: number;
 }
 
+/** What shares the memory with the tasks: it is dropped when no finished task is left to drop. */
+export interface Besides {
+  readonly bytes: number;
+  dropOldest(): boolean;
+}
+
 /** Counts bytes, and drops the oldest finished tasks and logs. */
 export class Retention {
   readonly #limits: RetentionLimits;
   readonly #clock: Clock;
   readonly #drop: (entry: TaskEntry) => void;
+  readonly #besides: Besides;
   readonly #tasks = new Fifo<TaskEntry>();
   readonly #logs = new Fifo<FinishedLog>();
   /** Bytes of the unfinished tasks of each owner. */
@@ -32,10 +39,15 @@ export class Retention {
   #stopTimer: (() => void) | undefined;
 
   /** `drop` removes a task from the store. */
-  constructor(limits: RetentionLimits, clock: Clock, drop: (entry: TaskEntry) => void) {
+  constructor(
+    limits: RetentionLimits,
+    clock: Clock,
+    { drop, besides }: { readonly drop: (entry: TaskEntry) => void; readonly besides: Besides },
+  ) {
     this.#limits = limits;
     this.#clock = clock;
     this.#drop = drop;
+    this.#besides = besides;
   }
 
   /**
@@ -55,7 +67,15 @@ export class Retention {
         retryAfterMs: 1_000,
       });
     }
-    while (this.#bytes + bytes > maxBytes && this.#tasks.size > 0) this.#dropTask();
+    this.makeRoom(bytes);
+  }
+
+  /** Drops what may be dropped until so many more bytes fit. `spared`: a task that is kept. */
+  makeRoom(bytes = 0, spared?: TaskEntry): void {
+    while (this.#bytes + this.#besides.bytes + bytes > this.#limits.maxBytes) {
+      if (this.#canDrop(spared)) this.#dropTask();
+      else if (!this.#besides.dropOldest()) return;
+    }
   }
 
   /** Must be called after every write with the growth of the task, which itself is kept whatever its size. */
@@ -63,7 +83,7 @@ export class Retention {
     this.#bytes += growth;
     if (entry.finished) this.#finishedBytes += growth;
     else this.#count(entry, growth);
-    while (this.#bytes > this.#limits.maxBytes && this.#canDrop(entry)) this.#dropTask();
+    this.makeRoom(0, entry);
   }
 
   finish(entry: TaskEntry): void {
@@ -92,9 +112,9 @@ export class Retention {
     else this.#owners.set(owner, bytes);
   }
 
-  #canDrop(written: TaskEntry): boolean {
+  #canDrop(spared: TaskEntry | undefined): boolean {
     const oldest = this.#tasks.peek();
-    return oldest !== undefined && oldest !== written;
+    return oldest !== undefined && oldest !== spared;
   }
 
   #dropTask(): void {

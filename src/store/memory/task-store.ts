@@ -3,6 +3,7 @@ import type {
   Append,
   AppendResult,
   Clock,
+  Conversations as ConversationPort,
   DueCursor,
   Head,
   InboxEntry,
@@ -28,10 +29,17 @@ import { isTerminal } from "../../protocol/states.js";
 import { checkNewSend, checkNewTask } from "../check-indexed.js";
 import { fitting } from "../fitting.js";
 import { createGroupCommit, type Flush, type GroupCommit } from "../group-commit.js";
+import { Conversations, conversationPort } from "./conversations.js";
 import { putEntry, sizeOfEntry, withoutEntries } from "./inbox.js";
 import { Instances } from "./instances.js";
 import { NameIndex } from "./name-index.js";
-import { type MemoryTaskStoreOptions, memoryRule, resolveLimits, resolveSendLimits } from "./options.js";
+import {
+  type MemoryTaskStoreOptions,
+  memoryRule,
+  resolveConversationBytes,
+  resolveLimits,
+  resolveSendLimits,
+} from "./options.js";
 import { ParkedTasks } from "./parked.js";
 import { type MemoryPushStore, memoryPushStore } from "./push-store.js";
 import { Retention } from "./retention.js";
@@ -45,10 +53,14 @@ import { TaskIndex } from "./task-index.js";
  */
 export function memoryTaskStore(options: MemoryTaskStoreOptions = {}): Store {
   assertOptions("memoryTaskStore()", options, memoryRule);
-  return new MemoryTaskStore(options);
+  const store = new MemoryTaskStore(options);
+  return Object.assign(
+    store,
+    conversationPort(store.conversations, () => store.assertOpen()),
+  );
 }
 
-class MemoryTaskStore implements Store {
+class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
   readonly push: MemoryPushStore = memoryPushStore();
   readonly #clock: Clock;
   readonly #incarnation: string;
@@ -58,6 +70,7 @@ class MemoryTaskStore implements Store {
   readonly #names = new NameIndex();
   readonly #parked = new ParkedTasks();
   readonly #instances: Instances;
+  readonly conversations: Conversations;
   readonly #retention: Retention;
   readonly #sends: SendRecords;
   readonly #creates: GroupCommit<NewTask, Head>;
@@ -70,7 +83,12 @@ class MemoryTaskStore implements Store {
     this.#clock = clock;
     this.#incarnation = incarnation;
     this.#instances = new Instances(clock);
-    this.#retention = new Retention(resolveLimits(options), clock, (entry) => this.#drop(entry));
+    const maxBytes = resolveConversationBytes(options);
+    this.conversations = new Conversations({ maxBytes, grown: () => this.#retention.makeRoom() }, clock);
+    this.#retention = new Retention(resolveLimits(options), clock, {
+      drop: (entry) => this.#drop(entry),
+      besides: this.conversations,
+    });
     this.#sends = new SendRecords(resolveSendLimits(options), clock, (name) => this.#instances.isLive(name));
     this.#creates = createGroupCommit(flushOf((task) => this.#create(task), beforeFlush));
     this.#appends = createGroupCommit(flushOf((write) => this.#append(write), beforeFlush));
@@ -85,7 +103,7 @@ class MemoryTaskStore implements Store {
   }
 
   async taskNamed(scope: Scope, name: string): Promise<string | undefined> {
-    this.#assertOpen();
+    this.assertOpen();
     return this.#names.find(scope, name);
   }
 
@@ -122,7 +140,7 @@ class MemoryTaskStore implements Store {
   }
 
   async list(scope: Scope, query: ListQuery): Promise<ListPage> {
-    this.#assertOpen();
+    this.assertOpen();
     const now = this.#clock.now();
     const { entries, total, more } = this.#index.list(scope, query);
     // A page of summaries shares everything with the tasks.
@@ -132,7 +150,7 @@ class MemoryTaskStore implements Store {
   }
 
   async unfinished(scope: Scope): Promise<number> {
-    this.#assertOpen();
+    this.assertOpen();
     return this.#index.unfinished(scope);
   }
 
@@ -171,29 +189,29 @@ class MemoryTaskStore implements Store {
   }
 
   async renew(instance: string, ttlMs: number): Promise<number> {
-    this.#assertOpen();
+    this.assertOpen();
     return this.#instances.renew(instance, ttlMs);
   }
 
   async retire(instance: string): Promise<void> {
-    this.#assertOpen();
+    this.assertOpen();
     this.#instances.retire(instance);
   }
 
   async orphans(agent: string, limit: number, after?: number): Promise<readonly Head[]> {
-    this.#assertOpen();
+    this.assertOpen();
     const now = this.#clock.now();
     return this.#instances.orphans(agent, limit, after).map((entry) => entry.head(now));
   }
 
   async due(agent: string, limit: number, after?: DueCursor): Promise<readonly Head[]> {
-    this.#assertOpen();
+    this.assertOpen();
     const now = this.#clock.now();
     return this.#parked.due(agent, now, { limit, after }).map((entry) => entry.head(now));
   }
 
   async waiting(agent: string, olderMs: number, limit: number, after = nowhere): Promise<readonly Head[]> {
-    this.#assertOpen();
+    this.assertOpen();
     const now = this.#clock.now();
     return [...this.#byKey.values()]
       .filter((entry) => entry.scope.agent === agent && entry.statusTime <= now - olderMs && waits(entry))
@@ -204,28 +222,28 @@ class MemoryTaskStore implements Store {
   }
 
   async beginSend(send: NewSend): Promise<SendRecord> {
-    this.#assertOpen();
+    this.assertOpen();
     checkNewSend(send);
     return this.#sends.begin(send);
   }
 
   async readSend(scope: Scope, messageId: string): Promise<SendRecord | undefined> {
-    this.#assertOpen();
+    this.assertOpen();
     return this.#sends.read(scope, messageId);
   }
 
   async takeSend(claim: SendClaim, instance: string): Promise<boolean> {
-    this.#assertOpen();
+    this.assertOpen();
     return this.#sends.take(claim, instance);
   }
 
   async settleSend(claim: SendClaim, outcome: SentOutcome, bytes: number): Promise<boolean> {
-    this.#assertOpen();
+    this.assertOpen();
     return this.#sends.settle(claim, outcome, bytes);
   }
 
   async forgetSend(claim: SendClaim): Promise<boolean> {
-    this.#assertOpen();
+    this.assertOpen();
     return this.#sends.forget(claim);
   }
 
@@ -233,6 +251,7 @@ class MemoryTaskStore implements Store {
     this.#closed = true;
     await Promise.all([this.#creates.drain(), this.#appends.drain()]);
     this.#retention.close();
+    this.conversations.clear();
     this.#sends.clear();
     this.#instances.clear();
     this.#parked.clear();
@@ -281,7 +300,7 @@ class MemoryTaskStore implements Store {
   }
 
   #apply(entry: TaskEntry, write: NewTask | Append, bytesBefore: number): void {
-    const { records, bytes, status, snapshot, takes, end } = write;
+    const { records, bytes, status, snapshot, takes, end, conversation } = write;
     entry.push(records, bytes);
     if (snapshot !== undefined) entry.setSnapshot(snapshot.task, snapshot.bytes);
     if (status !== undefined) this.#index.setStatus(entry, status.state, Math.max(status.time, entry.statusTime));
@@ -291,6 +310,7 @@ class MemoryTaskStore implements Store {
       this.#instances.assign(entry, "");
       this.#parked.set(entry, end.park?.wakeAt);
     }
+    if (conversation !== undefined) this.conversations.add(conversation);
     this.#retention.written(entry, entry.bytes - bytesBefore);
     if (!isTerminal(entry.state)) return;
     this.#parked.set(entry, undefined);
@@ -298,13 +318,13 @@ class MemoryTaskStore implements Store {
   }
 
   #find(scope: Scope, id: string): TaskEntry | undefined {
-    this.#assertOpen();
+    this.assertOpen();
     const entry = this.#byId.get(id);
     return entry?.isIn(scope) === true ? entry : undefined;
   }
 
   #entry(key: number): TaskEntry | undefined {
-    this.#assertOpen();
+    this.assertOpen();
     return this.#byKey.get(key);
   }
 
@@ -318,7 +338,7 @@ class MemoryTaskStore implements Store {
     this.#parked.set(entry, undefined);
   }
 
-  #assertOpen(): void {
+  assertOpen(): void {
     if (this.#closed) throw closedError();
   }
 }

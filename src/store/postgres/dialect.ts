@@ -22,6 +22,9 @@ const analyzed = [
   "trivium_push_configs",
   "trivium_counts",
   "trivium_periods",
+  "trivium_contexts",
+  "trivium_conversations",
+  "trivium_context_values",
 ] as const satisfies readonly (keyof Database)[];
 
 /** Options known only to the connecting code. `now`: the store's clock. Default: the database's clock. */

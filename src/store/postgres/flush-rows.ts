@@ -1,10 +1,11 @@
 import { holderOf, wakeOf } from "../sql/inserted-head.js";
-import type { AppendRow, LogRow, NewTaskRow, SnapshotRow, StatusRow } from "../sql/rows.js";
-import { appendColumns, createColumns } from "./flush-sql.js";
+import type { AppendRow, ConversationWriteRow, LogRow, NewTaskRow, SnapshotRow, StatusRow } from "../sql/rows.js";
+import { appendColumns, createColumns, entryColumns } from "./flush-sql.js";
 
 type Cell = string | number | null;
 type AppendCells = Readonly<Record<keyof typeof appendColumns, Cell>>;
 type CreateCells = Readonly<Record<keyof typeof createColumns, Cell>>;
+type EntryCells = Readonly<Record<keyof typeof entryColumns, Cell>>;
 
 /** A new task of a flush, with the values that the database does not supply. */
 export interface InsertRow {
@@ -16,15 +17,28 @@ export interface FlushRows {
   /** Sorted by key, each key once: rows are locked in this order. */
   readonly appends: readonly AppendRow[];
   readonly inserts: readonly InsertRow[];
+  /** Entries that belong to neither. */
+  readonly conversations: readonly ConversationWriteRow[];
 }
 
 /** The parameters of a flush statement before the shard and the time: see `flushText`. */
-export function flushValues({ appends, inserts }: FlushRows): readonly unknown[] {
+export function flushValues({ appends, inserts, conversations }: FlushRows): readonly unknown[] {
   const payloads = new Payloads();
   const takes: string[] = [];
   const appendCells = appends.map((row) => cellsOfAppend(row, payloads, takes));
   const createCells = inserts.map((insert) => cellsOfBirth(insert, payloads));
-  return [...columnsOf(appendColumns, appendCells), ...columnsOf(createColumns, createCells), takes, payloads.joined()];
+  const entryCells = [
+    ...appends.flatMap(({ key, conversation }) => cellsOfEntries(conversation, payloads, { key })),
+    ...inserts.flatMap(({ row: { id, conversation } }) => cellsOfEntries(conversation, payloads, { id })),
+    ...conversations.flatMap((conversation) => cellsOfEntries(conversation, payloads)),
+  ];
+  return [
+    ...columnsOf(appendColumns, appendCells),
+    ...columnsOf(createColumns, createCells),
+    ...columnsOf(entryColumns, entryCells),
+    takes,
+    payloads.joined(),
+  ];
 }
 
 /** The concatenated payloads of a flush, which the driver sends as they are. */
@@ -95,6 +109,35 @@ function cellsOfStatus(status: StatusRow | undefined, payloads: Payloads) {
     summary_at: summary === undefined ? null : payloads.add(summary),
     summary_length: summary?.length ?? null,
   };
+}
+
+/** `of`: the append or the creation that they come with. */
+function cellsOfEntries(
+  write: ConversationWriteRow | undefined,
+  payloads: Payloads,
+  of: { readonly key?: number; readonly id?: string } = {},
+): readonly EntryCells[] {
+  if (write === undefined) return [];
+  const { scope, contextId, maxEntries, usedAt, expiresAt, entries } = write;
+  return entries.map(({ kind, at, taskId, id, bytes, payload }) => ({
+    of_key: of.key ?? null,
+    of_id: of.id ?? null,
+    agent: scope.agent,
+    tenant: scope.tenant,
+    owner: scope.owner,
+    context_id: contextId,
+    max_entries: maxEntries,
+    used_at: usedAt,
+    expires_at: expiresAt ?? null,
+    kind,
+    at,
+    task_id: taskId,
+    item_id: id,
+    bytes,
+    format: payload?.format ?? 0,
+    entry_at: payload === undefined ? null : payloads.add(payload.bytes),
+    entry_length: payload?.bytes.length ?? null,
+  }));
 }
 
 interface Body {

@@ -59,11 +59,33 @@ export const createColumns = {
   snap_length: "int",
 } as const;
 
+/** The array columns of entries of conversations: of an append, of a creation, or by themselves. */
+export const entryColumns = {
+  of_key: "bigint",
+  of_id: "text",
+  agent: "text",
+  tenant: "text",
+  owner: "text",
+  context_id: "text",
+  max_entries: "bigint",
+  used_at: "bigint",
+  expires_at: "bigint",
+  kind: "bigint",
+  at: "bigint",
+  task_id: "text",
+  item_id: "text",
+  bytes: "bigint",
+  format: "bigint",
+  entry_at: "int",
+  entry_length: "int",
+} as const;
+
 /** The parameters after those. `bytes`: all payloads concatenated. `now`: the store's clock, or null. */
 const others = { takes: "text[]", bytes: "bytea", shard: "text", now: "bigint" } as const;
 
 const appendNames = Object.keys(appendColumns);
 const createNames = Object.keys(createColumns);
+const entryNames = Object.keys(entryColumns);
 
 function arrays(columns: Readonly<Record<string, string>>, before: number): string {
   return Object.values(columns)
@@ -73,14 +95,14 @@ function arrays(columns: Readonly<Record<string, string>>, before: number): stri
 
 function other(name: keyof typeof others): string {
   const index = Object.keys(others).indexOf(name);
-  return `$${appendNames.length + createNames.length + index + 1}::${others[name]}`;
+  return `$${appendNames.length + createNames.length + entryNames.length + index + 1}::${others[name]}`;
 }
 
 const terminal = Object.values(TaskState)
   .filter((state): state is TaskState => typeof state === "number" && isTerminal(state))
   .join(", ");
 
-const payload = (part: "log" | "snap" | "summary", row: string): string =>
+const payload = (part: "log" | "snap" | "summary" | "entry", row: string): string =>
   `substring(${other("bytes")} from ${row}.${part}_at for ${row}.${part}_length)`;
 
 // The statement reads the database as of its start, except for rows that it locks, which it sees as they are then. So
@@ -199,6 +221,37 @@ dated as (
   group by agent, tenant, owner, period, state having sum(change) <> 0
   order by agent, tenant, owner, period, state
   on conflict (agent, tenant, owner, period, state, shard) do update set count = trivium_periods.count + excluded.count
+  returning 1
+)`;
+
+// Contexts are locked after the counters, in one order.
+const conversations = `
+said as materialized (
+  select * from unnest(${arrays(entryColumns, appendNames.length + createNames.length)})
+    with ordinality as e(${entryNames.join(", ")}, place)
+  where of_key is null and of_id is null
+    or exists (select 1 from judged j where j.key = e.of_key and j.verdict = 'stored')
+    or exists (select 1 from born b where b.id = e.of_id)
+),
+used as (
+  insert into trivium_contexts (
+    agent, tenant, owner, context_id, last, dropped, hidden, bytes, value_bytes, max_entries, used_at, expires_at
+  )
+  select agent, tenant, owner, context_id, count(*), 0, 0, sum(bytes), 0, max(max_entries), max(used_at),
+    case when count(*) = count(expires_at) then max(expires_at) end
+  from said cross join (select count(*) from dated) before
+  group by agent, tenant, owner, context_id
+  order by agent, tenant, owner, context_id
+  on conflict (agent, tenant, owner, context_id) do update set last = trivium_contexts.last + excluded.last,
+    bytes = trivium_contexts.bytes + excluded.bytes, max_entries = excluded.max_entries, used_at = excluded.used_at,
+    expires_at = excluded.expires_at
+  returning key, agent, tenant, owner, context_id, last
+),
+recorded as (
+  insert into trivium_conversations (context, number, kind, at, task_id, item_id, bytes, format, payload)
+  select u.key, u.last + 1 - row_number() over (partition by u.key order by s.place desc),
+    s.kind, s.at, s.task_id, s.item_id, s.bytes, s.format, ${payload("entry", "s")}
+  from said s join used u using (agent, tenant, owner, context_id)
 )`;
 
 /**
@@ -209,7 +262,8 @@ export const flushText = `with
 clock as materialized (select coalesce(${other("now")}, ${clockText}) as now),
 ${appends},
 ${creations},
-${besides}
+${besides},
+${conversations}
 select key, null as id, verdict, false as live from judged
 union all
 select b.key, b.id, 'born', exists (

@@ -4,7 +4,7 @@ import { A2AError } from "../../protocol/errors.js";
 import { createGroupCommit } from "../group-commit.js";
 import type { HotPath } from "../sql/dialect.js";
 import { insertedHead } from "../sql/inserted-head.js";
-import type { AppendRow, NewTaskRow } from "../sql/rows.js";
+import type { AppendRow, ConversationWriteRow, NewTaskRow } from "../sql/rows.js";
 import { flushValues, type InsertRow } from "./flush-rows.js";
 import { flushText } from "./flush-sql.js";
 import type { Pool } from "./pool.js";
@@ -28,7 +28,7 @@ export interface PostgresHotPath extends HotPath {
  */
 const writesPerPlan = 5_000;
 
-/** Creations and appends of all tasks: concurrent ones share one statement. */
+/** Creations, appends and entries of conversations: concurrent ones share one statement. */
 export function createHotPath(options: HotPathOptions): PostgresHotPath {
   let sincePlanned = 0;
   const commits = createGroupCommit<Write, FlushResult>(
@@ -53,11 +53,17 @@ export function createHotPath(options: HotPathOptions): PostgresHotPath {
       if (typeof result !== "string") throw new Error(`an append made the task ${result.id}`);
       return result;
     },
+    async addToConversations(rows) {
+      if (rows.length > 0) await commits.write({ kind: "conversations", rows });
+    },
     drain: () => commits.drain(),
   };
 }
 
-type Write = { readonly kind: "append"; readonly row: AppendRow } | ({ readonly kind: "create" } & InsertRow);
+type Write =
+  | { readonly kind: "append"; readonly row: AppendRow }
+  | ({ readonly kind: "create" } & InsertRow)
+  | { readonly kind: "conversations"; readonly rows: readonly ConversationWriteRow[] };
 type FlushResult = AppendResult | Head;
 
 /** The statement's result for a write whose row was found, or for a created task. */
@@ -72,6 +78,7 @@ interface FlushedRow {
 interface Writes {
   readonly appends: ReadonlyMap<number, AppendRow>;
   readonly inserts: ReadonlyMap<number, InsertRow>;
+  readonly conversations: ReadonlyMap<number, readonly ConversationWriteRow[]>;
 }
 
 interface Round extends Writes {
@@ -103,36 +110,51 @@ async function flush(options: HotPathOptions, writes: readonly Write[]): Promise
 function nextRound(writes: readonly Write[], waiting: readonly number[]): Round {
   const appends = new Map<number, AppendRow>();
   const inserts = new Map<number, InsertRow>();
+  const conversations = new Map<number, readonly ConversationWriteRow[]>();
   const later: number[] = [];
   const taken = new Set<string>();
   let bytes = 0;
+  const join = (index: number, write: Write): void => {
+    if (write.kind === "append") appends.set(index, write.row);
+    else if (write.kind === "create") inserts.set(index, write);
+    else conversations.set(index, write.rows);
+  };
   for (const index of waiting) {
     const write = writes[index];
     if (write === undefined) continue;
     const names = namesOf(write);
-    const size = sizeOf(write.row);
+    const size = sizeOf(write);
     const fits = bytes === 0 || bytes + size <= maxRoundBytes;
-    if (!fits || names.some((name) => taken.has(name))) later.push(index);
-    else if (write.kind === "append") appends.set(index, write.row);
-    else inserts.set(index, write);
-    // A waiting write also delays later ones of its task, which keeps their order.
-    for (const name of names) taken.add(name);
+    const waits = !fits || names.some((name) => taken.has(name));
+    if (waits) later.push(index);
+    else join(index, write);
+    // A waiting write also delays later ones of its task or context, which keeps their order.
+    if (waits || write.kind !== "conversations") for (const name of names) taken.add(name);
     if (fits) bytes += size;
   }
-  return { appends, inserts, later };
+  return { appends, inserts, conversations, later };
 }
 
-/** Names that two writes of one statement must not share. */
+/** Names that two writes of one statement must not share, except entries of one context, which come in order. */
 function namesOf(write: Write): string[] {
   if (write.kind === "append") return [`${write.row.key}`];
+  if (write.kind === "conversations")
+    return write.rows.map(({ scope, contextId }) => JSON.stringify({ scope, contextId }));
   const { id, scope, name } = write.row;
   const names = [JSON.stringify([id])];
   if (name !== undefined) names.push(JSON.stringify([scope.agent, scope.tenant, scope.owner, name]));
   return names;
 }
 
-function sizeOf({ log, snapshot }: AppendRow | NewTaskRow): number {
-  return (log?.bytes.length ?? 0) + (snapshot?.bytes.length ?? 0);
+function sizeOf(write: Write): number {
+  if (write.kind === "conversations") return sizeOfEntries(...write.rows);
+  const { log, snapshot, conversation } = write.row;
+  const entries = conversation === undefined ? 0 : sizeOfEntries(conversation);
+  return (log?.bytes.length ?? 0) + (snapshot?.bytes.length ?? 0) + entries;
+}
+
+function sizeOfEntries(...writes: readonly ConversationWriteRow[]): number {
+  return writes.reduce((sum, { entries }) => entries.reduce((part, { bytes }) => part + bytes, sum), 0);
 }
 
 /**
@@ -154,7 +176,7 @@ async function runOrSplit(
     return await runRound(options, round, results);
   } catch (error) {
     if (!(error instanceof Error && "code" in error && refusals.test(`${error.code}`))) throw error;
-    const indexes = [...round.appends.keys(), ...round.inserts.keys()];
+    const indexes = [...round.appends.keys(), ...round.inserts.keys(), ...round.conversations.keys()];
     const [only] = indexes;
     if (indexes.length === 1 && only !== undefined) {
       results.set(only, error);
@@ -177,10 +199,11 @@ async function runOrSplit(
   }
 }
 
-function partOf({ appends, inserts }: Writes, takes: (index: number) => boolean): Writes {
+function partOf({ appends, inserts, conversations }: Writes, takes: (index: number) => boolean): Writes {
   return {
     appends: new Map([...appends].filter(([index]) => takes(index))),
     inserts: new Map([...inserts].filter(([index]) => takes(index))),
+    conversations: new Map([...conversations].filter(([index]) => takes(index))),
   };
 }
 
@@ -202,6 +225,7 @@ async function runRound(
     if (verdict === "again") again.push(index);
     else if (verdict !== "born") results.set(index, verdict);
   }
+  for (const index of round.conversations.keys()) results.set(index, "stored");
   const born = new Map(rows.filter(({ verdict }) => verdict === "born").map((row) => [row.id, row]));
   const refused: [number, NewTaskRow][] = [];
   for (const [index, insert] of round.inserts) {
@@ -217,10 +241,14 @@ async function runRound(
   return again;
 }
 
-function query({ pool, shard, now }: HotPathOptions, { appends, inserts }: Writes): Promise<readonly FlushedRow[]> {
+function query(
+  { pool, shard, now }: HotPathOptions,
+  { appends, inserts, conversations }: Writes,
+): Promise<readonly FlushedRow[]> {
   const values = flushValues({
     appends: [...appends.values()].toSorted((a, b) => a.key - b.key),
     inserts: [...inserts.values()],
+    conversations: [...conversations.values()].flat(),
   });
   return pool.query({ name: "trivium_flush", text: flushText, values: [...values, shard, now?.() ?? null] });
 }

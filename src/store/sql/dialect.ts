@@ -1,7 +1,7 @@
 import type { CompiledQuery, Kysely, QueryResult, RawBuilder, SqlBool } from "kysely";
 import type { AppendResult, Head } from "../../core/ports.js";
 import type { Given } from "./param.js";
-import type { AppendRow, NewTaskRow } from "./rows.js";
+import type { AppendRow, ConversationWriteRow, NewTaskRow } from "./rows.js";
 import type { Database } from "./schema.js";
 
 /** All differences between the databases besides the driver and the hot path. */
@@ -55,10 +55,11 @@ export interface LogRange {
   readonly upto: number;
 }
 
-/** The two writes that every event makes, as statements specific to the database. `place` may be a transaction. */
+/** The writes that messages and events make, as statements specific to the database. `place` may be a transaction. */
 export interface HotPath {
   create(task: NewTaskRow, context: DbContext): Promise<Head>;
   append(write: AppendRow, context: DbContext): Promise<AppendResult>;
+  addToConversations(writes: readonly ConversationWriteRow[], context: DbContext): Promise<void>;
 }
 
 /** A database and its dialect, passed to every query. Within a transaction `db` is the transaction. */

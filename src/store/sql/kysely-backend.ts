@@ -1,7 +1,9 @@
 import type { Kysely } from "kysely";
+import { createContextSweep } from "./context-sweep.js";
 import type { DbContext, HotPath, SqlDialect } from "./dialect.js";
 import { migrate } from "./migrate.js";
 import { prune } from "./prune.js";
+import { conversationQueries } from "./queries/conversations.js";
 import { inboxQueries } from "./queries/inbox.js";
 import { checkWritable, instanceQueries } from "./queries/instances.js";
 import { listTasks } from "./queries/list.js";
@@ -21,6 +23,7 @@ export interface KyselyBackendOptions {
 /** A backend over a database of either dialect. `close` also closes `db`. */
 export function createKyselyBackend({ db, dialect, hot }: KyselyBackendOptions): Backend {
   const context: DbContext = { db, dialect };
+  const sweep = createContextSweep();
   return {
     async open(report) {
       await migrate(context, report);
@@ -28,13 +31,15 @@ export function createKyselyBackend({ db, dialect, hot }: KyselyBackendOptions):
     },
     create: (task) => hot.create(task, context),
     append: (write) => hot.append(write, context),
+    addToConversations: (writes) => hot.addToConversations(writes, context),
     list: (scope, query) => listTasks(context, scope, query),
     ...taskQueries(context),
     ...inboxQueries(context),
     ...instanceQueries(context),
     ...sendQueries(context),
+    ...conversationQueries(context),
     push: pushQueries(context),
-    prune: (retention, limit) => prune(context, retention, limit),
+    prune: (retention, limit) => prune(context, { retention, limit, sweep }),
     close: () => db.destroy(),
   };
 }

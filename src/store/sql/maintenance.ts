@@ -41,6 +41,8 @@ export interface PruneOptions {
 export interface Pruned {
   readonly tasks: number;
   readonly logs: number;
+  /** Entries of conversations. */
+  readonly entries: number;
 }
 
 /** Drops everything past its retention, in batches between which other calls run. */
@@ -49,11 +51,12 @@ export async function prune(
   retention: Retention,
   { batch = 200, signal }: PruneOptions = {},
 ): Promise<Pruned> {
-  const sum = { tasks: 0, logs: 0 };
+  const sum = { tasks: 0, logs: 0, entries: 0 };
   while (signal?.aborted !== true) {
-    const { tasks, logs, more } = await backend.prune(retention, batch);
+    const { tasks, logs, entries, more } = await backend.prune(retention, batch);
     sum.tasks += tasks;
     sum.logs += logs;
+    sum.entries += entries;
     if (!more) break;
     await setImmediate();
   }
@@ -84,7 +87,9 @@ export function startMaintenance(backend: Pick<Backend, "prune">, options: Maint
   async function work(): Promise<void> {
     try {
       const dropped = await prune(backend, retention, { signal: end.signal });
-      if (dropped.tasks + dropped.logs > 0) logger.debug(dropped, "finished tasks were dropped from the store");
+      if (dropped.tasks + dropped.logs + dropped.entries > 0) {
+        logger.debug(dropped, "finished tasks and old conversations were dropped from the store");
+      }
     } catch (error) {
       // The next round finds the remaining rows again.
       logger.warn({ err: storeErrorFrom(error) }, "finished tasks could not be dropped from the store");

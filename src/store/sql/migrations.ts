@@ -1,6 +1,7 @@
 import { type Kysely, type SqlBool, sql } from "kysely";
-import { agentsInScopes } from "./agents-migration.js";
 import type { SqlDialect } from "./dialect.js";
+import { agentsInScopes } from "./migrations/agents.js";
+import { conversationTables } from "./migrations/conversations.js";
 import type { Database } from "./schema.js";
 import {
   countsTable,
@@ -30,6 +31,7 @@ export const migrations: readonly Migration[] = [
   { version: 2, name: "counters by time", statements: (db, dialect) => countersByTime(db, dialect) },
   { version: 3, name: "agents in scopes", statements: (db, dialect) => agentsInScopes(db, dialect) },
   { version: 4, name: "waiting tasks", statements: (db, dialect) => waitingTasks(db, dialect) },
+  { version: 5, name: "conversations", statements: (db, dialect) => conversationTables(db, dialect) },
 ];
 
 const tenantAndOwner = ["tenant", "owner"] as const;

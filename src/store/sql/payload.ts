@@ -11,6 +11,8 @@ import {
   type LogRecord as StoredRecord,
 } from "../../../gen/trivium/store/v1/store_pb.js";
 import type {
+  ConversationRecord,
+  ConversationWrite,
   Head,
   InboxEntry,
   LogRecord,
@@ -18,6 +20,7 @@ import type {
   RecordedError,
   SendContext,
   SentOutcome,
+  StoredConversationRecord,
   StoredTask,
   TurnCause,
   WrittenStatus,
@@ -25,8 +28,17 @@ import type {
 import { sizeOfJson, sizeOfTask } from "../../protocol/check/size.js";
 import { writeBinary } from "../../protocol/codec/binary/writer.js";
 import { A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
-import { type Task, TaskPushNotificationConfigSchema, TaskSchema } from "../../protocol/model.js";
 import {
+  type Artifact,
+  ArtifactSchema,
+  type Message,
+  MessageSchema,
+  type Task,
+  TaskPushNotificationConfigSchema,
+  TaskSchema,
+} from "../../protocol/model.js";
+import {
+  type ConversationWriteRow,
   type InboxRow,
   type LogRow,
   type Payload,
@@ -34,6 +46,7 @@ import {
   type SendOutcomeRow,
   type SnapshotRow,
   type StatusRow,
+  type StoredConversationRow,
   settledHolder,
 } from "./rows.js";
 import { StoreError } from "./store-error.js";
@@ -128,6 +141,37 @@ export function outcomeFromRow(row: SendOutcomeRow): SentOutcome {
   if (kind.case === "reply") return { kind: "reply", message: kind.value };
   if (kind.case === "error") return { kind: "error", error: errorFromStored(kind.value) };
   throw newerRow("send");
+}
+
+const conversationKinds = ["user", "agent", "artifact"] as const satisfies readonly ConversationRecord["kind"][];
+
+export function conversationToRow({ entries, ...write }: ConversationWrite): ConversationWriteRow {
+  return {
+    ...write,
+    entries: entries.map(({ kind, content, ...entry }) => ({
+      ...entry,
+      kind: conversationKinds.indexOf(kind),
+      payload: content === undefined ? undefined : contentToRow(content),
+    })),
+  };
+}
+
+// The row has the ids of the task and the context.
+function contentToRow(content: Message | Artifact): Payload {
+  if (content.$typeName === ArtifactSchema.typeName) return encode(ArtifactSchema, content);
+  return encode(MessageSchema, { ...content, taskId: "", contextId: "" });
+}
+
+export function conversationFromRow(
+  { kind: number, payload, ...entry }: StoredConversationRow,
+  contextId: string,
+): StoredConversationRecord {
+  const kind = conversationKinds[number];
+  if (kind === undefined) throw newerRow("conversation");
+  if (payload === undefined) return { ...entry, kind, content: undefined };
+  if (kind === "artifact") return { ...entry, kind, content: decode(ArtifactSchema, payload, "conversation") };
+  const message = decode(MessageSchema, payload, "conversation");
+  return { ...entry, kind, content: { ...message, taskId: entry.taskId, contextId } };
 }
 
 export function pushToRow({ config, taskName, settled, ...registration }: PushRegistration): PushRow {

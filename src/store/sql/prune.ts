@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import type { ContextSweep } from "./context-sweep.js";
 import { type DbContext, inTransaction } from "./dialect.js";
 import { foldPeriods, periodMs } from "./periods.js";
 import { type Retention, terminalStates } from "./rows.js";
@@ -8,6 +9,8 @@ export interface Pruned {
   readonly tasks: number;
   /** Rows of logs. */
   readonly logs: number;
+  /** Entries of conversations. */
+  readonly entries: number;
   readonly more: boolean;
 }
 
@@ -15,22 +18,29 @@ export interface Pruned {
  * Drops what is past its retention: at most `limit` tasks, log rows and sends, and folded counter rows. Each kind has
  * its own transaction, so that others never wait long.
  */
-export async function prune(context: DbContext, retention: Retention, limit: number): Promise<Pruned> {
+export async function prune(
+  context: DbContext,
+  { retention, limit, sweep }: { readonly retention: Retention; readonly limit: number; readonly sweep: ContextSweep },
+): Promise<Pruned> {
   const tasks = await inTransaction(context, (within) => pruneTasks(within, retention, limit));
   const left = limit - tasks.logs;
   const logs = left > 0 ? await inTransaction(context, (within) => pruneLogs(within, retention, left)) : nothing;
   const sends = await pruneSends(context, retention, limit);
   const folded = await foldPeriods(context, limit);
+  const swept = await sweep(context, limit);
   return {
     tasks: tasks.tasks,
     logs: tasks.logs + logs.logs,
-    more: tasks.more || logs.more || left <= 0 || sends >= limit || folded >= limit,
+    entries: swept.entries,
+    more: tasks.more || logs.more || left <= 0 || sends >= limit || folded >= limit || swept.more,
   };
 }
 
-const nothing: Pruned = { tasks: 0, logs: 0, more: false };
+type PrunedTasks = Omit<Pruned, "entries">;
 
-async function pruneTasks(context: DbContext, retention: Retention, limit: number): Promise<Pruned> {
+const nothing: PrunedTasks = { tasks: 0, logs: 0, more: false };
+
+async function pruneTasks(context: DbContext, retention: Retention, limit: number): Promise<PrunedTasks> {
   const due = await tasksDue(context, retention, limit);
   if (due.length === 0) return nothing;
   const { rows, emptied } = await dropFolded(context, due, limit);
@@ -74,7 +84,7 @@ async function countFinished({ db }: DbContext): Promise<number> {
 }
 
 /** Logs of finished tasks, as far as a snapshot includes them. */
-async function pruneLogs(context: DbContext, { logsMs }: Retention, limit: number): Promise<Pruned> {
+async function pruneLogs(context: DbContext, { logsMs }: Retention, limit: number): Promise<PrunedTasks> {
   if (logsMs === undefined) return nothing;
   const { db, dialect } = context;
   const due = await db

@@ -1,6 +1,9 @@
 import type {
   Append,
   AppendResult,
+  ConversationQuery,
+  ConversationRecord,
+  ConversationWrite,
   Head,
   InboxEntry,
   ListQuery,
@@ -48,6 +51,21 @@ export interface StatusRow {
   readonly summary?: Uint8Array | undefined;
 }
 
+/** An entry of a conversation. `kind`: 0 is a message of the caller, 1 one of the agent, 2 an artifact. */
+export interface ConversationRow extends Omit<ConversationRecord, "kind" | "content"> {
+  readonly kind: number;
+  /** Absent for an entry that its task has. */
+  readonly payload: Payload | undefined;
+}
+
+export interface StoredConversationRow extends ConversationRow {
+  readonly number: number;
+}
+
+export interface ConversationWriteRow extends Omit<ConversationWrite, "entries"> {
+  readonly entries: readonly ConversationRow[];
+}
+
 interface WriteRowBody {
   /** Absent for a write without records. */
   readonly log: LogRow | undefined;
@@ -57,6 +75,7 @@ interface WriteRowBody {
   readonly takes: readonly string[];
   /** Number of the record that starts a turn; 0 if none does. */
   readonly turnSeq: number;
+  readonly conversation?: ConversationWriteRow | undefined;
 }
 
 export interface NewTaskRow
@@ -123,6 +142,12 @@ interface TaskRowCalls {
   beginSend(send: NewSend): Promise<SendRecordRow>;
   readSend(scope: Scope, messageId: string): Promise<SendRecordRow | undefined>;
   settleSend(claim: SendClaim, outcome: SendOutcomeRow): Promise<boolean>;
+  addToConversations(writes: readonly ConversationWriteRow[]): Promise<void>;
+  readConversation(
+    scope: Scope,
+    contextId: string,
+    query: ConversationQuery,
+  ): Promise<readonly StoredConversationRow[]>;
 }
 
 interface PushRowCalls {
@@ -151,7 +176,7 @@ export interface Backend extends TaskBackend {
   prune(
     retention: Retention,
     limit: number,
-  ): Promise<{ readonly tasks: number; readonly logs: number; readonly more: boolean }>;
+  ): Promise<{ readonly tasks: number; readonly logs: number; readonly entries: number; readonly more: boolean }>;
   close(): Promise<void>;
 }
 

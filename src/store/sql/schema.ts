@@ -132,6 +132,60 @@ export interface PeriodsTable extends CountsTable {
   period: number;
 }
 
+/** One row per context in which something was said or whose agent keeps a state. */
+export interface ContextsTable {
+  /** The store's own number. */
+  key: Generated<number>;
+  agent: string;
+  tenant: string;
+  owner: string;
+  context_id: string;
+  /** Number of the last entry; 0 without one. */
+  last: number;
+  /** Entries up to this number are deleted. */
+  dropped: number;
+  /** Entries up to this number are no longer shown, and deleted later. */
+  hidden: number;
+  /** Size of the entries. */
+  bytes: number;
+  /** Size of the state. */
+  value_bytes: number;
+  /** How many of the latest entries are shown; the others are deleted later. */
+  max_entries: number;
+  used_at: number;
+  /**
+   * 0 once it is dropped. Not indexed, since it changes with every entry: retention reads the table in the order of its
+   * keys.
+   */
+  expires_at: number | null;
+}
+
+/** The entries of conversations. @public: declarations of queries name it. */
+export interface ConversationsTable {
+  /** Key of the context. */
+  context: number;
+  number: number;
+  /** 0: message of the caller, 1: message of the agent, 2: artifact. */
+  kind: number;
+  at: number;
+  task_id: string;
+  item_id: string;
+  bytes: number;
+  format: number;
+  /** Null for an entry that its task has. */
+  payload: Uint8Array | null;
+}
+
+/** The states of contexts. @public: declarations of queries name it. */
+export interface ContextValuesTable {
+  /** Key of the context. */
+  context: number;
+  name: string;
+  version: string;
+  bytes: number;
+  json: string;
+}
+
 /** The migrations applied to the tables. */
 interface SchemaTable {
   version: number;
@@ -148,5 +202,8 @@ export interface Database {
   trivium_push_configs: PushConfigsTable;
   trivium_counts: CountsTable;
   trivium_periods: PeriodsTable;
+  trivium_contexts: ContextsTable;
+  trivium_conversations: ConversationsTable;
+  trivium_context_values: ContextValuesTable;
   trivium_schema: SchemaTable;
 }

@@ -13,12 +13,14 @@ import {
 import { systemClock } from "../../protocol/async/system-clock.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Logger } from "../../protocol/logger.js";
-import { checkNewSend, checkNewTask } from "../check-indexed.js";
+import { checkContextValue, checkNewSend, checkNewTask } from "../check-indexed.js";
 import { createStoreLogger, type StoreLogger } from "../store-logger.js";
 import { createDatabaseLifecycle, type DatabaseLifecycle } from "./database-lifecycle.js";
 import { type RetentionOptions, resolveRetention, startMaintenance } from "./maintenance.js";
 import { createMigrationReport } from "./migration-report.js";
 import {
+  conversationFromRow,
+  conversationToRow,
   inboxFromRow,
   inboxToRow,
   logFromRow,
@@ -81,7 +83,9 @@ export function createSqlStore(
 }
 
 // The calls whose arguments or answers contain payloads; the database takes the others as they are.
-function rowCalls({ ask }: DatabaseLifecycle): Omit<TaskStore, keyof PlainTaskCalls | "close"> {
+function rowCalls({
+  ask,
+}: DatabaseLifecycle): Omit<TaskStore, Exclude<keyof PlainTaskCalls, "writeContextValue"> | "close"> {
   return {
     async create(task) {
       checkNewTask(task);
@@ -129,6 +133,18 @@ function rowCalls({ ask }: DatabaseLifecycle): Omit<TaskStore, keyof PlainTaskCa
       const row = outcomeToRow(outcome);
       return ask((backend) => backend.settleSend(claim, row));
     },
+    async addToConversations(writes) {
+      const rows = writes.map(conversationToRow);
+      return ask((backend) => backend.addToConversations(rows));
+    },
+    async readConversation(scope, contextId, query) {
+      const rows = await ask((backend) => backend.readConversation(scope, contextId, query));
+      return rows.map((row) => conversationFromRow(row, contextId));
+    },
+    async writeContextValue(scope, contextId, write) {
+      checkContextValue({ scope, contextId, name: write.name });
+      return ask((backend) => backend.writeContextValue(scope, contextId, write));
+    },
   };
 }
 
@@ -142,7 +158,7 @@ function appendToRow(write: Append): AppendRow {
   return { key, epoch, seq, claim, ...bodyToRow(write, seq) };
 }
 
-function bodyToRow({ records, status, snapshot, end, takes = [] }: NewTask | Append, after: number) {
+function bodyToRow({ records, status, snapshot, end, takes = [], conversation }: NewTask | Append, after: number) {
   assertNumbered(records, after);
   return {
     log: logToRow(records),
@@ -151,6 +167,7 @@ function bodyToRow({ records, status, snapshot, end, takes = [] }: NewTask | App
     end,
     takes,
     turnSeq: records.findLast(({ kind }) => kind === "turnStarted")?.seq ?? 0,
+    conversation: conversation === undefined ? undefined : conversationToRow(conversation),
   };
 }
 

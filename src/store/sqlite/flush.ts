@@ -4,13 +4,13 @@ import { A2AError } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { DbContext, HotPath } from "../sql/dialect.js";
 import { holderOf, type InsertedTask, insertedHead, wakeOf } from "../sql/inserted-head.js";
-import type { AppendRow, NewTaskRow } from "../sql/rows.js";
+import type { AppendRow, ConversationWriteRow, NewTaskRow } from "../sql/rows.js";
 import { type CounterDeltas, createCounterDeltas } from "./counter-deltas.js";
 import { rollBack, type SqliteConnection } from "./driver.js";
 import type { HotResult, HotWrite } from "./packed.js";
 import { hotStatements, type Statements, type WrittenHead, writtenHead } from "./statements.js";
 
-/** The two writes that every event makes, also several at once. */
+/** The writes that messages and events make, also several at once. */
 export interface SqliteHotPath extends HotPath {
   /** Runs writes in one transaction, synchronously. If one throws, all are rolled back. */
   run(writes: readonly HotWrite[]): Promise<readonly HotResult[]>;
@@ -45,6 +45,10 @@ export function createHotPath(connection: SqliteConnection, now: () => number): 
   return {
     create: async (task, context) => insertedHead(task, await inContext(context, (writer) => createTask(writer, task))),
     append: (write, context) => inContext(context, (writer) => appendWrite(writer, write)),
+    addToConversations: (writes, context) =>
+      inContext(context, ({ statements }) => {
+        for (const write of writes) addToConversation(statements, write);
+      }),
     run: (writes) => inTransaction(connection, () => perform((writer) => writes.map((write) => apply(writer, write)))),
   };
 }
@@ -65,7 +69,10 @@ async function inTransaction<T>(connection: SqliteConnection, run: () => T): Pro
 }
 
 function apply(writer: Writer, write: HotWrite): HotResult {
-  return write.kind === "create" ? createTask(writer, write.row) : appendWrite(writer, write.row);
+  if (write.kind === "create") return createTask(writer, write.row);
+  if (write.kind === "append") return appendWrite(writer, write.row);
+  for (const row of write.rows) addToConversation(writer.statements, row);
+  return undefined;
 }
 
 function createTask(writer: Writer, task: NewTaskRow): InsertedTask {
@@ -177,9 +184,25 @@ function takeEntries(statements: Statements, key: number, takes: readonly string
   return true;
 }
 
-function insertPayloads(statements: Statements, key: number, { log, snapshot }: Pick<AppendRow, "log" | "snapshot">) {
+function insertPayloads(statements: Statements, key: number, { log, snapshot, conversation }: AppendRow | NewTaskRow) {
   if (log !== undefined) statements.insertLog.run(key, log.seq, log.count, log.format, log.bytes);
   if (snapshot !== undefined) statements.putSnapshot.run(key, snapshot.seq, snapshot.format, snapshot.bytes);
+  if (conversation !== undefined) addToConversation(statements, conversation);
+}
+
+function addToConversation(statements: Statements, write: ConversationWriteRow): void {
+  const { scope, contextId, usedAt, expiresAt = null, maxEntries, entries } = write;
+  const size = entries.reduce((sum, { bytes }) => sum + bytes, 0);
+  const row = statements.useContext.get(
+    ...[scope.agent, scope.tenant, scope.owner, contextId, entries.length, size, maxEntries, usedAt, expiresAt],
+  );
+  const context = Number(row?.["key"]);
+  let number = Number(row?.["last"]) - entries.length;
+  for (const { kind, at, taskId, id, bytes, payload } of entries) {
+    number += 1;
+    const content = [payload?.format ?? 0, payload?.bytes ?? null] as const;
+    statements.insertEntry.run(context, number, kind, at, taskId, id, bytes, ...content);
+  }
 }
 
 function isLive({ statements, now, expiries }: Writer, holder: string): boolean {

@@ -34,6 +34,7 @@ export function createRemoteBackend(thread: Pick<DatabaseThread, "ask" | "close"
     },
     create: async (row) => insertedHead(row, await hot<InsertedTask>({ kind: "create", row })),
     append: (row) => hot<AppendResult>({ kind: "append", row }),
+    addToConversations: (rows) => (rows.length === 0 ? Promise.resolve() : hot<void>({ kind: "conversations", rows })),
     // Other processes take this one for dead when its renewal waits behind the reads of its callers.
     renew: (...args) => ask({ port: "tasks", method: "renew", args }, true) as ReturnType<Backend["renew"]>,
     // Long, and no caller waits for it: it gets its own transaction.

@@ -53,6 +53,19 @@ export function hotStatements(connection: SqliteConnection) {
       `insert into trivium_periods (agent, tenant, owner, period, state, shard, count) values (?, ?, ?, ?, ?, '', ?)
        on conflict (agent, tenant, owner, period, state, shard) do update set count = count + excluded.count`,
     ),
+    useContext: prepare(
+      `insert into trivium_contexts (agent, tenant, owner, context_id, last, dropped, hidden, bytes, value_bytes, max_entries,
+         used_at, expires_at)
+       values (?, ?, ?, ?, ?, 0, 0, ?, 0, ?, ?, ?)
+       on conflict (agent, tenant, owner, context_id) do update set last = last + excluded.last,
+         bytes = bytes + excluded.bytes, max_entries = excluded.max_entries, used_at = excluded.used_at,
+         expires_at = excluded.expires_at
+       returning key, last`,
+    ),
+    insertEntry: prepare(
+      `insert into trivium_conversations (context, number, kind, at, task_id, item_id, bytes, format, payload)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
     /** An append that changes only the number. */
     advance: prepare(
       `update trivium_tasks set seq = ?, turn_seq = iif(? = 0, turn_seq, ?) where key = ? and epoch = ? and seq = ?`,

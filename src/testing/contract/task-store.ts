@@ -1,5 +1,7 @@
 import { type ContractTest, type MakeTaskStore, testsOf } from "./suite.js";
 import { agentTests } from "./task-store-agents.js";
+import { contextValueTests } from "./task-store-context-values.js";
+import { conversationTests } from "./task-store-conversations.js";
 import { holderTests } from "./task-store-holders.js";
 import { inboxTests } from "./task-store-inbox.js";
 import { listTests } from "./task-store-list.js";
@@ -36,6 +38,8 @@ export function taskStoreContract(
     agentTests(suite, make);
     raceTests(suite, make);
     sendTests(suite, make);
+    conversationTests(suite, make);
+    contextValueTests(suite, make);
     sizeTests(suite, make);
     modelTests(suite, make, { histories, seed });
   });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPostgres } from "../../../src/store/postgres/database.js";
 import { hasPostgres, type PostgresServer, startPostgres, startTimeoutMs } from "../../support/postgres.js";
 import { migrateUpTo } from "../sql-queries/databases.js";
-import { alice, appendRow, completion, taskRow } from "../sql-queries/rows.js";
+import { alice, appendRow, completion, conversationRow, taskRow } from "../sql-queries/rows.js";
 
 type Opened = ReturnType<typeof openPostgres>;
 
@@ -27,7 +27,13 @@ const filling = `
   select '', 'owner', 'm' || i, 'e', 'd', 't', 'here', 1, 1, i, 1 from generate_series(1, 3000) as i;
   insert into trivium_push_configs (key, ordinal, cursor, id, task_id, tenant, owner, version, holder, format, payload)
   select key, 1, 0, 'p', id, tenant, owner, '1.0', case when key % 10 = 0 then 'gone' else '-' end, 1,
-    repeat('a', 100)::bytea from trivium_tasks`;
+    repeat('a', 100)::bytea from trivium_tasks;
+  insert into trivium_contexts (agent, tenant, owner, context_id, last, dropped, hidden, bytes, value_bytes, max_entries, used_at)
+  select '', '', 'owner ' || i % 100, 'context ' || i, 2, 0, 0, 200, 1, 100, i from generate_series(1, 3000) as i;
+  insert into trivium_conversations (context, number, kind, at, task_id, item_id, bytes, format, payload)
+  select key, n, 0, used_at, '', 'm', 100, 1, repeat('a', 100)::bytea from trivium_contexts, generate_series(1, 2) as n;
+  insert into trivium_context_values (context, bytes, name, version, json)
+  select key, 1, 'cart', '1', '1' from trivium_contexts`;
 
 /** Runs every repeated statement on the database's one connection. */
 async function useAll({ backend }: Opened, round: string): Promise<void> {
@@ -45,7 +51,18 @@ async function useAll({ backend }: Opened, round: string): Promise<void> {
   await backend.orphans(alice.agent, 10);
   await backend.due(alice.agent, 10);
   await backend.push.adopt(alice.agent, "here", 10);
+  await useContexts({ backend }, round);
   await backend.prune({ tasksMs: 0, tasksMax: 10, logsMs: 0, sendsMs: 0 }, 10);
+}
+
+async function useContexts({ backend }: Pick<Opened, "backend">, contextId: string): Promise<void> {
+  await backend.addToConversations([conversationRow({ contextId })]);
+  await backend.readConversation(alice, contextId, { limit: 10, maxBytes: 1_000 });
+  const written = { name: "cart", replaces: undefined, usedAt: 1_000, expiresAt: 2_000, maxBytes: 100 };
+  await backend.writeContextValue(alice, contextId, { ...written, value: { json: "1", version: "1" } });
+  await backend.readContextValue(alice, contextId, "cart");
+  await backend.boundConversations(alice, { entries: 0, bytes: 0 });
+  await backend.deleteConversation(alice, contextId);
 }
 
 async function listAll({ backend }: Pick<Opened, "backend">): Promise<void> {

@@ -5,7 +5,7 @@ import { createHotPath } from "../../../src/store/sqlite/flush.js";
 import type { HotWrite } from "../../../src/store/sqlite/packed.js";
 import { tries } from "../../support/tries.js";
 import { openBackend } from "./database.js";
-import { alice, appendRow, completion, logRow, taskRow } from "./rows.js";
+import { alice, appendRow, completion, conversationRow, logRow, taskRow } from "./rows.js";
 
 const now = 5_000_000;
 
@@ -26,6 +26,8 @@ function contents({ database }: Opened) {
     snapshots: all("trivium_snapshots", "key"),
     counts: all("trivium_counts", "1, 2, 3").filter(({ count }) => count !== 0),
     periods: all("trivium_periods", "1, 2, 3, 4").filter(({ count }) => count !== 0),
+    contexts: all("trivium_contexts", "key"),
+    conversations: all("trivium_conversations", "context, number"),
   };
 }
 
@@ -37,24 +39,38 @@ const step = fc.record({
   end: fc.boolean(),
   snapshot: fc.boolean(),
   stale: fc.boolean(),
+  context: fc.option(fc.constantFrom("c", "d"), { nil: undefined }),
+  besides: fc.boolean(),
 });
 
 /** The writes of some turns. The keys of new tasks are those of an empty database. */
 function writesOf(steps: readonly (typeof step extends fc.Arbitrary<infer S> ? S : never)[]): HotWrite[] {
   const places = new Map<number, { key: number; epoch: number; seq: number }>();
-  return steps.map(({ task, owner, state, time, end, snapshot, stale }): HotWrite => {
+  return steps.map(({ task, owner, state, time, end, snapshot, stale, context: contextId, besides }): HotWrite => {
+    const scope = { agent: "", tenant: "", owner };
+    const conversation = contextId === undefined ? undefined : conversationRow({ scope, contextId });
+    if (besides && conversation !== undefined) return { kind: "conversations", rows: [conversation, conversation] };
     const context = places.get(task);
     const status = state === undefined ? undefined : { state, time };
-    const body = { end: end ? { inboxPut: 0 } : undefined, snapshot: snapshot ? { ...logRow(1) } : undefined };
+    const body = {
+      end: end ? { inboxPut: 0 } : undefined,
+      snapshot: snapshot ? { ...logRow(1) } : undefined,
+      conversation,
+    };
     if (context === undefined) {
       places.set(task, { key: places.size + 1, epoch: 1, seq: 1 });
-      const scope = { agent: "", tenant: "", owner };
       return { kind: "create", row: taskRow(`t${task}`, { scope, ...body, ...(status && { status }) }) };
     }
     const row = appendRow({ ...context, seq: context.seq + (stale ? 3 : 0) }, { status, ...body });
     if (!stale) places.set(task, { ...context, seq: context.seq + 1 });
     return { kind: "append", row };
   });
+}
+
+function byItself(backend: Opened["backend"], write: HotWrite): Promise<unknown> {
+  if (write.kind === "conversations") return backend.addToConversations(write.rows);
+  if (write.kind === "append") return backend.append(write.row);
+  return backend.create(write.row).then(({ key, holderLive }) => ({ key, holderLive }));
 }
 
 describe("writes of a group", () => {
@@ -70,11 +86,8 @@ describe("writes of a group", () => {
           at += length;
           const results = await together.hot.run(group);
           for (const [context, write] of group.entries()) {
-            const one =
-              write.kind === "append"
-                ? await alone.backend.append(write.row)
-                : await alone.backend.create(write.row).then(({ key, holderLive }) => ({ key, holderLive }));
-            expect(results[context]).toEqual(typeof one === "string" ? one : expect.objectContaining(one));
+            const one = await byItself(alone.backend, write);
+            expect(results[context]).toEqual(typeof one === "object" ? expect.objectContaining(one as object) : one);
           }
         }
         expect(contents(together)).toEqual(contents(alone));

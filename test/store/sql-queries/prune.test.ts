@@ -41,7 +41,12 @@ describe("pruning", () => {
     await backend.create(taskRow("running"));
     now += 1_000;
     await finished("young");
-    expect(await backend.prune({ ...keep, tasksMs: 1_000 }, 100)).toEqual({ tasks: 1, logs: 3, more: false });
+    expect(await backend.prune({ ...keep, tasksMs: 1_000 }, 100)).toEqual({
+      tasks: 1,
+      logs: 3,
+      entries: 0,
+      more: false,
+    });
     expect(await ids()).toEqual(["running", "young"]);
     for (const table of ["log", "snapshots", "push_configs", "inbox"]) expect(countOf(`trivium_${table}`, old)).toBe(0);
     expect((await backend.list(alice, { limit: 1, state: 3 })).total).toBe(1);
@@ -62,12 +67,12 @@ describe("pruning", () => {
     const { backend } = opened;
     const key = await finished("done", 4);
     now += 500;
-    expect(await backend.prune({ ...keep, logsMs: 501 }, 100)).toEqual({ tasks: 0, logs: 0, more: false });
-    expect(await backend.prune({ ...keep, logsMs: 500 }, 100)).toEqual({ tasks: 0, logs: 4, more: false });
+    expect(await backend.prune({ ...keep, logsMs: 501 }, 100)).toEqual({ tasks: 0, logs: 0, entries: 0, more: false });
+    expect(await backend.prune({ ...keep, logsMs: 500 }, 100)).toEqual({ tasks: 0, logs: 4, entries: 0, more: false });
     expect(await backend.recordsAfter(key, 3, 10)).toBe("compacted");
     expect(await backend.recordsAfter(key, 4, 10)).toMatchObject({ log: [] });
     expect(await backend.read(alice, "done")).toMatchObject({ snapshot: { seq: 4 }, log: [] });
-    expect(await backend.prune({ ...keep, logsMs: 0 }, 100)).toEqual({ tasks: 0, logs: 0, more: false });
+    expect(await backend.prune({ ...keep, logsMs: 0 }, 100)).toEqual({ tasks: 0, logs: 0, entries: 0, more: false });
   });
 
   it("drops a long log in small steps, each of which leaves the task whole", async () => {

@@ -1,10 +1,17 @@
-import type { AppendRow, LogRow, NewTaskRow } from "../../../src/store/sql/rows.js";
+import type { AppendRow, ConversationWriteRow, LogRow, NewTaskRow } from "../../../src/store/sql/rows.js";
 
 const bytes = new Uint8Array([1, 2, 3]);
 export const alice = { agent: "", tenant: "", owner: "alice" };
 
 export function logRow(seq: number, count = 1): LogRow {
   return { seq, count, format: 1, bytes };
+}
+
+/** Two entries for the context `c`, one of them without its content. */
+export function conversationRow(changes: Partial<ConversationWriteRow> = {}): ConversationWriteRow {
+  const entry = { kind: 0, id: "m", taskId: "t", at: 1_000, bytes: 3, payload: { format: 1, bytes } };
+  const entries = [entry, { ...entry, kind: 2, payload: undefined }];
+  return { scope: alice, contextId: "c", usedAt: 1_000, expiresAt: undefined, maxEntries: 100, entries, ...changes };
 }
 
 /** A SUBMITTED task with one record, held by `here`. */

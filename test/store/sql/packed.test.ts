@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AppendRow, LogRow, NewTaskRow } from "../../../src/store/sql/rows.js";
+import type { AppendRow, ConversationWriteRow, LogRow, NewTaskRow } from "../../../src/store/sql/rows.js";
 import type { BackendCall } from "../../../src/store/sqlite/backend-call.js";
 import { type GroupWrite, packWrites, unpackWrites } from "../../../src/store/sqlite/packed.js";
 
@@ -15,7 +15,23 @@ const status = fc.record({
   time: whole,
   summary: maybe(fc.uint8Array({ minLength: 1, maxLength: 300 })),
 });
+const scope = fc.record({ agent: text, tenant: text, owner: text });
+const conversation: fc.Arbitrary<ConversationWriteRow> = fc.record({
+  scope,
+  contextId: text,
+  usedAt: whole,
+  expiresAt: maybe(whole),
+  maxEntries: whole,
+  entries: fc.array(
+    fc.record({
+      ...{ kind: whole, id: text, taskId: text, at: whole, bytes: whole },
+      payload: maybe(fc.record({ format: whole, bytes })),
+    }),
+    { maxLength: 3 },
+  ),
+});
 const body = {
+  conversation: maybe(conversation),
   log: maybe(log),
   snapshot: maybe(fc.record({ seq: whole, format: whole, bytes })),
   end: maybe(
@@ -27,7 +43,7 @@ const body = {
 const created: fc.Arbitrary<NewTaskRow> = fc.record({
   id: text,
   contextId: text,
-  scope: fc.record({ agent: text, tenant: text, owner: text }),
+  scope,
   holder: text,
   version: text,
   name: maybe(text),
@@ -45,6 +61,7 @@ const appended: fc.Arbitrary<AppendRow> = fc.record({
 const write: fc.Arbitrary<GroupWrite> = fc.oneof(
   fc.record({ kind: fc.constant("create"), row: created }),
   fc.record({ kind: fc.constant("append"), row: appended }),
+  fc.record({ kind: fc.constant("conversations"), rows: fc.array(conversation, { minLength: 1, maxLength: 3 }) }),
   fc.record({
     kind: fc.constant("call"),
     call: fc.constant<BackendCall>({ port: "tasks", method: "retire", args: ["here"] }),

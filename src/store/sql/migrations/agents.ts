@@ -1,6 +1,6 @@
 import { type Kysely, sql } from "kysely";
-import type { SqlDialect } from "./dialect.js";
-import type { Database } from "./schema.js";
+import type { SqlDialect } from "../dialect.js";
+import type { Database } from "../schema.js";
 import {
   countsTable,
   periodsIndex,
@@ -10,7 +10,7 @@ import {
   sendsTable,
   statementOf,
   type TableName,
-} from "./schema-statements.js";
+} from "../schema-statements.js";
 
 const owned = ["agent", "tenant", "owner"] as const;
 

@@ -1,0 +1,278 @@
+import type {
+  Clock,
+  ContextExpiry,
+  ContextValue,
+  ContextValueResult,
+  ContextValueWrite,
+  ConversationBounds,
+  Conversations as ConversationPort,
+  ConversationQuery,
+  ConversationRecord,
+  ConversationWrite,
+  StoredConversationRecord,
+} from "../../core/ports.js";
+import type { Scope } from "../../protocol/context.js";
+import { checkContextValue } from "../check-indexed.js";
+import { sizeOfContextValue } from "../context-value-size.js";
+import { fitting } from "../fitting.js";
+
+/** Approximate cost of a context, an entry and a value besides their content. */
+const contextBytes = 640;
+const entryBytes = 192;
+const valueBytes = 256;
+
+interface Context {
+  readonly owner: Owner;
+  readonly id: string;
+  readonly entries: ConversationRecord[];
+  /** Number of the entry before the first one. */
+  dropped: number;
+  maxEntries: number;
+  expiresAt: number | undefined;
+  bytes: number;
+  values: Map<string, ContextValue> | undefined;
+}
+
+interface Owner {
+  readonly key: string;
+  /** Whether its callers are told apart from others. */
+  readonly isNamed: boolean;
+  /** Least recently used first. */
+  readonly contexts: Map<string, Context>;
+  entries: number;
+  bytes: number;
+}
+
+export interface ConversationLimits {
+  /** Size of all conversations. */
+  readonly maxBytes: number;
+  /** Called when they have grown. */
+  readonly grown: () => void;
+}
+
+/** Conversations and states of contexts; the least recently used are dropped first. */
+export class Conversations {
+  readonly #limits: ConversationLimits;
+  readonly #clock: Clock;
+  readonly #owners = new Map<string, Owner>();
+  /** Least recently used first. */
+  readonly #contexts = new Set<Context>();
+  #bytes = 0;
+
+  constructor(limits: ConversationLimits, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  /** Size of everything that is kept. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  add(write: ConversationWrite): void {
+    const { scope, contextId, entries, maxEntries } = write;
+    const context = this.#used(scope, contextId, write);
+    context.maxEntries = maxEntries;
+    for (const entry of entries) {
+      context.entries.push(entry);
+      this.#grow(context, sizeOf(entry));
+    }
+    context.owner.entries += entries.length;
+    const excess = context.entries.length - maxEntries;
+    // Moving the rest of the list costs less than what was added since.
+    if (excess > maxEntries >> 3) this.#dropEntries(context, excess);
+    this.#makeRoom(context);
+  }
+
+  read(scope: Scope, contextId: string, { limit, before, maxBytes }: ConversationQuery): StoredConversationRecord[] {
+    const context = this.#find(scope, contextId);
+    if (context === undefined) return [];
+    const { entries, dropped, maxEntries } = context;
+    const end = before === undefined ? entries.length : Math.min(entries.length, Math.max(0, before - dropped - 1));
+    const start = Math.max(0, entries.length - maxEntries, end - limit);
+    const page = entries.slice(start, Math.max(start, end)).map((entry, index) => ({
+      ...entry,
+      number: dropped + start + index + 1,
+    }));
+    return fitting(page.reverse(), ({ bytes }) => bytes, maxBytes).toReversed();
+  }
+
+  delete(scope: Scope, contextId: string): boolean {
+    const context = this.#find(scope, contextId);
+    if (context !== undefined) this.#drop(context);
+    return context !== undefined;
+  }
+
+  bound(scope: Scope, bounds: ConversationBounds): ConversationBounds {
+    const owner = this.#owners.get(keyOf(scope));
+    if (owner === undefined) return { entries: 0, bytes: 0 };
+    for (const context of owner.contexts.values()) {
+      if (owner.contexts.size === 1 || (owner.entries <= bounds.entries && owner.bytes <= bounds.bytes)) break;
+      this.#drop(context);
+    }
+    return { entries: owner.entries, bytes: owner.bytes };
+  }
+
+  value(scope: Scope, contextId: string, name: string): ContextValue | undefined {
+    return this.#find(scope, contextId)?.values?.get(name);
+  }
+
+  write(scope: Scope, contextId: string, write: ContextValueWrite): ContextValueResult {
+    const { name, replaces, value, maxBytes } = write;
+    const values = this.#find(scope, contextId)?.values;
+    const known = values?.get(name);
+    if (known?.version !== replaces) return "moved";
+    let total = value === undefined ? 0 : sizeOfContextValue(name, value);
+    for (const [other, each] of values ?? []) if (other !== name) total += sizeOfContextValue(other, each);
+    if (value !== undefined && total > maxBytes) return "full";
+    const context = this.#used(scope, contextId, write);
+    context.values ??= new Map();
+    if (value === undefined) context.values.delete(name);
+    else context.values.set(name, value);
+    this.#grow(context, valueSize(name, value) - valueSize(name, known));
+    this.#makeRoom(context);
+    return "stored";
+  }
+
+  /** Drops the least recently used context. Returns false when there is none. */
+  dropOldest(): boolean {
+    const [oldest] = this.#contexts;
+    if (oldest === undefined) return false;
+    this.#drop(oldest);
+    return true;
+  }
+
+  clear(): void {
+    this.#owners.clear();
+    this.#contexts.clear();
+    this.#bytes = 0;
+  }
+
+  #find(scope: Scope, contextId: string): Context | undefined {
+    this.#dropExpired();
+    const context = this.#owners.get(keyOf(scope))?.contexts.get(contextId);
+    if (context === undefined || !this.#isExpired(context)) return context;
+    this.#drop(context);
+    return undefined;
+  }
+
+  /** The context, created if it is missing, now the most recently used one. */
+  #used(scope: Scope, id: string, { expiresAt }: ContextExpiry): Context {
+    this.#dropExpired();
+    const owner = this.#owner(scope);
+    let context = owner.contexts.get(id);
+    if (context === undefined) {
+      context = { owner, id, entries: [], dropped: 0, maxEntries: 0, expiresAt, bytes: 0, values: undefined };
+      this.#grow(context, contextBytes + 2 * id.length);
+    } else {
+      owner.contexts.delete(id);
+      this.#contexts.delete(context);
+      context.expiresAt = expiresAt;
+    }
+    owner.contexts.set(id, context);
+    this.#contexts.add(context);
+    return context;
+  }
+
+  #owner(scope: Scope): Owner {
+    const key = keyOf(scope);
+    let owner = this.#owners.get(key);
+    if (owner === undefined) {
+      owner = { key, isNamed: scope.owner !== "", contexts: new Map(), entries: 0, bytes: 0 };
+      this.#owners.set(key, owner);
+    }
+    return owner;
+  }
+
+  #grow(context: Context, bytes: number): void {
+    context.bytes += bytes;
+    context.owner.bytes += bytes;
+    this.#bytes += bytes;
+  }
+
+  #dropEntries(context: Context, count: number): void {
+    const dropped = context.entries.splice(0, count);
+    context.dropped += dropped.length;
+    context.owner.entries -= dropped.length;
+    this.#grow(context, -dropped.reduce((sum, entry) => sum + sizeOf(entry), 0));
+  }
+
+  // An owner whose conversations take more than half of what the others leave drops its own.
+  #makeRoom(written: Context): void {
+    const { owner } = written;
+    const { maxBytes, grown } = this.#limits;
+    const isOver = (): boolean =>
+      owner.isNamed && this.#bytes > maxBytes / 2 && owner.bytes > (maxBytes - (this.#bytes - owner.bytes)) / 2;
+    for (const context of owner.contexts.values()) {
+      if (context === written || !isOver()) break;
+      this.#drop(context);
+    }
+    if (isOver()) this.#dropEntries(written, Math.ceil(written.entries.length / 2));
+    while (this.#bytes > maxBytes && this.dropOldest());
+    grown();
+  }
+
+  #drop(context: Context): void {
+    const { owner } = context;
+    this.#grow(context, -context.bytes);
+    owner.entries -= context.entries.length;
+    owner.contexts.delete(context.id);
+    if (owner.contexts.size === 0) this.#owners.delete(owner.key);
+    this.#contexts.delete(context);
+  }
+
+  #isExpired({ expiresAt }: Context): boolean {
+    return expiresAt !== undefined && expiresAt <= this.#clock.now();
+  }
+
+  // The least recently used are the first to expire, unless agents keep them for different times.
+  #dropExpired(): void {
+    for (const context of this.#contexts) {
+      if (!this.#isExpired(context)) return;
+      this.#drop(context);
+    }
+  }
+}
+
+/** The port over conversations; each call first asserts that the store is open. */
+export function conversationPort(conversations: Conversations, assertOpen: () => void): ConversationPort {
+  return {
+    async addToConversations(writes) {
+      assertOpen();
+      for (const write of writes) conversations.add(write);
+    },
+    async readConversation(scope, contextId, query) {
+      assertOpen();
+      return conversations.read(scope, contextId, query);
+    },
+    async deleteConversation(scope, contextId) {
+      assertOpen();
+      return conversations.delete(scope, contextId);
+    },
+    async boundConversations(scope, bounds) {
+      assertOpen();
+      return conversations.bound(scope, bounds);
+    },
+    async readContextValue(scope, contextId, name) {
+      assertOpen();
+      return conversations.value(scope, contextId, name);
+    },
+    async writeContextValue(scope, contextId, write) {
+      assertOpen();
+      checkContextValue({ scope, contextId, name: write.name });
+      return conversations.write(scope, contextId, write);
+    },
+  };
+}
+
+function sizeOf({ id, taskId, bytes }: ConversationRecord): number {
+  return entryBytes + id.length + taskId.length + bytes;
+}
+
+function valueSize(name: string, value: ContextValue | undefined): number {
+  return value === undefined ? 0 : valueBytes + 2 * (name.length + value.json.length);
+}
+
+function keyOf({ agent, tenant, owner }: Scope): string {
+  return `${agent.length}.${tenant.length}.${agent}${tenant}${owner}`;
+}

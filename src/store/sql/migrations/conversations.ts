@@ -1,0 +1,47 @@
+import { type Kysely, sql } from "kysely";
+import type { SqlDialect } from "../dialect.js";
+import type { Database } from "../schema.js";
+import { type SchemaStatement, type Table, tableOf, withText } from "../schema-statements.js";
+
+/** Conversations of contexts, with their states. */
+export function conversationTables(db: Kysely<Database>, dialect: SqlDialect): readonly SchemaStatement[] {
+  return [
+    contexts(db, dialect),
+    db.schema
+      .createIndex("trivium_contexts_id")
+      .unique()
+      .on("trivium_contexts")
+      .columns(["agent", "tenant", "owner", "context_id"]),
+    conversations(db, dialect),
+    contextValues(db, dialect),
+  ];
+}
+
+function contexts(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
+  const { integer, serial } = dialect.types;
+  const key = tableOf(db, dialect, "contexts").addColumn("key", sql.raw(serial));
+  const named = withText(key, "agent", "tenant", "owner", "context_id");
+  const numbers = ["last", "dropped", "hidden", "bytes", "value_bytes", "max_entries", "used_at"];
+  return withNumbers(named, dialect, ...numbers).addColumn("expires_at", integer);
+}
+
+function conversations(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
+  const { bytes } = dialect.types;
+  const table = tableOf(db, dialect, "conversations", true);
+  const numbered = withNumbers(table, dialect, "context", "number", "kind", "at");
+  return withNumbers(withText(numbered, "task_id", "item_id"), dialect, "bytes", "format")
+    .addColumn("payload", bytes)
+    .addPrimaryKeyConstraint("trivium_conversations_key", ["context", "number"]);
+}
+
+function contextValues(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
+  const table = withNumbers(tableOf(db, dialect, "context_values", true), dialect, "context", "bytes");
+  return withText(table, "name", "version", "json").addPrimaryKeyConstraint("trivium_context_values_key", [
+    "context",
+    "name",
+  ]);
+}
+
+function withNumbers(table: Table, { types }: SqlDialect, ...names: readonly string[]): Table {
+  return names.reduce<Table>((made, name) => made.addColumn(name, types.integer, (column) => column.notNull()), table);
+}
