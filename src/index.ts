@@ -16,6 +16,8 @@ export type { RetryOptions } from "./client/retrying.js";
 export type { Continuation, SendOptions, TaskCallOptions } from "./client/send-options.js";
 export type { InterfaceAddress, TransportFactory, TransportSetting } from "./client/transports.js";
 export { type AbortKind, type Agent, type AgentResult, type Turn, TurnAborted } from "./core/agent.js";
+export type { ConversationOptions } from "./core/conversation/log.js";
+export type { ContextState, ConversationEntry, ConversationPage } from "./core/conversation-view.js";
 export type { Clock, PushStore, Signals, Store, TaskStore } from "./core/ports.js";
 export { merge } from "./core/turn/run-agent.js";
 export { gateway } from "./gateway/gateway.js";
@@ -79,7 +81,14 @@ export type { OperationName, Operations, StreamItem } from "./protocol/operation
 export { type Content, data, file, fileOf, type PartOptions, text } from "./protocol/parts.js";
 export { type StateName, stateName } from "./protocol/states.js";
 export type { Authenticate, Caller } from "./server/admission.js";
-export { createAgent, type HostedAgent, type HostTasks, type MountedAgent, type TaskOwner } from "./server/agent.js";
+export {
+  createAgent,
+  type HostConversations,
+  type HostedAgent,
+  type HostTasks,
+  type MountedAgent,
+  type TaskOwner,
+} from "./server/agent.js";
 export type { InProcessAgent } from "./server/host.js";
 export { defaultLimits, type Limits } from "./server/limits.js";
 export type {

@@ -4,6 +4,7 @@ import type { Principal } from "../protocol/context.js";
 import type { AgentEvent } from "../protocol/events.js";
 import type { Logger } from "../protocol/logger.js";
 import type { Message, SendMessageConfiguration, Task } from "../protocol/model.js";
+import type { ContextState, ConversationEntry, ConversationPage } from "./conversation-view.js";
 import type { TurnCause } from "./ports.js";
 
 /**
@@ -89,6 +90,14 @@ export interface Turn {
   readonly ask: (event: AgentEvent) => Promise<Message>;
   /** The task's messages so far, oldest first. With `last`: only that many of the latest. */
   readonly history: (options?: { readonly last?: number | undefined }) => Promise<readonly Message[]>;
+  /**
+   * What was said in this context by this caller and the agent, over all tasks, oldest first: messages, results, and
+   * replies without a task. It does not have the message that the turn answers, which is `turn.message`. Rejects with a
+   * `TypeError` for an invalid page, and with `conversations: false`.
+   */
+  readonly conversation: (page?: ConversationPage) => Promise<readonly ConversationEntry[]>;
+  /** The small state of the context. Throws a `TypeError` with `conversations: false`. */
+  readonly context: ContextState;
   /** The tasks that the message references and the caller may see; at most 16. */
   readonly references: () => Promise<readonly Task[]>;
 }

@@ -62,6 +62,14 @@ export interface CoreLimits {
   readonly wakePauseMs: number;
   /** Push configurations of one task. Default: 10. */
   readonly pushConfigsPerTask: number;
+  /** Largest message or artifact that is copied into a conversation; a larger one is read from its task. Default: 64 KiB. */
+  readonly conversationEntryMaxBytes: number;
+  /** Entries of all conversations of one owner; the least recent conversations are dropped. Default: 100,000. */
+  readonly conversationEntriesPerOwner: number;
+  /** Size of all conversations and states of contexts of one owner; the same. Default: 256 MiB. */
+  readonly conversationBytesPerOwner: number;
+  /** Size of the state of one context, keys and values as JSON. Default: 64 KiB. */
+  readonly contextStateMaxBytes: number;
 }
 
 /** The defaults of `CoreLimits`. */
@@ -94,4 +102,8 @@ export const defaultCoreLimits: CoreLimits = {
   keptReplyMaxBytes: 256 << 10,
   wakePauseMs: 1000,
   pushConfigsPerTask: 10,
+  conversationEntryMaxBytes: 64 << 10,
+  conversationEntriesPerOwner: 100_000,
+  conversationBytesPerOwner: 256 << 20,
+  contextStateMaxBytes: 64 << 10,
 };

@@ -6,8 +6,10 @@ import type { Operations } from "../protocol/operations.js";
 import type { TaskNames } from "../protocol/task-names.js";
 import type { Agent } from "./agent.js";
 import { createAlarm } from "./alarm.js";
+import { openConversations } from "./conversation/conversations.js";
+import type { ConversationOptions } from "./conversation/log.js";
 import { newId } from "./ids.js";
-import { createLease } from "./lease.js";
+import { createLease, type Lease } from "./lease.js";
 import { type CoreLimits, defaultCoreLimits } from "./limits.js";
 import { createOperations, type OperationOptions } from "./operations.js";
 import { checkHeld } from "./ownership/held.js";
@@ -40,6 +42,8 @@ export interface RequestHandlerOptions extends OperationOptions {
   readonly limits?: Partial<CoreLimits> | undefined;
   /** What is known of the store, when others watch it too. Default: the handler's own. */
   readonly health?: StoreHealth | undefined;
+  /** What is remembered of conversations; `false`: nothing. Default: the defaults of `ConversationOptions`. */
+  readonly conversations?: ConversationOptions | false | undefined;
 }
 
 /** The request handler of one agent: its eleven operations and its shutdown. */
@@ -62,6 +66,8 @@ export interface RequestHandler {
 export interface HostedHandler extends RequestHandler {
   /** Starts the next turn of a task. Returns false for one that has ended; rejects with `taskNotFound`. */
   wake(of: Omit<Scope, "agent">, taskId: string, data?: JsonValue): Promise<boolean>;
+  /** Deletes the conversation and the state of a context. Returns false when there is none. */
+  deleteConversation(of: Omit<Scope, "agent">, contextId: string): Promise<boolean>;
 }
 
 /** Creates the request handler: the one place where an agent, a store and the rules of the protocol meet. */
@@ -71,6 +77,10 @@ export function createRequestHandler(options: RequestHandlerOptions): HostedHand
   return {
     operations: createOperations(runtime, options),
     wake: (of, taskId, data) => wakeTask(runtime, { scope: { agent: runtime.agentId, ...of }, id: taskId }, data),
+    async deleteConversation(of, contextId) {
+      await runtime.conversations?.replies.flushed();
+      return runtime.store.deleteConversation({ agent: runtime.agentId, ...of }, contextId);
+    },
     taskNames: {
       find: ({ owner, tenant = "" }, name) => runtime.store.taskNamed({ agent: runtime.agentId, owner, tenant }, name),
     },
@@ -87,6 +97,7 @@ export function createRequestHandler(options: RequestHandlerOptions): HostedHand
     },
     async close() {
       await endTurns(runtime);
+      await runtime.conversations?.replies.close();
       runtime.watch.close();
       runtime.alarm.close();
       // A probe renews the lease, which must not happen after the instance has retired.
@@ -115,21 +126,25 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
   const { health = new StoreHealth({ clock, limits, logger: options.logger }) } = options;
   const logger = health.quiet(options.logger);
   const store = observeStore(options.store, health, { clock, limits });
+  const guarded = guardStore(options.store, health, { clock, limits, logger });
+  const lease: Lease = createLease({ store, clock, limits, instance, checkHeld: () => checkHeld(runtime) });
+  const deps = { store: guarded, lease, clock, logger, limits, health };
   const onError = (error: unknown): void => logger.warn({ err: error }, "the watched tasks could not be polled");
   const runtime: Runtime = {
     agent,
     agentId,
     restartable,
     alarm: createAlarm(clock, () => ring(runtime)),
-    store: guardStore(options.store, health, { clock, limits, logger }),
+    store: guarded,
     health,
+    conversations: openConversations(deps, options.conversations),
     signals,
     clock,
     logger,
     limits,
     newId: makeId,
     instance,
-    lease: createLease({ store, clock, limits, instance, checkHeld: () => checkHeld(runtime) }),
+    lease,
     lost: new Map(),
     watch: createWatch({ store, signals, clock, pollMs: limits.pollMs, onError }),
     live: new Map(),
@@ -138,7 +153,7 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
     givenUp: new Map(),
     turns: createTurnCounter(limits, clock),
     yields: createTurnYields(clock),
-    quota: createTaskQuota(guardStore(options.store, health, { clock, limits, logger }), limits),
+    quota: createTaskQuota(guarded, limits),
     subscriptions: new Set(),
     startTurn: (start, subject) => {
       const { configuration } = start.send;

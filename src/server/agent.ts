@@ -48,8 +48,19 @@ export interface HostTasks {
   wake(taskId: string, data?: JsonValue, of?: TaskOwner): Promise<boolean>;
 }
 
+/** Access to the conversations for the program that hosts the agent, without being a caller. */
+export interface HostConversations {
+  /**
+   * Deletes what was said in a context, with its state. Returns false when there is none. The tasks of the context stay,
+   * and a turn that runs adds to the conversation anew.
+   */
+  delete(contextId: string, of?: TaskOwner): Promise<boolean>;
+}
+
 /** An agent that runs in this process. */
 export interface HostedAgent {
+  /** The conversations, for the program that hosts the agent. */
+  readonly conversations: HostConversations;
   /** The tasks, for the program that hosts the agent. */
   readonly tasks: HostTasks;
 }
@@ -93,7 +104,7 @@ export async function createAgent(options: AgentOptions): Promise<MountedAgent> 
       return agent.card.card();
     },
     inProcess: agent.inProcess,
-    tasks: hostTasks(agent),
+    ...hosted(agent),
     close,
     [Symbol.asyncDispose]: () => close(),
   };
@@ -104,11 +115,17 @@ export function composeAgent(options: AgentOptions, listening: () => Listening):
   return composeAround(options, (settings) => backendOf(options, listening, settings));
 }
 
-/** What the host of a composed agent may do with its tasks. */
-export function hostTasks({ handler }: Pick<ComposedAgent<HostedHandler>, "handler">): HostTasks {
+/** What the host of a composed agent may do with its tasks and conversations. */
+export function hosted({ handler }: Pick<ComposedAgent<HostedHandler>, "handler">): HostedAgent {
   return {
-    wake: (taskId, data, { owner = anonymous.owner, tenant = "" } = {}) =>
-      handler.wake({ owner, tenant }, taskId, data),
+    tasks: {
+      wake: (taskId, data, { owner = anonymous.owner, tenant = "" } = {}) =>
+        handler.wake({ owner, tenant }, taskId, data),
+    },
+    conversations: {
+      delete: (contextId, { owner = anonymous.owner, tenant = "" } = {}) =>
+        handler.deleteConversation({ owner, tenant }, contextId),
+    },
   };
 }
 
@@ -160,6 +177,7 @@ async function backendOf(
     agentId,
     instance,
     restartable: options.restartable,
+    conversations: options.conversations,
     store,
     signals,
     clock,

@@ -46,6 +46,11 @@ export function resolveLimits(given: Partial<Limits> = {}, tellsApart = true): L
     pushCallsPerOwner = limits.pushCallsAtOnce,
     tasksPerOwner = Number.POSITIVE_INFINITY,
     readsPerOwner = Number.POSITIVE_INFINITY,
+    conversationEntriesPerOwner = Number.POSITIVE_INFINITY,
+    conversationBytesPerOwner = Number.POSITIVE_INFINITY,
   } = given;
-  return { ...limits, turnsPerOwner, streamsPerPrincipal, pushCallsPerOwner, tasksPerOwner, readsPerOwner };
+  return {
+    ...{ ...limits, turnsPerOwner, streamsPerPrincipal, pushCallsPerOwner, tasksPerOwner, readsPerOwner },
+    ...{ conversationEntriesPerOwner, conversationBytesPerOwner },
+  };
 }

@@ -1,5 +1,6 @@
 import type { CorsOptions } from "../binding/http/cors.js";
 import { basePathRule } from "../card/urls.js";
+import type { ConversationOptions } from "../core/conversation/log.js";
 import { bindingNames } from "../protocol/bindings.js";
 import {
   amount,
@@ -20,6 +21,7 @@ import {
   string,
   text,
   valueOr,
+  whole,
 } from "../protocol/check/rules.js";
 import { versionNames } from "../version/versions.js";
 import { defaultLimits } from "./limits.js";
@@ -50,6 +52,11 @@ const versions: MembersOf<VersionSettings> = {
   served: { rule: versionList },
   strict: { rule: flag },
   fileBytes: { rule: oneOf("base64", "raw") },
+};
+
+const conversations: MembersOf<ConversationOptions> = {
+  keepMs: { rule: amount },
+  maxEntries: { rule: whole(0) },
 };
 
 const push: MembersOf<PushOptions> = {
@@ -96,6 +103,7 @@ export const agentMembers: MembersOf<AgentOptions> = {
   restartable: { rule: flag },
   tenants: names,
   store: { rule: storeRule },
+  conversations: { rule: valueOr(false, object(conversations)) },
   push: { rule: object(push) },
   signals: { rule: having("signals with publish() and subscribe()", "publish", "subscribe") },
 };

@@ -3,6 +3,7 @@ import type { CorsOptions } from "../binding/http/cors.js";
 import type { CardOptions } from "../card/options.js";
 import type { TrustProxy } from "../card/proxy.js";
 import type { Agent } from "../core/agent.js";
+import type { ConversationOptions } from "../core/conversation/log.js";
 import type { Clock, PushStore, Signals, Store } from "../core/ports.js";
 import type { Binding } from "../protocol/bindings.js";
 import type { Logger } from "../protocol/logger.js";
@@ -82,6 +83,11 @@ export interface AgentOptions extends HostOptions {
    * and stays yours to close, since several agents may share it (`agentId`). Default: in memory, lost with the process.
    */
   readonly store?: Store | undefined;
+  /**
+   * What `turn.conversation()` and `turn.context` remember, in the store: 1,000 entries of a context, for 30 days after
+   * the last one. `false`: nothing. Default: the defaults of `ConversationOptions`.
+   */
+  readonly conversations?: ConversationOptions | false | undefined;
   /** Push notifications, and which addresses they may call. Default: off. */
   readonly push?: PushOptions | undefined;
   /** Hints between handlers that share a store. Default: those of the store, else within the process. */

@@ -7,7 +7,7 @@ import type { CallHead } from "../binding/service.js";
 import type { Listening } from "../card/urls.js";
 import { noop } from "../protocol/async/noop.js";
 import { assertOptions } from "../protocol/check/rules.js";
-import { composeAgent, type HostedAgent, hostTasks } from "./agent.js";
+import { composeAgent, type HostedAgent, hosted } from "./agent.js";
 import { engineOf } from "./bindings.js";
 import { createFallback } from "./fallback.js";
 import type { ComposedAgent, InProcessAgent } from "./host.js";
@@ -52,7 +52,7 @@ export async function serve(options: ServeOptions): Promise<AgentServer> {
   assertOptions("serve()", options, serveRule);
   const { server, agent } = await listenWith(options, (listening) => composeAgent(options, listening));
   if (options.store === undefined) agent.logger.info({}, "tasks are kept in memory and are lost with the process");
-  return Object.assign(server, { tasks: hostTasks(agent) });
+  return Object.assign(server, hosted(agent));
 }
 
 /** Serves what `compose` creates on a port; `listening` returns the address once it is known. */

@@ -6,8 +6,9 @@ import type { StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { publicFailure } from "../store-failure.js";
 import type { Draft } from "../task/draft.js";
-import { LiveTask } from "../task/live-task.js";
+import type { LiveTask } from "../task/live-task.js";
 import { statusUpdate } from "../task/normalize.js";
+import { continueTask } from "./continue-task.js";
 
 /** What a claim writes, and the ordinal of the turn it starts. */
 export interface TurnClaim {
@@ -69,7 +70,7 @@ export async function endNow(
   stored: StoredTask,
   { state, text }: { readonly state: TaskState; readonly text?: string },
 ): Promise<boolean> {
-  const live = new LiveTask(runtime, stored);
+  const live = await continueTask(runtime, stored);
   const identity = { taskId: live.id, contextId: live.contextId, newId: runtime.newId, artifactId: () => "" };
   const event = statusUpdate(state, identity, text === undefined ? undefined : reply(text));
   try {

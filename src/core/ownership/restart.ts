@@ -2,9 +2,10 @@ import { storedPrincipal } from "../../protocol/context.js";
 import { isInterrupted } from "../../protocol/states.js";
 import type { StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import { LiveTask } from "../task/live-task.js";
+import type { LiveTask } from "../task/live-task.js";
 import { isReleased, readOrigin, type TurnOrigin } from "../turn/origin.js";
 import { claimTurn } from "./claim-turn.js";
+import { continueTask } from "./continue-task.js";
 
 /** A turn that was claimed to be run again. */
 export interface Restart {
@@ -20,7 +21,7 @@ export async function claimRestart(
   { attempt, wake, messageSeq: message, entry, send }: TurnOrigin,
 ): Promise<Restart | undefined> {
   const { scope } = stored.head;
-  const live = new LiveTask(runtime, stored);
+  const live = await continueTask(runtime, stored);
   // Entries may have been put while another process held the task, so their number is unknown.
   live.sawInbox(-1);
   const { turn } = live;

@@ -4,10 +4,10 @@ import { isInterrupted } from "../../protocol/states.js";
 import type { StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { publicFailure } from "../store-failure.js";
-import { LiveTask } from "../task/live-task.js";
 import { messageDraft } from "../task/message-record.js";
 import { hasSpoken, isReleased, readOrigin } from "../turn/origin.js";
 import { claimTurn, endNow } from "./claim-turn.js";
+import { continueTask } from "./continue-task.js";
 import { claimRestart } from "./restart.js";
 
 /** How often a turn is re-run. */
@@ -44,7 +44,7 @@ async function leave(runtime: Runtime, stored: StoredTask): Promise<boolean> {
   const { key, scope } = stored.head;
   const { entries, inboxPut } = await runtime.store.inbox(key);
   if (entries.some(({ kind }) => kind === "cancel")) return endNow(runtime, stored, { state: TaskState.CANCELED });
-  const live = new LiveTask(runtime, stored);
+  const live = await continueTask(runtime, stored);
   const entry = entries.find((each) => each.send !== undefined);
   if (entry?.send === undefined) {
     const takes = entries.map(({ id }) => id);

@@ -113,14 +113,31 @@ export async function withRoom<T>({ runtime, scope, request }: SendCall, start: 
 export function startNew({ call, start, register }: SentMessage, opening: Opening): void {
   const { runtime, context, idempotency } = call;
   idempotency?.begun();
-  const kept = idempotency === undefined ? opening : idempotency.keeping(opening);
+  const { message } = start.send;
+  const remembered = remembering(call, message, opening);
+  const kept = idempotency === undefined ? remembered : idempotency.keeping(remembered);
   runtime.startTurn(start, {
     taskId: idempotency?.record.taskId ?? runtime.newId(),
-    contextId: start.send.message.contextId || runtime.newId(),
+    contextId: message.contextId || runtime.newId(),
     version: context.version,
     name: context.taskName,
     opening: register === undefined ? kept : registering(kept, register),
   });
+}
+
+// A reply without a task is recorded behind its answer.
+function remembering({ runtime, scope }: SendCall, message: Message, opening: Opening): Opening {
+  const replies = runtime.conversations?.replies;
+  if (replies === undefined) return opening;
+  return {
+    replyMaxBytes: opening.replyMaxBytes,
+    reply(reply) {
+      opening.reply(reply);
+      replies.add(scope, message, reply);
+    },
+    live: (live) => opening.live(live),
+    failed: (error) => opening.failed(error),
+  };
 }
 
 /** Registers an inline push configuration with a task that was just claimed. */

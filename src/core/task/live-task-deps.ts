@@ -1,5 +1,6 @@
 import type { Scope } from "../../protocol/context.js";
 import type { Logger } from "../../protocol/logger.js";
+import type { Conversations } from "../conversation/conversations.js";
 import type { Lease } from "../lease.js";
 import type { CoreLimits } from "../limits.js";
 import type { Clock, Signals, TaskStore } from "../ports.js";
@@ -27,6 +28,8 @@ export interface LiveTaskDeps {
   readonly instance: string;
   readonly lease: Lease;
   readonly health: StoreHealth;
+  /** `undefined` when conversations are off. */
+  readonly conversations: Conversations | undefined;
   /** Tasks abandoned after store failures, by id: their stored state is unknown. */
   readonly lost: Map<string, LostTask>;
 }

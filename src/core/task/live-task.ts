@@ -5,6 +5,7 @@ import { type Task, TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 import { TurnAborted } from "../agent.js";
 import type { AppendResult, LogRecord, StoredTask } from "../ports.js";
+import { entriesOf, noArtifacts, type OpenArtifacts, openAfter } from "./conversation-tracker.js";
 import type { Draft } from "./draft.js";
 import { eventIdPrefix } from "./event-id.js";
 import { applyRecord, foldStored } from "./fold.js";
@@ -76,6 +77,7 @@ export class LiveTask {
   readonly #size = new TaskSize();
   readonly #window: LogWindow;
   readonly #statusTimes: StatusTimes;
+  #openArtifacts: OpenArtifacts = noArtifacts;
 
   constructor(
     deps: LiveTaskDeps,
@@ -234,6 +236,11 @@ export class LiveTask {
     this.#senders?.delete(entry);
   }
 
+  /** Sets the artifacts that have no entry in the conversation yet, when a turn of another process is continued. */
+  resumeArtifacts(open: OpenArtifacts): void {
+    this.#openArtifacts = open;
+  }
+
   /** Abandons the task without writing: another process writes it, or the store is gone. */
   abandon(reason: unknown): void {
     if (this.closed) return;
@@ -267,8 +274,27 @@ export class LiveTask {
       fence: { key: this.#key, epoch: this.#epoch, seq: this.#stored },
       holder: this.#deps.instance,
       claim: extras?.claim,
-      body: { records, bytes, status, end: extras?.end, takes: extras?.takes, snapshot },
+      body: {
+        records,
+        bytes,
+        status,
+        end: extras?.end,
+        takes: extras?.takes,
+        snapshot,
+        conversation: this.#conversation(records, status?.time),
+      },
     };
+  }
+
+  #conversation(records: readonly LogRecord[], time: number | undefined): Write["body"]["conversation"] {
+    const { conversations } = this.#deps;
+    if (conversations === undefined) return undefined;
+    const { log, replies } = conversations;
+    replies.hurry();
+    const at = time ?? log.now();
+    const facts = { taskId: this.id, at, maxBytes: log.entryMaxBytes };
+    const entries = entriesOf({ task: this.task, open: this.#openArtifacts }, records, facts);
+    return log.write(this.scope, this.contextId, { entries, at });
   }
 
   #wrote(batch: WriteBatch, { result, head }: Outcome): AppendResult {
@@ -311,6 +337,7 @@ export class LiveTask {
 
   #publish(body: Write["body"]): void {
     const { records, bytes, end } = body;
+    this.#openArtifacts = openAfter(this.#openArtifacts, records);
     for (const record of records) {
       applyRecord(this.task, record);
       this.#stored = record.seq;

@@ -6,7 +6,10 @@ import type { AgentEvent } from "../../protocol/events.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { Message, SendMessageConfiguration, Task } from "../../protocol/model.js";
 import { type Turn, TurnAborted } from "../agent.js";
+import { openContextState } from "../conversation/context-state.js";
+import type { ContextState } from "../conversation-view.js";
 import type { TurnCause } from "../ports.js";
+import { readConversation } from "../read/conversation.js";
 import type { Runtime } from "../runtime.js";
 import { foldStored } from "../task/fold.js";
 import type { LiveTask } from "../task/live-task.js";
@@ -152,6 +155,14 @@ class AgentTurn implements Turn {
       const history = this.#run.live?.task.history ?? [this.#run.message];
       return last === undefined ? [...history] : history.slice(Math.max(0, history.length - last));
     };
+  }
+
+  get conversation(): Turn["conversation"] {
+    return (page = {}) => unattended(readConversation(this.#run, page));
+  }
+
+  get context(): ContextState {
+    return openContextState(this.#run.runtime, this.#run.scope, this.contextId);
   }
 
   get references(): Turn["references"] {

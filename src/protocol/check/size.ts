@@ -50,7 +50,8 @@ function sizeOfReplaced(before: JsonObject | undefined, added: JsonObject | unde
   return replaced.length === 0 ? 0 : sizeOfJson(Object.fromEntries(replaced.map((key) => [key, before[key] ?? null])));
 }
 
-function sizeOfArtifact(artifact: Artifact, max?: number): number {
+/** Size of an artifact. */
+export function sizeOfArtifact(artifact: Artifact, max?: number): number {
   const { artifactId, name, description, extensions, metadata, parts } = artifact;
   const texts = artifactId.length + name.length + description.length + sizeOfJson(extensions);
   return texts + sizeOfJson(metadata) + sizeOfParts(parts, max);

@@ -1,0 +1,112 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import { retry } from "../../protocol/async/retry.js";
+import type { Scope } from "../../protocol/context.js";
+import { A2AError } from "../../protocol/errors.js";
+import type { ContextState } from "../conversation-view.js";
+import type { ContextValue, ContextValueResult, TaskStore } from "../ports.js";
+import { type StoreTimes, StoreUnavailable, storeRetries } from "../store-failure.js";
+import type { Conversations } from "./conversations.js";
+import { conversationsOff } from "./conversations-off.js";
+import type { ConversationLog } from "./log.js";
+
+/** What the state of a context needs. */
+export interface ContextStateDeps extends StoreTimes {
+  readonly store: TaskStore;
+  readonly newId: () => string;
+  readonly limits: StoreTimes["limits"] & { readonly contextStateMaxBytes: number };
+  readonly conversations: Pick<Conversations, "log"> | undefined;
+}
+
+/** How often a change is tried while others are faster. */
+const maxTries = 100;
+
+/** Opens the state of a context. Throws a `TypeError` when the agent has no conversations. */
+export function openContextState(deps: ContextStateDeps, scope: Scope, contextId: string): ContextState {
+  const log = deps.conversations?.log;
+  if (log === undefined) throw conversationsOff("turn.context");
+  return {
+    async get(key) {
+      const found = await deps.store.readContextValue(scope, contextId, checkedKey(key));
+      return found === undefined ? undefined : JSON.parse(found.json);
+    },
+    update: (key, change) => updateValue({ deps, log, scope, contextId, key: checkedKey(key) }, change),
+  };
+}
+
+interface Place {
+  readonly deps: ContextStateDeps;
+  readonly log: ConversationLog;
+  readonly scope: Scope;
+  readonly contextId: string;
+  readonly key: string;
+}
+
+type Change = Parameters<ContextState["update"]>[1];
+
+function updateValue(place: Place, change: Change): Promise<JsonValue | undefined> {
+  const { deps, key } = place;
+  /** What this call has tried to write: a write whose answer was lost may be found later. */
+  const tried = new Map<string, JsonValue>();
+  const plan = storeRetries(deps);
+  const pauseAfter = (error: unknown, failures: number): number | undefined =>
+    error instanceof StoreUnavailable ? plan.pauseAfter(error, failures) : undefined;
+  const attempt = async (): Promise<JsonValue | undefined> => {
+    for (let tries = 0; tries < maxTries; tries++) {
+      const result = await changeOnce(place, tried, change);
+      if (result !== "moved") return result.value;
+    }
+    const text = `${JSON.stringify(key)} in the state of the context was changed by others ${maxTries} times meanwhile`;
+    throw new A2AError("unavailable", text, { retryAfterMs: 1000 });
+  };
+  return retry(attempt, { ...plan, pauseAfter });
+}
+
+async function changeOnce(
+  place: Place,
+  tried: Map<string, JsonValue>,
+  change: Change,
+): Promise<"moved" | { readonly value: JsonValue | undefined }> {
+  const { deps, scope, contextId, key } = place;
+  const found = await deps.store.readContextValue(scope, contextId, key);
+  const done = found === undefined ? undefined : tried.get(found.version);
+  if (done !== undefined) return { value: done };
+  const next = await change(found === undefined ? undefined : JSON.parse(found.json));
+  if (next === undefined && found === undefined) return { value: undefined };
+  const value = next === undefined ? undefined : { version: deps.newId(), json: jsonOf(key, next) };
+  if (value !== undefined && next !== undefined) tried.set(value.version, next);
+  const result = await writeValue(place, found?.version, value);
+  if (result === "full") throw tooLarge(key, deps.limits.contextStateMaxBytes);
+  return result === "stored" ? { value: next } : "moved";
+}
+
+function writeValue(
+  { deps, log, scope, contextId, key }: Place,
+  replaces: string | undefined,
+  value: ContextValue | undefined,
+): Promise<ContextValueResult> {
+  const { contextStateMaxBytes: maxBytes } = deps.limits;
+  return deps.store.writeContextValue(scope, contextId, {
+    name: key,
+    replaces,
+    value,
+    maxBytes,
+    ...log.expiry(log.now()),
+  });
+}
+
+function checkedKey(key: string): string {
+  if (typeof key === "string" && key !== "") return key;
+  const seen = typeof key === "string" ? "an empty one" : typeof key;
+  throw new TypeError(`a key of turn.context is a text of one character or more, not ${seen}`);
+}
+
+function jsonOf(key: string, value: JsonValue): string {
+  const text: string | undefined = JSON.stringify(value);
+  if (text !== undefined) return text;
+  throw new TypeError(`${JSON.stringify(key)} in the state of a context must be JSON, not ${typeof value}`);
+}
+
+function tooLarge(key: string, maxBytes: number): A2AError {
+  const text = `the state of the context is full: with the new value of ${JSON.stringify(key)} it has more than ${maxBytes} bytes (contextStateMaxBytes)`;
+  return new A2AError("resourceExhausted", text, { metadata: { limit: "contextStateMaxBytes" } });
+}

@@ -1,0 +1,134 @@
+import { noop } from "../../protocol/async/noop.js";
+import { within } from "../../protocol/async/pause.js";
+import { sizeOfMessage } from "../../protocol/check/size.js";
+import type { Scope } from "../../protocol/context.js";
+import type { Message } from "../../protocol/model.js";
+import type { ConversationWrite } from "../ports.js";
+import type { StoreHealth } from "../store-health.js";
+import { messageEntry } from "./entries.js";
+import type { ConversationDeps, ConversationLog } from "./log.js";
+
+/** Exchanges that wait for the store, at most. */
+const maxWaiting = 10_000;
+const maxWaitingBytes = 8 << 20;
+/** Exchanges in one write. */
+const maxBatch = 256;
+/** Pause before the next try while the store is away. */
+const awayMs = 1_000;
+
+interface Exchange {
+  readonly scope: Scope;
+  readonly message: Message;
+  readonly reply: Message;
+  readonly bytes: number;
+}
+
+/** What direct replies need beside the log. */
+export interface DirectReplyDeps extends ConversationDeps {
+  readonly health: Pick<StoreHealth, "away">;
+}
+
+/**
+ * Records messages that were answered without a task, behind their answers: a call costs no more than a place in a
+ * queue. Nothing is written twice: what the store may not have taken is lost.
+ */
+export class DirectReplies {
+  readonly #log: ConversationLog;
+  readonly #deps: DirectReplyDeps;
+  #waiting: Exchange[] = [];
+  #bytes = 0;
+  #isScheduled = false;
+  #writing: Promise<void> | undefined;
+  #cancel = noop;
+  #lost = 0;
+
+  constructor(log: ConversationLog, deps: DirectReplyDeps) {
+    this.#log = log;
+    this.#deps = deps;
+  }
+
+  /** Takes a message and the reply that was its whole answer. */
+  add(scope: Scope, message: Message, reply: Message): void {
+    if (this.#log.maxEntries === 0) return;
+    if (this.#waiting.length >= maxWaiting || this.#bytes >= maxWaitingBytes) {
+      this.#lost += 1;
+      return;
+    }
+    const bytes = sizeOfMessage(message) + sizeOfMessage(reply);
+    this.#bytes += bytes;
+    this.#waiting.push({ scope, message, reply, bytes });
+    this.#schedule();
+  }
+
+  /** Hands what waits to the store now, so that what is said later in a task follows it. */
+  hurry(): void {
+    if (this.#waiting.length > 0 && this.#writing === undefined) void this.#start();
+  }
+
+  /** Resolves when everything taken so far is stored or lost, or after `storeWaitMs`; at once while the store is away. */
+  async flushed(): Promise<void> {
+    const { clock, limits } = this.#deps;
+    if (this.#writing !== undefined || this.#waiting.length > 0)
+      await within(clock, limits.storeWaitMs, this.#written());
+  }
+
+  /** Writes what waits, as far as the store takes it. */
+  async close(): Promise<void> {
+    await this.flushed();
+    this.#cancel();
+    this.#waiting = [];
+  }
+
+  async #written(): Promise<void> {
+    while (!this.#deps.health.away && (this.#writing !== undefined || this.#waiting.length > 0)) {
+      await (this.#writing ?? this.#start());
+    }
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#writing !== undefined) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.hurry();
+    });
+  }
+
+  #start(): Promise<void> {
+    this.#writing = this.#writeAll().finally(() => {
+      this.#writing = undefined;
+    });
+    return this.#writing;
+  }
+
+  async #writeAll(): Promise<void> {
+    const { clock, health, logger, store } = this.#deps;
+    while (this.#waiting.length > 0) {
+      if (health.away) {
+        this.#cancel();
+        this.#cancel = clock.after(awayMs, () => this.#schedule());
+        return;
+      }
+      const batch = this.#waiting.splice(0, maxBatch);
+      for (const { bytes } of batch) this.#bytes -= bytes;
+      try {
+        await store.addToConversations(batch.flatMap((exchange) => this.#writeOf(exchange) ?? []));
+      } catch {
+        this.#lost += batch.length;
+      }
+      if (this.#lost === 0) continue;
+      logger.warn(
+        { lost: this.#lost },
+        "direct replies are missing in their conversations: the task store failed or was too slow",
+      );
+      this.#lost = 0;
+    }
+  }
+
+  #writeOf({ scope, message, reply }: Exchange): ConversationWrite | undefined {
+    const at = this.#log.now();
+    const facts = { taskId: "", at, maxBytes: this.#log.entryMaxBytes };
+    const entries = [messageEntry(message, facts), messageEntry(reply, facts)];
+    return this.#log.write(scope, reply.contextId, { entries, at });
+  }
+}

@@ -1,0 +1,110 @@
+import type { Scope } from "../../protocol/context.js";
+import type { Logger } from "../../protocol/logger.js";
+import type { Lease } from "../lease.js";
+import type { CoreLimits } from "../limits.js";
+import type { Clock, ContextExpiry, ConversationRecord, ConversationWrite, TaskStore } from "../ports.js";
+
+/** How conversations are remembered. */
+export interface ConversationOptions {
+  /**
+   * How long a context is kept after its last entry or change of its state, in milliseconds; `Infinity` keeps it for
+   * ever. Default: 30 days.
+   */
+  readonly keepMs?: number | undefined;
+  /** How many of the latest entries of a context are kept; 0 keeps the state alone. Default: 1,000. */
+  readonly maxEntries?: number | undefined;
+}
+
+/** What writes to conversations need. */
+export interface ConversationDeps {
+  readonly store: Pick<TaskStore, "addToConversations" | "boundConversations">;
+  readonly lease: Pick<Lease, "storeTime">;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly limits: CoreLimits;
+}
+
+const dayMs = 24 * 3_600_000;
+
+/** How many owners are known at once. One that is forgotten is counted anew. */
+const ownersMax = 10_000;
+
+/** How much of its limits an owner may write until it is counted again. */
+const uncounted = 1 / 8;
+
+interface Room {
+  entries: number;
+  bytes: number;
+}
+
+/** Makes the writes to conversations, and bounds what is kept for each owner. */
+export class ConversationLog {
+  readonly maxEntries: number;
+  readonly entryMaxBytes: number;
+  readonly #keepMs: number;
+  readonly #deps: ConversationDeps;
+  /** How much each owner may write until it is counted. */
+  readonly #rooms = new Map<string, Room>();
+  readonly #isBounded: boolean;
+
+  constructor(deps: ConversationDeps, { keepMs = 30 * dayMs, maxEntries = 1_000 }: ConversationOptions) {
+    const { conversationEntryMaxBytes, conversationEntriesPerOwner, conversationBytesPerOwner } = deps.limits;
+    this.#deps = deps;
+    this.#keepMs = keepMs;
+    this.maxEntries = maxEntries;
+    this.entryMaxBytes = conversationEntryMaxBytes;
+    this.#isBounded = Math.min(conversationEntriesPerOwner, conversationBytesPerOwner) < Number.POSITIVE_INFINITY;
+  }
+
+  /** When a context that is used now may be dropped. */
+  expiry(at: number): ContextExpiry {
+    if (this.#keepMs === Number.POSITIVE_INFINITY) return { usedAt: at, expiresAt: undefined };
+    return { usedAt: at, expiresAt: at + this.#keepMs };
+  }
+
+  /** The time of the store. */
+  now(): number {
+    return this.#deps.lease.storeTime();
+  }
+
+  /** A write of entries; `undefined` if there are none. */
+  write(
+    scope: Scope,
+    contextId: string,
+    { entries, at }: { readonly entries: readonly ConversationRecord[]; readonly at: number },
+  ): ConversationWrite | undefined {
+    if (entries.length === 0 || this.maxEntries === 0) return undefined;
+    if (this.#isBounded) this.#count(scope, entries);
+    const { maxEntries } = this;
+    return { scope, contextId, entries, maxEntries, ...this.expiry(at) };
+  }
+
+  #count(scope: Scope, entries: readonly ConversationRecord[]): void {
+    const owner = JSON.stringify([scope.tenant, scope.owner]);
+    const { conversationEntriesPerOwner: maxEntries, conversationBytesPerOwner: maxBytes } = this.#deps.limits;
+    const room = this.#rooms.get(owner) ?? { entries: maxEntries * uncounted, bytes: maxBytes * uncounted };
+    room.entries -= entries.length;
+    for (const { bytes } of entries) room.bytes -= bytes;
+    if (room.entries > 0 && room.bytes > 0) this.#remember(owner, room);
+    else void this.#bound(scope, owner);
+  }
+
+  // What it leaves is below the limits, so that the owner is counted again only after many more entries.
+  async #bound(scope: Scope, owner: string): Promise<void> {
+    const { conversationEntriesPerOwner: maxEntries, conversationBytesPerOwner: maxBytes } = this.#deps.limits;
+    this.#remember(owner, { entries: maxEntries * uncounted, bytes: maxBytes * uncounted });
+    try {
+      const bounds = { entries: maxEntries * (1 - uncounted), bytes: maxBytes * (1 - uncounted) };
+      await this.#deps.store.boundConversations(scope, bounds);
+    } catch (err) {
+      this.#deps.logger.debug({ err }, "the conversations of an owner could not be bounded");
+    }
+  }
+
+  #remember(owner: string, room: Room): void {
+    this.#rooms.delete(owner);
+    this.#rooms.set(owner, room);
+    const [oldest] = this.#rooms.keys();
+    if (this.#rooms.size > ownersMax && oldest !== undefined) this.#rooms.delete(oldest);
+  }
+}

@@ -1,0 +1,155 @@
+import { sizeOfArtifact, sizeOfMessage } from "../../protocol/check/size.js";
+import { dataReader, type FileContent, filesOf, type ReadData, textOf } from "../../protocol/content/read.js";
+import type { Scope } from "../../protocol/context.js";
+import type { Artifact, Message, Task } from "../../protocol/model.js";
+import { conversationsOff } from "../conversation/conversations-off.js";
+import type { ConversationEntry, ConversationPage } from "../conversation-view.js";
+import type { StoredConversationRecord } from "../ports.js";
+import type { Runtime } from "../runtime.js";
+import { foldStored } from "../task/fold.js";
+
+/** The turn that reads. */
+export interface ConversationReader {
+  readonly runtime: Runtime;
+  readonly scope: Scope;
+  readonly contextId: string;
+  readonly taskId: string;
+  readonly message: Message;
+}
+
+const maxLast = 1_000;
+/** Size of one page, and of what is read from tasks for it. */
+const pageBytes = 8 << 20;
+
+/** What was said in the context of a turn, oldest first, without the message that the turn answers. */
+export async function readConversation(
+  reader: ConversationReader,
+  { last = 50, before }: ConversationPage,
+): Promise<readonly ConversationEntry[]> {
+  const { runtime, scope, contextId, taskId, message } = reader;
+  if (runtime.conversations === undefined) throw conversationsOff("turn.conversation()");
+  if (!Number.isInteger(last) || last < 1 || last > maxLast) {
+    throw new TypeError(`\`last\` of turn.conversation() is a whole number from 1 to ${maxLast}, not ${String(last)}`);
+  }
+  const query = { limit: last + 1, before: numberOf(before), maxBytes: pageBytes };
+  await runtime.conversations.replies.flushed();
+  const found = await runtime.store.readConversation(scope, contextId, query);
+  const current = found.findLast((entry) => {
+    const isOwn = entry.taskId === taskId || entry.taskId === "";
+    return isOwn && entry.kind === "user" && entry.id === message.messageId;
+  });
+  const shown = found.filter((entry) => entry !== current).slice(-last);
+  const contents = await largeContents(reader, shown);
+  return shown.map((record) => new Entry(record, contents.get(record) ?? record.content ?? "large"));
+}
+
+function numberOf(before: ConversationPage["before"]): number | undefined {
+  if (before === undefined) return undefined;
+  const cursor: unknown = typeof before === "object" ? before?.cursor : before;
+  if (typeof cursor === "string" && /^\d{1,15}$/.test(cursor)) return Number(cursor);
+  throw new TypeError("`before` of turn.conversation() is an entry, or the `cursor` of one");
+}
+
+type Missing = "dropped" | "large";
+type Contents = Map<StoredConversationRecord, Message | Artifact | Missing>;
+
+// From the tasks of the entries, the latest first.
+async function largeContents(
+  reader: ConversationReader,
+  records: readonly StoredConversationRecord[],
+): Promise<Contents> {
+  const contents: Contents = new Map();
+  const large = records.filter(({ content, taskId }) => content === undefined && taskId !== "").reverse();
+  let tasks = new Map<string, Task | undefined>();
+  let read = 0;
+  for (const record of large) {
+    const { taskId } = record;
+    if (read >= pageBytes) contents.set(record, "large");
+    else {
+      // One at a time in memory: entries of a task are mostly neighbors.
+      if (!tasks.has(taskId)) tasks = new Map([[taskId, await taskOf(reader, taskId)]]);
+      const content = contentIn(tasks.get(taskId), record);
+      contents.set(record, content ?? "dropped");
+      read += sizeOf(content);
+    }
+  }
+  return contents;
+}
+
+async function taskOf({ runtime, scope }: ConversationReader, taskId: string): Promise<Task | undefined> {
+  const stored = await runtime.store.read(scope, taskId);
+  return stored === undefined ? undefined : foldStored(stored);
+}
+
+function contentIn(task: Task | undefined, { kind, id }: StoredConversationRecord): Message | Artifact | undefined {
+  if (kind === "artifact") return task?.artifacts.find(({ artifactId }) => artifactId === id);
+  const { message } = task?.status ?? {};
+  return message?.messageId === id ? message : task?.history.findLast(({ messageId }) => messageId === id);
+}
+
+function sizeOf(content: Message | Artifact | undefined): number {
+  if (content === undefined) return 0;
+  return content.$typeName === "lf.a2a.v1.Message" ? sizeOfMessage(content) : sizeOfArtifact(content);
+}
+
+class Entry implements ConversationEntry {
+  readonly #record: StoredConversationRecord;
+  readonly #content: Message | Artifact | Missing;
+
+  constructor(record: StoredConversationRecord, content: Message | Artifact | Missing) {
+    this.#record = record;
+    this.#content = content;
+  }
+
+  get role(): ConversationEntry["role"] {
+    return this.#record.kind === "user" ? "user" : "agent";
+  }
+
+  get text(): string {
+    return textOf(this.#parts);
+  }
+
+  get data(): ReadData {
+    return dataReader(() => this.message ?? this.artifact ?? []);
+  }
+
+  get files(): readonly FileContent[] {
+    return filesOf(this.message ?? this.artifact);
+  }
+
+  get at(): Date {
+    return new Date(this.#record.at);
+  }
+
+  get taskId(): string | undefined {
+    return this.#record.taskId === "" ? undefined : this.#record.taskId;
+  }
+
+  get cursor(): string {
+    return String(this.#record.number);
+  }
+
+  get message(): Message | undefined {
+    const content = this.#content;
+    return typeof content === "object" && content.$typeName === "lf.a2a.v1.Message" ? content : undefined;
+  }
+
+  get artifact(): Artifact | undefined {
+    const content = this.#content;
+    return typeof content === "object" && content.$typeName === "lf.a2a.v1.Artifact" ? content : undefined;
+  }
+
+  get missing(): Missing | undefined {
+    return typeof this.#content === "string" ? this.#content : undefined;
+  }
+
+  get #parts() {
+    return (this.message ?? this.artifact)?.parts ?? [];
+  }
+
+  /** What a log or a fixture needs of it. */
+  toJSON(): Pick<ConversationEntry, "role" | "text" | "at" | "taskId" | "missing"> {
+    const { role, text, at, taskId, missing } = this;
+    return { role, text, at, taskId, missing };
+  }
+}
