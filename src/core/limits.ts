@@ -66,8 +66,8 @@ export interface CoreLimits {
   readonly conversationEntryMaxBytes: number;
   /** Entries of all conversations of one owner; the least recent conversations are dropped. Default: 100,000. */
   readonly conversationEntriesPerOwner: number;
-  /** Size of all conversations and states of contexts of one owner; the same. Default: 256 MiB. */
-  readonly conversationBytesPerOwner: number;
+  /** Size of all conversations and states of contexts of one owner; the same. Default: 128 MiB. */
+  readonly conversationOwnerMaxBytes: number;
   /** Size of the state of one context, keys and values as JSON. Default: 64 KiB. */
   readonly contextStateMaxBytes: number;
 }
@@ -104,6 +104,6 @@ export const defaultCoreLimits: CoreLimits = {
   pushConfigsPerTask: 10,
   conversationEntryMaxBytes: 64 << 10,
   conversationEntriesPerOwner: 100_000,
-  conversationBytesPerOwner: 256 << 20,
+  conversationOwnerMaxBytes: 128 << 20,
   contextStateMaxBytes: 64 << 10,
 };

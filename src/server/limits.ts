@@ -47,10 +47,10 @@ export function resolveLimits(given: Partial<Limits> = {}, tellsApart = true): L
     tasksPerOwner = Number.POSITIVE_INFINITY,
     readsPerOwner = Number.POSITIVE_INFINITY,
     conversationEntriesPerOwner = Number.POSITIVE_INFINITY,
-    conversationBytesPerOwner = Number.POSITIVE_INFINITY,
+    conversationOwnerMaxBytes = Number.POSITIVE_INFINITY,
   } = given;
   return {
     ...{ ...limits, turnsPerOwner, streamsPerPrincipal, pushCallsPerOwner, tasksPerOwner, readsPerOwner },
-    ...{ conversationEntriesPerOwner, conversationBytesPerOwner },
+    ...{ conversationEntriesPerOwner, conversationOwnerMaxBytes },
   };
 }

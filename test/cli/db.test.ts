@@ -101,14 +101,14 @@ for (const { name, skipped, make } of databases) {
       for (let i = 0; i < 3; i++) ids.push(await finishedTask(client));
       const left = async (): Promise<string[]> => (await client.listTasks({})).tasks.map(({ id }) => id).toSorted();
 
-      expect(await db("prune", "--store", store)).toEqual({ tasks: 0, logs: 0 });
+      expect(await db("prune", "--store", store)).toEqual({ tasks: 0, logs: 0, entries: 0 });
       expect(await db("prune", "--store", store, "--tasks-max", "2")).toMatchObject({ tasks: 1 });
       expect(await left()).toEqual([waiting.taskId, ...ids.slice(1)].toSorted());
       const logs = await db<{ logs: number }>("prune", "--store", store, "--logs-older-than", "0s");
       expect(logs.logs).toBeGreaterThan(0);
       expect(await left()).toHaveLength(3);
       const all = ["--tasks-older-than", "0s", "--logs-older-than", "never", "--sends-older-than", "0s"];
-      expect(await db("prune", "--store", store, ...all)).toEqual({ tasks: 2, logs: 0 });
+      expect(await db("prune", "--store", store, ...all)).toEqual({ tasks: 2, logs: 0, entries: 0 });
       expect(await left()).toEqual([waiting.taskId]);
       expect(await client.send("A sentence.", { continue: waiting })).toMatchObject({ taskId: waiting.taskId });
     });

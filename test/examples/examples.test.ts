@@ -96,6 +96,21 @@ describe("the examples", () => {
     expect(linesOf("report")).toBeLessThanOrEqual(24);
   });
 
+  it("conversation repeats what was said before in its context", async () => {
+    const client = await Client.connect(await start("conversation"));
+    const ask = async (text: string, contextId?: string) => {
+      const { message } = await client.send(text, contextId === undefined ? {} : { continue: { contextId } });
+      return { text: textIn(message?.parts), contextId: message?.contextId };
+    };
+    const { contextId } = await ask("good morning");
+    expect((await ask("a berth, please", contextId)).text).toBe("2. Before that you said: good morning.");
+    expect((await ask("for two nights", contextId)).text).toBe(
+      "3. Before that you said: good morning, a berth, please.",
+    );
+    expect((await ask("good evening")).text).toBe("1. I have heard nothing before.");
+    await client.close();
+  });
+
   it.each(["express-mount", "fastify-mount", "hono-mount", "koa-mount"])(
     "%s answers the protocol below its path, and the app everything else",
     async (name) => {

@@ -48,12 +48,12 @@ export class ConversationLog {
   readonly #isBounded: boolean;
 
   constructor(deps: ConversationDeps, { keepMs = 30 * dayMs, maxEntries = 1_000 }: ConversationOptions) {
-    const { conversationEntryMaxBytes, conversationEntriesPerOwner, conversationBytesPerOwner } = deps.limits;
+    const { conversationEntryMaxBytes, conversationEntriesPerOwner, conversationOwnerMaxBytes } = deps.limits;
     this.#deps = deps;
     this.#keepMs = keepMs;
     this.maxEntries = maxEntries;
     this.entryMaxBytes = conversationEntryMaxBytes;
-    this.#isBounded = Math.min(conversationEntriesPerOwner, conversationBytesPerOwner) < Number.POSITIVE_INFINITY;
+    this.#isBounded = Math.min(conversationEntriesPerOwner, conversationOwnerMaxBytes) < Number.POSITIVE_INFINITY;
   }
 
   /** When a context that is used now may be dropped. */
@@ -81,7 +81,7 @@ export class ConversationLog {
 
   #count(scope: Scope, entries: readonly ConversationRecord[]): void {
     const owner = JSON.stringify([scope.tenant, scope.owner]);
-    const { conversationEntriesPerOwner: maxEntries, conversationBytesPerOwner: maxBytes } = this.#deps.limits;
+    const { conversationEntriesPerOwner: maxEntries, conversationOwnerMaxBytes: maxBytes } = this.#deps.limits;
     const room = this.#rooms.get(owner) ?? { entries: maxEntries * uncounted, bytes: maxBytes * uncounted };
     room.entries -= entries.length;
     for (const { bytes } of entries) room.bytes -= bytes;
@@ -91,7 +91,7 @@ export class ConversationLog {
 
   // What it leaves is below the limits, so that the owner is counted again only after many more entries.
   async #bound(scope: Scope, owner: string): Promise<void> {
-    const { conversationEntriesPerOwner: maxEntries, conversationBytesPerOwner: maxBytes } = this.#deps.limits;
+    const { conversationEntriesPerOwner: maxEntries, conversationOwnerMaxBytes: maxBytes } = this.#deps.limits;
     this.#remember(owner, { entries: maxEntries * uncounted, bytes: maxBytes * uncounted });
     try {
       const bounds = { entries: maxEntries * (1 - uncounted), bytes: maxBytes * (1 - uncounted) };

@@ -1,3 +1,4 @@
+import { isInterrupted } from "../../protocol/states.js";
 import type { LogRecord, StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { noArtifacts, type OpenArtifacts, openAfter } from "../task/conversation-tracker.js";
@@ -13,10 +14,15 @@ const pageSize = 1_000;
  */
 export async function continueTask(runtime: Runtime, stored: StoredTask): Promise<LiveTask> {
   const live = new LiveTask(runtime, stored);
-  if (runtime.conversations !== undefined && stored.head.holder !== "") {
+  if (runtime.conversations !== undefined && mayBeOpen(runtime, stored)) {
     live.resumeArtifacts(await openArtifacts(runtime, stored));
   }
   return live;
+}
+
+// A turn that waits for its caller may be left to whoever gets the answer.
+function mayBeOpen({ restartable }: Runtime, { head }: StoredTask): boolean {
+  return head.holder !== "" || (restartable && isInterrupted(head.state));
 }
 
 async function openArtifacts({ store }: Runtime, stored: StoredTask): Promise<OpenArtifacts> {

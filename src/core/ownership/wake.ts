@@ -7,10 +7,10 @@ import type { DueCursor, Head, StoredTask } from "../ports.js";
 import type { TaskRef } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
 import { isAnswer } from "../store-failure.js";
-import { LiveTask } from "../task/live-task.js";
 import { tooLarge } from "../task/task-size.js";
 import { readOrigin } from "../turn/origin.js";
 import { claimTurn, isOrphan } from "./claim-turn.js";
+import { continueTask } from "./continue-task.js";
 import { takeOver } from "./take-over.js";
 
 const maxTries = 20;
@@ -116,7 +116,7 @@ async function startWoken(runtime: Runtime, stored: StoredTask, wake: JsonValue 
   const { scope } = stored.head;
   const { messageSeq: message, entry, send } = await readOrigin(runtime, stored);
   runtime.turns.check(scope);
-  const live = new LiveTask(runtime, stored);
+  const live = await continueTask(runtime, stored);
   const turn = live.turn + 1;
   const claimed = await claimTurn(runtime, live, {
     turn,

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { toBinary } from "@bufbuild/protobuf";
 import { foldStored } from "../../../src/core/task/fold.js";
-import { TaskSchema, TaskState } from "../../../src/protocol/model.js";
-import { isInterrupted, isTerminal } from "../../../src/protocol/states.js";
+import { ArtifactSchema, TaskSchema, TaskState } from "../../../src/protocol/model.js";
+import { isInterrupted, isStop, isTerminal } from "../../../src/protocol/states.js";
 import type { TaskHistory } from "./journal.js";
 import { isFair, isPrompt, keepsTasks } from "./weather.js";
 import type { World } from "./world.js";
@@ -68,7 +68,8 @@ export async function checkEnd(world: World): Promise<void> {
   }
 }
 
-async function checkTask({ journal, store, weather }: World, history: TaskHistory): Promise<void> {
+async function checkTask(world: World, history: TaskHistory): Promise<void> {
+  const { journal, store, weather } = world;
   const { id, records, digests, task } = history;
   if (!isTerminal(stateOf(history))) journal.fail(`${id} was canceled and goes on in state ${stateOf(history)}`);
   const stored = await store.read(scope, id);
@@ -76,12 +77,37 @@ async function checkTask({ journal, store, weather }: World, history: TaskHistor
   if (stored.head.seq !== records.length)
     journal.fail(`${id} has ${stored.head.seq} records, ${records.length} were written`);
   if (digests.length !== records.length + 1) journal.fail(`${id} lost count`);
+  await checkConversation(world, history);
   const fold = foldStored(stored);
   const told = toText(fold);
   if (!isDeepStrictEqual(toBinary(TaskSchema, fold), toBinary(TaskSchema, task)))
     journal.fail(`${id} is stored as ${told}`);
   const stays = weather.leaves ? isPrompt(weather) : keepsTasks(weather);
   if (stays && told.includes("has gone")) journal.fail(`${id} was taken from a process that was there`);
+}
+
+// Each message of the log once, in its order, and each artifact as it is at last.
+async function checkConversation({ journal, store }: World, { id, records, task }: TaskHistory): Promise<void> {
+  const page = await store.readConversation(scope, task.contextId, { limit: 10_000, maxBytes: 1 << 30 });
+  const entries = page.filter(({ taskId }) => taskId === id);
+  const written = records.flatMap((record) => {
+    if (record.kind === "message") return `user ${record.message.messageId}`;
+    const { payload } = record.kind === "event" ? record.event : { payload: undefined };
+    const status = payload?.case === "statusUpdate" ? payload.value.status : undefined;
+    return status?.message !== undefined && isStop(status.state) ? `agent ${status.message.messageId}` : [];
+  });
+  const said = entries.flatMap((entry) => (entry.kind === "artifact" ? [] : `${entry.kind} ${entry.id}`));
+  if (!isDeepStrictEqual(said, written)) {
+    journal.fail(`${id} wrote ${written.join(", ")}, and its conversation has ${said.join(", ")}`);
+  }
+  for (const artifact of task.artifacts) {
+    const last = entries.findLast(({ kind, id: itemId }) => kind === "artifact" && itemId === artifact.artifactId);
+    const bytes =
+      last?.content?.$typeName === ArtifactSchema.typeName ? toBinary(ArtifactSchema, last.content) : undefined;
+    if (!isDeepStrictEqual(bytes, toBinary(ArtifactSchema, artifact))) {
+      journal.fail(`${id} has the artifact ${artifact.artifactId}, and its conversation has another`);
+    }
+  }
 }
 
 const toText = (task: TaskHistory["task"]): string =>
