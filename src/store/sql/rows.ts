@@ -52,7 +52,7 @@ export interface StatusRow {
 }
 
 /** An entry of a conversation. `kind`: 0 is a message of the caller, 1 one of the agent, 2 an artifact. */
-export interface ConversationRow extends Omit<ConversationRecord, "kind" | "content"> {
+interface ConversationRow extends Omit<ConversationRecord, "kind" | "content"> {
   readonly kind: number;
   /** Absent for an entry that its task has. */
   readonly payload: Payload | undefined;

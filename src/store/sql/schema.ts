@@ -132,7 +132,10 @@ export interface PeriodsTable extends CountsTable {
   period: number;
 }
 
-/** One row per context in which something was said or whose agent keeps a state. */
+/**
+ * One row per context in which something was said or whose agent keeps a state. @public: declarations of queries name
+ * it.
+ */
 export interface ContextsTable {
   /** The store's own number. */
   key: Generated<number>;

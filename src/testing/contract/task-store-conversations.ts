@@ -199,7 +199,7 @@ function boundTests({ it }: Suite, make: MakeTaskStore): void {
 }
 
 /** A message of a conversation. */
-export function said(id: string, kind: "user" | "agent" = "user"): ConversationRecord {
+function said(id: string, kind: "user" | "agent" = "user"): ConversationRecord {
   const role = kind === "user" ? Role.USER : Role.AGENT;
   const parts = [{ content: { case: "text" as const, value: `text of ${id}` } }];
   const content = create(MessageSchema, { messageId: id, contextId: "c", role, parts });
