@@ -170,7 +170,7 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
 async function probeRoom({ agentId, instance, newId, store }: Runtime): Promise<void> {
   const scope = { agent: agentId, tenant: "", owner: "" };
   const entry = newId();
-  const digest = Array.from({ length: 400 }, newId).join("");
+  const digest = Array.from({ length: 4_500 }, newId).join("");
   await store.beginSend({ scope, messageId: entry, entry, digest, taskId: entry, seq: 0, instance });
   await store.forgetSend({ scope, messageId: entry, entry, attempt: 1 });
 }

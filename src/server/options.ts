@@ -85,7 +85,8 @@ export interface AgentOptions extends HostOptions {
   readonly store?: Store | undefined;
   /**
    * What `turn.conversation()` and `turn.context` remember, in the store: 1,000 entries of a context, for 30 days after
-   * the last one. `false`: nothing. Default: the defaults of `ConversationOptions`.
+   * the last one. `false`: nothing. Default: the defaults of `ConversationOptions`, and direct replies are written only once
+   * the agent has read a conversation in this process.
    */
   readonly conversations?: ConversationOptions | false | undefined;
   /** Push notifications, and which addresses they may call. Default: off. */

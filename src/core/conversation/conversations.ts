@@ -10,9 +10,9 @@ export interface Conversations {
 /** Opens the conversations of an agent; `undefined` when they are off. */
 export function openConversations(
   deps: DirectReplyDeps,
-  options: ConversationOptions | false = {},
+  options: ConversationOptions | false | undefined,
 ): Conversations | undefined {
   if (options === false) return undefined;
-  const log = new ConversationLog(deps, options);
-  return { log, replies: new DirectReplies(log, deps) };
+  const log = new ConversationLog(deps, options ?? {});
+  return { log, replies: new DirectReplies(log, deps, options !== undefined) };
 }

@@ -11,6 +11,9 @@ import type { ConversationDeps, ConversationLog } from "./log.js";
 /** Exchanges that wait for the store, at most. */
 const maxWaiting = 10_000;
 const maxWaitingBytes = 8 << 20;
+/** Exchanges that are kept for an agent that has not read a conversation yet. */
+const maxUnread = 1_000;
+const maxUnreadBytes = 1 << 20;
 /** Exchanges in one write. */
 const maxBatch = 256;
 /** Pause before the next try while the store is away. */
@@ -30,11 +33,14 @@ export interface DirectReplyDeps extends ConversationDeps {
 
 /**
  * Records messages that were answered without a task, behind their answers: a call costs no more than a place in a
- * queue. Nothing is written twice: what the store may not have taken is lost.
+ * queue. Nothing is written twice: what the store may not have taken is lost. An agent that has read no conversation in
+ * this process may never do so: then only its latest exchanges are kept, and written when it does.
  */
 export class DirectReplies {
   readonly #log: ConversationLog;
   readonly #deps: DirectReplyDeps;
+  /** Whether exchanges are written at once. */
+  #isRead: boolean;
   #waiting: Exchange[] = [];
   #bytes = 0;
   #isScheduled = false;
@@ -42,31 +48,44 @@ export class DirectReplies {
   #cancel = noop;
   #lost = 0;
 
-  constructor(log: ConversationLog, deps: DirectReplyDeps) {
+  /** `isRead`: the agent reads conversations, so that every exchange is written. */
+  constructor(log: ConversationLog, deps: DirectReplyDeps, isRead: boolean) {
     this.#log = log;
     this.#deps = deps;
+    this.#isRead = isRead;
   }
 
   /** Takes a message and the reply that was its whole answer. */
   add(scope: Scope, message: Message, reply: Message): void {
     if (this.#log.maxEntries === 0) return;
-    if (this.#waiting.length >= maxWaiting || this.#bytes >= maxWaitingBytes) {
+    if (this.#isRead && (this.#waiting.length >= maxWaiting || this.#bytes >= maxWaitingBytes)) {
       this.#lost += 1;
       return;
     }
     const bytes = sizeOfMessage(message) + sizeOfMessage(reply);
     this.#bytes += bytes;
     this.#waiting.push({ scope, message, reply, bytes });
-    this.#schedule();
+    if (this.#isRead) this.#schedule();
+    else this.#forget();
+  }
+
+  // Rarely, since it moves what is left.
+  #forget(): void {
+    if (this.#waiting.length < 2 * maxUnread && this.#bytes < 2 * maxUnreadBytes) return;
+    while (this.#waiting.length > maxUnread || this.#bytes > maxUnreadBytes) {
+      const count = Math.max(1, this.#waiting.length >> 1);
+      for (const { bytes } of this.#waiting.splice(0, count)) this.#bytes -= bytes;
+    }
   }
 
   /** Hands what waits to the store now, so that what is said later in a task follows it. */
   hurry(): void {
-    if (this.#waiting.length > 0 && this.#writing === undefined) void this.#start();
+    if (this.#isRead && this.#waiting.length > 0 && this.#writing === undefined) void this.#start();
   }
 
   /** Resolves when everything taken so far is stored or lost, or after `storeWaitMs`; at once while the store is away. */
   async flushed(): Promise<void> {
+    this.#isRead = true;
     const { clock, limits } = this.#deps;
     if (this.#writing !== undefined || this.#waiting.length > 0)
       await within(clock, limits.storeWaitMs, this.#written());

@@ -15,30 +15,39 @@ import type { Scope } from "../../protocol/context.js";
 import { checkContextValue } from "../check-indexed.js";
 import { sizeOfContextValue } from "../context-value-size.js";
 import { fitting } from "../fitting.js";
+import { type Link, linkOf, Recency } from "./recency.js";
 
 /** Approximate cost of a context, an entry and a value besides their content. */
 const contextBytes = 640;
 const entryBytes = 192;
 const valueBytes = 256;
 
-interface Context {
+class Context {
   readonly owner: Owner;
   readonly id: string;
-  readonly entries: ConversationRecord[];
+  readonly entries: ConversationRecord[] = [];
   /** Number of the entry before the first one. */
-  dropped: number;
-  maxEntries: number;
+  dropped = 0;
+  maxEntries = 0;
   expiresAt: number | undefined;
-  bytes: number;
+  bytes = 0;
   values: Map<string, ContextValue> | undefined;
+  /** Its places among all contexts and among those of its owner. */
+  readonly amongAll: Link<Context> = linkOf<Context>(this);
+  readonly amongOwn: Link<Context> = linkOf<Context>(this);
+
+  constructor(owner: Owner, id: string) {
+    this.owner = owner;
+    this.id = id;
+  }
 }
 
 interface Owner {
   readonly key: string;
   /** Whether its callers are told apart from others. */
   readonly isNamed: boolean;
-  /** Least recently used first. */
   readonly contexts: Map<string, Context>;
+  readonly recency: Recency<Context>;
   entries: number;
   bytes: number;
 }
@@ -55,8 +64,7 @@ export class Conversations {
   readonly #limits: ConversationLimits;
   readonly #clock: Clock;
   readonly #owners = new Map<string, Owner>();
-  /** Least recently used first. */
-  readonly #contexts = new Set<Context>();
+  readonly #recency = new Recency<Context>();
   #bytes = 0;
 
   constructor(limits: ConversationLimits, clock: Clock) {
@@ -106,9 +114,8 @@ export class Conversations {
   bound(scope: Scope, bounds: ConversationBounds): ConversationBounds {
     const owner = this.#owners.get(keyOf(scope));
     if (owner === undefined) return { entries: 0, bytes: 0 };
-    for (const context of owner.contexts.values()) {
-      if (owner.contexts.size === 1 || (owner.entries <= bounds.entries && owner.bytes <= bounds.bytes)) break;
-      this.#drop(context);
+    while (!owner.recency.isSingle && (owner.entries > bounds.entries || owner.bytes > bounds.bytes)) {
+      this.#dropFirst(owner.recency);
     }
     return { entries: owner.entries, bytes: owner.bytes };
   }
@@ -136,15 +143,17 @@ export class Conversations {
 
   /** Drops the least recently used context. Returns false when there is none. */
   dropOldest(): boolean {
-    const [oldest] = this.#contexts;
-    if (oldest === undefined) return false;
-    this.#drop(oldest);
-    return true;
+    return this.#dropFirst(this.#recency);
+  }
+
+  #dropFirst({ oldest }: Recency<Context>): boolean {
+    if (oldest !== undefined) this.#drop(oldest);
+    return oldest !== undefined;
   }
 
   clear(): void {
     this.#owners.clear();
-    this.#contexts.clear();
+    this.#recency.clear();
     this.#bytes = 0;
   }
 
@@ -162,15 +171,16 @@ export class Conversations {
     const owner = this.#owner(scope);
     let context = owner.contexts.get(id);
     if (context === undefined) {
-      context = { owner, id, entries: [], dropped: 0, maxEntries: 0, expiresAt, bytes: 0, values: undefined };
+      context = new Context(owner, id);
+      owner.contexts.set(id, context);
       this.#grow(context, contextBytes + 2 * id.length);
     } else {
-      owner.contexts.delete(id);
-      this.#contexts.delete(context);
-      context.expiresAt = expiresAt;
+      owner.recency.delete(context.amongOwn);
+      this.#recency.delete(context.amongAll);
     }
-    owner.contexts.set(id, context);
-    this.#contexts.add(context);
+    context.expiresAt = expiresAt;
+    owner.recency.add(context.amongOwn);
+    this.#recency.add(context.amongAll);
     return context;
   }
 
@@ -178,7 +188,7 @@ export class Conversations {
     const key = keyOf(scope);
     let owner = this.#owners.get(key);
     if (owner === undefined) {
-      owner = { key, isNamed: scope.owner !== "", contexts: new Map(), entries: 0, bytes: 0 };
+      owner = { key, isNamed: scope.owner !== "", contexts: new Map(), recency: new Recency(), entries: 0, bytes: 0 };
       this.#owners.set(key, owner);
     }
     return owner;
@@ -203,10 +213,7 @@ export class Conversations {
     const { maxBytes, grown } = this.#limits;
     const isOver = (): boolean =>
       owner.isNamed && this.#bytes > maxBytes / 2 && owner.bytes > (maxBytes - (this.#bytes - owner.bytes)) / 2;
-    for (const context of owner.contexts.values()) {
-      if (context === written || !isOver()) break;
-      this.#drop(context);
-    }
+    while (owner.recency.oldest !== written && isOver()) this.#dropFirst(owner.recency);
     if (isOver()) this.#dropEntries(written, Math.ceil(written.entries.length / 2));
     while (this.#bytes > maxBytes && this.dropOldest());
     grown();
@@ -217,8 +224,9 @@ export class Conversations {
     this.#grow(context, -context.bytes);
     owner.entries -= context.entries.length;
     owner.contexts.delete(context.id);
+    owner.recency.delete(context.amongOwn);
+    this.#recency.delete(context.amongAll);
     if (owner.contexts.size === 0) this.#owners.delete(owner.key);
-    this.#contexts.delete(context);
   }
 
   #isExpired({ expiresAt }: Context): boolean {
@@ -227,9 +235,10 @@ export class Conversations {
 
   // The least recently used are the first to expire, unless agents keep them for different times.
   #dropExpired(): void {
-    for (const context of this.#contexts) {
-      if (!this.#isExpired(context)) return;
-      this.#drop(context);
+    for (;;) {
+      const { oldest } = this.#recency;
+      if (oldest === undefined || !this.#isExpired(oldest)) return;
+      this.#drop(oldest);
     }
   }
 }

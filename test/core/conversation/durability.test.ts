@@ -73,7 +73,7 @@ describe("a direct reply", () => {
       await until;
       return reply(`${text}!`);
     };
-    const served = startHandler({ clock, store: line.store, agent });
+    const served = startHandler({ clock, store: line.store, agent, conversations: {} });
     return { served, clock, line, memory };
   }
 
@@ -93,6 +93,28 @@ describe("a direct reply", () => {
     await served.send("a", here);
     await served[Symbol.asyncDispose]();
     expect(await stored(memory)).toEqual(["user: a", "agent: a!"]);
+  });
+
+  it("of an agent that has read no conversation is kept until it does: the latest ones of many", async () => {
+    let heard: readonly string[] = [];
+    const store = memoryTaskStore();
+    await using served = startHandler({
+      store,
+      agent: async ({ text, conversation }) => {
+        if (text === "read") heard = (await conversation({ last: 4 })).map((entry) => entry.text);
+        return reply(`${text}!`);
+      },
+    });
+    for (let count = 1; count <= 2_500; count++) await served.send(`${count}`, here);
+    await settle();
+    expect(await stored(store)).toEqual([]);
+    await served.send("read", here);
+    expect(heard).toEqual(["2499", "2499!", "2500", "2500!"]);
+    const kept = await stored(store, { limit: 10_000 });
+    expect(kept.length).toBeGreaterThanOrEqual(1_000);
+    await served.send("more", here);
+    await settle();
+    expect((await stored(store)).slice(-2)).toEqual(["user: more", "agent: more!"]);
   });
 
   it("that finds the store away is answered, and stored when the store is back", async () => {
@@ -120,7 +142,12 @@ describe("a direct reply", () => {
         method === "addToConversations" && plan.spoiled === 0 ? way : undefined;
       const plan: FaultPlan = new FaultPlan({ clock, hangMs: 500, spoil });
       const store = faultStore(memory, plan);
-      await using served = startHandler({ clock, store, agent: async ({ text }) => reply(`${text}!`) });
+      await using served = startHandler({
+        clock,
+        store,
+        conversations: {},
+        agent: async ({ text }) => reply(`${text}!`),
+      });
       expect(textIn(messageOf(await served.send("a", here)).parts)).toBe("a!");
       await settle();
       await served.send("b", here);
