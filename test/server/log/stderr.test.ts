@@ -85,7 +85,9 @@ describe("without a logger", () => {
     `,
       { TRIVIUM_LOG: "debug" },
     );
-    expect(records().map(({ msg }) => msg)).toContain("finished tasks and old conversations were dropped from the store");
+    expect(records().map(({ msg }) => msg)).toContain(
+      "finished tasks and old conversations were dropped from the store",
+    );
   });
 
   it("the level comes from the environment", async () => {
