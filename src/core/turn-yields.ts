@@ -8,8 +8,8 @@ import type { Clock } from "./ports.js";
  * goes on as soon as an owner with a thousand.
  */
 export interface TurnYields {
-  /** Resolves when a turn of the owner may go on, in the next round of the event loop at the earliest. */
-  take(scope: Scope): Promise<void>;
+  /** Calls `resume` when a turn of the owner may go on, in the next round of the event loop at the earliest. */
+  take(scope: Scope, resume: () => void): void;
 }
 
 /** After this time in a round of the event loop the turns that are left wait for the next one. */
@@ -44,13 +44,12 @@ export function createTurnYields(clock: Clock): TurnYields {
   };
 
   return {
-    take: ({ tenant, owner }) =>
-      new Promise((resolve) => {
-        const key = `${tenant}\n${owner}`;
-        const turns = owners.get(key);
-        if (turns === undefined) owners.set(key, [resolve]);
-        else turns.push(resolve);
-        setImmediate(goOn);
-      }),
+    take({ tenant, owner }, resume) {
+      const key = tenant === "" ? owner : `${tenant}\n${owner}`;
+      const turns = owners.get(key);
+      if (turns === undefined) owners.set(key, [resume]);
+      else turns.push(resume);
+      setImmediate(goOn);
+    },
   };
 }

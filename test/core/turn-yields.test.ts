@@ -12,7 +12,7 @@ function setUp() {
   /** A turn that works for two milliseconds each time it may go on. */
   const turn = async (name: string, owner: string, times: number): Promise<void> => {
     for (let time = 0; time < times; time++) {
-      await yields.take(scopeOf(owner));
+      await new Promise<void>((resolve) => yields.take(scopeOf(owner), resolve));
       order.push(name);
       now += 2;
     }

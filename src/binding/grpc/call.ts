@@ -114,10 +114,14 @@ export class GrpcCall implements TakenCallListener {
       const message = this.#message;
       const call = this.#called;
       if (message === undefined || call === undefined) throw new A2AError("invalidRequest", "no request message");
-      const request = await call.decode(() => this.#readRequest(message));
+      const decoded = call.decode(() => this.#readRequest(message));
+      const request = decoded instanceof Promise ? await decoded : decoded;
       this.#message = undefined;
       if (this.#method.operation.streams) await this.#pump(call, request);
-      else await this.#reply(call, request);
+      else {
+        const sent = this.#reply(call, request, await call.unary(request));
+        if (sent !== undefined) await sent;
+      }
       // A call ends when nothing large waits for its peer.
       if (this.#pendingBytes > highWaterBytes) await this.#drain();
       this.#succeed();
@@ -132,12 +136,11 @@ export class GrpcCall implements TakenCallListener {
     return adapter.readRequest(operation, decodeMessage(descriptor.input, message, jsonMaxValues));
   }
 
-  async #reply(call: ServerCall, request: AnyMessage): Promise<void> {
+  #reply(call: ServerCall, request: AnyMessage, reply: AnyMessage): Promise<void> | undefined {
     const { adapter, operation, descriptor } = this.#method;
-    const reply = await call.unary(request);
     const send = (): void =>
       this.#sendCounted(writeBuffer(descriptor.output, adapter.writeReply(operation, reply, request)));
-    await withRoom(call, reply, send);
+    return withRoom(call, reply, send);
   }
 
   /** Writes events as they come. Events ready at once share a write; a full socket pauses the loop. */

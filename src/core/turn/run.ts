@@ -83,8 +83,8 @@ export class TurnRun {
     return this.#controller.signal;
   }
 
-  yields(): Promise<void> {
-    return this.runtime.yields.take(this.scope);
+  yields(resume: () => void): void {
+    this.runtime.yields.take(this.scope, resume);
   }
 
   /** Starts the agent. With `makeTask` the caller gets a task even before the agent's first event. */

@@ -37,7 +37,7 @@ interface ViewedTurn {
   readonly inbox: Pick<TurnInbox, "receive">;
   emit(event: AgentEvent): Promise<void> | undefined;
   flushed(): Promise<void>;
-  yields(): Promise<void>;
+  yields(resume: () => void): void;
   isAnswered(event: AgentEvent): boolean;
 }
 

@@ -16,8 +16,8 @@ export interface YieldBudget {
 /** What a budget needs of its turn. */
 export interface YieldingTurn {
   readonly runtime: { readonly clock: Clock };
-  /** Resolves when the turn may go on. */
-  yields(): Promise<void>;
+  /** Calls `resume` when the turn may go on. */
+  yields(resume: () => void): void;
 }
 
 export function createYieldBudget(turn: YieldingTurn): YieldBudget {
@@ -29,10 +29,13 @@ export function createYieldBudget(turn: YieldingTurn): YieldBudget {
       if (left === 0 && answered) left = burstEvents;
       return --left < 0 || clock.now() - since > burstMs;
     },
-    async take() {
-      await turn.yields();
-      left = burstEvents - 1;
-      since = clock.now();
-    },
+    take: () =>
+      new Promise((resolve) => {
+        turn.yields(() => {
+          left = burstEvents - 1;
+          since = clock.now();
+          resolve();
+        });
+      }),
   };
 }
