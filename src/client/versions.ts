@@ -1,6 +1,7 @@
+import { defaultValidationLimits } from "../protocol/validation-limits.js";
 import type { Version } from "../version/codec.js";
 import type { FileBytes } from "../version/options.js";
-import { v1 } from "../version/v1.0/v1.js";
+import { versionOf } from "../version/v1.0/version.js";
 import { type VersionEntry, versionTable } from "../version/versions.js";
 
 /** The versions that a client knows. */
@@ -11,7 +12,9 @@ export interface KnownVersions {
   load(name: string): Promise<Version>;
 }
 
-// The version of nearly every agent is part of the client; older ones are loaded when an agent needs them.
+// The version of nearly every agent is part of the client; older ones are loaded when an agent needs them. A client
+// reads no requests, so it checks none.
+const v1 = versionOf(defaultValidationLimits, () => []);
 const entries: readonly VersionEntry[] = versionTable.map((entry) =>
   entry.name === v1.name ? { ...entry, load: async () => v1 } : entry,
 );

@@ -4,7 +4,7 @@ import { unionCard } from "../../src/card/union.js";
 import * as first from "../../src/version/v0.1/card.js";
 import * as second from "../../src/version/v0.2/card.js";
 import * as third from "../../src/version/v0.3/card.js";
-import * as newest from "../../src/version/v1.0/card.js";
+import { v1 as newest } from "../../src/version/v1.0/v1.js";
 import { forBoth } from "../version/v0.3/card-examples.js";
 
 const versions = [newest, third, second, first];

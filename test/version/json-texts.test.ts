@@ -1,6 +1,7 @@
 import type { Message as AnyMessage, DescMessage } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { validate } from "../../src/protocol/check/validate.js";
 import { compactValue } from "../../src/protocol/codec/json/compact-value.js";
 import {
   type Artifact,
@@ -19,7 +20,7 @@ import { defaultValidationLimits } from "../../src/protocol/validation-limits.js
 import { jsonCodecs } from "../../src/version/v1.0/json.js";
 import { jsonTexts } from "../../src/version/v1.0/json-texts.js";
 
-const codecs = jsonCodecs(defaultValidationLimits);
+const codecs = jsonCodecs(defaultValidationLimits, validate);
 
 function codecOf(name: string) {
   const operation = operations.find((each) => each.name === name);

@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { AgentCard } from "../../protocol/model.js";
-import { v1 } from "../../version/v1.0/v1.js";
+import { readCard } from "../../version/v1.0/card.js";
 import type { KnownVersions } from "../versions.js";
 
 export type ReadCard = (json: JsonValue | undefined) => Promise<AgentCard>;
@@ -13,7 +13,14 @@ export function cardReader(versions: Pick<KnownVersions, "load">): ReadCard {
       const { readOlderCard } = await import("./read-older-card.js");
       return readOlderCard(json, versions);
     }
-    return v1.readCard(json);
+    try {
+      return readCard(json, () => []);
+    } catch (error) {
+      const { faultsOf } = await import("./card-faults.js").catch(() => {
+        throw error;
+      });
+      return readCard(json, faultsOf);
+    }
   };
 }
 

@@ -1,5 +1,4 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { validate } from "../../protocol/check/validate.js";
 import { readJson } from "../../protocol/codec/json/reader.js";
 import { writeJson } from "../../protocol/codec/json/writer.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
@@ -14,13 +13,17 @@ export function writeCard(card: AgentCard): JsonObject {
 
 /**
  * Reads a peer's card. A member of a wrong type reads as empty, since an agent is callable despite a broken skill.
- * Skips interfaces without a URL or binding. If none is left, throws `invalidAgentResponse` with every violation.
+ * Skips interfaces without a URL or binding. If none is left, throws `invalidAgentResponse` with every violation, those
+ * that `check` finds too.
  */
-export function readCard(json: JsonValue | undefined): AgentCard {
+export function readCard(
+  json: JsonValue | undefined,
+  check: (card: AgentCard) => readonly FieldViolation[],
+): AgentCard {
   if (!isJsonObject(json)) throw noCard([{ field: "", description: mustBe("a JSON object", json) }]);
   const { message: card, violations } = readJson(AgentCardSchema, json, { lenient: true });
   const usable = card.supportedInterfaces.filter(({ url, protocolBinding }) => url !== "" && protocolBinding !== "");
-  if (usable.length === 0) throw noCard(mergeViolations(violations, validate(AgentCardSchema, card)));
+  if (usable.length === 0) throw noCard(mergeViolations(violations, check(card)));
   // Only 1.0 cards have this list, so an entry without a version is 1.0.
   for (const entry of usable) entry.protocolVersion ||= "1.0";
   card.supportedInterfaces = usable;

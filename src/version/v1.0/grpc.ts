@@ -1,10 +1,10 @@
 import { type Message as AnyMessage, isMessage } from "@bufbuild/protobuf";
-import { validate } from "../../protocol/check/validate.js";
 import { invalidParams } from "../../protocol/errors.js";
 import { A2AService, ListTasksRequestSchema, type StreamResponse } from "../../protocol/model.js";
 import { operations } from "../../protocol/operations.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import type { GrpcAdapter, StreamReader, StreamWriter } from "../codec.js";
+import type { CheckRequest } from "./json.js";
 
 const streamWriter: StreamWriter<AnyMessage> = {
   write: ({ response, id }) => [{ payload: response, id }],
@@ -18,6 +18,7 @@ const streamReader: StreamReader<StreamResponse> = {
 export function grpcAdapter(
   adapter: Pick<GrpcAdapter, "version" | "isImplied" | "declares" | "extensionsName">,
   limits: ValidationLimits,
+  check: CheckRequest,
 ): GrpcAdapter {
   return {
     ...adapter,
@@ -26,7 +27,7 @@ export function grpcAdapter(
     readRequest({ input }, wire) {
       // Peers send proto3's default of zero for an unset field. Zero is no valid page size.
       if (isMessage(wire, ListTasksRequestSchema) && wire.pageSize === 0) delete wire.pageSize;
-      const violations = validate(input, wire, limits);
+      const violations = check(input, wire, limits);
       if (violations.length > 0) throw invalidParams(...violations);
       return wire;
     },

@@ -1,5 +1,5 @@
 import type { Message as AnyMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { validate } from "../../protocol/check/validate.js";
+import type { validate } from "../../protocol/check/validate.js";
 import { readJson } from "../../protocol/codec/json/reader.js";
 import { writeJson } from "../../protocol/codec/json/writer.js";
 import { dynamic, isJsonObject, type OneofValue } from "../../protocol/codec/outline/dynamic.js";
@@ -14,9 +14,12 @@ import { jsonTexts, pageTexts } from "./json-texts.js";
 
 // The JSON of 1.0, shared by both JSON bindings. The model is 1.0's, so no objects are converted.
 
+/** Finds every invalid field of a request. Only a server needs it, so a browser does not load it. */
+export type CheckRequest = typeof validate;
+
 /** JSON codecs of all operations. */
-export function jsonCodecs(limits: ValidationLimits): (operation: Operation) => OperationCodec {
-  const codecs = new Map(operations.map((operation) => [operation.name, codecOf(operation, limits)]));
+export function jsonCodecs(limits: ValidationLimits, check: CheckRequest): (operation: Operation) => OperationCodec {
+  const codecs = new Map(operations.map((operation) => [operation.name, codecOf(operation, limits, check)]));
   return ({ name }) => {
     const codec = codecs.get(name);
     if (codec === undefined) throw new TypeError(`no operation ${name}`);
@@ -24,12 +27,12 @@ export function jsonCodecs(limits: ValidationLimits): (operation: Operation) => 
   };
 }
 
-function codecOf({ name, input, output }: Operation, limits: ValidationLimits): OperationCodec {
+function codecOf({ name, input, output }: Operation, limits: ValidationLimits, check: CheckRequest): OperationCodec {
   const finish = replyWriters[name];
   return {
     readRequest(json) {
       const { message, violations } = readJson(input, json, { maxDepth: limits.jsonDepthMax });
-      const missing = validate(input, message, limits, { isRead: true });
+      const missing = check(input, message, limits, { isRead: true });
       if (violations.length > 0 || missing.length > 0) throw invalidParams(...mergeViolations(violations, missing));
       return message;
     },

@@ -1,70 +1,12 @@
-import type { JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
-import { httpRoutes, sortRoutes } from "../../protocol/http-rules.js";
-import { operations } from "../../protocol/operations.js";
-import { a2aMediaType } from "../../protocol/service-parameters.js";
+import { validate } from "../../protocol/check/validate.js";
 import { defaultValidationLimits, type ValidationLimits } from "../../protocol/validation-limits.js";
-import type { HttpJsonAdapter, HttpRoute, JsonRpcAdapter, StreamReader, Version } from "../codec.js";
-import { queryFromJson, queryToJson } from "../query.js";
-import { readCard, writeCard } from "./card.js";
-import { errorFromHttp, errorFromJsonRpc, httpBodyFromError, jsonRpcFromError } from "./errors.js";
-import { grpcAdapter } from "./grpc.js";
-import { eventTexts, jsonCodecs, jsonStreamReader, jsonStreamWriter } from "./json.js";
-
-// Version 1.0, which is the model's own: its objects are the model's messages, and its methods are the service's.
-
-const name = "1.0";
-
-const methods = new Map(operations.map((operation) => [operation.method, operation]));
-
-// The schema uses GET to subscribe and the specification's text POST (D-1). We serve both and call GET.
-const routes: readonly HttpRoute[] = sortRoutes(
-  httpRoutes(operations).flatMap((route) =>
-    route.suffix === ":subscribe" ? [route, { ...route, verb: "POST" as const }] : [route],
-  ),
-);
+import type { Version } from "../codec.js";
+import { versionOf } from "./version.js";
 
 /** Creates version 1.0 with custom limits. */
 export function createV1(limits: ValidationLimits = defaultValidationLimits): Version {
-  const adapter = { version: name, isImplied: false, declares: name, extensionsName: "A2A-Extensions" };
-  const shared = {
-    ...adapter,
-    codec: jsonCodecs(limits),
-    writeStream: () => jsonStreamWriter,
-    readStream: () => jsonStreamReader,
-  };
-  const jsonRpc: JsonRpcAdapter = {
-    ...shared,
-    methods,
-    methodOf: ({ method }) => method,
-    takesNotifications: false,
-    writeError: jsonRpcFromError,
-    readError: errorFromJsonRpc,
-  };
-  const httpJson: HttpJsonAdapter = {
-    ...shared,
-    routes,
-    mediaType: a2aMediaType,
-    readStream: () => httpStreamReader,
-    readQuery: ({ input }, query) => queryToJson(input, query),
-    writeQuery: (_, request) => queryFromJson(request),
-    writeError: httpBodyFromError,
-    readError: errorFromHttp,
-  };
-  // Known receivers expect different header names.
-  const tokenHeaders = ["X-A2A-Notification-Token", "A2A-Notification-Token"];
-  const push = { mediaType: a2aMediaType, tokenHeaders, tells: "event", write: eventTexts.text } as const;
-  return { name, jsonRpc, httpJson, grpc: grpcAdapter(adapter, limits), push, writeCard, readCard };
+  return versionOf(limits, validate);
 }
-
-// Over HTTP+JSON an event may carry an error; JSON-RPC has an envelope for that.
-const httpStreamReader: StreamReader<JsonValue> = {
-  read(json, head) {
-    const error = isJsonObject(json) ? json["error"] : undefined;
-    if (!isJsonObject(error)) return jsonStreamReader.read(json, head);
-    throw errorFromHttp(typeof error["code"] === "number" ? error["code"] : 500, json);
-  },
-};
 
 /** Version 1.0 with the default limits. */
 export const v1: Version = createV1();

@@ -2,7 +2,7 @@ import { create, type JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { AgentCardSchema } from "../../../src/protocol/model.js";
 import { readCard, writeCard } from "../../../src/version/v0.3/card.js";
-import * as newest from "../../../src/version/v1.0/card.js";
+import { v1 as newest } from "../../../src/version/v1.0/v1.js";
 import { forBoth, threeTransports } from "./card-examples.js";
 
 const place = (protocolBinding: string, url: string, protocolVersion = "0.3", tenant = "") => ({

@@ -1,5 +1,8 @@
 import { expect, it } from "vitest";
-import { readCard, writeCard } from "../../../src/version/v1.0/card.js";
+import { writeCard } from "../../../src/version/v1.0/card.js";
+import { v1 } from "../../../src/version/v1.0/v1.js";
+
+const { readCard } = v1;
 
 const https = "https://port.example";
 
