@@ -166,7 +166,7 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
   return runtime;
 }
 
-// The record of a send that nobody makes, larger than what fits beside others.
+// Writes the record of a send that does not exist, larger than the free space of a page in use.
 async function probeRoom({ agentId, instance, newId, store }: Runtime): Promise<void> {
   const scope = { agent: agentId, tenant: "", owner: "" };
   const entry = newId();

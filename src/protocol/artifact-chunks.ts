@@ -60,8 +60,8 @@ export type MergeMetadata = (before: JsonObject | undefined, added: JsonObject) 
 export const mergedMetadata: MergeMetadata = (before, added) => ({ ...before, ...added });
 
 /**
- * Merges into the objects that it made before, which costs as much as is added. For a fold that shares its metadata
- * with nobody.
+ * Merges into the objects that it made before, which costs as much as is added. For a fold that does not share
+ * its metadata.
  */
 export function mergeInPlace(): MergeMetadata {
   const made = new WeakSet<JsonObject>();

@@ -20,7 +20,7 @@ export async function continueTask(runtime: Runtime, stored: StoredTask): Promis
   return live;
 }
 
-// A turn that waits for its caller may be left to whoever gets the answer.
+// A turn that waits for its caller may be left to the process that gets the answer.
 function mayBeOpen({ restartable }: Runtime, { head }: StoredTask): boolean {
   return head.holder !== "" || (restartable && isInterrupted(head.state));
 }

@@ -25,8 +25,8 @@ export async function checkHeld({
 }
 
 /**
- * Gives up all tasks: for so long was the store out of reach that other processes, if there are any, have them. Those
- * that nobody took over are ended or re-run when it is back.
+ * Gives up all tasks. The store was out of reach for so long that other processes, if there are any, have taken them
+ * over. The remaining ones are ended or re-run when it is back.
  */
 export function giveUpHeld(runtime: Pick<Runtime, "live" | "lost" | "clock">): void {
   for (const task of [...runtime.live.values()]) {

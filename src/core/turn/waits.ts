@@ -11,7 +11,7 @@ export class TurnWaits {
     const rejects = this.#rejects;
     return new Promise((resolve, reject) => {
       rejects.add(reject);
-      // Before it settles: an abort by whoever waited must not find a wait that is over.
+      // Before it settles: an abort by the waiting code must not find a wait that is over.
       const settled = wait.finally(() => rejects.delete(reject));
       settled.then(resolve, reject);
     });

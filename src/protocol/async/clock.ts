@@ -4,7 +4,7 @@ export interface Clock {
   now(): number;
   /** Calls `run` once after `ms`; the returned function cancels it. */
   after(ms: number, run: () => void): () => void;
-  /** Milliseconds since some moment, by a clock that nobody sets. Default: `now`. */
+  /** Milliseconds since some moment, by a clock that is never set. Default: `now`. */
   monotonic?(): number;
 }
 

@@ -161,7 +161,7 @@ export const amount: Rule = (value, path) =>
 export const limits = (defaults: object): Rule =>
   object(Object.fromEntries(Object.keys(defaults).map((name) => [name, { rule: amount }])));
 
-/** An absolute URL with one of these schemes and without credentials, which everybody would read. */
+/** An absolute URL with one of these schemes and without credentials, which every reader would see. */
 export const url = (...schemes: readonly string[]): Rule => {
   return (value, path) => {
     const problems = text(value, path);

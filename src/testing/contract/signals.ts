@@ -16,7 +16,7 @@ export function signalsContract(make: MakeSignals): readonly ContractTest[] {
 
 function hintTests({ describe, it }: Suite, make: MakeSignals): void {
   describe("signals", () => {
-    it("bring a hint to everybody who listens, here and there", async () => {
+    it("bring a hint to every listener, here and there", async () => {
       const { here, there } = await make();
       const ears = [listen(here.subscribe), listen(there.subscribe)];
       for (const hint of [moved, { kind: "inbox", taskId: "u" }] as const) {

@@ -79,7 +79,7 @@ const asks = (time: number) => ({ status: { state: TaskState.INPUT_REQUIRED, tim
 function waitingTests({ describe, it }: Suite, make: MakeTaskStore): void {
   describe("tasks that wait for their callers", () => {
     it(
-      "are those that nobody runs and that have not ended, of one agent, oldest first",
+      "are those without a holder that have not ended, of one agent, oldest first",
       withStore(make, async (store) => {
         const newer = await store.create(newTask(asks(2000)));
         const older = await store.create(newTask(asks(1000)));

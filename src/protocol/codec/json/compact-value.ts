@@ -3,7 +3,7 @@ import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
 import { setOwn } from "../outline/dynamic.js";
 
 // A part's `data` is a tree of Value messages in the schema. As messages a number takes 90 bytes, as JSON it takes 8
-// (Node 24.21). So an object or a list is kept as JSON until somebody reads its `kind`.
+// (Node 24.21). So an object or a list is kept as JSON until its `kind` is read.
 
 const keptJson = Symbol("json");
 

@@ -129,7 +129,7 @@ async function dueTasks(
   return (await due.all(context, { agent, limit, wakeAt, key })).map(headFrom);
 }
 
-/** Unfinished tasks of an agent that nobody runs and that have no wake time. */
+/** Unfinished tasks of an agent without a holder and without a wake time. */
 export const waiting = compiled(
   (context, { agent, limit, olderMs, statusTime, key }: Params<Sweep & WaitingCursor & { readonly olderMs: number }>) =>
     selectHeads(context)
