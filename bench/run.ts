@@ -65,6 +65,7 @@ async function allRows(): Promise<readonly Row[]> {
   const { startRows } = await import("./rows/start.ts");
   const { clientRows } = await import("./rows/client.ts");
   const { durableRows } = await import("./rows/durable.ts");
+  const { conversationRows } = await import("./rows/conversations.ts");
   const { hostileRows } = await import("./rows/hostile.ts");
   const { millionRows } = await import("./rows/million.ts");
   const { replicaRows } = await import("./rows/replicas.ts");
@@ -78,6 +79,7 @@ async function allRows(): Promise<readonly Row[]> {
     startRows,
     clientRows,
     durableRows,
+    conversationRows,
     millionRows,
     hostileRows,
     replicaRows,
