@@ -28,6 +28,18 @@ export const slow = [
   "test/store/postgres/{away,closing,leases,long-migration}.test.ts",
 ];
 
+/** The entry points of the package, as sources. The first that fits counts. */
+export const alias = {
+  "trivium/client": source("./src/client/index.ts"),
+  "trivium/sqlite": source("./src/store/sqlite/index.ts"),
+  "trivium/postgres": source("./src/store/postgres/index.ts"),
+  "trivium/express": source("./src/mounting/express.ts"),
+  "trivium/fastify": source("./src/mounting/fastify.ts"),
+  "trivium/hono": source("./src/mounting/hono.ts"),
+  "trivium/next": source("./src/mounting/next.ts"),
+  trivium: source("./src/index.ts"),
+};
+
 /** What takes longest begins first, so that one core does not wait for the other at the end. */
 class LongestFirst extends BaseSequencer {
   readonly #longest = [
@@ -52,19 +64,7 @@ class LongestFirst extends BaseSequencer {
 }
 
 export default defineConfig({
-  // The first that fits counts.
-  resolve: {
-    alias: {
-      "trivium/client": source("./src/client/index.ts"),
-      "trivium/sqlite": source("./src/store/sqlite/index.ts"),
-      "trivium/postgres": source("./src/store/postgres/index.ts"),
-      "trivium/express": source("./src/mounting/express.ts"),
-      "trivium/fastify": source("./src/mounting/fastify.ts"),
-      "trivium/hono": source("./src/mounting/hono.ts"),
-      "trivium/next": source("./src/mounting/next.ts"),
-      trivium: source("./src/index.ts"),
-    },
-  },
+  resolve: { alias },
   test: {
     include: ["test/**/*.test.ts"],
     exclude: [...["crash", "interop", "package", "replicas", "runtimes"].map((folder) => `test/${folder}/**`), ...slow],

@@ -1,9 +1,9 @@
-import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { alias } from "./vitest.config.js";
 
 // Servers that are killed again and again: `CRASH_KILLS` says how often, `CRASH_SEED` repeats a run.
 export default defineConfig({
-  resolve: { alias: { trivium: fileURLToPath(new URL("./src/index.ts", import.meta.url)) } },
+  resolve: { alias },
   test: {
     include: ["test/crash/**/*.test.ts"],
     env: { TRIVIUM_LOG: "silent" },

@@ -1,12 +1,10 @@
-import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
-
-const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+import { alias } from "./vitest.config.js";
 
 // What others have made: official SDKs as clients and as agents, and other runtimes; `bash test/interop/setup.sh` and
 // `bash test/runtimes/setup.sh` install them.
 export default defineConfig({
-  resolve: { alias: { "trivium/client": source("./src/client/index.ts"), trivium: source("./src/index.ts") } },
+  resolve: { alias },
   test: {
     include: ["test/interop/**/*.test.ts", "test/runtimes/**/*.test.ts"],
     env: { TRIVIUM_LOG: "silent" },

@@ -1,12 +1,10 @@
-import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { leftOut } from "./test/replicas/exceptions.js";
-
-const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+import { alias } from "./vitest.config.js";
 
 // Several servers on one PostgreSQL: the end-to-end cases by way of them, and what only happens between processes.
 export default defineConfig({
-  resolve: { alias: { "trivium/client": source("./src/client/index.ts"), trivium: source("./src/index.ts") } },
+  resolve: { alias },
   test: {
     include: ["test/e2e/**/*.test.ts", "test/replicas/**/*.test.ts"],
     exclude: leftOut.map((file) => `test/e2e/**/${file}`),

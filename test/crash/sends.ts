@@ -1,3 +1,4 @@
+import { sendRequest } from "../../src/client/send.js";
 import type { SendOptions } from "../../src/client/send-options.js";
 import { type Message, type Task, TaskState } from "../../src/protocol/model.js";
 import type { StreamItem } from "../../src/protocol/operations.js";
@@ -83,7 +84,7 @@ export async function stream(
   ...expected: readonly Expected[]
 ): Promise<KnownTask | undefined> {
   const sent = noted(scene, binding, text, { options, streams: true });
-  const items = scene.callers.of[binding].stream(text, sent.options);
+  const items = scene.callers.of[binding].sendStreamingMessage(sendRequest(text, sent.options), sent.options);
   const followed = await follow(scene, { binding, items, what: "a stream" }, expected);
   // A further message may wait behind the turn that the stream shows, and is refused if the task ends first.
   if (followed !== undefined && (sent.starts || followed.seen.ended)) reached(scene.ledger, sent, followed.known);
