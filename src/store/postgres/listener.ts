@@ -40,6 +40,8 @@ export function createListener(options: ListenerOptions): Listener {
   let cancelRetry: (() => void) | undefined;
   let failures = 0;
   let closed = false;
+  /** The last text that `client` sends: a connection takes one query at a time. */
+  let told = Promise.resolve();
 
   function start(): void {
     if (closed || client !== undefined || connecting !== undefined || cancelRetry !== undefined) return;
@@ -53,6 +55,7 @@ export function createListener(options: ListenerOptions): Listener {
       const made = await connect(options, lost);
       if (closed) return await end(made, clock);
       client = made;
+      told = Promise.resolve();
       failures = 0;
       options.connected();
     } catch {
@@ -83,11 +86,9 @@ export function createListener(options: ListenerOptions): Listener {
       await connecting;
       const teller = client;
       if (teller === undefined) return;
-      try {
-        await teller.query({ name: "trivium_tell", text: tellText, values: [channels[channel], texts] });
-      } catch {
-        lost(teller);
-      }
+      const query = { name: "trivium_tell", text: tellText, values: [channels[channel], texts] };
+      told = told.then(() => teller.query(query)).then(noop, () => lost(teller));
+      await told;
     },
     async close() {
       closed = true;
