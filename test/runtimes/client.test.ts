@@ -51,7 +51,7 @@ describe.each(runtimes)("the client under $name", (runtime) => {
     });
 
     it("puts a stream together", async () => {
-      expect(await run("putTogether")).toBe(5);
+      expect(await run("putTogether")).toEqual({ count: 5, isSameText: true, state: "completed" });
     });
 
     it("distinguishes errors by code, and reads the challenge", async () => {
