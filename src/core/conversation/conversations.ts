@@ -14,5 +14,5 @@ export function openConversations(
 ): Conversations | undefined {
   if (options === false) return undefined;
   const log = new ConversationLog(deps, options ?? {});
-  return { log, replies: new DirectReplies(log, deps, options !== undefined) };
+  return { log, replies: new DirectReplies(log, deps) };
 }

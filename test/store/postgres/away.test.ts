@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { chownSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { working } from "../../../src/protocol/events.js";
 import { type Server, serve } from "../../../src/server/serve.js";
@@ -57,13 +58,16 @@ async function send({ url }: Server, text: string) {
 const health = async ({ url }: Server, path: string): Promise<number> =>
   (await rawCall(url + path, { method: "GET" })).status;
 
-/** Sends until the store is known to be away: then the agent does not start. */
+/**
+ * Sends until the store is known to be away: then the agent does not start. A send whose turn has begun before waits
+ * with it for the store, and is not waited for here.
+ */
 async function untilRefused({ server, texts }: Scene): Promise<void> {
   await expect
     .poll(
       async () => {
         const before = texts.length;
-        const { status } = await send(server, "probing");
+        const { status } = await Promise.race([send(server, "probing"), delay(1_000, { status: "waits" })]);
         return [status, texts.length - before];
       },
       { timeout: 10_000 },
