@@ -84,7 +84,7 @@ describe("a direct reply", () => {
     expect(textIn(messageOf(await served.send("a", here)).parts)).toBe("a!");
     expect(await stored(memory)).toEqual([]);
     line.restore();
-    await settle();
+    await served.clock.advance(20);
     expect(await stored(memory)).toEqual(["user: a", "agent: a!"]);
   });
 
@@ -148,9 +148,9 @@ describe("a direct reply", () => {
         agent: async ({ text }) => reply(`${text}!`),
       });
       expect(textIn(messageOf(await served.send("a", here)).parts)).toBe("a!");
-      await settle();
+      await clock.advance(20);
       await served.send("b", here);
-      await settle();
+      await clock.advance(20);
       const first = way === "fails" ? [] : ["user: a", "agent: a!"];
       expect(await stored(memory)).toEqual([...first, "user: b", "agent: b!"]);
       const lost = served.log.filter(({ message }) => message?.includes("missing in their conversations"));
