@@ -39,8 +39,8 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
   /**
    * The answer, once the stream has ended. Unless a reader waits for an event, it reads the stream itself; events that
    * the reader has not seen wait for it. Rejects with the error of the stream, with an `AbortError` when the reader left
-   * before the task had ended or waited for its caller, and with `contentTooLarge` over `limits.replyMaxBytes`. Nobody
-   * has to handle the rejection.
+   * before the task had ended or waited for its caller, and with `contentTooLarge` over `limits.replyMaxBytes`. A
+   * rejection that is not handled does not end the process.
    */
   get answer(): Promise<Answer> {
     if (this.#answer === undefined) {
