@@ -36,7 +36,7 @@ async function expectRefusals({ folder, options, free }: Scene): Promise<void> {
   let started = 0;
   await using served = await startAgent("JSONRPC", {
     store,
-    limits: { storeWaitMs: 200, heartbeatMs: 500 },
+    limits: { storeWaitMs: 200, storeRetryMs: 500, heartbeatMs: 500 },
     async *agent() {
       started += 1;
       yield artifact("x".repeat(50_000));
