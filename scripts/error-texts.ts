@@ -1,5 +1,5 @@
 /**
- * Makes the page of all error texts, `docs/error-texts.md`, from the source.
+ * Makes the page of all error texts, `docs/reference/error-texts.md`, from the source.
  *
  *     node scripts/error-texts.ts [--check]
  *
@@ -17,7 +17,7 @@ interface ErrorText {
   readonly room: string;
 }
 
-const page = new URL("../docs/error-texts.md", import.meta.url);
+const page = new URL("../docs/reference/error-texts.md", import.meta.url);
 const texts = globSync("src/**/*.ts").toSorted().flatMap(textsOf);
 const content = document(texts);
 if (!process.argv.includes("--check")) writeFileSync(page, content);

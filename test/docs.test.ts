@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { posix } from "node:path";
 import { describe, expect, it } from "vitest";
 import { errorCodes, errorTable } from "../src/protocol/errors.js";
 import { defaultLimits } from "../src/server/limits.js";
@@ -14,27 +15,44 @@ function written(name: string, value: number | undefined): string {
 }
 
 describe("the documents", () => {
-  it.each(Object.entries(defaultLimits))("docs/limits.md has the limit %s with its default", (name, value) => {
-    const row = new RegExp(`^\\| \`${name}\` \\| (.*?) \\| (.+?) \\|$`, "m").exec(read("docs/limits.md"));
-    expect(row?.[1]).toBe(written(name, value));
-    expect(row?.[2]).not.toBe("");
-  });
+  it.each(Object.entries(defaultLimits))(
+    "docs/reference/limits.md has the limit %s with its default",
+    (name, value) => {
+      const row = new RegExp(`^\\| \`${name}\` \\| (.*?) \\| (.+?) \\|$`, "m").exec(read("docs/reference/limits.md"));
+      expect(row?.[1]).toBe(written(name, value));
+      expect(row?.[2]).not.toBe("");
+    },
+  );
 
-  it.each(errorCodes)("docs/errors.md describes the error %s as the table does", (code) => {
+  it.each(errorCodes)("docs/reference/errors.md describes the error %s as the table does", (code) => {
     const { reason, jsonRpc, grpc, http } = errorTable[code];
-    expect(read("docs/errors.md")).toContain(`| \`${code}\` | \`${reason}\` | ${jsonRpc} | ${grpc} | ${http} |`);
+    expect(read("docs/reference/errors.md")).toContain(
+      `| \`${code}\` | \`${reason}\` | ${jsonRpc} | ${grpc} | ${http} |`,
+    );
   });
 
-  it("every link of the README and of docs/ leads to a file", () => {
-    for (const [file, base] of [["README.md", ""], ...docs()] as const) {
-      for (const [, target = ""] of read(file).matchAll(/\]\((?!https?:)([^)#]+)/g)) {
-        expect(() => read(`${base}${target}`), `${file} → ${target}`).not.toThrow(/ENOENT/);
-      }
+  it.each(pages())("every link of %s leads to a file, and to a heading of it", (file) => {
+    for (const [, target = ""] of read(file).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
+      const [path, heading] = target.split("#");
+      const place = path === "" ? file : posix.join(posix.dirname(file), path ?? "");
+      expect(existsSync(place), `${file} → ${target}`).toBe(true);
+      if (heading !== undefined) expect(headingsOf(place), `${file} → ${target}`).toContain(heading);
     }
   });
 });
 
-function docs(): [string, string][] {
-  const names = [...read("README.md").matchAll(/\(docs\/([\w-]+\.md)\)/g)].map(([, name]) => name);
-  return names.map((name) => [`docs/${name}`, "docs/"]);
+function pages(): string[] {
+  return [...globSync("*.md"), ...globSync("docs/**/*.md"), ...globSync("test/**/README.md")].filter(
+    (file) => !file.includes("node_modules"),
+  );
+}
+
+/** The anchors that GitHub gives to the headings of a page. */
+function headingsOf(file: string): string[] {
+  return [...read(file).matchAll(/^#+ (.+)$/gm)].map(([, title = ""]) =>
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
 }

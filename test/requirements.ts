@@ -261,7 +261,7 @@ V1-EXTCARD-10 MUST: permissions checked before privileged content
   shown e2e/card: an anonymous caller cannot see the extended card
   shown e2e/card: an authenticated caller sees the extended card
 V1-EXTCARD-11 SHOULD: versioned; cache invalidation honoured; levels documented
-  because the agent's author decides: it sets the card's version; docs/card.md tells of the levels
+  because the agent's author decides: it sets the card's version; docs/reference/card.md tells of the levels
 
 V1-SP-1 must: parameter names case-insensitive, values case-sensitive
   shown e2e/parameters: %s takes the version from the query
@@ -375,7 +375,7 @@ V1-CTX-5 MUST NOT: silently replaced by a new context id
 V1-CTX-8 SHOULD: same context id = same conversation
   shown e2e/multi-turn: a known context without a task starts a new task in it
 V1-CTX-10 MAY/SHOULD: expiry policies allowed / documented
-  because contexts are ids alone and do not expire; how long tasks are kept stands in docs/stores.md
+  because contexts are ids alone and do not expire; how long tasks are kept stands in docs/guides/store-tasks.md
 V1-CTX-11 must: server messages carry contextId; taskId only if a task exists
   shown e2e/sending: a reply is the whole answer
   shown e2e/sending: a send is answered at %s
@@ -621,7 +621,7 @@ V1-INTASK-15 MUST NOT: grant assumed to cover later messages
 
 V1-SEC-1 MUST: encryption in production
   shown e2e/card: calls work over TLS, and the card lists https URLs
-  because whoever runs the server decides: TLS here or before the server; docs/deployment.md
+  because whoever runs the server decides: TLS here or before the server; docs/guides/deploy.md
 V1-SEC-2 SHOULD: modern TLS (1.3+), strong suites
   shown binding/listen/listener: prefers HTTP/2 in TLS and serves HTTP/1.1 to clients that request it or nothing
   because whoever runs the server decides: ciphers by the tls option; Node's defaults prefer TLS 1.3
@@ -640,7 +640,7 @@ V1-SEC-9 MUST: checks precede queries that could leak existence
   shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
   shown e2e/callers/who-is-asking: the answer for another caller's task equals the answer for an unknown one, byte for byte
 V1-SEC-11 SHOULD: authorization model documented
-  because documentation: docs/security.md
+  because documentation: docs/explanation/security.md
 V1-SEC-12 SHOULD: limits on message size, file size, complexity
   shown e2e/limits: an oversized request is refused with the limit named, and the next one is answered
   shown e2e/limits: %s over its limit fails the task

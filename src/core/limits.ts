@@ -1,4 +1,4 @@
-/** Limits of the core in bytes, counts and milliseconds. Each has a row in docs/limits.md. */
+/** Limits of the core in bytes, counts and milliseconds. Each has a row in docs/reference/limits.md. */
 export interface CoreLimits {
   /** Size of one event of an agent. Default: 4 MiB. */
   readonly eventMaxBytes: number;

@@ -14,7 +14,7 @@ export interface AdmissionLimits extends BindingLimits {
   readonly streamsPerProcess: number;
 }
 
-/** Every limit of a server. See docs/limits.md. */
+/** Every limit of a server. See docs/reference/limits.md. */
 export type Limits = AdmissionLimits & ListenerLimits & CoreLimits & PushLimits & ValidationLimits;
 
 /** The defaults of `Limits`. */

@@ -128,9 +128,9 @@ describe("the examples", () => {
     expect(textOf(await send(`${url}/agents/whisperer`, "Loud"))).toBe("loud");
   });
 
-  it("docs/mounting.md quotes the examples as they are", () => {
-    const quotes = readFileSync("docs/mounting.md", "utf8").matchAll(
-      /\]\(\.\.\/(examples\/[^)]+)\)[^`]*?(?:`[^`]+`[^`]*?)*```ts\n([\s\S]*?)```/g,
+  it("docs/guides/mount.md quotes the examples as they are", () => {
+    const quotes = readFileSync("docs/guides/mount.md", "utf8").matchAll(
+      /\]\(\.\.\/\.\.\/(examples\/[^)]+)\)[^`]*?(?:`[^`]+`[^`]*?)*```ts\n([\s\S]*?)```/g,
     );
     const quoted = [...quotes].map(([, file = "", code = ""]) => {
       expect(readFileSync(file, "utf8"), file).toContain(code);

@@ -7,7 +7,7 @@ import { olderRows } from "./older-table.js";
 import { olderAgents } from "./sdk-agents.js";
 
 const read = (file: string): string => readFileSync(new URL(file, import.meta.url), "utf8");
-const page = read("../../docs/interop.md");
+const page = read("../../docs/appendix/interop.md");
 
 /** The file that pins each SDK. */
 const releases = [
@@ -19,7 +19,7 @@ const releases = [
   },
 ];
 
-describe("docs/interop.md", () => {
+describe("docs/appendix/interop.md", () => {
   it.each(releases)("names the release of $sdk that the tests run", ({ sdk, release }) => {
     expect(page).toContain(`\`${sdk}\` | ${release} |`);
   });

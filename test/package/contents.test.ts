@@ -52,7 +52,7 @@ function anchorsOf(page: string): ReadonlySet<string> {
 
 it("holds everything that its documents link to", () => {
   const pages = files("{*,docs/*}.md");
-  expect(pages).toContain("docs/mounting.md");
+  expect(pages).toContain("docs/guides/mount.md");
   const broken: string[] = [];
   for (const page of pages) {
     for (const [, target = ""] of read(page).matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
