@@ -37,6 +37,7 @@ export const alias = {
   "trivium/fastify": source("./src/mounting/fastify.ts"),
   "trivium/hono": source("./src/mounting/hono.ts"),
   "trivium/next": source("./src/mounting/next.ts"),
+  "trivium/testing": source("./src/testing/index.ts"),
   trivium: source("./src/index.ts"),
 };
 

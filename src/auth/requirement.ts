@@ -88,7 +88,7 @@ const shortNames: ReadonlyMap<string, (scheme: SecurityScheme["scheme"]) => bool
   ["bearer", (scheme) => scheme.case === "httpAuthSecurityScheme" && scheme.value.scheme.toLowerCase() === "bearer"],
 ]);
 
-/** The single scheme that a short name stands for. */
+/** The single scheme that a short name means. */
 function onlyOf(schemes: Schemes, shortName: string): string | undefined {
   const isMeant = shortNames.get(shortName);
   if (isMeant === undefined) return undefined;

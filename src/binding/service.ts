@@ -4,7 +4,7 @@ import type { Operation, Operations } from "../protocol/operations.js";
 import type { TaskNames } from "../protocol/task-names.js";
 import type { CallMeter } from "./call-meter.js";
 
-/** What is known about a call before its body is read. */
+/** A call before its body is read. */
 export interface CallHead {
   readonly binding: CallOrigin;
   /** Reads the headers or the metadata, and keeps nothing else of the request: a turn may outlast its call by hours. */
@@ -31,7 +31,7 @@ export interface BindingLimits {
 /** A call that asks for admission. */
 interface EnteringCall {
   readonly principal: Principal;
-  /** The caller's network address, if the binding knows it. It tells callers apart where there is no `authenticate`. */
+  /** The caller's network address, if the binding knows it. It distinguishes callers where there is no `authenticate`. */
   peer(): string | undefined;
   readonly streams: boolean;
 }

@@ -53,7 +53,7 @@ export function addCall(program: Command): void {
     );
   addCallerOptions(command)
     .option("--extension <uri>", "extension to activate; may be repeated", addExtension)
-    .option("--last-event-id <id>", "go on behind this event of a stream")
+    .option("--last-event-id <id>", "resume after this event of a stream")
     .option("--ids", "print each event of a stream as { id, event }", false)
     .option("--text", "print only the text of the answer, that of a stream as it comes", false)
     .option("--verbose", "say on stderr which interface is used, and why others are not", false)

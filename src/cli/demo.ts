@@ -62,7 +62,7 @@ async function run(flags: DemoFlags, command: Command): Promise<void> {
 
 function keptText(location: StoreLocation): string {
   if (location.kind === "memory") return "Tasks are kept in memory and end with this process.";
-  return `Tasks are kept in ${locationText(location)} and are there again after a restart.`;
+  return `Tasks are kept in ${locationText(location)} and persist across restarts.`;
 }
 
 // The server can handle signals itself, but it does not close the store.

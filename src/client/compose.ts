@@ -72,7 +72,7 @@ function listedOf(
   if (known.length === 0) return passedOver(entry, "this client has no such binding");
   const factory = known.find(({ versions }) => versions === undefined || versions.includes(version));
   if (factory === undefined) return passedOver(entry, "this client does not speak the version");
-  if (spoken?.includes(version) === false) return passedOver(entry, "this client was told not to speak the version");
+  if (spoken?.includes(version) === false) return passedOver(entry, "the option `versions` excludes the version");
   if (entry.tenant !== "" && !knowsTenants(entry)) return passedOver(entry, "its version cannot name the tenant");
   return { entry, version, factory };
 }

@@ -175,7 +175,7 @@ function isCard(agent: AgentCard | JsonObject): agent is AgentCard {
 
 type NetworkFacts = Pick<NetworkOptions, "namedBy" | "cardUrl"> & { readonly limits: ClientLimits };
 
-/** A custom `fetch` replaces ours but not the address policy, which gRPC's own connections still need. */
+/** A custom `fetch` replaces the default one but not the address policy, which gRPC's own connections still need. */
 function networkOf(
   { fetch, tls, allowPrivate }: ClientOptions,
   platform: Platform,

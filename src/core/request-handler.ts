@@ -40,9 +40,9 @@ export interface RequestHandlerOptions extends OperationOptions {
   /** Name of this process in the store. Default: a new one. */
   readonly instance?: string | undefined;
   readonly limits?: Partial<CoreLimits> | undefined;
-  /** What is known of the store, when others watch it too. Default: the handler's own. */
+  /** The health of the store, when others watch it too. Default: the handler's own. */
   readonly health?: StoreHealth | undefined;
-  /** What is remembered of conversations; `false`: nothing. Default: the defaults of `ConversationOptions`. */
+  /** How conversations are remembered; `false`: not at all. Default: the defaults of `ConversationOptions`. */
   readonly conversations?: ConversationOptions | false | undefined;
 }
 

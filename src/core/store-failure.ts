@@ -78,7 +78,7 @@ export class NoAnswer extends Error {
   }
 }
 
-/** What a caller is told of a failed write. */
+/** The error of a failed write that its caller gets. */
 export function publicFailure(error: unknown): unknown {
   return error instanceof A2AError || error instanceof TurnAborted ? error : new StoreUnavailable(error);
 }

@@ -6,7 +6,7 @@ import type { CallKind, Clock } from "./ports.js";
 import { inStoreTime, isAnswer, StoreUnavailable } from "./store-failure.js";
 
 // A failed call alone may be about one task or one connection. It causes a probe, a small write. If that fails too, or
-// takes longer than `storeWaitMs`, the store is away. Probes then go on until one succeeds. A call that fails because
+// takes longer than `storeWaitMs`, the store is away. Probes then continue until one succeeds. A call that fails because
 // there is no room needs no probe to confirm it.
 //
 // | state | transition | next  |                                                                        |
@@ -17,7 +17,7 @@ import { inStoreTime, isAnswer, StoreUnavailable } from "./store-failure.js";
 // | doubt, away | answered | ready | a probe succeeded, or another write                                 |
 // | full  | answered   | ready | a probe found room                                                     |
 
-/** Pause between two probes. It is also what refused callers are told to wait. */
+/** Pause between two probes. Refused callers get it as the time to wait. */
 const probeMs = 1000;
 
 type State = "ready" | "doubt" | "away" | "full";
@@ -102,7 +102,7 @@ export class StoreHealth {
     this.#listeners.push(listener);
   }
 
-  /** The same logger, in which failures that follow from what it was told already are `debug`. */
+  /** The same logger, in which failures that follow from one already logged are `debug`. */
   quiet(logger: Logger): Logger {
     const lowered = (level: "warn" | "error") => (fields: object, message: string) =>
       this.#isRepeated(fields) ? logger.debug(fields, message) : logger[level](fields, message);

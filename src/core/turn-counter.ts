@@ -29,7 +29,7 @@ export interface TurnCounter {
   expect(): () => void;
   enter(turn: CountedTurn): void;
   leave(turn: CountedTurn): void;
-  /** Lets go of all turns that wait for their callers; `isLettingGo` tells those that begin to wait later. */
+  /** Lets go of all turns that wait for their callers; `isLettingGo` is for those that begin to wait later. */
   letGo(): void;
   readonly isLettingGo: boolean;
   /** Aborts all turns, and every turn that starts from now on. */

@@ -3,12 +3,12 @@ import type { Scope } from "../protocol/context.js";
 import type { Clock } from "./ports.js";
 
 /**
- * Where turns wait that yield to the event loop. They go on round robin by owner, and in one round of the loop only until
+ * Where turns wait that yield to the event loop. They continue round robin by owner, and in one round of the loop only until
  * some milliseconds are full: however many turns never wait, calls are served between them, and an owner with one turn
- * goes on as soon as an owner with a thousand.
+ * continues as soon as an owner with a thousand.
  */
 export interface TurnYields {
-  /** Calls `resume` when a turn of the owner may go on, in the next round of the event loop at the earliest. */
+  /** Calls `resume` when a turn of the owner may continue, in the next round of the event loop at the earliest. */
   take(scope: Scope, resume: () => void): void;
 }
 
@@ -18,7 +18,7 @@ const roundMs = 4;
 export function createTurnYields(clock: Clock): TurnYields {
   /** Turns that wait, in round-robin order: the next owner comes first. */
   const owners = new Map<string, (() => void)[]>();
-  /** When the first turn of this round went on. */
+  /** When the first turn of this round continued. */
   let since: number | undefined;
 
   // Runs once for each turn that waits.

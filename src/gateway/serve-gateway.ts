@@ -87,7 +87,7 @@ async function backendOf(parts: Parts): Promise<Backend> {
   };
 }
 
-/** What is published of the upstream agent. */
+/** The published view of the upstream agent. */
 interface Shown {
   /**
    * Whether webhooks registered by callers of this version get payloads they understand, since the agent itself calls

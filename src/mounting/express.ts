@@ -9,7 +9,7 @@ export type { AgentSource } from "./source.js";
 
 /**
  * Mounts an agent in Express: `app.use("/agents/weather", expressAgent(createAgent(…)))`. Body parsers may come before or
- * after it. Requests that are not the agent's go on to `next`; an agent that cannot be created is given to it as an error.
+ * after it. Requests that are not the agent's are passed to `next`; an agent that cannot be created is given to it as an error.
  */
 export function expressAgent(agent: AgentSource, options: MountOptions = {}): NodeListener {
   const made = agentOf(agent);

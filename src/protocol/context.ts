@@ -65,7 +65,7 @@ export interface CallAddress {
 
 /** The binding's own view of a `ServerContext`. */
 export interface OpenContext extends ServerContext {
-  /** Tells the operation that the caller no longer waits for the reply. */
+  /** Notifies the operation that the caller no longer waits for the reply. */
   leave(reason?: unknown): void;
 }
 

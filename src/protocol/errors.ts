@@ -66,7 +66,7 @@ export const errorDomain = "a2a-protocol.org";
 export interface FieldViolation {
   /** Dotted path of the field. */
   readonly field: string;
-  /** What is wrong with it: the kind of value found, and what is allowed. */
+  /** The problem: the kind of value found, and what is allowed. */
   readonly description: string;
 }
 

@@ -35,7 +35,7 @@ function prefix(violations: Violations, from: number, name: string): void {
   }
 }
 
-/** Joins two lists. Where the first finds fault with a field, the second is not heard on it and what lies inside of it. */
+/** Joins two lists. Where the first finds fault with a field, what the second says about it, or about its members, is left out. */
 export function mergeViolations(
   first: readonly FieldViolation[],
   second: readonly FieldViolation[],

@@ -5,7 +5,7 @@ import { joinChunks } from "./join-chunks.js";
 import type { Due } from "./plan.js";
 import { type Replayed, TaskReplay } from "./task-replay.js";
 
-/** What is due, as a log position where that is enough to read it again: the task or the event at a record. */
+/** A due event, as a log position where that is enough to read it again: the task or the event at a record. */
 export type DueEvent = Due | { readonly kind: "task" | "record"; readonly seq: number };
 
 /** The same without the event itself. */

@@ -41,7 +41,7 @@ export class WebhookDelivery {
   readonly #stop = new AbortController();
   /** Aborts waiting; calls continue. */
   readonly #hurry = new AbortController();
-  /** What is due up to the position. */
+  /** The due events up to the position. */
   #due: readonly DueEvent[] = [];
   /** Grows from one after a wait, since the rest of a page is dropped at the next wait. */
   #pageRecords = pageRecords;
@@ -241,7 +241,7 @@ export class WebhookDelivery {
       cursor,
       write: (delivered) => unlessAborted(store.advance(this.key, this.id, delivered), signal),
       onError: (error) => {
-        if (!signal.aborted) logger.warn(this.#said({ err: error }), "how far a webhook was told could not be stored");
+        if (!signal.aborted) logger.warn(this.#said({ err: error }), "the position of a webhook could not be stored");
       },
     });
   }

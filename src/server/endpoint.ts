@@ -5,7 +5,7 @@ import { type Binding, bindingNames, bindingRow } from "../protocol/bindings.js"
 import { type BindingSetting, serverBindings } from "./bindings.js";
 import type { HostOptions } from "./options.js";
 
-/** What is mounted, and what answers there. */
+/** The mounted bindings, and what answers there. */
 export interface EndpointOptions extends BindingSetting {
   readonly bindings: readonly Binding[];
   readonly card: HttpEndpoint;

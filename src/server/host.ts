@@ -124,7 +124,7 @@ export async function composeAround<H extends RequestHandler>(
     inProcess: (own) => createInProcessTransport(handler.operations, { ...own, admission: service, limits, clock }),
     async dispose() {
       await handler.close();
-      // Streams were told to end; they still deliver what is stored.
+      // Streams were asked to end; they still deliver what is stored.
       await within(clock, limits.graceMs, admission.idle());
       await backend.dispose();
     },

@@ -9,7 +9,7 @@ import { defaultListenerLimits } from "../binding/listen/connection.js";
 import type { KoaCall, KoaMiddleware } from "./koa-call.js";
 
 /**
- * Serves an endpoint in a Koa app; other paths go on to `next`. Mount it before any body parser. A parsed body is used
+ * Serves an endpoint in a Koa app; other paths are passed to `next`. Mount it before any body parser. A parsed body is used
  * as it is; a body that was read but not kept is an internal error.
  */
 export function koaMiddleware(endpoint: HttpEndpoint, options: HandlerOptions = {}): KoaMiddleware {

@@ -34,7 +34,7 @@ export const defaultLimits: Limits = {
 };
 
 /**
- * Fills in the defaults. Where callers are not told apart, all are one owner and only the process limits apply.
+ * Fills in the defaults. Where callers cannot be distinguished, all are one owner and only the process limits apply.
  */
 export function resolveLimits(given: Partial<Limits> = {}, tellsApart = true): Limits {
   const set = Object.entries(given).filter(([, value]) => value !== undefined);

@@ -21,8 +21,8 @@ export interface WorkQueueOptions {
   readonly isShared: (waiting: number) => boolean;
 }
 
-/** Runs one step, and says how the turn goes on. */
-type Work = () => "goes on" | "done" | "ends the turn";
+/** Runs one step, and says how the turn continues. */
+type Work = () => "continues" | "done" | "ends the turn";
 
 /** The length of a turn, and the shortest rest that a timer can measure. */
 const turnMs = 1;
@@ -73,7 +73,7 @@ export function createWorkQueue({ clock, isShared }: WorkQueueOptions): WorkQueu
         works.push(() => {
           try {
             const { done, value } = steps.next();
-            if (done !== true) return value === endOfTurn ? "ends the turn" : "goes on";
+            if (done !== true) return value === endOfTurn ? "ends the turn" : "continues";
             resolve(value);
           } catch (error) {
             reject(error);

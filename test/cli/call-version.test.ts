@@ -33,7 +33,7 @@ describe("trivium call --protocol-version", () => {
     await using server = await serve({ card, agent, port: 0, drainMs: 0, versions: ["0.3"] });
     const result = await trivium(["call", server.url, "SendMessage", request, "--protocol-version", "1.0"]);
     expect(result).toMatchObject({ code: 1, stdout: "" });
-    expect(result.stderr).toContain("this client was told not to speak the version");
+    expect(result.stderr).toContain("the option `versions` excludes the version");
   });
 
   it("takes a version that there is", async () => {

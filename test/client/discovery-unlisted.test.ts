@@ -86,7 +86,7 @@ describe("an interface that the card does not list", () => {
     await using agent = await countingAgent({ versions: ["1.0"] });
     await using client = await Client.connect(agent.url, { ...uncached, versions: ["0.2", "0.1"] });
     expect(new Set(placesOf(client).map((place) => place.split(" ")[1]))).toEqual(new Set(["1.0"]));
-    await expect(client.send("go")).rejects.toThrow("this client was told not to speak the version");
+    await expect(client.send("go")).rejects.toThrow("the option `versions` excludes the version");
   });
 
   it("is called by a gateway configured for its version, and cached separately", async () => {

@@ -51,7 +51,7 @@ function anchorsOf(page: string): ReadonlySet<string> {
 }
 
 it("holds everything that its documents link to", () => {
-  const pages = files("{*,docs/*}.md");
+  const pages = files("{*,docs/**/*}.md");
   expect(pages).toContain("docs/guides/mount.md");
   const broken: string[] = [];
   for (const page of pages) {
@@ -67,7 +67,7 @@ it("holds everything that its documents link to", () => {
 });
 
 it("holds every page that its code names", () => {
-  const named = files("dist/**/*.js").flatMap((file) => read(file).match(/\bdocs\/[\w-]+\.md\b/g) ?? []);
+  const named = files("dist/**/*.js").flatMap((file) => read(file).match(/\bdocs\/(?:[\w-]+\/)?[\w-]+\.md\b/g) ?? []);
   expect(named.filter((page) => !existsSync(join(root, page)))).toEqual([]);
 });
 

@@ -168,7 +168,7 @@ async function* readMessages(call: WebCall, incoming: Incoming): AsyncGenerator<
   let ended = incoming.response.headers.has("grpc-status");
   for await (const piece of readPieces(incoming)) {
     for (const envelope of reader.read(piece)) {
-      if (ended) throw new A2AError("invalidAgentResponse", "the agent's answer goes on after its end");
+      if (ended) throw new A2AError("invalidAgentResponse", "the agent's answer continues after its end");
       ended = isEnd(wire, envelope);
       if (!ended) yield envelope.data;
     }

@@ -20,7 +20,7 @@ export class BookedPieces implements AsyncIterableIterator<Uint8Array> {
   readonly #pieces: AsyncIterator<Uint8Array>;
   readonly #call: BookingCall;
   readonly #bookedAhead: boolean;
-  /** What is booked of the piece that the socket was given. */
+  /** The booked bytes of the piece that the socket has. */
   #booked = 0;
 
   /** `bookedAhead`: the pieces are booked already, until all of them are taken. */

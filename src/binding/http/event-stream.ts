@@ -78,7 +78,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   #openTimer: ReturnType<typeof setTimeout> | undefined;
   #taker: ((piece: Piece) => void) | undefined;
   #text = "";
-  /** What is left of a large event, which comes before the text. */
+  /** The rest of a large event, which comes before the text. */
   #slices: string[] = [];
   /** How much of text and slices is booked, and how much of what the socket was given. */
   #bookedText = 0;

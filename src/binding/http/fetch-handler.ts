@@ -15,7 +15,7 @@ export interface FetchHandlerOptions extends HandlerOptions {
   readonly remoteAddress?: ((request: Request) => string | undefined) | undefined;
   /**
    * Called for a request from which the framework cut a path that nothing names: returns what to reply instead, or
-   * `undefined` to go on. Default: go on.
+   * `undefined` to continue. Default: continue.
    */
   readonly unplaced?: ((path: string) => HttpReply | undefined) | undefined;
 }

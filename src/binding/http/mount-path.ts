@@ -22,7 +22,7 @@ export function placeOf(path: string, original: string, basePath: string | undef
   return whole === undefined ? undefined : { mountPath: base, path: whole };
 }
 
-/** What was cut off the front of `original`; `""` if the framework rewrote the path in another way. */
+/** The prefix that was cut off `original`; `""` if the framework rewrote the path in another way. */
 function cutOff(path: string, original: string): string {
   if (path === original) return "";
   if (path === "" || (path === "/" && !original.endsWith("/"))) return trimmed(original);

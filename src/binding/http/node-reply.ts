@@ -73,7 +73,7 @@ interface WholeReply {
  */
 function writeDuringUpload(req: NodeIncoming, res: NodeResponse, { status, headers, body }: WholeReply): void {
   if ("stream" in res) {
-    // NO_ERROR tells an HTTP/2 peer that the reply is valid and the rest of the upload is unwanted (RFC 9113, 8.1).
+    // NO_ERROR means to an HTTP/2 peer that the reply is valid and the rest of the upload is unwanted (RFC 9113, 8.1).
     // Wait for the stream's `finish`: the response's waits for the peer as well.
     const { stream } = res;
     stream.once("finish", () => stream.close(0));

@@ -34,7 +34,7 @@ interface RpcEnd extends JsonRpcOptions {
   readonly versions: readonly string[];
 }
 
-/** What is known about a call when it fails. It decides the form of the error. */
+/** The facts about a failed call that are known. They decide the form of the error. */
 interface CallErrorContext {
   readonly call: ServerCall;
   id: string;

@@ -16,7 +16,7 @@ import { type StateName, stateName } from "../../protocol/states.js";
 import { Answer } from "./answer.js";
 import { type Inspect, inspectWith } from "./inspect.js";
 
-/** An event of a stream: a task, a message, a status or a piece of an artifact. `type` tells them apart. */
+/** An event of a stream: a task, a message, a status or a piece of an artifact. `type` says which. */
 export type AnswerEvent = TaskEvent | MessageEvent | StatusEvent | ArtifactEvent;
 
 const code = "invalidAgentResponse";

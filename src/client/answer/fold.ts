@@ -111,7 +111,7 @@ export class AnswerFold {
   }
 }
 
-/** The artifact of the event, when it ends in plain text, which the next piece may go on with. */
+/** The artifact of the event, when it ends in plain text, which the next piece may extend. */
 function grownBy({ artifacts }: Task, { artifact }: TaskArtifactUpdateEvent): Artifact | undefined {
   const known = artifacts[artifactIndex(artifacts, artifact?.artifactId ?? "")];
   const last = known?.parts.at(-1);

@@ -4,7 +4,7 @@ import { blankLine } from "./answer.js";
 
 /** An artifact as the reader of its text knows it. */
 interface KnownText {
-  /** What was shown. */
+  /** The text that the reader has. */
   shown: string;
   /** How much of it the artifact has again, after it was replaced. */
   at: number;

@@ -21,7 +21,7 @@ const maxLast = 1_000;
 /** Size of one page, and of what is read from tasks for it. */
 const pageBytes = 8 << 20;
 
-/** What was said in the context of a turn, oldest first, without the message that the turn answers. */
+/** The conversation in the context of a turn, oldest first, without the message that the turn answers. */
 export async function readConversation(
   reader: ConversationReader,
   { last = 50, before }: ConversationPage,

@@ -79,7 +79,7 @@ async function release(live: LiveTask, aborted: TurnAborted): Promise<void> {
   live.abandon(aborted);
 }
 
-// Nobody runs the task until its caller has answered. A message that is there already is left to who takes it over.
+// No process runs the task until its caller has answered. A message that is there already is left to who takes it over.
 async function leaveWaiting(live: LiveTask, aborted: TurnAborted): Promise<void> {
   const left = await live.exclusive([{ kind: "turnReleased" }], { end: { inboxPut: live.inboxPut } });
   if (left === "inboxMoved") await release(live, aborted);

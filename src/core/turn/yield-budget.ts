@@ -16,7 +16,7 @@ export interface YieldBudget {
 /** What a budget needs of its turn. */
 export interface YieldingTurn {
   readonly runtime: { readonly clock: Clock };
-  /** Calls `resume` when the turn may go on. */
+  /** Calls `resume` when the turn may continue. */
   yields(resume: () => void): void;
 }
 

@@ -40,9 +40,9 @@ export function assertOptions(entry: string, options: unknown, rule: Rule): void
   const problems = rule(options, "");
   if (problems.length === 0) return;
   const [first] = problems;
-  const told =
+  const problem =
     problems.length === 1 ? first : `${problems.length} problems:\n${problems.map((p) => `- ${p}`).join("\n")}`;
-  throw new TypeError(`${entry}: ${told}`);
+  throw new TypeError(`${entry}: ${problem}`);
 }
 
 function memberProblems({ rule, missing }: Member, value: unknown, path: string): readonly string[] {

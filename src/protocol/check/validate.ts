@@ -73,7 +73,7 @@ function oneofCheck({ localName, fields }: DescOneof): Check<DynamicMessage> {
   };
 }
 
-/** The check of a field that stands alone; `undefined` when there is nothing to check. */
+/** The check of a single field; `undefined` when there is nothing to check. */
 function memberCheck(field: DescField): Check<DynamicMessage> | undefined {
   const { localName, jsonName } = field;
   const inner = fieldCheck(field);

@@ -60,7 +60,7 @@ export interface FromJsonOptions {
   readonly lenient?: boolean | undefined;
 }
 
-/** Whether a value is a task: tells the two answers of `sendMessage` apart. */
+/** Whether a value is a task: distinguishes the two answers of `sendMessage`. */
 export function isTask(value: unknown): value is Task {
   return isKind(value, "Task");
 }

@@ -1,6 +1,6 @@
 // What a record may not show. A logger that a program brings itself gets the fields as they are.
 
-/** Stands for a secret. */
+/** Replaces a secret. */
 export const redacted = "[redacted]";
 
 const secretName =

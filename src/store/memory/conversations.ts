@@ -44,7 +44,7 @@ class Context {
 
 interface Owner {
   readonly key: string;
-  /** Whether its callers are told apart from others. */
+  /** Whether its callers are distinguished from others. */
   readonly isNamed: boolean;
   readonly contexts: Map<string, Context>;
   readonly recency: Recency<Context>;

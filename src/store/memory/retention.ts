@@ -52,7 +52,7 @@ export class Retention {
 
   /**
    * Makes room for what a caller brings. Throws `resourceExhausted` when unfinished tasks leave none, or when those of
-   * the owner take more than half of what the others leave. Callers that are not told apart share all of it.
+   * the owner take more than half of what the others leave. Callers that cannot be distinguished share all of it.
    */
   admit(bytes: number, scope: Scope): void {
     const { maxBytes } = this.#limits;

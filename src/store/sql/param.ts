@@ -17,7 +17,7 @@ export class Param<T> implements Expression<T> {
   }
 }
 
-/** An input of a query: a value, or the parameter that stands for it. */
+/** An input of a query: a value, or the parameter in its place. */
 export type Given<T> = T | Param<T>;
 
 /** Converts a given value, or a later parameter, to the form sent to the database. */

@@ -13,7 +13,7 @@ export type StoreFailure =
   | "other";
 
 /**
- * A failed database call. Its message is for the operator of the server; callers are told to retry. The driver's own
+ * A failed database call. Its message is for the operator of the server; callers are asked to retry. The driver's own
  * error is the `cause`.
  */
 export class StoreError extends Error {

@@ -27,7 +27,7 @@ function hintTests({ describe, it }: Suite, make: MakeSignals): void {
       }
       for (const { end } of ears) end();
     });
-    it("tell a listener nothing more once it has ended its subscription, and go on for the others", async () => {
+    it("reach no listener that has ended its subscription, and still reach the others", async () => {
       const { here, there } = await make();
       const [gone, stays] = [listen(there.subscribe), listen(there.subscribe)];
       gone.end();

@@ -49,7 +49,7 @@ export function inboxTests({ describe, it }: Suite, make: MakeTaskStore): void {
       }),
     );
     it(
-      "gives an entry back once, and goes on counting it as put",
+      "gives an entry back once, and still counts it as put",
       withStore(make, async (store) => {
         const head = await store.create(newTask());
         await store.put(head.key, entry("m1"), 1);

@@ -147,7 +147,7 @@ function pageTests({ describe, it }: Suite, make: MakeTaskStore): void {
       [30.5, [3, 2, 1, 0]],
     ] as const) {
       it(
-        `go on behind ${statusTime}, a time with a fraction`,
+        `continue behind ${statusTime}, a time with a fraction`,
         withStore(make, async (store) => {
           const heads = await fill(store, [10, 20, 20, 30]);
           for (const key of [0, 1e15]) {
@@ -159,7 +159,7 @@ function pageTests({ describe, it }: Suite, make: MakeTaskStore): void {
       );
     }
     it(
-      "go on at the same place when the task of the cursor has moved to the front",
+      "continue at the same place when the task of the cursor has moved to the front",
       withStore(make, async (store) => {
         const heads = await fill(store, [10, 20, 30, 40]);
         const first = await store.list(alice, { limit: 2 });

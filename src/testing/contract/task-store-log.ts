@@ -179,7 +179,7 @@ const sorted = (records: readonly LogRecord[]): readonly number[] =>
 function compactTests({ describe, it }: Suite, make: MakeTaskStore): void {
   describe("a log that is shortened while its task runs", () => {
     it(
-      "reaches back to the number given, and keeps what it was told to keep",
+      "reaches back to the number given, and keeps what it has to keep",
       withStore(make, async (store) => {
         let head = await store.create(newTask());
         for (let seq = 1; seq < 12; seq += 1) {

@@ -26,7 +26,7 @@ export function nameTests({ describe, it }: Suite, make: MakeTaskStore): void {
       }),
     );
     it(
-      "tells apart scopes and names that are spelled alike when joined",
+      "distinguishes scopes and names that are spelled alike when joined",
       withStore(make, async (store) => {
         const [one, other] = [
           { agent: "", tenant: "a", owner: "b" },

@@ -22,7 +22,7 @@ const long = "a long status message ".repeat(500);
 const histories: Readonly<Record<string, readonly Written[]>> = {
   "that was just created": [{ state: SUBMITTED }],
   "whose first write has no summary": [{ state: SUBMITTED, summarized: false }],
-  "that goes on behind its status": [{ state: SUBMITTED }, { state: WORKING, text: "begun" }, {}, {}],
+  "that continues after its status": [{ state: SUBMITTED }, { state: WORKING, text: "begun" }, {}, {}],
   "that has had several statuses": [{ state: SUBMITTED, text: "got it" }, { state: WORKING }, { state: COMPLETED }],
   "with a long status message": [{ state: SUBMITTED }, {}, { state: WORKING, text: long }, {}],
   "whose long status message was replaced": [{ state: WORKING, text: long }, {}, { state: COMPLETED, text: "done" }],

@@ -12,7 +12,7 @@ import { messageUnderName, NameTaken, type TaskNames, taskUnderName } from "../.
 import { errorUnderName, namedStream } from "./named-stream.js";
 
 // Callers of 0.1 choose the ids of their tasks. We treat such an id as a name that maps to one task of its owner, which
-// has an id of ours. Requests arrive with names and replies leave with them. Callers refer to a task without a name by
+// has an id made here. Requests arrive with names and replies leave with them. Callers refer to a task without a name by
 // its id.
 
 type Handler = Operations<ServerContext>;

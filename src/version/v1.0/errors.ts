@@ -57,7 +57,7 @@ const codesByHttpStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorC
   [504, "deadlineExceeded"],
 ]);
 
-// `error.status` tells apart errors that share an HTTP status.
+// `error.status` distinguishes errors that share an HTTP status.
 const codesByStatusName: ReadonlyMap<unknown, ErrorCode> = new Map<string, ErrorCode>([
   ["404 NOT_FOUND", "taskNotFound"],
   ["400 FAILED_PRECONDITION", "unsupportedOperation"],

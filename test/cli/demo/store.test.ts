@@ -42,7 +42,7 @@ describe("the store of trivium demo", () => {
   it("is a file in the folder, and everything shown survives SIGKILL, with every event", async () => {
     const folder = newFolder();
     await using first = await startIn(folder);
-    expect(first.greeting).toContain("\nTasks are kept in .trivium/tasks.db and are there again after a restart.\n");
+    expect(first.greeting).toContain("\nTasks are kept in .trivium/tasks.db and persist across restarts.\n");
     expect(existsSync(join(folder, ".trivium/tasks.db"))).toBe(true);
     await using before = await Client.connect(first.url);
     const items = await itemsOf(before.stream("The quick brown fox jumps over the lazy dog. It does so every day."));

@@ -45,7 +45,7 @@ describe.each(names)("an agent that serves only %s", (version) => {
     const versions = names.filter((name) => name !== version);
     await using client = await Client.connect(agent.url, { ...uncached, versions });
     // A card of the oldest version fits the next one too, so the client asks the agent.
-    const told = version === "0.1" ? 'no method "message/stream"' : "this client was told not to speak the version";
+    const told = version === "0.1" ? 'no method "message/stream"' : "the option `versions` excludes the version";
     await expect(client.send("go")).rejects.toThrow(told);
     expect(agent.runs).toBe(0);
   });

@@ -53,7 +53,7 @@ const unmade: ReadonlySet<number> = new Set([status.UNAVAILABLE, status.INTERNAL
 /** HTTP/2 guarantees that the server did not process such a call. */
 const refused = "Stream refused by server";
 
-/** The texts of grpc-js for a broken call. An agent's own status usually has metadata, which tells it apart. */
+/** The texts of grpc-js for a broken call. An agent's own status usually has metadata, which distinguishes it. */
 const breaks = /^(?:Connection dropped|Call cancelled|Stream refused by server|Received RST_STREAM .*|\w+ E[A-Z]+)$/s;
 const brokenStatuses: ReadonlySet<number> = new Set([status.CANCELLED, status.INTERNAL, status.UNAVAILABLE]);
 

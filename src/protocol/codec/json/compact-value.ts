@@ -66,7 +66,7 @@ function structOf(json: JsonObject): Struct {
   return { $typeName: "google.protobuf.Struct", fields };
 }
 
-/** A deep copy. What is missing in it becomes `null`. */
+/** A deep copy. Missing values become `null`. */
 export function copyOfJson(json: JsonValue | undefined): JsonValue {
   if (typeof json !== "object" || json === null) return json ?? null;
   if (Array.isArray(json)) return json.map(copyOfJson);

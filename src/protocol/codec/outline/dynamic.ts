@@ -38,7 +38,7 @@ export function isRequired({ proto }: DescField): boolean {
   );
 }
 
-/** Tells a oneof from a field: `desc.members` holds both. */
+/** Distinguishes a oneof from a field: `desc.members` holds both. */
 export function isOneof(member: DescField | DescOneof): member is DescOneof {
   return member.kind === "oneof";
 }

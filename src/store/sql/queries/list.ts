@@ -29,7 +29,7 @@ export async function listTasks(context: DbContext, scope: Scope, query: ListQue
   });
 }
 
-/** Reads what the page left out, where no summary stands for it. Leaves out tasks whose rows are no longer complete. */
+/** Reads what the page left out, where it has no summary. Leaves out tasks whose rows are no longer complete. */
 async function withBodies(context: DbContext, page: readonly ListedRow[]): Promise<readonly StoredTaskRow[]> {
   const missing = page.filter(({ summary }) => summary === null);
   const whole = await withLogs(context, await withLargeSnapshots(context, missing));

@@ -128,7 +128,7 @@ function fileOf({ mediaType, filename }: Part, member: "bytes" | "uri", value: s
   return file;
 }
 
-// Data must be an object here. Other values are wrapped in one, with a flag that tells readers to unwrap it.
+// Data must be an object here. Other values are wrapped in one, with a flag by which readers unwrap it.
 function dataPart(data: JsonValue, metadata: JsonObject | undefined): JsonObject {
   if (isJsonObject(data)) return withMetadata({ kind: "data", data }, metadata);
   return { kind: "data", data: { value: data }, metadata: { ...metadata, [dataFlag]: true } };

@@ -4,7 +4,7 @@ import { invoke, type OperationName, type Operations, operations } from "../../.
 import type { FileBytes } from "../../options.js";
 import type { Reading, WireForm } from "./parts.js";
 
-/** What is known about a peer. */
+/** The facts known about a peer. */
 interface Peer {
   fileBytes: FileBytes | undefined;
 }

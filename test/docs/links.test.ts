@@ -1,0 +1,69 @@
+import { existsSync, globSync } from "node:fs";
+import { posix } from "node:path";
+import { describe, expect, it } from "vitest";
+import { documents, read } from "./pages.js";
+
+const pages = [...new Set([...globSync("*.md"), ...documents, ...globSync("test/**/README.md")])].filter(
+  (file) => !file.includes("node_modules"),
+);
+
+interface Link {
+  readonly target: string;
+  /** The file or folder of the repository. */
+  readonly file: string;
+  readonly heading: string | undefined;
+}
+
+/** The links of a page that lead into the repository. */
+function linksOf(page: string): readonly Link[] {
+  return [
+    ...withoutBlocks(read(page)).matchAll(/(?:\]\(|(?:src|srcset|href)=")(?!https?:|mailto:)([^)"\s]+)[)"]/g),
+  ].map(([, target = ""]) => {
+    const [path = "", heading] = target.split("#");
+    return { target, file: path === "" ? page : posix.join(posix.dirname(page), path), heading };
+  });
+}
+
+function withoutBlocks(text: string): string {
+  return text.replaceAll(/^( *)```[\s\S]*?^\1```$/gm, "");
+}
+
+/** The anchors that GitHub gives to the headings of a page, and those that it has as HTML. */
+function anchorsOf(page: string): ReadonlySet<string> {
+  const text = withoutBlocks(read(page));
+  const anchors = new Map<string, number>();
+  for (const [, title = ""] of text.matchAll(/^#+ (.+)$/gm)) {
+    const name = title
+      .replaceAll(/\]\([^)]*\)/g, "]")
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-");
+    const count = anchors.get(name) ?? 0;
+    anchors.set(name, count + 1);
+    if (count > 0) anchors.set(`${name}-${count}`, 1);
+  }
+  return new Set([...anchors.keys(), ...[...text.matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, id = ""]) => id)]);
+}
+
+describe("the links", () => {
+  it.each(pages)("of %s lead to files, and to headings of them", (page) => {
+    for (const { target, file, heading } of linksOf(page)) {
+      expect(existsSync(file), `${page} → ${target}`).toBe(true);
+      if (heading !== undefined) expect(anchorsOf(file), `${page} → ${target}`).toContain(heading);
+    }
+  });
+
+  it("lead from docs/README.md to every page of the documents", () => {
+    const reached = new Set(["docs/README.md"]);
+    for (const page of reached) {
+      for (const { file } of linksOf(page)) {
+        if (file.startsWith("docs/") && file.endsWith(".md") && existsSync(file)) reached.add(file);
+      }
+    }
+    expect(documents.filter((page) => page !== "README.md" && !reached.has(page))).toEqual([]);
+  });
+
+  it("lead from the README to the index of the documents", () => {
+    expect(linksOf("README.md").map(({ file }) => file)).toContain("docs/README.md");
+  });
+});

@@ -1,0 +1,43 @@
+import { globSync, readFileSync } from "node:fs";
+
+/** A fenced block of a page. */
+export interface Block {
+  readonly page: string;
+  /** `ts`, `sh`, … */
+  readonly language: string;
+  readonly code: string;
+  /** The line of the page with the first line of the code, from 1. */
+  readonly line: number;
+  /** The last line of text before the block, `""` where there is none. */
+  readonly lead: string;
+}
+
+export const read = (file: string): string => readFileSync(file, "utf8");
+
+/** The README and the pages of `docs/`. */
+export const documents: readonly string[] = ["README.md", ...globSync("docs/**/*.md").toSorted()];
+
+const opening = /^( *)```([\w-]+)/;
+
+export function blocksOf(page: string): readonly Block[] {
+  const lines = read(page).split("\n");
+  const blocks: Block[] = [];
+  for (let at = 0; at < lines.length; at++) {
+    const [, indent = "", language] = opening.exec(lines[at] ?? "") ?? [];
+    if (language === undefined) continue;
+    const lead = lines.slice(0, at).findLast((text) => text.trim() !== "") ?? "";
+    const end = lines.indexOf(`${indent}\`\`\``, at);
+    if (end < 0) throw new Error(`${page}:${at + 1}: the block has no end`);
+    const code = lines.slice(at + 1, end).map((text) => `${text.slice(indent.length)}\n`);
+    blocks.push({ page, language, code: code.join(""), line: at + 2, lead });
+    at = end;
+  }
+  return blocks;
+}
+
+const linkedFile = /\]\((?:\.\.\/)*(examples\/[^)#]+\.\w+)\)/;
+
+/** The example that a block quotes: its lead links to the file. */
+export function quotedFile({ language, lead }: Block): string | undefined {
+  return /^(?:sh|console|text)$/.test(language) ? undefined : linkedFile.exec(lead)?.[1];
+}
