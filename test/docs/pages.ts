@@ -5,6 +5,8 @@ export interface Block {
   readonly page: string;
   /** `ts`, `sh`, … */
   readonly language: string;
+  /** What follows the language: `background`. */
+  readonly info: string;
   readonly code: string;
   /** The line of the page with the first line of the code, from 1. */
   readonly line: number;
@@ -17,19 +19,19 @@ export const read = (file: string): string => readFileSync(file, "utf8");
 /** The README and the pages of `docs/`. */
 export const documents: readonly string[] = ["README.md", ...globSync("docs/**/*.md").toSorted()];
 
-const opening = /^( *)```([\w-]+)/;
+const opening = /^( *)```([\w-]+) *(.*)/;
 
 export function blocksOf(page: string): readonly Block[] {
   const lines = read(page).split("\n");
   const blocks: Block[] = [];
   for (let at = 0; at < lines.length; at++) {
-    const [, indent = "", language] = opening.exec(lines[at] ?? "") ?? [];
+    const [, indent = "", language, info = ""] = opening.exec(lines[at] ?? "") ?? [];
     if (language === undefined) continue;
     const lead = lines.slice(0, at).findLast((text) => text.trim() !== "") ?? "";
     const end = lines.indexOf(`${indent}\`\`\``, at);
     if (end < 0) throw new Error(`${page}:${at + 1}: the block has no end`);
     const code = lines.slice(at + 1, end).map((text) => `${text.slice(indent.length)}\n`);
-    blocks.push({ page, language, code: code.join(""), line: at + 2, lead });
+    blocks.push({ page, language, info, code: code.join(""), line: at + 2, lead });
     at = end;
   }
   return blocks;

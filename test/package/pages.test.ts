@@ -1,0 +1,73 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterEach, beforeAll, describe, inject, it } from "vitest";
+import { type Block, blocksOf, documents, read } from "../docs/pages.js";
+import { createProject } from "./project.js";
+import { openTerminals, type Terminals } from "./terminals.js";
+
+// Follows the tutorial and the guides: writes their files and runs their commands, in order. CONTRIBUTING.md says how a page
+// is read.
+
+const pages = documents.filter(
+  (page) => /^docs\/(?:tutorial\.md|guides\/)/.test(page) && blocksOf(page).some(({ language }) => language === "sh"),
+);
+
+/** The name that a block has as a file: "`server.ts`:". */
+const fileName = /`([\w./[\]-]+\.\w+)`[^`]*:$/;
+const printing = /\bprints:$/;
+
+let terminals: Terminals | undefined;
+let bin = "";
+
+/** An `npm` that installs the packed package where the page says `npm install trivium`. */
+beforeAll(() => {
+  bin = join(inject("workFolder"), "bin");
+  mkdirSync(bin, { recursive: true });
+  const npm = execFileSync("which", ["npm"], { encoding: "utf8" }).trim();
+  const script = `#!/usr/bin/env bash
+args=()
+for arg in "$@"; do if [ "$arg" = trivium ] && [ "$1" = install ]; then args+=("${inject("tarball")}"); else args+=("$arg"); fi; done
+exec "${npm}" "\${args[@]}"
+`;
+  writeFileSync(join(bin, "npm"), script);
+  chmodSync(join(bin, "npm"), 0o755);
+});
+
+afterEach(async () => {
+  await terminals?.close();
+});
+
+describe("the commands", () => {
+  it.each(pages)("of %s run", async (page) => {
+    // A page that installs the package begins in an empty folder, the others in a project that has it.
+    const isComplete = /\bnpm install trivium\b/.test(read(page));
+    const folder = isComplete ? mkdtempSync(join(inject("workFolder"), "page-")) : (await createProject()).folder;
+    const env = {
+      ...process.env,
+      PATH: `${bin}:${dirname(process.execPath)}:${process.env["PATH"]}`,
+      TRIVIUM_LOG: undefined,
+    };
+    terminals = openTerminals(folder, env);
+    for (const block of blocksOf(page)) await follow(block, terminals);
+  });
+});
+
+async function follow(block: Block, { folder, run, runBeside, printed }: Terminals): Promise<void> {
+  const { language, info, lead, code, page, line } = block;
+  try {
+    if (language === "sh") await (info === "background" ? runBeside(code) : run(code));
+    else if (language === "text" && printing.test(lead)) await printed(code.trim().split("\n"));
+    else {
+      const [, name] = fileName.exec(lead) ?? [];
+      if (name !== undefined) write(join(folder(), name), code);
+    }
+  } catch (error) {
+    throw new Error(`${page}:${line}`, { cause: error });
+  }
+}
+
+function write(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
