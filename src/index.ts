@@ -16,6 +16,7 @@ export type { RetryOptions } from "./client/retrying.js";
 export type { Continuation, SendOptions, TaskCallOptions } from "./client/send-options.js";
 export type { InterfaceAddress, TransportFactory, TransportSetting } from "./client/transports.js";
 export { type AbortKind, type Agent, type AgentResult, type Turn, TurnAborted } from "./core/agent.js";
+export { type ChatMessage, chatMessages } from "./core/chat-messages.js";
 export type { ConversationOptions } from "./core/conversation/log.js";
 export type { ContextState, ConversationEntry, ConversationPage } from "./core/conversation-view.js";
 export type { Clock, PushStore, Signals, Store, TaskStore } from "./core/ports.js";
