@@ -68,7 +68,10 @@ export default defineConfig({
   resolve: { alias },
   test: {
     include: ["test/**/*.test.ts"],
-    exclude: [...["crash", "interop", "package", "replicas", "runtimes"].map((folder) => `test/${folder}/**`), ...slow],
+    exclude: [
+      ...["crash", "interop", "journeys", "package", "replicas", "runtimes"].map((folder) => `test/${folder}/**`),
+      ...slow,
+    ],
     // On a machine that is busy a process takes long to start; what is waited for comes all the same.
     testTimeout: 90_000,
     hookTimeout: 90_000,

@@ -1,9 +1,9 @@
 import { defineConfig } from "vitest/config";
 
-// What you get when you install the package; needs a registry.
+// What you get when you install the package, and examples with packages of their own; needs a registry.
 export default defineConfig({
   test: {
-    include: ["test/package/**/*.test.ts"],
+    include: ["test/{package,journeys}/**/*.test.ts"],
     globalSetup: "test/package/pack.ts",
     testTimeout: 300_000,
     hookTimeout: 300_000,

@@ -5,19 +5,34 @@ import { promisify } from "node:util";
 /** An example running in its own process, and the URL it printed. */
 export interface RunningExample {
   readonly url: string;
+  /** What it has printed so far. */
+  readonly printed: string;
   /** Stops it and returns its exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
 /** Starts `examples/<name>/server.ts` on a free port, as a reader would. It imports the built package by name. */
-export async function startExample(name: string, env: Readonly<Record<string, string>> = {}): Promise<RunningExample> {
-  const child = spawn(process.execPath, [`examples/${name}/server.ts`], {
+export function startExample(name: string, env: Readonly<Record<string, string>> = {}): Promise<RunningExample> {
+  return startProgram(`examples/${name}/server.ts`, { env });
+}
+
+/** Starts a program that serves on a free port. */
+export async function startProgram(
+  file: string,
+  { cwd, env }: { readonly cwd?: string; readonly env: Readonly<Record<string, string>> },
+): Promise<RunningExample> {
+  const child = spawn(process.execPath, [file], {
+    cwd,
     env: { ...process.env, PORT: "0", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const url = await urlOf(child);
+  const printed = { text: "" };
+  const url = await urlOf(child, printed);
   return {
     url,
+    get printed() {
+      return printed.text;
+    },
     async stop(signal) {
       child.kill(signal);
       if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
@@ -26,13 +41,12 @@ export async function startExample(name: string, env: Readonly<Record<string, st
   };
 }
 
-function urlOf(child: ChildProcess): Promise<string> {
+function urlOf(child: ChildProcess, printed: { text: string }): Promise<string> {
   return new Promise((resolve, reject) => {
-    let out = "";
     let err = "";
     child.stdout?.on("data", (chunk) => {
-      out += String(chunk);
-      const url = /(http:\/\/\S+)/.exec(out)?.[1];
+      printed.text += String(chunk);
+      const url = /(http:\/\/\S+)/.exec(printed.text)?.[1];
       if (url !== undefined) resolve(url);
     });
     child.stderr?.on("data", (chunk) => {

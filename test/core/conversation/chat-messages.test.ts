@@ -54,7 +54,7 @@ describe("chatMessages", () => {
     await using served = startHandler({ agent });
     await served.send("one", here);
     await served.send("two", here);
-    await served.send(data({ ship: "Alba" }), here);
+    await served.send([data({ ship: "Alba" })], here);
     expect(prompts).toEqual([
       [{ role: "user", content: "one" }],
       [
