@@ -16,7 +16,18 @@ const manifest = (): Record<string, unknown> => JSON.parse(read("package.json"))
 
 it("has these entry points, and each has its code and its types", () => {
   const { exports } = manifest() as { exports: Record<string, string | { types: string; default: string }> };
-  const names = ["client", "express", "fastify", "hono", "next", "package.json", "postgres", "sqlite", "testing"];
+  const names = [
+    "a2a-js",
+    "client",
+    "express",
+    "fastify",
+    "hono",
+    "next",
+    "package.json",
+    "postgres",
+    "sqlite",
+    "testing",
+  ];
   expect(new Set(Object.keys(exports))).toEqual(new Set([".", ...names.map((name) => `./${name}`)]));
   for (const target of Object.values(exports)) {
     for (const file of typeof target === "string" ? [target] : Object.values(target)) {

@@ -1,0 +1,38 @@
+import type { Agent } from "../core/agent.js";
+import type { AgentExecutor, AgentExecutorV03 } from "./executor.js";
+import { objectsV1 } from "./objects-v1.js";
+import { objectsV03 } from "./objects-v03.js";
+import { type AnyExecutor, ExecutorRun } from "./run.js";
+
+/** Options of `fromExecutor`. */
+export interface FromExecutorOptions {
+  /** The release of `@a2a-js/sdk` that the executor is written for: its objects differ. Default: `"1"`. */
+  readonly sdk?: "1" | "0.3" | undefined;
+}
+
+/**
+ * Hosts an `AgentExecutor` of `@a2a-js/sdk`: `serve({ card, agent: fromExecutor(new MyExecutor()) })`. Each message runs
+ * `execute`; what it publishes becomes the events of the turn. When the turn is aborted, by a cancel, a deadline or a
+ * shutdown, `cancelTask` is called. An error of the SDK becomes an `A2AError` of the same code. One executor serves all
+ * turns. Throws a `TypeError` for anything but an executor.
+ */
+export function fromExecutor(executor: AgentExecutor, options?: { readonly sdk?: "1" | undefined }): Agent;
+export function fromExecutor(executor: AgentExecutorV03, options: { readonly sdk: "0.3" }): Agent;
+export function fromExecutor(
+  executor: AgentExecutor | AgentExecutorV03,
+  { sdk = "1" }: FromExecutorOptions = {},
+): Agent {
+  const objects = { "1": objectsV1, "0.3": objectsV03 }[sdk];
+  if (objects === undefined)
+    throw new TypeError(`fromExecutor(): sdk must be "1" or "0.3", not ${JSON.stringify(sdk)}`);
+  if (!isExecutor(executor)) {
+    throw new TypeError("fromExecutor() takes an object with the methods execute and cancelTask, not its class");
+  }
+  return (turn) => new ExecutorRun(executor, objects, turn).run();
+}
+
+// The methods take what the objects of their release are, which no type says.
+function isExecutor(value: unknown): value is AnyExecutor {
+  if (typeof value !== "object" || value === null) return false;
+  return ["execute", "cancelTask"].every((name) => typeof Reflect.get(value, name) === "function");
+}

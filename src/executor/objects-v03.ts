@@ -1,0 +1,64 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { readJson } from "../protocol/codec/json/reader.js";
+import { type StreamResponse, StreamResponseSchema } from "../protocol/model.js";
+import { violationText } from "../protocol/violations.js";
+import { upgradeEvent } from "../version/v0.3/json/upgrade.js";
+import { messageToKindJson, taskToKindJson } from "../version/v0.3/json/write.js";
+import { callContext } from "./call-context.js";
+import { isRecord, type Json, type Published, type SdkObjects, unfit } from "./objects.js";
+
+// The objects of 0.3 are its JSON, so they are read and written as on the wire.
+
+export const objectsV03: SdkObjects = {
+  endsOnReturn: false,
+
+  requestContext({ turn, message, task, references }) {
+    return {
+      userMessage: messageToKindJson(message, "user"),
+      taskId: turn.taskId,
+      contextId: turn.contextId,
+      task: task === undefined ? undefined : taskToKindJson(task),
+      referenceTasks: message.referenceTaskIds.length === 0 ? undefined : references.map(taskToKindJson),
+      context: callContext(turn),
+    };
+  },
+
+  read(event): Published {
+    if (!isRecord(event) || "data" in event) throw unfit(wrongShape);
+    const { payload } = readResponse(event);
+    switch (payload.case) {
+      case "message":
+        return { kind: "message", message: payload.value };
+      case "task":
+        return { kind: "task", task: payload.value };
+      case "statusUpdate":
+        return { kind: "status", event: payload.value, final: event["final"] === true };
+      case "artifactUpdate":
+        return { kind: "artifact", event: payload.value };
+      default:
+        throw unfit(wrongShape);
+    }
+  },
+};
+
+const wrongShape =
+  "the executor published what is not an event of @a2a-js/sdk 0.3: " +
+  'host an executor of 1.x with fromExecutor(executor), without { sdk: "0.3" }';
+
+function readResponse(event: Json): StreamResponse {
+  const upgraded = upgradeEvent(asOnTheWire(event), { lenient: true, violations: [] });
+  if (upgraded === undefined) throw unfit(wrongShape);
+  const { message, violations } = readJson(StreamResponseSchema, upgraded, { lenient: true });
+  const [first] = violations;
+  if (first !== undefined) throw unfit(`the executor published an event that cannot be read: ${violationText(first)}`);
+  return message;
+}
+
+// Without `undefined`, and with what `toJSON` gives.
+function asOnTheWire(event: Json): JsonObject {
+  try {
+    return JSON.parse(JSON.stringify(event)) as JsonObject;
+  } catch (error) {
+    throw unfit("the executor published an event that JSON cannot represent", error);
+  }
+}

@@ -1,0 +1,225 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { valueToJson } from "../protocol/codec/json/struct.js";
+import { artifactEvent, statusEvent } from "../protocol/events.js";
+import {
+  type Artifact,
+  type Message,
+  type Part,
+  Role,
+  type SendMessageConfiguration,
+  type Task,
+  TaskState,
+  type TaskStatus,
+} from "../protocol/model.js";
+import { data } from "../protocol/parts.js";
+import { formatTimestamp, parseTimestamp } from "../protocol/timestamp.js";
+import { callContext } from "./call-context.js";
+import { isRecord, type Json, type Published, type SdkObjects, unfit } from "./objects.js";
+
+// The objects of 1.x: the schema's messages in memory, with `$case` in oneofs, texts for times, and empty strings for
+// what is missing. Enums have the numbers of the model. Wrong types are left for the check of every event of an agent.
+
+export const objectsV1: SdkObjects = {
+  endsOnReturn: true,
+
+  requestContext({ turn, message, task, references }) {
+    const userMessage = fromMessage(message);
+    return {
+      request: {
+        tenant: turn.tenant,
+        message: userMessage,
+        configuration: fromConfiguration(turn.configuration),
+        metadata: turn.metadata,
+      },
+      userMessage,
+      taskId: turn.taskId,
+      contextId: turn.contextId,
+      context: callContext(turn),
+      task: task === undefined ? undefined : fromTask(task),
+      referenceTasks: message.referenceTaskIds.length === 0 ? undefined : references.map(fromTask),
+    };
+  },
+
+  read(event): Published {
+    const { kind, data: content } = isRecord(event) ? event : {};
+    if (!isRecord(content)) throw unfit(wrongShape(kind));
+    switch (kind) {
+      case "message":
+        return { kind, message: toMessage(content) };
+      case "task":
+        return { kind, task: toTask(content) };
+      case "statusUpdate":
+        return { kind: "status", event: toStatusUpdate(content), final: false };
+      case "artifactUpdate":
+        return { kind: "artifact", event: toArtifactUpdate(content) };
+      default:
+        throw unfit(wrongShape(kind));
+    }
+  },
+};
+
+function wrongShape(kind: unknown): string {
+  const seen = typeof kind === "string" ? `one of the kind ${JSON.stringify(kind)} without data` : "something else";
+  return (
+    `the executor published ${seen}, not an event of @a2a-js/sdk 1.x: ` +
+    'host an executor of 0.3 with fromExecutor(executor, { sdk: "0.3" })'
+  );
+}
+
+// To the model.
+
+function toMessage(message: Json): Message {
+  return {
+    $typeName: "lf.a2a.v1.Message",
+    messageId: text(message["messageId"]) || crypto.randomUUID(),
+    contextId: text(message["contextId"]),
+    taskId: text(message["taskId"]),
+    role: message["role"] === Role.USER ? Role.USER : Role.AGENT,
+    parts: records(message["parts"]).map(toPart),
+    extensions: strings(message["extensions"]),
+    referenceTaskIds: strings(message["referenceTaskIds"]),
+    ...metadataOf(message),
+  };
+}
+
+function toPart(part: Json): Part {
+  return {
+    $typeName: "lf.a2a.v1.Part",
+    content: toContent(part["content"]),
+    filename: text(part["filename"]),
+    mediaType: text(part["mediaType"]),
+    ...metadataOf(part),
+  };
+}
+
+function toContent(content: unknown): Part["content"] {
+  const { $case: name, value } = isRecord(content) ? content : {};
+  if (name === "data") return dataContent((value ?? null) as JsonValue);
+  return (name === undefined ? { case: undefined } : { case: name, value }) as Part["content"];
+}
+
+function dataContent(value: JsonValue): Part["content"] {
+  try {
+    return data(value).content;
+  } catch (error) {
+    throw unfit("the executor published data that JSON cannot represent", error);
+  }
+}
+
+function toTask(task: Json): Task {
+  return {
+    $typeName: "lf.a2a.v1.Task",
+    id: text(task["id"]),
+    contextId: text(task["contextId"]),
+    ...(isRecord(task["status"]) ? { status: toStatus(task["status"]) } : {}),
+    artifacts: records(task["artifacts"]).map(toArtifact),
+    history: records(task["history"]).map(toMessage),
+    ...metadataOf(task),
+  };
+}
+
+function toStatus({ state, message, timestamp }: Json): TaskStatus {
+  const time = typeof timestamp === "string" ? parseTimestamp(timestamp) : undefined;
+  return {
+    $typeName: "lf.a2a.v1.TaskStatus",
+    state: typeof state === "number" ? state : TaskState.UNSPECIFIED,
+    ...(isRecord(message) ? { message: toMessage(message) } : {}),
+    ...(time === undefined ? {} : { timestamp: time }),
+  };
+}
+
+function toStatusUpdate(update: Json): ReturnType<typeof statusEvent> {
+  const { state, message } = toStatus(isRecord(update["status"]) ? update["status"] : {});
+  return { ...statusEvent(state, message), ...idsOf(update), ...metadataOf(update) };
+}
+
+function toArtifactUpdate(update: Json): ReturnType<typeof artifactEvent> {
+  const artifact = toArtifact(isRecord(update["artifact"]) ? update["artifact"] : {});
+  const made = artifactEvent(artifact, update["append"] === true, update["lastChunk"] === true);
+  return { ...made, ...idsOf(update), ...metadataOf(update) };
+}
+
+function toArtifact(artifact: Json): Artifact {
+  return {
+    $typeName: "lf.a2a.v1.Artifact",
+    artifactId: text(artifact["artifactId"]),
+    name: text(artifact["name"]),
+    description: text(artifact["description"]),
+    parts: records(artifact["parts"]).map(toPart),
+    extensions: strings(artifact["extensions"]),
+    ...metadataOf(artifact),
+  };
+}
+
+// From the model.
+
+function fromMessage(message: Message): Json {
+  const { $typeName: _, parts, ...rest } = message;
+  return { ...rest, metadata: rest.metadata, parts: parts.map(fromPart) };
+}
+
+function fromPart({ content, filename, mediaType, metadata }: Part): Json {
+  return { content: fromContent(content), metadata, filename, mediaType };
+}
+
+function fromContent(content: Part["content"]): Json | undefined {
+  switch (content.case) {
+    case "raw": {
+      const { buffer, byteOffset, byteLength } = content.value;
+      return { $case: "raw", value: Buffer.from(buffer, byteOffset, byteLength) };
+    }
+    case "data":
+      return { $case: "data", value: valueToJson(content.value) };
+    case undefined:
+      return undefined;
+    default:
+      return { $case: content.case, value: content.value };
+  }
+}
+
+function fromTask({ id, contextId, status, artifacts, history, metadata }: Task): Json {
+  return {
+    id,
+    contextId,
+    status: status === undefined ? undefined : fromStatus(status),
+    artifacts: artifacts.map(fromArtifact),
+    history: history.map(fromMessage),
+    metadata,
+  };
+}
+
+function fromStatus({ state, message, timestamp }: TaskStatus): Json {
+  return {
+    state,
+    message: message === undefined ? undefined : fromMessage(message),
+    timestamp: timestamp === undefined ? undefined : formatTimestamp(timestamp),
+  };
+}
+
+function fromArtifact(artifact: Artifact): Json {
+  const { $typeName: _, parts, ...rest } = artifact;
+  return { ...rest, metadata: rest.metadata, parts: parts.map(fromPart) };
+}
+
+function fromConfiguration(configuration: SendMessageConfiguration | undefined): Json | undefined {
+  if (configuration === undefined) return undefined;
+  const { acceptedOutputModes, historyLength, returnImmediately, taskPushNotificationConfig: push } = configuration;
+  const taskPushNotificationConfig = push === undefined ? undefined : { ...push, authentication: push.authentication };
+  return { acceptedOutputModes, historyLength, returnImmediately, taskPushNotificationConfig };
+}
+
+// Members of the SDK's objects.
+
+const text = (value: unknown): string => (typeof value === "string" ? value : "");
+
+const records = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isRecord) : []);
+
+const strings = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+
+function idsOf(update: Json): { readonly taskId: string; readonly contextId: string } {
+  return { taskId: text(update["taskId"]), contextId: text(update["contextId"]) };
+}
+
+function metadataOf({ metadata }: Json): { readonly metadata?: JsonObject } {
+  return isRecord(metadata) ? { metadata: metadata as JsonObject } : {};
+}

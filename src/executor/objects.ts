@@ -1,0 +1,43 @@
+import type { Turn } from "../core/agent.js";
+import { A2AError } from "../protocol/errors.js";
+import type { Message, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from "../protocol/model.js";
+
+/** What an executor has published, in the model. */
+export type Published =
+  | { readonly kind: "message"; readonly message: Message }
+  | { readonly kind: "task"; readonly task: Task }
+  | { readonly kind: "artifact"; readonly event: TaskArtifactUpdateEvent }
+  /** `final`: the execution ends with it, whatever its state. */
+  | { readonly kind: "status"; readonly event: TaskStatusUpdateEvent; readonly final: boolean };
+
+/** What an execution is about. */
+export interface ExecutedRequest {
+  readonly turn: Turn;
+  /** With the ids of its task and context. */
+  readonly message: Message;
+  /** The task that the message continues. */
+  readonly task: Task | undefined;
+  readonly references: readonly Task[];
+}
+
+/** The objects of one generation of the SDK. */
+export interface SdkObjects {
+  /** Whether an execution ends when `execute` returns; otherwise with a final event or `finished()`. */
+  readonly endsOnReturn: boolean;
+  /** The request context of an executor. */
+  requestContext(request: ExecutedRequest): object;
+  /** Reads an event. Throws `invalidAgentResponse` for anything else. */
+  read(event: unknown): Published;
+}
+
+/** A record with members of any kind. */
+export type Json = Readonly<Record<string, unknown>>;
+
+export function isRecord(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Creates the error for an event of another shape. */
+export function unfit(message: string, cause?: unknown): A2AError {
+  return new A2AError("invalidAgentResponse", message, { cause });
+}

@@ -1,0 +1,313 @@
+import { type AnswerEvent, type Client, textOf } from "trivium";
+import { fromExecutor } from "trivium/a2a-js";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { memoryTaskStore } from "../../src/store/memory/task-store.js";
+import { type ConnectToOptions, connectTo } from "../../src/testing/connect-to.js";
+import { recordingLogger } from "../support/recording-logger.js";
+import { type Execution, type SeenRequest, shapes, type TestExecutor } from "./shapes.js";
+
+const shown = (event: AnswerEvent): string => {
+  if (event.type === "status") return `${event.state} ${event.text}`.trim();
+  if (event.type === "artifact") return `${event.artifactId} ${event.delta}${event.last ? "." : ""}`;
+  return event.type;
+};
+
+describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
+  async function connect(executor: TestExecutor, options: ConnectToOptions = {}): Promise<Client> {
+    const client = await connectTo(host(executor), { logger: false, ...options });
+    onTestFinished(() => client.close());
+    return client;
+  }
+
+  it("answers with a message, and no task is made", async () => {
+    const client = await connect({
+      execute(run) {
+        run.message(`hello ${run.text}`);
+        run.finished();
+      },
+    });
+    const answer = await client.send("world");
+    expect([answer.state, answer.text, answer.taskId]).toEqual(["message", "hello world", ""]);
+  });
+
+  it("streams statuses and an artifact in chunks, in order, each once", async () => {
+    const client = await connect({
+      async execute(run) {
+        run.task("submitted");
+        run.status("working", "thinking");
+        for (const [at, word] of ["one ", "two ", "three"].entries()) {
+          run.artifact(word, { append: at > 0, lastChunk: at === 2 });
+          await new Promise(setImmediate);
+        }
+        run.status("completed", "done");
+        run.finished();
+      },
+    });
+    const stream = client.stream("count");
+    const events: string[] = [];
+    for await (const event of stream) events.push(shown(event));
+    expect(events[0]).toBe("task");
+    const chunks = ["result one ", "result two ", "result three."];
+    expect(events.slice(1)).toEqual(["working thinking", ...chunks, "completed done"]);
+    const answer = await client.send("count");
+    expect([answer.text, answer.statusText, answer.artifacts[0]?.name]).toEqual(["one two three", "done", "Result"]);
+  });
+
+  it("takes a whole task with artifacts, messages and a terminal state", async () => {
+    const client = await connect({
+      execute(run) {
+        run.task("completed", { artifact: "the result", said: "by the way", text: "ready" });
+        run.finished();
+      },
+    });
+    const { task, text, statusText } = await client.send("go");
+    expect([text, statusText]).toEqual(["the result", "ready"]);
+    expect(task?.history.map(({ parts }) => textOf(parts))).toEqual(["go", "by the way"]);
+  });
+
+  it("gives the task with its history to the follow-up message, which republishes it", async () => {
+    const seen: SeenRequest[] = [];
+    const client = await connect({
+      execute(run) {
+        seen.push(run);
+        if (run.state === undefined) {
+          run.task("submitted");
+          run.artifact("draft", { lastChunk: true });
+          run.status("input-required", "which one?");
+        } else {
+          run.publish(sdk === "1" ? { kind: "task", data: run.raw["task"] } : { ...(run.raw["task"] as object) });
+          run.artifact(" final", { append: true, lastChunk: true });
+          run.status("completed");
+        }
+        run.finished();
+      },
+    });
+    const asked = await client.send("first");
+    expect([asked.state, asked.statusText]).toEqual(["input-required", "which one?"]);
+    const done = await client.send("second", { continue: asked });
+    expect([done.state, done.text, done.taskId]).toEqual(["completed", "draft final", asked.taskId]);
+    const [, second] = seen;
+    expect(second).toMatchObject({
+      taskId: asked.taskId,
+      text: "second",
+      state: "input-required",
+      artifacts: ["draft"],
+    });
+    expect(second?.history).toEqual(["first", "which one?", "second"]);
+    expect(second?.role).toBe(sdk === "1" ? 1 : "user");
+  });
+
+  it("gives the tasks that the message refers to", async () => {
+    const seen: SeenRequest[] = [];
+    const client = await connect({
+      execute(run) {
+        seen.push(run);
+        run.task("completed");
+        run.finished();
+      },
+    });
+    const { taskId } = await client.send("first");
+    await client.send("second", { referenceTaskIds: [taskId, "gone"] });
+    expect(seen.map(({ references }) => references)).toEqual([undefined, [taskId]]);
+  });
+
+  it("calls cancelTask, and keeps what is published while it stops", async () => {
+    const stopped = new Set<string>();
+    const begun = Promise.withResolvers<void>();
+    const client = await connect({
+      async execute(run) {
+        run.task("working");
+        run.artifact("half");
+        begun.resolve();
+        while (!stopped.has(run.taskId)) await new Promise(setImmediate);
+        run.artifact(" more", { append: true, lastChunk: true });
+        run.status("canceled", "stopped as you wish");
+        run.finished();
+      },
+      cancelTask(taskId) {
+        stopped.add(taskId);
+      },
+    });
+    const { taskId } = await client.send("go", { configuration: { returnImmediately: true } });
+    await begun.promise;
+    const canceled = await client.cancelTask({ id: taskId });
+    const { artifacts, statusText, state } = await client.wait(canceled.id);
+    expect([state, artifacts[0]?.text, statusText]).toEqual(["canceled", "half more", "stopped as you wish"]);
+  });
+
+  it("ends as canceled where cancelTask publishes the state itself, and where it publishes nothing", async () => {
+    const never = new Promise<void>(() => {});
+    for (const cancelTask of [(_: string, run: Execution) => run.status("canceled", "by cancelTask"), undefined]) {
+      const client = await connect(
+        {
+          execute(run) {
+            run.task("working");
+            run.status("working");
+            return never;
+          },
+          ...(cancelTask === undefined ? {} : { cancelTask }),
+        },
+        { limits: { graceMs: 50 } },
+      );
+      const { taskId } = await client.send("go", { configuration: { returnImmediately: true } });
+      await client.cancelTask({ id: taskId });
+      const { state, statusText } = await client.wait(taskId);
+      expect([state, statusText]).toEqual(["canceled", cancelTask === undefined ? "" : "by cancelTask"]);
+    }
+  });
+
+  it("stops at a deadline without ending as canceled", async () => {
+    const client = await connect(
+      {
+        execute(run) {
+          run.task("working");
+          return new Promise(() => {});
+        },
+        cancelTask: (_, run) => run.status("canceled"),
+      },
+      { limits: { turnDeadlineMs: 20 } },
+    );
+    const { state, statusText } = await client.send("go");
+    expect([state, statusText]).toEqual(["failed", expect.stringContaining("the turn")]);
+  });
+
+  it("answers with an error of the SDK that is thrown first, and fails the task with a later one", async () => {
+    const known = sdk === "1" ? { reason: "CONTENT_TYPE_NOT_SUPPORTED" } : { code: -32005 };
+    const client = await connect({
+      async execute(run) {
+        if (run.text !== "at once") run.task("submitted");
+        throw Object.assign(new Error("no pictures"), known);
+      },
+    });
+    await expect(client.send("at once")).rejects.toMatchObject({
+      code: "contentTypeNotSupported",
+      message: expect.stringContaining("no pictures"),
+    });
+    const { state, statusText } = await client.send("later");
+    expect([state, statusText]).toEqual(["failed", "no pictures"]);
+  });
+
+  it("masks any other error, and logs it", async () => {
+    const { log, logger } = recordingLogger();
+    const client = await connect(
+      {
+        execute() {
+          throw new Error("the secret of the database");
+        },
+      },
+      { logger },
+    );
+    const { state, statusText } = await client.send("go");
+    expect([state, statusText]).toEqual(["failed", expect.stringMatching(/^the agent failed \(reference /)]);
+    expect(log.some(({ fields }) => String(Reflect.get(fields, "err")).includes("the secret of the database"))).toBe(
+      true,
+    );
+  });
+
+  it("says which option is missing for the events of the other generation", async () => {
+    const client = await connect({
+      execute(run) {
+        run.publish(sdk === "1" ? { kind: "message", parts: [] } : { kind: "message", data: {} });
+        run.finished();
+      },
+    });
+    await expect(client.send("go")).rejects.toMatchObject({
+      code: "invalidAgentResponse",
+      message: expect.stringContaining(
+        sdk === "1" ? 'fromExecutor(executor, { sdk: "0.3" })' : "fromExecutor(executor)",
+      ),
+    });
+  });
+
+  it("waits for a message while execute waits in an interrupted state, and runs execute for it", async () => {
+    const answers = new Map<string, (text: string) => void>();
+    const client = await connect({
+      async execute(run) {
+        const answer = answers.get(run.taskId);
+        if (answer !== undefined) return answer(run.text);
+        run.task("submitted");
+        run.status("auth-required", "log in first", false);
+        const token = await new Promise<string>((resolve) => answers.set(run.taskId, resolve));
+        run.artifact(`token ${token}`, { lastChunk: true });
+        run.status("completed");
+        run.finished();
+      },
+    });
+    const asked = await client.send("go");
+    expect(asked.state).toBe("auth-required");
+    const done = await client.send("t0ken", { continue: asked });
+    expect([done.state, done.text]).toEqual(["completed", "token t0ken"]);
+  });
+
+  it("drops what is published behind the end", async () => {
+    const { log, logger } = recordingLogger();
+    const client = await connect(
+      {
+        async execute(run) {
+          run.task("completed", { artifact: "all" });
+          run.artifact("too late");
+          run.finished();
+          run.artifact("far too late");
+          await new Promise(setImmediate);
+          throw new Error("afterwards");
+        },
+      },
+      { logger },
+    );
+    const { text, state } = await client.send("go");
+    expect([state, text]).toEqual(["completed", "all"]);
+    await expect
+      .poll(() => log.map(({ message }) => message))
+      .toContain("the executor failed after its execution had ended");
+  });
+
+  it("tells an executor at a shutdown to stop, and does not take its word for a cancel", async () => {
+    const store = memoryTaskStore();
+    const told: string[] = [];
+    const client = await connect(
+      {
+        execute(run) {
+          run.task("working");
+          run.status("working", "on it");
+          return new Promise(() => {});
+        },
+        cancelTask(taskId, run) {
+          told.push(taskId);
+          run.status("canceled");
+        },
+      },
+      { store, limits: { graceMs: 50 } },
+    );
+    const { taskId } = await client.send("go", { configuration: { returnImmediately: true } });
+    await client.close();
+    expect(told).toEqual([taskId]);
+    const after = await connect({ execute: () => undefined }, { store });
+    const { state } = await after.wait(taskId);
+    expect(state).toBe("failed");
+  });
+});
+
+describe("fromExecutor()", () => {
+  const execute = async (): Promise<void> => undefined;
+
+  it("takes executors alone, and knows two generations", () => {
+    class Mine {
+      execute = execute;
+    }
+    expect(() => fromExecutor(Mine as never)).toThrow(
+      "fromExecutor() takes an object with the methods execute and cancelTask, not its class",
+    );
+    expect(() => fromExecutor(new Mine() as never)).toThrow("cancelTask");
+    expect(() => fromExecutor({ execute, cancelTask: execute }, { sdk: "0.4" as never })).toThrow(
+      'fromExecutor(): sdk must be "1" or "0.3", not "0.4"',
+    );
+  });
+
+  it("fails an executor that returns without an event", async () => {
+    await using client = await connectTo(fromExecutor({ execute, cancelTask: execute }), { logger: false });
+    await expect(client.send("go")).rejects.toMatchObject({
+      code: "invalidAgentResponse",
+      message: expect.stringContaining("the executor returned without having published an event"),
+    });
+  });
+});
