@@ -32,7 +32,7 @@ function textsOf(path: string): ErrorText[] {
   const found: ErrorText[] = [];
   const room = path.split("/")[1]?.replace(/\.ts$/, "") ?? "";
   const note = ({ callee, arguments: args }: ESTree.NewExpression | ESTree.CallExpression): void => {
-    if (callee.type !== "Identifier" || !/(?:Error|^invalid\w*|^tooMany)$/.test(callee.name)) return;
+    if (callee.type !== "Identifier" || !/(?:Error|^invalid\w*|^tooMany|^unfit)$/.test(callee.name)) return;
     const [first, ...others] = args;
     const isCoded = /^(?:A2AError|tooMany)$/.test(callee.name);
     const kind = isCoded && first?.type === "Literal" ? String(first.value) : kindOf(callee.name);
@@ -58,6 +58,10 @@ function stringsOf(node: Argument, source: string): string[] {
   }
   if (node.type === "ConditionalExpression") {
     return [...stringsOf(node.consequent, source), ...stringsOf(node.alternate, source)];
+  }
+  if (node.type === "BinaryExpression" && node.left.type !== "PrivateIdentifier") {
+    const [left, right] = [stringsOf(node.left, source), stringsOf(node.right, source)];
+    return left.flatMap((begin) => right.map((end) => begin + end));
   }
   if (node.type !== "ObjectExpression") return [];
   return node.properties.flatMap((property) => {

@@ -1,5 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { readJson } from "../protocol/codec/json/reader.js";
+import type { A2AError } from "../protocol/errors.js";
 import { type StreamResponse, StreamResponseSchema } from "../protocol/model.js";
 import { violationText } from "../protocol/violations.js";
 import { upgradeEvent } from "../version/v0.3/json/upgrade.js";
@@ -24,7 +25,7 @@ export const objectsV03: SdkObjects = {
   },
 
   read(event): Published {
-    if (!isRecord(event) || "data" in event) throw unfit(wrongShape);
+    if (!isRecord(event) || "data" in event) throw notAnEvent();
     const { payload } = readResponse(event);
     switch (payload.case) {
       case "message":
@@ -36,18 +37,20 @@ export const objectsV03: SdkObjects = {
       case "artifactUpdate":
         return { kind: "artifact", event: payload.value };
       default:
-        throw unfit(wrongShape);
+        throw notAnEvent();
     }
   },
 };
 
-const wrongShape =
-  "the executor published what is not an event of @a2a-js/sdk 0.3: " +
-  'host an executor of 1.x with fromExecutor(executor), without { sdk: "0.3" }';
+function notAnEvent(): A2AError {
+  return unfit(
+    'the executor published something else than an event of @a2a-js/sdk 0.3: host an executor of 1.x without { sdk: "0.3" }',
+  );
+}
 
 function readResponse(event: Json): StreamResponse {
   const upgraded = upgradeEvent(asOnTheWire(event), { lenient: true, violations: [] });
-  if (upgraded === undefined) throw unfit(wrongShape);
+  if (upgraded === undefined) throw notAnEvent();
   const { message, violations } = readJson(StreamResponseSchema, upgraded, { lenient: true });
   const [first] = violations;
   if (first !== undefined) throw unfit(`the executor published an event that cannot be read: ${violationText(first)}`);

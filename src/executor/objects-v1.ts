@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { valueToJson } from "../protocol/codec/json/struct.js";
+import type { A2AError } from "../protocol/errors.js";
 import { artifactEvent, statusEvent } from "../protocol/events.js";
 import {
   type Artifact,
@@ -42,7 +43,7 @@ export const objectsV1: SdkObjects = {
 
   read(event): Published {
     const { kind, data: content } = isRecord(event) ? event : {};
-    if (!isRecord(content)) throw unfit(wrongShape(kind));
+    if (!isRecord(content)) throw notAnEvent(kind);
     switch (kind) {
       case "message":
         return { kind, message: toMessage(content) };
@@ -53,16 +54,15 @@ export const objectsV1: SdkObjects = {
       case "artifactUpdate":
         return { kind: "artifact", event: toArtifactUpdate(content) };
       default:
-        throw unfit(wrongShape(kind));
+        throw notAnEvent(kind);
     }
   },
 };
 
-function wrongShape(kind: unknown): string {
-  const seen = typeof kind === "string" ? `one of the kind ${JSON.stringify(kind)} without data` : "something else";
-  return (
-    `the executor published ${seen}, not an event of @a2a-js/sdk 1.x: ` +
-    'host an executor of 0.3 with fromExecutor(executor, { sdk: "0.3" })'
+function notAnEvent(kind: unknown): A2AError {
+  const seen = typeof kind === "string" ? `a ${kind} without data` : "something else";
+  return unfit(
+    `the executor published ${seen}, not an event of @a2a-js/sdk 1.x: host an executor of 0.3 with fromExecutor(executor, { sdk: "0.3" })`,
   );
 }
 

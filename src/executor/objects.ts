@@ -11,7 +11,7 @@ export type Published =
   | { readonly kind: "status"; readonly event: TaskStatusUpdateEvent; readonly final: boolean };
 
 /** What an execution is about. */
-export interface ExecutedRequest {
+interface ExecutedRequest {
   readonly turn: Turn;
   /** With the ids of its task and context. */
   readonly message: Message;

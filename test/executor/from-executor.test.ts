@@ -214,7 +214,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
     await expect(client.send("go")).rejects.toMatchObject({
       code: "invalidAgentResponse",
       message: expect.stringContaining(
-        sdk === "1" ? 'fromExecutor(executor, { sdk: "0.3" })' : "fromExecutor(executor)",
+        sdk === "1" ? 'fromExecutor(executor, { sdk: "0.3" })' : "host an executor of 1.x without",
       ),
     });
   });
