@@ -15,7 +15,7 @@ for await (const event of stream) {
 const again = await client.send("And when now?");
 const canceling = client.stream("Norderney", { continue: again });
 for await (const event of canceling) {
-  if (event.type === "artifact" && !event.last) await client.cancelTask({ id: event.taskId });
+  if (event.type === "artifact" && event.delta.startsWith("3:")) await client.cancelTask({ id: event.taskId });
 }
 const canceled = await canceling.answer;
 console.log(canceled.state, canceled.statusText);
