@@ -3,10 +3,10 @@ const pool = new Uint8Array(poolBytes);
 let used = poolBytes;
 let lastMs = 0;
 let counter = 0;
-/** The part of an id that encodes the milliseconds, up to and including the version. */
-let prefix = "";
 
-const hex: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+const digits = codesOf("0123456789abcdef");
+/** The characters of the latest id. An id made from them is one flat string, unlike one that is put together. */
+const codes = codesOf("00000000-0000-7000-0000-000000000000");
 const maxCounter = 0xfff;
 
 /**
@@ -20,19 +20,34 @@ export function newId(now: number = Date.now()): string {
     crypto.getRandomValues(pool);
     used = 0;
   }
-  const at = used;
-  used += 8;
-  const variant = hex[((pool[at] ?? 0) & 0x3f) | 0x80];
-  return `${prefix}${hex[counter >> 8]?.[1]}${hex[counter & 0xff]}-${variant}${byte(at + 1)}-${byte(at + 2)}${byte(at + 3)}${byte(at + 4)}${byte(at + 5)}${byte(at + 6)}${byte(at + 7)}`;
+  codes[15] = digitOf(counter >> 8);
+  write(16, counter & 0xff);
+  write(19, (random() & 0x3f) | 0x80);
+  write(21, random());
+  for (let at = 24; at < 36; at += 2) write(at, random());
+  return String.fromCharCode(...codes);
 }
 
 function beginMs(ms: number): void {
   lastMs = ms;
   counter = 0;
   const time = ms.toString(16).padStart(12, "0");
-  prefix = `${time.slice(0, 8)}-${time.slice(8)}-7`;
+  for (let index = 0; index < 12; index++) codes[index < 8 ? index : index + 1] = time.charCodeAt(index);
 }
 
-function byte(index: number): string | undefined {
-  return hex[pool[index] ?? 0];
+function write(at: number, byte: number): void {
+  codes[at] = digitOf(byte >> 4);
+  codes[at + 1] = digitOf(byte & 0xf);
+}
+
+function digitOf(value: number): number {
+  return digits[value] ?? 0;
+}
+
+function random(): number {
+  return pool[used++] ?? 0;
+}
+
+function codesOf(text: string): number[] {
+  return Array.from(text, (character) => character.charCodeAt(0));
 }

@@ -10,21 +10,21 @@ export interface EntryFacts {
   readonly maxBytes: number;
 }
 
-export function messageEntry(message: Message, { taskId, at, maxBytes }: EntryFacts): ConversationRecord {
+export function messageEntry(message: Message, facts: EntryFacts): ConversationRecord {
   const kind = message.role === Role.AGENT ? "agent" : "user";
-  const entry = { kind, id: message.messageId, taskId, at } as const;
-  return { ...entry, ...copied(message, sizeOfMessage(message), maxBytes) };
+  return entryOf({ kind, id: message.messageId, content: message, size: sizeOfMessage(message) }, facts);
 }
 
-export function artifactEntry(artifact: Artifact, { taskId, at, maxBytes }: EntryFacts): ConversationRecord {
-  const entry = { kind: "artifact", id: artifact.artifactId, taskId, at } as const;
-  return { ...entry, ...copied(artifact, sizeOfArtifact(artifact), maxBytes) };
+export function artifactEntry(artifact: Artifact, facts: EntryFacts): ConversationRecord {
+  return entryOf({ kind: "artifact", id: artifact.artifactId, content: artifact, size: sizeOfArtifact(artifact) }, facts);
 }
 
-function copied(
-  content: Message | Artifact,
-  bytes: number,
-  maxBytes: number,
-): Pick<ConversationRecord, "content" | "bytes"> {
-  return bytes > maxBytes ? { content: undefined, bytes: 0 } : { content, bytes };
+interface EntryContent extends Pick<ConversationRecord, "kind" | "id"> {
+  readonly content: Message | Artifact;
+  readonly size: number;
+}
+
+function entryOf({ kind, id, content, size }: EntryContent, { taskId, at, maxBytes }: EntryFacts): ConversationRecord {
+  const isCopied = size <= maxBytes;
+  return { kind, id, taskId, at, content: isCopied ? content : undefined, bytes: isCopied ? size : 0 };
 }
