@@ -1,4 +1,4 @@
-import { randomUuid } from "../protocol/uuid.js";
+import { newId } from "../protocol/ids.js";
 
 /** The header, and the gRPC metadata, with the id of a request. */
 export const requestIdParameter = "x-request-id";
@@ -10,5 +10,5 @@ const safeId = /^[\w.:+/=~-]{1,128}$/;
 
 /** The id that a caller gives its request if it is safe, else a new one. */
 export function requestIdOf(given: string | undefined): string {
-  return given !== undefined && safeId.test(given) ? given : randomUuid();
+  return given !== undefined && safeId.test(given) ? given : newId();
 }

@@ -1,6 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { within } from "../protocol/async/pause.js";
 import type { Scope, ServerContext } from "../protocol/context.js";
+import { newId } from "../protocol/ids.js";
 import type { Logger } from "../protocol/logger.js";
 import type { Operations } from "../protocol/operations.js";
 import type { TaskNames } from "../protocol/task-names.js";
@@ -8,7 +9,6 @@ import type { Agent } from "./agent.js";
 import { createAlarm } from "./alarm.js";
 import { openConversations } from "./conversation/conversations.js";
 import type { ConversationOptions } from "./conversation/log.js";
-import { newId } from "./ids.js";
 import { createLease, type Lease } from "./lease.js";
 import { type CoreLimits, defaultCoreLimits } from "./limits.js";
 import { createOperations, type OperationOptions } from "./operations.js";

@@ -10,7 +10,7 @@ import { type LogLine, recordingLogger } from "../support/recording-logger.js";
 import { errorOf, requestOf, say } from "../support/say.js";
 import { overEveryWire, type ServedOptions } from "../support/serve-agent.js";
 
-const uuid = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
+const uuid = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 const card = { name: "Identified", description: "d", version: "1" };
 
 /** Logs, and fails with an error that is masked. */

@@ -30,6 +30,8 @@ export async function readNodeBody(req: NodeIncoming, parsed: ParsedBody, option
   const length = contentLength(req);
   if (length !== undefined && length > maxBytes) throw bodyTooLarge(maxBytes);
   if (req.readableEnded || parsed.rawBody !== undefined) return counted(bodyFromParser(req, parsed), options);
+  // A small body is there once Node has handed over the packet with the headers: then nothing has to listen for it.
+  await undefined;
   // A destroyed stream emits no more events, not even `end`.
   if (req.destroyed) throw bodyCutOff();
   if (isWaiting(req)) return counted(req.read() ?? empty, options);
@@ -44,7 +46,6 @@ export function contentLength(req: NodeIncoming): number | undefined {
   return Number.isSafeInteger(length) && length >= 0 ? length : undefined;
 }
 
-// A small body arrives in one packet with the headers; it is then read without waiting.
 function isWaiting(req: NodeIncoming): boolean {
   return req.complete && !("stream" in req) && req.readableFlowing === null;
 }

@@ -16,7 +16,10 @@ export function messageEntry(message: Message, facts: EntryFacts): ConversationR
 }
 
 export function artifactEntry(artifact: Artifact, facts: EntryFacts): ConversationRecord {
-  return entryOf({ kind: "artifact", id: artifact.artifactId, content: artifact, size: sizeOfArtifact(artifact) }, facts);
+  return entryOf(
+    { kind: "artifact", id: artifact.artifactId, content: artifact, size: sizeOfArtifact(artifact) },
+    facts,
+  );
 }
 
 interface EntryContent extends Pick<ConversationRecord, "kind" | "id"> {

@@ -84,7 +84,10 @@ export class Conversations {
     // Most contexts have one exchange: a list of its size takes less memory than one with room for more.
     if (context.entries.length === 0) context.entries = [...entries];
     else context.entries.push(...entries);
-    this.#grow(context, entries.reduce((sum, entry) => sum + sizeOf(entry), 0));
+    this.#grow(
+      context,
+      entries.reduce((sum, entry) => sum + sizeOf(entry), 0),
+    );
     context.owner.entries += entries.length;
     const excess = context.entries.length - maxEntries;
     // Moving the rest of the list costs less than what was added since.
