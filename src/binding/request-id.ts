@@ -1,4 +1,4 @@
-import { newId } from "../protocol/ids.js";
+import { newId } from "../protocol/id/new-id.js";
 
 /** The header, and the gRPC metadata, with the id of a request. */
 export const requestIdParameter = "x-request-id";

@@ -1,8 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
+import { randomUuid } from "../protocol/id/random-uuid.js";
 import { operationOf } from "../protocol/operations.js";
-import { randomUuid } from "../protocol/uuid.js";
 import { isAnswer, isUnknownMethod, leadsOn } from "./failures.js";
 import type { InterfaceClient } from "./interface-client.js";
 import type { Allowance } from "./timing.js";

@@ -1,8 +1,8 @@
 import { create } from "@bufbuild/protobuf";
+import { randomUuid } from "../protocol/id/random-uuid.js";
 import { type Message, Role, SendMessageConfigurationSchema, type SendMessageRequest } from "../protocol/model.js";
 import { type Content, partsOf } from "../protocol/parts.js";
 import type { StateName } from "../protocol/states.js";
-import { randomUuid } from "../protocol/uuid.js";
 import { type Continuation, checkSendOptions, type SendOptions } from "./send-options.js";
 
 /** The request that sends content to an agent. */

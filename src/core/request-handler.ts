@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { within } from "../protocol/async/pause.js";
 import type { Scope, ServerContext } from "../protocol/context.js";
-import { newId } from "../protocol/ids.js";
+import { newId } from "../protocol/id/new-id.js";
 import type { Logger } from "../protocol/logger.js";
 import type { Operations } from "../protocol/operations.js";
 import type { TaskNames } from "../protocol/task-names.js";

@@ -5,10 +5,10 @@ import { Client } from "../client/node.js";
 import type { Clock } from "../core/ports.js";
 import { noop } from "../protocol/async/noop.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
+import { randomUuid } from "../protocol/id/random-uuid.js";
 import type { Logger } from "../protocol/logger.js";
 import { type AgentCard, AgentCardSchema, GetTaskRequestSchema } from "../protocol/model.js";
 import { parseVersion } from "../protocol/service-parameters.js";
-import { randomUuid } from "../protocol/uuid.js";
 import { defaultRefreshMs, type GatewayOptions } from "./options.js";
 
 /** The upstream agent. */

@@ -8,7 +8,7 @@ import { createRequestHandler, type HostedHandler } from "../core/request-handle
 import { observePushStore, observeStore } from "../core/store-guard.js";
 import { StoreHealth } from "../core/store-health.js";
 import { assertOptions } from "../protocol/check/rules.js";
-import { newId } from "../protocol/ids.js";
+import { newId } from "../protocol/id/new-id.js";
 import { checkAgentId } from "../protocol/indexed-text.js";
 import { createPush } from "../push/push.js";
 import { processSignals } from "../signals/in-process.js";

@@ -10,7 +10,7 @@ import type { RequestHandler } from "../core/request-handler.js";
 import { within } from "../protocol/async/pause.js";
 import { systemClock } from "../protocol/async/system-clock.js";
 import { type Binding, bindings } from "../protocol/bindings.js";
-import { newId } from "../protocol/ids.js";
+import { newId } from "../protocol/id/new-id.js";
 import type { Logger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Version } from "../version/codec.js";

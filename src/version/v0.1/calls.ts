@@ -4,10 +4,10 @@ import { pause } from "../../protocol/async/pause.js";
 import { type Growth, grownPause } from "../../protocol/async/retry.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
+import { randomUuid } from "../../protocol/id/random-uuid.js";
 import { GetTaskRequestSchema, type SendMessageRequest, type Task, TaskState } from "../../protocol/model.js";
 import type { Operations } from "../../protocol/operations.js";
 import { isStop } from "../../protocol/states.js";
-import { randomUuid } from "../../protocol/uuid.js";
 import { type SubscriptionSource, V01Subscription } from "./subscription.js";
 
 // Client-side emulation of what agents of 0.1 lack.

@@ -3,6 +3,7 @@ import { validate } from "../../protocol/check/validate.js";
 import { readJson } from "../../protocol/codec/json/reader.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { type FieldViolation, invalidParams, taskNotFound } from "../../protocol/errors.js";
+import { randomUuid } from "../../protocol/id/random-uuid.js";
 import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "../../protocol/model.js";
 import {
   type Operation,
@@ -12,7 +13,6 @@ import {
   type ReplyOf,
   type RequestOf,
 } from "../../protocol/operations.js";
-import { randomUuid } from "../../protocol/uuid.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import { mergeViolations } from "../../protocol/violations.js";
 import type { OperationCodec } from "../codec.js";

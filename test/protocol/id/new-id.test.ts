@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { newId } from "../../src/protocol/ids.js";
+import { newId } from "../../../src/protocol/id/new-id.js";
 
 describe("newId", () => {
   it("makes version 7 UUIDs that carry the time", () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { madeUuid, randomUuid } from "../../src/protocol/uuid.js";
+import { madeUuid, randomUuid } from "../../../src/protocol/id/random-uuid.js";
 
 it.each([
   { where: "anywhere", make: randomUuid },
