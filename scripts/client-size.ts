@@ -14,6 +14,7 @@ const onDemand = [
   /\/auth\/credential-source\./,
   /\/version\/v0\./,
   /\/client\/stream\/difference\./,
+  /\/client\/stream\/cancel-on-abort\./,
 ];
 const nodePackages = /^(?:node:|@grpc\/|undici\b|ipaddr\.js\b)/;
 const nodeModules = /\/node_modules\/(?:@grpc\/|undici\/|ipaddr\.js\/)/;

@@ -4,7 +4,7 @@ export { CardError } from "./card/check.js";
 export type { CardOptions, ExtensionOptions, ProviderOptions, SkillOptions } from "./card/options.js";
 export { type Answer, type AnswerArtifact, answerOf } from "./client/answer/answer.js";
 export type { AnswerStream } from "./client/answer/answer-stream.js";
-export type { AnswerEvent } from "./client/answer/events.js";
+export { type AnswerEvent, eventOf } from "./client/answer/events.js";
 export type { ClientOperations } from "./client/base-client.js";
 export { type CardCache, createCardCache } from "./client/card/card-cache.js";
 export type { AgentAddress } from "./client/connect.js";

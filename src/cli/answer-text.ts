@@ -27,7 +27,12 @@ export async function printText(
   }
   const { AnswerStream } = await import("../client/answer/answer-stream.js");
   const items = invokeStream(operations, operation, request, options);
-  for await (const delta of new AnswerStream(() => items, defaultClientLimits.replyMaxBytes).text) {
+  await printDeltas(new AnswerStream(() => items, defaultClientLimits.replyMaxBytes).text);
+}
+
+/** Prints a text as it comes, and ends its last line. */
+export async function printDeltas(deltas: AsyncIterable<string>): Promise<void> {
+  for await (const delta of deltas) {
     if (!process.stdout.write(delta)) await once(process.stdout, "drain");
   }
   await print("");

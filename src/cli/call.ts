@@ -99,13 +99,14 @@ async function call(command: Command, { url, operation, json }: CallArguments, f
   });
 }
 
-function connectOptions({
+/** What the options of a command say about its client. */
+export function connectOptions({
   header: headers,
   timeout: timeoutMs,
   binding,
   protocolVersion,
   verbose,
-}: CallFlags): ConnectOptions {
+}: CallerFlags & Pick<CallFlags, "binding" | "protocolVersion" | "verbose">): ConnectOptions {
   return {
     headers,
     versions: protocolVersion === undefined ? undefined : [protocolVersion],

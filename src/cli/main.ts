@@ -7,6 +7,7 @@ import { addDemo } from "./demo.js";
 import { errorText } from "./error-text.js";
 import { addGateway } from "./gateway.js";
 import { packageVersion } from "./package-version.js";
+import { addSend } from "./send.js";
 
 // Exit codes: 0 success, 1 failure, 2 wrong usage, 130 and 143 interrupted.
 
@@ -16,6 +17,7 @@ const program = new Command("trivium")
   .showHelpAfterError()
   .exitOverride();
 addDemo(program);
+addSend(program);
 addCall(program);
 addCard(program);
 addGateway(program);

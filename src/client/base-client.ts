@@ -2,16 +2,15 @@ import { type Message as AnyMessage, create, type MessageInitShape } from "@bufb
 import { type Caller, createTransport } from "../binding/transport.js";
 import type { Clock } from "../protocol/async/clock.js";
 import { pause } from "../protocol/async/pause.js";
+import { type StepStream, streamOfSteps } from "../protocol/async/steps.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import { idempotentSendExtension, resumeExtension } from "../protocol/extensions.js";
 import {
   type A2AService,
   type AgentCard,
-  GetTaskRequestSchema,
   type SendMessageRequest,
   SendMessageRequestSchema,
-  SubscribeToTaskRequestSchema,
   type Task,
   TaskState,
 } from "../protocol/model.js";
@@ -47,6 +46,9 @@ export type ClientOperations = {
     options?: CallOptions,
   ) => ReturnType<Operations<CallOptions>[K]>;
 };
+
+/** How long an aborted call may take to cancel its task, in milliseconds. */
+const cancelTimeoutMs = 2_000;
 
 /** What a client is built from. */
 export interface ClientParts {
@@ -99,13 +101,26 @@ export class BaseClient {
 
   /** Sends a message and waits for the answer: a reply, or a task that has ended or is interrupted (spec 3.1.1). */
   async send(content: Content, options: SendOptions = {}): Promise<Answer> {
-    return answerOf(await this.operations.sendMessage(sendRequest(content, options), options));
+    const request = sendRequest(content, options);
+    // The id of the task is needed before the task has ended.
+    if (options.cancelOnAbort) return this.#answered(() => untilStop(this.#sent(request, options))).answer;
+    return answerOf(await this.operations.sendMessage(request, options));
   }
 
   /** Sends a message and gives its answer as it comes (spec 3.1.2). It is sent when the stream is first used. */
   stream(content: Content, options: SendOptions = {}): AnswerStream {
     const request = sendRequest(content, options);
-    return this.#answered(() => this.operations.sendStreamingMessage(request, options));
+    return this.#answered(() => this.#sent(request, options));
+  }
+
+  /**
+   * Cancels a task (spec 3.1.5) and gives it as the agent left it: `canceled`, or still `working` when the agent takes
+   * its time. Throws `taskNotCancelable` for a task that has ended, and `taskNotFound`.
+   */
+  async cancel(taskId: string, options: TaskCallOptions = {}): Promise<Answer> {
+    const { tenant = "" } = options;
+    const request = { $typeName: "lf.a2a.v1.CancelTaskRequest", id: taskId, tenant } as const;
+    return answerOf(await this.operations.cancelTask(request, options));
   }
 
   /**
@@ -153,12 +168,31 @@ export class BaseClient {
     return new AnswerStream(open, this.#parts.limits.replyMaxBytes);
   }
 
+  #sent(request: SendMessageRequest, options: SendOptions): AsyncIterable<StreamItem> {
+    const { signal, cancelOnAbort, tenant, headers } = options;
+    const open = (inner = signal) => this.operations.sendStreamingMessage(request, { ...options, signal: inner });
+    if (!cancelOnAbort || signal === undefined) return open();
+    const cancel = (taskId: string) => this.cancel(taskId, { tenant, headers, timeoutMs: cancelTimeoutMs });
+    const { clock } = this.#parts;
+    // Rarely needed, and loaded then.
+    let loaded: Promise<StepStream<StreamItem>> | undefined;
+    const load = async (): Promise<StepStream<StreamItem>> => {
+      const { cancelingOnAbort } = await import("./stream/cancel-on-abort.js");
+      return cancelingOnAbort({ signal, clock, open, cancel });
+    };
+    const next = async () => {
+      loaded ??= load();
+      return (await loaded).next();
+    };
+    return streamOfSteps(next, async () => (await loaded)?.return());
+  }
+
   #subscribed(id: string, { tenant = "" }: TaskCallOptions, options: CallOptions): AsyncIterable<StreamItem> {
-    return this.operations.subscribeToTask(create(SubscribeToTaskRequestSchema, { id, tenant }), options);
+    return this.operations.subscribeToTask({ $typeName: "lf.a2a.v1.SubscribeToTaskRequest", id, tenant }, options);
   }
 
   #read(id: string, { tenant = "" }: TaskCallOptions, options: CallOptions): Promise<Task> {
-    return this.operations.getTask(create(GetTaskRequestSchema, { id, tenant }), options);
+    return this.operations.getTask({ $typeName: "lf.a2a.v1.GetTaskRequest", id, tenant }, options);
   }
 
   /** Fetches the card again and uses it from now on. A card that was passed as an object stays. */

@@ -33,7 +33,7 @@ export { type Content, data, file, fileOf, type PartOptions, text } from "../pro
 export { type StateName, stateName } from "../protocol/states.js";
 export { type Answer, type AnswerArtifact, answerOf } from "./answer/answer.js";
 export type { AnswerStream } from "./answer/answer-stream.js";
-export type { AnswerEvent } from "./answer/events.js";
+export { type AnswerEvent, eventOf } from "./answer/events.js";
 export type { ClientOperations } from "./base-client.js";
 export { type CardCache, createCardCache } from "./card/card-cache.js";
 export type { AgentAddress } from "./connect.js";

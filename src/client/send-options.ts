@@ -3,6 +3,7 @@ import {
   anyObject,
   assertOptions,
   entries,
+  flag,
   having,
   type MembersOf,
   object,
@@ -35,6 +36,12 @@ export interface TaskCallOptions extends CallOptions {
 export interface SendOptions extends TaskCallOptions {
   /** The answer to continue: its task while that waits or works, else its context. Default: a new conversation. */
   readonly continue?: Continuation | undefined;
+  /**
+   * Cancels the task when `signal` aborts; the call then rejects once the agent has answered the cancel, or after two
+   * seconds. Use it where nobody else waits for the task, such as in an agent that asks another one. Default: false, an
+   * abort ends the call and leaves the task working.
+   */
+  readonly cancelOnAbort?: boolean | undefined;
   /** Default: a random UUID. */
   readonly messageId?: string | undefined;
   /** Tasks that the message references. */
@@ -55,6 +62,7 @@ const continuation: Rule = (value, path) => {
 const rule = object(
   {
     continue: { rule: continuation },
+    cancelOnAbort: { rule: flag },
     messageId: { rule: text },
     referenceTaskIds: { rule: entries(text) },
     metadata: { rule: anyObject },

@@ -15,6 +15,10 @@ export interface Caller {
   /** A header or metadata value; names are case-insensitive. */
   header(name: string): string | undefined;
   /**
+   * The token of `Authorization: Bearer …`, unchecked. `undefined` without such a header, and for other schemes.
+   */
+  readonly bearer: string | undefined;
+  /**
    * The request as the framework gave it, with what middleware before the agent left on it: `req` of Node and Express,
    * `request` of Fastify, the context of Koa and Hono, the `Request` of `fetch()`. `undefined` over gRPC and in process.
    */
@@ -133,6 +137,9 @@ function createIdentification(authenticate: Authenticate | undefined, logger: Lo
       principal = await authenticate({
         binding,
         header: (name) => header(name.toLowerCase()),
+        get bearer() {
+          return /^Bearer +(\S+)$/i.exec(header("authorization") ?? "")?.[1];
+        },
         request: address?.native,
       });
     } catch (error) {

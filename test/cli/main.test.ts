@@ -10,7 +10,7 @@ describe("trivium", () => {
   });
 
   it.each([
-    { args: ["--help"], told: ["demo", "call", "card", "gateway", "db"] },
+    { args: ["--help"], told: ["demo", "send", "call", "card", "gateway", "db"] },
     { args: ["demo", "--help"], told: ["--port", "--host", "--anonymous", "PORT", "TRIVIUM_LOG", "--access-log"] },
     { args: ["demo", "--help"], told: ["--store", "TRIVIUM_STORE", ".trivium/tasks.db"] },
     { args: ["db", "--help"], told: ["status", "migrate", "sql", "prune"] },

@@ -1,14 +1,12 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { type A2AError, errorTable } from "../../protocol/errors.js";
 import { detailsOf } from "../grpc/details.js";
+import { errorHeaders } from "../http/call.js";
 
 /** Encodes an error for Connect and gRPC-Web, with gRPC's code and the same typed details. */
 export function errorToConnect(error: A2AError): ConnectError {
-  const headers = new Headers();
-  if (error.challenge !== undefined) headers.set("www-authenticate", error.challenge);
-  if (error.retryAfterMs !== undefined) headers.set("retry-after", String(Math.ceil(error.retryAfterMs / 1000)));
   const message = error.message.toWellFormed();
-  return new ConnectError(message, codeOf(error), headers, [...detailsOf(error)]);
+  return new ConnectError(message, codeOf(error), errorHeaders(error), [...detailsOf(error)]);
 }
 
 /** Connect's codes have the same numbers as gRPC's. */

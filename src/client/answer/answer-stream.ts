@@ -3,7 +3,7 @@ import { over, type Step, type StepStream, streamOfSteps } from "../../protocol/
 import type { Message, Task } from "../../protocol/model.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { Answer } from "./answer.js";
-import { type AnswerEvent, eventOf } from "./events.js";
+import { type AnswerEvent, eventOfItem } from "./events.js";
 import { AnswerFold } from "./fold.js";
 import { TextDeltas } from "./text-deltas.js";
 
@@ -107,7 +107,7 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
     }
     this.#fold.add(next.value.response);
     if (this.#fold.isFull) this.#end(this.#folded);
-    const event = eventOf(next.value);
+    const event = eventOfItem(next.value);
     if (event === undefined) return this.#pull();
     this.#isAsked = false;
     return { done: false, value: event };

@@ -224,8 +224,16 @@ class ArtifactEvent extends AnyEvent<TaskArtifactUpdateEvent> {
   }
 }
 
+/**
+ * Makes an event of what a webhook gets: `eventOf(fromJson("StreamResponse", JSON.parse(body)))`. `undefined` for an
+ * event of a kind that this version of the protocol does not have.
+ */
+export function eventOf(response: StreamResponse): AnswerEvent | undefined {
+  return eventOfItem({ response });
+}
+
 /** The event of a stream's item; `undefined` for one of a kind that this version of the protocol does not have. */
-export function eventOf(item: StreamItem): AnswerEvent | undefined {
+export function eventOfItem(item: StreamItem): AnswerEvent | undefined {
   const { payload } = item.response;
   switch (payload.case) {
     case "artifactUpdate":

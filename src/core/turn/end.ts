@@ -1,4 +1,4 @@
-import { A2AError } from "../../protocol/errors.js";
+import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import type { Logger } from "../../protocol/logger.js";
 import { TaskState } from "../../protocol/model.js";
 import { isInterrupted } from "../../protocol/states.js";
@@ -85,8 +85,9 @@ async function leaveWaiting(live: LiveTask, aborted: TurnAborted): Promise<void>
   if (left === "inboxMoved") await release(live, aborted);
 }
 
-async function endFailed(turn: EndingTurn, error: unknown): Promise<void> {
+async function endFailed(turn: EndingTurn, thrown: unknown): Promise<void> {
   const { writer, subject, state } = turn;
+  const error = thrown instanceof ConnectionError ? unreachable(turn, thrown) : thrown;
   if (!(error instanceof A2AError)) return writer.end(TaskState.FAILED, masked(turn, error));
   if (error.code === "invalidAgentResponse") {
     turn.run.logger.error({ err: error }, "the agent emitted what cannot be sent");
@@ -103,6 +104,17 @@ function refuse({ start, writer, inbox }: EndingTurn, live: LiveTask, error: A2A
   if (wasParked && start.cause !== "message") return writer.end(TaskState.FAILED, error.message);
   const ended = [{ kind: "turnEnded", error: recordedError(error) }] as const;
   return inbox.endTurn(live, ended, wasParked ? { wakeAt: live.wakeAt } : undefined);
+}
+
+// What the agent calls, at which address and why it does not answer, is not its caller's to know.
+function unreachable({ runtime, run }: EndingTurn, error: ConnectionError): A2AError {
+  const reference = runtime.newId();
+  run.logger.error({ reference, err: error }, "an agent that this one calls did not answer");
+  const { retryAfterMs } = error;
+  return new A2AError("unavailable", `an agent that this one calls did not answer (reference ${reference})`, {
+    metadata: { reference },
+    retryAfterMs,
+  });
 }
 
 function masked({ runtime, run }: EndingTurn, error: unknown): string {

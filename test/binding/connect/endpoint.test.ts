@@ -148,7 +148,7 @@ it("authenticates before it reads the body", async () => {
   await using agent = await connectAgent({
     ...service,
     authenticate: async () => {
-      throw new A2AError("unauthenticated", "a token is needed", { challenge: "Bearer" });
+      throw new A2AError("unauthenticated", "a token is needed");
     },
   });
   const wire = wireTo(agent.port);

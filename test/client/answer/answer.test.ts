@@ -6,6 +6,7 @@ import {
   authRequired,
   completed,
   data,
+  eventOf,
   failed,
   file,
   fromJson,
@@ -209,6 +210,21 @@ describe("continuing", () => {
     const wrong = options as Parameters<typeof scene.client.send>[1];
     await expect(scene.client.send("hi", wrong)).rejects.toThrow(message);
     expect(() => scene.client.stream("hi", wrong)).toThrow(TypeError);
+  });
+});
+
+describe("eventOf", () => {
+  it("makes the events of a stream of their JSON", async () => {
+    await using scene = await served("JSONRPC", agent);
+    for await (const event of scene.client.stream("two artifacts")) {
+      const made = eventOf(fromJson("StreamResponse", JSON.parse(JSON.stringify(event))));
+      expect(inspect(made)).toBe(inspect(eventOf(event.response)));
+      expect(made).toMatchObject({ type: event.type, id: undefined, response: event.response });
+    }
+  });
+
+  it("gives nothing for an event of a kind that it does not know", () => {
+    expect(eventOf({ $typeName: "lf.a2a.v1.StreamResponse", payload: { case: undefined } })).toBeUndefined();
   });
 });
 

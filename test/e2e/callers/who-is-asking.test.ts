@@ -211,6 +211,24 @@ overEach(wiresThat("have an extended card"), (start) => {
   });
 });
 
+overEveryWire((start) => {
+  it("authenticate gets the bearer token, and none of another scheme", async () => {
+    const seen: unknown[] = [];
+    await using served = await start({
+      authenticate({ bearer }) {
+        seen.push(bearer);
+        return { owner: "ada" };
+      },
+      agent: async () => artifact("done"),
+    });
+    for (const authorization of ["Bearer a.b-c", "bearer  x", "Basic a", "Bearer", "Bearer a b"]) {
+      await served.client.sendMessage(say("hello"), { headers: { authorization } });
+    }
+    await served.client.sendMessage(say("hello"), {});
+    expect(seen).toEqual(["a.b-c", "x", undefined, undefined, undefined, undefined]);
+  });
+});
+
 const asText = ({ code, message, metadata, violations, retryAfterMs }: A2AError): string =>
   JSON.stringify({ code, message, metadata, violations, retryAfterMs });
 

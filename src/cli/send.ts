@@ -1,0 +1,65 @@
+import { text } from "node:stream/consumers";
+import type { Command } from "commander";
+import type { Continuation } from "../client/send-options.js";
+import { printDeltas } from "./answer-text.js";
+import { connectOptions } from "./call.js";
+import { addCallerOptions, type CallerFlags, credentialsOf, understood } from "./caller.js";
+import { interruptible } from "./interruption.js";
+import { agentUrl } from "./target.js";
+
+interface SendFlags extends CallerFlags {
+  readonly task?: string;
+  readonly context?: string;
+  readonly verbose: boolean;
+}
+
+const examples = `
+Examples:
+  trivium send http://127.0.0.1:41241 "Hello."
+  trivium send https://agent.example "MV Alba, 190 m" --task 01a20d0b-9e35-7001-9840-5bf13cfceb72
+  trivium send https://agent.example - < question.txt`;
+
+/** Adds `trivium send`. */
+export function addSend(program: Command): void {
+  const command = program
+    .command("send")
+    .description("send a text to an agent and print the text of its answer as it comes")
+    .argument("<url>", "URL of the agent or of its card")
+    .argument("<text>", "the message; - reads it from standard input");
+  addCallerOptions(command)
+    .option("--task <id>", "task that gets the message, such as one that asks for input")
+    .option("--context <id>", "conversation that the message continues")
+    .option("--verbose", "say on stderr which interface is used, and why others are not", false)
+    .addHelpText("after", examples)
+    .action((url: string, content: string, flags: SendFlags) => send(command, { url, content }, flags));
+}
+
+interface SendArguments {
+  readonly url: string;
+  readonly content: string;
+}
+
+async function send(command: Command, { url, content }: SendArguments, flags: SendFlags): Promise<void> {
+  const agent = understood(command, () => agentUrl(url));
+  const credentials = understood(command, () => credentialsOf(flags));
+  const message = content === "-" ? await text(process.stdin) : content;
+  await interruptible(async (signal) => {
+    // The client takes longer to load than the rest of the command.
+    const { Client } = await import("../client/node.js");
+    await using client = await Client.connect(agent, { ...connectOptions(flags), credentials, signal });
+    const stream = client.stream(message, { continue: continuation(flags), signal, cancelOnAbort: true });
+    await printDeltas(stream.text);
+    const { state, taskId, ok } = await stream.answer;
+    if (ok) return;
+    if (state === "input-required" || state === "auth-required") {
+      process.stderr.write(`${state}: answer with --task ${taskId}\n`);
+      return;
+    }
+    process.stderr.write(`the task ended as ${state}\n`);
+    process.exitCode = 1;
+  });
+}
+
+function continuation({ task, context }: SendFlags): Continuation | undefined {
+  return task === undefined && context === undefined ? undefined : { taskId: task, contextId: context ?? "" };
+}
