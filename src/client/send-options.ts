@@ -38,7 +38,7 @@ export interface SendOptions extends TaskCallOptions {
   readonly continue?: Continuation | undefined;
   /**
    * Cancels the task when `signal` aborts; the call then rejects once the agent has answered the cancel, or after two
-   * seconds. Use it where nobody else waits for the task, such as in an agent that asks another one. Default: false, an
+   * seconds. Use it where no one else waits for the task, such as in an agent that asks another one. Default: false, an
    * abort ends the call and leaves the task working.
    */
   readonly cancelOnAbort?: boolean | undefined;
