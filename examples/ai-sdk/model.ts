@@ -37,7 +37,7 @@ function* wordsFor(texts: readonly string[]): Generator<string> {
     .map((text) => `${text}, then `)
     .join("")}`.split(/(?<= )/);
   const last = texts.at(-1) ?? "";
-  for (const word of last.split(/(?<= )/)) yield word;
+  yield* last.split(/(?<= )/);
   for (let count = 1; last.startsWith("count"); count++) yield ` ${count}`;
 }
 
