@@ -1,0 +1,42 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "trivium";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { type RunningExample, runExample, startExample } from "../support/example.js";
+import { textIn } from "../support/say.js";
+
+let folder: string;
+let server: RunningExample;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "trivium-approval-"));
+  await start();
+});
+afterEach(async () => {
+  await server.stop("SIGKILL");
+  rmSync(folder, { recursive: true });
+});
+
+async function start(): Promise<void> {
+  server = await startExample("approval", { STORE: join(folder, "bookings.db") });
+}
+
+it.each([
+  { signal: "SIGKILL", answer: "yes", last: "completed: Berth N4 is booked for MV Alba.", code: null },
+  { signal: "SIGTERM", answer: "no", last: "rejected: Nothing is booked.", code: 0 },
+] as const)("approval takes the answer $answer after a restart with $signal", async (expected) => {
+  const asking = await runExample("approval", [server.url, "MV Alba"]);
+  const [question, asked = ""] = asking.split("\n");
+  expect(question).toBe("input-required: Berth N4 costs 120 €. Shall I book it for MV Alba?");
+
+  expect(await server.stop(expected.signal)).toBe(expected.code);
+  await start();
+  expect(await runExample("approval", [server.url, expected.answer, asked])).toBe(`${expected.last}\n`);
+
+  await using client = await Client.connect(server.url);
+  const { history } = await client.getTask({ id: (JSON.parse(asked) as { readonly taskId: string }).taskId });
+  const said = history.map(({ parts }) => textIn(parts));
+  expect(said.filter((text) => text.startsWith("Berth N4 costs"))).toHaveLength(1);
+  expect(said).toContain("looking at the berths again");
+});
