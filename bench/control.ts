@@ -15,6 +15,8 @@ export interface Answers {
   readonly cpu: number;
   /** Resident memory after garbage collection, in bytes (the server runs with `--expose-gc`). */
   readonly rss: number;
+  /** Resident memory as it is, in bytes. */
+  readonly residentBytes: number;
 }
 export type Question = keyof Answers;
 
@@ -26,7 +28,7 @@ export interface Work {
 /** The client's end: says that it is there, and does what it is asked from then on. */
 export function serveWork(run: (count: number) => Promise<void>): void {
   process.on("message", async (question: Question | Work) => {
-    if (typeof question !== "object") return process.send?.(question === "cpu" ? cpuMicros() : settledRss());
+    if (typeof question !== "object") return process.send?.(answers[question]());
     await run(question.run);
     return process.send?.(0);
   });
@@ -34,9 +36,15 @@ export function serveWork(run: (count: number) => Promise<void>): void {
   process.send?.("there");
 }
 
+const answers: Readonly<Record<Question, () => number>> = {
+  cpu: cpuMicros,
+  rss: settledRss,
+  residentBytes: () => process.memoryUsage.rss(),
+};
+
 /** The server's end: announces the ports and answers from then on; leaves when the harness does. */
 export function announce(ready: Ready): void {
-  process.on("message", (question: Question) => process.send?.(question === "cpu" ? cpuMicros() : settledRss()));
+  process.on("message", (question: Question) => process.send?.(answers[question]()));
   process.on("disconnect", () => process.exit());
   process.send?.(ready);
 }

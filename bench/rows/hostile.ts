@@ -18,7 +18,7 @@ export function hostileRows(effort: Effort): readonly Row[] {
     {
       name: `honest callers beside a hostile one, ${ms / minute} min`,
       unit: "ms",
-      what: `99th percentile of honest calls under the load of bench/clients/hostile.ts, less that of a quiet server; no honest call is under way while the memory is measured, which stops the server; the row fails when an honest call is refused, or when the memory at the end is more than ${memoryGrowth} times that after two fifths`,
+      what: `99th percentile of honest calls under the load of bench/clients/hostile.ts, less that of a quiet server; the row fails when an honest call is refused, or when the mean memory of the last fifth of the load is more than ${memoryGrowth} times that of the second fifth`,
       budgets: [{ of: "unit", atMost: 25 }],
       start: { ours: () => Promise.resolve(probe(ms)) },
       maxRounds: { ours: 1 },
@@ -35,8 +35,7 @@ function probe(ms: number): Probe {
       const quiet = await honest.until(delay(ms / 15));
       await using hostile = await startProgram<string>("clients/hostile.ts", [String(server.http)]);
       const load = hostile.ask({ run: ms });
-      const memory = () => honest.without(() => server.ask("rss"));
-      const [loud, growth] = await Promise.all([honest.until(load), growthOf(memory, ms)]);
+      const [loud, growth] = await Promise.all([honest.until(load), growthOf(server, ms)]);
       if (growth > memoryGrowth) throw new Error(`the memory grew by a factor of ${growth.toFixed(2)}`);
       return percentile99(loud) - percentile99(quiet);
     },
@@ -44,30 +43,34 @@ function probe(ms: number): Probe {
   };
 }
 
-/** How many times what it was after two fifths of `ms` the memory is at the end. */
-async function growthOf(memory: () => Promise<number>, ms: number): Promise<number> {
+/** The mean memory of the last fifth of `ms` as a multiple of that of the second fifth. */
+async function growthOf(server: Server, ms: number): Promise<number> {
+  await delay(ms / 5);
+  const early = await meanMemory(server, ms / 5);
   await delay((ms * 2) / 5);
-  const early = await memory();
-  await delay((ms * 3) / 5 - minute / 30);
-  return (await memory()) / early;
+  return (await meanMemory(server, ms / 5)) / early;
+}
+
+/** The mean of the resident memory, asked for each second. A single moment shows how many bytes are in flight just then. */
+async function meanMemory(server: Server, ms: number): Promise<number> {
+  let sum = 0;
+  const count = Math.max(1, Math.floor(ms / 1000) - 1);
+  for (let n = 0; n < count; n++) {
+    sum += await server.ask("residentBytes");
+    await delay(1000);
+  }
+  return sum / count;
 }
 
 interface HonestLoad {
   /** Calls as honest callers do until `end`, and gives how long each call took in milliseconds. A refusal throws. */
   until(end: Promise<unknown>): Promise<readonly number[]>;
-  /** Does `work` while no honest call is under way: a forced collection stops the server, for seconds in all. */
-  without<T>(work: () => Promise<T>): Promise<T>;
 }
 
 function honestLoad(server: Server): HonestLoad {
   const callers = Array.from({ length: honestOwners }, (_, owner) => honestCaller(server, `honest-${owner}`));
-  const pending = new Set<Promise<void>>();
-  let rest: Promise<unknown> | undefined;
-  const start = (n: number, times: number[]): Promise<void> => {
-    const call = timed(() => callers[n % honestOwners]?.(n) ?? Promise.resolve(), times);
-    pending.add(call);
-    return call.finally(() => pending.delete(call));
-  };
+  const start = (n: number, times: number[]): Promise<void> =>
+    timed(() => callers[n % honestOwners]?.(n) ?? Promise.resolve(), times);
   return {
     async until(end) {
       let over = false;
@@ -77,23 +80,11 @@ function honestLoad(server: Server): HonestLoad {
       const times: number[] = [];
       const calls: Promise<void>[] = [];
       for (let n = 1; !over; n++) {
-        await rest;
         calls.push(start(n, times));
         await delay(honestPauseMs);
       }
       await Promise.all([ended, ...calls]);
       return times;
-    },
-    async without(work) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      rest = promise;
-      try {
-        await Promise.all(pending);
-        return await work();
-      } finally {
-        rest = undefined;
-        resolve();
-      }
     },
   };
 }
