@@ -21,16 +21,22 @@ export type Secret = string | (() => string | Promise<string>) | BasicSecret | O
 
 /** For HTTP basic authentication. */
 export interface BasicSecret {
+  /** The user. */
   readonly username: string;
+  /** The password. */
   readonly password: string;
 }
 
 /** For OAuth2 and OpenID Connect: the device code flow if `deviceCode` is set, else the client credentials flow. */
 export interface OAuthSecret {
+  /** The client as the authorization server knows it. */
   readonly clientId: string;
-  /** Default: none; the client identifies itself only by its id. */
+  /** Secret of the client. Default: none, and the client identifies itself only by its id. */
   readonly clientSecret?: string | undefined;
-  /** Shows the user where to approve. Polling starts after it returns; an error it throws fails the call. */
+  /**
+   * Shows the user where to approve. Polling starts after it returns; an error it throws fails the call. Default: none, and
+   * the client credentials flow is used.
+   */
   readonly deviceCode?: ((prompt: DeviceCodePrompt) => void | Promise<void>) | undefined;
   /**
    * Scopes to request; nothing can widen them. Default: those of the card's requirement, plus what a refusal asks for.
@@ -49,9 +55,11 @@ export interface OAuthSecret {
 
 /** What a user needs to approve on another device. */
 export interface DeviceCodePrompt {
+  /** Where the user enters the code. */
   readonly verificationUri: string;
   /** The same with the code filled in. */
   readonly verificationUriComplete?: string | undefined;
+  /** The code to enter. */
   readonly userCode: string;
   /** Lifetime of the code in milliseconds. */
   readonly expiresInMs: number;

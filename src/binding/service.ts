@@ -19,12 +19,13 @@ export interface CallHead {
 
 /** Limits that a binding enforces, in bytes, counts or milliseconds. */
 export interface BindingLimits {
-  /** Decoded size of a request, as a binary message. */
+  /** Size of a request, decoded to a binary message. Default: 4 MiB. */
   readonly contentMaxBytes: number;
-  /** Size of a JSON body. Larger than `contentMaxBytes`, because base64 is longer. */
+  /** Size of a JSON body; larger than `contentMaxBytes`, because base64 is longer. Default: 6 MiB. */
   readonly jsonBodyMaxBytes: number;
-  /** JSON values in one request: members and entries at every level, of `data` and `metadata` alone over gRPC. */
+  /** JSON values in one request, at every level; over gRPC those of `data` and `metadata`. Default: 250,000. */
   readonly jsonMaxValues: number;
+  /** Silence on an event stream before a comment is sent. Default: 4 s. */
   readonly keepAliveMs: number;
 }
 

@@ -14,7 +14,9 @@ export type Transport = Operations<CallOptions> & { close?(): void | Promise<voi
 
 /** The two ways to call an operation, given its row in the table. */
 export interface Caller {
+  /** Calls an operation with one reply. */
   unary(operation: Operation, request: AnyMessage, options: CallOptions): Promise<AnyMessage>;
+  /** Calls an operation that streams. */
   stream(operation: Operation, request: AnyMessage, options: CallOptions): AsyncIterable<StreamItem>;
 }
 

@@ -48,13 +48,13 @@ export interface CardOptions {
   readonly description: string;
   /** The agent's own version, not the protocol's. */
   readonly version: string;
-  /** Default: none. */
+  /** The organization behind the agent. Default: none. */
   readonly provider?: ProviderOptions | undefined;
   /** Web page that documents the agent. Default: none. */
   readonly documentationUrl?: string | undefined;
   /** Image that represents the agent. Default: none. */
   readonly iconUrl?: string | undefined;
-  /** Default: one skill with the card's name and description. */
+  /** What the agent can do. Default: one skill with the card's name and description. */
   readonly skills?: readonly SkillOptions[] | undefined;
   /** Media types accepted by every skill that lists none. Default: `["text/plain"]`, without refusing others. */
   readonly defaultInputModes?: readonly string[] | undefined;
@@ -62,7 +62,10 @@ export interface CardOptions {
   readonly defaultOutputModes?: readonly string[] | undefined;
   /** Protocol extensions that the agent supports (spec 4.6). Default: none. */
   readonly extensions?: readonly ExtensionOptions[] | undefined;
-  /** Default: what is running. `false` turns a capability off; `true` for one that is not running fails at startup. */
+  /**
+   * `streaming` and `pushNotifications`: `false` turns one off; `true` for one that is not running fails at startup. Default:
+   * what is running.
+   */
   readonly capabilities?: CapabilityWishes | undefined;
   /** What authenticated callers see beyond the public card; needs `authenticate`. Default: no extended card. */
   readonly extended?: CardAdditions | ExtendCard | undefined;

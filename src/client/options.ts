@@ -71,7 +71,7 @@ export interface ClientOptions {
   readonly fileBytes?: FileBytes | undefined;
   /** Secrets for the card's security schemes by scheme name, or a function that returns each call's credential. */
   readonly credentials?: CredentialOptions | CredentialProvider | undefined;
-  /** Headers, or gRPC metadata, of every call and of card requests. */
+  /** Headers, or gRPC metadata, of every call and of card requests. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Extensions to activate in every call. */
   readonly extensions?: readonly string[] | undefined;
@@ -85,7 +85,7 @@ export interface ClientOptions {
    * none.
    */
   readonly timeoutMs?: number | undefined;
-  /** `false` disables retries. */
+  /** Retries of calls that are safe to repeat; `false` disables them. Default: the defaults of `RetryOptions`. */
   readonly retry?: RetryOptions | false | undefined;
   /** Wrap every call, the first outermost. Default: none. */
   readonly interceptors?: readonly Interceptor[] | undefined;
@@ -112,11 +112,11 @@ export interface ClientOptions {
    * as an object.
    */
   readonly grpcTls?: boolean | undefined;
-  /** Each limit has its own default. */
+  /** Limits that differ from their defaults. Default: `{}`. */
   readonly limits?: Partial<ClientLimits> | undefined;
   /** Used for HTTP calls; it decides which addresses it calls. Default: the platform's own. */
   readonly fetch?: typeof fetch | undefined;
-  /** Default: the machine's time. */
+  /** Time, for tests. Default: the machine's time. */
   readonly clock?: Clock | undefined;
 }
 

@@ -28,7 +28,7 @@ export interface Continuation {
 
 /** What may accompany a call about one task. */
 export interface TaskCallOptions extends CallOptions {
-  /** Default: the tenant of the interface in the card, else none. */
+  /** Tenant of the call. Default: the tenant of the interface in the card, else none. */
   readonly tenant?: string | undefined;
 }
 
@@ -38,11 +38,11 @@ export interface SendOptions extends TaskCallOptions {
   readonly continue?: Continuation | undefined;
   /**
    * Cancels the task when `signal` aborts; the call then rejects once the agent has answered the cancel, or after two
-   * seconds. Use it where no one else waits for the task, such as in an agent that asks another one. Default: false, an
+   * seconds. Use it where no one else waits for the task, such as in an agent that asks another one. Default: false, and an
    * abort ends the call and leaves the task working.
    */
   readonly cancelOnAbort?: boolean | undefined;
-  /** Default: a random UUID. */
+  /** Id of the message; a repeat with the same id may start nothing twice. Default: a random UUID. */
   readonly messageId?: string | undefined;
   /** Tasks that the message references. */
   readonly referenceTaskIds?: readonly string[] | undefined;

@@ -91,7 +91,7 @@ export interface Turn {
   /** The task's messages so far, oldest first. With `last`: only that many of the latest. */
   readonly history: (options?: { readonly last?: number | undefined }) => Promise<readonly Message[]>;
   /**
-   * What was said in this context by this caller and the agent, over all tasks, oldest first: messages, results, and
+   * The conversation of this caller and the agent in this context, over all tasks, oldest first: messages, results, and
    * replies without a task. It does not have the message that the turn answers, which is `turn.message`. Rejects with a
    * `TypeError` for an invalid page, and with `conversations: false`.
    */

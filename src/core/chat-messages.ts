@@ -3,6 +3,7 @@ import type { ConversationPage } from "./conversation-view.js";
 
 /** A message in the form that the APIs of language models take. */
 export interface ChatMessage {
+  /** Whose message it is. */
   readonly role: "user" | "assistant";
   /** Never empty. */
   readonly content: string;

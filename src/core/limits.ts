@@ -1,74 +1,89 @@
-/** Limits of the core in bytes, counts and milliseconds. Each has a row in docs/reference/limits.md. */
+/** Limits of tasks, turns and conversations. */
 export interface CoreLimits {
   /** Size of one event of an agent. Default: 4 MiB. */
   readonly eventMaxBytes: number;
   /** Size of one task. Default: 32 MiB. */
   readonly taskMaxBytes: number;
   /**
-   * How much of a running task's log is kept behind its snapshot, for readers who come back; at least ten minutes of
-   * it. Default: 16 MiB.
+   * Size of a running task's log that is kept before its snapshot, for streams that resume; at least ten minutes of it.
+   * Default: 16 MiB.
    */
   readonly logWindowBytes: number;
-  /** Size of the tasks on one page of ListTasks, which has at least one task. Default: 8 MiB. */
+  /**
+   * Size of the tasks on one page of ListTasks; a page has at least one task, and `nextPageToken` leads to the next.
+   * Default: 8 MiB.
+   */
   readonly pageMaxBytes: number;
   /** Messages in the history of a task. Default: 1,000. */
   readonly historyMaxMessages: number;
-  /** Concurrent turns of one owner. Default: 1,000. */
+  /** Concurrent turns of one owner. Without `authenticate` only the process limit applies. Default: 1,000. */
   readonly turnsPerOwner: number;
   /** Concurrent turns of the process. Default: 20,000. */
   readonly turnsPerProcess: number;
-  /** GetTask and ListTasks of one owner that read the store at once; others wait. Default: 4. */
+  /** GetTask and ListTasks of one owner that read the store at once; others wait in order. Not without `authenticate`. Default: 4. */
   readonly readsPerOwner: number;
-  /** Unfinished tasks of one owner. Default: 10,000. */
+  /**
+   * Unfinished tasks of one owner; beyond it, sends that would start another are refused. Not without `authenticate`.
+   * Default: 10,000.
+   */
   readonly tasksPerOwner: number;
   /**
-   * How long a task may wait for its caller, or parked without a time, before it ends FAILED. Default: 30 days.
+   * How long a task may wait for its caller, or parked without a `wakeAt`, after its last status; then it ends FAILED.
+   * Default: 30 days.
    */
   readonly taskWaitMaxMs: number;
-  /** How long a send waits for another turn to end when a limit of turns is reached. Default: 1 s. */
+  /** How long a send waits for a free turn when a limit of turns is reached; then it is refused. Default: 1 s. */
   readonly turnWaitMs: number;
-  /** Size of the messages that wait so, of which one owner's take half of what those of others leave. Default: 64 MiB. */
+  /** Size of the messages that wait for a free turn; those of one owner take half of what the others leave. Default: 64 MiB. */
   readonly turnWaitMaxBytes: number;
-  /** How many events and bytes a turn may be ahead of the store. Defaults: 64 and 256 KiB. */
+  /** Events that a turn may be ahead of the store. Default: 64. */
   readonly batchMaxEvents: number;
+  /** Size of the events that a turn may be ahead of the store. Default: 256 KiB. */
   readonly batchMaxBytes: number;
-  /** Messages in the inbox of one task. Default: 16. */
+  /** Messages that wait for the turn of one task. Default: 16. */
   readonly inboxMaxMessages: number;
   /** How long a `returnImmediately` send to a busy task waits until its message is taken. Default: 10 s. */
   readonly inboxWaitMs: number;
-  /** How long an agent may take to its first event before its caller gets a task. Default: 1 s. */
+  /** How long an agent may take for its first event before its caller gets a task. Default: 1 s. */
   readonly taskAfterMs: number;
   /** How long an agent has to unwind after an abort. Default: 5 s. */
   readonly graceMs: number;
-  /** How long a turn retries a failing store. Default: 30 s. */
+  /** How long a running turn waits for a failing store. Default: 30 s. */
   readonly storeRetryMs: number;
-  /** How long a send waits for its first write, and for every other call of the store before it. Default: 2 s. */
+  /** How long a send waits for its first write, and for each call of the store before it; then it is `unavailable`. Default: 2 s. */
   readonly storeWaitMs: number;
-  /** How long the store may be away before readiness checks say so. Default: 10 s. */
+  /** How long the store may be away before `/readyz` and gRPC health checks report it. Default: 10 s. */
   readonly storeAwayMs: number;
   /** Time limit of one turn. Default: none. */
   readonly turnDeadlineMs: number | undefined;
-  /** Renewal interval and lifetime of this process's lease. Defaults: 3 s and 15 s. */
+  /** How often this process renews the lease on its tasks. Default: 3 s. */
   readonly heartbeatMs: number;
+  /** How long the lease of a process lasts that does not renew it. Default: 15 s. */
   readonly instanceTtlMs: number;
   /** How often the store is polled, which makes up for lost hints. Default: 1 s. */
   readonly pollMs: number;
   /**
-   * Largest message that is kept as the recorded reply of an idempotent send; a larger one becomes a task. Default: 256
+   * Largest direct reply that is kept for repeats of an idempotent send; a larger one becomes a task. Default: 256
    * KiB.
    */
   readonly keptReplyMaxBytes: number;
-  /** Least time between two timed wakes of a parked task. Default: 1 s. */
+  /** Least time between two wakes of a parked task by its `wakeAt`. Default: 1 s. */
   readonly wakePauseMs: number;
   /** Push configurations of one task. Default: 10. */
   readonly pushConfigsPerTask: number;
   /** Largest message or artifact that is copied into a conversation; a larger one is read from its task. Default: 64 KiB. */
   readonly conversationEntryMaxBytes: number;
-  /** Entries of all conversations of one owner; the least recent conversations are dropped. Default: 100,000. */
+  /**
+   * Entries of all conversations of one owner; beyond it the least recently used are dropped. Not without
+   * `authenticate`. Default: 100,000.
+   */
   readonly conversationEntriesPerOwner: number;
-  /** Size of all conversations and states of contexts of one owner; the same. Default: 128 MiB. */
+  /**
+   * Size of all conversations and context states of one owner; beyond it the least recently used are dropped. Not without
+   * `authenticate`. Default: 128 MiB.
+   */
   readonly conversationOwnerMaxBytes: number;
-  /** Size of the state of one context, keys and values as JSON. Default: 64 KiB. */
+  /** Size of the state of one context, as JSON; beyond it `turn.context.update` rejects. Default: 64 KiB. */
   readonly contextStateMaxBytes: number;
 }
 

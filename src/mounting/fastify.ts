@@ -7,26 +7,36 @@ export type { AgentSource } from "./source.js";
 
 /** What the plugin uses of Fastify. */
 export interface FastifyScope {
+  /** The path of the plugin. */
   readonly prefix: string;
+  /** The agent reads bodies itself. */
   removeAllContentTypeParsers(): unknown;
+  /** Accepts every content type. */
   addContentTypeParser(
     type: string,
     parser: (request: FastifyCall, payload: unknown, done: (error: null) => void) => void,
   ): unknown;
+  /** The route of the agent. */
   all(path: string, handler: (request: FastifyCall, reply: FastifyAnswer) => void): unknown;
+  /** Closes the agent with the app. */
   addHook(name: "preClose", hook: () => Promise<void>): unknown;
 }
 
 /** What the plugin uses of a Fastify request. */
 export interface FastifyCall {
+  /** The request of Node. */
   readonly raw: IncomingMessage;
 }
 
 /** What the plugin uses of a Fastify reply. */
 export interface FastifyAnswer {
+  /** The reply of Node. */
   readonly raw: ServerResponse;
+  /** Headers that hooks have set. */
   getHeaders(): Readonly<Record<string, string | number | readonly string[] | undefined>>;
+  /** Answers a request that is not the agent's. */
   callNotFound(): unknown;
+  /** Answers with an error of the app. */
   send(error: unknown): unknown;
 }
 

@@ -8,6 +8,7 @@ export type { AgentSource } from "./source.js";
 
 /** What the handler uses of Hono's context. */
 export interface HonoCall {
+  /** The request, and the route that matched it. */
   readonly req: { readonly raw: Request; readonly routePath: string };
 }
 

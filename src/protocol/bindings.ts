@@ -58,8 +58,8 @@ export const bindings = [
 ] as const satisfies readonly BindingRow[];
 
 /**
- * A binding's name: the protocol's three (spec 5, 9 to 11), and `"CONNECT"` for the two browser forms of gRPC, Connect
- * and gRPC-Web.
+ * A binding's name: the protocol's `"JSONRPC"`, `"GRPC"` and `"HTTP+JSON"` (spec 5, 9 to 11), and `"CONNECT"` for the two
+ * browser forms of gRPC, Connect and gRPC-Web.
  */
 export type Binding = (typeof bindings)[number]["name"];
 

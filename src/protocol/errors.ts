@@ -25,32 +25,55 @@ const worded = (plain: ErrorRow, words: string) => ({ ...plain, words }) satisfi
 
 /** All errors and their forms in each binding (spec 3.3.2, 5.4, 9.5). */
 export const errorTable = {
+  /** There is no such task, or the caller may not see it. */
   taskNotFound: worded(row("TASK_NOT_FOUND", -32001, 5, 404), "Task not found"),
+  /** The task has ended. */
   taskNotCancelable: worded(row("TASK_NOT_CANCELABLE", -32002, 9, 400), "Task cannot be canceled"),
+  /** The agent sends no push notifications. */
   pushNotificationNotSupported: worded(
     row("PUSH_NOTIFICATION_NOT_SUPPORTED", -32003, 9, 400),
     "Push Notification is not supported",
   ),
+  /** The agent does not do this, in this state of the task or at all. */
   unsupportedOperation: worded(row("UNSUPPORTED_OPERATION", -32004, 9, 400), "This operation is not supported"),
+  /** The agent does not accept the media type of a part. */
   contentTypeNotSupported: worded(row("CONTENT_TYPE_NOT_SUPPORTED", -32005, 3, 400), "Incompatible content types"),
+  /** The answer of an agent does not follow the protocol, or does not fit a schema. */
   invalidAgentResponse: row("INVALID_AGENT_RESPONSE", -32006, 13, 500),
+  /** There is no extended card for this caller. */
   extendedAgentCardNotConfigured: row("EXTENDED_AGENT_CARD_NOT_CONFIGURED", -32007, 9, 400),
+  /** The card requires an extension that the call does not activate. */
   extensionSupportRequired: row("EXTENSION_SUPPORT_REQUIRED", -32008, 9, 400),
+  /** The agent does not serve this version of the protocol. */
   versionNotSupported: row("VERSION_NOT_SUPPORTED", -32009, 9, 400),
+  /** The request is not JSON, or not a binary message. */
   parseError: row("PARSE_ERROR", -32700, 3, 400),
+  /** The request has a wrong form, such as a JSON-RPC batch. */
   invalidRequest: row("INVALID_REQUEST", -32600, 3, 400),
+  /** There is no such method or path. */
   methodNotFound: row("METHOD_NOT_FOUND", -32601, 12, 404),
+  /** The path has no such HTTP method. */
   methodNotAllowed: row("METHOD_NOT_ALLOWED", -32600, 12, 405),
+  /** Fields are missing or wrong; `violations` names each. */
   invalidParams: row("INVALID_PARAMS", -32602, 3, 400),
+  /** A body, a message or an answer is over its limit. */
   contentTooLarge: row("CONTENT_TOO_LARGE", -32600, 8, 413),
   // Only HTTP distinguishes this error. The protocol has one error for both.
+  /** The body has a content type other than JSON. */
   unsupportedMediaType: { ...row("UNSUPPORTED_MEDIA_TYPE", -32005, 3, 415), a2a: false },
+  /** Credentials are missing or wrong; `challenge` says which are wanted. */
   unauthenticated: row("UNAUTHENTICATED", -32000, 16, 401),
+  /** The caller is known and may not do this. */
   permissionDenied: row("PERMISSION_DENIED", -32000, 7, 403),
+  /** The caller has reached a limit; `retryAfterMs`, where it is set, says when to retry. */
   resourceExhausted: row("RESOURCE_EXHAUSTED", -32603, 8, 429),
+  /** The server is shutting down, overloaded, without its store, or not reached. */
   unavailable: row("UNAVAILABLE", -32603, 14, 503),
+  /** The body of the request arrives too slowly. */
   requestTimeout: row("REQUEST_TIMEOUT", -32600, 4, 408),
+  /** A time limit of the call has passed. */
   deadlineExceeded: row("DEADLINE_EXCEEDED", -32603, 4, 504),
+  /** The agent or the server failed; the cause is in its log under the reference in the message. */
   internalError: row("INTERNAL", -32603, 13, 500),
 } as const satisfies Record<string, ErrorRow>;
 

@@ -13,7 +13,7 @@ import { type Content, partsOf } from "./parts.js";
 // Constructors of an agent's events. The turn that emits an event fills in the ids that are left empty.
 
 /**
- * An event of an agent: made by a constructor below, or a raw protocol event. The framework owns it once it is emitted:
+ * An event of an agent: made by `working`, `artifact` and the other constructors, or a raw protocol event. The framework owns it once it is emitted:
  * do not change it afterwards.
  */
 export type AgentEvent = TaskStatusUpdateEvent | TaskArtifactUpdateEvent | Message | StreamResponse | ParkEvent;
@@ -38,15 +38,15 @@ export interface KeyedArtifactEvent extends TaskArtifactUpdateEvent {
 export interface ArtifactOptions {
   /** Name shown to people. Default: none. */
   readonly name?: string | undefined;
-  /** Default: none. */
+  /** Description for people. Default: none. */
   readonly description?: string | undefined;
-  /** Default: `<turn>.<ordinal>`, so that a turn that runs again replaces its unfinished artifacts. */
+  /** Id of the artifact, unique in its task. Default: `<turn>.<ordinal>`, so that a turn that runs again replaces its unfinished artifacts. */
   readonly artifactId?: string | undefined;
   /** Appends the parts to the artifact with this id instead of replacing it. Requires `artifactId`. Default: false. */
   readonly append?: boolean | undefined;
   /** Whether this is the artifact's last chunk. Default: false. */
   readonly lastChunk?: boolean | undefined;
-  /** Default: none. */
+  /** Metadata of the artifact. Default: none. */
   readonly metadata?: JsonObject | undefined;
   /** URIs of the extensions that the artifact uses. Default: none. */
   readonly extensions?: readonly string[] | undefined;
@@ -130,7 +130,7 @@ export const authRequired: StatusConstructor = statusConstructor(TaskState.AUTH_
 
 /** What a message of the agent carries beside its parts. */
 export interface ReplyOptions {
-  /** Default: none. */
+  /** Metadata of the message. Default: none. */
   readonly metadata?: JsonObject | undefined;
   /** URIs of the extensions that the message uses. Default: none. */
   readonly extensions?: readonly string[] | undefined;

@@ -6,11 +6,11 @@ import { violationText } from "./violations.js";
 
 /** Options of a part of any kind (spec 4.1.6). */
 export interface PartOptions {
-  /** Default: the one that the function names, else none. */
+  /** Media type of the content. Default: the one that the function names, else none. */
   readonly mediaType?: string | undefined;
-  /** Default: none. */
+  /** File name, for the reader to store it. Default: none. */
   readonly filename?: string | undefined;
-  /** Default: none. */
+  /** Metadata of the part. Default: none. */
   readonly metadata?: JsonObject | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
  * How much a request may hold, beside its bytes. Lengths are counted in UTF-16 units, as `string.length` counts.
- * What is longer or more is a violation that names the field and the limit.
+ * Anything longer or more is a violation that names the field and the limit.
  */
 export interface ValidationLimits {
   /** Ids of messages, tasks, contexts, artifacts, push configurations, and the tenant. Default: 256. */

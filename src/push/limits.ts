@@ -2,9 +2,9 @@
 export interface PushLimits {
   /** Concurrent calls to webhooks in the process. Default: 512. */
   readonly pushCallsAtOnce: number;
-  /** Concurrent calls to webhooks of one owner. Default: 128. Without `authenticate` only the process limit applies. */
+  /** Concurrent calls to webhooks of one owner. Without `authenticate` only the process limit applies. Default: 128. */
   readonly pushCallsPerOwner: number;
-  /** Most concurrent calls to one destination: starts at 4 and grows while calls succeed. Default: 64. */
+  /** Most concurrent calls to one destination (scheme, host and port): starts at 4, grows with success, halves on failure. Default: 64. */
   readonly pushCallsPerDestination: number;
   /** Consecutive failures after which a destination gets only one call at a time, after pauses. Default: 5. */
   readonly pushFailuresToPause: number;

@@ -6,9 +6,13 @@ import { defaultPushLimits, type PushLimits } from "../push/limits.js";
 
 /** Admission limits, shared by all calls of the process. */
 export interface AdmissionLimits extends BindingLimits {
-  /** Bytes of requests being read and of replies not yet taken. Default: 256 MiB; beyond it calls are `unavailable`. */
+  /**
+   * Bytes of requests that are not decoded yet, and of large replies and events that are not taken yet; beyond it calls are
+   * `unavailable`. One caller may hold half of what the others leave; without `authenticate`, callers are distinguished
+   * by address. Default: 256 MiB.
+   */
   readonly inFlightMaxBytes: number;
-  /** Open streams of one principal. Default: 1,000. Unauthenticated callers share the process limit. */
+  /** Open streams of one principal. Without `authenticate` only the process limit applies. Default: 1,000. */
   readonly streamsPerPrincipal: number;
   /** Open streams of the process. Default: 20,000. */
   readonly streamsPerProcess: number;

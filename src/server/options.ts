@@ -37,7 +37,7 @@ export interface HostOptions {
    * bytes, and the events of a stream. Default: false.
    */
   readonly accessLog?: boolean | undefined;
-  /** Each limit has its own default. An unknown name is a `TypeError`. */
+  /** Limits that differ from their defaults; see docs/reference/limits.md. An unknown name is a `TypeError`. Default: `{}`. */
   readonly limits?: Partial<Limits> | undefined;
   /** Protocol versions to serve, or settings for them. Default: every supported protocol version. */
   readonly versions?: readonly VersionName[] | VersionSettings | undefined;
@@ -54,7 +54,7 @@ export interface HostOptions {
   readonly trustProxy?: TrustProxy | undefined;
   /** Path prefix of all routes: `/agent`. Default: none. */
   readonly basePath?: string | undefined;
-  /** Default: the machine's time. */
+  /** Time, for tests. Default: the machine's time. */
   readonly clock?: Clock | undefined;
 }
 
@@ -73,10 +73,10 @@ export interface AgentOptions extends HostOptions {
   readonly agentId?: string | undefined;
   /**
    * The agent is safe to re-run: if a process dies or shuts down during a turn, a process on the same store starts the
-   * turn again with a higher `attempt`, at most three times. Default: false, the task fails.
+   * turn again with a higher `attempt`, at most three times. Default: false, and the task fails.
    */
   readonly restartable?: boolean | undefined;
-  /** Existing tenants. Default: none. */
+  /** Names of the tenants; a request that names another is refused. Default: none. */
   readonly tenants?: readonly string[] | undefined;
   /**
    * Where tasks are stored, with push configurations and hints if the store supports them. It is opened before serving
@@ -85,8 +85,8 @@ export interface AgentOptions extends HostOptions {
   readonly store?: Store | undefined;
   /**
    * What `turn.conversation()` and `turn.context` remember, in the store: 1,000 entries of a context, for 30 days after
-   * the last one. `false`: nothing. Default: the defaults of `ConversationOptions`, and direct replies are written only once
-   * the agent has read a conversation in this process.
+   * the last one. `false`: nothing. Without this option, direct replies are written only once the agent has read a
+   * conversation in this process. Default: the defaults of `ConversationOptions`.
    */
   readonly conversations?: ConversationOptions | false | undefined;
   /** Push notifications, and which addresses they may call. Default: off. */
@@ -97,7 +97,7 @@ export interface AgentOptions extends HostOptions {
 
 /** Which protocol versions a server serves, and how. */
 export interface VersionSettings {
-  /** Default: every supported protocol version. */
+  /** Versions that are answered; the card lists 1.0 and 0.3 of them. Default: every supported protocol version. */
   readonly served?: readonly VersionName[] | undefined;
   /** Requires callers to declare their version, and refuses 1.0 to those that declare none. Default: false. */
   readonly strict?: boolean | undefined;
@@ -123,15 +123,15 @@ export interface PushOptions {
   readonly allow: PushAllow;
   /** `"event"`: each event of a task is sent, including chunks. Default: each status, and each complete artifact. */
   readonly every?: "event" | undefined;
-  /** Default: the store of the tasks, else memory. */
+  /** Where push configurations are stored. Default: the store of the tasks, else memory. */
   readonly store?: PushStore | undefined;
 }
 
 /** The port to serve on. */
 export interface ListenOptions {
-  /** 0 picks a free one. Default: `PORT` of the environment, else 41241. */
+  /** Port to listen on; 0 picks a free one. Default: `PORT` of the environment, else 41241. */
   readonly port?: number | undefined;
-  /** Default: 127.0.0.1. A host that other machines reach needs `authenticate` or `anonymous: "shared"`. */
+  /** Address to listen on. Default: 127.0.0.1. A host that other machines reach needs `authenticate` or `anonymous: "shared"`. */
   readonly host?: string | undefined;
   /**
    * Additional hosts that requests may name when only this machine reaches the port and there is no `authenticate`:

@@ -9,7 +9,7 @@ import { isTerminal, type StateName } from "../protocol/states.js";
 export interface WaitForOptions {
   /** Timeout in milliseconds of real time. Default: 5,000. */
   readonly timeoutMs?: number | undefined;
-  /** Default: none. */
+  /** Tenant of the task. Default: none. */
   readonly tenant?: string | undefined;
 }
 

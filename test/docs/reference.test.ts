@@ -1,7 +1,37 @@
+import { execFileSync } from "node:child_process";
+import { globSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import * as client from "../../src/client/index.js";
+import { clientMembers } from "../../src/client/option-rules.js";
+import { defaultClientLimits } from "../../src/client/options.js";
+import * as server from "../../src/index.js";
 import { errorCodes, errorTable } from "../../src/protocol/errors.js";
+import { operations } from "../../src/protocol/operations.js";
 import { defaultLimits } from "../../src/server/limits.js";
+import { agentMembers, listenMembers } from "../../src/server/option-rules.js";
+import * as postgres from "../../src/store/postgres/index.js";
+import { sqlMembers } from "../../src/store/sql/option-rules.js";
+import * as sqlite from "../../src/store/sqlite/index.js";
+import * as testing from "../../src/testing/index.js";
 import { read } from "./pages.js";
+
+const pages = globSync("docs/reference/*.md");
+const reference = pages.map(read).join("\n");
+
+/** The text below a heading, as far as the next one. */
+function sectionOf(name: string): string {
+  return new RegExp(`^### \`${name}\`\\n([\\s\\S]*?)(?=^#{1,3} |$(?![\\s\\S]))`, "m").exec(reference)?.[1] ?? "";
+}
+
+/** The row of a table that begins with a name; what it says behind that. */
+function rowOf(section: string, name: string): string | undefined {
+  return new RegExp(`^\\| \`${name}\\??\` \\| (.+) \\|$`, "m").exec(section)?.[1];
+}
+
+/** The types of options that are checked: each `MembersOf<T>` is the table of the options of `T`. */
+const checked = globSync("src/**/*.ts").flatMap((file) =>
+  [...read(file).matchAll(/\bMembersOf<(\w+)>/g)].flatMap(([, type = ""]) => (type === "T" ? [] : [type])),
+);
 
 function written(name: string, value: number | undefined): string {
   if (value === undefined) return "none";
@@ -12,19 +42,48 @@ function written(name: string, value: number | undefined): string {
 }
 
 describe("the reference", () => {
-  it.each(Object.entries(defaultLimits))(
-    "docs/reference/limits.md has the limit %s with its default",
-    (name, value) => {
-      const row = new RegExp(`^\\| \`${name}\` \\| (.*?) \\| (.+?) \\|$`, "m").exec(read("docs/reference/limits.md"));
-      expect(row?.[1]).toBe(written(name, value));
-      expect(row?.[2]).not.toBe("");
-    },
+  it("is what the source says", () => {
+    expect(() => execFileSync(process.execPath, ["scripts/reference.ts", "--check"], { stdio: "pipe" })).not.toThrow();
+  });
+
+  it.each(Object.entries(defaultLimits))("has the limit %s with its default", (name, value) => {
+    expect(rowOf(read("docs/reference/limits.md"), name)?.split(" | ")[0]).toBe(written(name, value));
+  });
+
+  it.each(Object.keys(defaultClientLimits))("has the limit %s of a client", (name) => {
+    expect(rowOf(sectionOf("ClientLimits"), name)).toBeDefined();
+  });
+
+  it.each(errorCodes)("describes the error %s as the table does", (code) => {
+    const { reason, jsonRpc, grpc, http } = errorTable[code];
+    const cells = rowOf(read("docs/reference/errors.md"), code)?.split(" | ") ?? [];
+    expect(cells.slice(0, 4)).toEqual([`\`${reason}\``, `${jsonRpc}`, `${grpc}`, `${http}`]);
+    expect(cells[5]).toMatch(/^[A-Z]/);
+  });
+
+  it.each(Object.keys({ ...agentMembers, ...listenMembers, ...clientMembers, ...sqlMembers }))(
+    "has the option %s",
+    (name) => expect(rowOf(reference, name)).toBeDefined(),
   );
 
-  it.each(errorCodes)("docs/reference/errors.md describes the error %s as the table does", (code) => {
-    const { reason, jsonRpc, grpc, http } = errorTable[code];
-    expect(read("docs/reference/errors.md")).toContain(
-      `| \`${code}\` | \`${reason}\` | ${jsonRpc} | ${grpc} | ${http} |`,
-    );
+  it.each([...new Set(checked)])("has a section of the options in %s", (type) => {
+    expect(sectionOf(type)).toMatch(/^(?:\| `|The members are those of)/m);
+  });
+
+  it.each(operations.map(({ name }) => name))("has the operation %s", (name) => {
+    expect(rowOf(read("docs/reference/client.md"), name)).toBeDefined();
+  });
+
+  it.each(["task", "message", "status", "artifact"])("has the event %j of a stream", (type) => {
+    expect(read("docs/reference/answers.md")).toContain(`| \`type\` | \`"${type}"\` |`);
+  });
+
+  it.each(Object.keys({ ...server, ...client, ...sqlite, ...postgres, ...testing }))("has the name %s", (name) => {
+    expect(read("docs/reference/names.md")).toContain(`| [\`${name}\`](`);
+    expect(reference).toMatch(new RegExp(`^(?:### \`${name}\`|\\| \`${name}\\b)`, "m"));
+  });
+
+  it.each(pages)("says in %s what everything means", (page) => {
+    expect(read(page).match(/^\| `.* \| {2}\|$/gm) ?? []).toEqual([]);
   });
 });

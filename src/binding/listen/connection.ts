@@ -9,19 +9,24 @@ export type RequestListener = (
 
 /** Limits of connections, in milliseconds, bytes or counts. */
 export interface ListenerLimits {
-  /** Time for the first bytes, for a TLS handshake and for the headers of a request. */
+  /** Time for the first bytes, a TLS handshake and the headers of a request. Default: 10 s. */
   readonly headerTimeoutMs: number;
-  /** Time for a body after its headers. */
+  /** Time for a body, after its headers. Default: 30 s. */
   readonly bodyTimeoutMs: number;
-  /** The lowest rate at which a body may arrive, averaged over each third of `bodyTimeoutMs`. */
+  /** Lowest rate of a body, averaged over each third of `bodyTimeoutMs`. Default: 1,024. */
   readonly bodyMinBytesPerSecond: number;
+  /** Size of the headers of a request. Default: 16 KiB. */
   readonly headerMaxBytes: number;
-  /** How long a caller may take nothing of a reply while bytes of it wait. */
+  /**
+   * How long a caller may take nothing while bytes of its reply wait; then its socket is closed, over HTTP/2 its stream.
+   * Default: 30 s.
+   */
   readonly replyStallMs: number;
-  /** How long an HTTP/1.1 connection may stay idle between two requests. */
+  /** How long an HTTP/1.1 connection may be idle between two requests. Default: 15 s. */
   readonly keepAliveIdleMs: number;
-  /** How long an HTTP/2 connection may stay silent before a graceful close. */
+  /** How long an HTTP/2 connection may be silent before it is closed gracefully. Default: 300 s. */
   readonly http2IdleMs: number;
+  /** Concurrent requests and streams of one HTTP/2 connection. Default: 100. */
   readonly streamsPerConnection: number;
 }
 

@@ -9,6 +9,7 @@ import { type Inspect, inspectWith } from "./inspect.js";
 
 /** An artifact of an answer in plain values. */
 export interface AnswerArtifact {
+  /** Unique in its task. */
   readonly id: string;
   /** `""` when it has none. */
   readonly name: string;
@@ -16,6 +17,7 @@ export interface AnswerArtifact {
   readonly text: string;
   /** Its first data part as plain JSON; `undefined` when there is none. */
   readonly data: JsonValue | undefined;
+  /** Its files, with their bytes or their URL. */
   readonly files: readonly FileContent[];
 }
 

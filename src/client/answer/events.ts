@@ -65,6 +65,7 @@ abstract class AnyEvent<P> {
 
 /** The task, at the beginning of a stream or after a break. */
 class TaskEvent extends AnyEvent<Task> {
+  /** Distinguishes the kinds of events. */
   readonly type = "task";
 
   /** The task until now: its text, artifacts and so on. */
@@ -77,14 +78,17 @@ class TaskEvent extends AnyEvent<Task> {
     return this.payload;
   }
 
+  /** The state of the task. */
   get state(): StateName {
     return stateName(this.payload.status?.state);
   }
 
+  /** The id of the task. */
   get taskId(): string {
     return this.payload.id;
   }
 
+  /** The id of the context; `""` when the agent names none. */
   get contextId(): string {
     return this.payload.contextId;
   }
@@ -97,6 +101,7 @@ class TaskEvent extends AnyEvent<Task> {
 
 /** A direct reply, which is the whole answer. */
 class MessageEvent extends AnyEvent<Message> {
+  /** Distinguishes the kinds of events. */
   readonly type = "message";
 
   /** The reply as an answer: its text, data, files and so on. */
@@ -109,10 +114,12 @@ class MessageEvent extends AnyEvent<Message> {
     return this.payload;
   }
 
+  /** The text of the reply. */
   get text(): string {
     return textOf(this.payload);
   }
 
+  /** The id of the context; `""` when the agent names none. */
   get contextId(): string {
     return this.payload.contextId;
   }
@@ -125,8 +132,10 @@ class MessageEvent extends AnyEvent<Message> {
 
 /** The task has another state, or says something about it. */
 class StatusEvent extends AnyEvent<TaskStatusUpdateEvent> {
+  /** Distinguishes the kinds of events. */
   readonly type = "status";
 
+  /** The state of the task. */
   get state(): StateName {
     return stateName(this.payload.status?.state);
   }
@@ -146,10 +155,12 @@ class StatusEvent extends AnyEvent<TaskStatusUpdateEvent> {
     return this.payload.metadata ?? {};
   }
 
+  /** The id of the task. */
   get taskId(): string {
     return this.payload.taskId;
   }
 
+  /** The id of the context; `""` when the agent names none. */
   get contextId(): string {
     return this.payload.contextId;
   }
@@ -162,8 +173,10 @@ class StatusEvent extends AnyEvent<TaskStatusUpdateEvent> {
 
 /** An artifact, or a piece of one. */
 class ArtifactEvent extends AnyEvent<TaskArtifactUpdateEvent> {
+  /** Distinguishes the kinds of events. */
   readonly type = "artifact";
 
+  /** The id of the artifact. */
   get artifactId(): string {
     return this.payload.artifact?.artifactId ?? "";
   }
@@ -206,10 +219,12 @@ class ArtifactEvent extends AnyEvent<TaskArtifactUpdateEvent> {
     return this.payload.artifact;
   }
 
+  /** The id of the task. */
   get taskId(): string {
     return this.payload.taskId;
   }
 
+  /** The id of the context; `""` when the agent names none. */
   get contextId(): string {
     return this.payload.contextId;
   }

@@ -2,7 +2,9 @@ import type { AgentCard } from "../../protocol/model.js";
 
 /** A card as fetched. */
 interface CachedCard {
+  /** The card. */
   readonly card: AgentCard;
+  /** Its `ETag`, to ask whether it is unchanged. */
   readonly etag: string;
 }
 
@@ -14,7 +16,7 @@ export interface CardCache {
   set(url: string, cached: CachedCard): void;
 }
 
-/** A cache of at most `maxCards` cards; the least recently used one is evicted. */
+/** A cache of at most `maxCards` cards, by default 100; the least recently used one is evicted. */
 export function createCardCache(maxCards = 100): CardCache {
   const cards = new Map<string, CachedCard>();
   return {

@@ -100,6 +100,7 @@ export interface Conversations {
    * one. Returns what is left.
    */
   boundConversations(scope: Scope, bounds: ConversationBounds): Promise<ConversationBounds>;
+  /** A value of the state of a context; `undefined` when there is none. */
   readContextValue(scope: Scope, contextId: string, name: string): Promise<ContextValue | undefined>;
   /** Rejects with `invalidParams` for a context id or a name that is too long, as `create` does. */
   writeContextValue(scope: Scope, contextId: string, write: ContextValueWrite): Promise<ContextValueResult>;

@@ -226,6 +226,7 @@ export interface TaskLog {
   compact(key: number, upTo: number, keep: readonly number[]): Promise<void>;
   /** Heads of the tasks that still exist, in any order. */
   heads(keys: readonly number[]): Promise<readonly Head[]>;
+  /** A page of the tasks of an owner, by the time of their status. */
   list(scope: Scope, query: ListQuery): Promise<ListPage>;
   /** The number of tasks in the scope that have not ended. */
   unfinished(scope: Scope): Promise<number>;

@@ -48,6 +48,7 @@ export interface SendRecords {
    * Rejects with `invalidParams` for a scope or a `messageId` that is too long, as `create` does.
    */
   beginSend(send: NewSend): Promise<SendRecord>;
+  /** The record of an idempotent send; `undefined` when there is none. */
   readSend(scope: Scope, messageId: string): Promise<SendRecord | undefined>;
   /**
    * Assigns the record to an instance and increments its attempt. Returns false, without effect, unless the claim

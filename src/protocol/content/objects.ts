@@ -33,18 +33,29 @@ import { suggestion } from "../nearest.js";
 import { defaultValidationLimits, type ValidationLimits } from "../validation-limits.js";
 import { mergeViolations } from "../violations.js";
 
-/** The protocol's objects by the names of the specification. */
+/** The protocol's objects by the names of the specification, with their members. */
 export interface ProtocolObjects {
+  /** `name`, `description`, `version`, `supportedInterfaces`, `capabilities`, `skills`, `defaultInputModes`, `defaultOutputModes`, `provider`, `documentationUrl`, `iconUrl`, `securitySchemes`, `securityRequirements`, `signatures` (spec 4.4.1). */
   readonly AgentCard: AgentCard;
+  /** `artifactId`, `name`, `description`, `parts`, `metadata`, `extensions` (spec 4.1.7). */
   readonly Artifact: Artifact;
+  /** `messageId`, `contextId`, `taskId`, `role`, `parts`, `metadata`, `extensions`, `referenceTaskIds` (spec 4.1.4). */
   readonly Message: Message;
+  /** `content`, whose `case` is `"text"`, `"raw"`, `"url"` or `"data"`, `mediaType`, `filename`, `metadata` (spec 4.1.6). */
   readonly Part: Part;
+  /** `message`, `configuration`, `metadata`, `tenant` (spec 3.2.1). */
   readonly SendMessageRequest: SendMessageRequest;
+  /** `payload`, whose `case` is `"task"`, `"message"`, `"statusUpdate"` or `"artifactUpdate"` (spec 3.2.3). */
   readonly StreamResponse: StreamResponse;
+  /** `id`, `contextId`, `status`, `artifacts`, `history`, `metadata` (spec 4.1.1). */
   readonly Task: Task;
+  /** `taskId`, `contextId`, `artifact`, `append`, `lastChunk`, `metadata` (spec 4.2.2). */
   readonly TaskArtifactUpdateEvent: TaskArtifactUpdateEvent;
+  /** `id`, `taskId`, `url`, `token`, `authentication`, `tenant` (spec 4.3.1). */
   readonly TaskPushNotificationConfig: TaskPushNotificationConfig;
+  /** `state`, `message`, `timestamp` (spec 4.1.2). */
   readonly TaskStatus: TaskStatus;
+  /** `taskId`, `contextId`, `status`, `metadata` (spec 4.2.1). */
   readonly TaskStatusUpdateEvent: TaskStatusUpdateEvent;
 }
 

@@ -21,7 +21,9 @@ export type SchemaResult<Output> =
 
 /** What a schema finds wrong with a value, and where. */
 export interface SchemaIssue {
+  /** What the schema says about the value. */
   readonly message: string;
+  /** Where in the value, from its root. */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 

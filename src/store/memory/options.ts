@@ -4,7 +4,7 @@ import type { RetentionLimits } from "./retention.js";
 import type { SendLimits } from "./send-records.js";
 
 export interface MemoryTaskStoreOptions {
-  /** Default: the machine's time. */
+  /** Time, for tests. Default: the machine's time. */
   readonly clock?: Clock | undefined;
   /** Size of all tasks and conversations. The oldest finished tasks are dropped to make room. Default: 256 MiB. */
   readonly maxBytes?: number | undefined;

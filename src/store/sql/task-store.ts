@@ -37,7 +37,7 @@ import type { AppendRow, Backend, LogRow, NewTaskRow, PlainTaskCalls, SendRecord
 
 /** Options of a store over a database. */
 export interface SqlStoreOptions {
-  /** Default: the machine's time. */
+  /** Time, for tests. Default: the machine's time. */
   readonly clock?: Clock | undefined;
   /** How long finished tasks are kept. Default: the defaults of `RetentionOptions`. */
   readonly retention?: RetentionOptions | undefined;

@@ -1,0 +1,111 @@
+import { type Declaration, declarationOf } from "./declarations.ts";
+import type { Member } from "./members.ts";
+
+/** Where names are documented: `client.md#answer`. */
+export type Places = ReadonlyMap<string, string>;
+
+/** A section for a declaration: its docstring, how it is called, and a table of its members. */
+export function section(declaration: Declaration, title: string, places: Places): string {
+  const { kind, doc, signatures, name } = declaration;
+  const shown = signatures.filter((signature) => !/\b(?:typeof|keyof)\b/.test(signature));
+  const before = kind === "type" ? `${name} = ` : kind === "const" ? `${name}: ` : "";
+  const calls = shown.map((signature) => `\`${before}${signature}\``);
+  const parts = [`### \`${title}\``, linked(doc), calls.join("<br>\n"), table(declaration, places)];
+  return parts.filter((part) => part !== "").join("\n\n");
+}
+
+/** A table of functions or types, one in each row. */
+export function rows(declarations: readonly Declaration[]): string {
+  const lines = declarations.map((declaration) => {
+    const { kind, doc, signatures } = declaration;
+    const calls = kind === "function" ? signatures : [callOf(declaration)];
+    return `| ${calls.map(code).join("<br>")} | ${cell(linked(doc))} |`;
+  });
+  return ["| | |", "|---|---|", ...lines].join("\n");
+}
+
+/** How a constant that is a function is called; the name of any other. */
+function callOf({ name, file, signatures }: Declaration): string {
+  const type = declarationOf(file, signatures[0] ?? "")?.signatures[0];
+  return type?.startsWith("(") === true ? `${name}${type.replace(") => ", "): ")}` : name;
+}
+
+interface Family {
+  readonly members: readonly Member[];
+  readonly inherited: readonly string[];
+}
+
+function table(declaration: Declaration, places: Places): string {
+  const { members, inherited } = membersOf(declaration, places);
+  const more = inherited.map((name) => typeCell(name, places)).join(" and ");
+  if (members.length === 0) return more === "" ? "" : `The members are those of ${more}.`;
+  // Options have defaults; any other member may be missing.
+  const isOptions = /(?:Options|Settings|Limits)$/.test(declaration.name);
+  const split = members.map((member) => ({ ...member, ...(isOptions ? splitDoc(member) : asWritten(member)) }));
+  const hasDefaults = split.some(({ fallback }) => fallback !== "");
+  const hasTypes = split.some(({ type }) => !/^number(?: \| undefined)?$/.test(type));
+  const row = (cells: readonly (string | undefined)[]): string =>
+    `| ${cells.filter((each) => each !== undefined).join(" | ")} |`;
+  const head = ["name", hasTypes ? "type" : undefined, hasDefaults ? "default" : undefined, "meaning"];
+  const lines = split.map(({ label, type, meaning, fallback }) =>
+    row([
+      `\`${label}\``,
+      hasTypes ? typeCell(type, places) : undefined,
+      hasDefaults ? cell(fallback) : undefined,
+      cell(linked(meaning)),
+    ]),
+  );
+  const text = [row(head), row(head.map((name) => name && "---")), ...lines].join("\n");
+  return more === "" ? text : `${text}\n\nThe members of ${more} as well.`;
+}
+
+/** The members with those of parents that have no section, and the parents that have one. */
+function membersOf({ members, parents, file }: Declaration, places: Places): Family {
+  const all = [...members];
+  const inherited: string[] = [];
+  for (const name of parents) {
+    const parent = declarationOf(file, name);
+    const theirs = parent === undefined || places.has(name) ? undefined : membersOf(parent, places);
+    all.push(...(theirs?.members ?? []));
+    inherited.push(...(theirs?.inherited ?? [name]));
+  }
+  return { members: all, inherited };
+}
+
+interface Described {
+  readonly label: string;
+  readonly meaning: string;
+  readonly fallback: string;
+}
+
+/** The default out of a docstring, and the rest of it. */
+function splitDoc({ name, doc, optional }: Member): Described {
+  const [, before = "", given, after = ""] =
+    /^([\s\S]*?)\bDefault: ([\s\S]*?)\.(?= [A-Z`]|\s*$)([\s\S]*)$/.exec(doc) ?? [];
+  if (given === undefined) return { label: name, meaning: doc, fallback: optional ? "none" : "required" };
+  return { label: name, meaning: `${before.trim()} ${after.trim()}`.trim(), fallback: given };
+}
+
+function asWritten({ name, doc, optional }: Member): Described {
+  return { label: optional ? `${name}?` : name, meaning: doc, fallback: "" };
+}
+
+/** A type; it links to the section of a name in it, if there is only one. */
+function typeCell(type: string, places: Places): string {
+  const names = new Set([...type.matchAll(/\b[A-Z]\w+/g)].map(([name]) => name).filter((name) => places.has(name)));
+  const [only] = names;
+  return names.size === 1 && !type.includes("=>") && only !== undefined
+    ? `[${code(type)}](${places.get(only)})`
+    : code(type);
+}
+
+/** Paths of pages become links. */
+function linked(doc: string): string {
+  return doc.replaceAll(/\bdocs\/([\w/-]+\.md)/g, (_, path: string) => `[${path}](../${path})`);
+}
+
+const code = (text: string): string => `\`${text.replaceAll("|", "\\|")}\``;
+
+function cell(text: string): string {
+  return text.replaceAll(/\s*\n+\s*/g, "<br>").replaceAll(/(?<!\\)\|/g, "\\|");
+}
