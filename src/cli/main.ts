@@ -1,27 +1,9 @@
 #!/usr/bin/env node
-import { Command, CommanderError } from "commander";
-import { addCall } from "./call.js";
-import { addCard } from "./card.js";
-import { addDb } from "./db.js";
-import { addDemo } from "./demo.js";
+import { CommanderError } from "commander";
 import { errorText } from "./error-text.js";
-import { addGateway } from "./gateway.js";
-import { packageVersion } from "./package-version.js";
-import { addSend } from "./send.js";
+import { createProgram } from "./program.js";
 
 // Exit codes: 0 success, 1 failure, 2 wrong usage, 130 and 143 interrupted.
-
-const program = new Command("trivium")
-  .description("Agents on the A2A (Agent2Agent) protocol.")
-  .version(packageVersion())
-  .showHelpAfterError()
-  .exitOverride();
-addDemo(program);
-addSend(program);
-addCall(program);
-addCard(program);
-addGateway(program);
-addDb(program);
 
 // A reader that stops early, such as `head`, is not a failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
@@ -29,7 +11,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  await program.parseAsync();
+  await createProgram().parseAsync();
 } catch (error) {
   // Commander has already printed its message.
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
