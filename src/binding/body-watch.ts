@@ -37,7 +37,9 @@ export class BodyWatch {
     const { bodyTimeoutMs, bodyMinBytesPerSecond } = this.#times;
     const windowMs = bodyTimeoutMs / checks;
     if (this.#check === checks) {
-      this.#fail(new A2AError("requestTimeout", `the request body did not arrive within ${bodyTimeoutMs} ms`));
+      this.#fail(
+        new A2AError("requestTimeout", `the request body did not arrive within ${bodyTimeoutMs} ms (bodyTimeoutMs)`),
+      );
     } else if (this.#bytes * 1000 < bodyMinBytesPerSecond * windowMs) {
       const rate = `${bodyMinBytesPerSecond} bytes a second (bodyMinBytesPerSecond)`;
       this.#fail(new A2AError("requestTimeout", `the request body arrived more slowly than ${rate}`));

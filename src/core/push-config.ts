@@ -174,7 +174,10 @@ async function inPlace({ store }: PushService, made: PushRegistration): Promise<
 }
 
 function full(limit: number): A2AError {
-  return invalidParams({ field: "id", description: `is over the limit of ${limit} configurations of a task` });
+  return invalidParams({
+    field: "id",
+    description: `is over the limit of ${limit} configurations of a task (pushConfigsPerTask)`,
+  });
 }
 
 function shown({ config }: PushRegistration): TaskPushNotificationConfig {

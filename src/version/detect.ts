@@ -59,7 +59,7 @@ export function versionsOf(adapters: readonly { readonly version: string }[]): r
 
 function notServed(requested: string, served: readonly string[]): A2AError {
   const shown = requested.slice(0, 32);
-  return new A2AError("versionNotSupported", `A2A version ${shown} is not served here`, {
+  return new A2AError("versionNotSupported", `A2A version ${shown} is not served here: use ${served.join(", ")}`, {
     metadata: { requested: shown, supported: served.join(",") },
   });
 }

@@ -85,7 +85,7 @@ overEveryWire((start) => {
     const task = taskOf(await answer);
     expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual([
       "FAILED",
-      "the turn took longer than it may",
+      "turn deadline exceeded: the limit is 60000 ms (turnDeadlineMs)",
     ]);
   });
 

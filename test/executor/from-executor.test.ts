@@ -168,7 +168,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
       { limits: { turnDeadlineMs: 20 } },
     );
     const { state, statusText } = await client.send("go");
-    expect([state, statusText]).toEqual(["failed", expect.stringContaining("the turn")]);
+    expect([state, statusText]).toEqual(["failed", expect.stringContaining("turn deadline exceeded")]);
   });
 
   it("answers with an error of the SDK that is thrown first, and fails the task with a later one", async () => {

@@ -202,7 +202,10 @@ async function readBody({ replyMaxBytes }: WebCall, incoming: Incoming): Promise
   for await (const piece of readPieces(incoming)) {
     bytes += piece.length;
     if (bytes > replyMaxBytes) {
-      throw new A2AError("contentTooLarge", `the agent's answer is over the limit of ${replyMaxBytes} bytes`);
+      throw new A2AError(
+        "contentTooLarge",
+        `the agent's answer is over the limit of ${replyMaxBytes} bytes (replyMaxBytes)`,
+      );
     }
     pieces.push(piece);
   }

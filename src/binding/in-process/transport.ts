@@ -169,7 +169,10 @@ function admit({ handler, admission, limits }: HandlerEnd, { operation, request 
   call.admit();
   call.received(bytes.length);
   if (bytes.length > limits.contentMaxBytes) {
-    throw new A2AError("contentTooLarge", `the request is over the limit of ${limits.contentMaxBytes} bytes`);
+    throw new A2AError(
+      "contentTooLarge",
+      `the request is over the limit of ${limits.contentMaxBytes} bytes (contentMaxBytes)`,
+    );
   }
   const message = readBinary(input, bytes, { ...decodeOptions, maxValues: limits.jsonMaxValues });
   const violations = validate(input, message, limits);

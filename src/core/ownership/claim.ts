@@ -77,7 +77,7 @@ export async function deliverOnce(
 }
 
 function contended(): A2AError {
-  return new A2AError("unavailable", "the task is contended, try again", { retryAfterMs: 1000 });
+  return new A2AError("unavailable", "other calls change the task at the same time: try again", { retryAfterMs: 1000 });
 }
 
 // Reads the task. If its holder has expired, the task is taken over first.
@@ -176,9 +176,13 @@ async function enqueue(
   if (result !== "stored") live?.forgetSender(entry.id);
   if (result === "full") {
     const { inboxMaxMessages } = runtime.limits;
-    throw new A2AError("resourceExhausted", `${inboxMaxMessages} messages wait for the task already`, {
-      retryAfterMs: 1000,
-    });
+    throw new A2AError(
+      "resourceExhausted",
+      `too many messages wait for the task: the limit is ${inboxMaxMessages} (inboxMaxMessages)`,
+      {
+        retryAfterMs: 1000,
+      },
+    );
   }
   if (result !== "stored") return undefined;
   runtime.signals.publish({ kind: "inbox", taskId: id });

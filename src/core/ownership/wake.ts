@@ -31,7 +31,7 @@ export async function wakeTask(runtime: Runtime, { scope, id }: TaskRef, data?: 
     const woken = await tryWake(runtime, stored, wake);
     if (woken !== undefined) return woken;
   }
-  throw new A2AError("unavailable", "the task is contended, try again", { retryAfterMs: 1000 });
+  throw new A2AError("unavailable", "other calls change the task at the same time: try again", { retryAfterMs: 1000 });
 }
 
 // Returns `undefined` when the task must be read again.
@@ -107,7 +107,7 @@ function checkedData({ limits }: Runtime, data: JsonValue | undefined): JsonValu
   if (data === undefined) return undefined;
   const text: string | undefined = JSON.stringify(data);
   if (text === undefined) throw new TypeError(`the data of a wake must be JSON, not ${typeof data}`);
-  if (text.length > limits.eventMaxBytes) throw tooLarge("the data of a wake", limits.eventMaxBytes);
+  if (text.length > limits.eventMaxBytes) throw tooLarge("the data of a wake", "eventMaxBytes", limits.eventMaxBytes);
   const copy: JsonValue = JSON.parse(text);
   return conformJson({ data: copy }, "wake", 0).data;
 }

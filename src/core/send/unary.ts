@@ -166,9 +166,13 @@ async function withdrawLate<T>({ runtime, idempotency }: SendCall, placed: Follo
     answered.catch(noop);
     runtime.live.get(taskId)?.forgetSender(entry);
     await idempotency?.forget();
-    throw new A2AError("unsupportedOperation", `the task took no message within ${limits.inboxWaitMs} ms`, {
-      metadata: { taskId },
-    });
+    throw new A2AError(
+      "unsupportedOperation",
+      `the task took no message within ${limits.inboxWaitMs} ms (inboxWaitMs)`,
+      {
+        metadata: { taskId },
+      },
+    );
   } finally {
     cancel();
   }

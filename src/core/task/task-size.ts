@@ -48,7 +48,7 @@ export class TaskSize {
   }
 }
 
-/** The error for an event that exceeds a size limit. */
-export function tooLarge(what: string, maxBytes: number): A2AError {
-  return new A2AError("resourceExhausted", `${what} is over the limit of ${maxBytes} bytes`);
+/** The error for an event that exceeds the limit of this name. */
+export function tooLarge(what: string, limit: "eventMaxBytes" | "taskMaxBytes", maxBytes: number): A2AError {
+  return new A2AError("resourceExhausted", `${what} is over the limit of ${maxBytes} bytes (${limit})`);
 }

@@ -42,7 +42,7 @@ async function endAborted({ runtime, writer, inbox, subject, state }: EndingTurn
   const { live } = writer;
   if (aborted.kind === "OwnershipLost") return live?.abandon(aborted);
   if (aborted.kind === "Canceled") return writer.end(TaskState.CANCELED);
-  if (aborted.kind === "DeadlineExceeded") return writer.end(TaskState.FAILED, "the turn took longer than it may");
+  if (aborted.kind === "DeadlineExceeded") return writer.end(TaskState.FAILED, deadlineExceeded(runtime));
   // A cancel that arrived while the turn was being aborted for another reason.
   if (await inbox.holdsCancel()) return writer.end(TaskState.CANCELED);
   if (live !== undefined && runtime.restartable) {
@@ -52,6 +52,10 @@ async function endAborted({ runtime, writer, inbox, subject, state }: EndingTurn
   if (live !== undefined && isInterrupted(live.state)) return inbox.endTurn(live, [{ kind: "turnEnded" }]);
   if (live !== undefined) return writer.end(TaskState.FAILED, "the server was shut down before the task was done");
   if ("opening" in subject) subject.opening.failed(shuttingDown());
+}
+
+function deadlineExceeded({ limits }: Runtime): string {
+  return `turn deadline exceeded: the limit is ${limits.turnDeadlineMs} ms (turnDeadlineMs)`;
 }
 
 function mayPark(aborted: TurnAborted | undefined): boolean {

@@ -167,7 +167,7 @@ export class TurnWriter {
     }
     const { eventMaxBytes } = this.#runtime.limits;
     const bytes = sizeOfMessage(message);
-    if (bytes > eventMaxBytes) throw tooLarge("the message", eventMaxBytes);
+    if (bytes > eventMaxBytes) throw tooLarge("the message", "eventMaxBytes", eventMaxBytes);
     const opening = "opening" in this.#subject ? this.#subject.opening : undefined;
     if (opening?.replyMaxBytes !== undefined && bytes > opening.replyMaxBytes) {
       return this.#status(TaskState.COMPLETED, statusUpdate(TaskState.COMPLETED, this.identity, message));
@@ -204,9 +204,9 @@ export class TurnWriter {
   #checkSize(event: StreamResponse): void {
     const { eventMaxBytes, taskMaxBytes } = this.#runtime.limits;
     const bytes = sizeOfEvent(event);
-    if (bytes > eventMaxBytes) throw tooLarge("the event", eventMaxBytes);
+    if (bytes > eventMaxBytes) throw tooLarge("the event", "eventMaxBytes", eventMaxBytes);
     const fits = this.#live?.grow(bytes - replacedBytes(this.#live.task, event)) ?? true;
-    if (!fits) throw tooLarge("the task", taskMaxBytes);
+    if (!fits) throw tooLarge("the task", "taskMaxBytes", taskMaxBytes);
   }
 
   #statusDraft(live: LiveTask, state: TaskState): Draft {

@@ -59,13 +59,20 @@ export class Retention {
     const unfinished = this.#bytes - this.#finishedBytes;
     const own = this.#owners.get(ownerOf(scope)) ?? 0;
     if (scope.owner !== "" && own > 0 && own + bytes > (maxBytes - (unfinished - own)) / 2) {
-      const text = `unfinished tasks of this caller take more than half of what others leave of ${maxBytes} bytes of memory`;
-      throw new A2AError("resourceExhausted", text, { retryAfterMs: 1_000 });
+      throw new A2AError(
+        "resourceExhausted",
+        `the memory store is full: unfinished tasks of this caller take more than half of what others leave of ${maxBytes} bytes (maxBytes)`,
+        { retryAfterMs: 1_000 },
+      );
     }
     if (unfinished + bytes > maxBytes) {
-      throw new A2AError("resourceExhausted", `tasks take more than ${maxBytes} bytes of memory`, {
-        retryAfterMs: 1_000,
-      });
+      throw new A2AError(
+        "resourceExhausted",
+        `the memory store is full: tasks take more than ${maxBytes} bytes (maxBytes)`,
+        {
+          retryAfterMs: 1_000,
+        },
+      );
     }
     this.makeRoom(bytes);
   }

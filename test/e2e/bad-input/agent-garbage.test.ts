@@ -191,7 +191,7 @@ overEach(["JSONRPC", "GRPC"], (start) => {
       const task = taskOf(await served.client.sendMessage(say("go"), {}));
       expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual([
         "FAILED",
-        "the event is over the limit of 4000 bytes",
+        "the event is over the limit of 4000 bytes (eventMaxBytes)",
       ]);
       expect(task.artifacts).toEqual([]);
     }
@@ -203,7 +203,7 @@ overEach(["JSONRPC", "GRPC"], (start) => {
       await using served = await start({ limits: { eventMaxBytes: 4_000 }, agent: async () => large });
       const task = taskOf(await served.client.sendMessage(say("go"), {}));
       const said = [stateOf(task), textIn(task.status?.message?.parts)];
-      expect(said).toEqual(["FAILED", "the message is over the limit of 4000 bytes"]);
+      expect(said).toEqual(["FAILED", "the message is over the limit of 4000 bytes (eventMaxBytes)"]);
     }
   });
 
