@@ -67,9 +67,15 @@ export interface Turn {
   readonly header: (name: string) => string | undefined;
   /** `""` without tenants. */
   readonly tenant: string;
-  /** 1 for the first run; higher when the turn is re-run. */
+  /**
+   * 1 for the first run, and one more for each run after a process died while it worked on the turn. A shutdown, and a
+   * death while the turn waited for its caller, do not count.
+   */
   readonly attempt: number;
-  /** `restart`: the process of the previous turn died. `wake`: a parked task became due or was woken. */
+  /**
+   * `message`: the caller sent one. `restart`: the turn runs again, since its process died or was shut down. `wake`: a
+   * parked task became due or was woken.
+   */
   readonly cause: TurnCause;
   /** Data of the wake that started the turn; `undefined` when the parked task became due. */
   readonly wake: JsonValue | undefined;

@@ -22,7 +22,6 @@ declare const session: { token(options: { renew: boolean }): Promise<string> };
 declare const jobs: import("node:events").EventEmitter<{ done: [{ taskId: string; result: string }] }>;
 declare function startJob(options: { callback: string }): Promise<void>;
 declare function analyse(text: string, options?: { signal?: AbortSignal }): Promise<string>;
-declare function model(messages: readonly { role: "user" | "agent"; content: string }[]): Promise<string>;
 declare function presigned(key: string): Promise<string>;
 declare function show(...text: unknown[]): void;
 declare function verify(token: string | undefined): Promise<{ id: string; team: string }>;

@@ -37,7 +37,6 @@ const unfinished: ReadonlySet<string> = new Set([
   "docs/guides/sign-in-to-agents.md",
   "docs/guides/store-tasks.md",
   "docs/guides/test-agents.md",
-  "docs/guides/write-an-agent.md",
 ]);
 
 interface Text {
