@@ -36,11 +36,10 @@ for (const page of pages) {
   for (const [, list = ""] of text.matchAll(explained)) {
     for (const name of list.split(/,\s*/)) places.set(name, basename(page));
   }
-  for (const [, kind, list = ""] of text.matchAll(region)) {
-    const anchor = ({ title }: Named): string =>
-      kind === undefined ? `#${title.toLowerCase().replaceAll(".", "")}` : "";
+  for (const [, , list = ""] of text.matchAll(region)) {
     for (const each of named(list)) {
-      for (const name of [each.name, each.title]) places.set(name, `${basename(page)}${anchor(each)}`);
+      for (const name of [each.name, each.title])
+        places.set(name, `${basename(page)}#${each.title.toLowerCase().replaceAll(".", "")}`);
     }
   }
 }

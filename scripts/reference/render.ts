@@ -17,9 +17,9 @@ export function section(declaration: Declaration, title: string, places: Places)
 /** A table of functions or types, one in each row. */
 export function rows(declarations: readonly Declaration[]): string {
   const lines = declarations.map((declaration) => {
-    const { kind, doc, signatures } = declaration;
+    const { kind, name, doc, signatures } = declaration;
     const calls = kind === "function" ? signatures : [callOf(declaration)];
-    return `| ${calls.map(code).join("<br>")} | ${cell(linked(doc))} |`;
+    return `| <a id="${name.toLowerCase()}"></a>${calls.map(code).join("<br>")} | ${cell(linked(doc))} |`;
   });
   return ["| | |", "|---|---|", ...lines].join("\n");
 }

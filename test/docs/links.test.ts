@@ -1,7 +1,7 @@
 import { existsSync, globSync } from "node:fs";
 import { posix } from "node:path";
 import { describe, expect, it } from "vitest";
-import { documents, read } from "./pages.js";
+import { anchorsIn, documents, read, withoutBlocks } from "./pages.js";
 
 const pages = [...new Set([...globSync("*.md"), ...documents, ...globSync("test/**/README.md")])].filter(
   (file) => !file.includes("node_modules"),
@@ -24,32 +24,11 @@ function linksOf(page: string): readonly Link[] {
   });
 }
 
-function withoutBlocks(text: string): string {
-  return text.replaceAll(/^( *)```[\s\S]*?^\1```$/gm, "");
-}
-
-/** The anchors that GitHub gives to the headings of a page, and those that it has as HTML. */
-function anchorsOf(page: string): ReadonlySet<string> {
-  const text = withoutBlocks(read(page));
-  const anchors = new Map<string, number>();
-  for (const [, title = ""] of text.matchAll(/^#+ (.+)$/gm)) {
-    const name = title
-      .replaceAll(/\]\([^)]*\)/g, "]")
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
-      .replaceAll(" ", "-");
-    const count = anchors.get(name) ?? 0;
-    anchors.set(name, count + 1);
-    if (count > 0) anchors.set(`${name}-${count}`, 1);
-  }
-  return new Set([...anchors.keys(), ...[...text.matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, id = ""]) => id)]);
-}
-
 describe("the links", () => {
   it.each(pages)("of %s lead to files, and to headings of them", (page) => {
     for (const { target, file, heading } of linksOf(page)) {
       expect(existsSync(file), `${page} → ${target}`).toBe(true);
-      if (heading !== undefined) expect(anchorsOf(file), `${page} → ${target}`).toContain(heading);
+      if (heading !== undefined) expect(anchorsIn(read(file)), `${page} → ${target}`).toContain(heading);
     }
   });
 

@@ -43,3 +43,25 @@ const linkedFile = /\]\((?:\.\.\/)*(examples\/[^)#]+\.\w+)\)/;
 export function quotedFile({ language, lead }: Block): string | undefined {
   return /^(?:sh|console|text)$/.test(language) ? undefined : linkedFile.exec(lead)?.[1];
 }
+
+/** A page without its fenced blocks. */
+export function withoutBlocks(text: string): string {
+  return text.replaceAll(/^( *)```[\s\S]*?^\1```$/gm, "");
+}
+
+/** The anchors that GitHub gives to the headings of a page, and those that it has as HTML. */
+export function anchorsIn(page: string): ReadonlySet<string> {
+  const text = withoutBlocks(page);
+  const anchors = new Map<string, number>();
+  for (const [, title = ""] of text.matchAll(/^#+ (.+)$/gm)) {
+    const name = title
+      .replaceAll(/\]\([^)]*\)/g, "]")
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-");
+    const count = anchors.get(name) ?? 0;
+    anchors.set(name, count + 1);
+    if (count > 0) anchors.set(`${name}-${count}`, 1);
+  }
+  return new Set([...anchors.keys(), ...[...text.matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, id = ""]) => id)]);
+}

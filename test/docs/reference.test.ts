@@ -80,7 +80,7 @@ describe("the reference", () => {
 
   it.each(Object.keys({ ...server, ...client, ...sqlite, ...postgres, ...testing }))("has the name %s", (name) => {
     expect(read("docs/reference/names.md")).toContain(`| [\`${name}\`](`);
-    expect(reference).toMatch(new RegExp(`^(?:### \`${name}\`|\\| \`${name}\\b)`, "m"));
+    expect(reference).toMatch(new RegExp(`^(?:### \`${name}\`|\\| <a id="${name.toLowerCase()}">)`, "m"));
   });
 
   it.each(pages)("says in %s what everything means", (page) => {

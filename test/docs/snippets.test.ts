@@ -49,10 +49,27 @@ function compile(): readonly string[] {
   }
 }
 
+function parseJson(code: string): void {
+  try {
+    JSON.parse(code);
+  } catch {
+    for (const line of code.trim().split("\n")) JSON.parse(line);
+  }
+}
+
 describe("the snippets", () => {
   it.each([...new Set(programs.map(({ page }) => page))])("of %s compile", (page) => {
     expect(problems.filter((line) => line.startsWith(`${page}:`))).toEqual([]);
   });
+
+  it.each(documents.filter((page) => blocksOf(page).some(({ language }) => language === "json")))(
+    "of %s in JSON are JSON, or lines of it",
+    (page) => {
+      for (const { language, code, line } of blocksOf(page)) {
+        if (language === "json") expect(() => parseJson(code), `${page}:${line}`).not.toThrow();
+      }
+    },
+  );
 
   it("need no names beside those of test/docs/ambient.d.ts, which compile", () => {
     expect(problems.filter((line) => !documents.some((page) => line.startsWith(`${page}:`)))).toEqual([]);

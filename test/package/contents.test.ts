@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, globSync, mkdtempSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { beforeAll, expect, inject, it } from "vitest";
+import { anchorsIn } from "../docs/pages.js";
 
 let root = "";
 beforeAll(() => {
@@ -48,19 +49,6 @@ it("describes itself to the registry", () => {
   expect(new Set(files("*"))).toEqual(new Set([...pages, "package.json", "dist", "docs", "examples", "proto"]));
 });
 
-/** The anchors of the headings of a page, as they are made on the sites that show it. */
-function anchorsOf(page: string): ReadonlySet<string> {
-  const headings = [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, text = ""]) => text);
-  return new Set(
-    headings.map((text) =>
-      text
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N}\s_-]/gu, "")
-        .replaceAll(" ", "-"),
-    ),
-  );
-}
-
 it("holds everything that its documents link to", () => {
   const pages = files("{*,docs/**/*}.md");
   expect(pages).toContain("docs/guides/mount.md");
@@ -70,7 +58,7 @@ it("holds everything that its documents link to", () => {
       const [file = "", anchor] = target.split("#");
       const path = file === "" ? page : normalize(join(dirname(page), file));
       const isThere = existsSync(join(root, path));
-      const hasAnchor = anchor === undefined || !isThere || anchorsOf(path).has(anchor);
+      const hasAnchor = anchor === undefined || !isThere || anchorsIn(read(path)).has(anchor);
       if (!isThere || !hasAnchor) broken.push(`${page} → ${target}`);
     }
   }
