@@ -8,7 +8,9 @@ export function errorText(error: unknown): string {
   const told = fields.map(({ field, description }) => `${field} ${description}`);
   // The message usually names the first of them.
   const lines = told.filter((each) => !error.message.includes(each)).map((each) => `  ${each}`);
-  const causes = causesOf(error).map((cause) => `  because: ${cause}`);
+  const causes = causesOf(error)
+    .filter((cause) => !error.message.includes(cause))
+    .map((cause) => `  because: ${cause}`);
   return [`${name}: ${error.message}`, ...lines, ...causes].join("\n");
 }
 

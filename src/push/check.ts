@@ -28,7 +28,8 @@ const urlFaults: readonly { readonly has: (text: string) => boolean; readonly de
 function urlFault(text: string, policy: AddressPolicy): string | undefined {
   const fault = urlFaults.find(({ has }) => has(text));
   if (fault !== undefined) return fault.description;
-  if (policy.host(new URL(text).hostname) === "forbidden") return "names a host that this agent does not call";
+  if (policy.host(new URL(text).hostname) === "forbidden")
+    return "names a host that this agent does not call (push.allow)";
   return undefined;
 }
 

@@ -154,7 +154,7 @@ describe("trivium call", () => {
   it.each([
     [
       "http://127.0.0.1:1",
-      /^unavailable: cannot reach http:\/\/127\.0\.0\.1:1\/\.well-known\/agent-card\.json\n {2}because: /,
+      /^unavailable: cannot reach http:\/\/127\.0\.0\.1:1\/\.well-known\/agent-card\.json: connect ECONNREFUSED 127\.0\.0\.1:1\n/,
     ],
     ["http://127.0.0.1:1/json-rpc", /^unavailable: .*cannot reach http:\/\/127\.0\.0\.1:1\/json-rpc/],
     ["127.0.0.1:1", /^unavailable: .*ECONNREFUSED/],

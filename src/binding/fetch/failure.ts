@@ -21,7 +21,17 @@ export function fetchFailure({ what, cause, begun }: FetchFailure): A2AError {
     }
   }
   const written = begun && !causes.some(isUnsent);
-  return new ConnectionError(what, { cause, written });
+  const reason = reasonOf(causes.at(-1));
+  return new ConnectionError(reason === "" ? what : `${what}: ${reason}`, { cause, written });
+}
+
+// When several addresses fail, Node has one error for each and no message in the surrounding one.
+function reasonOf(error: Error | undefined): string {
+  return (error instanceof AggregateError ? error.errors.map(messageOf).join(", ") : "") || error?.message || "";
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 const headerOverflows: ReadonlySet<unknown> = new Set(["UND_ERR_HEADERS_OVERFLOW", "HPE_HEADER_OVERFLOW"]);

@@ -36,7 +36,8 @@ export type Normalized =
 
 /** Throws `invalidAgentResponse` for an event that the turn may not emit. */
 export function normalizeEvent(event: AgentEvent, identity: Identity): Normalized {
-  if (typeof event !== "object" || event === null) throw unfit(`an agent emits events, not ${typeof event}`);
+  if (typeof event !== "object" || event === null)
+    throw unfit(`an agent emits events, such as reply(text) or artifact(text), not a ${typeof event}`);
   switch (event.$typeName) {
     case "lf.a2a.v1.TaskArtifactUpdateEvent":
       return normalizeArtifact(event, identity);

@@ -20,7 +20,11 @@ describe("a failure of fetch", () => {
     "ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED",
     "ERR_SSL_TLSV1_ALERT_UNKNOWN_CA",
   ])("with %s came before the request was sent", (code) => {
-    expect(failureOf({ code })).toMatchObject({ code: "unavailable", written: false, message: "cannot reach x" });
+    expect(failureOf({ code })).toMatchObject({
+      code: "unavailable",
+      written: false,
+      message: "cannot reach x: inner",
+    });
   });
 
   it.each(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET", "ERR_SSL_WRONG_VERSION_NUMBER", "ETIMEDOUT", undefined])(

@@ -82,7 +82,10 @@ describe("a request that was not sent is distinguished from one that was", () =>
     });
     const fetch = createNodeFetch();
     expect(await (await fetch(peer.url, post)).text()).toBe("ok");
-    await expect(fetch(peer.url, post)).rejects.toMatchObject({ written: true, message: `cannot reach ${peer.url}/` });
+    await expect(fetch(peer.url, post)).rejects.toMatchObject({
+      written: true,
+      message: expect.stringMatching(/^cannot reach http:\/\/localhost:\d+\/: ./),
+    });
     await fetch.close();
   });
 
