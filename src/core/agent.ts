@@ -92,7 +92,10 @@ export interface Turn {
   readonly flush: () => Promise<void>;
   /** Waits for the caller's next message to this task and takes it. */
   readonly receive: () => Promise<Message>;
-  /** Emits an event, then waits for the answer: `await turn.ask(inputRequired("Which account?"))`. */
+  /**
+   * Emits an event, then waits for the answer: `await turn.ask(inputRequired("Which account?"))`. A turn that runs again
+   * does not ask the same question twice: it gets the answer that an earlier run got, or waits for it.
+   */
   readonly ask: (event: AgentEvent) => Promise<Message>;
   /** The task's messages so far, oldest first. With `last`: only that many of the latest. */
   readonly history: (options?: { readonly last?: number | undefined }) => Promise<readonly Message[]>;

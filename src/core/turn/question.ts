@@ -1,17 +1,73 @@
 import { equals } from "@bufbuild/protobuf";
-import { PartSchema, type TaskStatus } from "../../protocol/model.js";
+import { type Message, type Part, PartSchema, Role, type Task, type TaskStatus } from "../../protocol/model.js";
 import type { Normalized } from "../task/normalize.js";
+import type { TurnStart } from "../turn-start.js";
 
-/** Whether an event asks what a status asked already. The ids of their messages differ. */
-export function asksTheSame(normal: Normalized, status: TaskStatus | undefined): boolean {
-  if (normal.kind !== "status" || normal.event.payload.case !== "statusUpdate") return false;
-  const asked = normal.event.payload.value.status;
-  if (asked?.state !== status?.state) return false;
-  const [parts, before] = [asked?.message?.parts ?? [], status?.message?.parts ?? []];
-  return parts.length === before.length && parts.every((part, at) => isSamePart(part, before[at]));
+/** A question with its answer. */
+interface Exchange {
+  readonly question: Message;
+  readonly answer: Message;
 }
 
-type Part = NonNullable<TaskStatus["message"]>["parts"][number];
+/**
+ * Questions of a turn that is re-run: those that an earlier run asked are not asked again, so that each answer reaches its
+ * own question.
+ */
+export class AskedBefore {
+  readonly #status: TaskStatus | undefined;
+  /** Those that the agent has not come to yet, oldest first. */
+  #exchanges: readonly Exchange[];
+  /** Whether the answer to the question at which the turn waited is in the inbox, and the agent has not come to it. */
+  #isAnswered: boolean;
+
+  /** `before`: the task as of the start of this run. */
+  constructor({ send, isAnswered = false }: TurnStart, before: Task | undefined) {
+    this.#status = before?.status;
+    this.#exchanges = exchangesIn(before?.history ?? [], send.message.messageId);
+    this.#isAnswered = isAnswered;
+  }
+
+  /** The answer that an earlier run took; `"waiting"` when the question is asked already and its answer is in the inbox. */
+  find(normal: Normalized): Message | "waiting" | undefined {
+    const status = statusIn(normal);
+    if (status === undefined) return undefined;
+    const at = this.#exchanges.findIndex(({ question }) => isSame(question.parts, partsOf(status)));
+    const answer = this.#exchanges[at]?.answer;
+    this.#exchanges = this.#exchanges.slice(at + 1);
+    if (answer !== undefined) return answer;
+    const isAnswered = this.#isAnswered && asksTheSame(status, this.#status);
+    this.#isAnswered = false;
+    return isAnswered ? "waiting" : undefined;
+  }
+}
+
+/** The questions and answers since the message that started the turn. */
+function exchangesIn(history: readonly Message[], started: string): readonly Exchange[] {
+  const first = history.findLastIndex(({ role, messageId }) => role === Role.USER && messageId === started);
+  if (first < 0) return [];
+  return history.slice(first + 1).flatMap((question, at, since) => {
+    const answer = since[at + 1];
+    return question.role === Role.AGENT && answer?.role === Role.USER ? [{ question, answer }] : [];
+  });
+}
+
+function statusIn(normal: Normalized): TaskStatus | undefined {
+  if (normal.kind !== "status" || normal.event.payload.case !== "statusUpdate") return undefined;
+  return normal.event.payload.value.status;
+}
+
+/** Whether two statuses ask the same. The ids of their messages differ. */
+function asksTheSame(asked: TaskStatus, before: TaskStatus | undefined): boolean {
+  return asked.state === before?.state && isSame(partsOf(asked), partsOf(before));
+}
+
+function partsOf(status: TaskStatus): readonly Part[] {
+  return status.message?.parts ?? [];
+}
+
+function isSame(parts: readonly Part[], before: readonly Part[]): boolean {
+  return parts.length === before.length && parts.every((part, at) => isSamePart(part, before[at]));
+}
 
 function isSamePart(part: Part, before: Part | undefined): boolean {
   return before !== undefined && equals(PartSchema, part, before);

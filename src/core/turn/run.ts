@@ -15,7 +15,7 @@ import type { TurnStart, TurnSubject } from "../turn-start.js";
 import { type EndingTurn, endTurn } from "./end.js";
 import { TurnInbox } from "./inbox.js";
 import { TurnState } from "./phase.js";
-import { asksTheSame } from "./question.js";
+import { AskedBefore } from "./question.js";
 import { runAgent } from "./run-agent.js";
 import { createTurn } from "./turn.js";
 import { TurnWaits } from "./waits.js";
@@ -40,8 +40,7 @@ export class TurnRun {
   /** Settles when all events that wait for room have been accepted. */
   #line: Promise<void> | undefined;
   #begun = 0;
-  /** Whether the agent has still to come to the question that was answered. */
-  #isAnswered: boolean;
+  #askedBefore: AskedBefore | undefined;
   #timers: (() => void)[] = [];
 
   constructor(runtime: Runtime, start: TurnStart, subject: TurnSubject) {
@@ -49,7 +48,6 @@ export class TurnRun {
     this.start = start;
     this.scope = start.scope;
     this.message = start.send.message;
-    this.#isAnswered = start.isAnswered === true;
     this.subject = subject;
     this.#writer = new TurnWriter(this, (made) => {
       this.#follow(made);
@@ -206,11 +204,13 @@ export class TurnRun {
     this.abort("Draining");
   }
 
-  /** Whether an event is the question at which the turn waited before it was re-run, and which has been answered. */
-  isAnswered(event: AgentEvent): boolean {
-    if (!this.#isAnswered) return false;
-    this.#isAnswered = false;
-    return asksTheSame(normalizeEvent(event, this.#writer.identity), this.before?.status);
+  /** What an earlier run of the turn has of a question: the answer, or that it waits. An answer becomes the message. */
+  askedBefore(event: AgentEvent): Message | "waiting" | undefined {
+    if (this.start.cause !== "restart") return undefined;
+    this.#askedBefore ??= new AskedBefore(this.start, this.before);
+    const found = this.#askedBefore.find(normalizeEvent(event, this.#writer.identity));
+    if (typeof found === "object") this.message = found;
+    return found;
   }
 
   /** The task, created now if necessary: a turn that waits for a message needs a task to receive it. */

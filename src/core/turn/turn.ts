@@ -38,7 +38,7 @@ interface ViewedTurn {
   emit(event: AgentEvent): Promise<void> | undefined;
   flushed(): Promise<void>;
   yields(resume: () => void): void;
-  isAnswered(event: AgentEvent): boolean;
+  askedBefore(event: AgentEvent): Message | "waiting" | undefined;
 }
 
 /** The agent's view of its turn. Members are created on access, so that destructuring pays only for what it takes. */
@@ -191,7 +191,9 @@ async function emit(run: ViewedTurn, budget: YieldBudget, event: AgentEvent): Pr
 }
 
 async function ask(run: ViewedTurn, event: AgentEvent): Promise<Message> {
-  if (!run.isAnswered(event)) await run.emit(event);
+  const before = run.askedBefore(event);
+  if (typeof before === "object") return before;
+  if (before === undefined) await run.emit(event);
   return run.inbox.receive();
 }
 

@@ -179,3 +179,71 @@ it("a message for which a task has no room does not run its turn again", async (
   expect(await errorOf(second.send("red", { taskId }))).toMatchObject({ code: "resourceExhausted" });
   expect(here.turns).toEqual(["message 1 a lamp"]);
 });
+
+/** An agent that asks for a color, then for a size, and works on them for a minute. */
+function tailor(clock: VirtualClock, colorQuestion: () => string = () => "which color?"): Place {
+  const turns: string[] = [];
+  const agent: Agent = async function* (turn) {
+    turns.push(`${turn.cause} ${turn.attempt}`);
+    const color = textIn((await turn.ask(inputRequired(colorQuestion()))).parts);
+    const size = textIn((await turn.ask(inputRequired("which size?"))).parts);
+    turns.push(`${color}, ${size}, ${turn.text}`);
+    yield working("sewing");
+    if (turn.cause === "message") await forEver;
+    yield artifact(`${color} in ${size}`);
+  };
+  return { clock, store: memoryTaskStore({ clock }), turns, agent };
+}
+
+const questionsIn = (task: Parameters<typeof historyOf>[0]): string[] =>
+  historyOf(task).filter((line) => line.startsWith("agent: which"));
+
+describe("a restartable turn with several questions", () => {
+  it("gives each answer to its question when its process is killed before the last answer", async () => {
+    const here = tailor(createVirtualClock());
+    const first = mortal(here);
+    const { id: taskId } = taskOf(await first.send("a coat"));
+    await first.send("red", { taskId });
+    first.die();
+    await using second = start(here);
+    await here.clock.advance(40_000);
+    const task = taskOf(await second.send("large", { taskId }));
+    expect([stateOf(task), textIn(task.artifacts[0]?.parts)]).toEqual(["COMPLETED", "red in large"]);
+    expect(here.turns).toEqual(["message 1", "restart 1", "red, large, large"]);
+    expect(questionsIn(task)).toEqual(["agent: which color?", "agent: which size?"]);
+  });
+
+  it("asks none of them again when its process is killed after the last answer", async () => {
+    const here = tailor(createVirtualClock());
+    const first = mortal(here);
+    const { id: taskId } = taskOf(await first.send("a coat"));
+    await first.send("red", { taskId });
+    void first.send("large", { taskId });
+    await settle();
+    expect(here.turns.at(-1)).toBe("red, large, large");
+    first.die();
+    await using second = start(here);
+    await here.clock.advance(40_000);
+    const task = await second.get(taskId);
+    expect([stateOf(task), textIn(task.artifacts[0]?.parts)]).toEqual(["COMPLETED", "red in large"]);
+    expect(here.turns.slice(2)).toEqual(["restart 2", "red, large, large"]);
+    expect(questionsIn(task)).toEqual(["agent: which color?", "agent: which size?"]);
+  });
+
+  it("asks a question anew that is another one, and not those whose answers it has", async () => {
+    let asked = 0;
+    const here = tailor(createVirtualClock(), () => `which color, ${++asked}?`);
+    const first = mortal(here);
+    const { id: taskId } = taskOf(await first.send("a coat"));
+    await first.send("red", { taskId });
+    void first.send("large", { taskId });
+    await settle();
+    first.die();
+    await using second = start(here);
+    await here.clock.advance(40_000);
+    expect(stateOf(await second.get(taskId))).toBe("INPUT_REQUIRED");
+    const task = taskOf(await second.send("blue", { taskId }));
+    expect(textIn(task.artifacts[0]?.parts)).toBe("blue in large");
+    expect(questionsIn(task)).toEqual(["agent: which color, 1?", "agent: which size?", "agent: which color, 2?"]);
+  });
+});
