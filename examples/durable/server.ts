@@ -1,29 +1,33 @@
-// A survey that outlives its process: send it something, end it with kill -9 while it sounds, and start it again. Within
-// 15 seconds, when the dead process is known to be dead, the survey is taken over and ends. What was shown is there.
-
+// Writes a report word by word and keeps its tasks in SQLite. Kill it with `kill -9` in the middle and start it again:
+// callers get the rest of the report, no word twice.
 import { setTimeout as sleep } from "node:timers/promises";
-import { artifact, serve, working } from "trivium";
+import { artifact, serve, textOf, working } from "trivium";
 import { sqliteStore } from "trivium/sqlite";
 
-const { STORE = ".trivium/soundings.db", SOUNDING_MS = "1000" } = process.env;
+const { STORE = "tasks.db", WORD_MS = "150", LEASE_MS = "15000" } = process.env;
+const report = [
+  "High water at Emden is at 04:31 and 16:58, low water at 10:44 and 23:07.",
+  "The wind turns west in the afternoon and freshens to force 6.",
+  "Small craft should be in port by 15:00.",
+].join("\n");
 
 const server = await serve({
-  card: { name: "Soundings", description: "Sounds the depth along a fairway", version: "1.0.0" },
+  card: { name: "Harbour report", description: "Writes the report of the day", version: "1.0.0" },
   store: sqliteStore({ path: STORE }),
-  handleSignals: true,
-  // Nothing that it does is done twice to the world when it runs again.
+  // If a process dies, the next one on the same store runs its turns again, once its lease has expired.
   restartable: true,
-  async *agent({ text, attempt, signal }) {
-    yield working(`Surveying ${text}, attempt ${attempt}`);
-    for (let buoy = 1; buoy <= 5; buoy++) {
-      await sleep(Number(SOUNDING_MS), undefined, { signal });
-      // An attempt that runs again replaces what the one before has left.
-      yield artifact(`Buoy ${buoy}: ${12 - buoy} m. `, {
-        artifactId: "soundings",
-        append: buoy > 1,
-        lastChunk: buoy === 5,
-      });
+  limits: { instanceTtlMs: Number(LEASE_MS), heartbeatMs: Number(LEASE_MS) / 5 },
+  handleSignals: true,
+  async *agent({ task, signal }) {
+    yield working();
+    // `task` has every word that was stored, which includes every word that a caller has seen.
+    let written = textOf(task?.artifacts[0]);
+    while (written !== report) {
+      await sleep(Number(WORD_MS), undefined, { signal });
+      const [word = ""] = /\s*\S+/.exec(report.slice(written.length)) ?? [];
+      yield artifact(word, { artifactId: "report", append: written !== "" });
+      written += word;
     }
   },
 });
-console.log(`Soundings listens at ${server.url}`);
+console.log(`Process ${process.pid} serves the harbour report at ${server.url}`);
