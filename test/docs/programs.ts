@@ -59,7 +59,7 @@ function isUsed(name: string, program: { readonly lines: readonly string[] } | u
 function withoutKnown({ block, statements, imports }: Parsed, known: Imports): string {
   let { code } = block;
   for (const { start, end, names } of statements.toReversed()) {
-    const fresh = names.filter((name) => !known.has(name)).map((name) => imports.get(name));
+    const fresh = names.filter((name) => !known.has(name)).flatMap((name) => imports.get(name) ?? []);
     const breaks = "\n".repeat(code.slice(start, end).split("\n").length - 1);
     if (fresh.length < names.length) code = code.slice(0, start) + fresh.join(" ") + breaks + code.slice(end);
   }
@@ -77,7 +77,8 @@ function parse(block: Block): Parsed {
       continue;
     }
     const bound = node.specifiers.map((specifier) => [specifier.local.name, importOf(node, specifier)] as const);
-    for (const [name, text] of bound) imports.set(name, text);
+    // A file of the page: its names are those of the program, or of the reader.
+    if (!node.source.value.startsWith("./")) for (const [name, text] of bound) imports.set(name, text);
     statements.push({ start: node.start, end: node.end, names: bound.map(([name]) => name) });
   }
   return { block, names, imports, statements };

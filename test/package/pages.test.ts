@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeAll, describe, inject, it } from "vitest";
 import { type Block, blocksOf, documents, read } from "../docs/pages.js";
+import { hasPostgres, sharedPostgres } from "../support/postgres.js";
 import { createProject } from "./project.js";
 import { openTerminals, type Terminals } from "./terminals.js";
 
@@ -47,11 +48,21 @@ describe("the commands", () => {
       ...process.env,
       PATH: `${bin}:${dirname(process.execPath)}:${process.env["PATH"]}`,
       TRIVIUM_LOG: undefined,
+      DATABASE_URL: hasPostgres ? await (await sharedPostgres()).createDatabase() : undefined,
     };
     terminals = openTerminals(folder, env);
-    for (const block of blocksOf(page)) await follow(block, terminals);
+    for (const block of runnable(page)) await follow(block, terminals);
   });
 });
+
+/** The blocks of a page, without those that need a database, and their output, where there is no PostgreSQL. */
+function runnable(page: string): readonly Block[] {
+  let isSkipped = false;
+  return blocksOf(page).filter(({ language, info }) => {
+    if (language === "sh") isSkipped = info === "postgres" && !hasPostgres;
+    return !isSkipped || !/^(?:sh|text)$/.test(language);
+  });
+}
 
 async function follow(block: Block, { folder, run, runBeside, printed }: Terminals): Promise<void> {
   const { language, info, lead, code, page, line } = block;
