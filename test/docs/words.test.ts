@@ -24,18 +24,12 @@ const words: readonly (readonly [pattern: RegExp, better: string])[] = [
 
 /** Pages that are not rewritten yet. */
 const unfinished: ReadonlySet<string> = new Set([
-  "docs/explanation/performance.md",
-  "docs/explanation/security.md",
-  "docs/explanation/streams.md",
-  "docs/explanation/versions.md",
   "docs/guides/call-agents.md",
   "docs/guides/call-from-a-browser.md",
-  "docs/guides/deploy.md",
   "docs/guides/gateway.md",
   "docs/guides/mount.md",
   "docs/guides/push-notifications.md",
   "docs/guides/sign-in-to-agents.md",
-  "docs/guides/store-tasks.md",
   "docs/guides/test-agents.md",
 ]);
 
