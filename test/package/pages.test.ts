@@ -21,8 +21,12 @@ const printing = /\bprints:$/;
 let terminals: Terminals | undefined;
 let bin = "";
 
-/** An `npm` that installs the packed package where the page says `npm install trivium`. */
-beforeAll(() => {
+/** A project that has the package. */
+let installed = "";
+
+beforeAll(async () => {
+  installed = (await createProject()).folder;
+  // An `npm` that installs the packed package where the page says `npm install trivium`.
   bin = join(inject("workFolder"), "bin");
   mkdirSync(bin, { recursive: true });
   const npm = execFileSync("which", ["npm"], { encoding: "utf8" }).trim();
@@ -41,9 +45,10 @@ afterEach(async () => {
 
 describe("the commands", () => {
   it.each(pages)("of %s run", async (page) => {
+    const folder = mkdtempSync(join(inject("workFolder"), "page-"));
     // A page that installs the package begins in an empty folder, the others in a project that has it.
     const isComplete = /\bnpm install trivium\b/.test(read(page));
-    const folder = isComplete ? mkdtempSync(join(inject("workFolder"), "page-")) : (await createProject()).folder;
+    if (!isComplete) execFileSync("cp", ["-a", `${installed}/.`, folder]);
     const env = {
       ...process.env,
       PATH: `${bin}:${dirname(process.execPath)}:${process.env["PATH"]}`,
