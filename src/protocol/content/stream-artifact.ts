@@ -9,7 +9,9 @@ export interface StreamArtifactOptions extends Omit<ArtifactOptions, "append" | 
 
 /**
  * Turns a model's token stream into one artifact: a chunk for each string, then an empty one with `lastChunk`. Skips
- * empty strings and never splits a surrogate pair. Without any text there is no artifact.
+ * empty strings and never splits a surrogate pair. Without any text there is no artifact. An error of `chunks` fails the
+ * turn, and the text so far stays. A stream that ends early without an error counts as complete: some model SDKs report
+ * errors beside the text.
  */
 export async function* streamArtifact(
   chunks: AsyncIterable<string> | Iterable<string>,
