@@ -81,7 +81,10 @@ export class InterfaceClient implements Attempt {
   }
 
   async #connected(): Promise<Transport> {
-    if (this.#isClosed) throw new ConnectionError(`${this.name.url} is called no longer`, { written: false });
+    if (this.#isClosed)
+      throw new ConnectionError(`the client has closed its connection to ${this.name.url}: make a new client`, {
+        written: false,
+      });
     this.#connecting ??= Promise.resolve().then(this.#options.connect);
     try {
       const transport = await this.#connecting;

@@ -33,7 +33,7 @@ export function forwardedNames(names: readonly string[] = []): readonly string[]
   const wrong = lower.find((name) => !nameForm.test(name));
   if (wrong !== undefined) throw new TypeError(`forward: ${JSON.stringify(wrong)} is not the name of a header`);
   const tied = lower.find((name) => own.has(name) || name.startsWith("grpc-") || name.endsWith("-bin"));
-  if (tied !== undefined) throw new TypeError(`forward: ${tied} belongs to the call of the gateway itself`);
+  if (tied !== undefined) throw new TypeError(`forward: ${tied} belongs to the call of the gateway itself: remove it`);
   return lower;
 }
 

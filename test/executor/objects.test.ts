@@ -1,3 +1,4 @@
+import type { EventEmitter } from "node:events";
 import { data, fromJson, toJson } from "trivium";
 import { type AgentExecutor, type AgentExecutorV03, fromExecutor } from "trivium/a2a-js";
 import { expect, it, onTestFinished } from "vitest";
@@ -6,6 +7,11 @@ import { type ConnectToOptions, connectTo } from "../../src/testing/connect-to.j
 // What each generation's objects look like, and that nothing of them is lost on the way in and out.
 
 type Any = Record<string, unknown>;
+
+interface Bus {
+  publish(event: object): void;
+  finished(): void;
+}
 
 const asked = fromJson("Message", {
   messageId: "m-1",
@@ -186,4 +192,30 @@ it("keeps the task open in 1.x while it waits for authentication, and takes what
   expect(answer.state).toBe("auth-required");
   granted.resolve();
   await expect.poll(async () => (await client.wait(answer.taskId)).state).toBe("completed");
+});
+
+it("gives the bus listeners, and objects that an executor may copy, as one that decorates another does", async () => {
+  const heard: unknown[] = [];
+  const inner = {
+    async execute({ taskId, contextId }: { taskId: string; contextId: string }, bus: { publish(event: object): void }) {
+      bus.publish({ kind: "statusUpdate", data: { taskId, contextId, status: { state: 3 } } });
+    },
+  };
+  const listener = (event: Any) => heard.push(event["kind"]);
+  const executor = {
+    async execute(context: { request: object; taskId: string; contextId: string }, bus: EventEmitter & Bus) {
+      heard.push(Object.keys(structuredClone(context.request)).length > 0);
+      bus.on("event", listener).once("finished", () => heard.push("finished"));
+      const decorated = {
+        publish: (event: { kind: string; data: object }) =>
+          bus.publish({ ...event, data: { ...event.data, metadata: { stamped: true } } }),
+      };
+      await inner.execute(context, decorated as never);
+      bus.off("event", listener).finished();
+    },
+    cancelTask: async () => undefined,
+  };
+  const { task } = await (await connect(fromExecutor(executor as never))).send("go");
+  expect(task?.metadata).toEqual({ stamped: true });
+  expect(heard).toEqual([true, "statusUpdate", "finished"]);
 });

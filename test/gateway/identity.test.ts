@@ -119,7 +119,7 @@ describe("a gateway", () => {
   it("refuses to forward headers of its own calls", async () => {
     await using scene = await startScene();
     await expect(gateway({ upstream: scene.behind.url, port: 0, forward: ["host"] })).rejects.toThrow(
-      "forward: host belongs to the call of the gateway itself",
+      "forward: host belongs to the call of the gateway itself: remove it",
     );
   });
 

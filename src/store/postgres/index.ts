@@ -44,7 +44,7 @@ export function postgresStore(options: PostgresStoreOptions): Store {
   const logger = createStoreLogger(options.logger);
   const connect = resolveConnect(options);
   const { hints = connect.sessions } = options;
-  if (hints && !connect.sessions) throw new TypeError("hints need sessions: leave one of them out");
+  if (hints && !connect.sessions) throw new TypeError("hints need sessions: remove `hints: true` or `sessions: false`");
   // Processes on one database share its clock.
   const { backend } = openPostgres(options, clock === systemClock ? undefined : () => clock.now());
   const store = createSqlStore(backend, options, logger);
