@@ -40,9 +40,9 @@ export const taskCalls = { ...logCalls, ...inboxCalls, ...instanceCalls, ...send
 export interface Store extends TaskStore {
   /** Whether other processes are likely to use it, so that a dismissed stream can resume there. Default: false. */
   readonly shared?: boolean | undefined;
-  /** Default: none; without a push store there are no push notifications. */
+  /** Push configurations. Default: none; without a push store there are no push notifications. */
   readonly push?: PushStore | undefined;
-  /** Default: hints stay within the process. */
+  /** Hints between processes on the store. Default: hints stay within the process. */
   readonly signals?: Signals | undefined;
   /**
    * Prepares the store for the first call. Rejects with a readable message when it cannot be used. `logger`: receives

@@ -85,5 +85,6 @@ describe("the reference", () => {
 
   it.each(pages)("says in %s what everything means", (page) => {
     expect(read(page).match(/^\| `.* \| {2}\|$/gm) ?? []).toEqual([]);
+    expect(read(page).match(/^### `.*\n\n\|/gm) ?? []).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 import { requestIdHeader } from "../request-id.js";
 import type { HttpEndpoint, HttpReply } from "./http.js";
 
+/** Which pages of other origins may call, and what they may send and read. */
 export interface CorsOptions {
   /** Origins whose pages may call, as `https://host[:port]`. `"*"` allows any. */
   readonly origins: readonly string[] | "*";

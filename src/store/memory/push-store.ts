@@ -2,6 +2,7 @@ import type { PushRegistration, PushStore } from "../../core/ports.js";
 import { A2AError } from "../../protocol/errors.js";
 import { checkRegistration } from "../check-indexed.js";
 
+/** How much a push store in memory keeps. */
 export interface MemoryPushStoreOptions {
   /**
    * Size of all registrations. Beyond it settled ones are dropped, in the order they were settled; if none are left,
