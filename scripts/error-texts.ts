@@ -80,8 +80,9 @@ function document(all: readonly ErrorText[]): string {
   const sections = [...kinds].toSorted(([a], [b]) => a.localeCompare(b)).map(([kind, rows]) => section(kind, rows));
   const head = `# Error texts
 
-Every text that the source of Trivium gives an error, by the code of an \`A2AError\` or by the class of another error. The rooms
-are the folders of \`src/\`. \`{name}\` is filled in. [errors.md](errors.md) explains the codes. \`npm run error-texts\` makes this page.
+Every text that Trivium gives an error, by the \`code\` of an \`A2AError\`, else by the class of the error. \`{name}\` is filled in; the second column is the
+folder of \`src/\`. [Troubleshooting](../guides/troubleshooting.md) says what to do about the common ones, [errors](errors.md) explains the codes.
+\`npm run error-texts\` makes this page.
 `;
   return `${head}\n${sections.join("\n")}`;
 }
@@ -94,5 +95,5 @@ function section(kind: string, rows: readonly ErrorText[]): string {
       const names = [...new Set(each.map(({ room }) => room))].join(", ");
       return `| ${text.replaceAll("|", "\\|").replaceAll("\n", " ")} | ${names} |`;
     });
-  return `## ${kind}\n\n| text | room |\n|---|---|\n${lines.join("\n")}\n`;
+  return `## ${kind}\n\n| text | folder |\n|---|---|\n${lines.join("\n")}\n`;
 }
