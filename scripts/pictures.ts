@@ -27,6 +27,9 @@ for (const name of globSync("*.mmd", { cwd: folder }).toSorted()) {
 function picture(text: string): string {
   const svg = renderMermaidSVG(text, { ...light, font: "system-ui" }).replace(/^\s*@import .*\n/m, "");
   const colors = Object.entries(dark).map(([name, color]) => `--${name}:${color} !important;`);
-  const style = `<style>@media (prefers-color-scheme: dark) { svg { ${colors.join(" ")} } }</style>`;
+  // Labels of arrows cross lines: an edge in the color of the page keeps them readable.
+  const label =
+    'text[font-size="11"] { paint-order: stroke; stroke: var(--bg); stroke-width: 4px; stroke-linejoin: round; }';
+  const style = `<style>${label} @media (prefers-color-scheme: dark) { svg { ${colors.join(" ")} } }</style>`;
   return `${svg.replace("</style>", `</style>\n${style}`).trimEnd()}\n`;
 }
