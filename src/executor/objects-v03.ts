@@ -12,6 +12,7 @@ import { isRecord, type Json, type Published, type SdkObjects, unfit } from "./o
 
 export const objectsV03: SdkObjects = {
   endsOnReturn: false,
+  advice: 'the executor failed before its first event: one of @a2a-js/sdk 1.x must not have { sdk: "0.3" }',
 
   requestContext({ turn, message, task, references }) {
     return {

@@ -22,6 +22,8 @@ import { isRecord, type Json, type Published, type SdkObjects, unfit } from "./o
 
 export const objectsV1: SdkObjects = {
   endsOnReturn: true,
+  advice:
+    'the executor failed before its first event: one of @a2a-js/sdk 0.3 needs fromExecutor(executor, { sdk: "0.3" })',
 
   requestContext({ turn, message, task, references }) {
     const userMessage = fromMessage(message);

@@ -24,6 +24,8 @@ interface ExecutedRequest {
 export interface SdkObjects {
   /** Whether an execution ends when `execute` returns; otherwise with a final event or `finished()`. */
   readonly endsOnReturn: boolean;
+  /** The advice for an executor that fails before its first event, as one of the other generation does. */
+  readonly advice: string;
   /** The request context of an executor. */
   requestContext(request: ExecutedRequest): object;
   /** Reads an event. Throws `invalidAgentResponse` for anything else. */

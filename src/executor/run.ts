@@ -113,10 +113,15 @@ export class ExecutorRun {
 
   async #emitAll(): Promise<void> {
     while (!(await this.#emitQueued()) && !this.#isFinished) {
-      if (this.#failure !== undefined) throw translateError(this.#failure.error);
+      if (this.#failure !== undefined) throw this.#explained(this.#failure.error);
       if (this.#isOver()) return this.#checkSaid();
       await this.#next();
     }
+  }
+
+  #explained(error: unknown): unknown {
+    if (this.#isSilent && error instanceof TypeError) this.#turn.logger.warn({ err: error }, this.#objects.advice);
+    return translateError(error);
   }
 
   /** Emits everything that was published. Returns true if an event ends the execution. */

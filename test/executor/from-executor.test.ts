@@ -204,6 +204,25 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
     );
   });
 
+  it("advises in the log where an executor fails over the objects that it gets", async () => {
+    const { log, logger } = recordingLogger();
+    const client = await connect(
+      {
+        execute(run) {
+          // What a generation reads of a part of the other one.
+          const part = Object(run.raw["userMessage"]).parts[0];
+          run.message(sdk === "1" ? part.text.toUpperCase() : part.content.value);
+        },
+      },
+      { logger },
+    );
+    const { state } = await client.send("go");
+    expect(state).toBe("failed");
+    expect(log.map(({ message }) => message)).toContainEqual(
+      expect.stringMatching(/^the executor failed before its first event: one of @a2a-js\/sdk /),
+    );
+  });
+
   it("says which option is missing for the events of the other generation", async () => {
     const client = await connect({
       execute(run) {
