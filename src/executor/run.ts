@@ -35,6 +35,8 @@ export class ExecutorRun {
   #isFinished = false;
   #isSilent = true;
   #isReceiving = false;
+  /** The interrupted state that this execution has published, until another one or an answer. */
+  #asked: TaskState | undefined;
   /** A task was published, and no event of it yet that would create it. */
   #owesTask = false;
   #failure: { readonly error: unknown } | undefined;
@@ -126,16 +128,13 @@ export class ExecutorRun {
 
   /** Emits everything that was published. Returns true if an event ends the execution. */
   async #emitQueued(): Promise<boolean> {
-    for (;;) {
-      const event = this.#queue.shift();
-      if (event !== undefined) {
+    while (this.#queue.length > 0 || this.#owesTask) {
+      for (const event of this.#queue.splice(0)) {
         if (await this.#emitOne(this.#objects.read(event))) return true;
-      } else if (this.#owesTask) {
-        await this.#emit(statusEvent(TaskState.SUBMITTED));
-      } else {
-        return false;
       }
+      if (this.#queue.length === 0 && this.#owesTask) await this.#emit(statusEvent(TaskState.SUBMITTED));
     }
+    return false;
   }
 
   /** Emits what was published. Returns true if it ends the execution. */
@@ -174,11 +173,15 @@ export class ExecutorRun {
   }
 
   #fold(event: AgentEvent): void {
-    const value = event.$typeName === "lf.a2a.v1.TaskStatusUpdateEvent" ? event : undefined;
-    const artifact = event.$typeName === "lf.a2a.v1.TaskArtifactUpdateEvent" ? event : undefined;
-    const payload: StreamResponse["payload"] | undefined =
-      value === undefined ? artifact && { case: "artifactUpdate", value: artifact } : { case: "statusUpdate", value };
-    if (payload !== undefined) applyEvent(this.#task, { $typeName: "lf.a2a.v1.StreamResponse", payload });
+    switch (event.$typeName) {
+      case "lf.a2a.v1.TaskStatusUpdateEvent": {
+        const state = event.status?.state ?? TaskState.UNSPECIFIED;
+        this.#asked = isInterrupted(state) ? state : undefined;
+        return applyEvent(this.#task, wrapped({ case: "statusUpdate", value: event }));
+      }
+      case "lf.a2a.v1.TaskArtifactUpdateEvent":
+        return applyEvent(this.#task, wrapped({ case: "artifactUpdate", value: event }));
+    }
   }
 
   // An executor answers `cancelTask` with CANCELED also where no caller has canceled: at a shutdown or a deadline.
@@ -194,7 +197,7 @@ export class ExecutorRun {
   #isOver(): boolean {
     if (this.#running > 0 || this.#isReceiving) return false;
     if (this.#aborted !== undefined) return true;
-    return this.#objects.endsOnReturn && (this.#isSilent || this.#state !== TaskState.AUTH_REQUIRED);
+    return this.#objects.endsOnReturn && this.#asked !== TaskState.AUTH_REQUIRED;
   }
 
   #checkSaid(): void {
@@ -207,7 +210,7 @@ export class ExecutorRun {
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
-    if (isInterrupted(this.#state) && !this.#isReceiving && this.#aborted === undefined) void this.#receive();
+    if (this.#asked !== undefined && !this.#isReceiving && this.#aborted === undefined) void this.#receive();
     await woken;
     this.#wake = undefined;
   }
@@ -216,6 +219,7 @@ export class ExecutorRun {
     this.#isReceiving = true;
     try {
       const message = await this.#turn.receive();
+      this.#asked = undefined;
       const task = copyTask(this.#task);
       settleStatusMessage(this.#task);
       this.#task.history.push(message);
@@ -229,6 +233,10 @@ export class ExecutorRun {
       this.#wake?.();
     }
   }
+}
+
+function wrapped(payload: StreamResponse["payload"]): StreamResponse {
+  return { $typeName: "lf.a2a.v1.StreamResponse", payload };
 }
 
 function stateOf(published: Published): TaskState | undefined {

@@ -258,6 +258,34 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
     expect([done.state, done.text]).toEqual(["completed", "token t0ken"]);
   });
 
+  it("lets a further message wait while execute works silently on an answer", async () => {
+    const order: string[] = [];
+    const working = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    const client = await connect({
+      async execute(run) {
+        order.push(`begin ${run.text}`);
+        if (run.text === "answer") {
+          working.resolve();
+          await released.promise;
+        }
+        if (run.text === "more") run.status("completed");
+        else run.status("input-required", "and?");
+        order.push(`end ${run.text}`);
+        run.finished();
+      },
+    });
+    const asked = await client.send("order");
+    const answered = client.send("answer", { continue: asked });
+    await working.promise;
+    const more = client.send("more", { continue: asked });
+    for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate);
+    released.resolve();
+    expect((await answered).state).toBe("input-required");
+    expect((await more).state).toBe("completed");
+    expect(order).toEqual(["order", "answer", "more"].flatMap((text) => [`begin ${text}`, `end ${text}`]));
+  });
+
   it("drops what is published behind the end", async () => {
     const { log, logger } = recordingLogger();
     const client = await connect(
