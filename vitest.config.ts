@@ -38,6 +38,7 @@ export const alias = {
   "trivium/hono": source("./src/mounting/hono.ts"),
   "trivium/next": source("./src/mounting/next.ts"),
   "trivium/testing": source("./src/testing/index.ts"),
+  "trivium/auth": source("./src/auth/schemes/index.ts"),
   "trivium/a2a-js": source("./src/executor/index.ts"),
   trivium: source("./src/index.ts"),
 };

@@ -1,4 +1,6 @@
+export type { AuthenticatedCaller, AuthOptions, PrincipalIds } from "./auth/auth-options.js";
 export type { CredentialOptions, CredentialProvider, Secret } from "./auth/options.js";
+export type { Alternative, Requirements } from "./auth/requirements.js";
 export type { Transport } from "./binding/transport.js";
 export { CardError } from "./card/check.js";
 export type { CardOptions, ExtensionOptions, ProviderOptions, SkillOptions } from "./card/options.js";
@@ -81,7 +83,6 @@ export {
 export type { OperationName, Operations, StreamItem } from "./protocol/operations.js";
 export { type Content, data, file, fileOf, type PartOptions, text } from "./protocol/parts.js";
 export { type StateName, stateName } from "./protocol/states.js";
-export type { Authenticate, Caller } from "./server/admission.js";
 export {
   createAgent,
   type HostConversations,
@@ -91,9 +92,11 @@ export {
   type TaskOwner,
 } from "./server/agent.js";
 export type { InProcessAgent } from "./server/host.js";
+export type { Authenticate, Caller } from "./server/identification.js";
 export { defaultLimits, type Limits } from "./server/limits.js";
 export type {
   AgentOptions,
+  AuthDeclaration,
   HostOptions,
   ListenOptions,
   PushOptions,

@@ -1,7 +1,14 @@
-import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import { type Message as AnyMessage, isMessage } from "@bufbuild/protobuf";
 import { isLarger, sizeOfContentIn } from "../protocol/check/size.js";
-import { createContext, type OpenContext, type Principal, type ServerContext } from "../protocol/context.js";
+import {
+  createContext,
+  type Identified,
+  type OpenContext,
+  type Principal,
+  type ServerContext,
+} from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
+import { type Message, SendMessageRequestSchema } from "../protocol/model.js";
 import { invokeStream, invokeUnary, type Operation, type Operations, type StreamItem } from "../protocol/operations.js";
 import { requestedExtensions, versionParameter } from "../protocol/service-parameters.js";
 import type { JsonRpcAdapter } from "../version/codec.js";
@@ -42,7 +49,7 @@ export class ServerCall<S extends CallGate = Service> {
   /** Set by the binding once it is known. */
   target: CallTarget | undefined;
   readonly #binding: CallHead["binding"];
-  #principal: Principal | undefined;
+  #identified: Identified | undefined;
   #requestId: string | undefined;
   /** Dropped when the operation is called, so that a long stream keeps nothing that it does not need. */
   #head: CallHead | undefined;
@@ -69,20 +76,20 @@ export class ServerCall<S extends CallGate = Service> {
 
   /** The caller. Throws before it is authenticated. */
   get principal(): Principal {
-    if (this.#principal === undefined) throw new A2AError("unauthenticated", "the caller is not known");
-    return this.#principal;
+    if (this.#identified === undefined) throw new A2AError("unauthenticated", "the caller is not known");
+    return this.#identified.principal;
   }
 
   /** Authenticates the caller from the headers. Returns no promise if the service answers at once. */
   authenticate(): undefined | Promise<void> {
-    const principal = this.service.authenticate(this.#openHead(), this);
-    if (principal instanceof Promise) return this.#identified(principal);
-    this.#principal = principal;
+    const identified = this.service.authenticate(this.#openHead(), this);
+    if (identified instanceof Promise) return this.#identify(identified);
+    this.#identified = identified;
     return undefined;
   }
 
-  async #identified(principal: Promise<Principal>): Promise<void> {
-    this.#principal = await principal;
+  async #identify(identified: Promise<Identified>): Promise<void> {
+    this.#identified = await identified;
   }
 
   /** Reads what the headers declare. Throws `versionNotSupported` or `extensionSupportRequired`. */
@@ -161,6 +168,7 @@ export class ServerCall<S extends CallGate = Service> {
   /** Calls a unary operation. The bytes of the request are released, since it is decoded. */
   unary(message: AnyMessage): Promise<AnyMessage> {
     const { handler, adapter, operation } = this.#openTarget();
+    this.#authorize(operation, message);
     this.#request?.release();
     return invokeUnary(handler, operation, message, this.#openContext(adapter));
   }
@@ -168,11 +176,18 @@ export class ServerCall<S extends CallGate = Service> {
   /** Calls a streaming operation. The stream stays admitted until the call ends, its request does not. */
   stream(message: AnyMessage): AsyncIterable<StreamItem> {
     const { handler, adapter, operation } = this.#openTarget();
+    this.#authorize(operation, message);
     this.#stream = this.#enter(true);
     this.#endRequest();
     if (this.#ended) this.#leavePlaces();
     const items = invokeStream(handler, operation, message, this.#openContext(adapter));
     return this.#meter === undefined ? items : this.#meter.counted(items);
+  }
+
+  /** Holds the caller to what the operation and the skill of its message require. */
+  #authorize({ name }: Operation, request: AnyMessage): void {
+    const authorize = this.#identified?.authorize;
+    if (authorize !== undefined) authorize(name, messageIn(request));
   }
 
   /** Returns what the caller may see of an error that ends the call. */
@@ -199,7 +214,7 @@ export class ServerCall<S extends CallGate = Service> {
 
   #log(meter: CallMeter): void {
     const { requestId, target } = this;
-    const call = { requestId, binding: this.#binding, principal: this.#principal, meter };
+    const call = { requestId, binding: this.#binding, principal: this.#identified?.principal, meter };
     this.service.accessLog?.ended({ ...call, operation: target?.operation, version: target?.adapter.version });
   }
 
@@ -280,4 +295,9 @@ function queryValue(query: string, name: string): string | undefined {
     if (key.toLowerCase() === name) return value;
   }
   return undefined;
+}
+
+/** The message of a send. */
+function messageIn(request: AnyMessage): Message | undefined {
+  return isMessage(request, SendMessageRequestSchema) ? request.message : undefined;
 }

@@ -1,4 +1,12 @@
-import type { CallAddress, CallOrigin, Principal, ReadHeader, ServerContext } from "../protocol/context.js";
+import type {
+  CallAddress,
+  CallOrigin,
+  Identified,
+  PeerCertificate,
+  Principal,
+  ReadHeader,
+  ServerContext,
+} from "../protocol/context.js";
 import type { A2AError } from "../protocol/errors.js";
 import type { Operation, Operations } from "../protocol/operations.js";
 import type { TaskNames } from "../protocol/task-names.js";
@@ -13,6 +21,8 @@ export interface CallHead {
   readonly query?: string | undefined;
   /** The caller's network address, without the port. */
   readonly peer?: (() => string | undefined) | undefined;
+  /** The certificate that the caller has shown over TLS, which has verified it. */
+  readonly certificate?: (() => PeerCertificate | undefined) | undefined;
   /** The address the call was sent to. */
   readonly address?: CallAddress | undefined;
 }
@@ -88,7 +98,7 @@ export interface Service {
   /** The names that callers give their tasks, in versions where they do. */
   readonly taskNames: TaskNames;
   /** Identifies the caller by headers alone. Throws `unauthenticated` or `permissionDenied`. */
-  authenticate(head: CallHead, request: IdentifiedRequest): Principal | Promise<Principal>;
+  authenticate(head: CallHead, request: IdentifiedRequest): Identified | Promise<Identified>;
   /** Returns the requested extensions that are active for a call. Throws `extensionSupportRequired` (spec 3.3.4). */
   extensions(requested: readonly string[]): readonly string[];
   /**

@@ -4,6 +4,7 @@ import { assertNone, cardProblems, interfaceProblems } from "./check.js";
 import { extensionInit, skillInit } from "./extended.js";
 import type { Mounted } from "./mounts.js";
 import type { CardOptions, SkillOptions } from "./options.js";
+import { type CardSecurity, declareSecurity } from "./security.js";
 
 const textOnly: readonly string[] = ["text/plain"];
 
@@ -13,6 +14,8 @@ export interface RunningCapabilities {
   readonly pushNotifications: boolean;
   /** Whether callers are authenticated, which an extended card needs (spec 3.1.11). */
   readonly authentication: boolean;
+  /** Who may call. Default: the card says nothing about it. */
+  readonly security?: CardSecurity | undefined;
 }
 
 export interface BuildOptions {
@@ -62,7 +65,7 @@ const howToTurnOn = {
 /** The card without its interfaces, from options without problems. */
 export function describeCard(options: CardOptions, running: RunningCapabilities): AgentCard {
   const wishes = options.capabilities ?? {};
-  return create(AgentCardSchema, {
+  const card = create(AgentCardSchema, {
     name: options.name,
     description: options.description,
     version: options.version,
@@ -77,8 +80,14 @@ export function describeCard(options: CardOptions, running: RunningCapabilities)
     },
     defaultInputModes: [...(options.defaultInputModes ?? textOnly)],
     defaultOutputModes: [...(options.defaultOutputModes ?? textOnly)],
-    skills: (options.skills ?? [defaultSkill(options)]).map(skillInit),
+    skills: skillsOf(options).map(skillInit),
   });
+  return running.security === undefined ? card : declareSecurity(card, running.security);
+}
+
+/** The skills of the card; without any, one that is named like the agent. */
+export function skillsOf(options: CardOptions): readonly SkillOptions[] {
+  return options.skills ?? [defaultSkill(options)];
 }
 
 function defaultSkill({ name, description }: CardOptions): SkillOptions {

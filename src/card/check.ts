@@ -87,6 +87,9 @@ const hints: Readonly<Record<string, string>> = {
   protocolVersion: filledIn,
   signatures: "a signature is made of the card as it is served",
   supportsAuthenticatedExtendedCard: "give `extended` instead",
+  securitySchemes: "give the option `auth` of the server: it declares schemes and checks calls",
+  securityRequirements: "give `auth.require`",
+  security: "give `auth.require`",
 };
 
 const capabilities = object(

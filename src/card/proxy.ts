@@ -37,17 +37,23 @@ export function trustProblems(trust: TrustProxy): readonly string[] {
     .map((range) => `trustProxy: "${range}" is no address and no range such as "10.0.0.0/8"`);
 }
 
+/** Whether a peer at an address is a trusted proxy, for a valid `trustProxy`. */
+export function trustedPeers(trust: TrustProxy): (address: string) => boolean {
+  if (typeof trust === "boolean") return () => trust;
+  const ranges = trust.map(rangeOf).filter((range) => range !== undefined);
+  return (address) => {
+    if (!ipaddr.isValid(address)) return false;
+    const parsed = ipaddr.process(address);
+    return ranges.some(([network, bits]) => network.kind() === parsed.kind() && parsed.match(network, bits));
+  };
+}
+
 /** Creates the reader for a valid `trustProxy`. */
 export function forwardedBy(trust: TrustProxy): ReadForwarded {
   if (trust === false) return () => undefined;
   // The outermost value is the farthest from us, however many proxies there are.
   if (trust === true) return (caller) => pick(chainOf(caller), Number.POSITIVE_INFINITY);
-  const ranges = trust.map(rangeOf).filter((range) => range !== undefined);
-  const trusts = (address: string): boolean => {
-    if (!ipaddr.isValid(address)) return false;
-    const parsed = ipaddr.process(address);
-    return ranges.some(([network, bits]) => network.kind() === parsed.kind() && parsed.match(network, bits));
-  };
+  const trusts = trustedPeers(trust);
   return (caller) => {
     if (!trusts(caller.remoteAddress ?? "")) return undefined;
     const chain = chainOf(caller);

@@ -53,11 +53,12 @@ export function createForwarding(names: readonly string[]): Forwarding {
       if (names.length === 0) return authenticate;
       return async (head, request) => {
         // A new object for each call: concurrent calls of one caller may have different headers.
-        const principal = { ...(await authenticate(head, request)) };
+        const identified = await authenticate(head, request);
+        const principal = { ...identified.principal };
         const values = names.map((name) => [name, head.header(name)] as const);
         const present = values.filter((entry): entry is [string, string] => entry[1] !== undefined);
         brought.set(principal, Object.fromEntries(present));
-        return principal;
+        return { ...identified, principal };
       };
     },
     of: (principal) => brought.get(principal) ?? none,

@@ -1,3 +1,4 @@
+import { declareSecurity } from "../card/security.js";
 import type { Listening } from "../card/urls.js";
 import type { Connection } from "../client/connection.js";
 import type { RequestHandler } from "../core/request-handler.js";
@@ -7,6 +8,7 @@ import type { ServerContext } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Operations } from "../protocol/operations.js";
+import { assertAuth, cardSecurity, isAuthenticated } from "../server/guarding.js";
 import { type Backend, composeAround, type HostSettings } from "../server/host.js";
 import { loggerOf } from "../server/log/stderr-logger.js";
 import { listenTo, type Server } from "../server/serve.js";
@@ -56,7 +58,11 @@ interface Parts {
 }
 
 async function backendOf(parts: Parts): Promise<Backend> {
-  const { upstream, forward, settings } = parts;
+  const { options, upstream, forward, settings } = parts;
+  assertAuth(
+    options,
+    upstream.card.skills.map(({ id }) => id),
+  );
   const shown = createShown(parts, await loadPushAdapters());
   const card = publish(parts, shown);
   upstream.onChange = card.renew;
@@ -109,7 +115,8 @@ async function loadPushAdapters(): Promise<PushAdapters> {
 
 function createShown({ options, upstream, forward, settings: { versions } }: Parts, adapters: PushAdapters): Shown {
   const names = new Set(forward);
-  const isKnown = options.authenticate !== undefined || forward.length > 0;
+  const security = cardSecurity(options);
+  const isKnown = isAuthenticated(options) || forward.length > 0;
   // Callers of the extended card must be authenticated.
   const isExtended = (): boolean => isKnown && upstream.card.capabilities?.extendedAgentCard === true;
   const pushes = (version: string): boolean =>
@@ -119,7 +126,8 @@ function createShown({ options, upstream, forward, settings: { versions } }: Par
     isExtended,
     card(card, version) {
       const pushNotifications = version === undefined ? versions.every(({ name }) => pushes(name)) : pushes(version);
-      return gatewayCard(card, { forward: names, pushNotifications, extendedAgentCard: isExtended() });
+      const passed = gatewayCard(card, { forward: names, pushNotifications, extendedAgentCard: isExtended() });
+      return security === undefined ? passed : declareSecurity(passed, security);
     },
   };
 }

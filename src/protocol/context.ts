@@ -1,4 +1,6 @@
 import type { Binding } from "./bindings.js";
+import type { Message } from "./model.js";
+import type { OperationName } from "./operations.js";
 
 /** The way a call came in: a binding, or a caller in the same process. */
 export type CallOrigin = Binding | "in-process";
@@ -11,6 +13,26 @@ export interface Principal {
   readonly tenant?: string | undefined;
   /** Other claims of the application. The agent gets them as `turn.principal`. */
   readonly [claim: string]: unknown;
+}
+
+/** A caller that its headers have identified. */
+export interface Identified {
+  readonly principal: Principal;
+  /**
+   * Called once the request is decoded: throws `unauthenticated` or `permissionDenied` when this operation, or the skill
+   * that a message is for, requires more of the caller. Absent when nothing does.
+   */
+  readonly authorize?: ((operation: OperationName, message: Message | undefined) => void) | undefined;
+}
+
+/** A client certificate (RFC 5280). */
+export interface PeerCertificate {
+  /** The subject as a distinguished name, such as `CN=weather,O=Example`. */
+  readonly subject: string;
+  /** Subject alternative names, such as `URI:spiffe://example/weather` and `DNS:weather.example`. */
+  readonly names: readonly string[];
+  /** The certificate in DER, if this process has it. A proxy may report the names alone. */
+  readonly raw: Uint8Array | undefined;
 }
 
 /** The scope of every store call: one owner of one tenant at one agent. */

@@ -1,38 +1,17 @@
 import type { Service } from "../binding/service.js";
 import type { Clock } from "../protocol/async/clock.js";
 import { createIdleCounter } from "../protocol/async/idle-counter.js";
-import type { CallOrigin, Principal } from "../protocol/context.js";
+import type { Principal } from "../protocol/context.js";
 import { A2AError, toldError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import { createByteLedger } from "./byte-ledger.js";
 import type { AdmissionLimits } from "./limits.js";
 import { createWorkQueue } from "./work-queue.js";
 
-/** The headers or metadata of a call, passed to `authenticate` before the body is read. */
-export interface Caller {
-  /** The binding of the call, or `"in-process"`. */
-  readonly binding: CallOrigin;
-  /** A header or metadata value; names are case-insensitive. */
-  header(name: string): string | undefined;
-  /**
-   * The token of `Authorization: Bearer …`, unchecked. `undefined` without such a header, and for other schemes.
-   */
-  readonly bearer: string | undefined;
-  /**
-   * The request as the framework gave it, with what middleware before the agent left on it: `req` of Node and Express,
-   * `request` of Fastify, the context of Koa and Hono, the `Request` of `fetch()`. `undefined` over gRPC and in process.
-   */
-  readonly request?: unknown;
-}
-
-/**
- * Identifies the caller. An `A2AError` that it throws is the caller's error; anything else refuses the call as
- * `unauthenticated`, with the reason only in the log.
- */
-export type Authenticate = (caller: Caller) => Principal | Promise<Principal>;
-
 export interface AdmissionOptions {
-  readonly authenticate: Authenticate | undefined;
+  readonly identify: Service["authenticate"];
+  /** Whether all callers count as one. */
+  readonly isOpen: boolean;
   readonly extensions: readonly { readonly uri: string; readonly required?: boolean | undefined }[];
   readonly limits: AdmissionLimits;
   readonly clock: Clock;
@@ -48,11 +27,8 @@ export interface Admission extends Pick<Service, "authenticate" | "extensions" |
   idle(): Promise<void>;
 }
 
-/** The one principal of an agent without `authenticate`. */
-export const anonymous: Principal = { owner: "anonymous" };
-
 export function createAdmission(options: AdmissionOptions): Admission {
-  const { authenticate, extensions, limits, clock, logger, newId } = options;
+  const { identify, isOpen, extensions, limits, clock, logger, newId } = options;
   const known = new Set(extensions.map(({ uri }) => uri));
   const required = extensions.filter((extension) => extension.required === true).map(({ uri }) => uri);
   const streams = new Map<string, number>();
@@ -85,7 +61,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       closed = true;
     },
     idle: inside.idle,
-    authenticate: createIdentification(authenticate, logger),
+    authenticate: identify,
     extensions(requested) {
       const missing = required.find((uri) => !requested.includes(uri));
       if (missing !== undefined) {
@@ -97,9 +73,9 @@ export function createAdmission(options: AdmissionOptions): Admission {
     },
     enter(call) {
       if (closed) throw new A2AError("unavailable", "the server is shutting down", { retryAfterMs: 1000 });
-      const key = authenticate === undefined || !call.streams ? undefined : keyOf(call.principal);
+      const key = isOpen || !call.streams ? undefined : keyOf(call.principal);
       if (call.streams) enterStream(key);
-      const callerOf = (): string => (authenticate === undefined ? (call.peer() ?? "") : keyOf(call.principal));
+      const callerOf = (): string => (isOpen ? (call.peer() ?? "") : keyOf(call.principal));
       const { hold, release } = requests.open(callerOf);
       const exit = inside.enter();
       let left = false;
@@ -127,31 +103,6 @@ export function createAdmission(options: AdmissionOptions): Admission {
 
 function keyOf({ tenant = "", owner }: Principal): string {
   return `${tenant}\n${owner}`;
-}
-
-function createIdentification(authenticate: Authenticate | undefined, logger: Logger): Service["authenticate"] {
-  if (authenticate === undefined) return () => anonymous;
-  return async ({ binding, header, address }, request) => {
-    let principal: Principal;
-    try {
-      principal = await authenticate({
-        binding,
-        header: (name) => header(name.toLowerCase()),
-        get bearer() {
-          return /^Bearer +(\S+)$/i.exec(header("authorization") ?? "")?.[1];
-        },
-        request: address?.native,
-      });
-    } catch (error) {
-      if (error instanceof A2AError) throw error;
-      logger.info({ requestId: request.requestId, binding, err: error }, "a caller was refused");
-      throw new A2AError("unauthenticated", "authentication is required", { cause: error });
-    }
-    if (typeof principal?.owner === "string" && principal.owner !== "") return principal;
-    const fields = { requestId: request.requestId, binding };
-    logger.error(fields, "authenticate gave no principal with an owner: the call is refused");
-    throw new A2AError("unauthenticated", "authentication is required");
-  };
 }
 
 function tooMany(code: "resourceExhausted" | "unavailable", what: string, limit: string): A2AError {

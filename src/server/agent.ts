@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { namedInputModes } from "../card/build.js";
+import { namedInputModes, skillsOf } from "../card/build.js";
 import { allExtensions } from "../card/own-extensions.js";
-import { publishCard } from "../card/publish.js";
+import { type PublishedCard, publishCard } from "../card/publish.js";
 import type { Listening } from "../card/urls.js";
 import type { Store } from "../core/ports.js";
 import { createRequestHandler, type HostedHandler } from "../core/request-handler.js";
@@ -14,8 +14,8 @@ import { createPush } from "../push/push.js";
 import { processSignals } from "../signals/in-process.js";
 import { memoryPushStore } from "../store/memory/push-store.js";
 import { memoryTaskStore } from "../store/memory/task-store.js";
-import { anonymous } from "./admission.js";
 import { isMountable } from "./bindings.js";
+import { assertAuth, cardSecurity, isAuthenticated } from "./guarding.js";
 import {
   type Backend,
   bindingsOf,
@@ -24,6 +24,7 @@ import {
   type HostSettings,
   type InProcessAgent,
 } from "./host.js";
+import { anonymous } from "./identification.js";
 import { createHandlers, type Handlers } from "./mounting.js";
 import { mountedRule } from "./option-rules.js";
 import type { AgentOptions } from "./options.js";
@@ -134,21 +135,10 @@ async function backendOf(
   listening: () => Listening,
   settings: HostSettings,
 ): Promise<Backend<HostedHandler>> {
-  const { card, agentId, authenticate, publicUrl, publicGrpc, trustProxy, basePath } = options;
+  const { card, agentId } = options;
   const { versions, limits, clock, logger } = settings;
   if (agentId !== undefined) checkAgentId(agentId);
-  const published = publishCard({
-    card,
-    capabilities: {
-      streaming: true,
-      pushNotifications: options.push !== undefined,
-      authentication: authenticate !== undefined,
-    },
-    versions,
-    urls: { publicUrl, publicGrpc, trustProxy, basePath },
-    listening,
-    now: clock.now,
-  });
+  const published = publishedCard(options, listening, settings);
   const store: Store = options.store ?? memoryTaskStore({ clock });
   const signals = options.signals ?? store.signals ?? processSignals;
   await store.open?.(logger);
@@ -199,4 +189,32 @@ async function backendOf(
       if (options.store === undefined) await store.close();
     },
   };
+}
+
+/** Checks the card and everything it depends on. */
+function publishedCard(
+  options: AgentOptions,
+  listening: () => Listening,
+  { versions, clock }: HostSettings,
+): PublishedCard {
+  const { card, publicUrl, publicGrpc, trustProxy, basePath } = options;
+  const published = publishCard({
+    card,
+    capabilities: {
+      streaming: true,
+      pushNotifications: options.push !== undefined,
+      authentication: isAuthenticated(options),
+      security: cardSecurity(options),
+    },
+    versions,
+    urls: { publicUrl, publicGrpc, trustProxy, basePath },
+    listening,
+    now: clock.now,
+  });
+  // The card has no problems, so its skills have ids.
+  assertAuth(
+    options,
+    skillsOf(card).map(({ id }) => id),
+  );
+  return published;
 }

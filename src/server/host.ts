@@ -18,6 +18,7 @@ import { versionEntries } from "../version/versions.js";
 import { createAccessLog } from "./access-log.js";
 import { type Admission, createAdmission } from "./admission.js";
 import { createEndpoint } from "./endpoint.js";
+import { createGuarding, isAuthenticated } from "./guarding.js";
 import { type Limits, resolveLimits } from "./limits.js";
 import { loggerOf } from "./log/stderr-logger.js";
 import { type HostOptions, versionSettings } from "./options.js";
@@ -77,9 +78,9 @@ export async function composeAround<H extends RequestHandler>(
   options: HostOptions,
   build: (settings: HostSettings) => Backend<H> | Promise<Backend<H>>,
 ): Promise<ComposedAgent<H>> {
-  const { clock = systemClock, authenticate } = options;
+  const { clock = systemClock } = options;
   const logger = loggerOf(options.logger);
-  const limits = resolveLimits(options.limits, authenticate !== undefined);
+  const limits = resolveLimits(options.limits, isAuthenticated(options));
   const bindings = bindingsOf(options);
   const { served, strict = false, fileBytes } = versionSettings(options);
   const [newest, ...others] = await Promise.all(
@@ -90,8 +91,10 @@ export async function composeAround<H extends RequestHandler>(
   const backend = await build({ versions, limits, clock, logger });
   const { handler, card, extensions } = backend;
   const isChoice = typeof extensions === "function";
+  const guarding = createGuarding(options, clock, logger);
   const admission = createAdmission({
-    authenticate,
+    identify: guarding.identify,
+    isOpen: !isAuthenticated(options),
     extensions: isChoice ? [] : extensions,
     limits,
     clock,
@@ -126,7 +129,7 @@ export async function composeAround<H extends RequestHandler>(
       await handler.close();
       // Streams were asked to end; they still deliver what is stored.
       await within(clock, limits.graceMs, admission.idle());
-      await backend.dispose();
+      await Promise.all([backend.dispose(), guarding.close()]);
     },
   };
 }

@@ -4,6 +4,7 @@ import { type HandlerOptions, type NodeListener, nodeListener } from "../binding
 import { basePathRule } from "../card/urls.js";
 import { bindings } from "../protocol/bindings.js";
 import { assertOptions, func, type MembersOf, object, type Rule } from "../protocol/check/rules.js";
+import { isAuthenticated } from "./guarding.js";
 import type { ComposedAgent } from "./host.js";
 import type { KoaMiddleware } from "./koa-call.js";
 import type { AgentOptions } from "./options.js";
@@ -44,7 +45,7 @@ const fetchMembers: MembersOf<FetchOptions> = { ...members, remoteAddress: { rul
 const fetchRule = object(fetchMembers);
 
 /** What the whole agent says about its address and its callers. */
-type AgentSettings = Pick<AgentOptions, "basePath" | "publicUrl" | "authenticate" | "anonymous">;
+type AgentSettings = Pick<AgentOptions, "basePath" | "publicUrl" | "auth" | "authenticate" | "anonymous">;
 
 /** The handlers of a composed agent. */
 export function createHandlers(
@@ -65,7 +66,7 @@ export function createHandlers(
     };
   };
   // Calls within the process are no reason to warn, so an agent under test does not.
-  let isConfirmed = at.authenticate !== undefined || at.anonymous === "shared";
+  let isConfirmed = isAuthenticated(at) || at.anonymous === "shared";
   const optionsOf = (entry: string, options: MountOptions): HandlerOptions => {
     if (!isConfirmed) logger.warn({}, allShare);
     isConfirmed = true;
@@ -94,7 +95,8 @@ export function createHandlers(
   };
 }
 
-const allShare = 'all callers share all tasks: give `authenticate`, or say `anonymous: "shared"` if that is intended';
+const allShare =
+  'all callers share all tasks: give `auth` or `authenticate`, or say `anonymous: "shared"` if that is intended';
 
 function assertMount(entry: string, options: object, rule: Rule): void {
   // `app.use(agent.nodeListener)`: a request, or Koa's context, comes where options are wanted.

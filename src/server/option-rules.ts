@@ -1,3 +1,4 @@
+import type { AuthOptions } from "../auth/auth-options.js";
 import type { CorsOptions } from "../binding/http/cors.js";
 import { basePathRule } from "../card/urls.js";
 import type { ConversationOptions } from "../core/conversation/log.js";
@@ -11,6 +12,7 @@ import {
   flag,
   func,
   having,
+  jsonObject,
   limits,
   logger,
   type Member,
@@ -18,6 +20,7 @@ import {
   object,
   oneOf,
   type Rule,
+  record,
   string,
   text,
   valueOr,
@@ -25,7 +28,14 @@ import {
 } from "../protocol/check/rules.js";
 import { versionNames } from "../version/versions.js";
 import { defaultLimits } from "./limits.js";
-import type { AgentOptions, HostOptions, ListenOptions, PushOptions, VersionSettings } from "./options.js";
+import type {
+  AgentOptions,
+  AuthDeclaration,
+  HostOptions,
+  ListenOptions,
+  PushOptions,
+  VersionSettings,
+} from "./options.js";
 
 // What each option may be. An unknown one is refused where it is given, since what it was meant to do would not happen.
 
@@ -59,6 +69,9 @@ const conversations: MembersOf<ConversationOptions> = {
   maxEntries: { rule: whole(0) },
 };
 
+/** Names of schemes, or scopes by the names of schemes. */
+const anyAlternative: Rule = listOr(entries(text), record(entries(text)));
+
 const push: MembersOf<PushOptions> = {
   allow: {
     rule: listOr(entries(text), oneOf("public", "loopback")),
@@ -68,9 +81,26 @@ const push: MembersOf<PushOptions> = {
   store: { rule: having("a push store", "set", "list", "adopt") },
 };
 
+const auth: MembersOf<AuthOptions> = {
+  schemes: { rule: anyObject, missing: "declare at least one scheme, such as bearerJwt() of trivium/auth" },
+  require: { rule: entries(anyAlternative) },
+  operations: { rule: record(entries(anyAlternative)) },
+  skills: { rule: record(entries(anyAlternative)) },
+  skillOf: { rule: func },
+  principal: { rule: func },
+};
+
+const declares: MembersOf<AuthDeclaration> = {
+  schemes: { rule: record(jsonObject), missing: "declare at least one scheme, in the JSON form of a 1.0 card" },
+  require: auth.require,
+  skills: auth.skills,
+};
+
 export const hostMembers: MembersOf<HostOptions> = {
   bindings: { rule: entries(oneOf(...bindingNames)) },
+  auth: { rule: object(auth) },
   authenticate: { rule: func },
+  declares: { rule: object(declares) },
   anonymous: { rule: oneOf("shared") },
   logger: { rule: logger },
   accessLog: { rule: flag },

@@ -1,4 +1,7 @@
 import type { TlsOptions } from "node:tls";
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { AuthOptions } from "../auth/auth-options.js";
+import type { Requirements } from "../auth/requirements.js";
 import type { CorsOptions } from "../binding/http/cors.js";
 import type { CardOptions } from "../card/options.js";
 import type { TrustProxy } from "../card/proxy.js";
@@ -10,8 +13,18 @@ import type { Logger } from "../protocol/logger.js";
 import type { PushAllow } from "../push/policy.js";
 import type { FileBytes } from "../version/options.js";
 import type { VersionName } from "../version/versions.js";
-import type { Authenticate } from "./admission.js";
+import type { Authenticate } from "./identification.js";
 import type { Limits } from "./limits.js";
+
+/** What the card says about who may call, for a server with `authenticate`. Nothing of it is checked. */
+export interface AuthDeclaration {
+  /** Security schemes in the JSON form of a 1.0 card, by name (spec 4.5). */
+  readonly schemes: Readonly<Record<string, JsonObject>>;
+  /** What every call must prove. Default: any one of the schemes. */
+  readonly require?: Requirements | undefined;
+  /** What messages to a skill must prove besides, by the skill's id. Default: nothing more. */
+  readonly skills?: Readonly<Record<string, Requirements>> | undefined;
+}
 
 /** How an agent is reached and guarded, whatever answers its calls. */
 export interface HostOptions {
@@ -20,10 +33,17 @@ export interface HostOptions {
    * gRPC-Web are always served; `"CONNECT"` here adds them to the card. An unknown name is a `TypeError`.
    */
   readonly bindings?: readonly Binding[] | undefined;
-  /** Identifies the caller. Default: no authentication, and all callers share the same tasks. */
-  readonly authenticate?: Authenticate | undefined;
   /**
-   * Confirms that all callers share all tasks. Without it and without `authenticate`, `serve` refuses a host that other
+   * Who may call: security schemes that declare themselves in the card and check calls, and what is required. Default: no
+   * authentication, and all callers share the same tasks.
+   */
+  readonly auth?: AuthOptions | undefined;
+  /** Identifies the caller instead of `auth`, for everything that has no security scheme. Default: none. */
+  readonly authenticate?: Authenticate | undefined;
+  /** What the card says about the callers that `authenticate` accepts. Default: nothing. */
+  readonly declares?: AuthDeclaration | undefined;
+  /**
+   * Confirms that all callers share all tasks. Without it, `auth` and `authenticate`, `serve` refuses a host that other
    * machines reach, and a mounted agent logs a warning.
    */
   readonly anonymous?: "shared" | undefined;
@@ -131,10 +151,13 @@ export interface PushOptions {
 export interface ListenOptions {
   /** Port to listen on; 0 picks a free one. Default: `PORT` of the environment, else 41241. */
   readonly port?: number | undefined;
-  /** Address to listen on. Default: 127.0.0.1. A host that other machines reach needs `authenticate` or `anonymous: "shared"`. */
+  /**
+   * Address to listen on. Default: 127.0.0.1. A host that other machines reach needs `auth`, `authenticate` or
+   * `anonymous: "shared"`.
+   */
   readonly host?: string | undefined;
   /**
-   * Additional hosts that requests may name when only this machine reaches the port and there is no `authenticate`:
+   * Additional hosts that requests may name when only this machine reaches the port and callers are not authenticated:
    * names, `*.example.org`, addresses and CIDR blocks. Loopback names and the host of `publicUrl` are always served.
    * Default: none.
    */

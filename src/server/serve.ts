@@ -10,6 +10,7 @@ import { assertOptions } from "../protocol/check/rules.js";
 import { composeAgent, type HostedAgent, hosted } from "./agent.js";
 import { engineOf } from "./bindings.js";
 import { createFallback } from "./fallback.js";
+import { isAuthenticated, tlsWithAuth } from "./guarding.js";
 import type { ComposedAgent, InProcessAgent } from "./host.js";
 import { createHostGuard, guardedEndpoint, type HostGuard } from "./host-guard.js";
 import { serveRule } from "./option-rules.js";
@@ -46,7 +47,7 @@ const lastWordsMs = 2000;
 
 /**
  * Serves an agent on one port: JSON-RPC, HTTP+JSON and gRPC over HTTP/1.1, HTTP/2 and, with `tls`, TLS. Rejects when the
- * card contradicts itself, the port is taken, or the host is reachable from other machines without `authenticate` or `anonymous`.
+ * card contradicts itself, the port is taken, or the host is reachable from other machines without `auth`, `authenticate` or `anonymous`.
  */
 export async function serve(options: ServeOptions): Promise<AgentServer> {
   assertOptions("serve()", options, serveRule);
@@ -76,7 +77,7 @@ async function listenWith<A extends ComposedAgent>(
   const agent = await compose(() => ({ origin: origin(), grpcPort: bound.grpcPort }));
   const ready = createReadiness();
   agent.handler.watchStore?.(ready.storeReady);
-  const guarded = options.authenticate === undefined && isLoopback(host) ? guard : undefined;
+  const guarded = !isAuthenticated(options) && isLoopback(host) ? guard : undefined;
   const http = createHttp(options, agent, { ready, guard: guarded });
   const listeners = await listen({ ...options, port, host, guard: guarded }, agent, http);
   ready.watch(listeners.setServing);
@@ -124,11 +125,13 @@ interface Listeners {
 }
 
 async function listen(
-  options: ListenOptions & { readonly port: number; readonly host: string; readonly guard: HostGuard | undefined },
+  options: HostOptions &
+    ListenOptions & { readonly port: number; readonly host: string; readonly guard: HostGuard | undefined },
   agent: ComposedAgent,
   http: RequestListener,
 ): Promise<Listeners> {
-  const { port, host, grpcPort, tls, guard } = options;
+  const { port, host, grpcPort, guard } = options;
+  const tls = tlsWithAuth(options);
   const { limits, logger, service, versions, bindings } = agent;
   const base = { host, tls, limits };
   try {
@@ -185,12 +188,12 @@ function closeOnSignals(close: () => Promise<void>, { logger }: ComposedAgent): 
 
 // Every caller who reaches the port could read all tasks, so the option must say so explicitly.
 function assertGuarded(
-  { authenticate, anonymous }: Pick<HostOptions & ListenOptions, "authenticate" | "anonymous">,
+  options: Pick<HostOptions & ListenOptions, "auth" | "authenticate" | "anonymous">,
   host: string,
 ): void {
-  if (authenticate !== undefined || anonymous === "shared" || isLoopback(host)) return;
+  if (isAuthenticated(options) || options.anonymous === "shared" || isLoopback(host)) return;
   throw new TypeError(
-    `host ${host} can be reached from other machines: give \`authenticate\`, or say \`anonymous: "shared"\` to let all callers share all tasks`,
+    `host ${host} can be reached from other machines: give \`auth\` or \`authenticate\`, or say \`anonymous: "shared"\` to let all callers share all tasks`,
   );
 }
 

@@ -102,7 +102,11 @@ describe.each(httpBindings)("over %s", (binding) => {
             yield statusItem(8);
           },
         },
-        { authenticate: ({ header, binding: came }) => ({ owner: `${came} ${header("x-key")} ${header("nothing")}` }) },
+        {
+          authenticate: ({ header, binding: came }) => ({
+            principal: { owner: `${came} ${header("x-key")} ${header("nothing")}` },
+          }),
+        },
       ),
     );
     const options: CallOptions = { extensions: ["urn:known:1", "urn:b"], after: "7", headers: { "X-Key": "k" } };

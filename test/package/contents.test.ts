@@ -19,6 +19,7 @@ it("has these entry points, and each has its code and its types", () => {
   const { exports } = manifest() as { exports: Record<string, string | { types: string; default: string }> };
   const names = [
     "a2a-js",
+    "auth",
     "client",
     "express",
     "fastify",

@@ -18,7 +18,8 @@ it("an agent that is mounted without `authenticate` warns once that all callers 
     {
       level: "warn",
       fields: {},
-      message: 'all callers share all tasks: give `authenticate`, or say `anonymous: "shared"` if that is intended',
+      message:
+        'all callers share all tasks: give `auth` or `authenticate`, or say `anonymous: "shared"` if that is intended',
     },
   ]);
 });

@@ -52,6 +52,7 @@ const packageHomes = [
   { packages: /^undici(?:\/|$)/, home: "src/binding/fetch/node-fetch.ts" },
   { packages: /^(?:@koa\/|koa\b)/, home: "src/server/" },
   { packages: /^(?:kysely|pg|pg-.*|node:sqlite)(?:\/|$)/, home: /^src\/store\/(?:sql|sqlite|postgres)\// },
+  { packages: /^(?:jose|oauth4webapi)$/, home: "src/auth/schemes/" },
   { packages: /^(?:@nats-io\/|nats(?:\/|$))/, home: "src/signals/" },
 ];
 

@@ -66,7 +66,7 @@ export function serviceOf(handler: Partial<Handler>, changes: Partial<Service> =
     versions: ["1.0"],
     strictVersions: false,
     taskNames: { find: async () => undefined },
-    authenticate: () => ({ owner: "somebody" }),
+    authenticate: () => ({ principal: { owner: "somebody" } }),
     extensions: (requested) => requested.filter((uri) => uri.startsWith("urn:known")),
     enter: () => inPlace(),
     publicError: (error) => (error instanceof A2AError ? error : new A2AError("internalError", "internal error")),

@@ -8,6 +8,7 @@ import { formatExtensions } from "../../protocol/service-parameters.js";
 import type { WireEvent } from "../../version/codec.js";
 import { BodyWatch } from "../body-watch.js";
 import type { CallTimes } from "../listen/connection.js";
+import { certificateFrom } from "../peer-certificate.js";
 import { requestIdParameter } from "../request-id.js";
 import { oneStep, ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
@@ -54,6 +55,7 @@ export class GrpcCall implements TakenCallListener {
       binding: "GRPC",
       header: headersOf(metadata),
       peer: () => addressOf(this.#call.getPeer()),
+      certificate: () => certificateFrom(this.#call.getAuthContext?.()?.sslPeerCertificate?.raw),
     });
     this.#called = call;
     try {

@@ -20,6 +20,7 @@ export function headOf(binding: Binding, request: HttpRequest): CallHead {
     header: request.headers(),
     query: request.query,
     peer: () => request.remoteAddress,
+    certificate: () => request.certificate,
     address: request,
   };
 }

@@ -85,6 +85,10 @@ class FetchRequest implements HttpRequest {
     return this.#options.remoteAddress?.(this.#request);
   }
 
+  get certificate(): undefined {
+    return undefined;
+  }
+
   header(name: string): string | undefined {
     return headerIn(this.#request.headers, this.#host, name);
   }

@@ -1,4 +1,4 @@
-import type { ReadHeader } from "../../protocol/context.js";
+import type { PeerCertificate, ReadHeader } from "../../protocol/context.js";
 
 // The HTTP seam: minimal request and response types, so that one endpoint serves Node, Fetch and Koa.
 
@@ -26,6 +26,8 @@ export interface HttpRequest {
   /** Whether the request came over TLS; the URLs of the card depend on it. */
   readonly secure: boolean;
   readonly remoteAddress: string | undefined;
+  /** The certificate that the peer has shown over TLS, which has verified it. */
+  readonly certificate: PeerCertificate | undefined;
   /** The request as the framework gave it. */
   readonly native: unknown;
 }

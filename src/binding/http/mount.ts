@@ -1,4 +1,4 @@
-import type { ReadHeader } from "../../protocol/context.js";
+import type { PeerCertificate, ReadHeader } from "../../protocol/context.js";
 import type { HttpEndpoint, HttpRequest } from "./http.js";
 import { restBelow, trimmed } from "./mount-path.js";
 
@@ -43,6 +43,9 @@ class RequestBelow implements HttpRequest {
 
   get remoteAddress(): string | undefined {
     return this.#above.remoteAddress;
+  }
+  get certificate(): PeerCertificate | undefined {
+    return this.#above.certificate;
   }
 
   header(name: string): string | undefined {

@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { Http2ServerResponse } from "node:http2";
-import type { ReadHeader } from "../../protocol/context.js";
+import type { PeerCertificate, ReadHeader } from "../../protocol/context.js";
 import type { CallTimes } from "../listen/connection.js";
+import { certificateOf } from "../peer-certificate.js";
 import type { HttpRequest } from "./http.js";
 import { type NodeIncoming, type ParsedBody, parsedBodyOf, readNodeBody } from "./node-body.js";
 
@@ -71,6 +72,10 @@ export class NodeRequest implements HttpRequest {
 
   get remoteAddress(): string | undefined {
     return this.#req.socket.remoteAddress;
+  }
+
+  get certificate(): PeerCertificate | undefined {
+    return certificateOf(this.#req.socket);
   }
 
   header(name: string): string | undefined {

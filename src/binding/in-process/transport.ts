@@ -196,7 +196,7 @@ function answered(error: A2AError): A2AError {
 
 const openAdmission: InProcessAdmission = {
   versions: versionTable.map(({ name }) => name),
-  authenticate: () => ({ owner: "anonymous" }),
+  authenticate: () => ({ principal: { owner: "anonymous" } }),
   extensions: (requested) => requested,
   enter: () => ({ hold: noop, release: noop, leave: noop, work: runAtOnce }),
   publicError: (error) =>
@@ -206,7 +206,7 @@ const openAdmission: InProcessAdmission = {
 /** Returns the admission, with the principal of the options. */
 function gateOf({ admission = openAdmission, principal }: InProcessOptions): InProcessAdmission {
   if (principal === undefined) return admission;
-  return { ...admission, authenticate: () => principal };
+  return { ...admission, authenticate: () => ({ principal }) };
 }
 
 function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {

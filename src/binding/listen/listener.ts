@@ -100,7 +100,12 @@ function createTls(
     ALPNProtocols: ["h2", "http/1.1"],
   });
   // A TLS client cannot use HTTP/2 without ALPN (RFC 9113, 3.2).
-  server.on("secureConnection", (socket) => hand(socket, socket.alpnProtocol === "h2" ? "http2" : "http1"));
+  server.on("secureConnection", (socket) => {
+    // A client may come without a certificate, if the server only asks for one, but not with one that cannot be verified.
+    if (tls.requestCert === true && !socket.authorized && socket.getPeerX509Certificate() !== undefined)
+      socket.destroy();
+    else hand(socket, socket.alpnProtocol === "h2" ? "http2" : "http1");
+  });
   server.on("tlsClientError", (_error, socket) => socket.destroy());
   return server;
 }

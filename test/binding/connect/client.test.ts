@@ -109,7 +109,11 @@ describe.each(protocols)("over %s", (protocol) => {
             seen.push({ version, extensions, after, principal });
           },
         },
-        { authenticate: ({ header }) => ({ owner: ["x-both", "x-own", "user-agent"].map(header).join(" ") }) },
+        {
+          authenticate: ({ header }) => ({
+            principal: { owner: ["x-both", "x-own", "user-agent"].map(header).join(" ") },
+          }),
+        },
       ),
     );
     const client = clientOf(`${agent.url}//`, { headers: { "X-Both": "shared", "x-own": "no", "User-Agent": "me" } });

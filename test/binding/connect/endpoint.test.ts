@@ -33,7 +33,7 @@ it.each(webProtocols.flatMap((protocol) => [[protocol, "1.1"] as const, [protoco
     const { contexts, service } = noting();
     await using agent = await connectAgent({
       ...service,
-      authenticate: ({ header }) => ({ owner: header("x-me") ?? "" }),
+      authenticate: ({ header }) => ({ principal: { owner: header("x-me") ?? "" } }),
     });
     const client = agent.client(protocol, httpVersion);
     const headers = {

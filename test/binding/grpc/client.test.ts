@@ -26,7 +26,7 @@ it("sends its version, headers and binary metadata with each call", async () => 
       {
         authenticate: ({ header }) => {
           seen.push(...["a2a-version", "x-both", "x-own", "x-bin", "last-event-id"].map(header));
-          return { owner: "o" };
+          return { principal: { owner: "o" } };
         },
       },
     ),

@@ -33,7 +33,7 @@ it("gives the operation the caller, the transport's facts and the request", asyn
   const { contexts, service } = noting();
   await using agent = await grpcAgent({
     ...service,
-    authenticate: ({ header }) => ({ owner: String(header("x-me")) }),
+    authenticate: ({ header }) => ({ principal: { owner: String(header("x-me")) } }),
   });
   const headers = { "X-Me": "ann" };
   await agent.client.sendMessage(hello, { headers, extensions: ["urn:known:a", "urn:other"], after: "e-7" });

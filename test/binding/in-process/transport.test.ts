@@ -172,7 +172,7 @@ it("counts an ended stream as closed, even when its reader stops reading", async
   const out = Promise.withResolvers<void>();
   const admission: InProcessAdmission = {
     versions: ["1.0"],
-    authenticate: () => ({ owner: "me" }),
+    authenticate: () => ({ principal: { owner: "me" } }),
     extensions: () => [],
     enter: () => inPlace({ leave: out.resolve }),
     publicError: () => new A2AError("internalError", "internal error"),

@@ -1,0 +1,46 @@
+import type { Principal } from "../protocol/context.js";
+import type { Message } from "../protocol/model.js";
+import type { OperationName } from "../protocol/operations.js";
+import type { Requirements } from "./requirements.js";
+import type { AuthScheme, Identity } from "./schemes/scheme.js";
+
+/** Who may call: the card shows it, and every call is held to it (spec 4.5, 7.3). */
+export interface AuthOptions {
+  /** Security schemes by the names that the card and the requirements give them. */
+  readonly schemes: Readonly<Record<string, AuthScheme>>;
+  /** What every call must prove. Default: any one of the schemes. */
+  readonly require?: Requirements | undefined;
+  /** What calls of single operations must prove besides. The card has no place for it. Default: nothing more. */
+  readonly operations?: Readonly<Partial<Record<OperationName, Requirements>>> | undefined;
+  /** What messages to a skill must prove besides, by the skill's id; the card shows it. Default: nothing more. */
+  readonly skills?: Readonly<Record<string, Requirements>> | undefined;
+  /**
+   * Finds the skill that a message is for. Default: `skillId` in the metadata of the message. A message that names no
+   * skill is held to no skill's requirement.
+   */
+  readonly skillOf?: ((message: Message) => string | undefined) | undefined;
+  /**
+   * Makes the principal of a call; a tenant only if it returns one. Default: the owner is issuer and subject together,
+   * `https://id.example#alice`; for keys and passwords the issuer is the scheme's name.
+   */
+  readonly principal?: ((caller: AuthenticatedCaller) => PrincipalIds) | undefined;
+}
+
+/** The ids of a principal; anything else that is returned becomes part of it. */
+export type PrincipalIds = Pick<Principal, "owner" | "tenant"> & Readonly<Record<string, unknown>>;
+
+/** What a caller has proved, by the alternative that it satisfies. */
+export interface AuthenticatedCaller {
+  /** The first scheme of the alternative; its identity is the one below. */
+  readonly scheme: string;
+  /** The subject of its identity. */
+  readonly subject: string;
+  /** The issuer of its identity. Default: `undefined`, for schemes whose `verify` named none. */
+  readonly issuer: string | undefined;
+  /** Scopes that its credential grants. */
+  readonly scopes: readonly string[];
+  /** Everything else that its credential says. */
+  readonly claims: Readonly<Record<string, unknown>>;
+  /** Every identity that the call has proved, by scheme. */
+  readonly identities: ReadonlyMap<string, Identity>;
+}

@@ -1,0 +1,126 @@
+import type { Identified, Principal } from "../protocol/context.js";
+import type { A2AError } from "../protocol/errors.js";
+import type { Message } from "../protocol/model.js";
+import type { OperationName } from "../protocol/operations.js";
+import type { AuthenticatedCaller, AuthOptions } from "./auth-options.js";
+import { type Refused, refusal } from "./refusal.js";
+import { judge, type Needs, needsOf, type Requirements } from "./requirements.js";
+import {
+  type AuthCall,
+  CredentialError,
+  type Identity,
+  type SchemeCheck,
+  type SchemeEnvironment,
+} from "./schemes/scheme.js";
+
+/** Holds calls to the requirements of `auth`. */
+export interface AuthGate {
+  /** Throws `unauthenticated` or `permissionDenied`, and `unavailable` when a check could not be made. */
+  identify(call: AuthCall): Identified | Promise<Identified>;
+}
+
+/** The principal of callers whom an empty alternative lets in. */
+const anonymous: Principal = { owner: "anonymous" };
+
+/** Opens the schemes that requirements name. The options have no problems. */
+export function openGate(options: AuthOptions, environment: SchemeEnvironment): AuthGate {
+  const { schemes, require = eachOf(schemes), operations = {}, skills = {}, skillOf = namedSkill } = options;
+  const required = needsOf(require);
+  const byOperation = mapOf(operations);
+  const bySkill = mapOf(skills);
+  const hasSecondStage = byOperation.size + bySkill.size > 0;
+  const named = new Set([required, ...byOperation.values(), ...bySkill.values()].flat(2).map(([name]) => name));
+  const checks = [...named].flatMap((name) => {
+    const scheme = schemes[name];
+    return scheme === undefined ? [] : [[name, scheme.open(environment)] as const];
+  });
+
+  const admit = (found: Findings): Identified => {
+    const refuse = (alternatives: readonly Needs[], missing?: readonly string[]): A2AError =>
+      refusal({ alternatives, schemes, failures: found.failures, missing });
+    const check = (alternatives: readonly Needs[]): Needs => {
+      const verdict = judge(alternatives, found.identities);
+      // A caller with a wrong credential is not let in as one without.
+      if (verdict.is === "met" && (verdict.needs.length > 0 || found.failures.length === 0)) return verdict.needs;
+      if (verdict.is !== "narrow" && found.broken !== undefined) throw found.broken;
+      throw refuse(alternatives, verdict.is === "narrow" ? verdict.missing : undefined);
+    };
+    const principal = principalOf(check(required), found.identities, options);
+    if (!hasSecondStage) return { principal };
+    return {
+      principal,
+      authorize(operation, message) {
+        const skill = message && skillOf(message);
+        for (const more of [byOperation.get(operation), skill === undefined ? undefined : bySkill.get(skill)]) {
+          if (more !== undefined) check(more);
+        }
+      },
+    };
+  };
+  return {
+    identify(call) {
+      const found = findIn(checks, call);
+      return found instanceof Promise ? found.then(admit) : admit(found);
+    },
+  };
+}
+
+/** What the schemes found in a call. */
+interface Findings {
+  readonly identities: Map<string, Identity>;
+  /** Credentials that do not do, by scheme. */
+  readonly failures: Refused[];
+  /** The first check that could not be made. */
+  broken: unknown;
+}
+
+type Checks = readonly (readonly [name: string, check: SchemeCheck])[];
+
+/** Runs every check. Returns no promise when each answers at once. */
+function findIn(checks: Checks, call: AuthCall): Findings | Promise<Findings> {
+  const found: Findings = { identities: new Map(), failures: [], broken: undefined };
+  const waiting: Promise<void>[] = [];
+  const note = (name: string, identity: Identity | undefined): void => {
+    if (identity !== undefined) found.identities.set(name, identity);
+  };
+  const fail = (scheme: string, error: unknown): void => {
+    if (error instanceof CredentialError) found.failures.push({ scheme, error });
+    else found.broken ??= error;
+  };
+  for (const [name, check] of checks) {
+    try {
+      const identity = check(call);
+      if (!(identity instanceof Promise)) note(name, identity);
+      else waiting.push(identity.then((proved) => note(name, proved)).catch((error: unknown) => fail(name, error)));
+    } catch (error) {
+      fail(name, error);
+    }
+  }
+  return waiting.length === 0 ? found : Promise.all(waiting).then(() => found);
+}
+
+function principalOf(needs: Needs, identities: ReadonlyMap<string, Identity>, options: AuthOptions): Principal {
+  const [[scheme] = [""]] = needs;
+  const identity = identities.get(scheme);
+  if (identity === undefined) return anonymous;
+  const { subject, issuer, scopes = [], claims = {} } = identity;
+  const caller: AuthenticatedCaller = { scheme, subject, issuer, scopes, claims, identities };
+  return { scheme, scopes, claims, ...(options.principal ?? defaultPrincipal)(caller) };
+}
+
+function defaultPrincipal({ scheme, issuer = scheme, subject }: AuthenticatedCaller): Pick<Principal, "owner"> {
+  return { owner: `${issuer}#${subject}` };
+}
+
+function eachOf(schemes: AuthOptions["schemes"]): Requirements {
+  return Object.keys(schemes).map((name) => [name]);
+}
+
+function mapOf(requirements: Readonly<Record<string, Requirements | undefined>>): Map<string, readonly Needs[]> {
+  return new Map(Object.entries(requirements).map(([name, each = []]) => [name, needsOf(each)]));
+}
+
+function namedSkill({ metadata }: Message): string | undefined {
+  const skill = metadata?.["skillId"];
+  return typeof skill === "string" ? skill : undefined;
+}

@@ -1,0 +1,74 @@
+import { suggestion } from "../protocol/nearest.js";
+import { operations as operationTable } from "../protocol/operations.js";
+import type { AuthOptions } from "./auth-options.js";
+import { needsOf, type Requirements } from "./requirements.js";
+import type { AuthScheme } from "./schemes/scheme.js";
+
+/** Facts about the server that `auth` must not contradict. */
+export interface AuthSurroundings {
+  /** Ids of the card's skills. */
+  readonly skills: readonly string[];
+  /** Whether callers can show certificates: over TLS here, or to a trusted proxy. */
+  readonly hasCertificates: boolean;
+}
+
+/** Contradictions of `auth`, each as a sentence that says what to change. */
+export function authProblems(options: AuthOptions, around: AuthSurroundings): readonly string[] {
+  const { schemes, operations = {} } = options;
+  const known = operationTable.map(({ name }) => String(name));
+  return [
+    ...Object.entries(schemes).flatMap(([name, scheme]) => schemeProblems(name, scheme, around)),
+    ...requirementProblems("auth", options, around),
+    ...unknownOf(operations, known).map(
+      (name) => `auth.operations.${name} is no operation: ${suggestion(name, known)}`,
+    ),
+  ];
+}
+
+/** Requirements beside the schemes that they name. */
+export interface NamedRequirements extends Pick<AuthOptions, "require" | "operations" | "skills"> {
+  readonly schemes: object;
+}
+
+/** Contradictions between the requirements of an option, its schemes and the card. */
+export function requirementProblems(
+  option: string,
+  { schemes, require = [], operations = {}, skills = {} }: NamedRequirements,
+  around: AuthSurroundings,
+): readonly string[] {
+  const names = Object.keys(schemes);
+  const required: readonly (readonly [string, Requirements])[] = [
+    [`${option}.require`, require],
+    ...Object.entries(operations).map(([name, each = []]) => [`${option}.operations.${name}`, each] as const),
+    ...Object.entries(skills).map(([name, each]) => [`${option}.skills.${name}`, each] as const),
+  ];
+  return [
+    ...(names.length === 0 ? [`${option}.schemes is empty: declare a scheme, or leave out ${option}`] : []),
+    ...required.flatMap(([where, requirements]) =>
+      needsOf(requirements)
+        .flat()
+        .filter(([name]) => !names.includes(name))
+        .map(([name]) => {
+          const meant = suggestion(name, names);
+          return `${where} names ${JSON.stringify(name)}, which is no scheme of ${option}.schemes: ${meant}`;
+        }),
+    ),
+    ...unknownOf(skills, around.skills).map(
+      (id) => `${option}.skills.${id} is no skill of the card: ${suggestion(id, around.skills)}`,
+    ),
+  ];
+}
+
+function unknownOf(given: object, known: readonly string[]): string[] {
+  return Object.keys(given).filter((name) => !known.includes(name));
+}
+
+function schemeProblems(name: string, scheme: AuthScheme, { hasCertificates }: AuthSurroundings): string[] {
+  if (typeof scheme.open !== "function" || typeof scheme.declaration !== "object") {
+    return [`auth.schemes.${name} is no security scheme: make it with a function of trivium/auth, such as bearerJwt()`];
+  }
+  if (scheme.needsCertificate !== true || hasCertificates) return [];
+  return [
+    `auth.schemes.${name} reads client certificates: give \`tls\`, or \`trustProxy\` for a proxy that reports them`,
+  ];
+}

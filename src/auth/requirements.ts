@@ -1,0 +1,43 @@
+import type { Identity } from "./schemes/scheme.js";
+
+// What a call must prove: an OR of ANDs, as in the card (spec 4.5).
+
+/** Schemes that apply together, by name: alone, or with the scopes that each must grant. */
+export type Alternative = readonly string[] | Readonly<Record<string, readonly string[]>>;
+
+/** Alternatives, of which one must hold. An empty one lets callers in that show nothing. */
+export type Requirements = readonly Alternative[];
+
+/** An alternative as pairs of a scheme and its scopes. */
+export type Needs = readonly (readonly [scheme: string, scopes: readonly string[]])[];
+
+export function needsOf(requirements: Requirements): readonly Needs[] {
+  return requirements.map((alternative) =>
+    isNames(alternative) ? alternative.map((name) => [name, []] as const) : Object.entries(alternative),
+  );
+}
+
+function isNames(alternative: Alternative): alternative is readonly string[] {
+  return Array.isArray(alternative);
+}
+
+/** How far the identities of a call satisfy an alternative. */
+export type Verdict =
+  | { readonly is: "met"; readonly needs: Needs }
+  | { readonly is: "unknown" }
+  /** Every scheme is satisfied, but not with every scope. */
+  | { readonly is: "narrow"; readonly missing: readonly string[] };
+
+/** The best verdict over all alternatives: the first that is met, else one that lacks scopes alone. */
+export function judge(alternatives: readonly Needs[], identities: ReadonlyMap<string, Identity>): Verdict {
+  let best: Verdict = { is: "unknown" };
+  for (const needs of alternatives) {
+    if (!needs.every(([name]) => identities.has(name))) continue;
+    const missing = needs.flatMap(([name, scopes]) =>
+      scopes.filter((scope) => identities.get(name)?.scopes?.includes(scope) !== true),
+    );
+    if (missing.length === 0) return { is: "met", needs };
+    if (best.is === "unknown") best = { is: "narrow", missing: [...new Set(missing)] };
+  }
+  return best;
+}

@@ -1,0 +1,64 @@
+import { type AuthCall, type AuthScheme, CredentialError, type Identity, quotedString } from "./scheme.js";
+
+/** What `verify` may return: an identity, its subject alone, or nothing for a credential that is not known. */
+export type Verified = Identity | string | undefined | null | false;
+
+export interface ApiKeyOptions {
+  /** Where callers put the key. Over gRPC a header is metadata, and there is no query. */
+  readonly in: "header" | "query" | "cookie";
+  /** The name of the header, the parameter or the cookie. */
+  readonly name: string;
+  /** Says whose key it is: the owner's name, or an identity with scopes and claims. Nothing: the key is not known. */
+  readonly verify: (key: string) => Verified | Promise<Verified>;
+  /** For people, in the card. Default: none. */
+  readonly description?: string | undefined;
+}
+
+/** Longest key that is looked at, in characters. */
+const maxLength = 4096;
+
+/**
+ * An API key (spec 4.5.2). Compare keys by their hash, so that the time of a comparison says nothing about them. Throws a
+ * `TypeError` for options that are not right.
+ */
+export function apiKey({ in: location, name, verify, description = "" }: ApiKeyOptions): AuthScheme {
+  if (!(location in readers)) throw new TypeError('apiKey: in must be "header", "query" or "cookie"');
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name))
+    throw new TypeError("apiKey: name must be the name of a header or a parameter");
+  if (typeof verify !== "function") throw new TypeError("apiKey: verify must be a function of a key");
+  return {
+    declaration: { case: "apiKeySecurityScheme", value: { location, name, description } },
+    challenge: `ApiKey in=${quotedString(location)}, name=${quotedString(name)}`,
+    open: () => async (call) => {
+      const key = readers[location](call, name);
+      if (key === undefined || key === "") return undefined;
+      if (key.length > maxLength) throw new CredentialError(`the API key is longer than ${maxLength} characters`);
+      return identityOf(await verify(key), "the API key is not known");
+    },
+  };
+}
+
+/** The identity that a `verify` returned. Throws a `CredentialError` when it returned none. */
+export function identityOf(verified: Verified, problem: string): Identity {
+  if (typeof verified === "string" && verified !== "") return { subject: verified };
+  if (typeof verified !== "object" || verified === null) throw new CredentialError(problem);
+  return verified;
+}
+
+const readers: Readonly<Record<ApiKeyOptions["in"], (call: AuthCall, name: string) => string | undefined>> = {
+  header: (call, name) => call.header(name.toLowerCase()),
+  query: (call, name) => call.query(name),
+  cookie: (call, name) => cookieOf(call.header("cookie"), name),
+};
+
+function cookieOf(header: string | undefined, name: string): string | undefined {
+  for (const pair of header?.split(";") ?? []) {
+    const [key = "", ...value] = pair.split("=");
+    if (key.trim() === name)
+      return value
+        .join("=")
+        .trim()
+        .replace(/^"(.*)"$/, "$1");
+  }
+  return undefined;
+}

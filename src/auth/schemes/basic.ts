@@ -1,0 +1,45 @@
+import { bytesFromBase64 } from "../../protocol/base64.js";
+import { identityOf, type Verified } from "./api-key.js";
+import { type AuthScheme, authorizationOf, CredentialError, quotedString } from "./scheme.js";
+
+export interface BasicOptions {
+  /** Says who the user is: the owner's name, or an identity with scopes and claims. Nothing: the pair is wrong. */
+  readonly verify: (username: string, password: string) => Verified | Promise<Verified>;
+  /** Shown by browsers that ask for the password. Default: `"agent"`. */
+  readonly realm?: string | undefined;
+  /** For people, in the card. Default: none. */
+  readonly description?: string | undefined;
+}
+
+/** HTTP basic authentication (RFC 7617). Throws a `TypeError` for options that are not right. */
+export function basic({ verify, realm = "agent", description = "" }: BasicOptions): AuthScheme {
+  if (typeof verify !== "function")
+    throw new TypeError("basic: verify must be a function of a username and a password");
+  return {
+    declaration: { case: "httpAuthSecurityScheme", value: { scheme: "Basic", description } },
+    challenge: `Basic realm=${quotedString(realm)}, charset="UTF-8"`,
+    open: () => async (call) => {
+      const credential = authorizationOf(call, "basic");
+      if (credential === undefined) return undefined;
+      const pair = pairOf(credential);
+      if (pair === undefined)
+        throw new CredentialError("the credential of Basic is not base64 of a name and a password");
+      return identityOf(await verify(...pair), "the username or the password is wrong");
+    },
+  };
+}
+
+function pairOf(credential: string): [username: string, password: string] | undefined {
+  const text = textOf(credential);
+  const end = text?.indexOf(":") ?? -1;
+  return text === undefined || end < 0 ? undefined : [text.slice(0, end), text.slice(end + 1)];
+}
+
+function textOf(credential: string): string | undefined {
+  const bytes = bytesFromBase64(credential);
+  try {
+    return bytes && new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,88 @@
+import type { JWTVerifyGetKey } from "jose";
+import { mayCarry } from "../may-carry.js";
+import { type JwtKey, jwtCheck, publicKeyAlgorithms, type TokenCheck } from "./jwt.js";
+import { keysAt, keysOf } from "./key-source.js";
+import { type AuthScheme, authorizationOf, type SchemeCheck, type SchemeEnvironment } from "./scheme.js";
+
+/** What a JSON Web Token must be, and whose keys sign it. */
+export interface JwtOptions {
+  /** `iss` of the tokens, exactly. Without `jwks` and `key`, its metadata names the keys. */
+  readonly issuer: string;
+  /** `aud` of the tokens: the name of this agent at the issuer, or several. */
+  readonly audience: string | readonly string[];
+  /** URL of the issuer's keys. Default: the one in the issuer's metadata, by OpenID Connect Discovery or RFC 8414. */
+  readonly jwks?: string | undefined;
+  /** The key itself, instead of `jwks`. A shared secret needs `algorithms`. */
+  readonly key?: JwtKey | undefined;
+  /** Accepted signatures. Default: every algorithm with a public key; `none` is never accepted. */
+  readonly algorithms?: readonly string[] | undefined;
+  /** How far the issuer's clock may be from this one, in milliseconds. Default: 30,000. */
+  readonly clockSkewMs?: number | undefined;
+}
+
+export interface BearerJwtOptions extends JwtOptions {
+  /** For people, in the card. Default: none. */
+  readonly description?: string | undefined;
+}
+
+/**
+ * JSON Web Tokens in `Authorization: Bearer …` (RFC 7519, RFC 6750). Signature, issuer, audience and lifetime are checked;
+ * keys are cached, and read again when a token names one that is not known. Throws a `TypeError` for options that are not
+ * right.
+ */
+export function bearerJwt({ description = "", ...options }: BearerJwtOptions): AuthScheme {
+  checkJwtOptions("bearerJwt", options);
+  return {
+    declaration: { case: "httpAuthSecurityScheme", value: { scheme: "Bearer", bearerFormat: "JWT", description } },
+    challenge: bearerChallenge,
+    open: (environment) => bearerCheck(tokenCheckOf(options, environment)),
+  };
+}
+
+export const bearerChallenge = "Bearer";
+
+/** Checks the bearer token of a call. */
+export function bearerCheck(check: TokenCheck): SchemeCheck {
+  return (call) => {
+    const token = authorizationOf(call, "bearer");
+    return token === undefined ? undefined : check(token);
+  };
+}
+
+/** The check of tokens of one issuer. */
+export function tokenCheckOf(options: JwtOptions, environment: SchemeEnvironment): TokenCheck {
+  const { issuer, audience, algorithms = publicKeyAlgorithms, clockSkewMs = 30_000 } = options;
+  return jwtCheck(keysFor(options, environment), { issuer, audience, algorithms, clockSkewMs }, environment);
+}
+
+function keysFor({ issuer, jwks, key }: JwtOptions, environment: SchemeEnvironment): JwtKey | JWTVerifyGetKey {
+  if (key !== undefined) return key;
+  return jwks === undefined ? keysOf(issuer, environment) : keysAt(jwks, environment.fetch);
+}
+
+/** Throws a `TypeError` that names the first member that is not right. */
+export function checkJwtOptions(what: string, options: JwtOptions): void {
+  const { issuer, audience, jwks, key, algorithms, clockSkewMs = 0 } = options;
+  const require = (holds: boolean, problem: string): void => {
+    if (!holds) throw new TypeError(`${what}: ${problem}`);
+  };
+  const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
+  const audiences = [audience].flat();
+  require(isText(issuer), "issuer must be the text that tokens have as iss");
+  require(audiences.length > 0 && audiences.every(isText), "audience must be a text or a list of texts");
+  require(jwks === undefined || key === undefined, "give jwks or key, not both");
+  const url = key === undefined ? (jwks ?? issuer) : undefined;
+  require(url === undefined || mayCarry(url, false), `${jwks === undefined ? "issuer" : "jwks"} must be an https URL`);
+  require(algorithms === undefined ||
+    (algorithms.length > 0 && algorithms.every(isText)), "algorithms must be a list of names");
+  require(algorithms?.includes("none") !== true, 'algorithms must not have "none": such tokens are not signed');
+  const isSecret = key instanceof Uint8Array || (key !== undefined && "type" in key && key.type === "secret");
+  require(!isSecret || algorithms !== undefined, 'a shared secret needs its algorithms, such as ["HS256"]');
+  const isMixed = algorithms?.some((name) => name.startsWith("HS")) === true && !isSecret && !isSymmetric(key);
+  require(!isMixed, "algorithms with a shared secret (HS…) need that secret as key");
+  require(Number.isFinite(clockSkewMs) && clockSkewMs >= 0, "clockSkewMs must be a number of milliseconds");
+}
+
+function isSymmetric(key: JwtOptions["key"]): boolean {
+  return key !== undefined && "kty" in key && key.kty === "oct";
+}

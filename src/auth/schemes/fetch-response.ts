@@ -1,0 +1,45 @@
+import type { AnswerReader, Fetch, FetchInit } from "../../protocol/fetch.js";
+import { mayCarry } from "../may-carry.js";
+
+/** Time limit of one request to an authorization server, in milliseconds. */
+const timeoutMs = 10_000;
+/** Largest document that is read from an authorization server. */
+const maxBytes = 1 << 20;
+
+interface LibraryRequest {
+  readonly method?: string | undefined;
+  readonly headers?: ConstructorParameters<typeof Headers>[0];
+  readonly body?: unknown;
+}
+
+/**
+ * The `fetch` that the JOSE and OAuth libraries expect, over the framework's own: encrypted or within this machine,
+ * without redirects, and with limits on time and size.
+ */
+export function libraryFetch(fetch: Fetch): (url: string | URL, request?: LibraryRequest) => Promise<Response> {
+  return async (url, { method = "GET", headers, body } = {}) => {
+    if (!mayCarry(String(url), false)) throw new TypeError(`${url} is not https`);
+    const form = body instanceof URLSearchParams || typeof body === "string" ? { body } : {};
+    const init: FetchInit = { method, headers: Object.fromEntries(new Headers(headers)), redirect: "error", ...form };
+    const answer = await fetch(String(url), { ...init, signal: AbortSignal.timeout(timeoutMs) });
+    const content = answer.body === null ? "" : await textFrom(answer.body.getReader());
+    const type = answer.headers.get("content-type") ?? "application/octet-stream";
+    return new Response(content, { status: answer.status, headers: { "Content-Type": type } });
+  };
+}
+
+async function textFrom(reader: AnswerReader): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done || value === undefined) return text + decoder.decode();
+    bytes += value.length;
+    if (bytes > maxBytes) {
+      await reader.cancel();
+      throw new RangeError(`the answer is over the limit of ${maxBytes} bytes`);
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}

@@ -1,0 +1,128 @@
+import {
+  type CryptoKey,
+  errors,
+  type JWK,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwtVerify,
+  type KeyObject,
+} from "jose";
+import { bytesFromBase64 } from "../../protocol/base64.js";
+import { A2AError } from "../../protocol/errors.js";
+import { CredentialError, type Identity, type SchemeEnvironment } from "./scheme.js";
+import { hasSingleMembers } from "./single-members.js";
+import { TokenCache } from "./token-cache.js";
+
+/** What a token must say. */
+export interface JwtRules {
+  readonly issuer: string;
+  /** The name of this agent at the issuer, one of several if the token has more. */
+  readonly audience: string | readonly string[];
+  readonly algorithms: readonly string[];
+  readonly clockSkewMs: number;
+}
+
+/** A public key, or a shared secret, as Web Crypto, Node or a JWK has it. */
+export type JwtKey = CryptoKey | KeyObject | JWK | Uint8Array;
+
+/** The algorithms of signatures with public keys. A shared secret needs its algorithm by name. */
+export const publicKeyAlgorithms: readonly string[] = [
+  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+  ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
+];
+
+/** How long a token is believed without another check of its signature. */
+const believedMs = 5 * 60_000;
+
+/** A check of tokens by their signature and claims (RFC 8725). */
+export type TokenCheck = (token: string) => Identity | Promise<Identity>;
+
+export function jwtCheck(
+  keys: JwtKey | JWTVerifyGetKey,
+  rules: JwtRules,
+  { clock }: Pick<SchemeEnvironment, "clock">,
+): TokenCheck {
+  const cache = new TokenCache(clock, believedMs);
+  const verify = async (token: string): Promise<Identity> => {
+    assertSingleMembers(token);
+    const payload = await verified(keys, token, { rules, now: clock.now() });
+    const identity = identityFrom(payload);
+    cache.set(token, identity, (payload.exp ?? 0) * 1000);
+    return identity;
+  };
+  return (token) => cache.get(token) ?? verify(token);
+}
+
+interface Moment {
+  readonly rules: JwtRules;
+  readonly now: number;
+}
+
+async function verified(keys: JwtKey | JWTVerifyGetKey, token: string, { rules, now }: Moment): Promise<JWTPayload> {
+  const { issuer, audience, algorithms, clockSkewMs } = rules;
+  const options = {
+    ...{ issuer, audience: [audience].flat(), algorithms: [...algorithms], clockTolerance: clockSkewMs / 1000 },
+    ...{ currentDate: new Date(now), requiredClaims: ["exp"] },
+  };
+  try {
+    const { payload } =
+      typeof keys === "function" ? await jwtVerify(token, keys, options) : await jwtVerify(token, keys, options);
+    return payload;
+  } catch (error) {
+    throw problemOf(error);
+  }
+}
+
+/** A problem of the token is its sender's; one of the keys is not. */
+function problemOf(error: unknown): unknown {
+  if (error instanceof errors.JWTExpired) return new CredentialError("the token has expired", { cause: error });
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    const problem = error.reason === "missing" ? "is missing" : (claimProblems[error.claim] ?? "is not as required");
+    return new CredentialError(`the token's claim ${error.claim} ${problem}`, { cause: error });
+  }
+  if (error instanceof errors.JOSEAlgNotAllowed || error instanceof errors.JOSENotSupported) {
+    return new CredentialError("the token is signed in a way that is not accepted", { cause: error });
+  }
+  if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) {
+    return new CredentialError("the token is signed by a key that its issuer does not list", { cause: error });
+  }
+  const isTokens =
+    error instanceof errors.JWSInvalid ||
+    error instanceof errors.JWTInvalid ||
+    error instanceof errors.JWSSignatureVerificationFailed;
+  if (isTokens) return new CredentialError("the token is not valid", { cause: error });
+  if (error instanceof A2AError) return error;
+  return new A2AError("unavailable", "the keys of the token's issuer cannot be read, try again", {
+    retryAfterMs: 1000,
+    cause: error,
+  });
+}
+
+const claimProblems: Readonly<Record<string, string>> = {
+  aud: "does not name this agent",
+  iss: "names another issuer",
+  nbf: "is in the future",
+};
+
+function assertSingleMembers(token: string): void {
+  for (const part of token.split(".", 2)) {
+    const bytes = bytesFromBase64(part);
+    if (bytes !== undefined && hasSingleMembers(new TextDecoder().decode(bytes))) continue;
+    throw new CredentialError("the token is not valid");
+  }
+}
+
+/** The identity that the claims of a verified token name. */
+export function identityFrom(claims: Readonly<Record<string, unknown>>): Identity {
+  const { sub, client_id: client, iss } = claims;
+  const subject = [sub, client].find((name) => typeof name === "string" && name !== "");
+  if (typeof subject !== "string") throw new CredentialError("the token names neither a subject nor a client");
+  return { subject, issuer: typeof iss === "string" ? iss : undefined, scopes: scopesOf(claims), claims };
+}
+
+/** The scopes of a token: `scope` as text (RFC 9068), or the list that some servers write. */
+function scopesOf({ scope, scp }: Readonly<Record<string, unknown>>): readonly string[] {
+  const given = scope ?? scp;
+  if (typeof given === "string") return given.split(" ").filter((name) => name !== "");
+  return Array.isArray(given) ? given.filter((name) => typeof name === "string") : [];
+}

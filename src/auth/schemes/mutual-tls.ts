@@ -1,0 +1,58 @@
+import { X509Certificate } from "node:crypto";
+import type { PeerCertificate } from "../../protocol/context.js";
+import { identityOf, type Verified } from "./api-key.js";
+import { type AuthScheme, CredentialError } from "./scheme.js";
+
+export interface MutualTlsOptions {
+  /**
+   * Certificates, in PEM, of the authorities that issue client certificates, intermediate ones as well. Default: none,
+   * and certificates count only as a proxy reports them.
+   */
+  readonly ca?: string | readonly string[] | undefined;
+  /** Names the caller: the owner, or an identity. Nothing: it is not known. Default: the first URI, else the subject. */
+  readonly subject?: ((certificate: PeerCertificate) => Verified) | undefined;
+  /** For people, in the card. Default: none. */
+  readonly description?: string | undefined;
+}
+
+/**
+ * Client certificates (spec 4.5.6). `serve` asks for one over TLS; behind a proxy in `trustProxy` the header
+ * `x-forwarded-client-cert` reports it. Throws a `TypeError` for options that are not right.
+ */
+export function mutualTls({ ca, subject = nameOf, description = "" }: MutualTlsOptions = {}): AuthScheme {
+  const clientAuthorities = ca === undefined ? [] : [ca].flat();
+  const authorities = clientAuthorities.map(authorityOf);
+  return {
+    declaration: { case: "mtlsSecurityScheme", value: { description } },
+    challenge: "MutualTLS",
+    needsCertificate: true,
+    clientAuthorities,
+    open: () => (call) => {
+      const certificate = call.certificate();
+      if (certificate === undefined) return undefined;
+      if (certificate.raw !== undefined && !isIssued(certificate.raw, authorities)) return undefined;
+      return identityOf(subject(certificate), "the client certificate is not that of a known caller");
+    },
+  };
+}
+
+function authorityOf(pem: string): X509Certificate {
+  try {
+    return new X509Certificate(pem);
+  } catch (cause) {
+    throw new TypeError("mutualTls: ca must be certificates in PEM, each a text of its own", { cause });
+  }
+}
+
+// TLS has verified the chain against the authorities of every scheme; this finds those of this one.
+function isIssued(raw: Uint8Array, authorities: readonly X509Certificate[]): boolean {
+  const certificate = new X509Certificate(raw);
+  return authorities.some((authority) => certificate.checkIssued(authority) && certificate.verify(authority.publicKey));
+}
+
+function nameOf({ names, subject }: PeerCertificate): string {
+  const uri = names.find((name) => name.startsWith("URI:"));
+  const name = uri?.slice(4) ?? subject;
+  if (name === "") throw new CredentialError("the client certificate has no name");
+  return name;
+}

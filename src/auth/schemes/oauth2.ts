@@ -1,0 +1,155 @@
+import {
+  allowInsecureRequests,
+  ClientSecretBasic,
+  customFetch,
+  introspectionRequest,
+  processIntrospectionResponse,
+} from "oauth4webapi";
+import { A2AError } from "../../protocol/errors.js";
+import { mayCarry } from "../may-carry.js";
+import { bearerChallenge, bearerCheck, checkJwtOptions, type JwtOptions, tokenCheckOf } from "./bearer-jwt.js";
+import { libraryFetch } from "./fetch-response.js";
+import { identityFrom, type TokenCheck } from "./jwt.js";
+import { type AuthScheme, CredentialError, type SchemeDeclaration, type SchemeEnvironment } from "./scheme.js";
+import { TokenCache } from "./token-cache.js";
+
+/** Scopes with a description each, for people. */
+export type Scopes = Readonly<Record<string, string>>;
+
+/** Where callers get their tokens. */
+export interface TokenEndpoint {
+  /** Where a token is requested. */
+  readonly tokenUrl: string;
+  /** Where tokens are refreshed. Default: `tokenUrl`. */
+  readonly refreshUrl?: string | undefined;
+  /** The scopes that exist. */
+  readonly scopes: Scopes;
+}
+
+/** How callers get a token: exactly one of them, as a card of 1.0 has room for one. */
+export interface OAuthFlows {
+  /** A service that signs in as itself. */
+  readonly clientCredentials?: TokenEndpoint | undefined;
+  /** A person who signs in with a browser. */
+  readonly authorizationCode?:
+    | (TokenEndpoint & {
+        readonly authorizationUrl: string;
+        /** Whether PKCE is required (RFC 7636). Default: true. */
+        readonly pkceRequired?: boolean | undefined;
+      })
+    | undefined;
+  /** A person who signs in on another device. */
+  readonly deviceCode?: (TokenEndpoint & { readonly deviceAuthorizationUrl: string }) | undefined;
+}
+
+/** Asks the authorization server about each token (RFC 7662). */
+export interface IntrospectionOptions {
+  /** URL of the introspection endpoint. */
+  readonly endpoint: string;
+  /** Name of this agent at the authorization server. */
+  readonly clientId: string;
+  /** Its secret there. */
+  readonly clientSecret: string;
+  /** `aud` that an answer with an audience must have. Default: not checked. */
+  readonly audience?: string | undefined;
+  /** How long an answer is believed, and how late a revoked token is noticed, in milliseconds. Default: 30,000. */
+  readonly cacheMs?: number | undefined;
+}
+
+export interface OAuth2Options {
+  /** How callers get a token, for the card. */
+  readonly flows: OAuthFlows;
+  /** Tokens are JSON Web Tokens, checked here. */
+  readonly jwt?: JwtOptions | undefined;
+  /** Tokens are opaque: the authorization server is asked. */
+  readonly introspection?: IntrospectionOptions | undefined;
+  /** URL of the authorization server's metadata (RFC 8414), for the card. Default: none. */
+  readonly metadataUrl?: string | undefined;
+  /** For people, in the card. Default: none. */
+  readonly description?: string | undefined;
+}
+
+/**
+ * Tokens of an OAuth 2.0 authorization server, in `Authorization: Bearer …` (spec 4.5.4). Give `jwt` or `introspection`.
+ * Throws a `TypeError` for options that are not right, such as a URL that is not https.
+ */
+export function oauth2(options: OAuth2Options): AuthScheme {
+  const { flows, jwt, introspection, metadataUrl: oauth2MetadataUrl = "", description = "" } = options;
+  if ((jwt === undefined) === (introspection === undefined)) {
+    throw new TypeError("oauth2: give jwt or introspection, one of them: without, no token is checked");
+  }
+  if (jwt !== undefined) checkJwtOptions("oauth2: jwt", jwt);
+  if (introspection !== undefined) checkUrl("introspection.endpoint", introspection.endpoint);
+  if (oauth2MetadataUrl !== "") checkUrl("metadataUrl", oauth2MetadataUrl);
+  const flow = flowOf(flows);
+  return {
+    declaration: { case: "oauth2SecurityScheme", value: { flows: { flow }, oauth2MetadataUrl, description } },
+    challenge: bearerChallenge,
+    open: (environment) =>
+      bearerCheck(
+        introspection === undefined
+          ? tokenCheckOf(jwt ?? { issuer: "", audience: "" }, environment)
+          : introspectionCheck(introspection, environment),
+      ),
+  };
+}
+
+type Flow = NonNullable<
+  NonNullable<Extract<SchemeDeclaration, { case: "oauth2SecurityScheme" }>["value"]["flows"]>["flow"]
+>;
+
+function flowOf(flows: OAuthFlows): Flow {
+  const [name, second] = Object.entries(flows ?? {}).flatMap(([name, flow]) => (flow === undefined ? [] : [name]));
+  if (name === undefined || second !== undefined) {
+    throw new TypeError("oauth2: flows must have exactly one of clientCredentials, authorizationCode and deviceCode");
+  }
+  const { clientCredentials, authorizationCode, deviceCode } = flows;
+  if (clientCredentials !== undefined) return { case: "clientCredentials", value: endpointOf(name, clientCredentials) };
+  if (deviceCode !== undefined) {
+    const { deviceAuthorizationUrl } = deviceCode;
+    checkUrl(`flows.${name}.deviceAuthorizationUrl`, deviceAuthorizationUrl);
+    return { case: "deviceCode", value: { ...endpointOf(name, deviceCode), deviceAuthorizationUrl } };
+  }
+  if (authorizationCode === undefined) throw new TypeError(`oauth2: flows.${name} is not a flow`);
+  const { authorizationUrl, pkceRequired = true } = authorizationCode;
+  checkUrl(`flows.${name}.authorizationUrl`, authorizationUrl);
+  const value = { ...endpointOf(name, authorizationCode), authorizationUrl, pkceRequired };
+  return { case: "authorizationCode", value };
+}
+
+function endpointOf(name: string, { tokenUrl, refreshUrl = "", scopes }: TokenEndpoint) {
+  checkUrl(`flows.${name}.tokenUrl`, tokenUrl);
+  if (refreshUrl !== "") checkUrl(`flows.${name}.refreshUrl`, refreshUrl);
+  return { tokenUrl, refreshUrl, scopes: { ...scopes } };
+}
+
+function checkUrl(name: string, url: unknown): void {
+  if (typeof url !== "string" || !mayCarry(url, false)) throw new TypeError(`oauth2: ${name} must be an https URL`);
+}
+
+function introspectionCheck(options: IntrospectionOptions, { fetch, clock }: SchemeEnvironment): TokenCheck {
+  const { endpoint, clientId, clientSecret, audience, cacheMs = 30_000 } = options;
+  const server = { issuer: new URL(endpoint).origin, introspection_endpoint: endpoint };
+  const client = { client_id: clientId };
+  const cache = new TokenCache(clock, cacheMs);
+  const ask = async (token: string) => {
+    try {
+      const request = { [customFetch]: libraryFetch(fetch), [allowInsecureRequests]: true };
+      const answer = await introspectionRequest(server, client, ClientSecretBasic(clientSecret), token, request);
+      return await processIntrospectionResponse(server, client, answer);
+    } catch (cause) {
+      const text = "the authorization server does not answer about the token, try again";
+      throw new A2AError("unavailable", text, { retryAfterMs: 1000, cause });
+    }
+  };
+  const check = async (token: string) => {
+    const { active, ...claims } = await ask(token);
+    if (!active) throw new CredentialError("the token is not valid, or no longer");
+    const isForeign = audience !== undefined && ![claims.aud].flat().includes(audience);
+    if (isForeign) throw new CredentialError("the token's claim aud does not name this agent");
+    const identity = identityFrom({ iss: server.issuer, ...claims });
+    cache.set(token, identity, claims.exp === undefined ? Number.POSITIVE_INFINITY : claims.exp * 1000);
+    return identity;
+  };
+  return (token) => cache.get(token) ?? check(token);
+}

@@ -1,0 +1,29 @@
+import { mayCarry } from "../may-carry.js";
+import { bearerChallenge, bearerCheck, checkJwtOptions, type JwtOptions, tokenCheckOf } from "./bearer-jwt.js";
+import type { AuthScheme } from "./scheme.js";
+
+export interface OpenIdConnectOptions extends Omit<JwtOptions, "issuer" | "jwks" | "key"> {
+  /** URL of the provider's metadata; ends in `/.well-known/openid-configuration`. */
+  readonly discoveryUrl: string;
+  /** For people, in the card. Default: none. */
+  readonly description?: string | undefined;
+}
+
+const wellKnownPath = "/.well-known/openid-configuration";
+
+/**
+ * Tokens of an OpenID Connect provider, in `Authorization: Bearer …` (spec 4.5.5). Its metadata names the keys; it is read
+ * when the first token is checked. Throws a `TypeError` for options that are not right.
+ */
+export function openIdConnect({ discoveryUrl, description = "", ...rest }: OpenIdConnectOptions): AuthScheme {
+  if (typeof discoveryUrl !== "string" || !mayCarry(discoveryUrl, false) || !discoveryUrl.endsWith(wellKnownPath)) {
+    throw new TypeError(`openIdConnect: discoveryUrl must be an https URL that ends in ${wellKnownPath}`);
+  }
+  const options = { ...rest, issuer: discoveryUrl.slice(0, -wellKnownPath.length) };
+  checkJwtOptions("openIdConnect", options);
+  return {
+    declaration: { case: "openIdConnectSecurityScheme", value: { openIdConnectUrl: discoveryUrl, description } },
+    challenge: bearerChallenge,
+    open: (environment) => bearerCheck(tokenCheckOf(options, environment)),
+  };
+}

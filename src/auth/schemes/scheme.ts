@@ -1,0 +1,92 @@
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { Clock } from "../../protocol/async/clock.js";
+import type { CallOrigin, PeerCertificate } from "../../protocol/context.js";
+import type { Fetch } from "../../protocol/fetch.js";
+import type { AgentCardSchema } from "../../protocol/model.js";
+
+// What every security scheme of a server is: a declaration for the card, and a check of calls.
+
+/** A scheme as the card has it: the 1.0 form; older versions get their own (spec 4.5). */
+export type SchemeDeclaration = NonNullable<
+  NonNullable<MessageInitShape<typeof AgentCardSchema>["securitySchemes"]>[string]["scheme"]
+>;
+
+/** A call before its body is read: where credentials may be. */
+export interface AuthCall {
+  /** The binding of the call, or `"in-process"`. */
+  readonly binding: CallOrigin;
+  /** A header or metadata value; names are case-insensitive. */
+  header(name: string): string | undefined;
+  /** A parameter of the query string; `undefined` over gRPC, which has none. */
+  query(name: string): string | undefined;
+  /** The certificate that the caller has shown over TLS, verified, or that a trusted proxy reports. */
+  certificate(): PeerCertificate | undefined;
+}
+
+/** What a credential proves. */
+export interface Identity {
+  /** Who it is, unique at the issuer: the subject of a token, the name of a user or a certificate. */
+  readonly subject: string;
+  /** Who says so, such as the URL of an authorization server. Default: the scheme itself. */
+  readonly issuer?: string | undefined;
+  /** Scopes that the credential grants. Default: none. */
+  readonly scopes?: readonly string[] | undefined;
+  /** Everything else that the credential says. Default: nothing. */
+  readonly claims?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** What checks need of the server. */
+export interface SchemeEnvironment {
+  /** Calls an address that the options name. */
+  readonly fetch: Fetch;
+  /** Calls an address that a document of another server names. */
+  readonly foreignFetch: Fetch;
+  /** The clock of the server. */
+  readonly clock: Clock;
+}
+
+/**
+ * Finds the identity of a call. `undefined`: the call has no credential of this scheme. Throws a `CredentialError` for one
+ * that does not do; any other error means that the check itself failed.
+ */
+export type SchemeCheck = (call: AuthCall) => Identity | undefined | Promise<Identity | undefined>;
+
+/** A security scheme, for `auth.schemes`. It declares itself in the card and checks calls. */
+export interface AuthScheme {
+  /** What the card says about it. */
+  readonly declaration: SchemeDeclaration;
+  /** The challenge of `WWW-Authenticate` that asks for a credential (RFC 9110, 11.6.1), without parameters for errors. */
+  readonly challenge: string;
+  /** Whether it reads client certificates, which need TLS or a trusted proxy. Default: false. */
+  readonly needsCertificate?: boolean | undefined;
+  /** Certificates of authorities that TLS verifies clients by, in PEM. */
+  readonly clientAuthorities?: readonly string[] | undefined;
+  /** Called once, when the server starts. */
+  open(environment: SchemeEnvironment): SchemeCheck;
+}
+
+/** A credential that does not do. The message is for its sender: it says why and repeats nothing of it. */
+export class CredentialError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "CredentialError";
+  }
+}
+
+/** Longest credential that is looked at, in characters. */
+const maxLength = 8192;
+
+/** The credential of an HTTP authentication scheme in `Authorization`. `undefined` if there is none of this scheme. */
+export function authorizationOf({ header }: AuthCall, scheme: string): string | undefined {
+  const value = header("authorization");
+  const end = value?.indexOf(" ") ?? -1;
+  if (value === undefined || end < 0 || value.slice(0, end).toLowerCase() !== scheme) return undefined;
+  const credential = value.slice(end).trim();
+  if (credential.length > maxLength) throw new CredentialError(`the credential is longer than ${maxLength} characters`);
+  return credential;
+}
+
+/** A quoted string of a challenge (RFC 9110, 5.6.4). */
+export function quotedString(text: string): string {
+  return `"${text.replace(/[^\x20-\x7e]/g, " ").replace(/["\\]/g, "\\$&")}"`;
+}

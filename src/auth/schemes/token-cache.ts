@@ -1,0 +1,34 @@
+import type { Clock } from "../../protocol/async/clock.js";
+import type { Identity } from "./scheme.js";
+
+/** Tokens that are remembered at most, the latest ones. */
+const maxTokens = 10_000;
+
+/** Identities of tokens that were checked a moment ago, so that the next call with one costs no signature. */
+export class TokenCache {
+  readonly #clock: Clock;
+  readonly #maxAgeMs: number;
+  readonly #known = new Map<string, { readonly identity: Identity; readonly until: number }>();
+
+  /** `maxAgeMs`: how long a token is believed without another check, within its own lifetime. */
+  constructor(clock: Clock, maxAgeMs: number) {
+    this.#clock = clock;
+    this.#maxAgeMs = maxAgeMs;
+  }
+
+  get(token: string): Identity | undefined {
+    const found = this.#known.get(token);
+    if (found === undefined || found.until > this.#clock.now()) return found?.identity;
+    this.#known.delete(token);
+    return undefined;
+  }
+
+  /** Remembers a token that is valid until `expiresAt`, in milliseconds since the epoch. */
+  set(token: string, identity: Identity, expiresAt: number): void {
+    if (this.#known.size >= maxTokens) {
+      const [oldest = ""] = this.#known.keys();
+      this.#known.delete(oldest);
+    }
+    this.#known.set(token, { identity, until: Math.min(expiresAt, this.#clock.now() + this.#maxAgeMs) });
+  }
+}

@@ -1,0 +1,249 @@
+import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { exportJWK, generateKeyPair } from "jose";
+import Provider, { type Configuration } from "oidc-provider";
+import { bearerJwt, CredentialError, type Identity, oauth2, openIdConnect, type SchemeEnvironment } from "trivium/auth";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createNodeFetch, type NodeFetch } from "../../../src/binding/fetch/node-fetch.js";
+import { A2AError } from "../../../src/protocol/errors.js";
+import { createTestClock } from "../../../src/testing/test-clock.js";
+import { callWith } from "./call-with.js";
+
+// Real authorization servers: `oidc-provider`, and one that rotates its keys.
+
+async function listening(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const closed = (server: Server): Promise<void> =>
+  new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+
+let fetching: NodeFetch;
+beforeAll(() => {
+  fetching = createNodeFetch();
+});
+afterAll(() => fetching.close());
+
+const environment = (clock = createTestClock({ start: Date.now() })): SchemeEnvironment => {
+  return { fetch: fetching, foreignFetch: fetching, clock };
+};
+
+const bearer = (token: string) => callWith({ authorization: `Bearer ${token}` });
+
+describe("tokens of a provider", () => {
+  const client = { id: "robot", secret: "not-a-real-one-but-long-enough" };
+  let server: Server;
+  let origin: string;
+
+  beforeAll(async () => {
+    const { privateKey } = await generateKeyPair("ES256", { extractable: true });
+    const signing = { ...(await exportJWK(privateKey)), kid: "k-1", alg: "ES256", use: "sig" };
+    let provider: Provider | undefined;
+    server = createServer((request, response) => provider?.callback()(request, response));
+    origin = await listening(server);
+    const formats: Readonly<Record<string, "jwt" | "opaque">> = { "urn:weather": "jwt", "urn:opaque": "opaque" };
+    const configuration: Configuration = {
+      jwks: { keys: [signing] },
+      clients: [
+        {
+          client_id: client.id,
+          client_secret: client.secret,
+          id_token_signed_response_alg: "ES256",
+          grant_types: ["client_credentials"],
+          redirect_uris: [],
+          response_types: [],
+        },
+      ],
+      scopes: ["read", "write"],
+      features: {
+        clientCredentials: { enabled: true },
+        introspection: { enabled: true, allowedPolicy: () => true },
+        revocation: { enabled: true, allowedPolicy: () => true },
+        devInteractions: { enabled: false },
+        resourceIndicators: {
+          enabled: true,
+          getResourceServerInfo: (_, indicator) => {
+            const format = formats[indicator] ?? "opaque";
+            const jwt = format === "jwt" ? { jwt: { sign: { alg: "ES256" as const } } } : {};
+            return { scope: "read write", audience: indicator, accessTokenTTL: 600, accessTokenFormat: format, ...jwt };
+          },
+        },
+      },
+    };
+    provider = new Provider(origin, configuration);
+  });
+  afterAll(() => closed(server));
+
+  const basic = `Basic ${Buffer.from(`${client.id}:${client.secret}`).toString("base64")}`;
+
+  async function post(path: string, form: Record<string, string>): Promise<Response> {
+    const headers = { authorization: basic };
+    return await fetch(origin + path, { method: "POST", headers, body: new URLSearchParams(form) });
+  }
+
+  async function tokenFor(resource: string): Promise<string> {
+    const answer = await post("/token", { grant_type: "client_credentials", scope: "read", resource });
+    const { access_token: token } = (await answer.json()) as { access_token: string };
+    return token;
+  }
+
+  const robot = { subject: "robot", scopes: ["read"] };
+
+  it("are checked with the keys that the provider's metadata names", async () => {
+    const discoveryUrl = `${origin}/.well-known/openid-configuration`;
+    const check = openIdConnect({ discoveryUrl, audience: "urn:weather" }).open(environment());
+    expect(await check(bearer(await tokenFor("urn:weather")))).toMatchObject({ ...robot, issuer: origin });
+  });
+
+  it("are found by the issuer alone", async () => {
+    const check = bearerJwt({ issuer: origin, audience: "urn:weather" }).open(environment());
+    expect(await check(bearer(await tokenFor("urn:weather")))).toMatchObject({ ...robot, issuer: origin });
+  });
+
+  it("are refused when they are for another agent", async () => {
+    const check = bearerJwt({ issuer: origin, audience: "urn:travel" }).open(environment());
+    const refused = await Promise.resolve(check(bearer(await tokenFor("urn:weather")))).catch(
+      (error: unknown) => error,
+    );
+    expect(refused).toBeInstanceOf(CredentialError);
+  });
+
+  const flows = () => ({ clientCredentials: { tokenUrl: `${origin}/token`, scopes: { read: "Read tasks" } } });
+  const introspection = (more = {}) => {
+    return { endpoint: `${origin}/token/introspection`, clientId: client.id, clientSecret: client.secret, ...more };
+  };
+
+  it("that are opaque are asked about, once while the answer is believed", async () => {
+    const clock = createTestClock({ start: Date.now() });
+    const check = oauth2({ flows: flows(), introspection: introspection() }).open(environment(clock));
+    const token = await tokenFor("urn:opaque");
+    const known = await check(bearer(token));
+    expect(known).toMatchObject(robot);
+    await post("/token/revocation", { token });
+    expect(await check(bearer(token))).toBe(known);
+    await clock.advance(30_000);
+    await expect(Promise.resolve(check(bearer(token)))).rejects.toThrow("the token is not valid, or no longer");
+  });
+
+  it("that are opaque are refused when they are for another agent", async () => {
+    const check = oauth2({ flows: flows(), introspection: introspection({ audience: "urn:travel" }) }).open(
+      environment(),
+    );
+    const refused = Promise.resolve(check(bearer(await tokenFor("urn:opaque"))));
+    await expect(refused).rejects.toThrow("the token's claim aud does not name this agent");
+  });
+
+  it("cannot be checked while the provider does not answer, which is not the caller's fault", async () => {
+    const endpoint = `${origin}/nothing`;
+    const check = oauth2({ flows: flows(), introspection: introspection({ endpoint }) }).open(environment());
+    const refused = await Promise.resolve(check(bearer("t"))).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(A2AError);
+    expect(refused).toMatchObject({ code: "unavailable", retryAfterMs: 1000 });
+  });
+});
+
+describe("keys of an issuer", () => {
+  interface Pair {
+    readonly kid: string;
+    readonly publicKey: KeyObject;
+    readonly privateKey: KeyObject;
+  }
+  const pair = (kid: string): Pair => ({ kid, ...generateKeyPairSync("ec", { namedCurve: "P-256" }) });
+
+  /** An issuer whose keys may change. */
+  async function rotatingIssuer() {
+    let keys: readonly Pair[] = [pair("a")];
+    let requests = 0;
+    let isDown = false;
+    const server = createServer((request, response) => {
+      if (isDown) {
+        response.writeHead(500).end();
+        return;
+      }
+      const listed = keys.map(({ kid, publicKey }) => ({ ...publicKey.export({ format: "jwk" }), kid, alg: "ES256" }));
+      if (request.url === "/keys") requests += 1;
+      const metadata = { issuer: origin, jwks_uri: `${origin}/keys` };
+      const isOAuth = request.url === "/.well-known/oauth-authorization-server";
+      const body = request.url === "/keys" ? { keys: listed } : isOAuth ? metadata : undefined;
+      response.writeHead(body === undefined ? 404 : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(body ?? {}));
+    });
+    const origin = await listening(server);
+    const tokenBy = ({ kid, privateKey: key }: Pair): string => {
+      const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");
+      const claims = { iss: origin, aud: "weather", sub: "alice", exp: Date.now() / 1000 + 600, jti: Math.random() };
+      const input = `${encoded({ alg: "ES256", kid })}.${encoded(claims)}`;
+      return `${input}.${sign("sha256", Buffer.from(input), { key, dsaEncoding: "ieee-p1363" }).toString("base64url")}`;
+    };
+    return {
+      origin,
+      tokenBy,
+      get keys() {
+        return keys;
+      },
+      get requests() {
+        return requests;
+      },
+      rotate: () => {
+        keys = [pair(`key-${keys.length}-${requests}`)];
+      },
+      fail: () => {
+        isDown = true;
+      },
+      [Symbol.asyncDispose]: () => closed(server),
+    };
+  }
+
+  const first = ([key]: readonly Pair[]): Pair => key ?? pair("none");
+
+  it("are found by OAuth metadata too, kept, and asked for anew at most once for keys that are not known", async () => {
+    await using server = await rotatingIssuer();
+    const check = bearerJwt({ issuer: server.origin, audience: "weather" }).open(environment());
+    const identity = async (token: string): Promise<Identity | undefined> => check(bearer(token));
+    expect(await identity(server.tokenBy(first(server.keys)))).toMatchObject({ subject: "alice" });
+    expect(await identity(server.tokenBy(first(server.keys)))).toMatchObject({ subject: "alice" });
+    expect(server.requests).toBe(1);
+    const unknown = Array.from({ length: 20 }, () => identity(server.tokenBy(pair("made-up"))).catch(String));
+    for (const refused of await Promise.all(unknown)) expect(refused).toMatch(/a key that its issuer does not list/);
+    expect(server.requests).toBeLessThanOrEqual(2);
+  });
+
+  it("cannot be read while the issuer is down, which is said once in a while and not asked for by each call", async () => {
+    await using server = await rotatingIssuer();
+    server.fail();
+    const check = bearerJwt({ issuer: server.origin, audience: "weather" }).open(environment());
+    const ask = async () => check(bearer(server.tokenBy(first(server.keys))));
+    for (let call = 0; call < 3; call++) {
+      await expect(ask()).rejects.toMatchObject({ code: "unavailable", retryAfterMs: 5000 });
+    }
+  });
+});
+
+it.each<[string, object, string]>([
+  ["no check of tokens", {}, "oauth2: give jwt or introspection, one of them: without, no token is checked"],
+  [
+    "no flow",
+    { flows: {}, introspection: { endpoint: "https://id.example/i" } },
+    "oauth2: flows must have exactly one of",
+  ],
+  [
+    "a token URL in the clear",
+    {
+      flows: { clientCredentials: { tokenUrl: "http://id.example/token", scopes: {} } },
+      introspection: { endpoint: "https://id.example/i" },
+    },
+    "oauth2: flows.clientCredentials.tokenUrl must be an https URL",
+  ],
+  [
+    "an introspection endpoint in the clear",
+    { flows: {}, introspection: { endpoint: "http://id.example/i" } },
+    "oauth2: introspection.endpoint must be an https URL",
+  ],
+])("oauth2 with %s is refused", (_, options, message) => {
+  expect(() => (oauth2 as (options: object) => unknown)(options)).toThrow(message);
+});
