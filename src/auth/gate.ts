@@ -1,7 +1,6 @@
 import type { Identified, Principal } from "../protocol/context.js";
 import type { A2AError } from "../protocol/errors.js";
 import type { Message } from "../protocol/model.js";
-import type { OperationName } from "../protocol/operations.js";
 import type { AuthenticatedCaller, AuthOptions } from "./auth-options.js";
 import { type Refused, refusal } from "./refusal.js";
 import { judge, type Needs, needsOf, type Requirements } from "./requirements.js";
