@@ -23,12 +23,13 @@ async function start(): Promise<void> {
 }
 
 it.each([
-  { signal: "SIGKILL", answer: "yes", last: "completed: Berth N4 is booked for MV Alba.", code: null },
+  { signal: "SIGKILL", answer: "yes", last: "completed: Berth N4 is booked for MV Alba, 2 nights.", code: null },
   { signal: "SIGTERM", answer: "no", last: "rejected: Nothing is booked.", code: 0 },
 ] as const)("approval takes the answer $answer after a restart with $signal", async (expected) => {
-  const asking = await runExample("approval", [server.url, "MV Alba"]);
-  const [question, asked = ""] = asking.split("\n");
-  expect(question).toBe("input-required: Berth N4 costs 120 €. Shall I book it for MV Alba?");
+  const [first, asked = ""] = (await runExample("approval", [server.url, "MV Alba"])).split("\n");
+  expect(first).toBe("input-required: For how many nights?");
+  const [second] = (await runExample("approval", [server.url, "2", asked])).split("\n");
+  expect(second).toBe("input-required: Berth N4 costs 240 €. Shall I book it for MV Alba?");
 
   expect(await server.stop(expected.signal)).toBe(expected.code);
   await start();
@@ -37,6 +38,9 @@ it.each([
   await using client = await Client.connect(server.url);
   const { history } = await client.getTask({ id: (JSON.parse(asked) as { readonly taskId: string }).taskId });
   const said = history.map(({ parts }) => textIn(parts));
-  expect(said.filter((text) => text.startsWith("Berth N4 costs"))).toHaveLength(1);
+  expect(said.filter((text) => text.endsWith("?"))).toEqual([
+    "For how many nights?",
+    "Berth N4 costs 240 €. Shall I book it for MV Alba?",
+  ]);
   expect(said).toContain("looking at the berths again");
 });
