@@ -3,6 +3,7 @@ import { type AuthCall, type AuthScheme, CredentialError, type Identity, quotedS
 /** What `verify` may return: an identity, its subject alone, or nothing for a credential that is not known. */
 export type Verified = Identity | string | undefined | null | false;
 
+/** Where the key is, and how it is checked. */
 export interface ApiKeyOptions {
   /** Where callers put the key. Over gRPC a header is metadata, and there is no query. */
   readonly in: "header" | "query" | "cookie";

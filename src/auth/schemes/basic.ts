@@ -2,6 +2,7 @@ import { bytesFromBase64 } from "../../protocol/base64.js";
 import { identityOf, type Verified } from "./api-key.js";
 import { type AuthScheme, authorizationOf, CredentialError, quotedString } from "./scheme.js";
 
+/** How a user name and a password are checked. */
 export interface BasicOptions {
   /** Says who the user is: the owner's name, or an identity with scopes and claims. Nothing: the pair is wrong. */
   readonly verify: (username: string, password: string) => Verified | Promise<Verified>;

@@ -20,6 +20,7 @@ export interface JwtOptions {
   readonly clockSkewMs?: number | undefined;
 }
 
+/** Which JSON Web Tokens are accepted, and what they must contain. */
 export interface BearerJwtOptions extends JwtOptions {
   /** For people, in the card. Default: none. */
   readonly description?: string | undefined;

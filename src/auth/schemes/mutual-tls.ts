@@ -3,6 +3,7 @@ import type { PeerCertificate } from "../../protocol/context.js";
 import { identityOf, type Verified } from "./api-key.js";
 import { type AuthScheme, CredentialError } from "./scheme.js";
 
+/** Which client certificates are accepted. */
 export interface MutualTlsOptions {
   /**
    * Certificates, in PEM, of the authorities that issue client certificates, intermediate ones as well. Default: none,

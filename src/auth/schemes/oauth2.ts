@@ -56,6 +56,7 @@ export interface IntrospectionOptions {
   readonly cacheMs?: number | undefined;
 }
 
+/** Where tokens come from, and how they are checked. */
 export interface OAuth2Options {
   /** How callers get a token, for the card. */
   readonly flows: OAuthFlows;

@@ -2,6 +2,7 @@ import { mayCarry } from "../may-carry.js";
 import { bearerChallenge, bearerCheck, checkJwtOptions, type JwtOptions, tokenCheckOf } from "./bearer-jwt.js";
 import type { AuthScheme } from "./scheme.js";
 
+/** Which OpenID Connect provider is trusted, and what its tokens must contain. */
 export interface OpenIdConnectOptions extends Omit<JwtOptions, "issuer" | "jwks" | "key"> {
   /** URL of the provider's metadata; ends in `/.well-known/openid-configuration`. */
   readonly discoveryUrl: string;
