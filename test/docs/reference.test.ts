@@ -1,19 +1,26 @@
 import { execFileSync } from "node:child_process";
 import { globSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import * as client from "../../src/client/index.js";
 import { clientMembers } from "../../src/client/option-rules.js";
 import { defaultClientLimits } from "../../src/client/options.js";
-import * as server from "../../src/index.js";
 import { errorCodes, errorTable } from "../../src/protocol/errors.js";
 import { operations } from "../../src/protocol/operations.js";
 import { defaultLimits } from "../../src/server/limits.js";
 import { agentMembers, listenMembers } from "../../src/server/option-rules.js";
-import * as postgres from "../../src/store/postgres/index.js";
 import { sqlMembers } from "../../src/store/sql/option-rules.js";
-import * as sqlite from "../../src/store/sqlite/index.js";
-import * as testing from "../../src/testing/index.js";
 import { read } from "./pages.js";
+
+const { exports } = JSON.parse(read("package.json")) as {
+  readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
+};
+
+/** The values that the entry points export. */
+const values = await Promise.all(
+  Object.values(exports).flatMap((target) => {
+    const file = typeof target === "string" ? undefined : target.default.replace("./dist/", "../../");
+    return file === undefined ? [] : [import(/* @vite-ignore */ file)];
+  }),
+);
 
 const pages = globSync("docs/reference/*.md");
 const reference = pages.map(read).join("\n");
@@ -78,7 +85,7 @@ describe("the reference", () => {
     expect(read("docs/reference/answers.md")).toContain(`| \`type\` | \`"${type}"\` |`);
   });
 
-  it.each(Object.keys({ ...server, ...client, ...sqlite, ...postgres, ...testing }))("has the name %s", (name) => {
+  it.each([...new Set(values.flatMap((module: object) => Object.keys(module)))])("has the name %s", (name) => {
     expect(read("docs/reference/names.md")).toContain(`| [\`${name}\`](`);
     expect(reference).toMatch(new RegExp(`^(?:### \`${name}\`|\\| <a id="${name.toLowerCase()}">)`, "m"));
   });
