@@ -11,7 +11,7 @@ export interface StreamArtifactOptions extends Omit<ArtifactOptions, "append" | 
  * Turns a model's token stream into one artifact: a chunk for each string, then an empty one with `lastChunk`. Skips
  * empty strings and never splits a surrogate pair. Without any text there is no artifact. An error of `chunks` fails the
  * turn, and the text so far stays. A stream that ends early without an error counts as complete: some model SDKs report
- * errors beside the text.
+ * errors beside the text. A chunk that is no string is a `TypeError`.
  */
 export async function* streamArtifact(
   chunks: AsyncIterable<string> | Iterable<string>,
@@ -38,6 +38,7 @@ export async function* streamArtifact(
     return keyed(artifactEvent(made, true, lastChunk), key, options.artifactId);
   };
   for await (const piece of chunks) {
+    if (typeof piece !== "string") throw notText(piece);
     const value = held + piece;
     held = endsInHighSurrogate(value) ? value.slice(-1) : "";
     const whole = held === "" ? value : value.slice(0, -1);
@@ -50,6 +51,13 @@ export async function* streamArtifact(
 
 function keyed(event: KeyedArtifactEvent, key: object, artifactId: string | undefined): KeyedArtifactEvent {
   return artifactId === undefined ? { ...event, [artifactKey]: key } : event;
+}
+
+function notText(piece: unknown): TypeError {
+  const kind = piece === null ? "null" : typeof piece;
+  return new TypeError(
+    `streamArtifact() takes a stream of strings, not of values of type ${kind}: yield the text of each`,
+  );
 }
 
 function endsInHighSurrogate(value: string): boolean {

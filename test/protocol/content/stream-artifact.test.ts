@@ -52,6 +52,16 @@ describe("streamed text", () => {
     );
   });
 
+  it.each([
+    ["an object, such as an event of a model", { type: "text-delta", text: "a" }, "object"],
+    ["undefined", undefined, "undefined"],
+    ["null", null, "null"],
+  ])("refuses %s in place of a string", async (_, piece, kind) => {
+    const pieces = ["a", piece] as Iterable<string>;
+    const text = `streamArtifact() takes a stream of strings, not of values of type ${kind}: yield the text of each`;
+    await expect(itemsOf(streamArtifact(pieces))).rejects.toThrow(new TypeError(text));
+  });
+
   it("gives its name, description, metadata and extensions with the first chunk, its media type with each", async () => {
     const members = { name: "n", description: "d", metadata: { a: 1 }, extensions: ["urn:e"] };
     const events = await itemsOf(streamArtifact(["a", "b"], { ...members, mediaType: "text/markdown" }));
