@@ -41,4 +41,11 @@ describe("the terminals of a page", () => {
     await terminals.run("curl -s http://127.0.0.1:41999\nkill -9 %1\n! curl -s http://127.0.0.1:41999");
     await terminals.printed(["two"]);
   });
+
+  it("end what runs in the background, also when a command has failed since", async () => {
+    await terminals.run(`AT=41999 ${serving} three &`);
+    await expect(terminals.run("false")).rejects.toThrow();
+    await terminals.close();
+    await expect(fetch("http://127.0.0.1:41999")).rejects.toThrow("fetch failed");
+  });
 });

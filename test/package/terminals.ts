@@ -49,7 +49,8 @@ export function openTerminals(folder: string, env: NodeJS.ProcessEnv): Terminals
       first.shell.stdin?.write(`source '${file}' </dev/null; printf '\\ndone ${count} %s\\n' "$PWD"\n`);
       await until(first, () => done.test(first.output));
       cwd = done.exec(first.output)?.[1] ?? cwd;
-      if (/&\s*$/m.test(commands)) await until(first, () => first.output.includes("http://"));
+      // A server logs its URL as JSON before its program prints it: the next commands could read that line as their own.
+      if (/&\s*$/m.test(commands)) await until(first, () => /^(?!\{).*http:\/\//m.test(first.output));
     },
     async runBeside(commands) {
       await stop(beside.get(commands), "SIGINT");
@@ -110,9 +111,14 @@ function patternOf(line: string): RegExp {
   return new RegExp(texts.join(".*"));
 }
 
+/** Ends all processes of a terminal. Some of them may outlive its shell. */
 async function stop(terminal: Terminal | undefined, signal: NodeJS.Signals): Promise<void> {
-  if (terminal?.shell.pid === undefined || terminal.isOver()) return;
-  const ended = once(terminal.shell, "close");
-  process.kill(-terminal.shell.pid, signal);
+  if (terminal?.shell.pid === undefined) return;
+  const ended = terminal.isOver() ? undefined : once(terminal.shell, "close");
+  try {
+    process.kill(-terminal.shell.pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
   await ended;
 }
