@@ -71,17 +71,24 @@ function openTerminal(args: readonly string[], options: { cwd: string; env: Node
   // A signal reaches the group of a terminal: the shell, and what it runs.
   const shell = spawn("bash", args, { ...options, detached: true, stdio: ["pipe", "pipe", "inherit"] });
   let change = Promise.withResolvers<void>();
+  let isOver = false;
   const terminal: Terminal = {
     shell,
     output: "",
     changed: () => change.promise,
-    isOver: () => shell.exitCode !== null || shell.signalCode !== null,
+    isOver: () => isOver,
   };
   const notify = (): void => {
     change.resolve();
     change = Promise.withResolvers();
   };
-  shell.on("close", notify);
+  const end = (): void => {
+    isOver = true;
+    notify();
+  };
+  shell.on("close", end);
+  // What runs in the background keeps the output open, so that it does not close.
+  shell.on("exit", () => void setTimeout(1000).then(end));
   shell.stdout.setEncoding("utf8").on("data", (piece: string) => {
     terminal.output += piece;
     notify();
