@@ -98,7 +98,7 @@ function openTerminal(settings: string, print: (text: string) => void): Terminal
   let all = "";
   let unread = "";
   let wake = (): void => {};
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     print(text);
     all += text;
