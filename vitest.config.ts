@@ -24,7 +24,7 @@ function bytesFree(folder: string): number {
 export const slow = [
   "test/core/store-faults/hard-days.test.ts",
   "test/bench/run.test.ts",
-  "test/examples/{approval,durable}.test.ts",
+  "test/examples/{approval,client-resume,durable}.test.ts",
   "test/store/postgres/{away,closing,leases,long-migration}.test.ts",
 ];
 

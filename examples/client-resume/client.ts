@@ -1,47 +1,16 @@
-// A stream that breaks goes on by itself: between this client and its agent stands a relay that cuts the connection again
-// and again, and every word arrives once.
+// Falls back from the interface that does not answer, reads each line once however often the connection breaks, and cancels a
+// task. Start `node examples/client-resume/server.ts`, then `node examples/client-resume/client.ts`.
+import { Client } from "trivium";
 
-import { once } from "node:events";
-import { createServer, connect as openSocket, type Socket } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
-import { artifact, Client, completed, serve, working } from "trivium";
-
-const words = "The tide turns at half past four and runs north until the late evening.".split(/(?<= )/);
-
-const relay = createServer();
-relay.listen(0, "127.0.0.1");
-await once(relay, "listening");
-const address = relay.address();
-const port = typeof address === "object" && address !== null ? address.port : 0;
-
-await using server = await serve({
-  card: { name: "Tides", description: "Tells the tides slowly", version: "1.0.0" },
-  port: 0,
-  publicUrl: `http://127.0.0.1:${port}`,
-  bindings: ["JSONRPC"],
-  async *agent() {
-    yield working();
-    for (const [index, word] of words.entries()) {
-      await sleep(20);
-      yield artifact(word, { artifactId: "tides", append: index > 0 });
-    }
-    yield completed();
+await using client = await Client.connect(process.argv[2] ?? "http://127.0.0.1:41241", {
+  onConnection({ binding, passedOver }) {
+    for (const other of passedOver) console.log(`no answer over ${other.binding}`);
+    console.log(`connected over ${binding}`);
   },
 });
 
-const open = new Set<Socket>();
-let cuts = 0;
-relay.on("connection", (near) => {
-  const far = openSocket(Number(new URL(server.url).port), "127.0.0.1");
-  for (const socket of [near, far]) open.add(socket.on("error", () => {}));
-  near.pipe(far).pipe(near);
-});
+for await (const delta of client.stream("20 lines").text) process.stdout.write(delta);
 
-const client = await Client.connect(`http://127.0.0.1:${port}`);
-for await (const delta of client.stream("When does the tide turn?").text) {
-  process.stdout.write(delta);
-  if (++cuts % 4 === 0) for (const socket of open) socket.destroy();
-}
-console.log(`\nafter ${Math.floor(cuts / 4)} broken connections`);
-await client.close();
-relay.close();
+const { taskId } = await client.send("1000 lines", { configuration: { returnImmediately: true } });
+const answer = await client.cancel(taskId);
+console.log(`the second report is ${answer.state}`);

@@ -151,12 +151,6 @@ describe("the examples", () => {
     ]);
   });
 
-  it("client-resume reads every word once over connections that break", async () => {
-    expect(await runExample("client-resume")).toBe(
-      "The tide turns at half past four and runs north until the late evening.\nafter 3 broken connections\n",
-    );
-  });
-
   it("client-auth shows a token, and a better one when it is refused", async () => {
     expect(await runExample("client-auth")).toBe(
       "refused: unauthenticated, challenge: Bearer\nGood morning, harbour office.\n",

@@ -41,6 +41,44 @@ export async function startProgram(
   };
 }
 
+/** A program that runs to its end. */
+export interface RunningProgram {
+  /** Resolves when it has printed this. */
+  printed(text: string): Promise<void>;
+  /** Resolves with all that it has printed, and its exit code. */
+  readonly ended: Promise<{ readonly code: number | null; readonly output: string }>;
+}
+
+/** Runs a program and watches its output. */
+export function watchProgram(file: string, args: readonly string[] = [], cwd?: string): RunningProgram {
+  const child = spawn(process.execPath, [file, ...args], { cwd, stdio: ["ignore", "pipe", "inherit"] });
+  let output = "";
+  let changed = Promise.withResolvers<void>();
+  const change = (): void => {
+    changed.resolve();
+    changed = Promise.withResolvers();
+  };
+  child.stdout.setEncoding("utf8").on("data", (piece: string) => {
+    output += piece;
+    change();
+  });
+  const ended = once(child, "close").then(([code]: readonly (number | null)[]) => ({ code: code ?? null, output }));
+  let isOver = false;
+  ended.then(() => {
+    isOver = true;
+    change();
+  }, change);
+  return {
+    ended,
+    async printed(text) {
+      while (!output.includes(text)) {
+        if (isOver) throw new Error(`${file} has ended, after it had printed:\n${output}`);
+        await changed.promise;
+      }
+    },
+  };
+}
+
 function urlOf(child: ChildProcess, printed: { text: string }): Promise<string> {
   return new Promise((resolve, reject) => {
     let err = "";

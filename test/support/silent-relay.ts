@@ -1,13 +1,15 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A TCP relay that can stop passing bytes on, as a network does that drops packets: no connection ends. */
+/** A TCP relay that can break its connections, or stop passing bytes on, as a network does that drops packets. */
 export interface SilentRelay extends AsyncDisposable {
   readonly port: number;
   /** Passes nothing on from now on, new connections included. */
   silence(): void;
   /** Passes on what was held back, and everything after it. */
   restore(): void;
+  /** Breaks all connections. New ones are relayed. */
+  cut(): void;
 }
 
 export async function silentRelay(targetPort: number): Promise<SilentRelay> {
@@ -40,6 +42,9 @@ export async function silentRelay(targetPort: number): Promise<SilentRelay> {
     restore() {
       isSilent = false;
       for (const socket of sockets) socket.resume();
+    },
+    cut() {
+      for (const socket of sockets) socket.destroy();
     },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();
