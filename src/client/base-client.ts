@@ -101,10 +101,9 @@ export class BaseClient {
 
   /** Sends a message and waits for the answer: a reply, or a task that has ended or is interrupted (spec 3.1.1). */
   async send(content: Content, options: SendOptions = {}): Promise<Answer> {
-    const request = sendRequest(content, options);
-    // The id of the task is needed before the task has ended.
-    if (options.cancelOnAbort) return this.#answered(() => untilStop(this.#sent(request, options))).answer;
-    return answerOf(await this.operations.sendMessage(request, options));
+    // The id of the task is needed before the answer.
+    if (options.cancelOnAbort) return this.stream(content, options).answer;
+    return answerOf(await this.operations.sendMessage(sendRequest(content, options), options));
   }
 
   /** Sends a message and gives its answer as it comes (spec 3.1.2). It is sent when the stream is first used. */

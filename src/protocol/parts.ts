@@ -14,8 +14,8 @@ export interface PartOptions {
   readonly metadata?: JsonObject | undefined;
 }
 
-/** The content of a message or an artifact: a text, one part, or several. */
-export type Content = string | Part | readonly Part[];
+/** The content of a message or an artifact: a text, one part, or several of either. */
+export type Content = string | Part | readonly (string | Part)[];
 
 /** Creates a text part. Without a media type it is plain text. */
 export function text(value: string, options?: PartOptions): Part {
@@ -75,10 +75,10 @@ export function partsOf(content: Content): Part[] {
   if (typeof content === "string") return [text(content)];
   if (!isList(content)) return [content];
   if (content.length === 0) throw new TypeError("content needs one part or more");
-  return [...content];
+  return content.map((each) => (typeof each === "string" ? text(each) : each));
 }
 
-function isList(content: Part | readonly Part[]): content is readonly Part[] {
+function isList<T>(content: Part | readonly T[]): content is readonly T[] {
   return Array.isArray(content);
 }
 

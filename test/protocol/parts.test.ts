@@ -77,6 +77,11 @@ describe("a content", () => {
     expect(parts).toEqual([one]);
   });
 
+  it("takes texts and parts in one list", () => {
+    const value = data({ berth: 4 });
+    expect(partsOf(["Berth 4.", value])).toEqual([text("Berth 4."), value]);
+  });
+
   it("needs one part or more", () => {
     expect(() => partsOf([])).toThrow(TypeError);
   });
