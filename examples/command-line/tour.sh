@@ -6,8 +6,8 @@ agent=http://127.0.0.1:$PORT
 cleanup() { kill $(jobs -p) 2>/dev/null || true; wait; }
 trap cleanup EXIT
 
-# An agent to try things on. It prints its URLs once it listens.
-npx trivium demo --port "$PORT" --store tasks.db > demo.log &
+# An agent to try things on. It prints its URLs once it listens. Without npx in between, `kill` reaches it.
+node_modules/.bin/trivium demo --port "$PORT" --store tasks.db > demo.log &
 until grep -qs HTTP+JSON demo.log; do sleep 0.1; done
 
 echo "== card"
@@ -23,7 +23,7 @@ npx trivium call "127.0.0.1:$PORT" SendStreamingMessage '{"message":{"parts":[{"
 npx trivium call "$agent" GetTask '{"id":"none"}' || echo "exit code $?"
 
 echo "== gateway"
-npx trivium gateway "$agent" --port "$((PORT + 1))" > gateway.log &
+node_modules/.bin/trivium gateway "$agent" --port "$((PORT + 1))" > gateway.log &
 until grep -q "gateway at" gateway.log; do sleep 0.1; done
 hello='{"message":{"parts":[{"text":"The tide turns."}]}}'
 npx trivium call "http://127.0.0.1:$((PORT + 1))" SendMessage "$hello" --protocol-version 0.3 --text | grep -o '^- [0-9]* words'

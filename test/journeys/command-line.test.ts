@@ -1,8 +1,10 @@
+import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { createExample } from "../package/project.js";
+import { createProject } from "../package/project.js";
 
 it("the command line serves, sends, calls, stands in for and looks after an agent", async () => {
-  const project = await createExample("command-line");
+  const project = await createProject();
+  await project.write("tour.sh", readFileSync("examples/command-line/tour.sh", "utf8"));
   const { code, output } = await project.run("bash", "-c", "PORT=41380 TRIVIUM_LOG=silent bash tour.sh 2>&1");
   expect(output.split("\n")).toEqual([
     "== card",

@@ -31,6 +31,8 @@ beforeAll(async () => {
   await once(provider, "listening");
   issuer = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
   project = await createExample("jwt");
+  // Next writes its own.
+  await project.write("tsconfig.json", "{}");
   const built = await project.run(process.execPath, "node_modules/next/dist/bin/next", "build");
   expect(built.code, built.output).toBe(0);
 });

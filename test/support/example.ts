@@ -19,9 +19,13 @@ export function startExample(name: string, env: Readonly<Record<string, string>>
 /** Starts a program that serves on a free port. */
 export async function startProgram(
   file: string,
-  { cwd, env }: { readonly cwd?: string; readonly env: Readonly<Record<string, string>> },
+  {
+    args = [],
+    cwd,
+    env,
+  }: { readonly args?: readonly string[]; readonly cwd?: string; readonly env: Readonly<Record<string, string>> },
 ): Promise<RunningExample> {
-  const child = spawn(process.execPath, [file], {
+  const child = spawn(process.execPath, [file, ...args], {
     cwd,
     env: { ...process.env, PORT: "0", ...env },
     stdio: ["ignore", "pipe", "pipe"],
@@ -42,7 +46,7 @@ export async function startProgram(
 }
 
 /** A program that runs to its end. */
-export interface RunningProgram {
+interface RunningProgram {
   /** Resolves when it has printed this. */
   printed(text: string): Promise<void>;
   /** Resolves with all that it has printed, and its exit code. */
@@ -50,8 +54,8 @@ export interface RunningProgram {
 }
 
 /** Runs a program and watches its output. */
-export function watchProgram(file: string, args: readonly string[] = [], cwd?: string): RunningProgram {
-  const child = spawn(process.execPath, [file, ...args], { cwd, stdio: ["ignore", "pipe", "inherit"] });
+export function watchProgram(file: string, args: readonly string[] = []): RunningProgram {
+  const child = spawn(process.execPath, [file, ...args], { stdio: ["ignore", "pipe", "inherit"] });
   let output = "";
   let changed = Promise.withResolvers<void>();
   const change = (): void => {
