@@ -30,4 +30,4 @@ npx trivium call "http://127.0.0.1:$((PORT + 1))" SendMessage "$hello" --protoco
 
 echo "== db"
 npx trivium db status --store tasks.db | grep -o '"pending":\[\]'
-npx trivium db prune --store tasks.db --tasks-older-than 1s | grep -o '"tasks":[0-9]*'
+npx trivium db prune --store tasks.db --tasks-max 0 | grep -o '"tasks":[0-9]*'

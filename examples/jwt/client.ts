@@ -3,8 +3,9 @@ import { A2AError, Client } from "trivium";
 
 const { TOKEN } = process.env;
 
+// The card says that the agent wants a bearer token, so the client knows where it belongs.
 await using client = await Client.connect(process.argv[2] ?? "http://127.0.0.1:8080/agents/desk", {
-  headers: TOKEN === undefined ? {} : { authorization: `Bearer ${TOKEN}` },
+  credentials: TOKEN === undefined ? {} : { bearer: TOKEN },
 });
 try {
   console.log((await client.send("hello")).text);
