@@ -22,17 +22,6 @@ const words: readonly (readonly [pattern: RegExp, better: string])[] = [
   [/\bround and round\b/i, "a busy loop"],
 ];
 
-/** Pages that are not rewritten yet. */
-const unfinished: ReadonlySet<string> = new Set([
-  "docs/guides/call-agents.md",
-  "docs/guides/call-from-a-browser.md",
-  "docs/guides/gateway.md",
-  "docs/guides/mount.md",
-  "docs/guides/push-notifications.md",
-  "docs/guides/sign-in-to-agents.md",
-  "docs/guides/test-agents.md",
-]);
-
 interface Text {
   readonly line: number;
   readonly text: string;
@@ -59,7 +48,7 @@ function textsOf(path: string): readonly Text[] {
 }
 
 describe("the words", () => {
-  it.each(documents.filter((page) => !unfinished.has(page)))("of %s are plain", (page) => {
+  it.each(documents)("of %s are plain", (page) => {
     expect(pageHits(page)).toEqual([]);
   });
 
