@@ -1,4 +1,4 @@
-// An agent for callers with a JWT. It is mounted in express.ts, fastify.ts, hono.ts and in a Next app below app/.
+// An agent for callers with a JWT. It is mounted in express.ts, fastify.ts, hono.ts and next.ts.
 import { createAgent, reply } from "trivium";
 import { bearerJwt } from "trivium/auth";
 

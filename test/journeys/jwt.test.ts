@@ -36,6 +36,8 @@ beforeAll(async () => {
   // Next adds its own options.
   const compilerOptions = { allowImportingTsExtensions: true, noEmit: true, strict: true };
   await project.write("tsconfig.json", JSON.stringify({ compilerOptions }));
+  const route = 'export { GET, POST, DELETE, HEAD, OPTIONS } from "../../../../next.ts";';
+  await project.write("app/agents/desk/[[...path]]/route.ts", route);
   const built = await project.run(process.execPath, "node_modules/next/dist/bin/next", "build");
   expect(built.code, built.output).toBe(0);
 });
