@@ -88,6 +88,8 @@ export function schemaOf(message: unknown): DescMessage | undefined {
   return file.messages.find((known) => known.typeName === typeName);
 }
 
+// A bundle leaves out the schemas that it does not use.
+/* @__NO_SIDE_EFFECTS__ */
 function schema<M extends AnyMessage>(typeName: M["$typeName"]): GenMessage<M> {
   return messageDesc<M>(
     file,

@@ -8,11 +8,9 @@ import { dynamic } from "../../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import {
-  GetTaskRequestSchema,
   SendMessageConfigurationSchema,
   type SendMessageRequest,
   type SendMessageResponse,
-  SubscribeToTaskRequestSchema,
   type Task,
   TaskState,
 } from "../../protocol/model.js";
@@ -151,7 +149,7 @@ export class Resumption {
   // anything, so it is not used.
   async #subscribe(): Promise<Source | undefined> {
     const { taskId: id, lastId } = this.#view;
-    const request = this.#addressed(create(SubscribeToTaskRequestSchema, { id }));
+    const request = this.#addressed({ $typeName: "lf.a2a.v1.SubscribeToTaskRequest", id, tenant: "" } as const);
     const source = await this.#open(subscribeToTask, request, lastId).catch(unlessRefused);
     if (source === undefined) return undefined;
     if (beginsWithTask(source)) return this.#joined(source);
@@ -212,7 +210,12 @@ export class Resumption {
 
   async #readTask(): Promise<Task> {
     const id = this.#view.taskId || String(dynamic(this.#call.request)["id"]);
-    return joinedTask((await this.#unary(getTask, this.#addressed(create(GetTaskRequestSchema, { id })))) as Task);
+    return joinedTask(
+      (await this.#unary(
+        getTask,
+        this.#addressed({ $typeName: "lf.a2a.v1.GetTaskRequest", id, tenant: "" } as const),
+      )) as Task,
+    );
   }
 
   #unary(operation: Operation, request: AnyMessage): Promise<AnyMessage> {
