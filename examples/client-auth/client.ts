@@ -6,8 +6,8 @@ const tokens = new Map([["demo-token", "harbour office"]]);
 await using server = await serve({
   card: { name: "Gate", description: "Greets those it knows", version: "1.0.0" },
   port: 0,
-  authenticate({ header }) {
-    const owner = tokens.get(header("authorization")?.replace("Bearer ", "") ?? "");
+  authenticate({ bearer = "" }) {
+    const owner = tokens.get(bearer);
     if (owner === undefined) throw new A2AError("unauthenticated", "a token is needed", { challenge: "Bearer" });
     return { owner };
   },
