@@ -80,7 +80,7 @@ describe("the contract of a task store, on names", () => {
     expect(await failing(taskStoreContract(make, { histories: 0 }))).toEqual([
       "the name of a task leads to its task in its scope, and nowhere else",
       "the name of a task may be used once in each scope",
-      "the name of a task tells apart scopes and names that are spelled alike when joined",
+      "the name of a task distinguishes scopes and names that are spelled alike when joined",
       "a task of one agent is not read, nor named, at another",
     ]);
   });
@@ -126,7 +126,7 @@ describe("the contract of signals", () => {
       return { here: signals, there: signals };
     };
     expect(await failing(signalsContract(make))).toEqual([
-      "signals tell a listener nothing more once it has ended its subscription, and go on for the others",
+      "signals reach no listener that has ended its subscription, and still reach the others",
     ]);
   });
 });
