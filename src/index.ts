@@ -13,7 +13,7 @@ export type { AgentAddress } from "./client/connect.js";
 export { type Connection, type InterfaceName, NoInterfaceError, type PassedOver } from "./client/connection.js";
 export { type ByteStream, type FileFromOptions, fileFrom } from "./client/file-from.js";
 export { Client } from "./client/node.js";
-export type { ClientLimits, ClientOptions, ConnectOptions, Interceptor } from "./client/options.js";
+export type { ClientInterceptor, ClientLimits, ClientOptions, ConnectOptions } from "./client/options.js";
 export type { RetryOptions } from "./client/retrying.js";
 export type { Continuation, SendOptions, TaskCallOptions } from "./client/send-options.js";
 export type { InterfaceAddress, TransportFactory, TransportSetting } from "./client/transports.js";
@@ -39,7 +39,7 @@ export {
 export { dataOf, type FileContent, filesOf, type PartSource, textOf } from "./protocol/content/read.js";
 export type { SchemaIssue, SchemaResult, StandardSchema } from "./protocol/content/schema.js";
 export { type StreamArtifactOptions, streamArtifact } from "./protocol/content/stream-artifact.js";
-export type { CallOptions, CallOrigin, Principal } from "./protocol/context.js";
+export type { CallOptions, CallOrigin, Principal, ServerContext } from "./protocol/context.js";
 export {
   A2AError,
   ConnectionError,
@@ -66,6 +66,7 @@ export {
   type StatusOptions,
   working,
 } from "./protocol/events.js";
+export type { InterceptedCall, InterceptedReply, Interceptor } from "./protocol/intercept.js";
 export type { Logger } from "./protocol/logger.js";
 export {
   type AgentCard,
@@ -101,6 +102,7 @@ export type {
   ListenOptions,
   PushOptions,
   ServeOptions,
+  ServerInterceptor,
   VersionSettings,
 } from "./server/options.js";
 export { type AgentServer, type Server, serve } from "./server/serve.js";

@@ -32,7 +32,7 @@ export interface CallTarget {
 }
 
 /** The parts of a service that the steps before the operation use. */
-type CallGate = Pick<Service, "authenticate" | "extensions" | "enter" | "publicError" | "accessLog">;
+type CallGate = Pick<Service, "authenticate" | "extensions" | "enter" | "publicError" | "interception" | "accessLog">;
 
 /** Replies and events up to this size are not booked: a socket takes them at once. Coding more than that is large work. */
 export const smallReplyBytes = 64 * 1024;
@@ -168,19 +168,34 @@ export class ServerCall<S extends CallGate = Service> {
   /** Calls a unary operation. The bytes of the request are released, since it is decoded. */
   unary(message: AnyMessage): Promise<AnyMessage> {
     const { handler, adapter, operation } = this.#openTarget();
-    this.#authorize(operation, message);
     this.#request?.release();
-    return invokeUnary(handler, operation, message, this.#openContext(adapter));
+    const invoke = (request: AnyMessage, context: ServerContext): Promise<AnyMessage> => {
+      this.#authorize(operation, request);
+      return invokeUnary(handler, operation, request, context);
+    };
+    const { interception } = this.service;
+    const context = this.#openContext(adapter);
+    return interception === undefined
+      ? invoke(message, context)
+      : interception.unary(operation, { request: message, context }, invoke);
   }
 
   /** Calls a streaming operation. The stream stays admitted until the call ends, its request does not. */
   stream(message: AnyMessage): AsyncIterable<StreamItem> {
     const { handler, adapter, operation } = this.#openTarget();
-    this.#authorize(operation, message);
+    const invoke = (request: AnyMessage, context: ServerContext): AsyncIterable<StreamItem> => {
+      this.#authorize(operation, request);
+      return invokeStream(handler, operation, request, context);
+    };
     this.#stream = this.#enter(true);
     this.#endRequest();
     if (this.#ended) this.#leavePlaces();
-    const items = invokeStream(handler, operation, message, this.#openContext(adapter));
+    const { interception } = this.service;
+    const context = this.#openContext(adapter);
+    const items =
+      interception === undefined
+        ? invoke(message, context)
+        : interception.stream(operation, { request: message, context }, invoke);
     return this.#meter === undefined ? items : this.#meter.counted(items);
   }
 

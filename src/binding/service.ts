@@ -8,6 +8,7 @@ import type {
   ServerContext,
 } from "../protocol/context.js";
 import type { A2AError } from "../protocol/errors.js";
+import type { Interception } from "../protocol/intercept.js";
 import type { Operation, Operations } from "../protocol/operations.js";
 import type { TaskNames } from "../protocol/task-names.js";
 import type { CallMeter } from "./call-meter.js";
@@ -111,6 +112,8 @@ export interface Service {
    * correlation id.
    */
   publicError(error: unknown, request: IdentifiedRequest): A2AError;
+  /** Wraps every operation that a caller may call. Absent without interceptors. */
+  readonly interception?: Interception<ServerContext> | undefined;
   /** Off unless it is there. */
   readonly accessLog?: AccessLog | undefined;
 }

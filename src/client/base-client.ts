@@ -2,7 +2,7 @@ import { type Message as AnyMessage, create, type MessageInitShape } from "@bufb
 import { type Caller, createTransport } from "../binding/transport.js";
 import type { Clock } from "../protocol/async/clock.js";
 import { pause } from "../protocol/async/pause.js";
-import { type StepStream, streamOfSteps } from "../protocol/async/steps.js";
+import { streamFrom } from "../protocol/async/steps.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import { idempotentSendExtension, resumeExtension } from "../protocol/extensions.js";
@@ -30,7 +30,7 @@ import { AnswerStream } from "./answer/answer-stream.js";
 import { orPastTask } from "./answer/past-task.js";
 import { lists } from "./compose.js";
 import type { Connection } from "./connection.js";
-import type { ClientLimits, Interceptor } from "./options.js";
+import type { ClientInterceptor, ClientLimits } from "./options.js";
 import { type Retries, withRetries } from "./retrying.js";
 import { completed, sendRequest } from "./send.js";
 import type { SendOptions, TaskCallOptions } from "./send-options.js";
@@ -47,16 +47,13 @@ export type ClientOperations = {
   ) => ReturnType<Operations<CallOptions>[K]>;
 };
 
-/** How long an aborted call may take to cancel its task, in milliseconds. */
-const cancelTimeoutMs = 2_000;
-
 /** What a client is built from. */
 export interface ClientParts {
   readonly access: AgentAccess;
   readonly clock: Clock;
   readonly limits: ClientLimits;
   readonly retries: Retries;
-  readonly interceptors: readonly Interceptor[];
+  readonly interceptors: readonly ClientInterceptor[];
   readonly extensions: readonly string[];
   /** Whether messages are sent idempotently to agents that support it. */
   readonly sendOnce: boolean;
@@ -79,8 +76,7 @@ export class BaseClient {
 
   constructor(parts: ClientParts) {
     this.#parts = parts;
-    const caller = parts.interceptors.reduceRight((next, wrap) => wrap(next), callerOf(parts));
-    this.operations = createTransport(caller);
+    this.operations = createTransport(passing(callerOf(parts), parts.interceptors));
     for (const operation of operations) {
       Object.defineProperty(this, operation.name, {
         value: (request: Record<string, unknown>, options: CallOptions = {}) =>
@@ -168,22 +164,12 @@ export class BaseClient {
   }
 
   #sent(request: SendMessageRequest, options: SendOptions): AsyncIterable<StreamItem> {
-    const { signal, cancelOnAbort, tenant, headers } = options;
-    const open = (inner = signal) => this.operations.sendStreamingMessage(request, { ...options, signal: inner });
-    if (!cancelOnAbort || signal === undefined) return open();
-    const cancel = (taskId: string) => this.cancel(taskId, { tenant, headers, timeoutMs: cancelTimeoutMs });
-    const { clock } = this.#parts;
+    if (!options.cancelOnAbort || options.signal === undefined) {
+      return this.operations.sendStreamingMessage(request, options);
+    }
+    const call = { client: this, clock: this.#parts.clock, signal: options.signal, options };
     // Rarely needed, and loaded then.
-    let loaded: Promise<StepStream<StreamItem>> | undefined;
-    const load = async (): Promise<StepStream<StreamItem>> => {
-      const { cancelingOnAbort } = await import("./stream/cancel-on-abort.js");
-      return cancelingOnAbort({ signal, clock, open, cancel });
-    };
-    const next = async () => {
-      loaded ??= load();
-      return (await loaded).next();
-    };
-    return streamOfSteps(next, async () => (await loaded)?.return());
+    return streamFrom(async () => (await import("./stream/cancel-on-abort.js")).sendCancelable(request, call));
   }
 
   #subscribed(id: string, { tenant = "" }: TaskCallOptions, options: CallOptions): AsyncIterable<StreamItem> {
@@ -223,6 +209,16 @@ async function* untilStop(items: AsyncIterable<StreamItem>): AsyncGenerator<Stre
 function asTask(answer: Answer): Answer {
   if (answer.task !== undefined) return answer;
   throw new A2AError("invalidAgentResponse", "the agent answered a subscription with a message");
+}
+
+/** Calls that pass the interceptors, whose code is loaded if there are any. */
+function passing(caller: Caller, interceptors: readonly ClientInterceptor[]): Caller {
+  if (interceptors.length === 0) return caller;
+  const load = async () => (await import("./intercepted.js")).intercepted(caller, interceptors);
+  return {
+    unary: async (...call) => (await load()).unary(...call),
+    stream: (...call) => streamFrom(async () => (await load()).stream(...call)),
+  };
 }
 
 /** The calls below the interceptors: retries for unary calls, and resumed streams. */

@@ -15,6 +15,7 @@ export { dataOf, type FileContent, filesOf, type PartSource, textOf } from "../p
 export type { SchemaIssue, SchemaResult, StandardSchema } from "../protocol/content/schema.js";
 export type { CallOptions } from "../protocol/context.js";
 export { A2AError, ConnectionError, type ErrorCode, type FieldViolation } from "../protocol/errors.js";
+export type { InterceptedCall, InterceptedReply, Interceptor } from "../protocol/intercept.js";
 export {
   type AgentCard,
   type Artifact,
@@ -38,7 +39,7 @@ export type { ClientOperations } from "./base-client.js";
 export { type CardCache, createCardCache } from "./card/card-cache.js";
 export type { AgentAddress } from "./connect.js";
 export { type Connection, type InterfaceName, NoInterfaceError, type PassedOver } from "./connection.js";
-export type { ClientLimits, ClientOptions, ConnectOptions, Interceptor } from "./options.js";
+export type { ClientInterceptor, ClientLimits, ClientOptions, ConnectOptions } from "./options.js";
 export type { RetryOptions } from "./retrying.js";
 export type { Continuation, SendOptions, TaskCallOptions } from "./send-options.js";
 export type { InterfaceAddress, TransportFactory, TransportSetting } from "./transports.js";

@@ -82,7 +82,7 @@ export class InterfaceClient implements Attempt {
 
   async #connected(): Promise<Transport> {
     if (this.#isClosed)
-      throw new ConnectionError(`the connection to ${this.name.url} is closed: make a new client`, {
+      throw new ConnectionError(`the client of ${this.name.url} is closed`, {
         written: false,
       });
     this.#connecting ??= Promise.resolve().then(this.#options.connect);

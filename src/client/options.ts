@@ -1,7 +1,8 @@
 import type { CredentialOptions, CredentialProvider } from "../auth/options.js";
 import type { ClientTls } from "../binding/fetch/client-tls.js";
-import type { Caller } from "../binding/transport.js";
 import type { Clock } from "../protocol/async/clock.js";
+import type { CallOptions } from "../protocol/context.js";
+import type { Interceptor } from "../protocol/intercept.js";
 import type { FileBytes } from "../version/options.js";
 import type { VersionName } from "../version/versions.js";
 import type { CardCache } from "./card/card-cache.js";
@@ -49,8 +50,11 @@ export const defaultClientLimits: ClientLimits = {
   pollMs: 500,
 };
 
-/** Wraps every call of a client; the first interceptor is the outermost. */
-export type Interceptor = (next: Caller) => Caller;
+/**
+ * Wraps every call of a client, once however often it is retried. What it throws fails the call, and it may answer in the
+ * agent's place.
+ */
+export type ClientInterceptor = Interceptor<CallOptions>;
 
 /** How a client chooses an interface, and what accompanies its calls. */
 export interface ClientOptions {
@@ -88,7 +92,7 @@ export interface ClientOptions {
   /** Retries of calls that are safe to repeat; `false` disables them. Default: the defaults of `RetryOptions`. */
   readonly retry?: RetryOptions | false | undefined;
   /** Wrap every call, the first outermost. Default: none. */
-  readonly interceptors?: readonly Interceptor[] | undefined;
+  readonly interceptors?: readonly ClientInterceptor[] | undefined;
   /** Additional bindings, under their URIs in cards. A built-in name replaces that binding. */
   readonly transports?: readonly TransportFactory[] | undefined;
   /** Called with the connection, first and whenever it changes. */

@@ -18,7 +18,7 @@ const longestMs = 2 ** 31 - 1;
 export function allowanceOf(options: CallOptions, clock: Clock): Allowance {
   const { timeoutMs } = options;
   if (timeoutMs === undefined) return { next: () => options, left: () => Number.POSITIVE_INFINITY };
-  if (!(timeoutMs >= 0)) throw new TypeError(`timeoutMs must be a number of milliseconds from 0 on, not ${timeoutMs}`);
+  if (!(timeoutMs >= 0)) throw new TypeError(`timeoutMs must be 0 or more milliseconds, not ${timeoutMs}`);
   const until = clock.now() + timeoutMs;
   const left = (): number => until - clock.now();
   return {

@@ -53,7 +53,9 @@ export type ReadHeader = (name: string) => string | undefined;
 
 /** What a server operation gets about its call beside the request message. */
 export interface ServerContext {
+  /** Who calls. */
   readonly principal: Principal;
+  /** How the call came in. */
   readonly binding: CallOrigin;
   /** Protocol version of the call. Stored with its task or push configuration. */
   readonly version: string;

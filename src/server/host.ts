@@ -11,6 +11,7 @@ import { within } from "../protocol/async/pause.js";
 import { systemClock } from "../protocol/async/system-clock.js";
 import { type Binding, bindings } from "../protocol/bindings.js";
 import { newId } from "../protocol/id/new-id.js";
+import { interceptionOf } from "../protocol/intercept.js";
 import type { Logger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Version } from "../version/codec.js";
@@ -78,7 +79,7 @@ export async function composeAround<H extends RequestHandler>(
   options: HostOptions,
   build: (settings: HostSettings) => Backend<H> | Promise<Backend<H>>,
 ): Promise<ComposedAgent<H>> {
-  const { clock = systemClock } = options;
+  const { clock = systemClock, interceptors = [] } = options;
   const logger = loggerOf(options.logger);
   const limits = resolveLimits(options.limits, isAuthenticated(options));
   const bindings = bindingsOf(options);
@@ -111,6 +112,7 @@ export async function composeAround<H extends RequestHandler>(
     extensions: isChoice ? extensions : admission.extensions,
     enter: admission.enter,
     publicError: admission.publicError,
+    interception: interceptors.length === 0 ? undefined : interceptionOf(interceptors),
     accessLog: options.accessLog === true ? createAccessLog(logger, clock) : undefined,
   };
   card.mount(mountsOf(bindings, versions));

@@ -101,6 +101,7 @@ export const hostMembers: MembersOf<HostOptions> = {
   auth: { rule: object(auth) },
   authenticate: { rule: func },
   declares: { rule: object(declares) },
+  interceptors: { rule: entries(func) },
   anonymous: { rule: oneOf("shared") },
   logger: { rule: logger },
   accessLog: { rule: flag },

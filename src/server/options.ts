@@ -9,12 +9,17 @@ import type { Agent } from "../core/agent.js";
 import type { ConversationOptions } from "../core/conversation/log.js";
 import type { Clock, PushStore, Signals, Store } from "../core/ports.js";
 import type { Binding } from "../protocol/bindings.js";
+import type { ServerContext } from "../protocol/context.js";
+import type { Interceptor } from "../protocol/intercept.js";
 import type { Logger } from "../protocol/logger.js";
 import type { PushAllow } from "../push/policy.js";
 import type { FileBytes } from "../version/options.js";
 import type { VersionName } from "../version/versions.js";
 import type { Authenticate } from "./identification.js";
 import type { Limits } from "./limits.js";
+
+/** Wraps every call of a server. */
+export type ServerInterceptor = Interceptor<ServerContext>;
 
 /** What the card says about who may call, for a server with `authenticate`. Nothing of it is checked. */
 export interface AuthDeclaration {
@@ -42,6 +47,12 @@ export interface HostOptions {
   readonly authenticate?: Authenticate | undefined;
   /** What the card says about the callers that `authenticate` accepts. Default: nothing. */
   readonly declares?: AuthDeclaration | undefined;
+  /**
+   * Wrap every call, over every binding and in process, the first outermost: for audit, authorization, changed requests.
+   * They see a call once it is authenticated and decoded, and its refusal by `auth.operations` and `auth.skills`. Default:
+   * none.
+   */
+  readonly interceptors?: readonly ServerInterceptor[] | undefined;
   /**
    * Confirms that all callers share all tasks. Without it, `auth` and `authenticate`, `serve` refuses a host that other
    * machines reach, and a mounted agent logs a warning.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Client } from "../../src/client/node.js";
-import type { Interceptor } from "../../src/client/options.js";
+import type { ClientInterceptor } from "../../src/client/options.js";
 import { emptyTask } from "../../src/protocol/fold.js";
 import { serviceOf, statusItem } from "../support/echo-service.js";
 import { grpcAgent } from "../support/grpc-agent.js";
@@ -86,17 +86,12 @@ describe("interceptors", () => {
     await using server = await rpcServer(task);
     const order: string[] = [];
     const named =
-      (name: string): Interceptor =>
-      (next) => ({
-        unary(operation, request, options) {
-          order.push(`${name} ${operation.name}`);
-          return next.unary(operation, request, { ...options, headers: { ...options.headers, [`x-${name}`]: "1" } });
-        },
-        stream(operation, request, options) {
-          order.push(`${name} ${operation.name}`);
-          return next.stream(operation, request, options);
-        },
-      });
+      (name: string): ClientInterceptor =>
+      async (call, next) => {
+        order.push(`${name} ${call.operation}`);
+        const headers = { ...call.context.headers, [`x-${name}`]: "1" };
+        return next({ ...call, context: { ...call.context, headers } });
+      };
     await using client = await Client.connect(server.card, { interceptors: [named("outer"), named("inner")] });
     await client.getTask({ id: "x" });
     await itemsOf(client.subscribeToTask({ id: "x" })).catch(() => {});
@@ -111,7 +106,7 @@ describe("interceptors", () => {
 
   it("may answer in the agent's place", async () => {
     await using server = await rpcServer(task);
-    const refusing: Interceptor = (next) => ({ ...next, unary: () => Promise.reject(new Error("not from here")) });
+    const refusing: ClientInterceptor = () => Promise.reject(new Error("not from here"));
     await using client = await Client.connect(server.card, { interceptors: [refusing] });
     await expect(client.send("go")).rejects.toThrow("not from here");
     expect(server.requests).toEqual([]);

@@ -90,7 +90,7 @@ describe("the time of a call", () => {
     const clock = createVirtualClock();
     for (const timeoutMs of [-1, Number.NaN]) {
       expect(() => allowanceOf({ timeoutMs }, clock)).toThrow(
-        new TypeError(`timeoutMs must be a number of milliseconds from 0 on, not ${timeoutMs}`),
+        new TypeError(`timeoutMs must be 0 or more milliseconds, not ${timeoutMs}`),
       );
     }
     expect(() => allowanceOf({ timeoutMs: 0 }, clock).next()).toThrow("no answer within 0 ms");

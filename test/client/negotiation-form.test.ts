@@ -109,7 +109,7 @@ describe("an agent of 0.1 that answers the question of 0.2", () => {
     expect(methodsOf(server.requests)).toEqual([question, "tasks/get", "tasks/get", "tasks/send"]);
     expect(client.connection).toMatchObject({
       version: "0.1",
-      passedOver: [{ version: "0.2", reason: expect.stringContaining("answers in the form of an older one") }],
+      passedOver: [{ version: "0.2", reason: expect.stringContaining("answers in an older form") }],
     });
   });
 
@@ -127,7 +127,7 @@ describe("an agent of 0.1 that answers the question of 0.2", () => {
     await using client = await Client.connect(guessed(server.url), near);
     await expect(client.send("go")).rejects.toMatchObject({
       code: "invalidAgentResponse",
-      message: expect.stringContaining("called in version 0.2 and answers in the form of an older one"),
+      message: expect.stringContaining("called in version 0.2, the agent answers in an older form"),
     });
     expect(await client.send("go")).toMatchObject({ state: "completed" });
     const sent = methodsOf(server.requests).filter((method) => method.endsWith("/send"));

@@ -145,13 +145,10 @@ describe("a read that fails", () => {
       clock,
       allowPrivate: true,
       interceptors: [
-        (next) => ({
-          ...next,
-          unary(operation, request, options) {
-            seen++;
-            return next.unary(operation, request, options);
-          },
-        }),
+        (call, next) => {
+          seen++;
+          return next(call);
+        },
       ],
     });
     const read = client.getTask({ id: "x" });

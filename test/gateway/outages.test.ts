@@ -89,13 +89,10 @@ describe("a gateway", () => {
       gateway: {
         client: {
           interceptors: [
-            (next) => ({
-              ...next,
-              unary: async (operation, request, options) => {
-                if (operation.name === "listTasks") throw new TypeError("a secret of the gateway");
-                return next.unary(operation, request, options);
-              },
-            }),
+            async (call, next) => {
+              if (call.operation === "listTasks") throw new TypeError("a secret of the gateway");
+              return next(call);
+            },
           ],
         },
       },

@@ -19,10 +19,7 @@ export async function readText(incoming: Incoming, maxBytes: number): Promise<st
     if (isEventStream(incoming)) {
       leave(response.body);
       if (!response.ok) return "";
-      throw new A2AError(
-        "invalidAgentResponse",
-        "the agent answered with an event stream where one reply was asked for",
-      );
+      throw new A2AError("invalidAgentResponse", "the agent answered one call with an event stream");
     }
     const length = response.headers.get("content-length");
     if (Number(length) > maxBytes) throw tooLarge(maxBytes, response.body);

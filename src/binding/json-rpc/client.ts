@@ -159,6 +159,6 @@ function resultOfEvent(client: RpcClient, data: string): JsonValue {
 /** Returns the result. Checks its form first if the version is a guess. */
 function formed({ adapter, isGuess }: RpcClient, result: JsonValue | undefined): JsonValue | undefined {
   if (!isGuess || result === undefined || adapter.isOfOlder?.(result) !== true) return result;
-  const answered = `the agent was called in version ${adapter.version} and answers in the form of an older one`;
-  throw new OtherVersionError("invalidAgentResponse", `${answered}, in which it is called from now on`);
+  const text = `called in version ${adapter.version}, the agent answers in an older form, which is used now`;
+  throw new OtherVersionError("invalidAgentResponse", text);
 }

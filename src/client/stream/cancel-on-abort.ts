@@ -1,10 +1,38 @@
 import type { Clock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
 import { type Step, type StepStream, streamOfSteps } from "../../protocol/async/steps.js";
-import type { StreamItem } from "../../protocol/operations.js";
+import type { CallOptions } from "../../protocol/context.js";
+import type { SendMessageRequest } from "../../protocol/model.js";
+import type { Operations, StreamItem } from "../../protocol/operations.js";
+import type { SendOptions, TaskCallOptions } from "../send-options.js";
+
+/** A streaming send whose task is canceled when the signal aborts. */
+export interface CancelableSend {
+  readonly client: {
+    readonly operations: Operations<CallOptions>;
+    cancel(taskId: string, options: TaskCallOptions): Promise<unknown>;
+  };
+  readonly clock: Pick<Clock, "after">;
+  readonly signal: AbortSignal;
+  readonly options: SendOptions;
+}
+
+/** How long an aborted call may take to cancel its task, in milliseconds. */
+const cancelTimeoutMs = 2_000;
+
+export function sendCancelable(request: SendMessageRequest, call: CancelableSend): StepStream<StreamItem> {
+  const { client, clock, signal, options } = call;
+  const { tenant, headers } = options;
+  return cancelingOnAbort({
+    signal,
+    clock,
+    open: (inner) => client.operations.sendStreamingMessage(request, { ...options, signal: inner }),
+    cancel: (taskId) => client.cancel(taskId, { tenant, headers, timeoutMs: cancelTimeoutMs }),
+  });
+}
 
 /** A stream whose task is canceled with it. */
-export interface CancelableStream {
+interface CancelableStream {
   /** Aborts the stream and cancels its task. */
   readonly signal: AbortSignal;
   readonly clock: Pick<Clock, "after">;
@@ -17,7 +45,7 @@ export interface CancelableStream {
 const idWaitMs = 2_000;
 
 /** The items of a stream, until `signal` aborts; then the task is canceled before the stream fails. */
-export function cancelingOnAbort({ signal, clock, open, cancel }: CancelableStream): StepStream<StreamItem> {
+function cancelingOnAbort({ signal, clock, open, cancel }: CancelableStream): StepStream<StreamItem> {
   const inner = new AbortController();
   let source: AsyncIterator<StreamItem, unknown> | undefined;
   let taskId = "";

@@ -29,3 +29,14 @@ export function streamOfSteps<T>(
   };
   return stream;
 }
+
+/** A stream whose source is opened when its first item is asked for, and takes time to open. */
+export function streamFrom<T>(open: () => Promise<AsyncIterable<T>>): StepStream<T> {
+  let source: Promise<AsyncIterator<T>> | undefined;
+  const next = async (): Promise<Step<T>> => {
+    source ??= open().then((items) => items[Symbol.asyncIterator]());
+    const step = await (await source).next();
+    return step.done === true ? over : step;
+  };
+  return streamOfSteps(next, async () => (await source)?.return?.());
+}
