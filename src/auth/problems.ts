@@ -69,6 +69,6 @@ function schemeProblems(name: string, scheme: AuthScheme, { hasCertificates }: A
   }
   if (scheme.needsCertificate !== true || hasCertificates) return [];
   return [
-    `auth.schemes.${name} reads client certificates: give \`tls\`, or \`trustProxy\` for a proxy that reports them`,
+    `auth.schemes.${name} reads client certificates: give \`tls\`, or the addresses of a proxy that reports them as \`trustProxy\``,
   ];
 }

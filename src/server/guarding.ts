@@ -47,7 +47,7 @@ export function assertAuth(options: GuardingOptions, skills: AuthSurroundings["s
   if (declares !== undefined && authenticate === undefined) {
     throw new TypeError("declares is what `authenticate` checks: give it too, or `auth`, which declares by itself");
   }
-  const hasProxy = trustProxy === true || (Array.isArray(trustProxy) && trustProxy.length > 0);
+  const hasProxy = typeof trustProxy !== "boolean" && trustProxy.length > 0;
   const around = { skills, hasCertificates: tls !== undefined || hasProxy };
   const problems = [
     ...(auth === undefined ? [] : authProblems(auth, around)),
@@ -77,7 +77,8 @@ export interface Guarding {
 
 export function createGuarding(options: GuardingOptions, clock: Clock, logger: Logger): Guarding {
   const { auth, authenticate, trustProxy = false } = options;
-  const trusts = trustedPeers(trustProxy);
+  // With `true` every caller would count as a proxy, and could write itself a certificate.
+  const trusts = typeof trustProxy === "boolean" ? () => false : trustedPeers(trustProxy);
   const certificateOf = ({ header, peer, certificate }: CallHead): PeerCertificate | undefined => {
     const isForwarded = trusts(peer?.() ?? "");
     return (isForwarded ? forwardedCertificate(header(forwardedCertificateHeader)) : undefined) ?? certificate?.();

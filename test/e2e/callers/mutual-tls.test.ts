@@ -150,6 +150,13 @@ it.each<[string, object, string]>([
   await expect(meshAgent({ auth } as Partial<ServeOptions>)).rejects.toThrow(message);
 });
 
+it("a header reports no certificate where every caller counts as a proxy", async () => {
+  const mesh = { schemes: { mesh: mutualTls() } };
+  await expect(meshAgent({ auth: mesh, trustProxy: true })).rejects.toThrow(
+    "the addresses of a proxy that reports them",
+  );
+});
+
 it("a server with auth and authenticate does not start", async () => {
   const both = { auth: { schemes: keys() }, authenticate: () => ({ owner: "o" }) };
   await expect(meshAgent(both)).rejects.toThrow("give auth or authenticate, not both: each decides who calls");
