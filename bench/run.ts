@@ -66,6 +66,7 @@ async function allRows(): Promise<readonly Row[]> {
   const { clientRows } = await import("./rows/client.ts");
   const { durableRows } = await import("./rows/durable.ts");
   const { conversationRows } = await import("./rows/conversations.ts");
+  const { authRows } = await import("./rows/auth.ts");
   const { hostileRows } = await import("./rows/hostile.ts");
   const { millionRows } = await import("./rows/million.ts");
   const { replicaRows } = await import("./rows/replicas.ts");
@@ -81,6 +82,7 @@ async function allRows(): Promise<readonly Row[]> {
     durableRows,
     conversationRows,
     millionRows,
+    authRows,
     hostileRows,
     replicaRows,
   ];

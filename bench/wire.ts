@@ -31,6 +31,8 @@ export interface HttpCall {
   readonly path: string;
   readonly contentType: string;
   body(n: number): string;
+  /** Further headers of call `n`, each on a line that ends in CRLF. Default: none. */
+  headers?(n: number): string;
 }
 
 /** A JSON-RPC call of `method` whose id is the number of the call. */

@@ -40,7 +40,7 @@ export function createHttpLoader({ port, call, check }: HttpLoad, concurrency = 
 export function requestText(call: HttpCall, n: number): string {
   const body = call.body(n);
   const head = `POST ${call.path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: ${call.contentType}\r\na2a-version: 1.0\r\n`;
-  return `${head}content-length: ${body.length}\r\n\r\n${body}`;
+  return `${head}${call.headers?.(n) ?? ""}content-length: ${body.length}\r\n\r\n${body}`;
 }
 
 /** Posts call `n` once and gives the body of its answer; any status but 200 throws. */

@@ -56,6 +56,8 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
       },
     };
   };
+  const [first, second] = checks;
+  if (first !== undefined && second === undefined) return { identify: identifyBy(first, admit) };
   return {
     identify(call) {
       const found = findIn(checks, call);
@@ -96,6 +98,36 @@ function findIn(checks: Checks, call: AuthCall): Findings | Promise<Findings> {
     }
   }
   return waiting.length === 0 ? found : Promise.all(waiting).then(() => found);
+}
+
+/**
+ * The same for a gate with one scheme. An identity that its check gives at once, and again, is that of a token which is
+ * known: the caller is then known too.
+ */
+function identifyBy([name, check]: Checks[number], admit: (found: Findings) => Identified): AuthGate["identify"] {
+  const known = new WeakMap<Identity, Identified>();
+  const none = (): Findings => ({ identities: new Map(), failures: [], broken: undefined });
+  const proved = (identity: Identity | undefined): Identified =>
+    admit(identity === undefined ? none() : { ...none(), identities: new Map([[name, identity]]) });
+  const failed = (error: unknown): Identified =>
+    admit(
+      error instanceof CredentialError
+        ? { ...none(), failures: [{ scheme: name, error }] }
+        : { ...none(), broken: error },
+    );
+  return (call) => {
+    let identity: ReturnType<SchemeCheck>;
+    try {
+      identity = check(call);
+    } catch (error) {
+      return failed(error);
+    }
+    if (identity instanceof Promise) return identity.then(proved, failed);
+    if (identity === undefined) return proved(undefined);
+    const identified = known.get(identity) ?? proved(identity);
+    known.set(identity, identified);
+    return identified;
+  };
 }
 
 function principalOf(needs: Needs, identities: ReadonlyMap<string, Identity>, options: AuthOptions): Principal {

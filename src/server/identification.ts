@@ -48,7 +48,7 @@ export interface IdentificationOptions {
 /** The first stage of a call: who it is, by headers alone. */
 export function createIdentification(options: IdentificationOptions): Service["authenticate"] {
   const { authenticate, gate, certificateOf, logger } = options;
-  const callerOf = (head: CallHead): Caller => callerFrom(head, certificateOf);
+  const callerOf = (head: CallHead): Caller => new CallFacts(head, certificateOf);
   if (gate !== undefined)
     return (head, request) => gated(() => gate.identify(callerOf(head)), head, { request, logger });
   if (authenticate === undefined) return () => everyone;
@@ -101,19 +101,38 @@ function refuse(error: unknown, { binding }: CallHead, { request: { requestId },
   throw error;
 }
 
-function callerFrom(head: CallHead, certificateOf: IdentificationOptions["certificateOf"]): Caller {
-  const { binding, header, query, peer, address } = head;
-  return {
-    certificate: () => certificateOf(head),
-    binding,
-    header: (name) => header(name.toLowerCase()),
-    query: (name) => (query === undefined ? undefined : (new URLSearchParams(query).get(name) ?? undefined)),
-    get bearer() {
-      return /^Bearer +(\S+)$/i.exec(header("authorization") ?? "")?.[1];
-    },
-    get address() {
-      return peer?.();
-    },
-    request: address?.native,
-  };
+/** What `authenticate` and schemes see of a call. Its members may be taken apart; those that few read cost nothing. */
+class CallFacts implements Caller {
+  readonly binding: CallOrigin;
+  readonly header: Caller["header"];
+  readonly #head: CallHead;
+  readonly #certificateOf: IdentificationOptions["certificateOf"];
+
+  constructor(head: CallHead, certificateOf: IdentificationOptions["certificateOf"]) {
+    this.#head = head;
+    this.#certificateOf = certificateOf;
+    this.binding = head.binding;
+    this.header = (name) => head.header(name.toLowerCase());
+  }
+
+  get bearer(): string | undefined {
+    return /^Bearer +(\S+)$/i.exec(this.#head.header("authorization") ?? "")?.[1];
+  }
+
+  get address(): string | undefined {
+    return this.#head.peer?.();
+  }
+
+  get query(): Caller["query"] {
+    const { query } = this.#head;
+    return (name) => (query === undefined ? undefined : (new URLSearchParams(query).get(name) ?? undefined));
+  }
+
+  get certificate(): Caller["certificate"] {
+    return () => this.#certificateOf(this.#head);
+  }
+
+  get request(): unknown {
+    return this.#head.address?.native;
+  }
 }

@@ -7,7 +7,6 @@ import {
   jwtVerify,
   type KeyObject,
 } from "jose";
-import { bytesFromBase64 } from "../../protocol/base64.js";
 import { A2AError } from "../../protocol/errors.js";
 import { CredentialError, type Identity, type SchemeEnvironment } from "./scheme.js";
 import { hasSingleMembers } from "./single-members.js";
@@ -44,7 +43,6 @@ export function jwtCheck(
 ): TokenCheck {
   const cache = new TokenCache(clock, believedMs);
   const verify = async (token: string): Promise<Identity> => {
-    assertSingleMembers(token);
     const payload = await verified(keys, token, { rules, now: clock.now() });
     const identity = identityFrom(payload);
     cache.set(token, identity, (payload.exp ?? 0) * 1000);
@@ -65,8 +63,11 @@ async function verified(keys: JwtKey | JWTVerifyGetKey, token: string, { rules, 
     ...{ currentDate: new Date(now), requiredClaims: ["exp"] },
   };
   try {
-    const { payload } =
+    const { payload, protectedHeader } =
       typeof keys === "function" ? await jwtVerify(token, keys, options) : await jwtVerify(token, keys, options);
+    const [header = "", body = ""] = token.split(".", 2);
+    assertSingleMembers(header, protectedHeader);
+    assertSingleMembers(body, payload);
     return payload;
   } catch (error) {
     throw problemOf(error);
@@ -91,7 +92,7 @@ function problemOf(error: unknown): unknown {
     error instanceof errors.JWTInvalid ||
     error instanceof errors.JWSSignatureVerificationFailed;
   if (isTokens) return new CredentialError("the token is not valid", { cause: error });
-  if (error instanceof A2AError) return error;
+  if (error instanceof A2AError || error instanceof CredentialError) return error;
   return new A2AError("unavailable", "the keys of the token's issuer cannot be read, try again", {
     retryAfterMs: 1000,
     cause: error,
@@ -104,12 +105,10 @@ const claimProblems: Readonly<Record<string, string>> = {
   nbf: "is in the future",
 };
 
-function assertSingleMembers(token: string): void {
-  for (const part of token.split(".", 2)) {
-    const bytes = bytesFromBase64(part);
-    if (bytes !== undefined && hasSingleMembers(new TextDecoder().decode(bytes))) continue;
-    throw new CredentialError("the token is not valid");
-  }
+/** Throws for a part of a verified token that says something twice. */
+function assertSingleMembers(part: string, value: object): void {
+  const json = Buffer.from(part, "base64url").toString("latin1");
+  if (!hasSingleMembers(json, value)) throw new CredentialError("the token is not valid");
 }
 
 /** The identity that the claims of a verified token name. */

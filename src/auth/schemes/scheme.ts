@@ -47,7 +47,8 @@ export interface SchemeEnvironment {
 
 /**
  * Finds the identity of a call. `undefined`: the call has no credential of this scheme. Throws a `CredentialError` for one
- * that does not do; any other error means that the check itself failed.
+ * that does not do; any other error means that the check itself failed. An identity that is returned a second time, without
+ * a promise, must not have changed.
  */
 export type SchemeCheck = (call: AuthCall) => Identity | undefined | Promise<Identity | undefined>;
 
