@@ -17,7 +17,7 @@ let turns = 0;
 
 beforeAll(async () => {
   served = await startAgent("GRPC", {
-    limits: { contentMaxBytes: maxBytes, bodyTimeoutMs: 200 },
+    limits: { contentMaxBytes: maxBytes, bodyTimeoutMs: 600 },
     agent: async () => {
       turns++;
       return reply("done");
