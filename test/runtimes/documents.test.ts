@@ -6,7 +6,7 @@ const release = (name: string): string | undefined =>
   new RegExp(`"${name}": "(\\d.+)"`).exec(read("package.json"))?.[1];
 
 describe("the documents", () => {
-  it.each(["client-browser.md", "mounting.md"])("docs/%s names the releases that the tests run", (page) => {
-    expect(read(`../../docs/${page}`)).toContain(`Tried with Bun ${release("bun")} and Deno ${release("deno")}`);
+  it.each(["call-from-a-browser.md", "mount.md"])("docs/guides/%s names the releases that the tests run", (page) => {
+    expect(read(`../../docs/guides/${page}`)).toContain(`Bun ${release("bun")} and Deno ${release("deno")}`);
   });
 });
