@@ -2,7 +2,7 @@ import type { GatewayOptions } from "./options.js";
 import type { Gateway } from "./serve-gateway.js";
 
 /**
- * Serves an agent that runs elsewhere: whatever it speaks, callers reach it over every binding and in every version.
+ * Serves a remote agent over every binding, in every supported protocol version, whichever of them the agent itself has.
  * Rejects when the agent does not answer, and in the cases where `serve` does.
  */
 export async function gateway(options: GatewayOptions): Promise<Gateway> {

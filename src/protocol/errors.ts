@@ -95,7 +95,7 @@ export interface FieldViolation {
 
 /** What an `A2AError` carries beside its code and message. */
 export interface ErrorOptions {
-  /** The error behind it, for the log. Never sent to the peer. */
+  /** The underlying error, for the log. Never sent to the peer. */
   readonly cause?: unknown;
   /** The invalid fields, for `BadRequest` details. */
   readonly violations?: readonly FieldViolation[] | undefined;
