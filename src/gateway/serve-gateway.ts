@@ -1,4 +1,4 @@
-import { declareSecurity } from "../card/security.js";
+import { type CardSecurity, declareSecurity } from "../card/security.js";
 import type { Listening } from "../card/urls.js";
 import type { Connection } from "../client/connection.js";
 import type { RequestHandler } from "../core/request-handler.js";
@@ -8,8 +8,9 @@ import type { ServerContext } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Operations } from "../protocol/operations.js";
-import { assertAuth, cardSecurity, isAuthenticated } from "../server/guarding.js";
+import { isAuthenticated } from "../server/guarded.js";
 import { type Backend, composeAround, type HostSettings } from "../server/host.js";
+import { loadGuarding } from "../server/load-guarding.js";
 import { loggerOf } from "../server/log/stderr-logger.js";
 import { listenTo, type Server } from "../server/serve.js";
 import type { PushAdapter } from "../version/codec.js";
@@ -59,11 +60,12 @@ interface Parts {
 
 async function backendOf(parts: Parts): Promise<Backend> {
   const { options, upstream, forward, settings } = parts;
-  assertAuth(
+  const guarding = await loadGuarding(options);
+  guarding?.assertAuth(
     options,
     upstream.card.skills.map(({ id }) => id),
   );
-  const shown = createShown(parts, await loadPushAdapters());
+  const shown = createShown(parts, await loadPushAdapters(), guarding?.cardSecurity(options));
   const card = publish(parts, shown);
   upstream.onChange = card.renew;
   const { wrapAuthenticate, of: headersOf } = createForwarding(forward);
@@ -113,9 +115,12 @@ async function loadPushAdapters(): Promise<PushAdapters> {
   return new Map(versions.map(({ name, push }) => [name, push]));
 }
 
-function createShown({ options, upstream, forward, settings: { versions } }: Parts, adapters: PushAdapters): Shown {
+function createShown(
+  { options, upstream, forward, settings: { versions } }: Parts,
+  adapters: PushAdapters,
+  security: CardSecurity | undefined,
+): Shown {
   const names = new Set(forward);
-  const security = cardSecurity(options);
   const isKnown = isAuthenticated(options) || forward.length > 0;
   // Callers of the extended card must be authenticated.
   const isExtended = (): boolean => isKnown && upstream.card.capabilities?.extendedAgentCard === true;

@@ -14,8 +14,9 @@ import { createPush } from "../push/push.js";
 import { processSignals } from "../signals/in-process.js";
 import { memoryPushStore } from "../store/memory/push-store.js";
 import { memoryTaskStore } from "../store/memory/task-store.js";
+import { anonymous } from "./anonymous.js";
 import { isMountable } from "./bindings.js";
-import { assertAuth, cardSecurity, isAuthenticated } from "./guarding.js";
+import { isAuthenticated } from "./guarded.js";
 import {
   type Backend,
   bindingsOf,
@@ -24,7 +25,7 @@ import {
   type HostSettings,
   type InProcessAgent,
 } from "./host.js";
-import { anonymous } from "./identification.js";
+import { loadGuarding } from "./load-guarding.js";
 import { createHandlers, type Handlers } from "./mounting.js";
 import { mountedRule } from "./option-rules.js";
 import type { AgentOptions } from "./options.js";
@@ -138,7 +139,7 @@ async function backendOf(
   const { card, agentId } = options;
   const { versions, limits, clock, logger } = settings;
   if (agentId !== undefined) checkAgentId(agentId);
-  const published = publishedCard(options, listening, settings);
+  const published = await publishedCard(options, listening, settings);
   const store: Store = options.store ?? memoryTaskStore({ clock });
   const signals = options.signals ?? store.signals ?? processSignals;
   await store.open?.(logger);
@@ -192,11 +193,12 @@ async function backendOf(
 }
 
 /** Checks the card and everything it depends on. */
-function publishedCard(
+async function publishedCard(
   options: AgentOptions,
   listening: () => Listening,
   { versions, clock }: HostSettings,
-): PublishedCard {
+): Promise<PublishedCard> {
+  const guarding = await loadGuarding(options);
   const { card, publicUrl, publicGrpc, trustProxy, basePath } = options;
   const published = publishCard({
     card,
@@ -204,7 +206,7 @@ function publishedCard(
       streaming: true,
       pushNotifications: options.push !== undefined,
       authentication: isAuthenticated(options),
-      security: cardSecurity(options),
+      security: guarding?.cardSecurity(options),
     },
     versions,
     urls: { publicUrl, publicGrpc, trustProxy, basePath },
@@ -212,7 +214,7 @@ function publishedCard(
     now: clock.now,
   });
   // The card has no problems, so its skills have ids.
-  assertAuth(
+  guarding?.assertAuth(
     options,
     skillsOf(card).map(({ id }) => id),
   );

@@ -1,4 +1,4 @@
-import { type IncomingMessage, METHODS, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "../protocol/logger.js";
 import type { ServeOptions } from "./options.js";
 import type { Readiness } from "./readiness.js";
@@ -28,7 +28,7 @@ async function load(app: ServeOptions["app"], ready: Pick<Readiness, "status">):
   const [{ default: Koa }, { default: Router }] = await Promise.all([import("koa"), import("@koa/router")]);
   const own = new Koa();
   // Every method that Node knows: an unknown path is then 404, not 501.
-  const health = new Router({ methods: METHODS });
+  const health = new Router({ methods: process.getBuiltinModule("node:http").METHODS });
   health.get("/healthz", (ctx) => {
     ctx.body = { status: "ok" };
   });

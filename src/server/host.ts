@@ -11,18 +11,17 @@ import { within } from "../protocol/async/pause.js";
 import { systemClock } from "../protocol/async/system-clock.js";
 import { type Binding, bindings } from "../protocol/bindings.js";
 import { newId } from "../protocol/id/new-id.js";
-import { interceptionOf } from "../protocol/intercept.js";
 import type { Logger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Version } from "../version/codec.js";
 import { versionEntries } from "../version/versions.js";
-import { createAccessLog } from "./access-log.js";
 import { type Admission, createAdmission } from "./admission.js";
 import { createEndpoint } from "./endpoint.js";
-import { createGuarding, isAuthenticated } from "./guarding.js";
+import { isAuthenticated, openGuarding } from "./guarded.js";
 import { type Limits, resolveLimits } from "./limits.js";
+import { loadGuarding } from "./load-guarding.js";
 import { loggerOf } from "./log/stderr-logger.js";
-import { type HostOptions, versionSettings } from "./options.js";
+import { type HostOptions, type ServerInterceptor, versionSettings } from "./options.js";
 
 /** An agent that can be called in this process, with or without a port. */
 export interface InProcessAgent {
@@ -92,7 +91,7 @@ export async function composeAround<H extends RequestHandler>(
   const backend = await build({ versions, limits, clock, logger });
   const { handler, card, extensions } = backend;
   const isChoice = typeof extensions === "function";
-  const guarding = createGuarding(options, clock, logger);
+  const guarding = (await (await loadGuarding(options))?.createGuarding(options, clock, logger)) ?? openGuarding;
   const admission = createAdmission({
     identify: guarding.identify,
     isOpen: !isAuthenticated(options),
@@ -112,8 +111,9 @@ export async function composeAround<H extends RequestHandler>(
     extensions: isChoice ? extensions : admission.extensions,
     enter: admission.enter,
     publicError: admission.publicError,
-    interception: interceptors.length === 0 ? undefined : interceptionOf(interceptors),
-    accessLog: options.accessLog === true ? createAccessLog(logger, clock) : undefined,
+    interception: interceptors.length === 0 ? undefined : await interceptionBy(interceptors),
+    accessLog:
+      options.accessLog === true ? (await import("./access-log.js")).createAccessLog(logger, clock) : undefined,
   };
   card.mount(mountsOf(bindings, versions));
   return {
@@ -134,4 +134,8 @@ export async function composeAround<H extends RequestHandler>(
       await Promise.all([backend.dispose(), guarding.close()]);
     },
   };
+}
+
+async function interceptionBy(interceptors: readonly ServerInterceptor[]): Promise<Service["interception"]> {
+  return (await import("../protocol/intercept.js")).interceptionOf(interceptors);
 }

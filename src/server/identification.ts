@@ -3,6 +3,7 @@ import type { CallHead, Service } from "../binding/service.js";
 import type { CallOrigin, Identified, PeerCertificate, Principal } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
+import { everyone } from "./anonymous.js";
 
 /** The headers or metadata of a call, passed to `authenticate` before the body is read. */
 export interface Caller {
@@ -32,9 +33,6 @@ export interface Caller {
  * `unauthenticated`, with the reason only in the log.
  */
 export type Authenticate = (caller: Caller) => Principal | Promise<Principal>;
-
-/** The one principal of an agent without `authenticate`. */
-export const anonymous: Principal = { owner: "anonymous" };
 
 export interface IdentificationOptions {
   readonly authenticate: Authenticate | undefined;
@@ -68,8 +66,6 @@ export function createIdentification(options: IdentificationOptions): Service["a
     throw new A2AError("unauthenticated", "authentication is required");
   };
 }
-
-const everyone: Identified = { principal: anonymous };
 
 interface Refusal {
   readonly request: Parameters<Service["authenticate"]>[1];

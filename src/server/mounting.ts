@@ -4,7 +4,7 @@ import { type HandlerOptions, type NodeListener, nodeListener } from "../binding
 import { basePathRule } from "../card/urls.js";
 import { bindings } from "../protocol/bindings.js";
 import { assertOptions, func, type MembersOf, object, type Rule } from "../protocol/check/rules.js";
-import { isAuthenticated } from "./guarding.js";
+import { isAuthenticated } from "./guarded.js";
 import type { ComposedAgent } from "./host.js";
 import type { KoaMiddleware } from "./koa-call.js";
 import type { AgentOptions } from "./options.js";

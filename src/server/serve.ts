@@ -10,7 +10,7 @@ import { assertOptions } from "../protocol/check/rules.js";
 import { composeAgent, type HostedAgent, hosted } from "./agent.js";
 import { engineOf } from "./bindings.js";
 import { createFallback } from "./fallback.js";
-import { isAuthenticated, tlsWithAuth } from "./guarding.js";
+import { isAuthenticated, tlsWithAuth } from "./guarded.js";
 import type { ComposedAgent, InProcessAgent } from "./host.js";
 import { createHostGuard, guardedEndpoint, type HostGuard } from "./host-guard.js";
 import { serveRule } from "./option-rules.js";

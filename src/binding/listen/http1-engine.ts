@@ -1,4 +1,4 @@
-import { createServer, type Server } from "node:http";
+import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import type { ListenerLimits, RequestListener } from "./connection.js";
 
@@ -13,6 +13,8 @@ export interface Http1Engine {
 export function createHttp1Engine(http: RequestListener, limits: ListenerLimits): Http1Engine {
   let draining = false;
   let sweep: NodeJS.Timeout | undefined;
+  // An `import` of node:http reads each of its exports, also those that load all of Node's `fetch`.
+  const { createServer } = process.getBuiltinModule("node:http");
   const server: Server = createServer(
     {
       maxHeaderSize: limits.headerMaxBytes,

@@ -17,7 +17,7 @@ import { postgresStore } from "trivium/postgres";
 import { sqliteStore } from "trivium/sqlite";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { idempotentSendExtension } from "../../../src/protocol/extensions.js";
-import { anonymous } from "../../../src/server/identification.js";
+import { anonymous } from "../../../src/server/anonymous.js";
 import { processSignals } from "../../../src/signals/in-process.js";
 import { connectTo } from "../../../src/testing/connect-to.js";
 import { webhook } from "../../push/receiver.js";

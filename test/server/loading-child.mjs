@@ -1,0 +1,55 @@
+// A program that serves an agent with the options of a case, is sent a message, and says of which sources it has loaded code.
+import { existsSync, readFileSync } from "node:fs";
+import { registerHooks } from "node:module";
+import { fileURLToPath } from "node:url";
+
+const loaded = new Set();
+registerHooks({
+  load(url, context, next) {
+    const map = url.startsWith("file:") ? `${fileURLToPath(url)}.map` : "";
+    if (existsSync(map)) {
+      for (const source of JSON.parse(readFileSync(map, "utf8")).sources) {
+        const [, name] = /\/src\/(.+)\.ts$/.exec(new URL(source, url).pathname) ?? [];
+        if (name !== undefined) loaded.add(name);
+      }
+    }
+    const [, dependency] = /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url) ?? [];
+    if (dependency !== undefined) loaded.add(dependency);
+    return next(url, context);
+  },
+});
+
+const { reply, serve } = await import("trivium");
+const cases = {
+  plain: async () => ({}),
+  authenticate: async () => ({ authenticate: () => ({ owner: "anna" }) }),
+  auth: async () => ({
+    auth: {
+      schemes: { key: (await import("trivium/auth")).apiKey({ in: "header", name: "x-key", verify: () => "anna" }) },
+    },
+  }),
+  interceptors: async () => ({ interceptors: [(_call, next) => next()], accessLog: true }),
+};
+const server = await serve({
+  card: { name: "Loading", description: "Says what it has loaded", version: "1.0.0" },
+  port: 0,
+  logger: { debug() {}, info() {}, warn() {}, error() {} },
+  ...(await cases[process.argv[2]]()),
+  agent: async () => reply("pong"),
+});
+const started = [...loaded].toSorted();
+const answer = await fetch(`${server.url}/json-rpc`, {
+  method: "POST",
+  headers: { "content-type": "application/json", "a2a-version": "1.0" },
+  body: JSON.stringify({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "SendMessage",
+    params: { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "ping" }] } },
+  }),
+});
+const status = answer.status;
+await answer.text();
+const answered = [...loaded].toSorted();
+await server.close();
+process.stdout.write(JSON.stringify({ status, started, answered }));

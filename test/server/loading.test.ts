@@ -1,0 +1,48 @@
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+
+const program = fileURLToPath(new URL("loading-child.mjs", import.meta.url));
+
+/** Sources and packages that a program has loaded once its server listens, and again once it has answered a message. */
+interface Loaded {
+  readonly status: number;
+  readonly started: readonly string[];
+  readonly answered: readonly string[];
+}
+
+function loadedWith(options: "plain" | "authenticate" | "auth" | "interceptors"): Loaded {
+  if (!existsSync(fileURLToPath(new URL("../../dist/src/index.js", import.meta.url)))) {
+    throw new Error("dist is missing: run npm run build");
+  }
+  return JSON.parse(execFileSync(process.execPath, [program, options], { encoding: "utf8" }));
+}
+
+const gate = ["auth/gate", "auth/refusal"];
+const guarding = ["server/guarding", "server/identification"];
+const wrapping = ["protocol/intercept", "server/access-log"];
+
+describe("the built server loads", () => {
+  it("nothing of options that are not given", () => {
+    const { status, answered } = loadedWith("plain");
+    expect(status).toBe(200);
+    expect(answered).toEqual(expect.arrayContaining(["server/serve", "core/request-handler"]));
+    expect(answered.filter((name) => name.startsWith("auth/"))).toEqual([]);
+    expect([...guarding, ...wrapping].filter((name) => answered.includes(name))).toEqual([]);
+  });
+
+  it("no gate for an agent that authenticates by itself", () => {
+    const { status, started } = loadedWith("authenticate");
+    expect(status).toBe(200);
+    expect(started).toEqual(expect.arrayContaining(guarding));
+    expect([...gate, ...wrapping].filter((name) => started.includes(name))).toEqual([]);
+  });
+
+  it("what its options need before it listens", () => {
+    const { status, started } = loadedWith("auth");
+    expect(status).toBe(401);
+    expect(started).toEqual(expect.arrayContaining([...gate, ...guarding]));
+    expect(loadedWith("interceptors").started).toEqual(expect.arrayContaining(wrapping));
+  });
+});
