@@ -24,6 +24,12 @@ export interface AuthOptions {
    * `https://id.example#alice`; for keys and passwords the issuer is the scheme's name.
    */
   readonly principal?: ((caller: AuthenticatedCaller) => PrincipalIds) | undefined;
+  /**
+   * Stores with each message of a task who sent it: `scheme`, `scopes`, what `principal` adds, and the claims, `true` for
+   * all of them. Then `turn.principal` has them also after a restart or a wake and in another process. A list names the
+   * claims to store. Tokens are never stored. Default: false, and such a turn knows owner and tenant alone.
+   */
+  readonly keepClaims?: boolean | readonly string[] | undefined;
 }
 
 /** The ids of a principal; anything else that is returned becomes part of it. */

@@ -2,6 +2,7 @@ import type { Identified, Principal } from "../protocol/context.js";
 import type { A2AError } from "../protocol/errors.js";
 import type { Message } from "../protocol/model.js";
 import type { AuthenticatedCaller, AuthOptions } from "./auth-options.js";
+import { frozenCopy } from "./frozen.js";
 import { type Refused, refusal } from "./refusal.js";
 import { judge, type Needs, needsOf, type Requirements } from "./requirements.js";
 import {
@@ -19,7 +20,7 @@ export interface AuthGate {
 }
 
 /** The principal of callers whom an empty alternative lets in. */
-const anonymous: Principal = { owner: "anonymous" };
+const anonymous: Principal = Object.freeze({ owner: "anonymous" });
 
 /** Opens the schemes that requirements name. The options have no problems. */
 export function openGate(options: AuthOptions, environment: SchemeEnvironment): AuthGate {
@@ -130,13 +131,14 @@ function identifyBy([name, check]: Checks[number], admit: (found: Findings) => I
   };
 }
 
+// Frozen, since calls with a known token share it.
 function principalOf(needs: Needs, identities: ReadonlyMap<string, Identity>, options: AuthOptions): Principal {
   const [[scheme] = [""]] = needs;
   const identity = identities.get(scheme);
   if (identity === undefined) return anonymous;
   const { subject, issuer, scopes = [], claims = {} } = identity;
   const caller: AuthenticatedCaller = { scheme, subject, issuer, scopes, claims, identities };
-  return { scheme, scopes, claims, ...(options.principal ?? defaultPrincipal)(caller) };
+  return frozenCopy({ scheme, scopes, claims, ...(options.principal ?? defaultPrincipal)(caller) });
 }
 
 function defaultPrincipal({ scheme, issuer = scheme, subject }: AuthenticatedCaller): Pick<Principal, "owner"> {

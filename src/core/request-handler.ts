@@ -44,6 +44,8 @@ export interface RequestHandlerOptions extends OperationOptions {
   readonly health?: StoreHealth | undefined;
   /** How conversations are remembered; `false`: not at all. Default: the defaults of `ConversationOptions`. */
   readonly conversations?: ConversationOptions | false | undefined;
+  /** Returns the part of a principal that is stored with its message, beside owner and tenant. Default: nothing is. */
+  readonly keptClaims?: Runtime["keptClaims"];
 }
 
 /** The request handler of one agent: its eleven operations and its shutdown. */
@@ -144,6 +146,7 @@ function createRuntime(options: RequestHandlerOptions): Runtime {
     limits,
     newId: makeId,
     instance,
+    keptClaims: options.keptClaims,
     lease,
     lost: new Map(),
     watch: createWatch({ store, signals, clock, pollMs: limits.pollMs, onError }),

@@ -1,3 +1,5 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { Principal } from "../protocol/context.js";
 import type { Agent } from "./agent.js";
 import type { Alarm } from "./alarm.js";
 import type { SendClaim } from "./ports.js";
@@ -18,6 +20,8 @@ export interface Runtime extends LiveTaskDeps {
   /** Wakes parked tasks that are due. */
   readonly alarm: Alarm;
   readonly newId: () => string;
+  /** Returns the part of a principal that is stored with its message, beside owner and tenant. */
+  readonly keptClaims?: ((principal: Principal) => JsonObject) | undefined;
   /** Tasks that a turn of this handler runs, by id. */
   readonly live: Map<string, LiveTask>;
   /** Sends that this process is delivering, by entry. */

@@ -43,9 +43,12 @@ export interface Scope {
   readonly owner: string;
 }
 
-/** Returns the principal of a turn that no call started, from what is stored about the owner. */
-export function storedPrincipal({ tenant, owner }: Scope): Principal {
-  return { tenant, owner };
+/** Returns the principal of a turn that no call started, from what is stored about the owner and with the message. */
+export function storedPrincipal(
+  { tenant, owner }: Scope,
+  { principal }: { readonly principal?: object | undefined },
+): Principal {
+  return { ...principal, tenant, owner };
 }
 
 /** Returns a header or metadata value by its lower-case name. */

@@ -1,4 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
+import { keptClaims } from "../auth/kept-claims.js";
 import { namedInputModes, skillsOf } from "../card/build.js";
 import { allExtensions } from "../card/own-extensions.js";
 import { type PublishedCard, publishCard } from "../card/publish.js";
@@ -180,6 +181,7 @@ async function backendOf(
     inputModes: namedInputModes(card),
     tenants: options.tenants,
     extendedCard: published.extended,
+    keptClaims: options.auth && keptClaims(options.auth),
   });
   return {
     handler,

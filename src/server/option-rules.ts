@@ -88,6 +88,7 @@ const auth: MembersOf<AuthOptions> = {
   skills: { rule: record(entries(anyAlternative)) },
   skillOf: { rule: func },
   principal: { rule: func },
+  keepClaims: { rule: listOr(entries(text), flag) },
 };
 
 const declares: MembersOf<AuthDeclaration> = {

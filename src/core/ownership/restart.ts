@@ -30,7 +30,7 @@ export async function claimRestart(
     drafts: [{ kind: "turnStarted", turn, attempt, cause: "restart", wake, message }],
   });
   if (claimed !== "claimed") return undefined;
-  const principal = storedPrincipal(scope);
+  const principal = storedPrincipal(scope, send);
   const start = { cause: "restart", attempt, principal, scope, entry, send, wake } as const;
   return { live, start: (isAnswered = false) => runtime.startTurn({ ...start, isAnswered }, { live }) };
 }

@@ -75,7 +75,7 @@ async function leave(runtime: Runtime, stored: StoredTask): Promise<boolean> {
   });
   if (claimed !== "claimed") return false;
   runtime.startTurn(
-    { cause: "message", attempt: 1, principal: storedPrincipal(scope), scope, entry: id, send },
+    { cause: "message", attempt: 1, principal: storedPrincipal(scope, send), scope, entry: id, send },
     { live },
   );
   return true;

@@ -123,7 +123,7 @@ async function startWoken(runtime: Runtime, stored: StoredTask, wake: JsonValue 
     drafts: [{ kind: "turnStarted", turn, attempt: 1, cause: "wake", wake, message }],
   });
   if (claimed !== "claimed") return false;
-  const principal = storedPrincipal(scope);
+  const principal = storedPrincipal(scope, send);
   runtime.startTurn({ cause: "wake", attempt: 1, principal, scope, entry, send, wake }, { live });
   return true;
 }

@@ -1,4 +1,4 @@
-import type { JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Message, SendMessageConfiguration } from "../../protocol/model.js";
 import type { PortCalls } from "./calls.js";
 
@@ -19,6 +19,8 @@ export interface SendContext {
   readonly configuration: SendMessageConfiguration | undefined;
   readonly metadata: Message["metadata"];
   readonly extensions: readonly string[];
+  /** The sender beside owner and tenant, if the host keeps that (`auth.keepClaims`). */
+  readonly principal?: JsonObject | undefined;
 }
 
 /** What a turn needs of a send that another process received. Holds no credentials. */

@@ -91,7 +91,8 @@ export function openSend({ runtime, policy, request, context, scope }: SendCall)
   if (taskName !== undefined) checkIndexedId("message.taskId", taskName);
   policy.checkParts(message);
   runtime.health.check();
-  const send = { message, configuration, metadata, extensions };
+  const kept = runtime.keptClaims?.(principal);
+  const send = { message, configuration, metadata, extensions, principal: kept };
   return { cause: "message", attempt: 1, principal, scope, entry: runtime.newId(), send, header, requestId };
 }
 

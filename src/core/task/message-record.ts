@@ -8,11 +8,10 @@ export function messageDraft(
   send: QueuedSend,
 ): Draft {
   const message = { ...send.message, taskId: live.id, contextId: live.contextId };
-  const { configuration, metadata, extensions } = withoutPush(send);
-  if (configuration === undefined && metadata === undefined && extensions.length === 0) {
-    return { kind: "message", entry, message };
-  }
-  return { kind: "message", entry, message, context: { configuration, metadata, extensions } };
+  const { configuration, metadata, extensions, principal } = withoutPush(send);
+  const isPlain = configuration === undefined && metadata === undefined && principal === undefined;
+  if (isPlain && extensions.length === 0) return { kind: "message", entry, message };
+  return { kind: "message", entry, message, context: { configuration, metadata, extensions, principal } };
 }
 
 /** A send's context without its push configuration, which is stored elsewhere with its credentials. */

@@ -25,5 +25,6 @@ export function sizeOfRecord(record: Draft): number {
 
 function sizeOfContext(context: SendContext | undefined): number {
   if (context === undefined) return 0;
-  return sizeOfJson(context.metadata) + sizeOfJson([...context.extensions]) + configurationBytes;
+  const { metadata, extensions, principal } = context;
+  return sizeOfJson(metadata) + sizeOfJson([...extensions]) + sizeOfJson(principal) + configurationBytes;
 }

@@ -156,7 +156,7 @@ export class TurnInbox implements Watcher {
         drafts: [{ kind: "turnStarted", turn, attempt, cause: "wake", wake, message }],
       };
     }
-    const { principal, header } = live.senderOf(id) ?? { principal: storedPrincipal(scope) };
+    const { principal, header } = live.senderOf(id) ?? { principal: storedPrincipal(scope, send) };
     return {
       start: { cause: "message", attempt, principal, scope, entry: id, send, header },
       drafts: [{ kind: "turnStarted", turn, attempt, cause: "message" }, messageDraft(live, id, send)],

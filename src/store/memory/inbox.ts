@@ -27,5 +27,6 @@ const ownBytes = 256;
 /** Approximate size of an entry in bytes. */
 export function sizeOfEntry({ send, wake }: InboxEntry): number {
   if (send === undefined) return ownBytes + sizeOfJson(wake);
-  return ownBytes + sizeOfMessage(send.message) + sizeOfJson(send.metadata) + sizeOfJson([...send.extensions]);
+  const { message, metadata, extensions, principal } = send;
+  return ownBytes + sizeOfMessage(message) + sizeOfJson(metadata) + sizeOfJson([...extensions]) + sizeOfJson(principal);
 }

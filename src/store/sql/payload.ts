@@ -273,13 +273,13 @@ function causeFromStored(stored: StoredCause): TurnCause {
   }
 }
 
-function contextToStored({ configuration, metadata, extensions }: SendContext): StoredContext {
-  return { $typeName: "trivium.store.v1.SendContext", configuration, metadata, extensions: [...extensions] };
+function contextToStored({ configuration, metadata, extensions, principal }: SendContext): StoredContext {
+  return { $typeName: "trivium.store.v1.SendContext", configuration, metadata, extensions: [...extensions], principal };
 }
 
 function contextFromStored(stored: StoredContext | undefined): SendContext {
-  const { configuration, metadata, extensions = [] } = stored ?? {};
-  return { configuration, metadata, extensions };
+  const { configuration, metadata, extensions = [], principal } = stored ?? {};
+  return { configuration, metadata, extensions, principal };
 }
 
 function errorToStored(error: RecordedError): StoredError {

@@ -71,12 +71,14 @@ export function status(state: State, time: number, seq: number): Pick<Append, "s
   return { status: { state, time }, snapshot: terminal ? { task: taskAt(seq), bytes: 100 } : undefined };
 }
 
+const principal = { scheme: "user", scopes: ["read"], claims: { team: "north", deep: { list: [1, null, "x"] } } };
+
 export function entry(id: string, kind: InboxEntry["kind"] = "message"): InboxEntry {
   if (kind !== "message") return { id, kind };
   return {
     id,
     kind,
-    send: { message: message(id), configuration: undefined, metadata: undefined, extensions: ["urn:x"] },
+    send: { message: message(id), configuration: undefined, metadata: undefined, extensions: ["urn:x"], principal },
   };
 }
 
@@ -92,9 +94,9 @@ export function plainEntry({ id, kind, send, wake }: InboxEntry) {
   return { id, kind, message: toBinary(MessageSchema, send.message), context: plainContext(send) };
 }
 
-function plainContext({ configuration, metadata, extensions }: SendContext) {
+function plainContext({ configuration, metadata, extensions, principal }: SendContext) {
   const said = configuration === undefined ? undefined : toBinary(SendMessageConfigurationSchema, configuration);
-  return { configuration: said, metadata, extensions: [...extensions] };
+  return { configuration: said, metadata, extensions: [...extensions], principal };
 }
 
 /** Returns a record in a form that compares equal after a store encodes it. */

@@ -43,9 +43,10 @@ export function turnTests({ describe, it }: Suite, make: MakeTaskStore): void {
           returnImmediately: true,
         });
         const metadata = { trace: "t", deep: { list: [1, null, "x"] } };
+        const principal = { scheme: "user", scopes: ["read"], claims: { team: "north" } };
         const records: LogRecord[] = [
           started(1, 1),
-          { ...said(2, "m1"), context: { configuration, metadata, extensions: ["urn:x", "urn:y"] } },
+          { ...said(2, "m1"), context: { configuration, metadata, extensions: ["urn:x", "urn:y"], principal } },
           { ...said(3, "m2"), context: { configuration: undefined, metadata: undefined, extensions: ["urn:x"] } },
           { ...started(4, 2, "wake"), wake: { paid: true, items: ["a", { b: 2.5 }] } },
           { ...started(5, 3, "wake"), wake: null },

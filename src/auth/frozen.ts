@@ -1,0 +1,30 @@
+/** Copies that this module has made: frozen, with everything in them. */
+const copies = new WeakSet<object>();
+
+/**
+ * A copy of plain objects and lists that cannot be changed, to any depth; other values stay as they are. A copy made
+ * before is returned at once.
+ */
+export function frozenCopy<T>(value: T): T {
+  return copied(value, new Map()) as T;
+}
+
+function copied(value: unknown, seen: Map<object, object>): unknown {
+  if (typeof value !== "object" || value === null || copies.has(value)) return value;
+  if (!Array.isArray(value) && !isPlain(value)) return value;
+  const before = seen.get(value);
+  if (before !== undefined) return before;
+  const copy: object = Array.isArray(value) ? [] : Object.create(Object.getPrototypeOf(value));
+  seen.set(value, copy);
+  for (const [name, member] of Object.entries(value)) {
+    // Defined, not set: a claim may be called `__proto__`.
+    Object.defineProperty(copy, name, { value: copied(member, seen), enumerable: true });
+  }
+  copies.add(copy);
+  return Object.freeze(copy);
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}

@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import { frozenCopy } from "../../src/auth/frozen.js";
+import { keptClaims } from "../../src/auth/kept-claims.js";
+
+describe("what is kept of a principal", () => {
+  const principal = {
+    owner: "alice",
+    tenant: "north",
+    scheme: "user",
+    scopes: ["a"],
+    claims: { x: 1, y: [2] },
+    role: "cook",
+  };
+
+  it("is all but owner and tenant, which are stored anyway", () => {
+    expect(keptClaims({ keepClaims: true })?.(principal)).toEqual({
+      scheme: "user",
+      scopes: ["a"],
+      claims: { x: 1, y: [2] },
+      role: "cook",
+    });
+  });
+
+  it("has of the claims those that are listed", () => {
+    expect(keptClaims({ keepClaims: ["y", "z"] })?.(principal)).toMatchObject({ claims: { y: [2] } });
+    expect(keptClaims({ keepClaims: [] })?.(principal)).toMatchObject({ claims: {} });
+  });
+
+  it("is nothing unless it is asked for", () => {
+    expect([keptClaims({}), keptClaims({ keepClaims: false })]).toEqual([undefined, undefined]);
+  });
+
+  it("is made once for the calls with one token", () => {
+    const kept = keptClaims({ keepClaims: true });
+    expect(kept?.(principal)).toBe(kept?.(principal));
+  });
+
+  it("is JSON: broken text is repaired, and anything else is refused by the name of the option", () => {
+    const kept = keptClaims({ keepClaims: true });
+    expect(kept?.({ owner: "a", claims: { name: "\ud800" } })).toEqual({ claims: { name: "\ufffd" } });
+    expect(() => kept?.({ owner: "a", claims: { at: 1n } })).toThrow(
+      "auth.keepClaims: the principal has members that are not JSON",
+    );
+  });
+});
+
+describe("a frozen copy", () => {
+  it("cannot be changed at any depth, and leaves its original alone", () => {
+    const original = { list: [{ a: 1 }], made: Object.create(null) };
+    const copy = frozenCopy(original);
+    expect(copy).toEqual(original);
+    expect(() => Object.assign(copy.list[0] ?? {}, { a: 2 })).toThrow(TypeError);
+    expect(() => copy.list.push({ a: 3 })).toThrow(TypeError);
+    original.list.push({ a: 4 });
+    expect(copy.list).toEqual([{ a: 1 }]);
+  });
+
+  it("is not copied again", () => {
+    const copy = frozenCopy({ claims: { a: 1 } });
+    expect(frozenCopy(copy)).toBe(copy);
+    expect(frozenCopy({ ...copy }).claims).toBe(copy.claims);
+  });
+
+  it("has a claim called __proto__ as a claim, and survives circles", () => {
+    const claims: Record<string, unknown> = JSON.parse('{"__proto__":{"admin":true}}');
+    claims["self"] = claims;
+    const copy = frozenCopy(claims);
+    expect(copy["admin"]).toBeUndefined();
+    expect(Object.keys(copy)).toEqual(["__proto__", "self"]);
+    expect(copy["self"]).toBe(copy);
+  });
+
+  it("has objects of classes as they are", () => {
+    const at = new Date(0);
+    expect(frozenCopy({ at }).at).toBe(at);
+  });
+});
