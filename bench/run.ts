@@ -58,6 +58,7 @@ async function measured(row: Row, done: ReadonlyMap<string, Figures>): Promise<R
 async function allRows(): Promise<readonly Row[]> {
   const { unaryRows } = await import("./rows/unary.ts");
   const { chunkRows } = await import("./rows/chunk.ts");
+  const { artifactRows } = await import("./rows/artifacts.ts");
   const { firstEventRows } = await import("./rows/first-event.ts");
   const { subscriberRows } = await import("./rows/subscribers.ts");
   const { openStreamsRows } = await import("./rows/open-streams.ts");
@@ -73,6 +74,7 @@ async function allRows(): Promise<readonly Row[]> {
   const made = [
     unaryRows,
     chunkRows,
+    artifactRows,
     firstEventRows,
     subscriberRows,
     openStreamsRows,

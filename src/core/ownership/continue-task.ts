@@ -1,7 +1,7 @@
 import { isInterrupted } from "../../protocol/states.js";
 import type { LogRecord, StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import { noArtifacts, type OpenArtifacts, openAfter } from "../task/conversation-tracker.js";
+import { type OpenArtifacts, openAfter } from "../task/conversation-tracker.js";
 import { foldStored } from "../task/fold.js";
 import { LiveTask } from "../task/live-task.js";
 
@@ -29,7 +29,7 @@ async function openArtifacts({ store }: Runtime, stored: StoredTask): Promise<Op
   const { key, seq, turnSeq } = stored.head;
   const [started] = await store.recordsAt(key, [turnSeq]);
   const message = started?.kind === "turnStarted" ? (started.message ?? turnSeq) : turnSeq;
-  let open = noArtifacts;
+  let open: OpenArtifacts;
   for (let after = Math.min(message, turnSeq) - 1; after < seq; ) {
     const page = await store.recordsAfter(key, Math.max(0, after), pageSize);
     if (page === "compacted") return everyArtifact(stored);

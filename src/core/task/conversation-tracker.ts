@@ -1,6 +1,5 @@
-import { noop } from "../../protocol/async/noop.js";
 import { applyEvent, artifactIndex, emptyTask } from "../../protocol/fold.js";
-import type { Artifact, Message, Task } from "../../protocol/model.js";
+import type { Artifact, Message, StreamResponse, Task } from "../../protocol/model.js";
 import { isStop } from "../../protocol/states.js";
 import { artifactEntry, type EntryFacts, messageEntry } from "../conversation/entries.js";
 import type { ConversationRecord, LogRecord } from "../ports.js";
@@ -9,17 +8,20 @@ import type { ConversationRecord, LogRecord } from "../ports.js";
 // agent stops, and each artifact once, as it is when the turn stops or when the next message is taken after its last
 // chunk. Messages of a working agent are reports of progress.
 
-/** Artifacts that changed and have no entry yet, and whether their last chunk was written. */
-export type OpenArtifacts = ReadonlyMap<string, boolean>;
+/** Artifacts that changed and have no entry yet, and whether their last chunk was written. `undefined`: none so far. */
+export type OpenArtifacts = Map<string, boolean> | undefined;
 
-export const noArtifacts: OpenArtifacts = new Map();
-
-/** An entry to be made: of a message, or of the artifact with an id as it is after the record at `index`. */
-type Found = { readonly message: Message } | { readonly artifactId: string; readonly index: number };
-
-/** The open artifacts after these records. */
+/** Moves the open artifacts on by these records, in place: a record costs the same however many artifacts there are. */
 export function openAfter(open: OpenArtifacts, records: readonly LogRecord[]): OpenArtifacts {
-  return follow(open, records, noop);
+  let now = open;
+  for (const record of records) {
+    const change = changeOf(record);
+    if (change !== undefined) {
+      now ??= new Map();
+      now.set(change.artifactId, change.isComplete);
+    } else if (now !== undefined) close(now, stepOf(record));
+  }
+  return now;
 }
 
 /** The entries of a write to a task. `task`: the fold before it. */
@@ -29,37 +31,48 @@ export function entriesOf(
   facts: EntryFacts,
 ): readonly ConversationRecord[] {
   const entries: ConversationRecord[] = [];
-  follow(open, records, (found) => {
-    if ("message" in found) entries.push(messageEntry(found.message, facts));
-    else {
-      const artifact = artifactAfter(task, records.slice(0, found.index + 1), found.artifactId);
+  if (records.every((record) => stepOf(record) === undefined)) return entries;
+  const now = new Map(open);
+  const changes = new Map<string, StreamResponse[]>();
+  for (const record of records) {
+    const change = changeOf(record);
+    if (change !== undefined) {
+      now.set(change.artifactId, change.isComplete);
+      const earlier = changes.get(change.artifactId);
+      if (earlier === undefined) changes.set(change.artifactId, [change.event]);
+      else earlier.push(change.event);
+      continue;
+    }
+    const step = stepOf(record);
+    for (const artifactId of close(now, step)) {
+      const artifact = artifactAfter(task, changes.get(artifactId) ?? [], artifactId);
       if (artifact !== undefined) entries.push(artifactEntry(artifact, facts));
     }
-  });
+    if (step?.message !== undefined) entries.push(messageEntry(step.message, facts));
+  }
   return entries;
 }
 
-function follow(before: OpenArtifacts, records: readonly LogRecord[], visit: (found: Found) => void): OpenArtifacts {
-  let open = before;
-  for (const [index, record] of records.entries()) {
-    const payload = record.kind === "event" ? record.event.payload : undefined;
-    if (payload?.case === "artifactUpdate") open = opened(open, payload.value);
-    const step = stepOf(record);
-    if (step === undefined) continue;
-    open = closed(open, step, (artifactId) => visit({ artifactId, index }));
-    if (step.message !== undefined) visit({ message: step.message });
-  }
-  return open;
+/** Removes the artifacts that get their entry with a step, and returns their ids. */
+function close(open: Map<string, boolean>, step: Step | undefined): readonly string[] {
+  if (step === undefined) return [];
+  const ids: string[] = [];
+  for (const [artifactId, isComplete] of open) if (isComplete || step.closesAll) ids.push(artifactId);
+  for (const artifactId of ids) open.delete(artifactId);
+  return ids;
 }
 
-function closed(open: OpenArtifacts, { closesAll }: Step, visit: (artifactId: string) => void): OpenArtifacts {
-  if (open.size === 0) return open;
-  const left = new Map<string, boolean>();
-  for (const [artifactId, isComplete] of open) {
-    if (isComplete || closesAll) visit(artifactId);
-    else left.set(artifactId, isComplete);
-  }
-  return left;
+/** A change of an artifact, and whether it was written with its last chunk. */
+interface Change {
+  readonly artifactId: string;
+  readonly isComplete: boolean;
+  readonly event: StreamResponse;
+}
+
+function changeOf(record: LogRecord): Change | undefined {
+  if (record.kind !== "event" || record.event.payload.case !== "artifactUpdate") return undefined;
+  const { artifact, lastChunk } = record.event.payload.value;
+  return artifact && { artifactId: artifact.artifactId, isComplete: lastChunk, event: record.event };
 }
 
 /** What a record adds besides artifacts. With `closesAll` no artifact stays open, otherwise only unfinished ones do. */
@@ -85,24 +98,10 @@ function stepOf(record: LogRecord): Step | undefined {
   }
 }
 
-// A stream of chunks leaves the map as it is.
-function opened(
-  open: OpenArtifacts,
-  { artifact, lastChunk }: { readonly artifact?: Artifact | undefined; readonly lastChunk: boolean },
-): OpenArtifacts {
-  const id = artifact?.artifactId;
-  if (id === undefined || open.get(id) === lastChunk) return open;
-  return new Map(open).set(id, lastChunk);
-}
-
-function artifactAfter(task: Task, records: readonly LogRecord[], id: string): Artifact | undefined {
-  const events = records.flatMap((record) => {
-    if (record.kind !== "event" || record.event.payload.case !== "artifactUpdate") return [];
-    return record.event.payload.value.artifact?.artifactId === id ? [record.event] : [];
-  });
+function artifactAfter(task: Task, changes: readonly StreamResponse[], id: string): Artifact | undefined {
   const known = task.artifacts[artifactIndex(task.artifacts, id)];
   const part = emptyTask(task.id, task.contextId);
   if (known !== undefined) part.artifacts = [{ ...known, parts: [...known.parts] }];
-  for (const event of events) applyEvent(part, event);
+  for (const event of changes) applyEvent(part, event);
   return part.artifacts[0];
 }

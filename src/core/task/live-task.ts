@@ -5,7 +5,7 @@ import { type Task, TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 import { TurnAborted } from "../agent.js";
 import type { AppendResult, LogRecord, StoredTask } from "../ports.js";
-import { entriesOf, noArtifacts, type OpenArtifacts, openAfter } from "./conversation-tracker.js";
+import { entriesOf, type OpenArtifacts, openAfter } from "./conversation-tracker.js";
 import type { Draft } from "./draft.js";
 import { eventIdPrefix } from "./event-id.js";
 import { applyRecord, foldStored } from "./fold.js";
@@ -77,7 +77,7 @@ export class LiveTask {
   readonly #size = new TaskSize();
   readonly #window: LogWindow;
   readonly #statusTimes: StatusTimes;
-  #openArtifacts: OpenArtifacts = noArtifacts;
+  #openArtifacts: OpenArtifacts;
 
   constructor(
     deps: LiveTaskDeps,
