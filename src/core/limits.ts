@@ -122,3 +122,9 @@ export const defaultCoreLimits: CoreLimits = {
   conversationOwnerMaxBytes: 128 << 20,
   contextStateMaxBytes: 64 << 10,
 };
+
+/** The limits with their defaults filled in. */
+export function coreLimits(given: Partial<CoreLimits> = {}): CoreLimits {
+  const set = Object.entries(given).filter(([, value]) => value !== undefined);
+  return { ...defaultCoreLimits, ...(Object.fromEntries(set) as Partial<CoreLimits>) };
+}

@@ -5,6 +5,7 @@ import type { AbortKind } from "./agent.js";
 import type { CoreLimits } from "./limits.js";
 import type { Clock } from "./ports.js";
 import { TurnQueue } from "./turn-queue.js";
+import type { TurnRoom } from "./turn-room.js";
 
 /** A running turn, as the counter sees it. */
 interface CountedTurn {
@@ -14,7 +15,10 @@ interface CountedTurn {
   letGo(): void;
 }
 
-/** The running turns, counted by owner. */
+/** The limits of one agent's turns. */
+type TurnLimits = Pick<CoreLimits, "turnsPerOwner" | "turnsPerProcess" | "turnWaitMs" | "turnWaitMaxBytes">;
+
+/** The running turns of an agent, counted by owner. */
 export interface TurnCounter {
   readonly running: ReadonlyMap<CountedTurn, unknown>;
   /** Throws `resourceExhausted` or `unavailable` when no turn may start now. */
@@ -36,29 +40,42 @@ export interface TurnCounter {
   drain(): void;
   /** Resolves when no turn runs and none is expected. */
   idle(): Promise<void>;
+  /** Holds turns to other limits from now on. */
+  limit(limits: TurnLimits): void;
+  /** Waits for no more room in the process. */
+  close(): void;
 }
 
-export function createTurnCounter(
-  limits: Pick<CoreLimits, "turnsPerOwner" | "turnsPerProcess" | "turnWaitMs" | "turnWaitMaxBytes">,
-  clock: Clock,
-): TurnCounter {
-  const { turnsPerOwner, turnsPerProcess, turnWaitMs, turnWaitMaxBytes } = limits;
-  const running = new Map<CountedTurn, () => void>();
-  const owners = new Map<string, number>();
-  const underway = createIdleCounter();
-  let total = 0;
-  let draining = false;
-  let lettingGo = false;
+/** The places of one agent's turns: how many run, for whom, and who waits for one. */
+interface TurnPlaces {
+  /** Why no turn of an owner may start now. */
+  refusal(owner: string): A2AError | undefined;
+  occupy(owner: string): () => void;
+  readonly queue: TurnQueue;
+  limit(limits: TurnLimits): void;
+  close(): void;
+}
 
+function createTurnPlaces(
+  first: TurnLimits,
+  clock: Clock,
+  { room, isDraining }: { readonly room: TurnRoom; readonly isDraining: () => boolean },
+): TurnPlaces {
+  const owners = new Map<string, number>();
+  let limits = first;
+  let total = 0;
   const refusal = (key: string): A2AError | undefined => {
-    if (draining) return shuttingDown();
-    if (total >= turnsPerProcess) return overProcess(turnsPerProcess);
+    const { turnsPerOwner, turnsPerProcess } = limits;
+    if (isDraining()) return shuttingDown();
+    if (room.isFull) return overProcess("in the process", room.max);
+    if (total >= turnsPerProcess) return overProcess("of the agent", turnsPerProcess);
     return (owners.get(key) ?? 0) >= turnsPerOwner ? overOwner(turnsPerOwner) : undefined;
   };
-  const queue = new TurnQueue({ clock, turnWaitMs, ownerMax: turnsPerOwner, maxBytes: turnWaitMaxBytes, refusal });
+  const queue = new TurnQueue({ clock, limits: () => limits, refusal });
   const occupy = (key: string): (() => void) => {
     total += 1;
     owners.set(key, (owners.get(key) ?? 0) + 1);
+    const free = room.take();
     let isIn = true;
     return () => {
       if (!isIn) return;
@@ -67,16 +84,34 @@ export function createTurnCounter(
       const others = (owners.get(key) ?? 1) - 1;
       if (others === 0) owners.delete(key);
       else owners.set(key, others);
+      free();
       queue.grant(occupy);
     };
   };
-  const check = (scope: Scope): void => {
-    const error = refusal(ownerKey(scope));
-    if (error !== undefined) throw error;
+  const grant = (): void => queue.grant(occupy);
+  const close = room.join(grant);
+  const limit = (next: TurnLimits): void => {
+    limits = next;
+    grant();
   };
+  return { refusal, occupy, queue, limit, close };
+}
+
+/** `turnsPerProcess` among the limits is the agent's own, the room has that of the process. */
+export function createTurnCounter(first: TurnLimits, clock: Clock, room: TurnRoom): TurnCounter {
+  const running = new Map<CountedTurn, () => void>();
+  const underway = createIdleCounter();
+  let draining = false;
+  let lettingGo = false;
+  const places = createTurnPlaces(first, clock, { room, isDraining: () => draining });
+  const { refusal, occupy, queue } = places;
+
   return {
     running,
-    check,
+    check(scope) {
+      const error = refusal(ownerKey(scope));
+      if (error !== undefined) throw error;
+    },
     room(scope, bytes) {
       const key = ownerKey(scope);
       if (refusal(key) === undefined && !queue.holds(key)) return undefined;
@@ -110,6 +145,8 @@ export function createTurnCounter(
       for (const turn of [...running.keys()]) turn.abort("Draining");
     },
     idle: underway.idle,
+    limit: places.limit,
+    close: places.close,
   };
 }
 
@@ -124,8 +161,8 @@ function overOwner(limit: number): A2AError {
   });
 }
 
-function overProcess(limit: number): A2AError {
-  return new A2AError("unavailable", `too many turns in the process: the limit is ${limit} (turnsPerProcess)`, {
+function overProcess(where: string, limit: number): A2AError {
+  return new A2AError("unavailable", `too many turns ${where}: the limit is ${limit} (turnsPerProcess)`, {
     retryAfterMs,
     metadata: { limit: "turnsPerProcess" },
   });

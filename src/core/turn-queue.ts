@@ -1,4 +1,5 @@
 import type { A2AError } from "../protocol/errors.js";
+import type { CoreLimits } from "./limits.js";
 import type { Clock } from "./ports.js";
 
 interface Waiter {
@@ -8,12 +9,11 @@ interface Waiter {
 
 export interface TurnQueueOptions {
   readonly clock: Clock;
-  /** Longest wait in milliseconds. */
-  readonly turnWaitMs: number;
-  /** Waiting sends per owner; further ones are refused at once. */
-  readonly ownerMax: number;
-  /** Bytes of all waiting sends, of which an owner's take at most half of what those of others leave. */
-  readonly maxBytes: number;
+  /**
+   * The limits at the moment. `turnsPerOwner` sends of an owner may wait, further ones are refused at once. Of
+   * `turnWaitMaxBytes` an owner's sends take at most half of what those of others leave.
+   */
+  readonly limits: () => Pick<CoreLimits, "turnWaitMs" | "turnsPerOwner" | "turnWaitMaxBytes">;
   /** Why no turn of an owner may start now; `undefined` when one may. */
   readonly refusal: (owner: string) => A2AError | undefined;
 }
@@ -36,9 +36,10 @@ export class TurnQueue {
 
   /** `bytes`: the size of the send. */
   wait(owner: string, bytes: number): Promise<() => void> {
-    const { clock, turnWaitMs, ownerMax, refusal } = this.#options;
+    const { clock, limits, refusal } = this.#options;
+    const { turnWaitMs, turnsPerOwner } = limits();
     const waiters = this.#owners.get(owner) ?? new Set<Waiter>();
-    if (turnWaitMs === 0 || waiters.size >= ownerMax || !this.#fits(owner, bytes))
+    if (turnWaitMs === 0 || waiters.size >= turnsPerOwner || !this.#fits(owner, bytes))
       return Promise.reject(refusal(owner));
     const { promise, resolve, reject } = Promise.withResolvers<() => void>();
     const cancel = clock.after(turnWaitMs, () => waiter.reject(refusal(owner)));
@@ -67,7 +68,7 @@ export class TurnQueue {
   // One send of an owner may always wait.
   #fits(owner: string, bytes: number): boolean {
     const own = this.#bytes.get(owner) ?? 0;
-    return own === 0 || own + bytes <= (this.#options.maxBytes - (this.#total - own)) / 2;
+    return own === 0 || own + bytes <= (this.#options.limits().turnWaitMaxBytes - (this.#total - own)) / 2;
   }
 
   #count(owner: string, bytes: number): void {

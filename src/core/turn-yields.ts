@@ -44,8 +44,8 @@ export function createTurnYields(clock: Clock): TurnYields {
   };
 
   return {
-    take({ tenant, owner }, resume) {
-      const key = tenant === "" ? owner : `${tenant}\n${owner}`;
+    take({ agent, tenant, owner }, resume) {
+      const key = agent === "" && tenant === "" ? owner : `${agent}\n${tenant}\n${owner}`;
       const turns = owners.get(key);
       if (turns === undefined) owners.set(key, [resume]);
       else turns.push(resume);

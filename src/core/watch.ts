@@ -101,6 +101,31 @@ export function createWatch(options: WatchOptions): Watch {
   };
 }
 
+/** One handler's part of a watch: closing it closes its watchers alone. */
+export function partOf(watch: Watch): Watch {
+  const own = new Set<Watcher>();
+  let closed = false;
+  return {
+    add(watcher) {
+      if (closed) return watcher.close();
+      own.add(watcher);
+      watch.add(watcher);
+    },
+    delete(watcher) {
+      own.delete(watcher);
+      watch.delete(watcher);
+    },
+    moved: watch.moved,
+    close() {
+      closed = true;
+      for (const watcher of [...own]) {
+        watch.delete(watcher);
+        watcher.close();
+      }
+    },
+  };
+}
+
 function keysOf(watchers: ReadonlyMap<string, ReadonlySet<Watcher>>): number[] {
   const keys: number[] = [];
   for (const set of watchers.values()) {

@@ -18,7 +18,7 @@ export interface AdoptionOptions {
 export interface Adoption {
   /** Adopts nothing more. */
   stop(): void;
-  /** Releases everything that this process holds. Waits at most `ms` for the store; never rejects. */
+  /** Releases what this process holds of the agent. Waits at most `ms` for the store; never rejects. */
   release(ms: number): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export function startAdoption(options: AdoptionOptions): Adoption {
 
   const adoptAll = async (): Promise<void> => {
     // The answer to an adoption may have been lost: its configurations are released and adopted again.
-    if (failures > 0) await unlessAborted(store.release(instance), stopped.signal);
+    if (failures > 0) await unlessAborted(store.release(agentId, instance), stopped.signal);
     for (let more = true; more && !stopped.signal.aborted; ) {
       const adopted = await unlessAborted(store.adopt(agentId, instance, adoptedAtOnce), stopped.signal);
       const fresh = adopted.filter(take);
@@ -66,7 +66,7 @@ export function startAdoption(options: AdoptionOptions): Adoption {
       const late = new AbortController();
       const cancelLate = clock.after(ms, () => late.abort(new Error(`the store did not answer within ${ms} ms`)));
       try {
-        await unlessAborted(store.release(instance), late.signal);
+        await unlessAborted(store.release(agentId, instance), late.signal);
       } catch (error) {
         logger.warn({ err: error }, "push configurations could not be left to other processes");
       }

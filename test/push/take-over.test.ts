@@ -38,7 +38,7 @@ function mortalScene() {
       tasks.kill();
       store.kill();
       // The effect of its silence once its instance has expired.
-      await store.own.release("a");
+      await store.own.release("", "a");
     },
     next: () => on.beside({ tasks: tasks.own, store: store.own, instance: "b", adoptMs }),
     [Symbol.asyncDispose]: () => closed(on, on.push),
@@ -181,7 +181,7 @@ describe("push deliveries of a process whose lease expired", () => {
     await on.store.set({ ...registration, holder: "b" }, 10);
     await task.write(work.slice(0, 2));
     await settle();
-    await on.store.release("b");
+    await on.store.release("", "b");
     await on.clock.advance(adoptMs);
     await hook.received(2);
     await task.write(work.slice(2));

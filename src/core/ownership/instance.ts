@@ -1,6 +1,9 @@
 import { monotonic } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
-import type { Head, StoredTask } from "../ports.js";
+import type { Logger } from "../../protocol/logger.js";
+import type { Lease } from "../lease.js";
+import type { CoreLimits } from "../limits.js";
+import type { Clock, Head, StoredTask, TaskStore } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { isAnswer } from "../store-failure.js";
 import { freeGivenUp } from "./abandoned-sends.js";
@@ -17,35 +20,99 @@ const expiryPauseMs = 60_000;
 
 /**
  * This process's lease on the tasks it runs: one row in the store, renewed by a heartbeat that nothing else may delay.
- * The heartbeat also takes over orphaned tasks and wakes due ones.
+ * With each heartbeat the members take over orphaned tasks and wake due ones.
  */
 export interface Instance {
-  /** Starts no more work by itself, and keeps what it holds. */
-  rest(): void;
+  /** Adds a handler; `current` returns its runtime. */
+  join(current: () => Runtime): Member;
   stop(): Promise<void>;
 }
 
-export function startInstance(runtime: Runtime): Instance {
-  const { clock, limits, store, instance, lease, logger, turns } = runtime;
-  const orphans: OrphanSweep = { behind: undefined, stopped: false };
+/** A handler that shares the instance. */
+export interface Member {
+  /** Starts no more work by itself, and keeps what it holds. */
+  rest(): void;
+  /** Ends its sweeps. */
+  leave(): Promise<void>;
+}
+
+export interface InstanceOptions {
+  readonly store: Pick<TaskStore, "retire">;
+  readonly clock: Clock;
+  readonly limits: Pick<CoreLimits, "heartbeatMs" | "instanceTtlMs">;
+  readonly instance: string;
+  readonly lease: Lease;
+  readonly logger: Logger;
+  /** The handlers that share the instance. Its members are added here, for the lease. */
+  readonly members: Set<() => Runtime>;
+}
+
+export function startInstance(options: InstanceOptions): Instance {
+  const { clock, limits, store, instance, lease, logger, members } = options;
+  const sweeps = new Map<() => Runtime, Sweeps>();
   let stopped = false;
   let cancel = noop;
   let beating: Promise<void> = Promise.resolve();
-  let sweeping: Promise<void> | undefined;
-  let nextExpiry = monotonic(clock);
 
   const beat = async (): Promise<void> => {
     try {
       await lease.renew();
-      if (!orphans.stopped) sweeping ??= sweep();
+      for (const each of sweeps.values()) each.sweep();
     } catch (error) {
       logger.warn({ err: error }, "the heartbeat failed");
-      if (lease.lapsedMs >= limits.instanceTtlMs) giveUpHeld(runtime);
+      if (lease.lapsedMs >= limits.instanceTtlMs) for (const member of members) giveUpHeld(member());
     }
     if (!stopped) cancel = clock.after(limits.heartbeatMs, next);
   };
+  const next = (): void => {
+    beating = beat();
+  };
+  next();
+  return {
+    join(current) {
+      const own = createSweeps(current);
+      members.add(current);
+      sweeps.set(current, own);
+      // One that joins a running instance need not wait for its next heartbeat.
+      if (lease.valid) own.sweep();
+      return {
+        rest: own.rest,
+        async leave() {
+          members.delete(current);
+          sweeps.delete(current);
+          await own.end();
+        },
+      };
+    },
+    async stop() {
+      stopped = true;
+      cancel();
+      await beating;
+      cancel();
+      await Promise.all([...sweeps.values()].map((each) => each.end()));
+      await store
+        .retire(instance)
+        .catch((error: unknown) => logger.warn({ err: error }, "the instance could not be retired"));
+    },
+  };
+}
+
+/** What one handler does with each heartbeat. */
+interface Sweeps {
+  /** Starts a sweep unless one is under way. */
+  sweep(): void;
+  rest(): void;
+  end(): Promise<void>;
+}
+
+function createSweeps(current: () => Runtime): Sweeps {
+  const orphans: OrphanSweep = { behind: undefined, stopped: false };
+  const { clock } = current();
+  let sweeping: Promise<void> | undefined;
+  let nextExpiry = monotonic(clock);
   const sweep = async (): Promise<void> => {
-    const swept = turns.expect();
+    const runtime = current();
+    const swept = runtime.turns.expect();
     try {
       await sweepOrphans(runtime, orphans);
       await sweepLost(runtime);
@@ -55,31 +122,23 @@ export function startInstance(runtime: Runtime): Instance {
       nextExpiry = monotonic(clock) + expiryPauseMs;
       await expireWaiting(runtime);
     } catch (error) {
-      logger.warn({ err: error }, "abandoned tasks could not be taken over: the next heartbeat tries again");
+      runtime.logger.warn({ err: error }, "abandoned tasks could not be taken over: the next heartbeat tries again");
     } finally {
       sweeping = undefined;
       swept();
     }
   };
-  const next = (): void => {
-    beating = beat();
-  };
-  next();
   const rest = (): void => {
     orphans.stopped = true;
   };
   return {
+    sweep() {
+      if (!orphans.stopped) sweeping ??= sweep();
+    },
     rest,
-    async stop() {
+    async end() {
       rest();
-      stopped = true;
-      cancel();
-      await beating;
-      cancel();
       await sweeping;
-      await store
-        .retire(instance)
-        .catch((error: unknown) => logger.warn({ err: error }, "the instance could not be retired"));
     },
   };
 }

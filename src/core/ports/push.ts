@@ -53,8 +53,8 @@ export interface PushStore {
    * cursor, at most `limit`. A store that does not know the tasks may return others, but no settled ones.
    */
   adopt(agent: string, instance: string, limit: number): Promise<readonly PushRegistration[]>;
-  /** Releases everything that an instance holds. */
-  release(instance: string): Promise<void>;
+  /** Releases the configurations of an agent that an instance holds. */
+  release(agent: string, instance: string): Promise<void>;
   /** Waits for writes under way and releases everything. */
   close(): Promise<void>;
 }

@@ -52,8 +52,8 @@ export function memoryPushStore(options: MemoryPushStoreOptions = {}): MemoryPus
     async adopt(agent, instance, limit) {
       return kept.undelivered(agent, limit).map((registration) => kept.change(registration, { holder: instance }));
     },
-    async release(instance) {
-      for (const registration of kept.heldBy(instance)) kept.change(registration, { holder: "" });
+    async release(agent, instance) {
+      for (const registration of kept.heldBy(agent, instance)) kept.change(registration, { holder: "" });
     },
     forget(key) {
       for (const registration of kept.ofTask(key)) kept.drop(registration);
@@ -92,9 +92,9 @@ class Registrations {
     return [...(this.#free.get(agent)?.values() ?? [])].slice(0, limit);
   }
 
-  heldBy(instance: string): PushRegistration[] {
+  heldBy(agent: string, instance: string): PushRegistration[] {
     const all = [...this.#tasks.values()].flatMap((configs) => [...configs.values()]);
-    return all.filter(({ holder }) => holder === instance);
+    return all.filter(({ holder, scope }) => holder === instance && scope.agent === agent);
   }
 
   put(registration: PushRegistration): void {

@@ -41,6 +41,7 @@ export function pushStoreContract(
     configTests(suite, make);
     settledTests(suite, make);
     adoptionTests(suite, make);
+    distributionTests(suite, make);
     if (besideTasks) livenessTests(suite, make);
   });
 }
@@ -167,7 +168,7 @@ function adoptionTests({ describe, it }: Suite, make: MakePushStore): void {
         const { store } = subject;
         const set = await registered(subject, "a", { taskName: "trip" });
         assert.deepEqual([await store.get(set.key, "a")].map(plain), [set].map(plain));
-        await store.release("here");
+        await store.release("", "here");
         assert.equal((await store.get(set.key, "a"))?.holder, "");
         const adopted = { ...set, holder: "there" };
         assert.deepEqual((await store.adopt("", "there", 10)).map(plain), [adopted].map(plain));
@@ -183,8 +184,8 @@ function adoptionTests({ describe, it }: Suite, make: MakePushStore): void {
         const deleted = await registered(subject, "deleted");
         const again = await registered(subject, "again");
         const left = await registered(subject, "left");
-        await store.release("here");
-        await store.release("never there");
+        await store.release("", "here");
+        await store.release("", "never there");
         await store.delete(deleted.key, "deleted");
         await store.set({ ...again, holder: "elsewhere" }, 10);
         const adopted = await store.adopt("", "there", 10);
@@ -206,7 +207,7 @@ function adoptionTests({ describe, it }: Suite, make: MakePushStore): void {
         const left = await registered(subject, "left");
         await store.settle(ended.key, "ended", { holder: "here", cursor: 0 });
         await registered(subject, "made settled", { holder: "", settled: true });
-        await store.release("here");
+        await store.release("", "here");
         const adopted = await store.adopt("", "there", 10);
         assert.deepEqual(
           adopted.map(({ config }) => config.id),
@@ -215,6 +216,11 @@ function adoptionTests({ describe, it }: Suite, make: MakePushStore): void {
         assert.equal((await store.get(ended.key, "ended"))?.settled, true);
       }),
     );
+  });
+}
+
+function distributionTests({ describe, it }: Suite, make: MakePushStore): void {
+  describe("push configurations without a deliverer", () => {
     it(
       "go to instances of their task's agent alone",
       withSubject(make, async (subject) => {
@@ -222,7 +228,10 @@ function adoptionTests({ describe, it }: Suite, make: MakePushStore): void {
         const mine = await registered(subject, "mine");
         const theirs = await registered(subject, "theirs", { scope: sibling });
         assert.deepEqual((await store.get(theirs.key, "theirs"))?.scope, sibling);
-        await store.release("here");
+        await store.release("", "here");
+        assert.equal((await store.get(mine.key, "mine"))?.holder, "");
+        assert.equal((await store.get(theirs.key, "theirs"))?.holder, "here");
+        await store.release("sibling", "here");
         const adoptedBy = async (agent: string) => (await store.adopt(agent, "there", 10)).map(({ key }) => key);
         assert.deepEqual(await adoptedBy("none"), []);
         assert.deepEqual(await adoptedBy("sibling"), [theirs.key]);
@@ -236,7 +245,7 @@ function adoptionTests({ describe, it }: Suite, make: MakePushStore): void {
         const { store } = subject;
         const ids = ["a", "b", "c", "d", "e"];
         for (const id of ids) await registered(subject, id);
-        await store.release("here");
+        await store.release("", "here");
         const first = await store.adopt("", "there", 2);
         assert.equal(first.length, 2);
         const both = await Promise.all([store.adopt("", "there", 10), store.adopt("", "elsewhere", 10)]);
@@ -279,7 +288,7 @@ function livenessTests({ describe, it }: Suite, make: MakePushStore): void {
         const tasks = tasksOf(subject);
         const head = await tasks.create(newTask({ records: events(0, 3) }));
         await store.set(registration(head.key, "a", { taskId: head.id, cursor: 3 }), 10);
-        await store.release("here");
+        await store.release("", "here");
         assert.deepEqual(await store.adopt("", "there", 10), []);
         assert.equal(await tasks.append(appendTo(await headOf(tasks, head))), "stored");
         assert.equal((await store.adopt("", "there", 10)).length, 1);

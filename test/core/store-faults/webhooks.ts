@@ -48,7 +48,7 @@ export class Webhooks {
   constructor(expired: () => readonly string[]) {
     const memory = memoryPushStore();
     this.store = around(memory, async ({ method }, go) => {
-      if (method === "adopt") for (const instance of expired()) await memory.release(instance);
+      if (method === "adopt") for (const instance of expired()) await memory.release("", instance);
       return go();
     });
   }

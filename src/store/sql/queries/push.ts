@@ -14,7 +14,7 @@ export function pushQueries(context: DbContext): PushBackend {
     advance: (key, id, cursor) => advanceConfig(context, { key, id, cursor }),
     settle: (key, id, end) => settleConfig(context, { key, id, ...end }),
     adopt: (agent, instance, limit) => adoptConfigs(context, { agent, instance, limit }),
-    release: (instance) => releaseConfigs(context, instance),
+    release: (agent, instance) => releaseConfigs(context, { agent, instance }),
   };
 }
 
@@ -140,8 +140,11 @@ export const adoptable = compiled((context, { agent, limit, holder }: Params<Omi
     .$if(dialect.locksRows, (select) => select.forUpdate("p").skipLocked());
 });
 
-interface Adoption extends Holding {
+interface AgentHolding extends Holding {
   readonly agent: string;
+}
+
+interface Adoption extends AgentHolding {
   readonly limit: number;
 }
 
@@ -174,12 +177,12 @@ const holdConfig = compiled(({ db }, { key, id, instance }: Params<ConfigId & Ho
     .returningAll(),
 );
 
-async function releaseConfigs(context: DbContext, instance: string): Promise<void> {
-  await freeConfigs.write(context, { instance });
+async function releaseConfigs(context: DbContext, held: AgentHolding): Promise<void> {
+  await freeConfigs.write(context, held);
 }
 
-const freeConfigs = compiled(({ db }, { instance }: Params<Holding>) =>
-  db.updateTable("trivium_push_configs").set({ holder: "" }).where("holder", "=", instance),
+const freeConfigs = compiled(({ db }, { agent, instance }: Params<AgentHolding>) =>
+  db.updateTable("trivium_push_configs").set({ holder: "" }).where("agent", "=", agent).where("holder", "=", instance),
 );
 
 function valuesOf(row: PushRow, ordinal: number): Selectable<PushConfigsTable> {

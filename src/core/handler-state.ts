@@ -1,0 +1,144 @@
+import type { Logger } from "../protocol/logger.js";
+import type { Agent } from "./agent.js";
+import { createAlarm } from "./alarm.js";
+import { type Conversations, openConversations } from "./conversation/conversations.js";
+import type { DirectReplyDeps } from "./conversation/direct-replies.js";
+import type { ConversationOptions } from "./conversation/log.js";
+import { type CoreLimits, coreLimits } from "./limits.js";
+import type { Member } from "./ownership/instance.js";
+import { wakeDue } from "./ownership/wake.js";
+import type { QueuedSend } from "./ports.js";
+import type { CoreProcess } from "./process.js";
+import { createTaskQuota } from "./quota.js";
+import type { Runtime } from "./runtime.js";
+import { guardStore } from "./store-guard.js";
+import { TurnRun } from "./turn/run.js";
+import { createTurnCounter } from "./turn-counter.js";
+import type { TurnStart, TurnSubject } from "./turn-start.js";
+import { partOf } from "./watch.js";
+
+/** What may change when an agent is replaced. */
+export interface RuntimeOptions {
+  readonly agent: Agent;
+  /** Whether any process that finds a dead process's turn re-runs it. Default: false, the task fails. */
+  readonly restartable?: boolean | undefined;
+  readonly logger: Logger;
+  readonly limits?: Partial<CoreLimits> | undefined;
+  /** How conversations are remembered; `false`: not at all. Default: the defaults of `ConversationOptions`. */
+  readonly conversations?: ConversationOptions | false | undefined;
+  /** Returns the part of a principal that is stored with its message, beside owner and tenant. Default: nothing is. */
+  readonly keptClaims?: Runtime["keptClaims"];
+}
+
+/** The parts of a runtime that belong to one release of the agent. */
+type OfRelease =
+  | "agent"
+  | "restartable"
+  | "keptClaims"
+  | "logger"
+  | "limits"
+  | "store"
+  | "conversations"
+  | "quota"
+  | "startTurn";
+
+/**
+ * What a handler keeps when its agent is replaced: everything about its tasks in this process. Each release of the agent
+ * has a runtime over it, and a turn stays with the runtime that it began with.
+ */
+export class HandlerState {
+  readonly #process: CoreProcess;
+  readonly #kept: Omit<Runtime, OfRelease>;
+  #member: Member | undefined;
+  #current: Runtime | undefined;
+  #conversations: { readonly settings: string; readonly opened: Conversations | undefined } | undefined;
+
+  constructor(process: CoreProcess, { agentId, limits }: Pick<Runtime, "agentId"> & Pick<RuntimeOptions, "limits">) {
+    this.#process = process;
+    const { signals, clock, health, lease, instance, newId, yields, room } = process;
+    this.#kept = {
+      ...{ agentId, signals, clock, health, lease, instance, newId, yields },
+      alarm: createAlarm(clock, () => ring(this.#latest())),
+      watch: partOf(process.watch),
+      turns: createTurnCounter(coreLimits(limits), clock, room),
+      lost: new Map(),
+      live: new Map(),
+      claiming: new Map(),
+      sending: new Set(),
+      givenUp: new Map(),
+      subscriptions: new Set(),
+    };
+  }
+
+  /** Opens the runtime of a release, which from now on is the latest. */
+  open(options: RuntimeOptions): Runtime {
+    const { agent, restartable = false, keptClaims } = options;
+    const { health, clock, turns } = this.#kept;
+    const limits = coreLimits(options.limits);
+    const logger = health.quiet(options.logger);
+    const store = guardStore(this.#process.store, health, { clock, limits, logger });
+    const runtime: Runtime = {
+      ...{ ...this.#kept, agent, restartable, keptClaims, logger, limits, store },
+      conversations: this.#open({ ...this.#kept, store, limits, logger }, options.conversations),
+      quota: createTaskQuota(store, limits),
+      startTurn: (start, subject) => startTurn(runtime, start, subject),
+    };
+    turns.limit(limits);
+    this.#current = runtime;
+    this.#member ??= this.#process.members.join(() => this.#latest());
+    return runtime;
+  }
+
+  #latest(): Runtime {
+    if (this.#current === undefined) throw new TypeError("no release of the agent is open");
+    return this.#current;
+  }
+
+  // Releases with the same settings share them, so that the next one knows what still waits to be written.
+  #open(deps: DirectReplyDeps, options: ConversationOptions | false | undefined): Conversations | undefined {
+    const settings = JSON.stringify([options, deps.limits]);
+    if (this.#conversations?.settings !== settings) {
+      this.#conversations?.opened?.replies.hurry();
+      this.#conversations = { settings, opened: openConversations(deps, options) };
+    }
+    return this.#conversations.opened;
+  }
+
+  /** Starts no more work by itself. */
+  rest(): void {
+    this.#member?.rest();
+  }
+
+  /** Releases what the handler has in its process, once no turn runs. */
+  async close(): Promise<void> {
+    await this.#conversations?.opened?.replies.close();
+    const { watch, alarm, turns } = this.#kept;
+    watch.close();
+    alarm.close();
+    turns.close();
+    await this.#member?.leave();
+  }
+}
+
+function startTurn(runtime: Runtime, start: TurnStart, subject: TurnSubject): void {
+  const { configuration } = start.send;
+  const early = configuration?.returnImmediately === true ? "next" : "later";
+  const atOnce = "opening" in subject && (subject.name !== undefined || hasInline(configuration));
+  new TurnRun(runtime, start, subject).run(atOnce ? "at once" : early);
+}
+
+/** True for a send whose caller needs a task from the start. */
+function hasInline(configuration: QueuedSend["configuration"]): boolean {
+  return configuration?.taskPushNotificationConfig !== undefined;
+}
+
+async function ring(runtime: Runtime): Promise<void> {
+  const woken = runtime.turns.expect();
+  try {
+    await wakeDue(runtime);
+  } catch (error) {
+    runtime.logger.warn({ err: error }, "parked tasks could not be woken: the next heartbeat tries again");
+  } finally {
+    woken();
+  }
+}

@@ -1,0 +1,86 @@
+import type { Scope } from "../protocol/context.js";
+import { newId } from "../protocol/id/new-id.js";
+import type { Logger } from "../protocol/logger.js";
+import { createLease, type Lease } from "./lease.js";
+import { type CoreLimits, coreLimits } from "./limits.js";
+import { checkHeld } from "./ownership/held.js";
+import { type Instance, startInstance } from "./ownership/instance.js";
+import type { Clock, Signals, TaskStore } from "./ports.js";
+import type { Runtime } from "./runtime.js";
+import { observeStore } from "./store-guard.js";
+import { StoreHealth } from "./store-health.js";
+import { createTurnRoom, type TurnRoom } from "./turn-room.js";
+import { createTurnYields, type TurnYields } from "./turn-yields.js";
+import { createWatch, type Watch } from "./watch.js";
+
+export interface CoreProcessOptions {
+  readonly store: TaskStore;
+  readonly signals: Signals;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Default: UUIDv7. */
+  readonly newId?: (() => string) | undefined;
+  /** Name of this process in the store. Default: a new one. */
+  readonly instance?: string | undefined;
+  readonly limits?: Partial<CoreLimits> | undefined;
+  /** The health of the store, when others watch it too. Default: the process's own. */
+  readonly health?: StoreHealth | undefined;
+}
+
+/**
+ * What a process has once, however many agents it serves: its lease in the store with one heartbeat, the store's health,
+ * one poll for all watched tasks, and the room for turns.
+ */
+export interface CoreProcess {
+  readonly store: TaskStore;
+  readonly signals: Signals;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly instance: string;
+  readonly health: StoreHealth;
+  readonly lease: Lease;
+  readonly members: Pick<Instance, "join">;
+  readonly watch: Watch;
+  readonly room: TurnRoom;
+  readonly yields: TurnYields;
+  /** Gives up the lease. Call it once all handlers are closed. */
+  close(): Promise<void>;
+}
+
+export function createCoreProcess(options: CoreProcessOptions): CoreProcess {
+  const limits = coreLimits(options.limits);
+  const { signals, clock, newId: makeId = () => newId(clock.now()) } = options;
+  const { instance = makeId() } = options;
+  const { health = new StoreHealth({ clock, limits, logger: options.logger }) } = options;
+  const logger = health.quiet(options.logger);
+  const store = observeStore(options.store, health, { clock, limits });
+  const members = new Set<() => Runtime>();
+  const checkAll = async (): Promise<void> => {
+    await Promise.all([...members].map((current) => checkHeld(current())));
+  };
+  const lease = createLease({ store, clock, limits, instance, checkHeld: checkAll });
+  const onError = (error: unknown): void => logger.warn({ err: error }, "the watched tasks could not be polled");
+  const watch = createWatch({ store, signals, clock, pollMs: limits.pollMs, onError });
+  health.probeWith({ there: lease.renew, room: () => probeRoom({ store, newId: makeId, instance }) });
+  const { join, stop } = startInstance({ store, clock, limits, instance, lease, logger, members });
+  return {
+    ...{ store: options.store, signals, clock, newId: makeId, instance, health, lease, members: { join }, watch },
+    room: createTurnRoom(limits),
+    yields: createTurnYields(clock),
+    async close() {
+      watch.close();
+      // A probe renews the lease, which must not happen after the instance has retired.
+      await health.close();
+      await stop();
+    },
+  };
+}
+
+// Writes the record of a send that does not exist, larger than the free space of a page in use.
+async function probeRoom({ store, newId, instance }: Pick<CoreProcess, "store" | "newId" | "instance">): Promise<void> {
+  const scope: Scope = { agent: "", tenant: "", owner: "" };
+  const entry = newId();
+  const digest = Array.from({ length: 4_500 }, newId).join("");
+  await store.beginSend({ scope, messageId: entry, entry, digest, taskId: entry, seq: 0, instance });
+  await store.forgetSend({ scope, messageId: entry, entry, attempt: 1 });
+}
