@@ -13,7 +13,7 @@ import type { Runtime } from "./runtime.js";
 import { shuttingDown } from "./turn-counter.js";
 
 /** One release of an agent: its code and its settings. */
-export interface ReleaseOptions extends RuntimeOptions, OperationOptions {}
+interface ReleaseOptions extends RuntimeOptions, OperationOptions {}
 
 /** Options of a handler: its first agent, and the process and the store that it runs in. */
 export interface RequestHandlerOptions extends ReleaseOptions, CoreProcessOptions {
@@ -49,7 +49,7 @@ export interface HostedHandler extends RequestHandler {
   deleteConversation(of: Omit<Scope, "agent">, contextId: string): Promise<boolean>;
   /**
    * The handler of the agent's next release, which takes this one's place: turns that run end with the code they began
-   * with, and everything else goes on at the new handler. Close the new one only.
+   * with, and the new handler serves everything else. Close the new one only.
    */
   replacedBy(options: ReleaseOptions): HostedHandler;
 }

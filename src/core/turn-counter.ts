@@ -67,8 +67,8 @@ function createTurnPlaces(
   const refusal = (key: string): A2AError | undefined => {
     const { turnsPerOwner, turnsPerProcess } = limits;
     if (isDraining()) return shuttingDown();
-    if (room.isFull) return overProcess("in the process", room.max);
-    if (total >= turnsPerProcess) return overProcess("of the agent", turnsPerProcess);
+    if (room.isFull) return overProcess(room.max);
+    if (total >= turnsPerProcess) return overAgent(turnsPerProcess);
     return (owners.get(key) ?? 0) >= turnsPerOwner ? overOwner(turnsPerOwner) : undefined;
   };
   const queue = new TurnQueue({ clock, limits: () => limits, refusal });
@@ -161,11 +161,22 @@ function overOwner(limit: number): A2AError {
   });
 }
 
-function overProcess(where: string, limit: number): A2AError {
-  return new A2AError("unavailable", `too many turns ${where}: the limit is ${limit} (turnsPerProcess)`, {
-    retryAfterMs,
-    metadata: { limit: "turnsPerProcess" },
-  });
+const turnsPerProcess = { retryAfterMs, metadata: { limit: "turnsPerProcess" } };
+
+function overProcess(limit: number): A2AError {
+  return new A2AError(
+    "unavailable",
+    `too many turns in the process: the limit is ${limit} (turnsPerProcess)`,
+    turnsPerProcess,
+  );
+}
+
+function overAgent(limit: number): A2AError {
+  return new A2AError(
+    "unavailable",
+    `too many turns of the agent: the limit is ${limit} (turnsPerProcess)`,
+    turnsPerProcess,
+  );
 }
 
 /** The error for calls during shutdown. */
