@@ -51,6 +51,7 @@ class LongestFirst extends BaseSequencer {
     "cli/demo/store",
     "store/postgres/contract",
     "callers/agents-on-one-store",
+    "isolation/sweep",
     "stream/faults",
     "bad-input/sockets",
     "bad-input/fields",

@@ -18,6 +18,10 @@ const exceptions: readonly Exception[] = [
     file: "listing-times.test.ts",
     because: "each case brings a store of its own: memory, SQLite and PostgreSQL",
   },
+  ...["sweep", "histories"].map((name) => ({
+    file: `${name}.test.ts`,
+    because: "each case compares two pairs of agents, each pair on a store of its own",
+  })),
   { file: "overload.test.ts", because: "each case starts a server of its own" },
   {
     file: "limits.test.ts",

@@ -114,12 +114,16 @@ function withoutOwnExtensions(card: AgentCard): AgentCard {
 
 const ownExtensions: ReadonlySet<string> = new Set([idempotentSendExtension, resumeExtension]);
 
-function addressOf(binding: Exclude<WireBinding, "in-process">, { url, grpcPort }: Server): string {
+function addressOf(binding: Exclude<WireBinding, "in-process">, { url, grpcPort }: ServerAddress): string {
   if (binding === "GRPC") return `127.0.0.1:${grpcPort}`;
   return binding === "grpc-web" ? url : url + bindingRow(binding).path;
 }
 
-async function bareTransport(wire: Wire, server: Server): Promise<Transport> {
+/** Where a server is reached. */
+export type ServerAddress = Pick<Server, "url" | "grpcPort" | "inProcess">;
+
+/** The wire to a server, without a client. */
+export async function bareTransport(wire: Wire, server: ServerAddress): Promise<Transport> {
   const { binding, version } = wireRow(wire);
   if (binding === "in-process") return server.inProcess();
   const url = addressOf(binding, server);
