@@ -1,3 +1,5 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { type OutputChunk, rolldown } from "rolldown";
@@ -7,7 +9,7 @@ import { type OutputChunk, rolldown } from "rolldown";
 
 const budgetBytes = 52_000;
 
-/** Modules that load on demand. */
+/** Sources that load on demand. */
 const onDemand = [
   /\/binding\/connect\//,
   /\/auth\/oauth\//,
@@ -92,11 +94,12 @@ function findings(
   mark: (name: string) => string,
 ): string[] {
   const modules = modulesOf(chunks);
-  const first = new Set(modulesOf(atOnce).map(({ id }) => id));
+  const first = new Set(modulesOf(atOnce).flatMap(sourcesOf));
+  const sources = new Set(modules.flatMap(sourcesOf));
   return [
     ...onDemand.flatMap((pattern) => {
-      const own = modules.filter(({ id }) => pattern.test(id));
-      const early = own.filter(({ id }) => first.has(id)).map(({ id }) => `${shorter(id)} loads at once`);
+      const own = [...sources].filter((source) => pattern.test(source));
+      const early = own.filter((source) => first.has(source)).map((source) => `${shorter(source)} loads at once`);
       return own.length === 0 ? [`nothing is bundled of ${pattern}`] : early;
     }),
     ...chunks.flatMap(({ imports, dynamicImports }) =>
@@ -109,6 +112,14 @@ function findings(
         .map((name) => `${shorter(id)} wants the global ${name}`),
     ),
   ];
+}
+
+/** What a file of `dist` was made of; any other file is its own source. */
+function sourcesOf({ id }: Module): readonly string[] {
+  const map = `${id}.map`;
+  if (!id.startsWith(join(root, "dist")) || !existsSync(map)) return [id];
+  const { sources } = JSON.parse(readFileSync(map, "utf8")) as { readonly sources: readonly string[] };
+  return sources.map((source) => join(dirname(id), source));
 }
 
 function print(line: string): void {

@@ -1,22 +1,14 @@
 #!/usr/bin/env node
-import { CommanderError } from "commander";
-import { errorText } from "./error-text.js";
-import { createProgram } from "./program.js";
+import module from "node:module";
+import { cacheFolder } from "./cache-folder.js";
+import { packageVersion } from "./package-version.js";
 
-// Exit codes: 0 success, 1 failure, 2 wrong usage, 130 and 143 interrupted.
+// Loads no more than this for its version; the commands' code is compiled once, and read from a cache from then on.
 
-// A reader that stops early, such as `head`, is not a failure.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  process.exit(error.code === "EPIPE" ? 0 : 1);
-});
-
-try {
-  await createProgram().parseAsync();
-} catch (error) {
-  // Commander has already printed its message.
-  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
-  else {
-    process.stderr.write(`${errorText(error)}\n`);
-    process.exitCode = 1;
-  }
+const [first, ...others] = process.argv.slice(2);
+if ((first === "--version" || first === "-V") && others.length === 0) process.stdout.write(`${packageVersion()}\n`);
+else {
+  // Not in every runtime, and without effect where the folder cannot be written.
+  module.enableCompileCache?.(cacheFolder());
+  await (await import("./run.js")).run();
 }

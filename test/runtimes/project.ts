@@ -50,8 +50,7 @@ async function install(folder: string): Promise<void> {
   const modules = join(folder, "node_modules");
   const own = join(modules, "trivium");
   await mkdir(own, { recursive: true });
-  const build = ["-p", "tsconfig.build.json", "--outDir", join(own, "dist"), "--declaration", "false"];
-  await run(process.execPath, ["node_modules/typescript/bin/tsc", ...build], { cwd: root });
+  await run(process.execPath, ["scripts/build.ts", "--out", join(own, "dist")], { cwd: root });
   await cp(join(root, "package.json"), join(own, "package.json"));
   await writeFile(join(folder, "package.json"), JSON.stringify({ type: "module", private: true }));
   const { dependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {

@@ -1,24 +1,7 @@
 // A program that serves an agent with the options of a case, is sent a message, and says of which sources it has loaded code.
-import { existsSync, readFileSync } from "node:fs";
-import { registerHooks } from "node:module";
-import { fileURLToPath } from "node:url";
+import { watchLoading } from "../support/loaded-sources.mjs";
 
-const loaded = new Set();
-registerHooks({
-  load(url, context, next) {
-    const map = url.startsWith("file:") ? `${fileURLToPath(url)}.map` : "";
-    if (existsSync(map)) {
-      for (const source of JSON.parse(readFileSync(map, "utf8")).sources) {
-        const [, name] = /\/src\/(.+)\.ts$/.exec(new URL(source, url).pathname) ?? [];
-        if (name !== undefined) loaded.add(name);
-      }
-    }
-    const [, dependency] = /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url) ?? [];
-    if (dependency !== undefined) loaded.add(dependency);
-    return next(url, context);
-  },
-});
-
+const loaded = watchLoading();
 const { reply, serve } = await import("trivium");
 const cases = {
   plain: async () => ({}),

@@ -1,18 +1,7 @@
 // A program that serves an agent, is asked something in 0.3, and says which versions' code that has loaded.
-import { registerHooks } from "node:module";
+import { watchLoading } from "../support/loaded-sources.mjs";
 
-/** Versions of which any file was loaded, and those that were put together. */
-const touched = new Set();
-const loaded = new Set();
-registerHooks({
-  load(url, context, next) {
-    const [, version, file = ""] = /\/version\/v([\d.]+)\/(.+)$/.exec(url) ?? [];
-    if (version !== undefined) touched.add(version);
-    if (/^v\d+\.js$/.test(file)) loaded.add(version);
-    return next(url, context);
-  },
-});
-
+const sources = watchLoading();
 const { completed, serve } = await import("trivium");
 const [names] = process.argv.slice(2);
 const server = await serve({
@@ -33,11 +22,13 @@ const kind = { kind: "message", messageId: "m", role: "user", parts: [{ kind: "t
 const answer = await post({ jsonrpc: "2.0", id: 1, method: "message/send", params: { message: kind } });
 const { error } = await answer.json();
 await server.close();
+/** Versions of which any file was loaded, and those that were put together. */
+const named = (pattern) => [...new Set([...sources].flatMap((source) => pattern.exec(source)?.[1] ?? []))].toSorted();
 process.stdout.write(
   JSON.stringify({
     card: card.status,
     code: error?.code ?? null,
-    touched: [...touched].sort(),
-    loaded: [...loaded].sort(),
+    touched: named(/^version\/v([\d.]+)\//),
+    loaded: named(/^version\/v([\d.]+)\/v\d+$/),
   }),
 );

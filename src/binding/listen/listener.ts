@@ -1,5 +1,5 @@
 import { createServer as createTcpServer, type Server as NetServer, type Socket } from "node:net";
-import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from "node:tls";
+import type { TLSSocket, TlsOptions } from "node:tls";
 import { defaultListenerLimits, type ListenerLimits, type RequestListener } from "./connection.js";
 import { createHttp1Engine, refuseHttp } from "./http1-engine.js";
 import { createHttp2Engine, type Http2Engine } from "./http2-engine.js";
@@ -92,7 +92,8 @@ function createTls(
   handshakeTimeout: number,
   hand: (socket: TLSSocket, protocol: HttpProtocol) => void,
 ): NetServer {
-  const server = createTlsServer({
+  // An `import` of node:tls reads each of its exports, also all certificates of Node.
+  const server = process.getBuiltinModule("node:tls").createServer({
     minVersion: "TLSv1.2",
     handshakeTimeout,
     ...socketOptions,

@@ -1,0 +1,73 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { createProject, type Project } from "./project.js";
+
+const sources: Readonly<Record<string, () => Promise<object>>> = {
+  trivium: () => import("../../src/index.js"),
+  "trivium/a2a-js": () => import("../../src/executor/index.js"),
+  "trivium/auth": () => import("../../src/auth/schemes/index.js"),
+  "trivium/client": () => import("../../src/client/index.js"),
+  "trivium/express": () => import("../../src/mounting/express.js"),
+  "trivium/fastify": () => import("../../src/mounting/fastify.js"),
+  "trivium/hono": () => import("../../src/mounting/hono.js"),
+  "trivium/next": () => import("../../src/mounting/next.js"),
+  "trivium/postgres": () => import("../../src/store/postgres/index.js"),
+  "trivium/sqlite": () => import("../../src/store/sqlite/index.js"),
+  "trivium/testing": () => import("../../src/testing/index.js"),
+};
+
+describe("the entry points of the packed package", () => {
+  let project: Project;
+  beforeAll(async () => {
+    project = await createProject();
+  });
+
+  /** What a program prints as JSON. */
+  const printed = async <T>(source: string, ...options: readonly string[]): Promise<T> => {
+    await project.write("main.js", source);
+    const { code, output } = await project.run(process.execPath, ...options, "main.js");
+    expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(/^[[{"]/) });
+    return JSON.parse(output) as T;
+  };
+
+  it("export the names of their sources, and a name is one object in all of them; the two clients differ", async () => {
+    const { names, different } = await printed<{
+      readonly names: Readonly<Record<string, readonly string[]>>;
+      readonly different: readonly string[];
+    }>(`
+      const entries = await Promise.all(${JSON.stringify(Object.keys(sources))}.map(async (entry) => [entry, await import(entry)]));
+      const seen = new Map();
+      const different = [];
+      for (const [entry, exports] of entries) {
+        for (const [name, value] of Object.entries(exports)) {
+          if (seen.has(name) && seen.get(name) !== value) different.push(entry + " " + name);
+          seen.set(name, value);
+        }
+      }
+      const names = Object.fromEntries(entries.map(([entry, exports]) => [entry, Object.keys(exports)]));
+      console.log(JSON.stringify({ names, different }));
+    `);
+    for (const [entry, load] of Object.entries(sources))
+      expect(new Set(names[entry]), entry).toEqual(new Set(Object.keys(await load())));
+    expect(different).toEqual(["trivium/client Client"]);
+  });
+
+  it("are the same modules for `import` and `require`", async () => {
+    const same = await printed(`
+      import { createRequire } from "node:module";
+      import { A2AError } from "trivium";
+      console.log(JSON.stringify([createRequire(import.meta.url)("trivium/client").A2AError === A2AError]));
+    `);
+    expect(same).toEqual([true]);
+  });
+
+  it("show the lines of their sources in the stack of an error", async () => {
+    const stack = await printed(
+      `
+        import { file } from "trivium";
+        try { file("./chart.png"); } catch (error) { console.log(JSON.stringify(error.stack)); }
+      `,
+      "--enable-source-maps",
+    );
+    expect(stack).toMatch(/at file \S*src\/protocol\/parts\.ts:\d+:\d+/);
+  });
+});
