@@ -4,7 +4,7 @@
  *     node scripts/reference.ts [--check]
  *
  * A page is written by hand, except between two comments: `<!-- reference A, B as C, D from src/d.ts -->` makes a section for each name,
- * `reference:table` a row, `reference:errors`, `reference:log` and `reference:names` their tables; `<!-- /reference -->` ends it. `<!-- explains A, B -->`
+ * `reference:table` a row, `reference:errors`, `reference:log`, `reference:metrics` and `reference:names` their tables; `<!-- /reference -->` ends it. `<!-- explains A, B -->`
  * names what a page explains by hand. With `--check` nothing is written, and it leaves with 1 when a page is not what the source
  * says. A name of an entry point that no page has is a failure.
  */
@@ -13,6 +13,7 @@ import { basename } from "node:path";
 import { type Declaration, declarationOf, moduleAt } from "./reference/declarations.ts";
 import { errorRows } from "./reference/errors.ts";
 import { logRows } from "./reference/log.ts";
+import { metricRows } from "./reference/metrics.ts";
 import { rows, section } from "./reference/render.ts";
 
 interface Named {
@@ -73,6 +74,8 @@ function content(kind: string | undefined, list: string): string {
       return errorRows();
     case "log":
       return logRows();
+    case "metrics":
+      return metricRows();
     case "names":
       return index();
     default:

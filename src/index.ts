@@ -108,5 +108,6 @@ export type {
 export { type AgentServer, type Server, serve } from "./server/serve.js";
 export { memoryPushStore } from "./store/memory/push-store.js";
 export { memoryTaskStore } from "./store/memory/task-store.js";
+export type { MetricsOptions, TelemetryOptions } from "./telemetry/options.js";
 export type { FileBytes } from "./version/options.js";
 export type { VersionName } from "./version/versions.js";

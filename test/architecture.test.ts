@@ -78,11 +78,15 @@ const samples: readonly {
       "src/server/a.ts":
         'import Koa from "koa";\nimport { Server } from "@grpc/grpc-js";\nimport "@nats-io/transport-node";',
       "src/core/a.ts": 'import type { Context } from "koa";\nimport { DatabaseSync } from "node:sqlite";',
+      "src/client/a.ts": 'import { trace } from "@opentelemetry/api";',
       "src/binding/grpc/a.ts": 'import * as grpc from "@grpc/grpc-js";\nimport { x } from "@connectrpc/connect";',
       "src/store/sql/a.ts": 'import pg from "pg";\nimport { Kysely } from "kysely";',
       "examples/koa-mount/a.ts": 'import Koa from "koa";',
     },
-    found: ["src/server/a.ts:2", "src/server/a.ts:3", "src/core/a.ts:1", "src/core/a.ts:2", "src/binding/grpc/a.ts:2"],
+    found: [
+      ...["src/server/a.ts:2", "src/server/a.ts:3", "src/core/a.ts:1", "src/core/a.ts:2"],
+      ...["src/client/a.ts:1", "src/binding/grpc/a.ts:2"],
+    ],
   },
   {
     rule: "what reaches below grpc-js lies in one folder",

@@ -1,8 +1,9 @@
 import { over } from "../protocol/async/steps.js";
-import type { ErrorCode } from "../protocol/errors.js";
+import type { A2AError, ErrorCode } from "../protocol/errors.js";
 import type { StreamItem } from "../protocol/operations.js";
+import type { CallTrace } from "../protocol/telemetry/follow.js";
 
-/** What an access log counts of one call. */
+/** What observers count of one call. */
 export class CallMeter {
   /** Monotonic time at which the call began, in milliseconds. */
   readonly begunMs: number;
@@ -13,16 +14,27 @@ export class CallMeter {
   events: number | undefined;
   /** How the call ended: "CANCELLED" if its caller left before. */
   code: "OK" | "CANCELLED" | ErrorCode = "OK";
+  /** What the caller saw of the error. */
+  error: A2AError | undefined;
+  /** Its trace, once its operation has begun. */
+  trace: CallTrace | undefined;
 
   constructor(begunMs: number) {
     this.begunMs = begunMs;
+  }
+
+  /** Notes how the call ends; the first end counts. */
+  fail(code: "CANCELLED" | ErrorCode, error?: A2AError): void {
+    if (this.code !== "OK") return;
+    this.code = code;
+    this.error = error;
   }
 
   sent(piece: string | Uint8Array): void {
     this.replyBytes += typeof piece === "string" ? byteLength(piece) : piece.length;
   }
 
-  /** The same items, counted as they are read. */
+  /** The same items, counted as they are read, within the trace. */
   counted(items: AsyncIterable<StreamItem>): AsyncIterable<StreamItem> {
     this.events = 0;
     return { [Symbol.asyncIterator]: () => this.#counting(items[Symbol.asyncIterator]()) };
@@ -30,9 +42,10 @@ export class CallMeter {
 
   // Not a generator: one cannot be left while it waits.
   #counting(items: AsyncIterator<StreamItem>): AsyncIterator<StreamItem> {
+    const next = (): Promise<IteratorResult<StreamItem>> => items.next();
     return {
       next: async () => {
-        const step = await items.next();
+        const step = await (this.trace?.run(next) ?? next());
         if (step.done !== true) this.events = (this.events ?? 0) + 1;
         return step;
       },

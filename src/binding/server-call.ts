@@ -11,6 +11,7 @@ import { A2AError } from "../protocol/errors.js";
 import { type Message, SendMessageRequestSchema } from "../protocol/model.js";
 import { invokeStream, invokeUnary, type Operation, type Operations, type StreamItem } from "../protocol/operations.js";
 import { requestedExtensions, versionParameter } from "../protocol/service-parameters.js";
+import type { CallTrace } from "../protocol/telemetry/follow.js";
 import type { JsonRpcAdapter } from "../version/codec.js";
 import { declaredVersion } from "../version/detect.js";
 import type { CallMeter } from "./call-meter.js";
@@ -32,7 +33,7 @@ export interface CallTarget {
 }
 
 /** The parts of a service that the steps before the operation use. */
-type CallGate = Pick<Service, "authenticate" | "extensions" | "enter" | "publicError" | "interception" | "accessLog">;
+type CallGate = Pick<Service, "authenticate" | "extensions" | "enter" | "publicError" | "interception" | "observer">;
 
 /** Replies and events up to this size are not booked: a socket takes them at once. Coding more than that is large work. */
 export const smallReplyBytes = 64 * 1024;
@@ -65,7 +66,7 @@ export class ServerCall<S extends CallGate = Service> {
     this.service = service;
     this.#binding = head.binding;
     this.#head = head;
-    this.#meter = service.accessLog?.begun();
+    this.#meter = service.observer?.begun();
   }
 
   /** The id of the request: the caller's own if it is safe, else a new one. */
@@ -175,9 +176,11 @@ export class ServerCall<S extends CallGate = Service> {
     };
     const { interception } = this.service;
     const context = this.#openContext(adapter);
-    return interception === undefined
-      ? invoke(message, context)
-      : interception.unary(operation, { request: message, context }, invoke);
+    const run = (): Promise<AnyMessage> =>
+      interception === undefined
+        ? invoke(message, context)
+        : interception.unary(operation, { request: message, context }, invoke);
+    return context.trace === undefined ? run() : context.trace.run(run);
   }
 
   /** Calls a streaming operation. The stream stays admitted until the call ends, its request does not. */
@@ -207,14 +210,17 @@ export class ServerCall<S extends CallGate = Service> {
 
   /** Returns what the caller may see of an error that ends the call. */
   publicError(error: unknown): A2AError {
-    const shown = this.service.publicError(error, this);
-    if (this.#meter?.code === "OK") this.#meter.code = shown.code;
+    const meter = this.#meter;
+    const show = (): A2AError => this.service.publicError(error, this);
+    const shown = meter?.trace === undefined ? show() : meter.trace.run(show);
+    meter?.fail(shown.code, shown);
     return shown;
   }
 
   /** The caller left or its deadline passed. Aborts the signal of the operation. */
   leave(reason?: unknown): void {
-    if (this.#meter?.code === "OK") this.#meter.code = reason instanceof A2AError ? reason.code : "CANCELLED";
+    if (reason instanceof A2AError) this.#meter?.fail(reason.code, reason);
+    else this.#meter?.fail("CANCELLED");
     this.#left ??= { reason };
     this.#context?.leave(reason);
   }
@@ -224,13 +230,22 @@ export class ServerCall<S extends CallGate = Service> {
     this.#leavePlaces();
     if (this.#ended) return;
     this.#ended = true;
-    if (this.#meter !== undefined) this.#log(this.#meter);
+    if (this.#meter !== undefined) this.#report(this.#meter);
   }
 
-  #log(meter: CallMeter): void {
+  #report(meter: CallMeter): void {
     const { requestId, target } = this;
+    meter.trace ??= this.#traced();
     const call = { requestId, binding: this.#binding, principal: this.#identified?.principal, meter };
-    this.service.accessLog?.ended({ ...call, operation: target?.operation, version: target?.adapter.version });
+    this.service.observer?.ended({ ...call, operation: target?.operation, version: target?.adapter.version });
+  }
+
+  #traced(): CallTrace | undefined {
+    const meter = this.#meter;
+    if (meter === undefined || this.#head === undefined) return undefined;
+    const { binding, header } = this.#head;
+    const { operation, adapter } = this.target ?? {};
+    return this.service.observer?.trace?.({ binding, header, operation, version: adapter?.version }, meter);
   }
 
   #leavePlaces(): void {
@@ -262,9 +277,11 @@ export class ServerCall<S extends CallGate = Service> {
   #openContext({ version }: CallAdapter): OpenContext {
     const { principal, extensions, requestId } = this;
     const { binding, header, address } = this.#openHead();
+    const trace = this.#traced();
+    if (this.#meter !== undefined) this.#meter.trace = trace;
     this.#head = undefined;
     const after = header("last-event-id");
-    const call = { principal, binding, version, extensions, after, caller: address, header, requestId };
+    const call = { principal, binding, version, extensions, after, caller: address, header, requestId, trace };
     const context = createContext(call);
     if (this.#left !== undefined) context.leave(this.#left.reason);
     this.#context = context;

@@ -11,6 +11,7 @@ import type { A2AError } from "../protocol/errors.js";
 import type { Interception } from "../protocol/intercept.js";
 import type { Operation, Operations } from "../protocol/operations.js";
 import type { TaskNames } from "../protocol/task-names.js";
+import type { BegunCall, CallTrace } from "../protocol/telemetry/follow.js";
 import type { CallMeter } from "./call-meter.js";
 
 /** A call before its body is read. */
@@ -83,10 +84,15 @@ export interface EndedCall extends IdentifiedRequest {
 }
 
 /** Hears of every call, when it begins and when it has ended. */
-export interface AccessLog {
+export interface CallObserver {
   begun(): CallMeter;
+  /** Follows calls with traces. Absent without telemetry. */
+  trace?(call: TracedCall, meter: CallMeter): CallTrace;
   ended(call: EndedCall): void;
 }
+
+/** A call whose operation begins, or that failed before. */
+type TracedCall = Omit<BegunCall, "ageMs">;
 
 /** What every binding serves: one handler behind admission. */
 export interface Service {
@@ -114,6 +120,6 @@ export interface Service {
   publicError(error: unknown, request: IdentifiedRequest): A2AError;
   /** Wraps every operation that a caller may call. Absent without interceptors. */
   readonly interception?: Interception<ServerContext> | undefined;
-  /** Off unless it is there. */
-  readonly accessLog?: AccessLog | undefined;
+  /** Logs and measures calls. Absent when nothing does. */
+  readonly observer?: CallObserver | undefined;
 }

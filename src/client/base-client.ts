@@ -49,7 +49,7 @@ export type ClientOperations = {
 
 /** What a client is built from. */
 export interface ClientParts {
-  readonly access: AgentAccess;
+  readonly access: Pick<AgentAccess, keyof AgentAccess>;
   readonly clock: Clock;
   readonly limits: ClientLimits;
   readonly retries: Retries;

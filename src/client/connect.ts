@@ -101,7 +101,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
     url === undefined
       ? access.card
       : (await findSpokenCard([url], { ...discovery, signal: closing.signal }, callable)).card;
-  return {
+  const parts: ClientParts = {
     access,
     clock,
     limits,
@@ -121,6 +121,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
       await Promise.all([cards.close(), network.close()]);
     },
   };
+  return platform.observe?.(parts) ?? parts;
 }
 
 // Errors in the caller's options surface when the first interfaces are created.

@@ -1,5 +1,6 @@
 import { clientPolicy } from "../binding/fetch/address-policy.js";
 import { createNodeFetch } from "../binding/fetch/node-fetch.js";
+import { loadOpenTelemetry } from "../telemetry/api.js";
 import { webBindings } from "./bindings.js";
 import { createCardCache } from "./card/card-cache.js";
 import { type ClientFactory, clientFactory } from "./connect.js";
@@ -28,5 +29,12 @@ const platform: Platform = {
   },
 };
 
-/** Creates clients for Node. */
-export const nodeClients: ClientFactory = clientFactory(platform);
+/** Creates clients for Node. Their calls are followed once an SDK of OpenTelemetry has been started. */
+export const nodeClients: ClientFactory = {
+  async connect(agent, options) {
+    const api = await loadOpenTelemetry(undefined);
+    const followed =
+      api === undefined ? platform : (await import("./telemetry/observed-platform.js")).observedPlatform(platform, api);
+    return clientFactory(followed).connect(agent, options);
+  },
+};

@@ -1,6 +1,7 @@
 import type { AddressPolicy } from "../binding/fetch/address-policy.js";
 import type { ClientTls } from "../binding/fetch/client-tls.js";
 import type { Fetch } from "../protocol/fetch.js";
+import type { ClientParts } from "./base-client.js";
 import type { CardCache } from "./card/card-cache.js";
 import type { TransportFactory } from "./transports.js";
 import type { KnownVersions } from "./versions.js";
@@ -28,4 +29,6 @@ export interface Platform {
   transports(versions: KnownVersions): readonly TransportFactory[];
   readonly cardCache: CardCache;
   network(options: NetworkOptions): Network;
+  /** The parts of a client whose calls are followed, where the platform has telemetry. */
+  observe?(parts: ClientParts): ClientParts;
 }

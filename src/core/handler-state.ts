@@ -1,4 +1,5 @@
 import type { Logger } from "../protocol/logger.js";
+import type { TurnTelemetry } from "../protocol/telemetry/follow.js";
 import type { Agent } from "./agent.js";
 import { createAlarm } from "./alarm.js";
 import { type Conversations, openConversations } from "./conversation/conversations.js";
@@ -28,6 +29,8 @@ export interface RuntimeOptions {
   readonly conversations?: ConversationOptions | false | undefined;
   /** Returns the part of a principal that is stored with its message, beside owner and tenant. Default: nothing is. */
   readonly keptClaims?: Runtime["keptClaims"];
+  /** Follows turns. Default: nothing does. */
+  readonly telemetry?: TurnTelemetry | undefined;
 }
 
 /** The parts of a runtime that belong to one release of the agent. */
@@ -35,6 +38,7 @@ type OfRelease =
   | "agent"
   | "restartable"
   | "keptClaims"
+  | "telemetry"
   | "logger"
   | "limits"
   | "store"
@@ -72,13 +76,13 @@ export class HandlerState {
 
   /** Opens the runtime of a release, which from now on is the latest. */
   open(options: RuntimeOptions): Runtime {
-    const { agent, restartable = false, keptClaims } = options;
+    const { agent, restartable = false, keptClaims, telemetry } = options;
     const { health, clock, turns } = this.#kept;
     const limits = coreLimits(options.limits);
     const logger = health.quiet(options.logger);
     const store = guardStore(this.#process.store, health, { clock, limits, logger });
     const runtime: Runtime = {
-      ...{ ...this.#kept, agent, restartable, keptClaims, logger, limits, store },
+      ...{ ...this.#kept, agent, restartable, keptClaims, telemetry, logger, limits, store },
       conversations: this.#open({ ...this.#kept, store, limits, logger }, options.conversations),
       quota: createTaskQuota(store, limits),
       startTurn: (start, subject) => startTurn(runtime, start, subject),

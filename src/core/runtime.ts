@@ -1,5 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Principal } from "../protocol/context.js";
+import type { TurnTelemetry } from "../protocol/telemetry/follow.js";
 import type { Agent } from "./agent.js";
 import type { Alarm } from "./alarm.js";
 import type { SendClaim } from "./ports.js";
@@ -35,6 +36,8 @@ export interface Runtime extends LiveTaskDeps {
   readonly quota: TaskQuota;
   /** Open subscriptions. */
   readonly subscriptions: Set<{ dismiss(error: unknown): void }>;
+  /** Follows turns. Absent without telemetry. */
+  readonly telemetry: TurnTelemetry | undefined;
   /** Starts a turn, which then runs by itself. */
   startTurn(start: TurnStart, subject: TurnSubject): void;
 }

@@ -2,6 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { Principal, ReadHeader, Scope } from "../protocol/context.js";
 import type { A2AError } from "../protocol/errors.js";
 import type { Message } from "../protocol/model.js";
+import type { Trace, TraceContext } from "../protocol/telemetry/trace.js";
 import type { QueuedSend, TurnCause } from "./ports.js";
 import type { LiveTask } from "./task/live-task.js";
 
@@ -18,6 +19,10 @@ export interface TurnStart {
   readonly requestId?: string | undefined;
   /** Reads the headers of the call that started the turn. Never stored. */
   readonly header?: ReadHeader | undefined;
+  /** The call that started the turn, or the place of what did in its trace. */
+  readonly trace?: Trace | TraceContext | undefined;
+  /** What caused the turn before this one, if there was one. */
+  readonly before?: TraceContext | undefined;
   /** Data of the wake that started the turn. */
   readonly wake?: JsonValue | undefined;
   /** The turn is re-run because the question at which it waited has been answered: the message is in the inbox. */

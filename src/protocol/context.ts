@@ -1,6 +1,7 @@
 import type { Binding } from "./bindings.js";
 import type { Message } from "./model.js";
 import type { OperationName } from "./operations.js";
+import type { Trace } from "./telemetry/trace.js";
 
 /** The way a call came in: a binding, or a caller in the same process. */
 export type CallOrigin = Binding | "in-process";
@@ -74,6 +75,8 @@ export interface ServerContext {
   readonly taskName: string | undefined;
   /** The id of the request, in every record about it. `undefined` for a call that no binding brought. */
   readonly requestId: string | undefined;
+  /** The trace of the call, where telemetry follows it. */
+  readonly trace?: Trace | undefined;
   /** Aborts when the caller leaves or its deadline passes. Created on first use. */
   readonly signal: AbortSignal;
 }
@@ -113,9 +116,9 @@ export function changedContext(
   context: ServerContext,
   changes: Partial<Pick<ServerContext, "after" | "taskName">>,
 ): ServerContext {
-  const { principal, binding, version, extensions, after, caller, header, taskName, requestId } = context;
+  const { principal, binding, version, extensions, after, caller, header, taskName, requestId, trace } = context;
   return {
-    ...{ principal, binding, version, extensions, after, caller, header, taskName, requestId, ...changes },
+    ...{ principal, binding, version, extensions, after, caller, header, taskName, requestId, trace, ...changes },
     // Created on first use.
     get signal() {
       return context.signal;
@@ -133,6 +136,7 @@ class CallContext implements OpenContext {
   readonly header: ReadHeader | undefined;
   readonly taskName: string | undefined;
   readonly requestId: string | undefined;
+  readonly trace: Trace | undefined;
   #controller: AbortController | undefined;
   #left = false;
   #reason: unknown;
@@ -147,6 +151,7 @@ class CallContext implements OpenContext {
     this.header = call.header;
     this.taskName = call.taskName;
     this.requestId = call.requestId;
+    this.trace = call.trace;
   }
 
   get signal(): AbortSignal {

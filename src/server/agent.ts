@@ -182,6 +182,7 @@ async function backendOf(
     tenants: options.tenants,
     extendedCard: published.extended,
     keptClaims: options.auth && keptClaims(options.auth),
+    telemetry: settings.telemetry?.turns(published.card()),
   });
   return {
     handler,

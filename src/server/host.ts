@@ -13,9 +13,12 @@ import { type Binding, bindings } from "../protocol/bindings.js";
 import { newId } from "../protocol/id/new-id.js";
 import type { Logger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
+import { openTelemetry } from "../telemetry/open.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
 import type { Version } from "../version/codec.js";
 import { versionEntries } from "../version/versions.js";
 import { type Admission, createAdmission } from "./admission.js";
+import type { Observation } from "./call-observer.js";
 import { createEndpoint } from "./endpoint.js";
 import { isAuthenticated, openGuarding } from "./guarded.js";
 import { type Limits, resolveLimits } from "./limits.js";
@@ -37,6 +40,8 @@ export interface HostSettings {
   readonly limits: Limits;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Absent unless calls and turns are followed. */
+  readonly telemetry: Telemetry | undefined;
 }
 
 /** What answers the calls that a host admits. */
@@ -66,6 +71,11 @@ export interface ComposedAgent<H extends RequestHandler = RequestHandler> extend
   dispose(): Promise<void>;
 }
 
+/** What telemetry makes of a part, where there is telemetry. */
+function followed<T>(follow: ((part: T) => T) | undefined, part: T): T {
+  return follow === undefined ? part : follow(part);
+}
+
 const defaultBindings = bindings.filter(({ isCore }) => isCore).map(({ name }) => name);
 
 /** The bindings in the options, by default the protocol's own. */
@@ -78,8 +88,23 @@ export async function composeAround<H extends RequestHandler>(
   options: HostOptions,
   build: (settings: HostSettings) => Backend<H> | Promise<Backend<H>>,
 ): Promise<ComposedAgent<H>> {
-  const { clock = systemClock, interceptors = [] } = options;
-  const logger = loggerOf(options.logger);
+  const telemetry = await openTelemetry(options.telemetry);
+  try {
+    return await compose(options, build, telemetry);
+  } catch (error) {
+    await telemetry?.close();
+    throw error;
+  }
+}
+
+async function compose<H extends RequestHandler>(
+  options: HostOptions,
+  build: (settings: HostSettings) => Backend<H> | Promise<Backend<H>>,
+  telemetry: Telemetry | undefined,
+): Promise<ComposedAgent<H>> {
+  const { interceptors = [] } = options;
+  const clock = followed(telemetry?.clock, options.clock ?? systemClock);
+  const logger = followed(telemetry?.logger, loggerOf(options.logger));
   const limits = resolveLimits(options.limits, isAuthenticated(options));
   const bindings = bindingsOf(options);
   const { served, strict = false, fileBytes } = versionSettings(options);
@@ -88,7 +113,7 @@ export async function composeAround<H extends RequestHandler>(
   );
   if (newest === undefined) throw new TypeError("no version is served");
   const versions = [newest, ...others] as const;
-  const backend = await build({ versions, limits, clock, logger });
+  const backend = await build({ versions, limits, clock, logger, telemetry });
   const { handler, card, extensions } = backend;
   const isChoice = typeof extensions === "function";
   const guarding = (await (await loadGuarding(options))?.createGuarding(options, clock, logger)) ?? openGuarding;
@@ -112,10 +137,10 @@ export async function composeAround<H extends RequestHandler>(
     enter: admission.enter,
     publicError: admission.publicError,
     interception: interceptors.length === 0 ? undefined : await interceptionBy(interceptors),
-    accessLog:
-      options.accessLog === true ? (await import("./access-log.js")).createAccessLog(logger, clock) : undefined,
+    observer: await observerOf(options, { logger, clock, telemetry: telemetry?.calls(card.card()) }),
   };
   card.mount(mountsOf(bindings, versions));
+  if (telemetry?.metricsUrl !== undefined) logger.info({ url: telemetry.metricsUrl }, "metrics are served");
   return {
     endpoint: createEndpoint(options, { bindings, versions, service, card: card.endpoint }),
     service,
@@ -132,10 +157,17 @@ export async function composeAround<H extends RequestHandler>(
       // Streams were asked to end; they still deliver what is stored.
       await within(clock, limits.graceMs, admission.idle());
       await Promise.all([backend.dispose(), guarding.close()]);
+      await telemetry?.close();
     },
   };
 }
 
 async function interceptionBy(interceptors: readonly ServerInterceptor[]): Promise<Service["interception"]> {
   return (await import("../protocol/intercept.js")).interceptionOf(interceptors);
+}
+
+async function observerOf({ accessLog }: HostOptions, { logger, ...parts }: Observation): Promise<Service["observer"]> {
+  if (accessLog !== true && parts.telemetry === undefined) return undefined;
+  const { createCallObserver } = await import("./call-observer.js");
+  return createCallObserver({ ...parts, logger: accessLog === true ? logger : undefined });
 }

@@ -26,6 +26,7 @@ import {
   valueOr,
   whole,
 } from "../protocol/check/rules.js";
+import type { MetricsOptions, TelemetryOptions } from "../telemetry/options.js";
 import { versionNames } from "../version/versions.js";
 import { defaultLimits } from "./limits.js";
 import type {
@@ -91,6 +92,13 @@ const auth: MembersOf<AuthOptions> = {
   keepClaims: { rule: listOr(entries(text), flag) },
 };
 
+const metrics: MembersOf<MetricsOptions> = {
+  port: { ...port, missing: "say on which port metrics are served" },
+  host: { rule: text },
+};
+
+const telemetry: MembersOf<TelemetryOptions> = { metrics: { rule: object(metrics) } };
+
 const declares: MembersOf<AuthDeclaration> = {
   schemes: { rule: record(jsonObject), missing: "declare at least one scheme, in the JSON form of a 1.0 card" },
   require: auth.require,
@@ -106,6 +114,7 @@ export const hostMembers: MembersOf<HostOptions> = {
   anonymous: { rule: oneOf("shared") },
   logger: { rule: logger },
   accessLog: { rule: flag },
+  telemetry: { rule: valueOr(true, valueOr(false, object(telemetry))) },
   limits: { rule: limits(defaultLimits) },
   versions: { rule: listOr(versionList, object(versions)) },
   cors: { rule: object(cors) },

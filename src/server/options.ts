@@ -13,6 +13,7 @@ import type { ServerContext } from "../protocol/context.js";
 import type { Interceptor } from "../protocol/intercept.js";
 import type { Logger } from "../protocol/logger.js";
 import type { PushAllow } from "../push/policy.js";
+import type { TelemetryOptions } from "../telemetry/options.js";
 import type { FileBytes } from "../version/options.js";
 import type { VersionName } from "../version/versions.js";
 import type { Authenticate } from "./identification.js";
@@ -68,6 +69,12 @@ export interface HostOptions {
    * bytes, and the events of a stream. Default: false.
    */
   readonly accessLog?: boolean | undefined;
+  /**
+   * Spans, metrics and the ids of traces in records, by OpenTelemetry. `true` requires the package
+   * `@opentelemetry/api`, `false` turns telemetry off. Default: on if an SDK of OpenTelemetry was started before the
+   * server.
+   */
+  readonly telemetry?: boolean | TelemetryOptions | undefined;
   /** Limits that differ from their defaults; see docs/reference/limits.md. An unknown name is a `TypeError`. Default: `{}`. */
   readonly limits?: Partial<Limits> | undefined;
   /** Protocol versions to serve, or settings for them. Default: every supported protocol version. */

@@ -53,6 +53,7 @@ const packageHomes = [
   { packages: /^(?:@koa\/|koa\b)/, home: "src/server/" },
   { packages: /^(?:kysely|pg|pg-.*|node:sqlite)(?:\/|$)/, home: /^src\/store\/(?:sql|sqlite|postgres)\// },
   { packages: /^(?:jose|oauth4webapi)$/, home: "src/auth/schemes/" },
+  { packages: /^@opentelemetry\//, home: "src/telemetry/" },
   { packages: /^(?:@nats-io\/|nats(?:\/|$))/, home: "src/signals/" },
 ];
 

@@ -11,7 +11,7 @@ import type { Draft } from "../task/draft.js";
 import { foldStored } from "../task/fold.js";
 import { LiveTask } from "../task/live-task.js";
 import { messageDraft, withoutPush } from "../task/message-record.js";
-import type { TurnOrigin } from "../turn/origin.js";
+import { causeOfLastTurn, type TurnOrigin } from "../turn/origin.js";
 import type { TurnStart } from "../turn-start.js";
 import { claimTurn, isOrphan } from "./claim-turn.js";
 import { claimRestart, waitingTurn } from "./restart.js";
@@ -108,6 +108,7 @@ async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Pr
   const waiting = await waitingTurn(runtime, stored);
   if (waiting !== undefined) return answer(runtime, start, stored, waiting);
   const live = new LiveTask(runtime, stored);
+  const before = await causeOfLastTurn(runtime, stored);
   checkRoom(runtime, live.task, start.send.message);
   const leave = (await runtime.turns.room(start.scope, sizeOfMessage(start.send.message))) ?? noop;
   const turn = live.turn + 1;
@@ -119,7 +120,7 @@ async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Pr
   });
   if (claimed === "claimed") {
     const run = (): void => {
-      runtime.startTurn(start, { live });
+      runtime.startTurn({ ...start, before }, { live });
       leave();
     };
     return { kind: "claimed", live, start: run };

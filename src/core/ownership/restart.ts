@@ -18,7 +18,7 @@ export interface Restart {
 export async function claimRestart(
   runtime: Runtime,
   stored: StoredTask,
-  { attempt, wake, messageSeq: message, entry, send }: TurnOrigin,
+  { attempt, wake, trace, messageSeq: message, entry, send }: TurnOrigin,
 ): Promise<Restart | undefined> {
   const { scope } = stored.head;
   const live = await continueTask(runtime, stored);
@@ -27,11 +27,11 @@ export async function claimRestart(
   const { turn } = live;
   const claimed = await claimTurn(runtime, live, {
     turn,
-    drafts: [{ kind: "turnStarted", turn, attempt, cause: "restart", wake, message }],
+    drafts: [{ kind: "turnStarted", turn, attempt, cause: "restart", wake, message, trace }],
   });
   if (claimed !== "claimed") return undefined;
   const principal = storedPrincipal(scope, send);
-  const start = { cause: "restart", attempt, principal, scope, entry, send, wake } as const;
+  const start = { cause: "restart", attempt, principal, scope, entry, send, wake, trace } as const;
   return { live, start: (isAnswered = false) => runtime.startTurn({ ...start, isAnswered }, { live }) };
 }
 

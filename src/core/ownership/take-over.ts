@@ -5,7 +5,7 @@ import type { StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { publicFailure } from "../store-failure.js";
 import { messageDraft } from "../task/message-record.js";
-import { hasSpoken, isReleased, readOrigin } from "../turn/origin.js";
+import { causeOfLastTurn, hasSpoken, isReleased, readOrigin } from "../turn/origin.js";
 import { claimTurn, endNow } from "./claim-turn.js";
 import { continueTask } from "./continue-task.js";
 import { claimRestart } from "./restart.js";
@@ -63,6 +63,7 @@ async function leave(runtime: Runtime, stored: StoredTask): Promise<boolean> {
     return restart !== undefined;
   }
   live.sawInbox(-1);
+  const before = await causeOfLastTurn(runtime, stored);
   const turn = live.turn + 1;
   const claimed = await claimTurn(runtime, live, {
     turn,
@@ -74,10 +75,15 @@ async function leave(runtime: Runtime, stored: StoredTask): Promise<boolean> {
     takes: [id],
   });
   if (claimed !== "claimed") return false;
-  runtime.startTurn(
-    { cause: "message", attempt: 1, principal: storedPrincipal(scope, send), scope, entry: id, send },
-    { live },
-  );
+  const start = {
+    cause: "message",
+    attempt: 1,
+    principal: storedPrincipal(scope, send),
+    scope,
+    entry: id,
+    send,
+  } as const;
+  runtime.startTurn({ ...start, before }, { live });
   return true;
 }
 

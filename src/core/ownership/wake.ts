@@ -8,7 +8,7 @@ import type { TaskRef } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
 import { isAnswer } from "../store-failure.js";
 import { tooLarge } from "../task/task-size.js";
-import { readOrigin } from "../turn/origin.js";
+import { causeOf, readOrigin } from "../turn/origin.js";
 import { claimTurn, isOrphan } from "./claim-turn.js";
 import { continueTask } from "./continue-task.js";
 import { takeOver } from "./take-over.js";
@@ -114,16 +114,18 @@ function checkedData({ limits }: Runtime, data: JsonValue | undefined): JsonValu
 
 async function startWoken(runtime: Runtime, stored: StoredTask, wake: JsonValue | undefined): Promise<boolean> {
   const { scope } = stored.head;
-  const { messageSeq: message, entry, send } = await readOrigin(runtime, stored);
+  const origin = await readOrigin(runtime, stored);
+  const { messageSeq: message, entry, send } = origin;
   runtime.turns.check(scope);
   const live = await continueTask(runtime, stored);
   const turn = live.turn + 1;
+  const trace = runtime.telemetry?.wake({ taskId: live.id, contextId: live.contextId }, causeOf(origin));
   const claimed = await claimTurn(runtime, live, {
     turn,
-    drafts: [{ kind: "turnStarted", turn, attempt: 1, cause: "wake", wake, message }],
+    drafts: [{ kind: "turnStarted", turn, attempt: 1, cause: "wake", wake, message, trace }],
   });
   if (claimed !== "claimed") return false;
   const principal = storedPrincipal(scope, send);
-  runtime.startTurn({ cause: "wake", attempt: 1, principal, scope, entry, send, wake }, { live });
+  runtime.startTurn({ cause: "wake", attempt: 1, principal, scope, entry, send, wake, trace }, { live });
   return true;
 }

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Message, SendMessageConfiguration } from "../../protocol/model.js";
+import type { TraceContext } from "../../protocol/telemetry/trace.js";
 import type { PortCalls } from "./calls.js";
 
 // The inbox: what waits for the turn of a task.
@@ -21,6 +22,8 @@ export interface SendContext {
   readonly extensions: readonly string[];
   /** The sender beside owner and tenant, if the host keeps that (`auth.keepClaims`). */
   readonly principal?: JsonObject | undefined;
+  /** The place of the send in its trace; absent if telemetry did not follow it. */
+  readonly trace?: TraceContext | undefined;
 }
 
 /** What a turn needs of a send that another process received. Holds no credentials. */

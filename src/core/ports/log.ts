@@ -2,6 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { Scope } from "../../protocol/context.js";
 import type { ErrorCode, FieldViolation } from "../../protocol/errors.js";
 import type { Message, StreamResponse, Task, TaskState } from "../../protocol/model.js";
+import type { TraceContext } from "../../protocol/telemetry/trace.js";
 import type { PortCalls } from "./calls.js";
 import type { ConversationWrite } from "./conversations.js";
 import type { SendContext } from "./inbox.js";
@@ -36,6 +37,8 @@ export type LogRecord =
       readonly wake?: JsonValue | undefined;
       /** Number of the record with the turn's message. Default: the next one. */
       readonly message?: number | undefined;
+      /** The place in its trace of the wake that started the turn. Default: that of the message's send. */
+      readonly trace?: TraceContext | undefined;
     }
   /** `error` is the answer of the send that started the turn. */
   | {

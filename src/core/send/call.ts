@@ -87,13 +87,13 @@ export function openSend({ runtime, policy, request, context, scope }: SendCall)
   const { message, configuration, metadata } = request;
   if (message === undefined) throw invalidParams({ field: "message", description: "is required" });
   checkIndexedId("message.contextId", message.contextId);
-  const { principal, extensions, header, taskName, requestId } = context;
+  const { principal, extensions, header, taskName, requestId, trace } = context;
   if (taskName !== undefined) checkIndexedId("message.taskId", taskName);
   policy.checkParts(message);
   runtime.health.check();
   const kept = runtime.keptClaims?.(principal);
-  const send = { message, configuration, metadata, extensions, principal: kept };
-  return { cause: "message", attempt: 1, principal, scope, entry: runtime.newId(), send, header, requestId };
+  const send = { message, configuration, metadata, extensions, principal: kept, trace: trace?.context };
+  return { cause: "message", attempt: 1, principal, scope, entry: runtime.newId(), send, header, requestId, trace };
 }
 
 /** Runs `start` once a turn for a new task of the owner may begin. Rejects over the limits of turns and of tasks. */

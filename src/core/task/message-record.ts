@@ -8,10 +8,10 @@ export function messageDraft(
   send: QueuedSend,
 ): Draft {
   const message = { ...send.message, taskId: live.id, contextId: live.contextId };
-  const { configuration, metadata, extensions, principal } = withoutPush(send);
-  const isPlain = configuration === undefined && metadata === undefined && principal === undefined;
+  const { configuration, metadata, extensions, principal, trace } = withoutPush(send);
+  const isPlain = [configuration, metadata, principal, trace].every((member) => member === undefined);
   if (isPlain && extensions.length === 0) return { kind: "message", entry, message };
-  return { kind: "message", entry, message, context: { configuration, metadata, extensions, principal } };
+  return { kind: "message", entry, message, context: { configuration, metadata, extensions, principal, trace } };
 }
 
 /** A send's context without its push configuration, which is stored elsewhere with its credentials. */

@@ -1,4 +1,5 @@
 import { sizeOfEvent, sizeOfJson, sizeOfMessage } from "../../protocol/check/size.js";
+import type { TraceContext } from "../../protocol/telemetry/trace.js";
 import type { SendContext } from "../ports.js";
 import type { Draft } from "./draft.js";
 
@@ -15,7 +16,7 @@ export function sizeOfRecord(record: Draft): number {
     case "message":
       return recordBytes + sizeOfMessage(record.message) + sizeOfContext(record.context);
     case "turnStarted":
-      return recordBytes + sizeOfJson(record.wake);
+      return recordBytes + sizeOfJson(record.wake) + sizeOfTrace(record.trace);
     case "turnEnded":
       return record.error === undefined ? recordBytes : recordBytes + JSON.stringify(record.error).length;
     default:
@@ -25,6 +26,11 @@ export function sizeOfRecord(record: Draft): number {
 
 function sizeOfContext(context: SendContext | undefined): number {
   if (context === undefined) return 0;
-  const { metadata, extensions, principal } = context;
-  return sizeOfJson(metadata) + sizeOfJson([...extensions]) + sizeOfJson(principal) + configurationBytes;
+  const { metadata, extensions, principal, trace } = context;
+  const said = sizeOfJson(metadata) + sizeOfJson([...extensions]) + sizeOfJson(principal);
+  return said + configurationBytes + sizeOfTrace(trace);
+}
+
+function sizeOfTrace(trace: TraceContext | undefined): number {
+  return trace === undefined ? 0 : trace.traceparent.length + (trace.tracestate?.length ?? 0);
 }

@@ -2,6 +2,7 @@ import { noop } from "../../protocol/async/noop.js";
 import { storedPrincipal } from "../../protocol/context.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { Message } from "../../protocol/model.js";
+import type { TraceContext } from "../../protocol/telemetry/trace.js";
 import type { AbortKind } from "../agent.js";
 import type { Head, Hint, InboxEntry, Park, QueuedSend } from "../ports.js";
 import type { Runtime } from "../runtime.js";
@@ -146,19 +147,30 @@ export class TurnInbox implements Watcher {
     { id, send, wake }: InboxEntry,
     turn: number,
   ): { readonly start: TurnStart; readonly drafts: readonly Draft[] } {
-    const { start } = this.#run;
+    const { start, runtime } = this.#run;
     const { scope } = start;
     const attempt = 1;
+    const before = placeOf(start);
     if (send === undefined) {
       const { messageSeq: message } = live;
+      const trace = runtime.telemetry?.wake({ taskId: live.id, contextId: live.contextId }, before);
       return {
-        start: { ...start, cause: "wake", attempt, wake, header: undefined, isAnswered: false },
-        drafts: [{ kind: "turnStarted", turn, attempt, cause: "wake", wake, message }],
+        start: {
+          ...start,
+          cause: "wake",
+          attempt,
+          wake,
+          trace,
+          before: undefined,
+          header: undefined,
+          isAnswered: false,
+        },
+        drafts: [{ kind: "turnStarted", turn, attempt, cause: "wake", wake, message, trace }],
       };
     }
     const { principal, header } = live.senderOf(id) ?? { principal: storedPrincipal(scope, send) };
     return {
-      start: { cause: "message", attempt, principal, scope, entry: id, send, header },
+      start: { cause: "message", attempt, principal, scope, entry: id, send, header, before },
       drafts: [{ kind: "turnStarted", turn, attempt, cause: "message" }, messageDraft(live, id, send)],
     };
   }
@@ -217,6 +229,11 @@ export class TurnInbox implements Watcher {
     if (entries.length === 0) live.sawInbox(inboxPut);
     return entries;
   }
+}
+
+// What caused a turn, in its trace.
+function placeOf({ trace, send }: TurnStart): TraceContext | undefined {
+  return trace !== undefined && "traceparent" in trace ? trace : (send.trace ?? trace?.context);
 }
 
 // A write numbers its drafts, and a refused one is retried with fresh copies.

@@ -1,5 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { type Message, Role } from "../../protocol/model.js";
+import type { TraceContext } from "../../protocol/telemetry/trace.js";
 import type { LogRecord, QueuedSend, SendContext, StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { foldStored } from "../task/fold.js";
@@ -8,6 +9,8 @@ import { foldStored } from "../task/fold.js";
 export interface TurnOrigin {
   readonly attempt: number;
   readonly wake: JsonValue | undefined;
+  /** The place in its trace of the wake that started the turn, if one did. */
+  readonly trace: TraceContext | undefined;
   /** Number of the record with its message. */
   readonly messageSeq: number;
   /** Id of the send that delivered the message. */
@@ -38,13 +41,30 @@ export async function hasSpoken({ store }: Runtime, { head }: StoredTask): Promi
 export async function readOrigin(runtime: Runtime, stored: StoredTask): Promise<TurnOrigin> {
   const { turnSeq } = stored.head;
   const started = await recordAt(runtime, stored, turnSeq);
-  const { attempt = 1, wake, message = turnSeq + 1 } = started?.kind === "turnStarted" ? started : {};
+  const { attempt = 1, wake, trace, message = turnSeq + 1 } = started?.kind === "turnStarted" ? started : {};
   const said = await recordAt(runtime, stored, message);
   if (said?.kind !== "message") {
-    return { attempt, wake, messageSeq: message, entry: "", send: { message: lastSaid(stored), ...nothingElse } };
+    return {
+      attempt,
+      wake,
+      trace,
+      messageSeq: message,
+      entry: "",
+      send: { message: lastSaid(stored), ...nothingElse },
+    };
   }
   const { entry, context = nothingElse } = said;
-  return { attempt, wake, messageSeq: message, entry, send: { message: said.message, ...context } };
+  return { attempt, wake, trace, messageSeq: message, entry, send: { message: said.message, ...context } };
+}
+
+/** What caused the last turn of a task, in its trace. `undefined` if no telemetry asks. */
+export async function causeOfLastTurn(runtime: Runtime, stored: StoredTask): Promise<TraceContext | undefined> {
+  return runtime.telemetry === undefined ? undefined : causeOf(await readOrigin(runtime, stored));
+}
+
+/** What caused a turn, in its trace. */
+export function causeOf({ trace, send }: Pick<TurnOrigin, "trace" | "send">): TraceContext | undefined {
+  return trace ?? send.trace;
 }
 
 const nothingElse: SendContext = { configuration: undefined, metadata: undefined, extensions: [] };

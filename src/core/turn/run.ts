@@ -1,3 +1,4 @@
+import { monotonic } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
 import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
@@ -6,14 +7,17 @@ import { copyTask } from "../../protocol/fold.js";
 import { type Logger, withFields } from "../../protocol/logger.js";
 import { type Message, type Task, TaskState } from "../../protocol/model.js";
 import { isInterrupted } from "../../protocol/states.js";
+import type { TurnTrace } from "../../protocol/telemetry/follow.js";
 import { type AbortKind, TurnAborted } from "../agent.js";
-import type { InboxEntry, QueuedSend } from "../ports.js";
+import type { InboxEntry, LogRecord, QueuedSend } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import type { LiveTask } from "../task/live-task.js";
 import { normalizeEvent } from "../task/normalize.js";
+import { stateOf } from "../task/record-state.js";
 import type { TurnStart, TurnSubject } from "../turn-start.js";
 import { type EndingTurn, endTurn } from "./end.js";
 import { TurnInbox } from "./inbox.js";
+import { outcomeOf } from "./outcome.js";
 import { TurnState } from "./phase.js";
 import { AskedBefore } from "./question.js";
 import { runAgent } from "./run-agent.js";
@@ -42,6 +46,7 @@ export class TurnRun {
   #begun = 0;
   #askedBefore: AskedBefore | undefined;
   #timers: (() => void)[] = [];
+  readonly #trace: TurnTrace | undefined;
 
   constructor(runtime: Runtime, start: TurnStart, subject: TurnSubject) {
     this.runtime = runtime;
@@ -55,6 +60,9 @@ export class TurnRun {
     });
     ({ taskId: this.taskId, contextId: this.contextId } = this.#writer.identity);
     this.inbox = new TurnInbox(this);
+    const { cause, attempt, trace, send, before } = start;
+    const begun = { contextId: this.contextId, cause, attempt, before, parent: trace ?? send.trace };
+    this.#trace = runtime.telemetry?.begin(begun);
     const { live } = this.#writer;
     if (live !== undefined) this.#follow(live);
     this.before = live === undefined ? undefined : copyTask(live.task);
@@ -97,7 +105,8 @@ export class TurnRun {
     if (limits.turnDeadlineMs !== undefined) {
       this.#timers.push(clock.after(limits.turnDeadlineMs, () => this.abort("DeadlineExceeded")));
     }
-    void this.#run();
+    const run = (): Promise<void> => this.#run();
+    void (this.#trace === undefined ? run() : this.#trace.run(run));
   }
 
   async #run(): Promise<void> {
@@ -127,7 +136,15 @@ export class TurnRun {
     const refusal = this.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
     const room = this.#line ?? this.live?.room();
-    return room === undefined ? this.#accept(event) : this.#standInLine(event, room);
+    if (room === undefined) return this.#accept(event);
+    const emitted = this.#standInLine(event, room);
+    return this.#trace === undefined ? emitted : this.#timed(emitted, this.#trace);
+  }
+
+  async #timed(emitted: Promise<void>, trace: TurnTrace): Promise<void> {
+    const since = monotonic(this.runtime.clock);
+    await emitted;
+    trace.waited(monotonic(this.runtime.clock) - since);
   }
 
   // Events that an agent emits without awaiting are queued here in order.
@@ -154,6 +171,7 @@ export class TurnRun {
     }
     const normal = normalizeEvent(event, this.#writer.identity);
     this.state.speak();
+    this.#trace?.emitted();
     return this.#writer.write(normal);
   }
 
@@ -222,6 +240,7 @@ export class TurnRun {
   async take(live: LiveTask, entry: InboxEntry, send: QueuedSend): Promise<boolean> {
     if (!(await this.#writer.take(live, entry, send))) return false;
     this.message = send.message;
+    this.#trace?.took(send.trace);
     return true;
   }
 
@@ -253,6 +272,14 @@ export class TurnRun {
       if (live.failure === undefined) this.inbox.close();
       else this.abort("OwnershipLost");
     });
+    const trace = this.#trace;
+    if (trace === undefined) return;
+    trace.concerns(live.id);
+    const record = (record: LogRecord): void => {
+      const state = stateOf(record);
+      if (state !== undefined) trace.reached(state);
+    };
+    live.observe({ record, left: noop });
   }
 
   async #conclude(failure: { readonly error: unknown } | undefined): Promise<void> {
@@ -274,6 +301,7 @@ export class TurnRun {
       if (this.live?.closed === true && this.runtime.live.get(this.taskId) === this.live)
         this.runtime.live.delete(this.taskId);
       this.runtime.turns.leave(this);
+      this.#trace?.ended(outcomeOf(this.state, this.live, failure !== undefined), failure?.error ?? this.state.aborted);
     }
   }
 

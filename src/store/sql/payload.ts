@@ -9,6 +9,7 @@ import {
   type SendContext as StoredContext,
   type RecordedError as StoredError,
   type LogRecord as StoredRecord,
+  type TraceContext as StoredTrace,
 } from "../../../gen/trivium/store/v1/store_pb.js";
 import type {
   ConversationRecord,
@@ -37,6 +38,7 @@ import {
   TaskPushNotificationConfigSchema,
   TaskSchema,
 } from "../../protocol/model.js";
+import type { TraceContext } from "../../protocol/telemetry/trace.js";
 import {
   type ConversationWriteRow,
   type InboxRow,
@@ -204,7 +206,8 @@ function kindToStored(record: LogRecord): StoredRecord["kind"] {
     case "turnStarted": {
       const { turn, attempt, wake, message } = record;
       const brought = wake === undefined ? undefined : fromJson(ValueSchema, wake);
-      const said = { turn, attempt, cause: storedCauses[record.cause], wake: brought };
+      const trace = traceToStored(record.trace);
+      const said = { turn, attempt, cause: storedCauses[record.cause], wake: brought, trace };
       const context = message === undefined ? {} : { message: BigInt(message) };
       return { case: "turnStarted", value: { $typeName: "trivium.store.v1.TurnStarted", ...said, ...context } };
     }
@@ -228,9 +231,9 @@ function recordFromStored({ kind }: StoredRecord, seq: number): LogRecord {
     case "message":
       return callerMessageFromStored(kind.value, seq);
     case "turnStarted": {
-      const { turn, attempt, cause, wake, message } = kind.value;
+      const { turn, attempt, cause, wake, message, trace } = kind.value;
       const brought = wake === undefined ? {} : { wake: toJson(ValueSchema, wake) };
-      const context = message === undefined ? {} : { message: Number(message) };
+      const context = { ...(message === undefined ? {} : { message: Number(message) }), ...traceFromStored(trace) };
       return { kind: "turnStarted", seq, turn, attempt, cause: causeFromStored(cause), ...brought, ...context };
     }
     case "turnEnded": {
@@ -273,13 +276,26 @@ function causeFromStored(stored: StoredCause): TurnCause {
   }
 }
 
-function contextToStored({ configuration, metadata, extensions, principal }: SendContext): StoredContext {
-  return { $typeName: "trivium.store.v1.SendContext", configuration, metadata, extensions: [...extensions], principal };
+function contextToStored({ configuration, metadata, extensions, principal, trace }: SendContext): StoredContext {
+  const said = { configuration, metadata, extensions: [...extensions], principal, trace: traceToStored(trace) };
+  return { $typeName: "trivium.store.v1.SendContext", ...said };
 }
 
 function contextFromStored(stored: StoredContext | undefined): SendContext {
-  const { configuration, metadata, extensions = [], principal } = stored ?? {};
-  return { configuration, metadata, extensions, principal };
+  const { configuration, metadata, extensions = [], principal, trace } = stored ?? {};
+  return { configuration, metadata, extensions, principal, ...traceFromStored(trace) };
+}
+
+function traceToStored(trace: TraceContext | undefined): StoredTrace | undefined {
+  if (trace === undefined) return undefined;
+  const { traceparent, tracestate } = trace;
+  return { $typeName: "trivium.store.v1.TraceContext", traceparent, ...(tracestate !== undefined && { tracestate }) };
+}
+
+function traceFromStored(stored: StoredTrace | undefined): { readonly trace?: TraceContext } {
+  if (stored === undefined) return {};
+  const { traceparent, tracestate } = stored;
+  return { trace: { traceparent, ...(tracestate !== undefined && { tracestate }) } };
 }
 
 function errorToStored(error: RecordedError): StoredError {

@@ -73,12 +73,25 @@ export function status(state: State, time: number, seq: number): Pick<Append, "s
 
 const principal = { scheme: "user", scopes: ["read"], claims: { team: "north", deep: { list: [1, null, "x"] } } };
 
+/** A place in a trace. */
+export const tracePlace = {
+  traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+  tracestate: "vendor=1,other=x:y",
+};
+
 export function entry(id: string, kind: InboxEntry["kind"] = "message"): InboxEntry {
   if (kind !== "message") return { id, kind };
   return {
     id,
     kind,
-    send: { message: message(id), configuration: undefined, metadata: undefined, extensions: ["urn:x"], principal },
+    send: {
+      message: message(id),
+      configuration: undefined,
+      metadata: undefined,
+      extensions: ["urn:x"],
+      principal,
+      trace: tracePlace,
+    },
   };
 }
 
@@ -94,9 +107,9 @@ export function plainEntry({ id, kind, send, wake }: InboxEntry) {
   return { id, kind, message: toBinary(MessageSchema, send.message), context: plainContext(send) };
 }
 
-function plainContext({ configuration, metadata, extensions, principal }: SendContext) {
+function plainContext({ configuration, metadata, extensions, principal, trace }: SendContext) {
   const said = configuration === undefined ? undefined : toBinary(SendMessageConfigurationSchema, configuration);
-  return { configuration: said, metadata, extensions: [...extensions], principal };
+  return { configuration: said, metadata, extensions: [...extensions], principal, trace };
 }
 
 /** Returns a record in a form that compares equal after a store encodes it. */
@@ -106,7 +119,8 @@ export function plainRecord(record: LogRecord) {
     const context = record.context === undefined ? undefined : plainContext(record.context);
     return { ...record, message: toBinary(MessageSchema, record.message), context };
   }
-  if (record.kind === "turnStarted") return { ...record, wake: record.wake, message: record.message };
+  if (record.kind === "turnStarted")
+    return { ...record, wake: record.wake, message: record.message, trace: record.trace };
   return record.kind === "turnEnded" ? { ...record, error: record.error } : record;
 }
 

@@ -2,7 +2,18 @@ import assert from "node:assert/strict";
 import { create } from "@bufbuild/protobuf";
 import type { DueCursor, Head, LogRecord, TaskStore } from "../../core/ports.js";
 import { SendMessageConfigurationSchema, TaskState } from "../../protocol/model.js";
-import { appendTo, assertRecords, entry, event, headOf, message, newTask, plainEntry, status } from "./fixtures.js";
+import {
+  appendTo,
+  assertRecords,
+  entry,
+  event,
+  headOf,
+  message,
+  newTask,
+  plainEntry,
+  status,
+  tracePlace,
+} from "./fixtures.js";
 import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
 
 const { WORKING, INPUT_REQUIRED, COMPLETED } = TaskState;
@@ -35,7 +46,7 @@ export function turnTests({ describe, it }: Suite, make: MakeTaskStore): void {
       }),
     );
     it(
-      "keeps what its send said, and what its wake brought",
+      "keeps what its send said, what its wake brought, and the traces of both",
       withStore(make, async (store) => {
         const configuration = create(SendMessageConfigurationSchema, {
           acceptedOutputModes: ["text/plain"],
@@ -47,10 +58,19 @@ export function turnTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const records: LogRecord[] = [
           started(1, 1),
           { ...said(2, "m1"), context: { configuration, metadata, extensions: ["urn:x", "urn:y"], principal } },
-          { ...said(3, "m2"), context: { configuration: undefined, metadata: undefined, extensions: ["urn:x"] } },
+          {
+            ...said(3, "m2"),
+            context: { configuration: undefined, metadata: undefined, extensions: ["urn:x"], trace: tracePlace },
+          },
           { ...started(4, 2, "wake"), wake: { paid: true, items: ["a", { b: 2.5 }] } },
-          { ...started(5, 3, "wake"), wake: null },
-          { ...started(6, 3, "restart"), attempt: 2, wake: null, message: 2 },
+          { ...started(5, 3, "wake"), wake: null, trace: tracePlace },
+          {
+            ...started(6, 3, "restart"),
+            attempt: 2,
+            wake: null,
+            message: 2,
+            trace: { traceparent: tracePlace.traceparent },
+          },
           { kind: "turnReleased", seq: 7 },
           started(8, 4, "wake"),
           { kind: "turnParked", seq: 9 },

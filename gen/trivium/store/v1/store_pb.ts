@@ -17,7 +17,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file trivium/store/v1/store.proto.
  */
 export const file_trivium_store_v1_store: GenFile = /*@__PURE__*/
-  fileDesc("Chx0cml2aXVtL3N0b3JlL3YxL3N0b3JlLnByb3RvEhB0cml2aXVtLnN0b3JlLnYxIjgKCExvZ0JhdGNoEiwKB3JlY29yZHMYASADKAsyGy50cml2aXVtLnN0b3JlLnYxLkxvZ1JlY29yZCLLAgoJTG9nUmVjb3JkEioKBWV2ZW50GAEgASgLMhkubGYuYTJhLnYxLlN0cmVhbVJlc3BvbnNlSAASMgoHbWVzc2FnZRgCIAEoCzIfLnRyaXZpdW0uc3RvcmUudjEuQ2FsbGVyTWVzc2FnZUgAEjUKDHR1cm5fc3RhcnRlZBgDIAEoCzIdLnRyaXZpdW0uc3RvcmUudjEuVHVyblN0YXJ0ZWRIABIxCgp0dXJuX2VuZGVkGAQgASgLMhsudHJpdml1bS5zdG9yZS52MS5UdXJuRW5kZWRIABI3Cg10dXJuX3JlbGVhc2VkGAUgASgLMh4udHJpdml1bS5zdG9yZS52MS5UdXJuUmVsZWFzZWRIABIzCgt0dXJuX3BhcmtlZBgGIAEoCzIcLnRyaXZpdW0uc3RvcmUudjEuVHVyblBhcmtlZEgAQgYKBGtpbmQicwoNQ2FsbGVyTWVzc2FnZRIjCgdtZXNzYWdlGAEgASgLMhIubGYuYTJhLnYxLk1lc3NhZ2USDQoFZW50cnkYAiABKAkSLgoHY29udGV4dBgDIAEoCzIdLnRyaXZpdW0uc3RvcmUudjEuU2VuZENvbnRleHQitAEKC1NlbmRDb250ZXh0EjoKDWNvbmZpZ3VyYXRpb24YASABKAsyIy5sZi5hMmEudjEuU2VuZE1lc3NhZ2VDb25maWd1cmF0aW9uEikKCG1ldGFkYXRhGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBISCgpleHRlbnNpb25zGAMgAygJEioKCXByaW5jaXBhbBgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QioAEKC1R1cm5TdGFydGVkEgwKBHR1cm4YASABKA0SDwoHYXR0ZW1wdBgCIAEoDRIqCgVjYXVzZRgDIAEoDjIbLnRyaXZpdW0uc3RvcmUudjEuVHVybkNhdXNlEiQKBHdha2UYBCABKAsyFi5nb29nbGUucHJvdG9idWYuVmFsdWUSFAoHbWVzc2FnZRgFIAEoBEgAiAEBQgoKCF9tZXNzYWdlIjsKCVR1cm5FbmRlZBIuCgVlcnJvchgBIAEoCzIfLnRyaXZpdW0uc3RvcmUudjEuUmVjb3JkZWRFcnJvciIOCgxUdXJuUmVsZWFzZWQiDAoKVHVyblBhcmtlZCKmAgoNUmVjb3JkZWRFcnJvchIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSNAoKdmlvbGF0aW9ucxgDIAMoCzIgLnRyaXZpdW0uc3RvcmUudjEuRmllbGRWaW9sYXRpb24SPwoIbWV0YWRhdGEYBCADKAsyLS50cml2aXVtLnN0b3JlLnYxLlJlY29yZGVkRXJyb3IuTWV0YWRhdGFFbnRyeRIbCg5yZXRyeV9hZnRlcl9tcxgFIAEoBEgAiAEBEg4KBnJlYXNvbhgGIAEoCRIOCgZkb21haW4YByABKAkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhEKD19yZXRyeV9hZnRlcl9tcyI0Cg5GaWVsZFZpb2xhdGlvbhINCgVmaWVsZBgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCSKJAQoMSW5ib3hQYXlsb2FkEiMKB21lc3NhZ2UYASABKAsyEi5sZi5hMmEudjEuTWVzc2FnZRIuCgdjb250ZXh0GAIgASgLMh0udHJpdml1bS5zdG9yZS52MS5TZW5kQ29udGV4dBIkCgR3YWtlGAMgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlImwKC1NlbnRPdXRjb21lEiMKBXJlcGx5GAEgASgLMhIubGYuYTJhLnYxLk1lc3NhZ2VIABIwCgVlcnJvchgCIAEoCzIfLnRyaXZpdW0uc3RvcmUudjEuUmVjb3JkZWRFcnJvckgAQgYKBGtpbmQqbAoJVHVybkNhdXNlEhoKFlRVUk5fQ0FVU0VfVU5TUEVDSUZJRUQQABIWChJUVVJOX0NBVVNFX01FU1NBR0UQARITCg9UVVJOX0NBVVNFX1dBS0UQAhIWChJUVVJOX0NBVVNFX1JFU1RBUlQQA2IGcHJvdG8z", [file_google_protobuf_struct, file_lf_a2a_v1_a2a]);
+  fileDesc("Chx0cml2aXVtL3N0b3JlL3YxL3N0b3JlLnByb3RvEhB0cml2aXVtLnN0b3JlLnYxIjgKCExvZ0JhdGNoEiwKB3JlY29yZHMYASADKAsyGy50cml2aXVtLnN0b3JlLnYxLkxvZ1JlY29yZCLLAgoJTG9nUmVjb3JkEioKBWV2ZW50GAEgASgLMhkubGYuYTJhLnYxLlN0cmVhbVJlc3BvbnNlSAASMgoHbWVzc2FnZRgCIAEoCzIfLnRyaXZpdW0uc3RvcmUudjEuQ2FsbGVyTWVzc2FnZUgAEjUKDHR1cm5fc3RhcnRlZBgDIAEoCzIdLnRyaXZpdW0uc3RvcmUudjEuVHVyblN0YXJ0ZWRIABIxCgp0dXJuX2VuZGVkGAQgASgLMhsudHJpdml1bS5zdG9yZS52MS5UdXJuRW5kZWRIABI3Cg10dXJuX3JlbGVhc2VkGAUgASgLMh4udHJpdml1bS5zdG9yZS52MS5UdXJuUmVsZWFzZWRIABIzCgt0dXJuX3BhcmtlZBgGIAEoCzIcLnRyaXZpdW0uc3RvcmUudjEuVHVyblBhcmtlZEgAQgYKBGtpbmQicwoNQ2FsbGVyTWVzc2FnZRIjCgdtZXNzYWdlGAEgASgLMhIubGYuYTJhLnYxLk1lc3NhZ2USDQoFZW50cnkYAiABKAkSLgoHY29udGV4dBgDIAEoCzIdLnRyaXZpdW0uc3RvcmUudjEuU2VuZENvbnRleHQi4wEKC1NlbmRDb250ZXh0EjoKDWNvbmZpZ3VyYXRpb24YASABKAsyIy5sZi5hMmEudjEuU2VuZE1lc3NhZ2VDb25maWd1cmF0aW9uEikKCG1ldGFkYXRhGAIgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBISCgpleHRlbnNpb25zGAMgAygJEioKCXByaW5jaXBhbBgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSLQoFdHJhY2UYBSABKAsyHi50cml2aXVtLnN0b3JlLnYxLlRyYWNlQ29udGV4dCJLCgxUcmFjZUNvbnRleHQSEwoLdHJhY2VwYXJlbnQYASABKAkSFwoKdHJhY2VzdGF0ZRgCIAEoCUgAiAEBQg0KC190cmFjZXN0YXRlIs8BCgtUdXJuU3RhcnRlZBIMCgR0dXJuGAEgASgNEg8KB2F0dGVtcHQYAiABKA0SKgoFY2F1c2UYAyABKA4yGy50cml2aXVtLnN0b3JlLnYxLlR1cm5DYXVzZRIkCgR3YWtlGAQgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlEhQKB21lc3NhZ2UYBSABKARIAIgBARItCgV0cmFjZRgGIAEoCzIeLnRyaXZpdW0uc3RvcmUudjEuVHJhY2VDb250ZXh0QgoKCF9tZXNzYWdlIjsKCVR1cm5FbmRlZBIuCgVlcnJvchgBIAEoCzIfLnRyaXZpdW0uc3RvcmUudjEuUmVjb3JkZWRFcnJvciIOCgxUdXJuUmVsZWFzZWQiDAoKVHVyblBhcmtlZCKmAgoNUmVjb3JkZWRFcnJvchIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSNAoKdmlvbGF0aW9ucxgDIAMoCzIgLnRyaXZpdW0uc3RvcmUudjEuRmllbGRWaW9sYXRpb24SPwoIbWV0YWRhdGEYBCADKAsyLS50cml2aXVtLnN0b3JlLnYxLlJlY29yZGVkRXJyb3IuTWV0YWRhdGFFbnRyeRIbCg5yZXRyeV9hZnRlcl9tcxgFIAEoBEgAiAEBEg4KBnJlYXNvbhgGIAEoCRIOCgZkb21haW4YByABKAkaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQhEKD19yZXRyeV9hZnRlcl9tcyI0Cg5GaWVsZFZpb2xhdGlvbhINCgVmaWVsZBgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCSKJAQoMSW5ib3hQYXlsb2FkEiMKB21lc3NhZ2UYASABKAsyEi5sZi5hMmEudjEuTWVzc2FnZRIuCgdjb250ZXh0GAIgASgLMh0udHJpdml1bS5zdG9yZS52MS5TZW5kQ29udGV4dBIkCgR3YWtlGAMgASgLMhYuZ29vZ2xlLnByb3RvYnVmLlZhbHVlImwKC1NlbnRPdXRjb21lEiMKBXJlcGx5GAEgASgLMhIubGYuYTJhLnYxLk1lc3NhZ2VIABIwCgVlcnJvchgCIAEoCzIfLnRyaXZpdW0uc3RvcmUudjEuUmVjb3JkZWRFcnJvckgAQgYKBGtpbmQqbAoJVHVybkNhdXNlEhoKFlRVUk5fQ0FVU0VfVU5TUEVDSUZJRUQQABIWChJUVVJOX0NBVVNFX01FU1NBR0UQARITCg9UVVJOX0NBVVNFX1dBS0UQAhIWChJUVVJOX0NBVVNFX1JFU1RBUlQQA2IGcHJvdG8z", [file_google_protobuf_struct, file_lf_a2a_v1_a2a]);
 
 /**
  * The records of one write, in order and without gaps: the row says the number of the last one.
@@ -151,6 +151,13 @@ export type SendContext = Message<"trivium.store.v1.SendContext"> & {
    * @generated from field: google.protobuf.Struct principal = 4;
    */
   principal?: JsonObject | undefined;
+
+  /**
+   * Where telemetry followed the send.
+   *
+   * @generated from field: trivium.store.v1.TraceContext trace = 5;
+   */
+  trace?: TraceContext | undefined;
 };
 
 /**
@@ -159,6 +166,30 @@ export type SendContext = Message<"trivium.store.v1.SendContext"> & {
  */
 export const SendContextSchema: GenMessage<SendContext> = /*@__PURE__*/
   messageDesc(file_trivium_store_v1_store, 3);
+
+/**
+ * A place in a trace, as in the headers of W3C Trace Context.
+ *
+ * @generated from message trivium.store.v1.TraceContext
+ */
+export type TraceContext = Message<"trivium.store.v1.TraceContext"> & {
+  /**
+   * @generated from field: string traceparent = 1;
+   */
+  traceparent: string;
+
+  /**
+   * @generated from field: optional string tracestate = 2;
+   */
+  tracestate?: string | undefined;
+};
+
+/**
+ * Describes the message trivium.store.v1.TraceContext.
+ * Use `create(TraceContextSchema)` to create a new message.
+ */
+export const TraceContextSchema: GenMessage<TraceContext> = /*@__PURE__*/
+  messageDesc(file_trivium_store_v1_store, 4);
 
 /**
  * @generated from message trivium.store.v1.TurnStarted
@@ -192,6 +223,13 @@ export type TurnStarted = Message<"trivium.store.v1.TurnStarted"> & {
    * @generated from field: optional uint64 message = 5;
    */
   message?: bigint | undefined;
+
+  /**
+   * The wake that started the turn. Left out: the send of the turn's message did.
+   *
+   * @generated from field: trivium.store.v1.TraceContext trace = 6;
+   */
+  trace?: TraceContext | undefined;
 };
 
 /**
@@ -199,7 +237,7 @@ export type TurnStarted = Message<"trivium.store.v1.TurnStarted"> & {
  * Use `create(TurnStartedSchema)` to create a new message.
  */
 export const TurnStartedSchema: GenMessage<TurnStarted> = /*@__PURE__*/
-  messageDesc(file_trivium_store_v1_store, 4);
+  messageDesc(file_trivium_store_v1_store, 5);
 
 /**
  * @generated from message trivium.store.v1.TurnEnded
@@ -216,7 +254,7 @@ export type TurnEnded = Message<"trivium.store.v1.TurnEnded"> & {
  * Use `create(TurnEndedSchema)` to create a new message.
  */
 export const TurnEndedSchema: GenMessage<TurnEnded> = /*@__PURE__*/
-  messageDesc(file_trivium_store_v1_store, 5);
+  messageDesc(file_trivium_store_v1_store, 6);
 
 /**
  * A turn that its process left to another one.
@@ -231,7 +269,7 @@ export type TurnReleased = Message<"trivium.store.v1.TurnReleased"> & {
  * Use `create(TurnReleasedSchema)` to create a new message.
  */
 export const TurnReleasedSchema: GenMessage<TurnReleased> = /*@__PURE__*/
-  messageDesc(file_trivium_store_v1_store, 6);
+  messageDesc(file_trivium_store_v1_store, 7);
 
 /**
  * A turn that ended to go on later.
@@ -246,7 +284,7 @@ export type TurnParked = Message<"trivium.store.v1.TurnParked"> & {
  * Use `create(TurnParkedSchema)` to create a new message.
  */
 export const TurnParkedSchema: GenMessage<TurnParked> = /*@__PURE__*/
-  messageDesc(file_trivium_store_v1_store, 7);
+  messageDesc(file_trivium_store_v1_store, 8);
 
 /**
  * An error that its caller may see.
@@ -297,7 +335,7 @@ export type RecordedError = Message<"trivium.store.v1.RecordedError"> & {
  * Use `create(RecordedErrorSchema)` to create a new message.
  */
 export const RecordedErrorSchema: GenMessage<RecordedError> = /*@__PURE__*/
-  messageDesc(file_trivium_store_v1_store, 8);
+  messageDesc(file_trivium_store_v1_store, 9);
 
 /**
  * @generated from message trivium.store.v1.FieldViolation
@@ -319,7 +357,7 @@ export type FieldViolation = Message<"trivium.store.v1.FieldViolation"> & {
  * Use `create(FieldViolationSchema)` to create a new message.
  */
 export const FieldViolationSchema: GenMessage<FieldViolation> = /*@__PURE__*/
-  messageDesc(file_trivium_store_v1_store, 9);
+  messageDesc(file_trivium_store_v1_store, 10);
 
 /**
  * What waits in an inbox; its kind and id are columns.
@@ -348,7 +386,7 @@ export type InboxPayload = Message<"trivium.store.v1.InboxPayload"> & {
  * Use `create(InboxPayloadSchema)` to create a new message.
  */
 export const InboxPayloadSchema: GenMessage<InboxPayload> = /*@__PURE__*/
-  messageDesc(file_trivium_store_v1_store, 10);
+  messageDesc(file_trivium_store_v1_store, 11);
 
 /**
  * What a send that is done once came to, when it is no task.
@@ -379,7 +417,7 @@ export type SentOutcome = Message<"trivium.store.v1.SentOutcome"> & {
  * Use `create(SentOutcomeSchema)` to create a new message.
  */
 export const SentOutcomeSchema: GenMessage<SentOutcome> = /*@__PURE__*/
-  messageDesc(file_trivium_store_v1_store, 11);
+  messageDesc(file_trivium_store_v1_store, 12);
 
 /**
  * @generated from enum trivium.store.v1.TurnCause

@@ -1,0 +1,73 @@
+import type { OpenTelemetry } from "../../telemetry/api.js";
+import { type ClientTelemetry, followClientCalls } from "../../telemetry/client-calls.js";
+import type { ClientParts } from "../base-client.js";
+import type { Platform } from "../platform.js";
+import type { Retries } from "../retrying.js";
+import type { TransportFactory } from "../transports.js";
+
+/** A platform whose clients' calls are followed. */
+export function observedPlatform(platform: Platform, api: OpenTelemetry): Platform {
+  const telemetry = followClientCalls(api);
+  return {
+    ...platform,
+    transports: (versions) => platform.transports(versions).map((factory) => quiet(factory, telemetry)),
+    observe: (parts) => observed(parts, telemetry),
+  };
+}
+
+/** The parts of a client whose calls are followed: by an interceptor, by its retries, and by how it reaches its agent. */
+function observed(parts: ClientParts, telemetry: ClientTelemetry): ClientParts {
+  return {
+    ...parts,
+    interceptors: [telemetry.interceptor(() => parts.access.connection), ...parts.interceptors],
+    retries: counted(parts.retries, telemetry),
+    access: watched(parts.access, telemetry),
+  };
+}
+
+/** A transport whose requests are parts of the calls that make them. */
+function quiet({ create, ...factory }: TransportFactory, telemetry: ClientTelemetry): TransportFactory {
+  return {
+    ...factory,
+    create: (address, { fetch, ...setting }) =>
+      create(address, { ...setting, fetch: (url, init) => telemetry.quietly(() => fetch(url, init)) }),
+  };
+}
+
+function counted(retries: Retries, telemetry: ClientTelemetry): Retries {
+  return {
+    pauseBefore(attempt, error, leftMs) {
+      const pauseMs = retries.pauseBefore(attempt, error, leftMs);
+      if (pauseMs !== undefined) telemetry.note("retries");
+      return pauseMs;
+    },
+    succeeded: () => retries.succeeded(),
+  };
+}
+
+/** Notes when a call is answered by another interface than the one before, and when its stream is opened again. */
+function watched(access: ClientParts["access"], telemetry: ClientTelemetry): ClientParts["access"] {
+  const noted = async <T>(call: () => Promise<T>): Promise<T> => {
+    const before = access.connection;
+    const answer = await call();
+    if (before !== undefined && access.connection !== before) telemetry.note("fallbacks");
+    return answer;
+  };
+  return {
+    get card() {
+      return access.card;
+    },
+    get connection() {
+      return access.connection;
+    },
+    isRepeatable: access.isRepeatable,
+    replaceCard: (card) => access.replaceCard(card),
+    unary: (...call) => noted(() => access.unary(...call)),
+    async open(...call) {
+      const stream = await noted(() => access.open(...call));
+      telemetry.opened();
+      return stream;
+    },
+    close: () => access.close(),
+  };
+}

@@ -1,0 +1,83 @@
+import type { A2AError, ErrorCode } from "../errors.js";
+import type { TaskState } from "../model.js";
+import type { Operation } from "../operations.js";
+import type { StateName } from "../states.js";
+import type { Trace, TraceContext } from "./trace.js";
+
+// What calls, turns and webhooks report. The room `telemetry` follows them; without an SDK nothing does.
+
+/** A call whose operation is about to begin, or that failed before. */
+export interface BegunCall {
+  readonly binding: string;
+  /** `undefined` if the call failed before its operation was known; so is the version. */
+  readonly operation: Operation | undefined;
+  readonly version: string | undefined;
+  readonly header: (name: string) => string | undefined;
+  /** Milliseconds since the call began. */
+  readonly ageMs: number;
+}
+
+/** How a call ended. */
+export interface CallOutcome {
+  readonly code: "OK" | "CANCELLED" | ErrorCode;
+  /** What its caller saw of the error. */
+  readonly error: A2AError | undefined;
+  readonly durationMs: number;
+  readonly requestId: string;
+  /** Events of a stream. */
+  readonly events: number | undefined;
+}
+
+export interface CallTrace extends Trace {
+  ended(outcome: CallOutcome): void;
+}
+
+/** Follows the calls of a server. */
+export interface CallTelemetry {
+  begin(call: BegunCall): CallTrace;
+}
+
+/** The task that something is about. */
+export interface TracedTask {
+  readonly taskId: string;
+  readonly contextId: string;
+}
+
+/** A turn that begins. */
+export interface BegunTurn extends Pick<TracedTask, "contextId"> {
+  readonly cause: "message" | "wake" | "restart";
+  readonly attempt: number;
+  /** The call or the wake that it follows from, or the place of that in its trace. */
+  readonly parent: Trace | TraceContext | undefined;
+  /** What caused the turn before, if there was one: the traces are linked. */
+  readonly before: TraceContext | undefined;
+}
+
+/**
+ * How a turn ended: the state in which it left its task, or `replied` without a task, `refused` before there was one,
+ * `parked`, `released` to be run again, `lost` to another process.
+ */
+export type TurnOutcome = StateName | "replied" | "refused" | "parked" | "released" | "lost";
+
+/** A turn under way. */
+export interface TurnTrace extends Trace {
+  /** The turn has this task from now on; a turn that only replies has none. */
+  concerns(taskId: string): void;
+  /** The agent has emitted something. */
+  emitted(): void;
+  /** A status of the task is stored. */
+  reached(state: TaskState): void;
+  /** Events had to wait for the store. */
+  waited(ms: number): void;
+  /** The turn has taken another message, from a call in this place. */
+  took(from: TraceContext | undefined): void;
+  /** `error`: what the agent threw, or why the turn was aborted. */
+  ended(outcome: TurnOutcome, error: unknown): void;
+}
+
+/** Follows the turns of an agent. */
+export interface TurnTelemetry {
+  begin(turn: BegunTurn): TurnTrace;
+  /** A wake starts a turn: returns its place in a trace, which is linked to what caused the turn before. */
+  wake(task: TracedTask, before: TraceContext | undefined): TraceContext;
+}

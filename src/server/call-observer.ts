@@ -1,0 +1,43 @@
+import { CallMeter } from "../binding/call-meter.js";
+import type { CallObserver, EndedCall } from "../binding/service.js";
+import { type Clock, monotonic } from "../protocol/async/clock.js";
+import type { Logger } from "../protocol/logger.js";
+import type { CallTelemetry } from "../protocol/telemetry/follow.js";
+
+/** Who observes calls, and with which clock. */
+export interface Observation {
+  /** Writes one record for each call when it has ended. */
+  readonly logger: Logger | undefined;
+  readonly telemetry: CallTelemetry | undefined;
+  readonly clock: Clock;
+}
+
+/** Observes calls. */
+export function createCallObserver({ logger, telemetry, clock }: Observation): CallObserver {
+  const ageOf = ({ begunMs }: CallMeter): number => monotonic(clock) - begunMs;
+  return {
+    begun: () => new CallMeter(monotonic(clock)),
+    ...(telemetry && { trace: (call, meter) => telemetry.begin({ ...call, ageMs: ageOf(meter) }) }),
+    ended(call) {
+      const { requestId, meter } = call;
+      const { trace, code, error, events } = meter;
+      const durationMs = ageOf(meter);
+      const write = (): void => logger?.info(accessRecord(call, durationMs), "call");
+      if (trace === undefined) return write();
+      trace.run(write);
+      trace.ended({ code, error, durationMs, requestId, events });
+    },
+  };
+}
+
+function accessRecord(call: EndedCall, durationMs: number): object {
+  const { requestId, binding, operation, version, principal, meter } = call;
+  const { code, requestBytes, replyBytes, events } = meter;
+  const { owner, tenant } = principal ?? {};
+  const fields = {
+    ...{ requestId, operation: operation?.method, binding, version, owner, tenant, code },
+    durationMs: Math.round(durationMs * 10) / 10,
+    ...{ requestBytes, replyBytes, events },
+  };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

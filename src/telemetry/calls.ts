@@ -1,0 +1,69 @@
+import type { Attributes } from "@opentelemetry/api";
+import { type Binding, bindings } from "../protocol/bindings.js";
+import { type ErrorCode, errorTable } from "../protocol/errors.js";
+import { grpcStatusNames } from "../protocol/grpc-status.js";
+import type { Operation } from "../protocol/operations.js";
+
+// Attributes of calls by the conventions for RPC, and what they lack: binding and version of the protocol.
+
+/** Names of remote procedure call systems. The conventions have none for the last two. */
+const systems: Readonly<Record<string, string>> = {
+  JSONRPC: "jsonrpc",
+  GRPC: "grpc",
+  CONNECT: "connectrpc",
+  "HTTP+JSON": "http_json",
+  "in-process": "in_process",
+};
+
+/** The interface by which a call is made, as far as it is known. */
+export interface CallWay {
+  readonly binding: string | undefined;
+  readonly version: string | undefined;
+}
+
+/** What spans and metrics say of every call of an operation over one binding in one version. */
+export function callAttributes(operation: Operation | undefined, { binding, version }: CallWay): Attributes {
+  return {
+    ...(binding === undefined ? {} : { "rpc.system.name": systems[binding] ?? binding }),
+    "rpc.method": operation === undefined ? "_OTHER" : methodOf(operation),
+    ...(binding === undefined ? {} : { "a2a.protocol.binding": binding }),
+    ...(version === undefined ? {} : { "a2a.protocol.version": version }),
+  };
+}
+
+/** The full name of an operation. It is the same over every binding and in every version. */
+export function methodOf({ descriptor, method }: Operation): string {
+  return `${descriptor.parent.typeName}/${method}`;
+}
+
+/** What a call answered, in the form of its binding, and for failed ones their kind. */
+export function outcomeAttributes(code: "OK" | "CANCELLED" | ErrorCode, binding: string | undefined): Attributes {
+  if (code === "OK") return isGrpc(binding) ? { "rpc.response.status_code": "OK" } : {};
+  if (code === "CANCELLED") return { "rpc.response.status_code": code };
+  return { "rpc.response.status_code": statusOf(code, binding), "error.type": code };
+}
+
+function isGrpc(binding: string | undefined): boolean {
+  return adapterOf(binding) === "grpc";
+}
+
+function adapterOf(binding: string | undefined): (typeof bindings)[number]["adapter"] | undefined {
+  return bindings.find(({ name }) => name === (binding as Binding | undefined))?.adapter;
+}
+
+function statusOf(code: ErrorCode, binding: string | undefined): string {
+  const { jsonRpc, http, grpc } = errorTable[code];
+  const adapter = adapterOf(binding);
+  if (adapter === "jsonRpc") return String(jsonRpc);
+  return adapter === "httpJson" ? String(http) : (grpcStatusNames[grpc] ?? "UNKNOWN");
+}
+
+/** Status codes that mean that a server has failed, and not its caller. */
+const serverFaults: ReadonlySet<string | undefined> = new Set([
+  ...["UNKNOWN", "DEADLINE_EXCEEDED", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS"],
+]);
+
+/** Whether a server's span of the call is marked as an error. */
+export function isServerFault(code: "OK" | "CANCELLED" | ErrorCode): boolean {
+  return code !== "OK" && code !== "CANCELLED" && serverFaults.has(grpcStatusNames[errorTable[code].grpc]);
+}

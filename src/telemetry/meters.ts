@@ -1,0 +1,107 @@
+import type {
+  Attributes,
+  Counter,
+  Histogram,
+  MeterProvider,
+  ObservableGauge,
+  ObservableResult,
+} from "@opentelemetry/api";
+import { type InstrumentName, instruments, type NameOf } from "./instruments.js";
+
+/** The name under which spans and metrics are created. */
+export const scopeName = "trivium";
+
+/** Measures with the instruments of the table; each is created when it is first used. */
+export interface Meters {
+  record(name: NameOf<"histogram">, value: number, attributes: Attributes): void;
+  count(name: NameOf<"counter">, attributes: Attributes): void;
+  /** Has a gauge read whenever metrics are collected, until the returned function is called. */
+  observe(name: NameOf<"gauge">, read: () => readonly Reading[]): () => void;
+}
+
+/** A value of a gauge. */
+interface Reading {
+  readonly value: number;
+  readonly attributes: Attributes;
+}
+
+/** The meters of each provider: several agents of a process share their instruments. */
+const shared = new WeakMap<MeterProvider, Meters>();
+
+export function metersOf(provider: MeterProvider): Meters {
+  const known = shared.get(provider) ?? createMeters(provider);
+  shared.set(provider, known);
+  return known;
+}
+
+function createMeters(provider: MeterProvider): Meters {
+  const meter = provider.getMeter(scopeName);
+  const histograms = new Map<InstrumentName, Histogram>();
+  const counters = new Map<InstrumentName, Counter>();
+  const gauges = new Map<InstrumentName, Set<() => readonly Reading[]>>();
+
+  const histogram = (name: NameOf<"histogram">): Histogram => {
+    const { name: title, unit, description, buckets } = instruments[name];
+    const made = meter.createHistogram(title, {
+      ...{ unit, description },
+      advice: { explicitBucketBoundaries: [...buckets] },
+    });
+    histograms.set(name, made);
+    return made;
+  };
+  const counter = (name: NameOf<"counter">): Counter => {
+    const { name: title, unit, description } = instruments[name];
+    const made = meter.createCounter(title, { unit, description });
+    counters.set(name, made);
+    return made;
+  };
+  const gauge = (name: NameOf<"gauge">): Set<() => readonly Reading[]> => {
+    const { name: title, unit, description } = instruments[name];
+    const readers = new Set<() => readonly Reading[]>();
+    const made: ObservableGauge = meter.createObservableGauge(title, { unit, description });
+    made.addCallback((result) => report(result, readers));
+    gauges.set(name, readers);
+    return readers;
+  };
+  return {
+    record: (name, value, attributes) => (histograms.get(name) ?? histogram(name)).record(value, attributes),
+    count: (name, attributes) => (counters.get(name) ?? counter(name)).add(1, attributes),
+    observe(name, read) {
+      const readers = gauges.get(name) ?? gauge(name);
+      readers.add(read);
+      return () => void readers.delete(read);
+    },
+  };
+}
+
+/** Values of the same attributes add up: two servers of one agent may run in a process. */
+function report(result: ObservableResult, readers: Iterable<() => readonly Reading[]>): void {
+  const sums = new Map<string, Reading>();
+  for (const read of readers) {
+    for (const { value, attributes } of read()) {
+      const key = JSON.stringify(attributes);
+      sums.set(key, { attributes, value: value + (sums.get(key)?.value ?? 0) });
+    }
+  }
+  for (const { value, attributes } of sums.values()) result.observe(value, attributes);
+}
+
+/** Measures twice: for an SDK, and for metrics that are served. */
+export function both(one: Meters, other: Meters): Meters {
+  return {
+    record(...measured) {
+      one.record(...measured);
+      other.record(...measured);
+    },
+    count(...counted) {
+      one.count(...counted);
+      other.count(...counted);
+    },
+    observe(...observed) {
+      const stops = [one.observe(...observed), other.observe(...observed)];
+      return () => {
+        for (const stop of stops) stop();
+      };
+    },
+  };
+}

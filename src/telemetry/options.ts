@@ -1,0 +1,13 @@
+/** What telemetry does beside spans and metrics of the SDK. */
+export interface TelemetryOptions {
+  /** Serves the metrics of the agent for Prometheus, with or without an SDK. Default: off. */
+  readonly metrics?: MetricsOptions | undefined;
+}
+
+/** Where metrics are served, at `/metrics`. Needs `@opentelemetry/exporter-prometheus`. */
+export interface MetricsOptions {
+  /** Port to listen on; 0 picks a free one, which the log names. */
+  readonly port: number;
+  /** Address to listen on. Anyone who reaches it may read the metrics. Default: 127.0.0.1. */
+  readonly host?: string | undefined;
+}

@@ -1,0 +1,73 @@
+import type { Context, Span, SpanContext, TextMapGetter } from "@opentelemetry/api";
+import type { ReadHeader } from "../protocol/context.js";
+import type { Trace, TraceContext } from "../protocol/telemetry/trace.js";
+import type { OpenTelemetry } from "./api.js";
+
+/** Longest `tracestate` that is kept: what the standard asks of every party. */
+const maxStateLength = 512;
+
+/** A span with the context in which what belongs to it runs. */
+export class SpanTrace implements Trace {
+  readonly span: Span;
+  readonly within: Context;
+  readonly api: OpenTelemetry;
+
+  constructor(api: OpenTelemetry, span: Span, parent: Context) {
+    this.api = api;
+    this.span = span;
+    this.within = api.trace.setSpan(parent, span);
+  }
+
+  get context(): TraceContext {
+    return contextOf(this.span.spanContext());
+  }
+
+  run<T>(work: () => T): T {
+    return this.api.context.with(this.within, work);
+  }
+}
+
+/** A place in a trace as it is stored and sent. */
+function contextOf({ traceId, spanId, traceFlags, traceState }: SpanContext): TraceContext {
+  const traceparent = `00-${traceId}-${spanId}-${(traceFlags & 0xff).toString(16).padStart(2, "0")}`;
+  const tracestate = traceState?.serialize();
+  return tracestate === undefined || tracestate === "" || tracestate.length > maxStateLength
+    ? { traceparent }
+    : { traceparent, tracestate };
+}
+
+const form = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
+
+/** The place in a trace that was stored; `undefined` if it makes no sense. */
+export function spanContextOf(api: OpenTelemetry, stored: TraceContext | undefined): SpanContext | undefined {
+  const [, traceId = "", spanId = "", flags = ""] = form.exec(stored?.traceparent ?? "") ?? [];
+  const state = stored?.tracestate;
+  const traceState = state === undefined ? undefined : api.createTraceState(state);
+  const found: SpanContext = {
+    ...{ traceId, spanId, isRemote: true, traceFlags: Number.parseInt(flags, 16) },
+    ...(traceState === undefined ? {} : { traceState }),
+  };
+  return api.isSpanContextValid(found) ? found : undefined;
+}
+
+const getter: TextMapGetter<ReadHeader> = {
+  get: (header, name) => header(name.toLowerCase()),
+  // No propagator in use asks for all of them.
+  keys: () => [],
+};
+
+/**
+ * The context that a call belongs to. Instrumentation of the HTTP server may have read the headers before: then its span
+ * is active, and the call belongs below it.
+ */
+export function callerContext(
+  { context, trace, propagation, ROOT_CONTEXT }: OpenTelemetry,
+  header: ReadHeader,
+): Context {
+  const active = context.active();
+  const remote = propagation.extract(ROOT_CONTEXT, header, getter);
+  const here = trace.getSpanContext(active);
+  if (here === undefined) return remote;
+  const there = trace.getSpanContext(remote);
+  return there === undefined || there.traceId === here.traceId ? active : remote;
+}

@@ -1,0 +1,148 @@
+import type { Attributes, Context, Link, Span, Tracer } from "@opentelemetry/api";
+import { A2AError } from "../protocol/errors.js";
+import type { TaskState } from "../protocol/model.js";
+import { stateName } from "../protocol/states.js";
+import type { BegunTurn, TracedTask, TurnOutcome, TurnTelemetry, TurnTrace } from "../protocol/telemetry/follow.js";
+import type { Trace, TraceContext } from "../protocol/telemetry/trace.js";
+import type { OpenTelemetry } from "./api.js";
+import { type Meters, scopeName } from "./meters.js";
+import { SpanTrace, spanContextOf } from "./trace-context.js";
+
+/** The agent whose turns are followed. */
+export interface FollowedAgent {
+  /** `gen_ai.agent.name`, which every metric has. */
+  readonly name: string;
+  readonly version: string;
+}
+
+interface TurnKind {
+  readonly api: OpenTelemetry;
+  readonly meters: Meters;
+  /** Attributes of metrics. */
+  readonly agent: Attributes;
+}
+
+const operation = { "gen_ai.operation.name": "invoke_agent" };
+/** A wait for the store shorter than this is no event of its turn, in milliseconds. */
+const notableWaitMs = 1;
+
+/** Follows turns by the conventions for agents: a span each, in whose context the agent runs. */
+export function followTurns(api: OpenTelemetry, meters: Meters, { name, version }: FollowedAgent): TurnTelemetry {
+  const tracer = api.trace.getTracer(scopeName);
+  const agent = { "gen_ai.agent.name": name };
+  const base = { ...operation, ...agent, "gen_ai.agent.version": version };
+  const kind: TurnKind = { api, meters, agent };
+  return {
+    begin(turn) {
+      const { cause, attempt, parent } = turn;
+      const conversation = { "gen_ai.conversation.id": turn.contextId };
+      if (parent instanceof SpanTrace) parent.span.setAttributes(conversation);
+      const within = contextOfParent(api, parent);
+      const attributes = {
+        ...base,
+        ...conversation,
+        "trivium.turn.cause": cause,
+        "trivium.turn.attempt": attempt,
+      };
+      const links = linksTo(api, turn.before);
+      const span = tracer.startSpan(`invoke_agent ${name}`, { attributes, links }, within);
+      return new AgentTurnTrace(span, within, kind, turn);
+    },
+    wake: (task, before) => markWake({ api, tracer, agent }, task, before),
+  };
+}
+
+/**
+ * A wake is a span of its own, exported at once: a turn that crashes and is run again still has its parent in the trace.
+ */
+function markWake(
+  { api, tracer, agent }: { readonly api: OpenTelemetry; readonly tracer: Tracer; readonly agent: Attributes },
+  task: TracedTask,
+  before: TraceContext | undefined,
+): TraceContext {
+  const attributes = { ...agent, "a2a.task.id": task.taskId, "gen_ai.conversation.id": task.contextId };
+  const span = tracer.startSpan("wake", { attributes, links: linksTo(api, before) });
+  span.end();
+  return new SpanTrace(api, span, api.ROOT_CONTEXT).context;
+}
+
+function contextOfParent(api: OpenTelemetry, parent: BegunTurn["parent"]): Context {
+  if (parent instanceof SpanTrace) return parent.within;
+  const stored = spanContextOf(api, storedOf(parent));
+  return stored === undefined ? api.ROOT_CONTEXT : api.trace.setSpanContext(api.ROOT_CONTEXT, stored);
+}
+
+function storedOf(parent: Trace | TraceContext | undefined): TraceContext | undefined {
+  return parent === undefined || "traceparent" in parent ? parent : parent.context;
+}
+
+function linksTo(api: OpenTelemetry, place: TraceContext | undefined): Link[] {
+  const context = spanContextOf(api, place);
+  return context === undefined ? [] : [{ context }];
+}
+
+class AgentTurnTrace extends SpanTrace implements TurnTrace {
+  readonly #kind: TurnKind;
+  readonly #turn: BegunTurn;
+  readonly #begun = performance.now();
+  #hasEmitted = false;
+
+  constructor(span: Span, parent: Context, kind: TurnKind, turn: BegunTurn) {
+    super(kind.api, span, parent);
+    this.#kind = kind;
+    this.#turn = turn;
+  }
+
+  concerns(taskId: string): void {
+    const attributes = { "a2a.task.id": taskId };
+    const { parent } = this.#turn;
+    if (parent instanceof SpanTrace) parent.span.setAttributes(attributes);
+    this.span.setAttributes(attributes);
+  }
+
+  emitted(): void {
+    if (this.#hasEmitted) return;
+    this.#hasEmitted = true;
+    const { meters, agent } = this.#kind;
+    meters.record("firstEvent", this.#seconds(), agent);
+    this.span.addEvent("trivium.turn.first_event");
+  }
+
+  reached(state: TaskState): void {
+    if (this.span.isRecording()) this.span.addEvent("a2a.task.status", { "a2a.task.state": stateName(state) });
+  }
+
+  waited(ms: number): void {
+    const { meters, agent } = this.#kind;
+    meters.record("storeWait", ms / 1_000, agent);
+    if (ms >= notableWaitMs) this.span.addEvent("trivium.turn.store_wait", { "trivium.turn.store_wait.ms": ms });
+  }
+
+  took(from: TraceContext | undefined): void {
+    for (const link of linksTo(this.api, from)) this.span.addLink(link);
+    this.span.addEvent("trivium.turn.message");
+  }
+
+  ended(outcome: TurnOutcome, error: unknown): void {
+    const { meters, agent } = this.#kind;
+    const type = outcome === "failed" || outcome === "refused" ? { "error.type": kindOfError(error) } : {};
+    const attributes = { "trivium.turn.outcome": outcome, "trivium.turn.cause": this.#turn.cause, ...type };
+    this.run(() => meters.record("turn", this.#seconds(), { ...operation, ...agent, ...attributes }));
+    if (this.span.isRecording()) {
+      this.span.setAttributes(attributes);
+      if (outcome === "failed") this.span.setStatus({ code: this.api.SpanStatusCode.ERROR });
+      if (outcome === "failed" && error instanceof Error) this.span.recordException(error);
+    }
+    this.span.end();
+  }
+
+  #seconds(): number {
+    return (performance.now() - this.#begun) / 1_000;
+  }
+}
+
+/** An error in one word. */
+function kindOfError(error: unknown): string {
+  if (error instanceof A2AError) return error.code;
+  return error instanceof Error && error.name !== "" ? error.name : "_OTHER";
+}

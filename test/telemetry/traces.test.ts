@@ -1,0 +1,90 @@
+import { context, trace } from "@opentelemetry/api";
+import { type Agent, artifact, completed, reply, serve, working } from "trivium";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Client } from "../../src/client/node.js";
+import { type StartedSdk, startSdk } from "../support/otel-sdk.js";
+import type { ReceivedSpan } from "../support/otlp-receiver.js";
+import { treeOf } from "../support/span-tree.js";
+
+let sdk: StartedSdk;
+beforeAll(async () => {
+  sdk = await startSdk();
+});
+afterAll(() => sdk[Symbol.asyncDispose]());
+
+const card = (name: string) => ({ name, description: "d", version: "1.2.3" });
+
+/** Runs work below a span of the test and returns the id of its trace. */
+async function traced(work: () => Promise<unknown>): Promise<string> {
+  const root = trace.getTracer("test").startSpan("test");
+  await context.with(trace.setSpan(context.active(), root), work);
+  root.end();
+  return root.spanContext().traceId;
+}
+
+const spansOf = (traceId: string): readonly ReceivedSpan[] =>
+  sdk.receiver.spans.filter((span) => span.traceId === traceId);
+
+describe.each(["JSONRPC", "GRPC", "HTTP+JSON", "CONNECT"] as const)("over %s", (binding) => {
+  const served = (name: string, agent: Agent) =>
+    serve({ card: card(name), agent, port: 0, logger: false, bindings: ["JSONRPC", "GRPC", "HTTP+JSON", "CONNECT"] });
+  const connected = ({ url }: { readonly url: string }) => Client.connect(url, { prefer: [binding] });
+
+  it("a call through two agents is one trace", async () => {
+    await using b = await served("B", async () => reply("from B"));
+    await using next = await connected(b);
+    await using a = await served("A", async (turn) => reply((await next.send(turn.text)).text));
+    await using client = await connected(a);
+    const traceId = await traced(async () => expect((await client.send("hello")).text).toBe("from B"));
+    await expect
+      .poll(() => treeOf(sdk.receiver.spans, traceId))
+      .toEqual([
+        "INTERNAL test",
+        "  CLIENT SendMessage",
+        "    SERVER SendMessage",
+        "      INTERNAL invoke_agent A",
+        "        CLIENT SendMessage",
+        "          SERVER SendMessage",
+        "            INTERNAL invoke_agent B",
+      ]);
+    const sides = spansOf(traceId).filter(({ name }) => name === "lf.a2a.v1.A2AService/SendMessage");
+    for (const { attributes } of sides)
+      expect(attributes).toMatchObject({ "a2a.protocol.binding": binding, "a2a.protocol.version": "1.0" });
+  });
+
+  it("a stream is one span, with what its turn went through", async () => {
+    await using server = await served("Streaming", async function* () {
+      yield working("thinking");
+      yield artifact("half", { lastChunk: true });
+      yield completed("done");
+    });
+    await using client = await connected(server);
+    let taskId = "";
+    const traceId = await traced(async () => {
+      ({ taskId = "" } = await client.stream("go").answer);
+    });
+    await expect
+      .poll(() => treeOf(sdk.receiver.spans, traceId))
+      .toEqual([
+        "INTERNAL test",
+        "  CLIENT SendStreamingMessage",
+        "    SERVER SendStreamingMessage",
+        "      INTERNAL invoke_agent Streaming",
+      ]);
+    const turn = spansOf(traceId).find(({ name }) => name === "invoke_agent Streaming");
+    expect(turn?.events).toEqual([
+      "trivium.turn.first_event",
+      ...["a2a.task.status", "a2a.task.status", "a2a.task.status"],
+    ]);
+    expect(turn?.attributes).toMatchObject({
+      "gen_ai.operation.name": "invoke_agent",
+      "gen_ai.agent.name": "Streaming",
+      "gen_ai.agent.version": "1.2.3",
+      "gen_ai.conversation.id": expect.any(String),
+      "a2a.task.id": taskId,
+      "trivium.turn.outcome": "completed",
+    });
+    const call = spansOf(traceId).find(({ kind, name }) => kind === "SERVER" && name.endsWith("StreamingMessage"));
+    expect(call?.attributes).toMatchObject({ "a2a.task.id": taskId, "trivium.stream.events": 4 });
+  });
+});
