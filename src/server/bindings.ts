@@ -78,7 +78,8 @@ export const serverBindings: Readonly<Record<Binding, ServerBinding>> = {
         import("../binding/grpc/server.js"),
         import("../binding/grpc/listener.js"),
       ]);
-      const grpc = createGrpcServer({ adapters, service, limits });
+      const { streamsPerConnection } = limits;
+      const grpc = createGrpcServer({ adapters, service, times: limits, streamsPerConnection });
       return {
         setServing: (serving) => grpc.setServing(serving),
         connect: (http) => createGrpcEngine({ grpc, http, limits, logger, refuse }),

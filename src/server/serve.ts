@@ -5,10 +5,7 @@ import type { RequestListener } from "../binding/listen/connection.js";
 import { createListener, type Listener } from "../binding/listen/listener.js";
 import type { CallHead } from "../binding/service.js";
 import type { Listening } from "../card/urls.js";
-import type { Clock } from "../protocol/async/clock.js";
 import { noop } from "../protocol/async/noop.js";
-import { pause } from "../protocol/async/pause.js";
-import { systemClock } from "../protocol/async/system-clock.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import { composeAgent, type HostedAgent, hosted } from "./agent.js";
 import { engineOf } from "./bindings.js";
@@ -29,8 +26,8 @@ export interface Server extends InProcessAgent {
   /** Port of gRPC; the shared one unless gRPC has its own. */
   readonly grpcPort: number;
   /**
-   * Is not ready for `lameDuckMs`, then refuses new work, waits for streams and turns for up to `drainMs`, aborts the
-   * rest, and closes. Calling it again waits for the same end.
+   * Refuses new work, waits for streams and turns for up to `drainMs`, aborts the rest, and closes. Calling it again
+   * waits for the same end.
    */
   close(): Promise<void>;
   /** The same as `close`, for `await using`. */
@@ -47,8 +44,6 @@ const defaultDrainMs = 10_000;
  * too.
  */
 const lastWordsMs = 2000;
-/** How long connections may still bring work once they were asked to close. */
-const lastRequestsMs = 1000;
 
 /**
  * Serves an agent on one port: JSON-RPC, HTTP+JSON and gRPC over HTTP/1.1, HTTP/2 and, with `tls`, TLS. Rejects when the
@@ -73,14 +68,7 @@ async function listenWith<A extends ComposedAgent>(
   options: HostOptions & ListenOptions,
   compose: (listening: () => Listening) => Promise<A>,
 ): Promise<{ readonly server: Server; readonly agent: A }> {
-  const {
-    port = portOfEnvironment(),
-    host = "127.0.0.1",
-    tls,
-    grpcPort,
-    drainMs = defaultDrainMs,
-    lameDuckMs = 0,
-  } = options;
+  const { port = portOfEnvironment(), host = "127.0.0.1", tls, grpcPort, drainMs = defaultDrainMs } = options;
   assertGuarded(options, host);
   const guard = createHostGuard(options);
   const scheme = tls === undefined ? "http" : "https";
@@ -96,7 +84,7 @@ async function listenWith<A extends ComposedAgent>(
   bound = { port: listeners.main.port, grpcPort: listeners.grpc?.port };
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
-    closing ??= shutDown(agent, { listeners, ready, drainMs, lameDuckMs, clock: options.clock ?? systemClock });
+    closing ??= shutDown(agent, { listeners, ready, drainMs });
     return closing;
   };
   if (options.handleSignals === true) closeOnSignals(close, agent);
@@ -170,27 +158,17 @@ interface ShutDown {
   readonly listeners: Listeners;
   readonly ready: Readiness;
   readonly drainMs: number;
-  readonly lameDuckMs: number;
-  readonly clock: Clock;
 }
 
-async function shutDown(
-  agent: ComposedAgent,
-  { listeners, ready, drainMs, lameDuckMs, clock }: ShutDown,
-): Promise<void> {
-  const each = [listeners.main, listeners.grpc].filter((listener) => listener !== undefined);
+async function shutDown(agent: ComposedAgent, { listeners, ready, drainMs }: ShutDown): Promise<void> {
   ready.drain();
-  if (lameDuckMs > 0) {
-    // Balancers need time to notice, and then the peers of open connections: work that was sent before is accepted.
-    await pause(clock, lameDuckMs);
-    await Promise.all(each.map((listener) => listener.retire(lastRequestsMs)));
-  }
   agent.admission.close();
-  for (const listener of each) void listener.retire(0);
+  listeners.main.retire();
+  listeners.grpc?.retire();
   // The port stays open meanwhile: new calls get `unavailable` with a retry delay, and readiness checks are answered.
   await agent.handler.drain(drainMs);
   await agent.dispose();
-  await Promise.all(each.map((listener) => listener.drain(lastWordsMs)));
+  await Promise.all([listeners.main.drain(lastWordsMs), listeners.grpc?.drain(lastWordsMs)]);
 }
 
 function closeOnSignals(close: () => Promise<void>, { logger }: ComposedAgent): void {

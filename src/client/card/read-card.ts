@@ -1,4 +1,4 @@
-import type { JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { AgentCard } from "../../protocol/model.js";
 import { readCard } from "../../version/v1.0/card.js";
@@ -8,7 +8,8 @@ export type ReadCard = (json: JsonValue | undefined) => Promise<AgentCard>;
 
 /** Reads cards of every version. Throws `invalidAgentResponse` for anything else. */
 export function cardReader(versions: Pick<KnownVersions, "load">): ReadCard {
-  return async (json) => {
+  return async (given) => {
+    const json = isJsonObject(given) && given["securitySchemes"] ? await withMessageForms(given) : given;
     if (isJsonObject(json) && hasOlderForm(json)) {
       const { readOlderCard } = await import("./read-older-card.js");
       return readOlderCard(json, versions);
@@ -22,6 +23,11 @@ export function cardReader(versions: Pick<KnownVersions, "load">): ReadCard {
       return readCard(json, faultsOf);
     }
   };
+}
+
+async function withMessageForms(json: JsonObject): Promise<JsonObject> {
+  const forms = await import("../../version/v1.0/sdk-forms.js");
+  return forms.withMessageForms(json);
 }
 
 // A URL of the agent, or one version for the whole card: cards of 1.0 have neither.

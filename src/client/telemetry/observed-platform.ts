@@ -17,11 +17,9 @@ export function observedPlatform(platform: Platform, api: OpenTelemetry): Platfo
 
 /** The parts of a client whose calls are followed: by an interceptor, by its retries, and by how it reaches its agent. */
 function observed(parts: ClientParts, telemetry: ClientTelemetry): ClientParts {
-  const { interceptors = [] } = parts.options;
-  const own = telemetry.interceptor(() => parts.access.connection);
   return {
     ...parts,
-    options: { ...parts.options, interceptors: [own, ...interceptors] },
+    interceptors: [telemetry.interceptor(() => parts.access.connection), ...parts.interceptors],
     retries: counted(parts.retries, telemetry),
     access: watched(parts.access, telemetry),
   };

@@ -35,6 +35,45 @@ describe("a card of any version is read", () => {
   });
 });
 
+describe("a 1.0 card with security in the forms of released SDKs", () => {
+  const { supportedInterfaces } = forBoth;
+  const bare: JsonObject = {
+    name: "Quay Planner",
+    supportedInterfaces: supportedInterfaces ?? [],
+    version: "1",
+    description: "",
+  };
+  const tokenUrl = "https://id.example/token";
+
+  it("is read with arms that are shown as `$case`", async () => {
+    const flow = { $case: "clientCredentials", value: { tokenUrl, refreshUrl: "", scopes: { read: "Read" } } };
+    const securitySchemes = {
+      key: { scheme: { $case: "apiKeySecurityScheme", value: { description: "", location: "header", name: "X-Key" } } },
+      m2m: { scheme: { $case: "oauth2SecurityScheme", value: { description: "", flows: { flow } } } },
+      plain: { httpAuthSecurityScheme: { scheme: "Bearer" } },
+    };
+    await using client = await Client.connect({ ...bare, securitySchemes });
+    expect(client.card.securitySchemes).toMatchObject({
+      key: { scheme: { case: "apiKeySecurityScheme", value: { location: "header", name: "X-Key" } } },
+      m2m: { scheme: { value: { flows: { flow: { case: "clientCredentials", value: { tokenUrl } } } } } },
+      plain: { scheme: { case: "httpAuthSecurityScheme", value: { scheme: "Bearer" } } },
+    });
+  });
+
+  it("is read with scopes that are a bare list", async () => {
+    const securityRequirements = [{ schemes: { key: ["read"], plain: [] } }, { schemes: { key: { list: ["write"] } } }];
+    const skills = [{ id: "tow", name: "T", description: "", tags: [], securityRequirements }];
+    const securitySchemes = { key: { httpAuthSecurityScheme: { scheme: "Bearer" } } };
+    await using client = await Client.connect({ ...bare, securitySchemes, securityRequirements, skills });
+    const read = [
+      { schemes: { key: { list: ["read"] }, plain: { list: [] } } },
+      { schemes: { key: { list: ["write"] } } },
+    ];
+    expect(client.card.securityRequirements).toMatchObject(read);
+    expect(client.card.skills).toMatchObject([{ securityRequirements: read }]);
+  });
+});
+
 describe("a 1.0 card with security only in the older form", () => {
   const halfTold = (url: string): JsonObject => ({
     ...threeTransports,
