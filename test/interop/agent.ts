@@ -21,6 +21,7 @@ import {
   text,
   working,
 } from "trivium";
+import { auth } from "./guarded.js";
 
 // The agent that the official clients call. The first word of a message selects its behavior, and the clients' cases
 // say what they expect.
@@ -130,6 +131,11 @@ export function serveFull(options: Pick<ServeOptions, "port" | "publicGrpc"> = {
     push: { allow: "loopback" },
     authenticate: ({ header }) => identify(header("authorization") ?? "guest"),
   });
+}
+
+/** Serves the same agent to callers with credentials alone. */
+export function serveGuarded(): Promise<Server> {
+  return serve({ port: 0, card, agent, auth });
 }
 
 /** Serves the same agent without any optional capability. */

@@ -1,8 +1,9 @@
 import type { Server } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { serveFull, servePlain } from "./agent.js";
+import { serveFull, serveGuarded, servePlain } from "./agent.js";
 import { type BindingName, bindings, cases } from "./cases.js";
 import { isOpen, openForOurAgent } from "./deviations.js";
+import { secrets } from "./guarded.js";
 import { olderSdks, type Report, runClient, sdks } from "./sdk.js";
 
 // In CI a missing SDK is a failure instead of a skip.
@@ -10,13 +11,14 @@ const complete = process.env["CI"] !== undefined;
 
 let full: Server;
 let plain: Server;
+let guarded: Server;
 
 beforeAll(async () => {
-  [full, plain] = await Promise.all([serveFull(), servePlain()]);
+  [full, plain, guarded] = await Promise.all([serveFull(), servePlain(), serveGuarded()]);
 });
 
 afterAll(async () => {
-  await Promise.all([full?.close(), plain?.close()]);
+  await Promise.all([full?.close(), plain?.close(), guarded?.close()]);
 });
 
 describe.each([...sdks, ...olderSdks])("the $name SDK", (sdk) => {
@@ -28,7 +30,7 @@ describe.each([...sdks, ...olderSdks])("the $name SDK", (sdk) => {
   const reports = new Map<BindingName, Report>();
 
   beforeAll(async () => {
-    const agents = { full: full.url, plain: plain.url };
+    const agents = { full: full.url, plain: plain.url, guarded: { guarded: guarded.url, ...(await secrets()) } };
     await Promise.all(bindings.map(async (binding) => reports.set(binding, await runClient(sdk, binding, agents))));
   });
 

@@ -63,9 +63,16 @@ export interface RunningAgent extends AsyncDisposable {
 const startTimeoutMs = 60_000;
 const complaintsMaxLength = 10_000;
 
+/** What an agent may demand of its callers: one of them. */
+export interface Demands {
+  readonly token: string;
+  readonly key: string;
+}
+
 /** Starts an agent and waits for its first line. Fails with its error output if none comes. */
-export async function startAgent({ name, command, options }: SdkAgent): Promise<RunningAgent> {
-  const child = spawn(command, options, { stdio: ["pipe", "pipe", "pipe"] });
+export async function startAgent({ name, command, options }: SdkAgent, demands?: Demands): Promise<RunningAgent> {
+  const demanded = Object.entries(demands ?? {}).flatMap(([option, value]) => [`--${option}`, value]);
+  const child = spawn(command, [...options, ...demanded], { stdio: ["pipe", "pipe", "pipe"] });
   let complaints = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     complaints = (complaints + text).slice(-complaintsMaxLength);

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import type { BindingName } from "./cases.js";
+import type { Secrets } from "./guarded.js";
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
@@ -69,6 +70,8 @@ export interface Report {
 export interface Agents {
   readonly full: string;
   readonly plain: string;
+  /** An agent that wants credentials, and what the client has of them. Older clients do not know it. */
+  readonly guarded?: ({ readonly guarded: string } & Secrets) | undefined;
 }
 
 // Many times what a client needs, so that a hanging agent cannot block the tests for ever.
@@ -76,7 +79,8 @@ const timeout = 60_000;
 
 /** Runs every case with an SDK over a binding. */
 export async function runClient({ command, program }: Sdk, binding: BindingName, agents: Agents): Promise<Report> {
-  const options = ["--url", agents.full, "--plain", agents.plain, "--binding", binding];
+  const values = { url: agents.full, plain: agents.plain, binding, ...agents.guarded };
+  const options = Object.entries(values).flatMap(([name, value]) => [`--${name}`, value]);
   const child = spawn(command, [...program, ...options], {
     stdio: ["ignore", "pipe", "pipe"],
     timeout,

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { cases as credentials } from "./credentials.mjs";
 import { cases as errors } from "./errors.mjs";
 import { cases as messages } from "./messages.mjs";
 import { createPeer } from "./peer.mjs";
@@ -9,12 +10,11 @@ import { cases as tasks } from "./tasks.mjs";
 
 const caseTimeoutMs = 10_000;
 
-const { values } = parseArgs({
-  options: { url: { type: "string" }, plain: { type: "string" }, binding: { type: "string" } },
-});
+const names = ["url", "plain", "binding", "guarded", "token", "expired", "key"];
+const { values } = parseArgs({ options: Object.fromEntries(names.map((name) => [name, { type: "string" }])) });
 
 const peer = createPeer(values);
-for (const [name, run] of Object.entries({ ...messages, ...tasks, ...push, ...errors })) {
+for (const [name, run] of Object.entries({ ...messages, ...tasks, ...push, ...credentials, ...errors })) {
   process.stdout.write(`${JSON.stringify(await outcome(name, run))}\n`);
 }
 // Channels that the SDK gives no way to close would keep the process.

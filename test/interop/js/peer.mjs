@@ -15,13 +15,16 @@ const transports = {
   GRPC: { Factory: GrpcTransportFactory, name: "GRPC", unauthenticated: { status: 16 } },
 };
 
-/** The two agents as the SDK reaches them over one binding. */
-export function createPeer({ url, plain, binding }) {
+/** The agents as the SDK reaches them over one binding. */
+export function createPeer({ url, plain, binding, guarded, ...secrets }) {
   const { Factory, name, unauthenticated } = transports[binding];
   const factory = new ClientFactory({ transports: [new Factory()] });
   const connect = (at) => factory.createFromUrl(at);
   return {
     url,
+    /** The agent that wants credentials, and those that there are. */
+    guarded,
+    secrets,
     bindingName: name,
     /** How the SDK says that a caller was refused: it has no error of its own for that. */
     unauthenticated,

@@ -1,8 +1,10 @@
 """The official Python SDK as an agent on every binding it has.
 
-Prints one line of JSON that says where its card is, and ends with its standard input.
+Prints one line of JSON that says where its card is, and ends with its standard input. With `--token` and `--key` it
+demands one of them.
 """
 
+import argparse
 import asyncio
 import json
 import logging
@@ -20,10 +22,11 @@ from a2a.types.a2a_pb2_grpc import add_A2AServiceServicer_to_server
 from google.protobuf import json_format
 from starlette.applications import Starlette
 
+from guard import SECURITY, OverGrpc, OverHttp
 from script import Script
 
 
-def card_of(base, rpc_port):
+def card_of(base, rpc_port, security):
     def at(binding, url):
         return {'protocolBinding': binding, 'url': url, 'protocolVersion': '1.0'}
 
@@ -41,16 +44,22 @@ def card_of(base, rpc_port):
             'defaultInputModes': ['text/plain'],
             'defaultOutputModes': ['text/plain'],
             'skills': [{'id': 'script', 'name': 'Script', 'description': 'Plays a script', 'tags': ['test']}],
+            **security,
         },
         pb.AgentCard(),
     )
 
 
 async def main():
+    parser = argparse.ArgumentParser()
+    for option in ('--token', '--key'):
+        parser.add_argument(option)
+    wanted = vars(parser.parse_args())
+    guarded = wanted['token'] is not None
     web = socket.create_server(('127.0.0.1', 0))
     base = f'http://127.0.0.1:{web.getsockname()[1]}'
-    rpc = grpc.aio.server()
-    card = card_of(base, rpc.add_insecure_port('127.0.0.1:0'))
+    rpc = grpc.aio.server(interceptors=[OverGrpc(**wanted)] if guarded else [])
+    card = card_of(base, rpc.add_insecure_port('127.0.0.1:0'), SECURITY if guarded else {})
     configs = InMemoryPushNotificationConfigStore()
     handler = DefaultRequestHandler(
         agent_executor=Script(),
@@ -66,7 +75,9 @@ async def main():
         *create_jsonrpc_routes(handler, '/rpc'),
         *create_rest_routes(handler, path_prefix='/rest'),
     ]
-    server = uvicorn.Server(uvicorn.Config(Starlette(routes=routes), log_config=None, lifespan='off'))
+    app = Starlette(routes=routes)
+    app = OverHttp(app, **wanted) if guarded else app
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan='off'))
     serving = asyncio.create_task(server.serve([web]))
     print(json.dumps({'card': base}), flush=True)
     await asyncio.to_thread(sys.stdin.read)

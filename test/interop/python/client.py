@@ -6,6 +6,7 @@ import json
 import logging
 import traceback
 
+import credentials
 import errors
 import messages
 import push
@@ -14,7 +15,7 @@ from peer import Peer
 
 CASE_TIMEOUT_S = 10
 
-CASES = {**messages.CASES, **tasks.CASES, **push.CASES, **errors.CASES}
+CASES = {**messages.CASES, **tasks.CASES, **push.CASES, **credentials.CASES, **errors.CASES}
 
 
 async def outcome(name, run, peer):
@@ -27,10 +28,10 @@ async def outcome(name, run, peer):
 
 async def main():
     parser = argparse.ArgumentParser()
-    for option in ('--url', '--plain', '--binding'):
+    for option in ('--url', '--plain', '--binding', '--guarded', '--token', '--expired', '--key'):
         parser.add_argument(option, required=True)
     options = parser.parse_args()
-    async with Peer(options.url, options.plain, options.binding) as peer:
+    async with Peer(options) as peer:
         for name, run in CASES.items():
             print(json.dumps(await outcome(name, run, peer)), flush=True)
 

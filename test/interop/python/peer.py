@@ -1,4 +1,4 @@
-"""The two agents as the SDK reaches them over one binding, and what the cases share."""
+"""The agents as the SDK reaches them over one binding, and what the cases share."""
 
 import uuid
 from contextlib import AsyncExitStack
@@ -13,18 +13,21 @@ OPEN = (pb.TASK_STATE_SUBMITTED, pb.TASK_STATE_WORKING)
 
 
 class Peer:
-    def __init__(self, url, plain, binding):
-        self.url = url
-        self.plain_url = plain
-        self.binding = binding
+    def __init__(self, options):
+        self.url = options.url
+        self.plain_url = options.plain
+        self.guarded_url = options.guarded
+        self.binding = options.binding
+        # The credentials that the guarded agent wants, by the names of the options.
+        self.secrets = options
         self._stack = AsyncExitStack()
 
     async def __aenter__(self):
         self.http = await self._stack.enter_async_context(httpx.AsyncClient())
         card = await self.card()
-        self.streaming = self._client(card, streaming=True)
-        self.unary = self._client(card, streaming=False)
-        self.plain = self._client(await self.card(self.plain_url), streaming=False)
+        self.streaming = self.client(card, streaming=True)
+        self.unary = self.client(card, streaming=False)
+        self.plain = self.client(await self.card(self.plain_url), streaming=False)
         return self
 
     async def __aexit__(self, *reason):
@@ -38,9 +41,9 @@ class Peer:
         card = await self.card(self.plain_url)
         for name, value in capabilities.items():
             setattr(card.capabilities, name, value)
-        return self._client(card, streaming=False)
+        return self.client(card, streaming=False)
 
-    def _client(self, card, streaming):
+    def client(self, card, streaming, interceptors=None):
         factory = ClientFactory(
             ClientConfig(
                 streaming=streaming,
@@ -48,7 +51,7 @@ class Peer:
                 grpc_channel_factory=self._channel,
             )
         )
-        client = factory.create(card)
+        client = factory.create(card, interceptors=interceptors)
         self._stack.push_async_callback(client.close)
         return client
 

@@ -1,10 +1,11 @@
 // The official Go SDK as an agent on every binding it has: prints one line of JSON that says where its card is, and ends
-// with its standard input.
+// with its standard input. With -token and -key it demands one of them.
 package main
 
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"io"
 	"log"
 	"log/slog"
@@ -23,9 +24,14 @@ import (
 func main() {
 	// What goes wrong is said to the client, who asks for it.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
+	var guarded guard
+	flag.StringVar(&guarded.token, "token", "", "the bearer token that is demanded")
+	flag.StringVar(&guarded.key, "key", "", "the API key that will do as well")
+	flag.Parse()
 	web, rpc := listen(), listen()
 	base := "http://" + web.Addr().String()
 	card := cardOf(base, rpc.Addr().String())
+	guarded.declare(card)
 	handler := a2asrv.NewHandler(
 		newScript(),
 		a2asrv.WithCapabilityChecks(&card.Capabilities),
@@ -38,11 +44,11 @@ func main() {
 
 	mux := http.NewServeMux()
 	mux.Handle(a2asrv.WellKnownAgentCardPath, a2asrv.NewStaticAgentCardHandler(card))
-	mux.Handle("/rpc", a2asrv.NewJSONRPCHandler(handler))
-	mux.Handle("/rest/", http.StripPrefix("/rest", a2asrv.NewRESTHandler(handler)))
+	mux.Handle("/rpc", guarded.overHTTP(a2asrv.NewJSONRPCHandler(handler)))
+	mux.Handle("/rest/", guarded.overHTTP(http.StripPrefix("/rest", a2asrv.NewRESTHandler(handler))))
 	go func() { log.Fatal(http.Serve(web, mux)) }()
 
-	server := grpc.NewServer()
+	server := grpc.NewServer(guarded.overGRPC()...)
 	a2agrpc.NewHandler(handler).RegisterWith(server)
 	go func() { log.Fatal(server.Serve(rpc)) }()
 

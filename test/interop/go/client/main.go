@@ -12,6 +12,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"time"
+
+	"github.com/a2aproject/a2a-go/v2/a2aclient"
 )
 
 const caseTimeout = 10 * time.Second
@@ -32,16 +34,25 @@ func main() {
 	url := flag.String("url", "", "where the full agent is")
 	plain := flag.String("plain", "", "where the plain agent is")
 	binding := flag.String("binding", "", "JSONRPC, HTTP+JSON or GRPC")
+	guarded := flag.String("guarded", "", "where the agent is that wants credentials")
+	secrets := map[string]a2aclient.AuthCredential{}
+	for _, name := range []string{"token", "expired", "key"} {
+		flag.Func(name, "a credential", func(value string) error {
+			secrets[name] = a2aclient.AuthCredential(value)
+			return nil
+		})
+	}
 	flag.Parse()
 	// Cases provoke errors, which the SDK also logs.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	peer, err := newPeer(context.Background(), *url, *plain, *binding)
+	peer, err := newPeer(context.Background(), places{full: *url, plain: *plain, guarded: *guarded}, *binding)
 	if err != nil {
 		log.SetOutput(os.Stderr)
 		log.Fatal(err)
 	}
+	peer.secrets = secrets
 	lines := json.NewEncoder(os.Stdout)
-	for _, each := range slices.Concat(messageCases, taskCases, streamCases, pushCases, errorCases) {
+	for _, each := range slices.Concat(messageCases, taskCases, streamCases, pushCases, credentialCases, errorCases) {
 		if err := lines.Encode(outcomeOf(each, peer)); err != nil {
 			log.Fatal(err)
 		}

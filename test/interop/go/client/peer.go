@@ -22,7 +22,7 @@ var bindingNames = map[string]a2a.TransportProtocol{
 	"GRPC":      a2a.TransportProtocolGRPC,
 }
 
-// The two agents as the SDK reaches them over one binding.
+// The agents as the SDK reaches them over one binding.
 type peer struct {
 	binding a2a.TransportProtocol
 	card    *a2a.AgentCard
@@ -30,15 +30,26 @@ type peer struct {
 	plain   *a2aclient.Client
 	// What the plain agent publishes.
 	plainCard *a2a.AgentCard
+	// What the agent that wants credentials publishes, and those that there are.
+	guardedCard *a2a.AgentCard
+	secrets     map[string]a2aclient.AuthCredential
 }
 
-func newPeer(ctx context.Context, url, plain, binding string) (*peer, error) {
+// The addresses of the agents.
+type places struct {
+	full, plain, guarded string
+}
+
+func newPeer(ctx context.Context, at places, binding string) (*peer, error) {
 	p := &peer{binding: bindingNames[binding]}
 	var err error
-	if p.card, err = agentcard.DefaultResolver.Resolve(ctx, url); err != nil {
+	if p.card, err = agentcard.DefaultResolver.Resolve(ctx, at.full); err != nil {
 		return nil, err
 	}
-	if p.plainCard, err = agentcard.DefaultResolver.Resolve(ctx, plain); err != nil {
+	if p.plainCard, err = agentcard.DefaultResolver.Resolve(ctx, at.plain); err != nil {
+		return nil, err
+	}
+	if p.guardedCard, err = guardedResolver.Resolve(ctx, at.guarded); err != nil {
 		return nil, err
 	}
 	if p.full, err = p.connect(ctx, p.card); err != nil {

@@ -1,0 +1,32 @@
+import { status as codes, Metadata, ServerInterceptingCall } from "@grpc/grpc-js";
+
+// What an agent does that demands a token or a key: middleware for HTTP, an interceptor for gRPC, and members of the card.
+
+export const security = {
+  securitySchemes: {
+    token: { httpAuthSecurityScheme: { scheme: "Bearer" } },
+    key: { apiKeySecurityScheme: { location: "header", name: "X-Api-Key" } },
+  },
+  securityRequirements: [{ schemes: { token: {} } }, { schemes: { key: {} } }],
+};
+
+export function overHttp({ token, key }) {
+  return ({ headers }, response, next) => {
+    if (headers.authorization === `Bearer ${token}` || headers["x-api-key"] === key) return next();
+    response.status(401).set("WWW-Authenticate", "Bearer").json({ error: "unauthenticated" });
+  };
+}
+
+export function overGrpc({ token, key }) {
+  return (_, call) =>
+    new ServerInterceptingCall(call, {
+      start: (next) =>
+        next({
+          onReceiveMetadata(metadata, pass) {
+            const given = (name) => metadata.get(name)[0];
+            if (given("authorization") === `Bearer ${token}` || given("x-api-key") === key) return pass(metadata);
+            call.sendStatus({ code: codes.UNAUTHENTICATED, details: "unauthenticated", metadata: new Metadata() });
+          },
+        }),
+    });
+}

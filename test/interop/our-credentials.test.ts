@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Client } from "../../src/client/node.js";
+import type { ConnectOptions } from "../../src/client/options.js";
+import { bindings } from "./cases.js";
+import { collect, send, taskOf } from "./client-cases.js";
+import { olderAgents, type RunningAgent, sdkAgents, startAgent, titleOf } from "./sdk-agents.js";
+
+// Agents on the official SDKs that demand a token or a key, by middleware of their own, and say so in their card.
+
+// In CI a missing SDK is a failure instead of a skip.
+const complete = process.env["CI"] !== undefined;
+
+const demands = { token: "the-right-token", key: "the-right-key" };
+const agents = [...sdkAgents, ...olderAgents].map((sdk) => ({ sdk, title: titleOf(sdk) }));
+
+const refused = { code: "unauthenticated" };
+
+describe.each(agents)("our client and an agent on the $title SDK that demands credentials", ({ sdk }) => {
+  if (!sdk.installed && !complete) {
+    it.skip("is not installed: bash test/interop/setup.sh");
+    return;
+  }
+
+  let agent: RunningAgent;
+
+  beforeAll(async () => {
+    agent = await startAgent(sdk, demands);
+  });
+
+  afterAll(() => agent?.[Symbol.asyncDispose]());
+
+  describe.each(bindings)("over %s", (binding) => {
+    async function connected(credentials: ConnectOptions["credentials"]): Promise<Client> {
+      const options = { retry: false, grpcTls: false } as const;
+      await using reader = await Client.connect(agent.url, options);
+      const supportedInterfaces = reader.card.supportedInterfaces.filter((each) => each.protocolBinding === binding);
+      return Client.connect({ ...reader.card, supportedInterfaces }, { ...options, credentials });
+    }
+
+    it.each(["token", "key"] as const)("sends, streams and gets with the %s that the card asks for", async (scheme) => {
+      await using client = await connected({ [scheme]: demands[scheme] });
+      const { id } = await taskOf(client, send("task"));
+      expect(await collect(client.sendStreamingMessage(send("task")))).not.toEqual([]);
+      expect((await client.getTask({ id })).id).toBe(id);
+    });
+
+    it("is refused without credentials", async () => {
+      await using client = await connected(undefined);
+      await expect(client.sendMessage(send("task"))).rejects.toMatchObject(refused);
+    });
+
+    it.each([
+      ["token", "an-old-token"],
+      ["key", "an-old-key"],
+    ])("is refused with a %s that the agent does not know", async (scheme, secret) => {
+      await using client = await connected({ [scheme]: secret });
+      await expect(client.sendMessage(send("task"))).rejects.toMatchObject(refused);
+      await expect(collect(client.sendStreamingMessage(send("task")))).rejects.toMatchObject(refused);
+      await expect(client.getTask({ id: "none" })).rejects.toMatchObject(refused);
+    });
+  });
+});
