@@ -1,3 +1,4 @@
+import type { GrpcServer } from "../binding/grpc/server.js";
 import type { HttpEndpoint, HttpRequest } from "../binding/http/http.js";
 import { httpJsonEndpoint } from "../binding/http-json/server.js";
 import { extendedCardEndpoint } from "../binding/json-rpc/extended-card.js";
@@ -41,7 +42,7 @@ export interface EngineSetting extends BindingSetting {
 interface ConnectionEngine {
   /** Reports to callers that watch its health. */
   setServing(serving: boolean): void;
-  /** Accepts the connections and passes other requests to `http`; without `http` they are refused. */
+  /** Accepts the connections and passes other requests to `http`; without `http` they are refused. Loads the code. */
   connect(http: RequestListener | undefined): Promise<Http2Engine>;
 }
 
@@ -51,7 +52,7 @@ interface ServerBinding {
   readonly isAlwaysServed?: boolean;
   routes?(setting: BindingSetting): Routes;
   /** Needs a port of `serve`. `undefined` when no version has the binding. */
-  engine?(setting: EngineSetting): Promise<ConnectionEngine | undefined>;
+  engine?(setting: EngineSetting): ConnectionEngine | undefined;
 }
 
 /** How each binding is served. */
@@ -71,18 +72,27 @@ export const serverBindings: Readonly<Record<Binding, ServerBinding>> = {
     },
   },
   GRPC: {
-    async engine({ versions, service, limits, logger, refuse }) {
+    engine({ versions, service, limits, logger, refuse }) {
       const adapters = versions.flatMap(({ grpc }) => grpc ?? []);
       if (adapters.length === 0) return undefined;
-      const [{ createGrpcServer }, { createGrpcEngine }] = await Promise.all([
-        import("../binding/grpc/server.js"),
-        import("../binding/grpc/listener.js"),
-      ]);
-      const { streamsPerConnection } = limits;
-      const grpc = createGrpcServer({ adapters, service, times: limits, streamsPerConnection });
+      let isServing = true;
+      let server: GrpcServer | undefined;
       return {
-        setServing: (serving) => grpc.setServing(serving),
-        connect: (http) => createGrpcEngine({ grpc, http, limits, logger, refuse }),
+        setServing(serving) {
+          isServing = serving;
+          server?.setServing(serving);
+        },
+        async connect(http) {
+          const [{ createGrpcServer }, { createGrpcEngine }] = await Promise.all([
+            import("../binding/grpc/server.js"),
+            import("../binding/grpc/listener.js"),
+          ]);
+          const { streamsPerConnection } = limits;
+          const grpc = createGrpcServer({ adapters, service, times: limits, streamsPerConnection });
+          grpc.setServing(isServing);
+          server = grpc;
+          return createGrpcEngine({ grpc, http, limits, logger, refuse });
+        },
       };
     },
   },
@@ -90,12 +100,9 @@ export const serverBindings: Readonly<Record<Binding, ServerBinding>> = {
 };
 
 /** The engine of the first of these bindings that accepts connections: a port has room for one. */
-export async function engineOf(
-  bindings: readonly Binding[],
-  setting: EngineSetting,
-): Promise<ConnectionEngine | undefined> {
+export function engineOf(bindings: readonly Binding[], setting: EngineSetting): ConnectionEngine | undefined {
   for (const binding of bindings) {
-    const engine = await serverBindings[binding].engine?.(setting);
+    const engine = serverBindings[binding].engine?.(setting);
     if (engine !== undefined) return engine;
   }
   return undefined;

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIP } from "node:net";
 import { nodeListener } from "../binding/http/node-listener.js";
 import type { RequestListener } from "../binding/listen/connection.js";
+import { laterEngine } from "../binding/listen/later-engine.js";
 import { createListener, type Listener } from "../binding/listen/listener.js";
 import type { CallHead } from "../binding/service.js";
 import type { Listening } from "../card/urls.js";
@@ -13,6 +14,7 @@ import { createFallback } from "./fallback.js";
 import { isAuthenticated, tlsWithAuth } from "./guarded.js";
 import type { ComposedAgent, InProcessAgent } from "./host.js";
 import { createHostGuard, guardedEndpoint, type HostGuard } from "./host-guard.js";
+import { loadLater } from "./load-later.js";
 import { serveRule } from "./option-rules.js";
 import type { HostOptions, ListenOptions, ServeOptions } from "./options.js";
 import { createReadiness, type Readiness } from "./readiness.js";
@@ -82,8 +84,10 @@ async function listenWith<A extends ComposedAgent>(
   const listeners = await listen({ ...options, port, host, guard: guarded }, agent, http);
   ready.watch(listeners.setServing);
   bound = { port: listeners.main.port, grpcPort: listeners.grpc?.port };
+  const stopLoading = loadLater([listeners.load], agent.admission.idle);
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
+    stopLoading();
     closing ??= shutDown(agent, { listeners, ready, drainMs });
     return closing;
   };
@@ -122,6 +126,8 @@ interface Listeners {
   readonly main: Listener;
   readonly grpc: Listener | undefined;
   setServing(serving: boolean): void;
+  /** Loads what accepts HTTP/2, which the first such connection does otherwise. */
+  load(): Promise<void>;
 }
 
 async function listen(
@@ -136,18 +142,20 @@ async function listen(
   const base = { host, tls, limits };
   try {
     const refuse = guard && ((caller: Pick<CallHead, "header">) => guard.grpc(caller)?.error);
-    const engine = await engineOf(bindings, { versions, service, limits, logger, refuse });
+    const engine = engineOf(bindings, { versions, service, limits, logger, refuse });
     if (engine === undefined) {
-      return { main: await createListener({ ...base, port, http }), grpc: undefined, setServing: noop };
+      const main = await createListener({ ...base, port, http });
+      return { main, grpc: undefined, setServing: noop, load: async () => {} };
     }
-    const setServing = (serving: boolean): void => engine.setServing(serving);
+    const onError = (error: unknown): void => logger.error({ err: error }, "the code of gRPC could not be loaded");
+    const http2 = laterEngine(() => engine.connect(grpcPort === undefined ? http : undefined), onError);
+    const { setServing } = engine;
+    const { load } = http2;
     if (grpcPort === undefined) {
-      const http2 = await engine.connect(http);
-      return { main: await createListener({ ...base, port, http, http2 }), grpc: undefined, setServing };
+      return { main: await createListener({ ...base, port, http, http2 }), grpc: undefined, setServing, load };
     }
     const main = await createListener({ ...base, port, http });
-    const http2 = await engine.connect(undefined);
-    return { main, grpc: await createListener({ ...base, port: grpcPort, http2 }), setServing };
+    return { main, grpc: await createListener({ ...base, port: grpcPort, http2 }), setServing, load };
   } catch (error) {
     await agent.dispose();
     throw portTaken(error, port, host);

@@ -1,4 +1,5 @@
 // A program that serves an agent with the options of a case, is sent a message, and says of which sources it has loaded code.
+import { setTimeout as pause } from "node:timers/promises";
 import { watchLoading } from "../support/loaded-sources.mjs";
 
 const loaded = watchLoading();
@@ -34,5 +35,7 @@ const answer = await fetch(`${server.url}/json-rpc`, {
 const status = answer.status;
 await answer.text();
 const answered = [...loaded].toSorted();
+// Without a call, nothing but the server itself loads it.
+while (!loaded.has("@grpc/grpc-js")) await pause(10);
 await server.close();
 process.stdout.write(JSON.stringify({ status, started, answered }));

@@ -21,15 +21,21 @@ function loadedWith(options: "plain" | "authenticate" | "auth" | "interceptors")
 
 const gate = ["auth/gate", "auth/refusal"];
 const guarding = ["server/guarding", "server/identification"];
-const wrapping = ["protocol/intercept", "server/access-log"];
+const wrapping = ["protocol/intercept", "server/call-observer"];
 
 describe("the built server loads", () => {
   it("nothing of options that are not given", () => {
     const { status, answered } = loadedWith("plain");
     expect(status).toBe(200);
     expect(answered).toEqual(expect.arrayContaining(["server/serve", "core/request-handler"]));
-    expect(answered.filter((name) => name.startsWith("auth/"))).toEqual([]);
-    expect([...guarding, ...wrapping].filter((name) => answered.includes(name))).toEqual([]);
+    expect(answered.filter((name) => name.startsWith("auth/schemes/"))).toEqual([]);
+    expect([...gate, ...guarding, ...wrapping].filter((name) => answered.includes(name))).toEqual([]);
+  });
+
+  it("gRPC and HTTP/2 once it listens, on its own", () => {
+    const { started } = loadedWith("plain");
+    const late = ["@grpc/grpc-js", "binding/grpc/server", "binding/grpc/listener", "binding/listen/http2-engine"];
+    expect(late.filter((name) => started.includes(name))).toEqual([]);
   });
 
   it("no gate for an agent that authenticates by itself", () => {

@@ -1,8 +1,10 @@
 import { createServer as createTcpServer, type Server as NetServer, type Socket } from "node:net";
 import type { TLSSocket, TlsOptions } from "node:tls";
+import { noop } from "../../protocol/async/noop.js";
 import { defaultListenerLimits, type ListenerLimits, type RequestListener } from "./connection.js";
 import { createHttp1Engine, refuseHttp } from "./http1-engine.js";
-import { createHttp2Engine, type Http2Engine } from "./http2-engine.js";
+import type { Http2Engine } from "./http2-engine.js";
+import { laterEngine } from "./later-engine.js";
 import { createSniffer, type HttpProtocol } from "./sniff.js";
 
 export interface ListenerOptions {
@@ -35,7 +37,9 @@ export interface Listener {
 export async function createListener(options: ListenerOptions): Promise<Listener> {
   const limits = { ...defaultListenerLimits, ...options.limits };
   const http1 = createHttp1Engine(options.http ?? refuseHttp, limits);
-  const http2 = options.http2 ?? createHttp2Engine(options.http ?? refuseHttp, limits);
+  const plainHttp2 = async (): Promise<Http2Engine> =>
+    (await import("./http2-engine.js")).createHttp2Engine(options.http ?? refuseHttp, limits);
+  const http2 = options.http2 ?? laterEngine(plainHttp2, noop);
   const hand = (socket: Socket, protocol: HttpProtocol): void => {
     if (protocol === "http1") {
       http1.accept(socket);

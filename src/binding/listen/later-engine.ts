@@ -1,0 +1,54 @@
+import type { Socket } from "node:net";
+import type { Http2Engine } from "./http2-engine.js";
+
+/** An engine whose code is loaded when it is needed. */
+export interface LaterEngine extends Http2Engine {
+  /** Loads it now. Calling it again waits for the same. */
+  load(): Promise<void>;
+}
+
+/**
+ * An engine that is made by its first connection, or by `load`. Connections wait until it is there; one that nothing can be
+ * made for is closed, and the next tries again. Those that wait while the port is retired are accepted like later ones.
+ */
+export function laterEngine(make: () => Promise<Http2Engine>, onError: (error: unknown) => void): LaterEngine {
+  let engine: Http2Engine | undefined;
+  let loading: Promise<Http2Engine | undefined> | undefined;
+  let closed = false;
+  const made = async (): Promise<Http2Engine | undefined> => {
+    try {
+      engine = await make();
+      if (closed) engine.close();
+      return engine;
+    } catch (error) {
+      loading = undefined;
+      onError(error);
+      return undefined;
+    }
+  };
+  const load = (): Promise<Http2Engine | undefined> => {
+    loading ??= made();
+    return loading;
+  };
+  const acceptLater = async (socket: Socket): Promise<void> => {
+    const ready = await load();
+    if (socket.destroyed) return;
+    if (ready === undefined || closed) {
+      socket.destroy();
+      return;
+    }
+    ready.accept(socket);
+  };
+  return {
+    load: async () => void (await load()),
+    accept(socket) {
+      if (engine === undefined) void acceptLater(socket);
+      else engine.accept(socket);
+    },
+    drain: () => engine?.drain(),
+    close() {
+      closed = true;
+      engine?.close();
+    },
+  };
+}
