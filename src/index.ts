@@ -17,11 +17,18 @@ export type { ClientInterceptor, ClientLimits, ClientOptions, ConnectOptions } f
 export type { RetryOptions } from "./client/retrying.js";
 export type { Continuation, SendOptions, TaskCallOptions } from "./client/send-options.js";
 export type { InterfaceAddress, TransportFactory, TransportSetting } from "./client/transports.js";
-export { type AbortKind, type Agent, type AgentResult, type Turn, TurnAborted } from "./core/agent.js";
+export {
+  type AbortKind,
+  type Agent,
+  type AgentResult,
+  type TokenBudget,
+  type Turn,
+  TurnAborted,
+} from "./core/agent.js";
 export { type ChatMessage, chatMessages } from "./core/chat-messages.js";
 export type { ConversationOptions } from "./core/conversation/log.js";
 export type { ContextState, ConversationEntry, ConversationPage } from "./core/conversation-view.js";
-export type { Clock, PushStore, Signals, Store, TaskStore } from "./core/ports.js";
+export type { Clock, PushStore, RateDraw, RateGrant, RateStore, Signals, Store, TaskStore } from "./core/ports.js";
 export { merge } from "./core/turn/run-agent.js";
 export { gateway } from "./gateway/gateway.js";
 export type { GatewayOptions, UpstreamOptions } from "./gateway/options.js";
@@ -84,6 +91,16 @@ export {
 export type { OperationName, Operations, StreamItem } from "./protocol/operations.js";
 export { type Content, data, file, fileOf, type PartOptions, text } from "./protocol/parts.js";
 export { type StateName, stateName } from "./protocol/states.js";
+export type {
+  BudgetLimits,
+  CallerLimits,
+  CallLimits,
+  Rate,
+  RateOptions,
+  Rates,
+  RateWindow,
+  TurnLimits,
+} from "./rates/options.js";
 export {
   createAgent,
   type HostConversations,

@@ -1,8 +1,8 @@
 import type { Identified, Principal } from "../protocol/context.js";
 import type { A2AError } from "../protocol/errors.js";
-import type { Message } from "../protocol/model.js";
 import type { AuthenticatedCaller, AuthOptions } from "./auth-options.js";
 import { frozenCopy } from "./frozen.js";
+import { namedSkill } from "./named-skill.js";
 import { type Refused, refusal } from "./refusal.js";
 import { judge, type Needs, needsOf, type Requirements } from "./requirements.js";
 import {
@@ -151,9 +151,4 @@ function eachOf(schemes: AuthOptions["schemes"]): Requirements {
 
 function mapOf(requirements: Readonly<Record<string, Requirements | undefined>>): Map<string, readonly Needs[]> {
   return new Map(Object.entries(requirements).map(([name, each = []]) => [name, needsOf(each)]));
-}
-
-function namedSkill({ metadata }: Message): string | undefined {
-  const skill = metadata?.["skillId"];
-  return typeof skill === "string" ? skill : undefined;
 }

@@ -1,6 +1,8 @@
 import { type Message as AnyMessage, isMessage } from "@bufbuild/protobuf";
+import { streamFrom } from "../protocol/async/steps.js";
 import { isLarger, sizeOfContentIn } from "../protocol/check/size.js";
 import {
+  changedContext,
   createContext,
   type Identified,
   type OpenContext,
@@ -16,7 +18,7 @@ import type { JsonRpcAdapter } from "../version/codec.js";
 import { declaredVersion } from "../version/detect.js";
 import type { CallMeter } from "./call-meter.js";
 import { requestIdOf, requestIdParameter } from "./request-id.js";
-import type { AdmittedCall, CallHead, Service } from "./service.js";
+import type { AdmittedCall, CallHead, RatedCall, Service } from "./service.js";
 
 // The call pipeline. Its order is the same for every binding: authenticate → version → extensions → admit → decode →
 // invoke → encode → mask. A binding supplies the head, decodes and encodes; the other steps are here.
@@ -33,7 +35,10 @@ export interface CallTarget {
 }
 
 /** The parts of a service that the steps before the operation use. */
-type CallGate = Pick<Service, "authenticate" | "extensions" | "enter" | "publicError" | "interception" | "observer">;
+type CallGate = Pick<
+  Service,
+  "authenticate" | "extensions" | "enter" | "publicError" | "interception" | "rates" | "observer"
+>;
 
 /** Replies and events up to this size are not booked: a socket takes them at once. Coding more than that is large work. */
 export const smallReplyBytes = 64 * 1024;
@@ -59,6 +64,7 @@ export class ServerCall<S extends CallGate = Service> {
   #request: AdmittedCall | undefined;
   #stream: AdmittedCall | undefined;
   #meter: CallMeter | undefined;
+  #rated: RatedCall | undefined;
   #ended = false;
   #requestBytes = 0;
 
@@ -81,8 +87,13 @@ export class ServerCall<S extends CallGate = Service> {
     return this.#identified.principal;
   }
 
-  /** Authenticates the caller from the headers. Returns no promise if the service answers at once. */
+  /**
+   * Authenticates the caller from the headers, within the limits of its address. Returns no promise if the service answers
+   * at once.
+   */
   authenticate(): undefined | Promise<void> {
+    const { rates } = this.service;
+    if (rates !== undefined) return this.#identifyWithin(rates(this.#openHead()));
     const identified = this.service.authenticate(this.#openHead(), this);
     if (identified instanceof Promise) return this.#identify(identified);
     this.#identified = identified;
@@ -91,6 +102,19 @@ export class ServerCall<S extends CallGate = Service> {
 
   async #identify(identified: Promise<Identified>): Promise<void> {
     this.#identified = await identified;
+  }
+
+  async #identifyWithin(rated: RatedCall): Promise<void> {
+    this.#rated = rated;
+    await rated.arrive();
+    const identified = await this.service.authenticate(this.#openHead(), this);
+    this.#identified = identified;
+    await rated.identified(identified.principal);
+  }
+
+  /** Header fields that say what limits have left; none without limits by who is asking. */
+  get rateFields(): Readonly<Record<string, string>> | undefined {
+    return this.#rated?.fields;
   }
 
   /** Reads what the headers declare. Throws `versionNotSupported` or `extensionSupportRequired`. */
@@ -172,7 +196,10 @@ export class ServerCall<S extends CallGate = Service> {
     this.#request?.release();
     const invoke = (request: AnyMessage, context: ServerContext): Promise<AnyMessage> => {
       this.#authorize(operation, request);
-      return invokeUnary(handler, operation, request, context);
+      const limited = this.#limit(operation, request, context);
+      return limited === undefined
+        ? invokeUnary(handler, operation, request, context)
+        : limited.then((within) => invokeUnary(handler, operation, request, within));
     };
     const { interception } = this.service;
     const context = this.#openContext(adapter);
@@ -188,7 +215,10 @@ export class ServerCall<S extends CallGate = Service> {
     const { handler, adapter, operation } = this.#openTarget();
     const invoke = (request: AnyMessage, context: ServerContext): AsyncIterable<StreamItem> => {
       this.#authorize(operation, request);
-      return invokeStream(handler, operation, request, context);
+      const limited = this.#limit(operation, request, context);
+      return limited === undefined
+        ? invokeStream(handler, operation, request, context)
+        : streamFrom(() => limited.then((within) => invokeStream(handler, operation, request, within)));
     };
     this.#stream = this.#enter(true);
     this.#endRequest();
@@ -206,6 +236,13 @@ export class ServerCall<S extends CallGate = Service> {
   #authorize({ name }: Operation, request: AnyMessage): void {
     const authorize = this.#identified?.authorize;
     if (authorize !== undefined) authorize(name, messageIn(request));
+  }
+
+  /** Counts the call where limits by who is asking hold. They leave the rest to the operation, by its context. */
+  #limit(operation: Operation, request: AnyMessage, context: ServerContext): Promise<ServerContext> | undefined {
+    return this.#rated
+      ?.admit({ principal: this.principal, operation, request, bytes: this.#requestBytes })
+      .then((quota) => changedContext(context, { quota }));
   }
 
   /** Returns what the caller may see of an error that ends the call. */
@@ -230,6 +267,7 @@ export class ServerCall<S extends CallGate = Service> {
     this.#leavePlaces();
     if (this.#ended) return;
     this.#ended = true;
+    this.#rated?.leave();
     if (this.#meter !== undefined) this.#report(this.#meter);
   }
 

@@ -1,6 +1,8 @@
+import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import type {
   CallAddress,
   CallOrigin,
+  CallQuota,
   Identified,
   PeerCertificate,
   Principal,
@@ -94,6 +96,25 @@ export interface CallObserver {
 /** A call whose operation begins, or that failed before. */
 type TracedCall = Omit<BegunCall, "ageMs">;
 
+/** A call on its way through the limits by who is asking. Each step rejects with `resourceExhausted` when one is reached. */
+export interface RatedCall {
+  /** Counts the call for its address. */
+  arrive(): Promise<void>;
+  /** Refuses a known caller that may send no more bytes. */
+  identified(principal: Principal): Promise<void>;
+  /** Counts a decoded call. */
+  admit(call: {
+    readonly principal: Principal;
+    readonly operation: Operation;
+    readonly request: AnyMessage;
+    readonly bytes: number;
+  }): Promise<CallQuota>;
+  /** Fields of the reply that say what the caller has left. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** The call has ended. */
+  leave(): void;
+}
+
 /** What every binding serves: one handler behind admission. */
 export interface Service {
   readonly handler: Operations<ServerContext>;
@@ -120,6 +141,8 @@ export interface Service {
   publicError(error: unknown, request: IdentifiedRequest): A2AError;
   /** Wraps every operation that a caller may call. Absent without interceptors. */
   readonly interception?: Interception<ServerContext> | undefined;
+  /** Limits calls by who is asking. Absent without such limits. */
+  readonly rates?: ((head: CallHead) => RatedCall) | undefined;
   /** Logs and measures calls. Absent when nothing does. */
   readonly observer?: CallObserver | undefined;
 }

@@ -63,6 +63,50 @@ export function forwardedBy(trust: TrustProxy): ReadForwarded {
   };
 }
 
+/** The parts of a call that its address depends on. */
+interface CallHead {
+  readonly peer?: (() => string | undefined) | undefined;
+  header(name: string): string | undefined;
+}
+
+/**
+ * Creates the reader of the network that a call comes from, for a valid `trustProxy`: of the address that trusted proxies
+ * report, else of the peer. With `true`, the nearest proxy alone is believed, since callers may write what comes before.
+ */
+export function callerNetwork(trust: TrustProxy): (call: CallHead) => string | undefined {
+  const trusts = trustedPeers(trust);
+  const reported = (peer: string, header: CallHead["header"]): string => {
+    let nearest = peer;
+    for (const address of reportedAddresses(header).toReversed()) {
+      if (!ipaddr.isValid(address)) return nearest;
+      nearest = address;
+      if (trust === true || !trusts(address)) return nearest;
+    }
+    return nearest;
+  };
+  return ({ peer, header }) => {
+    const address = peer?.();
+    if (address === undefined) return undefined;
+    return networkOf(trusts(address) ? reported(address, header) : address);
+  };
+}
+
+/** What proxies appended, oldest first. Only the end of a long header counts: its beginning is the caller's. */
+function reportedAddresses(header: CallHead["header"]): readonly string[] {
+  const tail = (name: string): string => (header(name) ?? "").slice(-longest);
+  const plain = listed(tail("x-forwarded-for"));
+  if (plain.length > 0) return plain.map(addressOf);
+  return standardChain(tail("forwarded"), { addresses: [], proto: [], host: [], prefix: [] }).addresses;
+}
+
+/** What limits count as one address: an IPv6 network of 64 bits, since a caller may have all its addresses. */
+function networkOf(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  if (parsed.kind() === "ipv4") return parsed.toString();
+  return `${parsed.toByteArray().slice(0, 8).join(".")}/64`;
+}
+
 function rangeOf(text: string): [IPv4 | IPv6, number] | undefined {
   const [address = "", bits, more] = text.split("/");
   if (more !== undefined || !(address.includes(":") || ipaddr.IPv4.isValidFourPartDecimal(address))) return undefined;

@@ -27,6 +27,12 @@ export class TurnAborted extends DOMException {
   }
 }
 
+/** What a caller may still use until the window of its budget ends. */
+export interface TokenBudget {
+  /** Tokens. 0 when the budget is used up; `Infinity` without one. */
+  readonly left: number;
+}
+
 /** One run of the agent: the message it answers, its context, and the means to answer. */
 export interface Turn {
   /**
@@ -107,6 +113,12 @@ export interface Turn {
   readonly conversation: (page?: ConversationPage) => Promise<readonly ConversationEntry[]>;
   /** The small state of the context. Throws a `TypeError` with `conversations: false`. */
   readonly context: ContextState;
+  /**
+   * Counts tokens that the turn has used against the budgets of its caller (`rate`), and resolves with what is left. It
+   * counts them even when fewer are left: a turn that runs is never stopped by its budget, and the caller's next new task
+   * is refused. Does nothing without a budget. Rejects with a `TypeError` for anything but a whole number of 0 or more.
+   */
+  readonly charge: (used: { readonly tokens: number }) => Promise<TokenBudget>;
   /** The tasks that the message references and the caller may see; at most 16. */
   readonly references: () => Promise<readonly Task[]>;
 }

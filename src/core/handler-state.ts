@@ -29,6 +29,8 @@ export interface RuntimeOptions {
   readonly conversations?: ConversationOptions | false | undefined;
   /** Returns the part of a principal that is stored with its message, beside owner and tenant. Default: nothing is. */
   readonly keptClaims?: Runtime["keptClaims"];
+  /** Counts tokens against the budgets of callers. Default: there are none. */
+  readonly charge?: Runtime["charge"];
   /** Follows turns. Default: nothing does. */
   readonly telemetry?: TurnTelemetry | undefined;
 }
@@ -38,6 +40,7 @@ type OfRelease =
   | "agent"
   | "restartable"
   | "keptClaims"
+  | "charge"
   | "telemetry"
   | "logger"
   | "limits"
@@ -76,13 +79,13 @@ export class HandlerState {
 
   /** Opens the runtime of a release, which from now on is the latest. */
   open(options: RuntimeOptions): Runtime {
-    const { agent, restartable = false, keptClaims, telemetry } = options;
+    const { agent, restartable = false, keptClaims, charge, telemetry } = options;
     const { health, clock, turns } = this.#kept;
     const limits = coreLimits(options.limits);
     const logger = health.quiet(options.logger);
     const store = guardStore(this.#process.store, health, { clock, limits, logger });
     const runtime: Runtime = {
-      ...{ ...this.#kept, agent, restartable, keptClaims, telemetry, logger, limits, store },
+      ...{ ...this.#kept, agent, restartable, keptClaims, charge, telemetry, logger, limits, store },
       conversations: this.#open({ ...this.#kept, store, limits, logger }, options.conversations),
       quota: createTaskQuota(store, limits),
       startTurn: (start, subject) => startTurn(runtime, start, subject),

@@ -4,6 +4,7 @@ import { inboxCalls, type TaskInbox } from "./ports/inbox.js";
 import { type Instances, instanceCalls } from "./ports/instances.js";
 import { logCalls, type TaskLog } from "./ports/log.js";
 import type { PushStore } from "./ports/push.js";
+import type { RateStore } from "./ports/rates.js";
 import { type SendRecords, sendCalls } from "./ports/sends.js";
 import type { Signals } from "./ports/signals.js";
 
@@ -14,6 +15,7 @@ export * from "./ports/inbox.js";
 export * from "./ports/instances.js";
 export * from "./ports/log.js";
 export * from "./ports/push.js";
+export * from "./ports/rates.js";
 export * from "./ports/sends.js";
 export * from "./ports/signals.js";
 
@@ -42,6 +44,8 @@ export interface Store extends TaskStore {
   readonly shared?: boolean | undefined;
   /** Push configurations. Default: none; without a push store there are no push notifications. */
   readonly push?: PushStore | undefined;
+  /** Limits of callers (`rate`), shared by the processes on the store. Default: each process counts for itself. */
+  readonly rates?: RateStore | undefined;
   /** Hints between processes on the store. Default: hints stay within the process. */
   readonly signals?: Signals | undefined;
   /**

@@ -1,7 +1,8 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { Principal } from "../protocol/context.js";
+import type { Principal, Scope } from "../protocol/context.js";
+import type { Message } from "../protocol/model.js";
 import type { TurnTelemetry } from "../protocol/telemetry/follow.js";
-import type { Agent } from "./agent.js";
+import type { Agent, TokenBudget } from "./agent.js";
 import type { Alarm } from "./alarm.js";
 import type { SendClaim } from "./ports.js";
 import type { TaskQuota } from "./quota.js";
@@ -10,6 +11,12 @@ import type { LiveTaskDeps } from "./task/live-task-deps.js";
 import type { TurnCounter } from "./turn-counter.js";
 import type { TurnStart, TurnSubject } from "./turn-start.js";
 import type { TurnYields } from "./turn-yields.js";
+
+/** Counts what a turn has used, whether or not so much is left. */
+type ChargeTokens = (
+  turn: { readonly scope: Scope; readonly message: Message },
+  tokens: number,
+) => Promise<TokenBudget>;
 
 /** What all turns and operations of one request handler share. */
 export interface Runtime extends LiveTaskDeps {
@@ -38,6 +45,8 @@ export interface Runtime extends LiveTaskDeps {
   readonly subscriptions: Set<{ dismiss(error: unknown): void }>;
   /** Follows turns. Absent without telemetry. */
   readonly telemetry: TurnTelemetry | undefined;
+  /** Counts tokens against the budgets of a turn's caller. Without budgets it is missing. */
+  readonly charge: ChargeTokens | undefined;
   /** Starts a turn, which then runs by itself. */
   startTurn(start: TurnStart, subject: TurnSubject): void;
 }

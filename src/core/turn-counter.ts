@@ -1,4 +1,5 @@
 import { createIdleCounter } from "../protocol/async/idle-counter.js";
+import { createPlaces, type Place } from "../protocol/async/places.js";
 import type { Scope } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { AbortKind } from "./agent.js";
@@ -7,9 +8,15 @@ import type { Clock } from "./ports.js";
 import { TurnQueue } from "./turn-queue.js";
 import type { TurnRoom } from "./turn-room.js";
 
+/** A turn that is to start: whose it is, and the places that it takes besides. */
+interface StartingTurn {
+  readonly scope: Scope;
+  readonly places?: readonly Place[] | undefined;
+}
+
 /** A running turn, as the counter sees it. */
 interface CountedTurn {
-  readonly scope: Scope;
+  readonly start: StartingTurn;
   abort(kind: AbortKind): void;
   /** Aborts the turn if it waits for its caller, so that its task can wait without a process. */
   letGo(): void;
@@ -28,7 +35,7 @@ export interface TurnCounter {
    * have ended, with a function that releases the room once the turn has begun or will not begin. After `turnWaitMs` it
    * rejects with the errors of `check`, and at once when what waits takes too many bytes. `bytes`: the size of the send.
    */
-  room(scope: Scope, bytes: number): Promise<() => void> | undefined;
+  room(turn: StartingTurn, bytes: number): Promise<() => void> | undefined;
   /** Announces a turn that may start; it counts as running until the returned function is called. */
   expect(): () => void;
   enter(turn: CountedTurn): void;
@@ -48,10 +55,10 @@ export interface TurnCounter {
 
 /** The places of one agent's turns: how many run, for whom, and who waits for one. */
 interface TurnPlaces {
-  /** Why no turn of an owner may start now. */
-  refusal(owner: string): A2AError | undefined;
-  occupy(owner: string): () => void;
-  readonly queue: TurnQueue;
+  /** Why a turn may not start now. */
+  refusal(turn: StartingTurn): A2AError | undefined;
+  occupy(turn: StartingTurn): () => void;
+  readonly queue: TurnQueue<StartingTurn>;
   limit(limits: TurnLimits): void;
   close(): void;
 }
@@ -61,29 +68,31 @@ function createTurnPlaces(
   clock: Clock,
   { room, isDraining }: { readonly room: TurnRoom; readonly isDraining: () => boolean },
 ): TurnPlaces {
-  const owners = new Map<string, number>();
+  const places = createPlaces();
   let limits = first;
   let total = 0;
-  const refusal = (key: string): A2AError | undefined => {
-    const { turnsPerOwner, turnsPerProcess } = limits;
+  const overOwn = (): A2AError => overOwner(limits.turnsPerOwner);
+  const placesOf = ({ scope, places: more = [] }: StartingTurn): readonly Place[] => [
+    { key: ownerKey(scope), max: limits.turnsPerOwner, refusal: overOwn },
+    ...more,
+  ];
+  const refusal = (turn: StartingTurn): A2AError | undefined => {
+    const { turnsPerProcess } = limits;
     if (isDraining()) return shuttingDown();
     if (room.isFull) return overProcess(room.max);
-    if (total >= turnsPerProcess) return overAgent(turnsPerProcess);
-    return (owners.get(key) ?? 0) >= turnsPerOwner ? overOwner(turnsPerOwner) : undefined;
+    return total >= turnsPerProcess ? overAgent(turnsPerProcess) : places.refusal(placesOf(turn));
   };
-  const queue = new TurnQueue({ clock, limits: () => limits, refusal });
-  const occupy = (key: string): (() => void) => {
-    total += 1;
-    owners.set(key, (owners.get(key) ?? 0) + 1);
+  const queue = new TurnQueue<StartingTurn>({ clock, limits: () => limits, refusal });
+  const occupy = (turn: StartingTurn): (() => void) => {
+    const leave = places.take(placesOf(turn));
     const free = room.take();
+    total += 1;
     let isIn = true;
     return () => {
       if (!isIn) return;
       isIn = false;
       total -= 1;
-      const others = (owners.get(key) ?? 1) - 1;
-      if (others === 0) owners.delete(key);
-      else owners.set(key, others);
+      leave();
       free();
       queue.grant(occupy);
     };
@@ -109,18 +118,18 @@ export function createTurnCounter(first: TurnLimits, clock: Clock, room: TurnRoo
   return {
     running,
     check(scope) {
-      const error = refusal(ownerKey(scope));
+      const error = refusal({ scope });
       if (error !== undefined) throw error;
     },
-    room(scope, bytes) {
-      const key = ownerKey(scope);
-      if (refusal(key) === undefined && !queue.holds(key)) return undefined;
+    room(turn, bytes) {
+      const key = ownerKey(turn.scope);
+      if (refusal(turn) === undefined && !queue.holds(key)) return undefined;
       if (draining) throw shuttingDown();
-      return queue.wait(key, bytes);
+      return queue.wait(key, turn, bytes);
     },
     expect: underway.enter,
     enter(turn) {
-      const [idle, free] = [underway.enter(), occupy(ownerKey(turn.scope))];
+      const [idle, free] = [underway.enter(), occupy(turn.start)];
       running.set(turn, () => {
         free();
         idle();

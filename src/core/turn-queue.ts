@@ -2,31 +2,32 @@ import type { A2AError } from "../protocol/errors.js";
 import type { CoreLimits } from "./limits.js";
 import type { Clock } from "./ports.js";
 
-interface Waiter {
+interface Waiter<T> {
+  readonly turn: T;
   resolve(leave: () => void): void;
   reject(error: A2AError | undefined): void;
 }
 
-export interface TurnQueueOptions {
+export interface TurnQueueOptions<T> {
   readonly clock: Clock;
   /**
    * The limits at the moment. `turnsPerOwner` sends of an owner may wait, further ones are refused at once. Of
    * `turnWaitMaxBytes` an owner's sends take at most half of what those of others leave.
    */
   readonly limits: () => Pick<CoreLimits, "turnWaitMs" | "turnsPerOwner" | "turnWaitMaxBytes">;
-  /** Why no turn of an owner may start now; `undefined` when one may. */
-  readonly refusal: (owner: string) => A2AError | undefined;
+  /** Why a turn may not start now; `undefined` when it may. */
+  readonly refusal: (turn: T) => A2AError | undefined;
 }
 
 /** Sends that wait until a turn may start: first in, first out for one owner, round robin between owners. */
-export class TurnQueue {
-  readonly #options: TurnQueueOptions;
+export class TurnQueue<T> {
+  readonly #options: TurnQueueOptions<T>;
   /** In round-robin order: the next owner comes first. */
-  readonly #owners = new Map<string, Set<Waiter>>();
+  readonly #owners = new Map<string, Set<Waiter<T>>>();
   readonly #bytes = new Map<string, number>();
   #total = 0;
 
-  constructor(options: TurnQueueOptions) {
+  constructor(options: TurnQueueOptions<T>) {
     this.#options = options;
   }
 
@@ -35,21 +36,22 @@ export class TurnQueue {
   }
 
   /** `bytes`: the size of the send. */
-  wait(owner: string, bytes: number): Promise<() => void> {
+  wait(owner: string, turn: T, bytes: number): Promise<() => void> {
     const { clock, limits, refusal } = this.#options;
     const { turnWaitMs, turnsPerOwner } = limits();
-    const waiters = this.#owners.get(owner) ?? new Set<Waiter>();
+    const waiters = this.#owners.get(owner) ?? new Set<Waiter<T>>();
     if (turnWaitMs === 0 || waiters.size >= turnsPerOwner || !this.#fits(owner, bytes))
-      return Promise.reject(refusal(owner));
+      return Promise.reject(refusal(turn));
     const { promise, resolve, reject } = Promise.withResolvers<() => void>();
-    const cancel = clock.after(turnWaitMs, () => waiter.reject(refusal(owner)));
+    const cancel = clock.after(turnWaitMs, () => waiter.reject(refusal(turn)));
     const leave = (): void => {
       cancel();
       this.#count(owner, -bytes);
       waiters.delete(waiter);
       if (waiters.size === 0) this.#owners.delete(owner);
     };
-    const waiter: Waiter = {
+    const waiter: Waiter<T> = {
+      turn,
       resolve(free) {
         leave();
         resolve(free);
@@ -79,20 +81,20 @@ export class TurnQueue {
   }
 
   /** Admits the waiting sends whose turn may start now. `occupy` takes the room of one turn and returns its release. */
-  grant(occupy: (owner: string) => () => void): void {
+  grant(occupy: (turn: T) => () => void): void {
     for (const [owner, waiters] of [...this.#owners]) {
       const [first] = waiters;
-      if (first === undefined || this.#options.refusal(owner) !== undefined) continue;
+      if (first === undefined || this.#options.refusal(first.turn) !== undefined) continue;
       this.#owners.delete(owner);
       if (waiters.size > 1) this.#owners.set(owner, waiters);
-      first.resolve(occupy(owner));
+      first.resolve(occupy(first.turn));
     }
   }
 
   /** Refuses every waiting send. */
   refuse(): void {
-    for (const [owner, waiters] of [...this.#owners]) {
-      for (const waiter of [...waiters]) waiter.reject(this.#options.refusal(owner));
+    for (const waiters of [...this.#owners.values()]) {
+      for (const waiter of [...waiters]) waiter.reject(this.#options.refusal(waiter.turn));
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
+import type { Place } from "../protocol/async/places.js";
 import type { Principal, ReadHeader, Scope } from "../protocol/context.js";
 import type { A2AError } from "../protocol/errors.js";
 import type { Message } from "../protocol/model.js";
@@ -23,6 +24,8 @@ export interface TurnStart {
   readonly trace?: Trace | TraceContext | undefined;
   /** What caused the turn before this one, if there was one. */
   readonly before?: TraceContext | undefined;
+  /** Places that the turn takes while it runs, for limits by who is asking. */
+  readonly places?: readonly Place[] | undefined;
   /** Data of the wake that started the turn. */
   readonly wake?: JsonValue | undefined;
   /** The turn is re-run because the question at which it waited has been answered: the message is in the inbox. */

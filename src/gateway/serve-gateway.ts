@@ -10,7 +10,7 @@ import type { AgentCard } from "../protocol/model.js";
 import type { Operations } from "../protocol/operations.js";
 import { isAuthenticated } from "../server/guarded.js";
 import { type Backend, composeAround, type HostSettings } from "../server/host.js";
-import { loadGuarding } from "../server/load-guarding.js";
+import { loadGuarding, ratingOf } from "../server/load-guarding.js";
 import { loggerOf } from "../server/log/stderr-logger.js";
 import { listenTo, type Server } from "../server/serve.js";
 import type { PushAdapter } from "../version/codec.js";
@@ -61,10 +61,9 @@ interface Parts {
 async function backendOf(parts: Parts): Promise<Backend> {
   const { options, upstream, forward, settings } = parts;
   const guarding = await loadGuarding(options);
-  guarding?.assertAuth(
-    options,
-    upstream.card.skills.map(({ id }) => id),
-  );
+  const skills = upstream.card.skills.map(({ id }) => id);
+  guarding?.assertAuth(options, skills);
+  const rating = await ratingOf(options, { ...settings, skills, hasTasks: false });
   const shown = createShown(parts, await loadPushAdapters(), guarding?.cardSecurity(options));
   const card = publish(parts, shown);
   upstream.onChange = card.renew;
@@ -90,6 +89,7 @@ async function backendOf(parts: Parts): Promise<Backend> {
     card,
     // The agent itself decides which ones are required.
     extensions: (requested) => (requested.length === 0 ? requested : requested.filter(known)),
+    rates: rating?.calls,
     wrapAuthenticate,
     dispose: async () => {},
   };

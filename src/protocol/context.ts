@@ -1,3 +1,4 @@
+import type { Place } from "./async/places.js";
 import type { Binding } from "./bindings.js";
 import type { Message } from "./model.js";
 import type { OperationName } from "./operations.js";
@@ -55,6 +56,17 @@ export function storedPrincipal(
 /** Returns a header or metadata value by its lower-case name. */
 export type ReadHeader = (name: string) => string | undefined;
 
+/** Limits by who is asking (`rate`), as far as the operation knows whether they apply to a call. */
+export interface CallQuota {
+  /** The places of a turn that the call starts. */
+  readonly turns: readonly Place[];
+  /**
+   * Counts a new task. Rejects with `resourceExhausted`; the function that it resolves with takes the count back. Absent
+   * without such limits.
+   */
+  readonly newTask?: (() => Promise<() => void>) | undefined;
+}
+
 /** What a server operation gets about its call beside the request message. */
 export interface ServerContext {
   /** Who calls. */
@@ -77,6 +89,8 @@ export interface ServerContext {
   readonly requestId: string | undefined;
   /** The trace of the call, where telemetry follows it. */
   readonly trace?: Trace | undefined;
+  /** Limits that are left to the operation. Absent without `rate`, and for interceptors. */
+  readonly quota?: CallQuota | undefined;
   /** Aborts when the caller leaves or its deadline passes. Created on first use. */
   readonly signal: AbortSignal;
 }
@@ -99,7 +113,7 @@ export interface OpenContext extends ServerContext {
   leave(reason?: unknown): void;
 }
 
-type CallFacts = Omit<ServerContext, "signal" | "caller" | "header" | "taskName" | "requestId"> & {
+type CallFacts = Omit<ServerContext, "signal" | "caller" | "header" | "taskName" | "requestId" | "quota"> & {
   readonly requestId?: string | undefined;
   readonly caller?: CallAddress | undefined;
   readonly header?: ReadHeader | undefined;
@@ -114,11 +128,12 @@ export function createContext(call: CallFacts): OpenContext {
 /** Copies the context of a call with some members replaced. */
 export function changedContext(
   context: ServerContext,
-  changes: Partial<Pick<ServerContext, "after" | "taskName">>,
+  changes: Partial<Pick<ServerContext, "after" | "taskName" | "quota">>,
 ): ServerContext {
-  const { principal, binding, version, extensions, after, caller, header, taskName, requestId, trace } = context;
+  const { principal, binding, version, extensions, after, caller, header, taskName, requestId, trace, quota } = context;
   return {
-    ...{ principal, binding, version, extensions, after, caller, header, taskName, requestId, trace, ...changes },
+    ...{ principal, binding, version, extensions, after, caller, header, taskName, requestId, trace, quota },
+    ...changes,
     // Created on first use.
     get signal() {
       return context.signal;

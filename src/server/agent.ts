@@ -26,7 +26,7 @@ import {
   type HostSettings,
   type InProcessAgent,
 } from "./host.js";
-import { loadGuarding } from "./load-guarding.js";
+import { loadGuarding, ratingOf } from "./load-guarding.js";
 import { createHandlers, type Handlers } from "./mounting.js";
 import { mountedRule } from "./option-rules.js";
 import type { AgentOptions } from "./options.js";
@@ -143,6 +143,8 @@ async function backendOf(
   const published = await publishedCard(options, listening, settings);
   const store: Store = options.store ?? memoryTaskStore({ clock });
   const signals = options.signals ?? store.signals ?? processSignals;
+  const skills = skillsOf(card).map(({ id }) => id);
+  const rating = await ratingOf(options, { clock, logger, shared: store.rates, skills, hasTasks: true });
   await store.open?.(logger);
   const { capabilities } = published.card();
   // Shared, so that the lease of the instance that runs turns also covers its deliveries.
@@ -176,6 +178,7 @@ async function backendOf(
     logger,
     limits,
     health,
+    charge: rating?.charge,
     streaming: capabilities?.streaming,
     push: capabilities?.pushNotifications === true ? push?.service : undefined,
     inputModes: namedInputModes(card),
@@ -188,6 +191,7 @@ async function backendOf(
     handler,
     card: published,
     extensions: allExtensions(card),
+    rates: rating?.calls,
     async dispose() {
       await push?.close();
       if (options.store === undefined) await store.close();

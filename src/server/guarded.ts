@@ -5,7 +5,7 @@ import type { HostOptions, ListenOptions } from "./options.js";
 
 export type GuardingOptions = Pick<
   HostOptions & ListenOptions,
-  "auth" | "authenticate" | "declares" | "trustProxy" | "tls"
+  "auth" | "authenticate" | "declares" | "trustProxy" | "tls" | "rate"
 >;
 
 /** The first stage of every call: who it is. */

@@ -4,13 +4,15 @@ import type { AuthGate } from "../auth/gate.js";
 import { type AuthSurroundings, authProblems, requirementProblems } from "../auth/problems.js";
 import { needsOf } from "../auth/requirements.js";
 import type { NodeFetch } from "../binding/fetch/node-fetch.js";
-import type { CallHead } from "../binding/service.js";
-import { trustedPeers } from "../card/proxy.js";
+import type { CallHead, Service } from "../binding/service.js";
+import { callerNetwork, trustedPeers } from "../card/proxy.js";
 import { type CardSecurity, schemesFromJson } from "../card/security.js";
 import type { Clock } from "../protocol/async/clock.js";
 import type { PeerCertificate } from "../protocol/context.js";
+import { A2AError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
-import type { Guarding, GuardingOptions } from "./guarded.js";
+import { defaultFailedAttempts, FailedAttempts } from "../rates/failed-attempts.js";
+import { type Guarding, type GuardingOptions, isAuthenticated } from "./guarded.js";
 import { createIdentification } from "./identification.js";
 import type { HostOptions } from "./options.js";
 
@@ -60,8 +62,9 @@ export async function createGuarding(options: GuardingOptions, clock: Clock, log
   };
   const fetches: NodeFetch[] = [];
   const gate = auth === undefined ? undefined : await openedGate(auth, clock, fetches);
+  const identify = createIdentification({ authenticate, gate, certificateOf, logger });
   return {
-    identify: createIdentification({ authenticate, gate, certificateOf, logger }),
+    identify: limitedAttempts(identify, options, clock),
     async close() {
       await Promise.all(fetches.map((fetch) => fetch.close()));
     },
@@ -79,4 +82,26 @@ async function openedGate(auth: AuthOptions, clock: Clock, fetches: NodeFetch[])
   const foreignFetch = createNodeFetch({ policy: addressPolicy("public", "an issuer names") });
   fetches.push(fetch, foreignFetch);
   return openGate(auth, { fetch, foreignFetch, clock });
+}
+
+/** The same with a limit on the attempts that fail. */
+function limitedAttempts(
+  identify: Service["authenticate"],
+  options: GuardingOptions,
+  clock: Clock,
+): Service["authenticate"] {
+  const { failedAttempts: rate = defaultFailedAttempts } = options.rate ?? {};
+  if (!isAuthenticated(options) || rate === false) return identify;
+  // A caller without credentials asks which ones are wanted; what `authenticate` looks for is not known.
+  const isFailure = (error: unknown): boolean =>
+    error instanceof A2AError &&
+    error.code === "unauthenticated" &&
+    (options.auth === undefined || error.cause !== undefined);
+  const attempts = new FailedAttempts<CallHead>({
+    rate,
+    addressOf: callerNetwork(options.trustProxy ?? false),
+    isFailure,
+    clock,
+  });
+  return (head, request) => attempts.run(head, (watched) => identify(watched, request));
 }

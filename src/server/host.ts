@@ -50,6 +50,8 @@ export interface Backend<H extends RequestHandler = RequestHandler> {
   readonly card: PublishedCard;
   /** Extensions that calls may activate, or a function that chooses among a call's extensions where they vary. */
   readonly extensions: readonly ExtensionOptions[] | Service["extensions"];
+  /** Limits calls by who is asking. Absent without such limits. */
+  readonly rates?: Service["rates"];
   /** Wraps the authentication. */
   readonly wrapAuthenticate?: ((authenticate: Service["authenticate"]) => Service["authenticate"]) | undefined;
   /** Releases what remains after `handler` is closed and no call is active. */
@@ -136,6 +138,7 @@ async function compose<H extends RequestHandler>(
     extensions: isChoice ? extensions : admission.extensions,
     enter: admission.enter,
     publicError: admission.publicError,
+    rates: backend.rates,
     interception: interceptors.length === 0 ? undefined : await interceptionBy(interceptors),
     observer: await observerOf(options, { logger, clock, telemetry: telemetry?.calls(card.card()) }),
   };

@@ -26,6 +26,7 @@ import {
   valueOr,
   whole,
 } from "../protocol/check/rules.js";
+import { rateMembers } from "../rates/check.js";
 import type { MetricsOptions, TelemetryOptions } from "../telemetry/options.js";
 import { versionNames } from "../version/versions.js";
 import { defaultLimits } from "./limits.js";
@@ -116,6 +117,7 @@ export const hostMembers: MembersOf<HostOptions> = {
   accessLog: { rule: flag },
   telemetry: { rule: valueOr(true, valueOr(false, object(telemetry))) },
   limits: { rule: limits(defaultLimits) },
+  rate: { rule: object(rateMembers) },
   versions: { rule: listOr(versionList, object(versions)) },
   cors: { rule: object(cors) },
   publicUrl: { rule: text },

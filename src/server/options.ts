@@ -13,6 +13,7 @@ import type { ServerContext } from "../protocol/context.js";
 import type { Interceptor } from "../protocol/intercept.js";
 import type { Logger } from "../protocol/logger.js";
 import type { PushAllow } from "../push/policy.js";
+import type { RateOptions } from "../rates/options.js";
 import type { TelemetryOptions } from "../telemetry/options.js";
 import type { FileBytes } from "../version/options.js";
 import type { VersionName } from "../version/versions.js";
@@ -77,6 +78,12 @@ export interface HostOptions {
   readonly telemetry?: boolean | TelemetryOptions | undefined;
   /** Limits that differ from their defaults; see docs/reference/limits.md. An unknown name is a `TypeError`. Default: `{}`. */
   readonly limits?: Partial<Limits> | undefined;
+  /**
+   * Limits by who is asking: requests, new tasks, bytes, tokens, turns and streams for each owner, tenant and address. The
+   * processes on one PostgreSQL store share them. Default: none, and 300 failed attempts to authenticate from an address in
+   * a minute.
+   */
+  readonly rate?: RateOptions | undefined;
   /** Protocol versions to serve, or settings for them. Default: every supported protocol version. */
   readonly versions?: readonly VersionName[] | VersionSettings | undefined;
   /** Allows pages of other origins to call the agent. Default: off. */

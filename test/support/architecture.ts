@@ -12,7 +12,19 @@ type Rule = (files: readonly SourceFile[]) => Breach[];
 
 const vocabulary = ["protocol"];
 const ports = ["protocol", "core/ports.ts"];
-const left = ["protocol", "version", "core", "store", "signals", "push", "auth", "telemetry", "card", "binding"];
+const left = [
+  "protocol",
+  "version",
+  "core",
+  "store",
+  "signals",
+  "push",
+  "auth",
+  "rates",
+  "telemetry",
+  "card",
+  "binding",
+];
 
 /** What each room may import besides itself: rooms, or single files of a room. `""` stands for the entry points. */
 const allowedImports: Readonly<Record<string, readonly string[]>> = {
@@ -25,6 +37,8 @@ const allowedImports: Readonly<Record<string, readonly string[]>> = {
   // Webhooks are called the way a client calls agents.
   push: [...ports, "version", "binding/fetch/address-policy.ts", "binding/fetch/node-fetch.ts"],
   auth: vocabulary,
+  // Limits that processes share are in the store.
+  rates: ports,
   telemetry: vocabulary,
   // The card is an endpoint of the HTTP seam.
   card: ["protocol", "version", "binding/http/http.ts"],
@@ -54,6 +68,7 @@ const packageHomes = [
   { packages: /^(?:kysely|pg|pg-.*|node:sqlite)(?:\/|$)/, home: /^src\/store\/(?:sql|sqlite|postgres)\// },
   { packages: /^(?:jose|oauth4webapi)$/, home: "src/auth/schemes/" },
   { packages: /^@opentelemetry\//, home: "src/telemetry/" },
+  { packages: /^rate-limiter-flexible$/, home: "src/rates/local-counters.ts" },
   { packages: /^(?:@nats-io\/|nats(?:\/|$))/, home: "src/signals/" },
 ];
 

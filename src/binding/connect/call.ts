@@ -77,13 +77,14 @@ export class ConnectCall {
     }
   }
 
-  async unary(wire: AnyMessage, { signal }: HandlerContext): Promise<AnyMessage> {
+  async unary(wire: AnyMessage, { signal, responseHeader }: HandlerContext): Promise<AnyMessage> {
     const { adapter, operation } = this.#method;
     try {
       const call = this.#reach(signal);
       assertFewValues(wire, call.service.limits.jsonMaxValues);
       const request = adapter.readRequest(operation, wire);
       const reply = await call.unary(request);
+      addFields(responseHeader, call);
       this.#answered = true;
       if (call.isLarge(reply)) await call.work(turnFor(call, reply));
       return adapter.writeReply(operation, reply, request);
@@ -92,7 +93,7 @@ export class ConnectCall {
     }
   }
 
-  async *stream(wire: AnyMessage, { signal }: HandlerContext): AsyncGenerator<AnyMessage> {
+  async *stream(wire: AnyMessage, { signal, responseHeader }: HandlerContext): AsyncGenerator<AnyMessage> {
     const { adapter, operation } = this.#method;
     try {
       const call = this.#reach(signal);
@@ -100,6 +101,8 @@ export class ConnectCall {
       const request = adapter.readRequest(operation, wire);
       const writer = adapter.writeStream(operation, request);
       for await (const item of call.stream(request)) {
+        // Sent with the first item.
+        addFields(responseHeader, call);
         // connect-es encodes the message itself, possibly as JSON.
         if (call.isLarge(item.response)) await call.work(turnFor(call, item.response));
         for (const { payload } of writer.write(item)) yield payload;
@@ -146,8 +149,14 @@ export class ConnectCall {
   #public(error: unknown): Error {
     this.#answered = true;
     const call = this.#call ?? new ServerCall(this.#options.service, headOf("CONNECT", this.#options.request));
-    return errorToConnect(call.publicError(error));
+    const shown = errorToConnect(call.publicError(error));
+    addFields(shown.metadata, call);
+    return shown;
   }
+}
+
+function addFields(headers: Headers, { rateFields }: Pick<ServerCall, "rateFields">): void {
+  for (const [name, value] of Object.entries(rateFields ?? {})) headers.set(name, value);
 }
 
 /** A turn of the caller for a large reply or event, if there is room for it. connect-es encodes it when the turn has ended. */

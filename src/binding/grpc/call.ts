@@ -196,9 +196,10 @@ export class GrpcCall implements TakenCallListener {
   #sendHeaders(): void {
     this.#headersSent = true;
     if (this.#called === undefined) return;
-    const { requestId, extensions } = this.#called;
+    const { requestId, extensions, rateFields } = this.#called;
     const headers = new Metadata();
     headers.set(requestIdParameter, requestId);
+    addFields(headers, rateFields);
     if (extensions.length > 0) headers.set(this.#method.adapter.extensionsName, formatExtensions(extensions));
     this.#call.sendMetadata(headers);
   }
@@ -213,7 +214,10 @@ export class GrpcCall implements TakenCallListener {
     const call = this.#called;
     if (this.#over || call === undefined) return;
     const status = errorToStatus(call.publicError(error), this.#method.adapter);
-    if (!this.#headersSent) status.metadata?.set(requestIdParameter, call.requestId);
+    if (!this.#headersSent) {
+      status.metadata?.set(requestIdParameter, call.requestId);
+      addFields(status.metadata, call.rateFields);
+    }
     this.#end();
     this.#call.sendStatus(status);
   }
@@ -238,6 +242,10 @@ function withRoom(call: ServerCall, reply: AnyMessage, send: () => void): Promis
       send();
     }),
   );
+}
+
+function addFields(metadata: Metadata | null, fields: ServerCall["rateFields"]): void {
+  for (const [name, value] of Object.entries(fields ?? {})) metadata?.set(name, value);
 }
 
 /** The address of a peer, without its port. */

@@ -92,13 +92,13 @@ export async function streamReply(
   return { status: 200, headers: replyHeaders(eventStreamHeaders, form, call), body: stream };
 }
 
-/** Adds the id of the request, and the activated extensions (spec 4.6). */
+/** Adds the id of the request, what limits have left, and the activated extensions (spec 4.6). */
 export function replyHeaders(
   headers: Readonly<Record<string, string>>,
   { extensionsName }: Pick<JsonRpcAdapter, "extensionsName">,
-  { requestId, extensions }: Pick<ServerCall, "requestId" | "extensions">,
+  { requestId, extensions, rateFields }: Pick<ServerCall, "requestId" | "extensions" | "rateFields">,
 ): Readonly<Record<string, string>> {
-  const identified = { ...headers, [requestIdHeader]: requestId };
+  const identified = { ...headers, ...rateFields, [requestIdHeader]: requestId };
   return extensions.length === 0 ? identified : { ...identified, [extensionsName]: formatExtensions(extensions) };
 }
 

@@ -24,6 +24,7 @@ const requestHeaders = [
 ];
 const replyHeaders = [
   ...["A2A-Extensions", "X-A2A-Extensions", "WWW-Authenticate", "ETag", "Retry-After", "Content-Encoding"],
+  ...["RateLimit", "RateLimit-Policy"],
   requestIdHeader,
   ...["Grpc-Status", "Grpc-Message", "Grpc-Status-Details-Bin"],
 ];

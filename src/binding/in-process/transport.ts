@@ -25,7 +25,7 @@ import { createTransport, type Transport } from "../transport.js";
 /** The steps before a handler: the part of a `Service` that does not depend on a wire. */
 export type InProcessAdmission = Pick<
   Service,
-  "versions" | "authenticate" | "extensions" | "enter" | "publicError" | "interception" | "observer"
+  "versions" | "authenticate" | "extensions" | "enter" | "publicError" | "interception" | "rates" | "observer"
 >;
 
 export interface InProcessOptions {

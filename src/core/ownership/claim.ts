@@ -110,7 +110,7 @@ async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Pr
   const live = new LiveTask(runtime, stored);
   const before = await causeOfLastTurn(runtime, stored);
   checkRoom(runtime, live.task, start.send.message);
-  const leave = (await runtime.turns.room(start.scope, sizeOfMessage(start.send.message))) ?? noop;
+  const leave = (await runtime.turns.room(start, sizeOfMessage(start.send.message))) ?? noop;
   const turn = live.turn + 1;
   const { cause, attempt, entry, send } = start;
   const drafts: Draft[] = [{ kind: "turnStarted", turn, attempt, cause }, messageDraft(live, entry, send)];
@@ -137,7 +137,7 @@ async function answer(
   waiting: TurnOrigin,
 ): Promise<Delivery | undefined> {
   checkRoom(runtime, foldStored(stored), start.send.message);
-  const leave = (await runtime.turns.room(start.scope, sizeOfMessage(start.send.message))) ?? noop;
+  const leave = (await runtime.turns.room(start, sizeOfMessage(start.send.message))) ?? noop;
   const restart = await claimRestart(runtime, stored, waiting).catch((error: unknown) => {
     leave();
     throw error;

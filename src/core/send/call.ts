@@ -42,6 +42,8 @@ export interface SendCall {
   readonly request: SendMessageRequest;
   readonly context: ServerContext;
   readonly scope: Scope;
+  /** Takes back that the send was counted as a new task, for limits by who is asking. */
+  readonly uncount?: (() => void) | undefined;
   /** Set for an idempotent send that this process is handling. */
   readonly idempotency?: IdempotencyClaim | undefined;
   /** Called when no turn of this process can follow from the send any more, as far as that is known. */
@@ -87,21 +89,37 @@ export function openSend({ runtime, policy, request, context, scope }: SendCall)
   const { message, configuration, metadata } = request;
   if (message === undefined) throw invalidParams({ field: "message", description: "is required" });
   checkIndexedId("message.contextId", message.contextId);
-  const { principal, extensions, header, taskName, requestId, trace } = context;
+  const { principal, extensions, header, taskName, requestId, trace, quota } = context;
   if (taskName !== undefined) checkIndexedId("message.taskId", taskName);
   policy.checkParts(message);
   runtime.health.check();
   const kept = runtime.keptClaims?.(principal);
   const send = { message, configuration, metadata, extensions, principal: kept, trace: trace?.context };
-  return { cause: "message", attempt: 1, principal, scope, entry: runtime.newId(), send, header, requestId, trace };
+  const call = { principal, scope, header, requestId, trace, places: quota?.turns };
+  return { cause: "message", attempt: 1, ...call, entry: runtime.newId(), send };
+}
+
+/** Counts a send as a new task. Rejects over the limits by who is asking. */
+export async function counted(call: SendCall): Promise<SendCall> {
+  const uncount = await call.context.quota?.newTask?.();
+  return uncount === undefined ? call : { ...call, uncount };
 }
 
 /** Runs `start` once a turn for a new task of the owner may begin. Rejects over the limits of turns and of tasks. */
-export async function withRoom<T>({ runtime, scope, request }: SendCall, start: () => Promise<T>): Promise<T> {
-  const counted = runtime.quota.admit(scope);
-  if (counted !== undefined) await counted;
-  const room = runtime.turns.room(scope, request.message === undefined ? 0 : sizeOfMessage(request.message));
-  const leave = room === undefined ? noop : await room;
+export async function withRoom<T>(call: SendCall, start: () => Promise<T>): Promise<T> {
+  const { runtime, scope, request, context } = call;
+  let leave = noop;
+  try {
+    const asked = runtime.quota.admit(scope);
+    if (asked !== undefined) await asked;
+    const size = request.message === undefined ? 0 : sizeOfMessage(request.message);
+    // Nothing is awaited between room that is free and the start.
+    const room = runtime.turns.room({ scope, places: context.quota?.turns }, size);
+    if (room !== undefined) leave = await room;
+  } catch (error) {
+    call.uncount?.();
+    throw error;
+  }
   try {
     return start();
   } finally {

@@ -12,6 +12,7 @@ import type { Runtime } from "../runtime.js";
 import { isAnswer, publicFailure } from "../store-failure.js";
 import type { TurnStart } from "../turn-start.js";
 import {
+  counted,
   onceKept,
   openSend,
   type ReachedTask,
@@ -37,14 +38,14 @@ export async function sendOnce<T>(call: SendCall, renderer: SendRenderer<T>): Pr
   const found = await find(call);
   if (found.kind === "reply") return renderer.reply(found.message);
   if (found.kind === "task") return repeated(call, found, renderer);
-  const { idempotency, start } = found;
+  const { idempotency, start, uncount } = found;
   try {
     const register = await registerOf(call, start.entry);
-    const sent = { call: { ...call, idempotency }, start, register };
+    const sent = { call: { ...call, idempotency, uncount }, start, register };
     if (idempotency.record.seq === 0)
       return await onceKept(
         register,
-        withRoom(call, () => renderer.created(sent)),
+        withRoom(sent.call, () => renderer.created(sent)),
       );
     const delivery = await bring(call, found);
     if (delivery === "placed") return await repeated(call, await knownTask(call, idempotency.record), renderer);
@@ -67,6 +68,7 @@ interface OwnedSend {
   readonly start: TurnStart;
   /** The task before the record was created. */
   readonly before: StoredTask | undefined;
+  readonly uncount?: (() => void) | undefined;
 }
 
 async function find(call: SendCall): Promise<Found> {
@@ -78,7 +80,7 @@ async function find(call: SendCall): Promise<Found> {
     const before = taskId === "" ? undefined : await runtime.store.read(scope, taskId);
     if (taskId !== "" && before === undefined) throw taskNotFound(taskId);
     const { entry } = start;
-    const record = await begin(runtime, {
+    const { record, uncount } = await beginCounted(call, {
       scope,
       messageId,
       digest,
@@ -88,12 +90,33 @@ async function find(call: SendCall): Promise<Found> {
       instance: runtime.instance,
     });
     if (record.entry === entry)
-      return { kind: "mine", idempotency: new IdempotencyClaim(runtime, record).enter(), start, before };
+      return { kind: "mine", idempotency: new IdempotencyClaim(runtime, record).enter(), start, before, uncount };
     if (record.digest !== digest) {
       throw invalidParams({ field: "message.messageId", description: "was sent before with another content" });
     }
     const found = await waitForOutcome(call, start, record);
     if (found !== undefined) return found;
+  }
+}
+
+// A repeat attaches to what the first send started, and is no new task. A first send over a limit leaves no record, so
+// that it can be repeated.
+async function beginCounted(
+  call: SendCall,
+  send: NewSend,
+): Promise<Pick<OwnedSend, "uncount"> & { readonly record: SendRecord }> {
+  const { runtime, context, scope, request } = call;
+  const mayCount = request.message?.taskId === "" && context.quota?.newTask !== undefined;
+  const isFirst = mayCount && (await runtime.store.readSend(scope, send.messageId)) === undefined;
+  const { uncount } = isFirst ? await counted(call) : call;
+  try {
+    const record = await begin(runtime, send);
+    if (record.entry === send.entry) return { record, uncount };
+    uncount?.();
+    return { record };
+  } catch (error) {
+    uncount?.();
+    throw error;
   }
 }
 

@@ -3,7 +3,7 @@ import type { StreamItem } from "../../protocol/operations.js";
 import { deliver } from "../ownership/claim.js";
 import { type StreamStart, TaskStream } from "../read/task-stream.js";
 import { eventIdMarker } from "../task/event-id.js";
-import { onceKept, openSend, registerOf, type SendCall, type SendRenderer, withRoom } from "./call.js";
+import { counted, onceKept, openSend, registerOf, type SendCall, type SendRenderer, withRoom } from "./call.js";
 import { isOnce, sendOnce } from "./idempotent-send.js";
 import { attach, streamRenderer } from "./stream.js";
 import { unaryRenderer } from "./unary.js";
@@ -28,13 +28,13 @@ async function send<T>(call: SendCall, renderer: SendRenderer<T>): Promise<T> {
   if (isOnce(call)) return sendOnce(call, renderer);
   const start = openSend(call);
   const register = await registerOf(call, start.entry);
-  const sent = { call, start, register };
-  if (start.send.message.taskId === "")
-    return onceKept(
-      register,
-      withRoom(call, () => renderer.created(sent)),
-    );
-  return onceKept(register, renderer.delivered(sent, await deliver(call.runtime, start)));
+  if (start.send.message.taskId !== "")
+    return onceKept(register, renderer.delivered({ call, start, register }, await deliver(call.runtime, start)));
+  const sent = { call: await counted(call), start, register };
+  return onceKept(
+    register,
+    withRoom(sent.call, () => renderer.created(sent)),
+  );
 }
 
 /** Delivers a message. A shutdown waits for the delivery and for the turn that follows. */

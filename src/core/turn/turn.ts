@@ -5,7 +5,7 @@ import type { Principal, Scope } from "../../protocol/context.js";
 import type { AgentEvent } from "../../protocol/events.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { Message, SendMessageConfiguration, Task } from "../../protocol/model.js";
-import { type Turn, TurnAborted } from "../agent.js";
+import { type TokenBudget, type Turn, TurnAborted } from "../agent.js";
 import { openContextState } from "../conversation/context-state.js";
 import type { ContextState } from "../conversation-view.js";
 import type { TurnCause } from "../ports.js";
@@ -165,6 +165,10 @@ class AgentTurn implements Turn {
     return openContextState(this.#run.runtime, this.#run.scope, this.contextId);
   }
 
+  get charge(): Turn["charge"] {
+    return (used) => unattended(charge(this.#run, used?.tokens));
+  }
+
   get references(): Turn["references"] {
     return async () => {
       const { runtime, scope, message } = this.#run;
@@ -188,6 +192,14 @@ async function emit(run: ViewedTurn, budget: YieldBudget, event: AgentEvent): Pr
     throw error;
   }
   if (budget.due(run.answered)) await budget.take();
+}
+
+async function charge({ runtime, scope, start }: ViewedTurn, tokens: number): Promise<TokenBudget> {
+  if (!Number.isSafeInteger(tokens) || tokens < 0) {
+    throw new TypeError(`charge(): tokens must be a whole number of 0 or more, not ${String(tokens)}`);
+  }
+  const { message } = start.send;
+  return runtime.charge?.({ scope, message }, tokens) ?? { left: Number.POSITIVE_INFINITY };
 }
 
 async function ask(run: ViewedTurn, event: AgentEvent): Promise<Message> {

@@ -1,4 +1,5 @@
 import { Kysely, PostgresDialect } from "kysely";
+import type { RateStore } from "../../core/ports.js";
 import type { SqlDialect } from "../sql/dialect.js";
 import { createKyselyBackend } from "../sql/kysely-backend.js";
 import type { Backend } from "../sql/rows.js";
@@ -6,6 +7,7 @@ import type { Database } from "../sql/schema.js";
 import { postgresDialect } from "./dialect.js";
 import { createHotPath } from "./flush.js";
 import { createPool, type Pool } from "./pool.js";
+import { postgresRates } from "./rates.js";
 import { type ConnectOptions, type PostgresConnectOptions, resolveConnect } from "./settings.js";
 
 /** A PostgreSQL database that is not connected yet. */
@@ -13,6 +15,7 @@ export interface PostgresDatabase {
   readonly backend: Backend;
   readonly db: Kysely<Database>;
   readonly dialect: SqlDialect;
+  readonly rates: RateStore;
 }
 
 function connectTo(connect: ConnectOptions): { readonly pool: Pool; readonly db: Kysely<Database> } {
@@ -49,6 +52,7 @@ export function openPostgres(options: PostgresConnectOptions, now?: (() => numbe
   return {
     db,
     dialect,
+    rates: postgresRates({ pool, now }),
     backend: {
       ...backend,
       renew,

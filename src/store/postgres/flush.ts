@@ -256,7 +256,7 @@ function query(
 const serializationFailures = ["40001", "40P01"];
 
 /** Retries a statement that lost a deadlock or serialization conflict and changed nothing. */
-async function runTwice<T>(run: () => Promise<T>): Promise<T> {
+export async function runTwice<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {

@@ -46,13 +46,14 @@ export function postgresStore(options: PostgresStoreOptions): Store {
   const { hints = connect.sessions } = options;
   if (hints && !connect.sessions) throw new TypeError("hints need sessions: remove `hints: true` or `sessions: false`");
   // Processes on one database share its clock.
-  const { backend } = openPostgres(options, clock === systemClock ? undefined : () => clock.now());
+  const { backend, rates } = openPostgres(options, clock === systemClock ? undefined : () => clock.now());
   const store = createSqlStore(backend, options, logger);
-  if (!hints) return { ...store, shared: true };
+  if (!hints) return { ...store, shared: true, rates };
   const signals = postgresSignals({ ...connect, clock: systemClock, logger });
   return {
     ...store,
     shared: true,
+    rates,
     signals,
     async close() {
       await Promise.all([store.close(), signals.close()]);

@@ -2,6 +2,7 @@ import { type Kysely, type SqlBool, sql } from "kysely";
 import type { SqlDialect } from "./dialect.js";
 import { agentsInScopes } from "./migrations/agents.js";
 import { conversationTables } from "./migrations/conversations.js";
+import { rateTable } from "./migrations/rates.js";
 import type { Database } from "./schema.js";
 import {
   countsTable,
@@ -32,6 +33,7 @@ export const migrations: readonly Migration[] = [
   { version: 3, name: "agents in scopes", statements: (db, dialect) => agentsInScopes(db, dialect) },
   { version: 4, name: "waiting tasks", statements: (db, dialect) => waitingTasks(db, dialect) },
   { version: 5, name: "conversations", statements: (db, dialect) => conversationTables(db, dialect) },
+  { version: 6, name: "limits of callers", statements: (db, dialect) => rateTable(db, dialect) },
 ];
 
 const tenantAndOwner = ["tenant", "owner"] as const;

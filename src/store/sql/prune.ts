@@ -27,12 +27,13 @@ export async function prune(
   const logs = left > 0 ? await inTransaction(context, (within) => pruneLogs(within, retention, left)) : nothing;
   const sends = await pruneSends(context, retention, limit);
   const folded = await foldPeriods(context, limit);
+  const rates = await pruneRates(context, limit);
   const swept = await sweep(context, limit);
   return {
     tasks: tasks.tasks,
     logs: tasks.logs + logs.logs,
     entries: swept.entries,
-    more: tasks.more || logs.more || left <= 0 || sends >= limit || folded >= limit || swept.more,
+    more: tasks.more || logs.more || left <= 0 || sends >= limit || rates >= limit || folded >= limit || swept.more,
   };
 }
 
@@ -207,4 +208,19 @@ async function pruneSends({ db, dialect }: DbContext, { sendsMs }: Retention, li
       .execute();
   }
   return old.length;
+}
+
+/** Windows that have ended. Only PostgreSQL has processes that share limits. */
+async function pruneRates({ db, dialect }: DbContext, limit: number): Promise<number> {
+  if (dialect.name !== "postgres") return 0;
+  const ended = db
+    .selectFrom("trivium_rates")
+    .select("key")
+    .where("expires_at", "<=", sql<number>`${dialect.now()}`)
+    .orderBy("expires_at")
+    .limit(limit)
+    .forUpdate()
+    .skipLocked();
+  const deleted = await db.deleteFrom("trivium_rates").where("key", "in", ended).executeTakeFirst();
+  return Number(deleted.numDeletedRows);
 }

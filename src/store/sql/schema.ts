@@ -75,6 +75,25 @@ export interface InstancesTable {
   ttl_ms: number | null;
 }
 
+/**
+ * What callers have used of their limits: a row for each hash of a caller and a limit. The last four are those of the
+ * statement that wrote the row, whose grant depends on what it found there.
+ */
+interface RatesTable {
+  key: string;
+  /** Number of the window that `used` is about. */
+  period: number;
+  /** Its length in milliseconds. */
+  width: number;
+  used: number;
+  /** When the window ends. */
+  expires_at: number;
+  ceiling: number;
+  need: number;
+  forced: number;
+  granted: number;
+}
+
 /** Idempotent sends. */
 export interface SendsTable {
   agent: string;
@@ -208,5 +227,6 @@ export interface Database {
   trivium_contexts: ContextsTable;
   trivium_conversations: ConversationsTable;
   trivium_context_values: ContextValuesTable;
+  trivium_rates: RatesTable;
   trivium_schema: SchemaTable;
 }

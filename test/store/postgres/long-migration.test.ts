@@ -83,7 +83,7 @@ describe.skipIf(!hasPostgres)("a migration that takes long", () => {
       /^migrating the database from schema 1 to 5: schema 2 .*, statement 3 of 3, [\d.]+ s so far$/,
     );
     expect(rest.at(-1)).toMatch(/^the database has been migrated from schema 1 to 5 in [\d.]+ s$/);
-    expect(JSON.parse(await stdout)).toEqual({ version: 5, latest: 5, pending: [] });
+    expect(JSON.parse(await stdout)).toEqual({ version: 6, latest: 6, pending: [] });
     expect((await ended)[0]).toBe(0);
   });
 

@@ -45,15 +45,15 @@ describe("migrations", () => {
     const { context, database } = openDatabase(path);
     expect(await schemaStatus(context)).toMatchObject({
       version: 0,
-      latest: 5,
-      pending: [{ version: 1 }, { version: 2 }, { version: 3 }, { version: 4 }, { version: 5 }],
+      latest: 6,
+      pending: [{ version: 1 }, { version: 2 }, { version: 3 }, { version: 4 }, { version: 5 }, { version: 6 }],
     });
     expect(await migrate(context)).toBe(0);
     const schema = schemaOf(database);
     expect(schema.length).toBeGreaterThan(15);
-    expect(await migrate(context)).toBe(5);
+    expect(await migrate(context)).toBe(6);
     expect(schemaOf(database)).toEqual(schema);
-    expect(await schemaStatus(context)).toEqual({ version: 5, latest: 5, pending: [] });
+    expect(await schemaStatus(context)).toEqual({ version: 6, latest: 6, pending: [] });
     await context.db.destroy();
   });
 
@@ -70,9 +70,9 @@ describe("migrations", () => {
     const { text, stopped } = await migratingProcess(migrationSql(context));
     expect(text).toBe("begun");
     expect(await schemaStatus(context)).toMatchObject({ version: 0 });
-    expect(await migrate(context)).toBe(5);
+    expect(await migrate(context)).toBe(6);
     expect(database.prepare("select version from trivium_schema").all()).toEqual(
-      [1, 2, 3, 4, 5].map((version) => ({ version })),
+      [1, 2, 3, 4, 5, 6].map((version) => ({ version })),
     );
     expect(await stopped).toBe(0);
     await context.db.destroy();
@@ -91,9 +91,9 @@ describe("migrations", () => {
     const { context, database } = openDatabase(path);
     await migrate(context);
     database.exec("insert into trivium_schema values (7, 0)");
-    const sentence = "the database has schema 7, this release knows up to 5: use a newer release of trivium";
+    const sentence = "the database has schema 7, this release knows up to 6: use a newer release of trivium";
     await expect(migrate(context)).rejects.toThrow(sentence);
-    expect(await schemaStatus(context)).toEqual({ version: 7, latest: 5, pending: [] });
+    expect(await schemaStatus(context)).toEqual({ version: 7, latest: 6, pending: [] });
     await context.db.destroy();
   });
 
@@ -105,8 +105,8 @@ describe("migrations", () => {
     byHand.exec(text);
     expect(schemaOf(byHand)).toEqual(schemaOf(database));
     const other = openDatabase(join(folder, "by-hand.db"));
-    expect(await migrate(other.context)).toBe(5);
-    expect(migrationSql(context, 5)).toBe("");
+    expect(await migrate(other.context)).toBe(6);
+    expect(migrationSql(context, 6)).toBe("");
     byHand.close();
     await Promise.all([context, other.context].map(({ db }) => db.destroy()));
   });

@@ -1,0 +1,35 @@
+// What processes that share a store have used of their callers' limits.
+
+/** A claim on what is left of a limit in its current window. */
+export interface RateDraw {
+  /** Who is limited by what: a hash. The draws of one call have different keys. */
+  readonly key: string;
+  /** Length of the windows in milliseconds. */
+  readonly windowMs: number;
+  /** How long before the multiples of their length since the epoch windows begin, in milliseconds. */
+  readonly shiftMs: number;
+  /** How much a window has. */
+  readonly limit: number;
+  /** How much the caller needs. More is granted while much is left: a sixteenth of it. */
+  readonly need: number;
+  /** How much was used already: counted whether or not so much is left. */
+  readonly used: number;
+}
+
+/** What a process may use of a limit until its window ends, without asking again. */
+export interface RateGrant {
+  /** That of the claim. */
+  readonly key: string;
+  /** Less than the need when no more is left, down to 0. */
+  readonly granted: number;
+  /** How much the window has left for others. */
+  readonly left: number;
+  /** Time until the window ends, by the store's clock. */
+  readonly endsInMs: number;
+}
+
+/** Limits that processes share. */
+export interface RateStore {
+  /** Grants from the current windows, at once for all draws. */
+  draw(draws: readonly RateDraw[]): Promise<readonly RateGrant[]>;
+}

@@ -1,0 +1,35 @@
+import type { WindowLimit } from "./limits.js";
+
+/** A use of a limit by one caller. */
+export interface Claim {
+  readonly limit: WindowLimit;
+  /** The caller, and the limit, in one string. */
+  readonly key: string;
+  readonly amount: number;
+  /** Whether the amount was used already: it is taken from what is left, and refused only when nothing is. */
+  readonly isUsed: boolean;
+}
+
+/** What a caller has left of a limit. */
+export interface Standing {
+  readonly limit: WindowLimit;
+  readonly left: number;
+  readonly endsInMs: number;
+}
+
+/** The outcome of claims. */
+export interface Taken {
+  /** The first limit that has too little left; then nothing was taken. */
+  readonly refused: Standing | undefined;
+  readonly standings: readonly Standing[];
+  /** Gives back what was taken. */
+  undo(): void;
+}
+
+/** Counts what callers use of their limits. */
+export interface Counters {
+  /** Takes all claims or none. */
+  take(claims: readonly Claim[]): Promise<Taken>;
+  /** Counts what was used, whether or not so much is left. */
+  charge(claims: readonly Claim[]): Promise<readonly Standing[]>;
+}

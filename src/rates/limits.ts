@@ -1,0 +1,127 @@
+import { A2AError } from "../protocol/errors.js";
+import type { BudgetLimits, CallerLimits, CallLimits, RateOptions, Rates } from "./options.js";
+import { type ReadRate, readRate } from "./rate.js";
+
+// The options as lists of limits: which caller, which calls, what, and how much.
+
+/** Whom a limit counts together. */
+export type Who = "owner" | "tenant" | "address" | "all";
+
+interface Named {
+  /** Where the option is, below `rate`: `owner.requests`. */
+  readonly name: string;
+  readonly who: Who;
+  /** What it is about besides, for errors: ` for listTasks`. */
+  readonly of: string;
+}
+
+/** A limit of what is used in a window. */
+export interface WindowLimit extends Named, ReadRate {
+  readonly what: "requests" | "tasks" | "bytes" | "tokens";
+}
+
+/** A limit of what is there at once. */
+export interface PlaceLimit extends Named {
+  readonly what: "turns" | "streams";
+  readonly max: number;
+}
+
+/** The limits that hold for the same calls. */
+export interface LimitGroup {
+  readonly windows: readonly WindowLimit[];
+  readonly places: readonly PlaceLimit[];
+}
+
+export interface LimitTable {
+  readonly general: LimitGroup;
+  readonly operations: ReadonlyMap<string, LimitGroup>;
+  readonly skills: ReadonlyMap<string, LimitGroup>;
+}
+
+type AnyLimits = CallerLimits<CallLimits & BudgetLimits>;
+
+export function limitTable({ operations = {}, skills = {}, ...general }: RateOptions): LimitTable {
+  return {
+    general: groupOf("", "", general),
+    operations: mapOf(operations, (name, limits) => groupOf(`operations.${name}.`, ` for ${name}`, limits)),
+    skills: mapOf(skills, (id, limits) => groupOf(`skills.${id}.`, ` for the skill ${id}`, limits)),
+  };
+}
+
+function mapOf<T extends object>(
+  given: Readonly<Record<string, T | undefined>>,
+  make: (name: string, of: T) => LimitGroup,
+) {
+  const made = Object.entries(given).flatMap(([name, of]) =>
+    of === undefined ? [] : [[name, make(name, of)] as const],
+  );
+  return new Map(made);
+}
+
+const callers: readonly Who[] = ["owner", "tenant", "address", "all"];
+
+function groupOf(path: string, of: string, limits: AnyLimits): LimitGroup {
+  const windows: WindowLimit[] = [];
+  const places: PlaceLimit[] = [];
+  for (const who of callers) {
+    for (const what of ["requests", "tasks", "bytes", "tokens"] as const) {
+      const named = { name: `${path}${who}.${what}`, who, of, what };
+      for (const [rate, suffix] of listed(limits[who]?.[what])) {
+        windows.push({ ...named, name: named.name + suffix, ...rate });
+      }
+    }
+    for (const what of ["turns", "streams"] as const) {
+      const max = limits[who]?.[what];
+      if (max !== undefined) places.push({ name: `${path}${who}.${what}`, who, of, what, max });
+    }
+  }
+  return { windows, places };
+}
+
+function listed(rates: Rates | undefined): readonly (readonly [ReadRate, string])[] {
+  if (rates === undefined) return [];
+  return isList(rates) ? rates.map((rate, index) => [readRate(rate), `[${index}]`] as const) : [[readRate(rates), ""]];
+}
+
+function isList(rates: Rates): rates is Extract<Rates, readonly unknown[]> {
+  return Array.isArray(rates);
+}
+
+/** The first limit of a table that is of a kind. */
+export function findLimit(
+  { general, operations, skills }: LimitTable,
+  isSought: (limit: WindowLimit | PlaceLimit) => boolean,
+): WindowLimit | PlaceLimit | undefined {
+  const groups = [general, ...operations.values(), ...skills.values()];
+  return groups.flatMap(({ windows, places }) => [...windows, ...places]).find(isSought);
+}
+
+const whose: Readonly<Record<Who, string>> = {
+  owner: "of this caller",
+  tenant: "of this tenant",
+  address: "from this address",
+  all: "of all callers",
+};
+
+const nouns = { requests: "requests", tasks: "new tasks", bytes: "bytes", turns: "turns", streams: "open streams" };
+
+/** The error for a caller that has used up what a window has. */
+export function overLimit(limit: WindowLimit, retryAfterMs: number): A2AError {
+  return refusal(limit, limit.shown, retryAfterMs);
+}
+
+/** The error for a caller that has as many turns or streams as it may. */
+export function overPlaces(limit: PlaceLimit): A2AError {
+  return refusal(limit, limit.max, 1000);
+}
+
+function refusal({ name, who, what, of }: WindowLimit | PlaceLimit, limit: string | number, retryAfterMs: number) {
+  const caller = whose[who] + of;
+  return new A2AError(
+    "resourceExhausted",
+    what === "tokens"
+      ? `the token budget ${caller} is used up: the limit is ${limit} (rate.${name})`
+      : `too many ${nouns[what]} ${caller}: the limit is ${limit} (rate.${name})`,
+    { retryAfterMs, metadata: { limit: `rate.${name}` } },
+  );
+}

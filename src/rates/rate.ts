@@ -1,0 +1,42 @@
+import type { Rate, RateWindow } from "./options.js";
+
+/** The lengths of windows in milliseconds. */
+export const windows: Readonly<Record<RateWindow, number>> = {
+  second: 1000,
+  minute: 60_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+};
+
+/** A rate as numbers, and as an error shows it. */
+export interface ReadRate {
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly shown: string;
+}
+
+/** Reads a valid rate. */
+export function readRate(rate: Rate): ReadRate {
+  if (typeof rate === "object") return { ...rate, shown: `${rate.limit} in ${rate.windowMs} ms` };
+  const [limit = "", window = ""] = rate.split("/");
+  return { limit: Number(limit), windowMs: windows[window as RateWindow], shown: rate };
+}
+
+/** The window of a key at a time. Windows of different keys begin at different times, so that not all are new at once. */
+export interface Period {
+  readonly number: number;
+  readonly endsInMs: number;
+}
+
+export function periodOf(now: number, windowMs: number, shiftMs: number): Period {
+  const number = Math.floor((now + shiftMs) / windowMs);
+  return { number, endsInMs: (number + 1) * windowMs - shiftMs - now };
+}
+
+/** How much earlier than the multiples of its length a key's windows begin, the same in every process. */
+export function shiftOf(key: string, windowMs: number): number {
+  // FNV-1a.
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < key.length; at++) hash = Math.imul(hash ^ key.charCodeAt(at), 0x01000193);
+  return (hash >>> 0) % windowMs;
+}

@@ -1,0 +1,232 @@
+import { createHash } from "node:crypto";
+import type { RateDraw, RateGrant, RateStore } from "../core/ports.js";
+import { type Clock, monotonic } from "../protocol/async/clock.js";
+import { noop } from "../protocol/async/noop.js";
+import type { Logger } from "../protocol/logger.js";
+import type { Claim, Counters, Standing, Taken } from "./counters.js";
+import { shiftOf } from "./rate.js";
+
+// Counts for processes that share a store. Each process draws blocks from the store's windows and takes from its blocks
+// without asking. Invariant: the store has counted everything that a block holds, so that what all processes take from
+// blocks never exceeds a limit. A block ends with its window, by the store's clock.
+
+/** What this process holds of a caller's window. */
+interface Block {
+  /** Below 0: used, and not counted by the store yet. */
+  left: number;
+  /** What the store had left for others when it was asked last; `undefined` before that. */
+  storeLeft: number | undefined;
+  /** By the monotonic clock. */
+  endsAt: number;
+}
+
+/** A claim that the store is asked for. */
+interface Wanted {
+  readonly claim: Claim;
+  need: number;
+}
+
+/** Draws of one statement. */
+const drawsMax = 500;
+/** How long a call waits for the store; then the local limits hold. */
+const drawWaitMs = 500;
+/** How long the store is left alone after it has failed. */
+const retryMs = 1000;
+/** A store that grants nothing and has something left is not asked for ever. */
+const triesMax = 10;
+/** Blocks that are kept before those that have ended are looked for. */
+const blocksBeforeSweep = 5000;
+
+export interface SharedCountersOptions {
+  readonly store: RateStore;
+  /** The agent: its callers are counted apart from those of others on the store. */
+  readonly scope: string;
+  /** Counts along, and decides while the store is away. */
+  readonly local: Counters;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+export class SharedCounters implements Counters {
+  readonly #options: SharedCountersOptions;
+  readonly #blocks = new Map<string, Block>();
+  /** What the next statement draws. */
+  #wanted = new Map<string, Wanted>();
+  #next: Promise<void> | undefined;
+  #asking: Promise<void> = Promise.resolve();
+  #sweepAt = blocksBeforeSweep;
+  /** When the store is asked again; `undefined` while it answers. */
+  #retryAt: number | undefined;
+
+  constructor(options: SharedCountersOptions) {
+    this.#options = options;
+  }
+
+  async take(claims: readonly Claim[]): Promise<Taken> {
+    for (let tries = 0; tries < triesMax && !this.#isAway(claims); tries++) {
+      const short = claims.filter((claim) => this.#blockOf(claim).left < needOf(claim));
+      if (short.length === 0) return this.#takeFromBlocks(claims);
+      const refused = short.find((claim) => this.#blockOf(claim).storeLeft === 0);
+      if (refused !== undefined) {
+        return { refused: this.#standing(refused), standings: this.#standings(claims), undo: noop };
+      }
+      await this.#draw(short);
+    }
+    return this.#options.local.take(claims);
+  }
+
+  #takeFromBlocks(claims: readonly Claim[]): Taken {
+    const blocks = claims.map((claim) => this.#blockOf(claim));
+    const change = (sign: 1 | -1): void => {
+      for (const [index, { amount }] of claims.entries()) {
+        const block = blocks[index];
+        if (block !== undefined) block.left -= sign * amount;
+      }
+      this.#countAlong(claims, sign);
+    };
+    change(1);
+    void this.#settle(claims);
+    return { refused: undefined, standings: this.#standings(claims), undo: () => change(-1) };
+  }
+
+  async charge(claims: readonly Claim[]): Promise<readonly Standing[]> {
+    if (this.#isAway(claims)) return this.#options.local.charge(claims);
+    this.#countAlong(claims, 1);
+    for (const claim of claims) this.#blockOf(claim).left -= claim.amount;
+    await this.#settle(claims);
+    return this.#standings(claims);
+  }
+
+  /** Has the store count what was used beyond the blocks. */
+  async #settle(claims: readonly Claim[]): Promise<void> {
+    const debts = claims.filter((claim) => this.#blockOf(claim).left < 0);
+    if (debts.length > 0) await this.#draw(debts);
+  }
+
+  // So that the local limits know what this process has let through when the store goes away.
+  #countAlong(claims: readonly Claim[], sign: 1 | -1): void {
+    void this.#options.local.charge(claims.map((claim) => ({ ...claim, amount: sign * claim.amount })));
+  }
+
+  #standings(claims: readonly Claim[]): readonly Standing[] {
+    return claims.map((claim) => this.#standing(claim));
+  }
+
+  #standing(claim: Claim): Standing {
+    const { left, storeLeft = 0, endsAt } = this.#blockOf(claim);
+    const endsInMs = Math.max(1, Math.ceil(endsAt - this.#now()));
+    return { limit: claim.limit, left: Math.max(0, left) + storeLeft, endsInMs };
+  }
+
+  #blockOf({ key, limit }: Claim): Block {
+    const known = this.#blocks.get(key);
+    if (known !== undefined && known.endsAt > this.#now()) return known;
+    const block = { left: 0, storeLeft: undefined, endsAt: this.#now() + limit.windowMs };
+    this.#blocks.set(key, block);
+    return block;
+  }
+
+  #now(): number {
+    return monotonic(this.#options.clock);
+  }
+
+  /** Whether the store does not answer. It is asked again behind the calls, which do not wait for it. */
+  #isAway(claims: readonly Claim[]): boolean {
+    if (this.#retryAt === undefined) return false;
+    if (this.#now() >= this.#retryAt) {
+      this.#retryAt = this.#now() + retryMs;
+      void this.#draw(claims);
+    }
+    return true;
+  }
+
+  /** Resolves when the store was asked for all these claims, or is away. One statement at a time asks for all callers. */
+  #draw(claims: readonly Claim[]): Promise<void> {
+    for (const claim of claims) {
+      const wanted = this.#wanted.get(claim.key) ?? { claim, need: 0 };
+      wanted.need += needOf(claim);
+      this.#wanted.set(claim.key, wanted);
+    }
+    if (this.#next === undefined) {
+      this.#next = this.#asking.then(() => this.#ask());
+      this.#asking = this.#next;
+    }
+    return this.#next;
+  }
+
+  async #ask(): Promise<void> {
+    const wanted = [...this.#wanted.values()];
+    this.#wanted = new Map();
+    this.#next = undefined;
+    this.#sweep();
+    for (let first = 0; first < wanted.length; first += drawsMax) {
+      await this.#askFor(wanted.slice(first, first + drawsMax));
+    }
+  }
+
+  async #askFor(wanted: readonly Wanted[]): Promise<void> {
+    const { store, clock, logger } = this.#options;
+    const draws = wanted.map((each) => this.#drawOf(each));
+    const asked = this.#now();
+    const answered = store.draw(draws.map(({ draw }) => draw)).then((grants) => {
+      const found = new Map(grants.map((grant) => [grant.key, grant]));
+      for (const drawn of draws) this.#granted(drawn, found.get(drawn.draw.key), asked);
+    });
+    const late = Promise.withResolvers<never>();
+    const cancel = clock.after(drawWaitMs, () => late.reject(new Error(`no answer in ${drawWaitMs} ms`)));
+    try {
+      await Promise.race([answered, late.promise]);
+      if (this.#retryAt !== undefined) logger.info({}, "the limits of callers are shared again");
+      this.#retryAt = undefined;
+    } catch (error) {
+      answered.catch(noop);
+      if (this.#retryAt === undefined) {
+        logger.warn({ err: error }, "the store does not count callers: each process limits them by itself");
+      }
+      this.#retryAt = this.#now() + retryMs;
+    } finally {
+      cancel();
+    }
+  }
+
+  #drawOf({ claim, need }: Wanted): Drawn {
+    const { windowMs, limit } = claim.limit;
+    const block = this.#blockOf(claim);
+    const used = Math.max(0, -block.left);
+    // Windows of another length have other numbers.
+    const named = JSON.stringify([this.#options.scope, claim.key, windowMs]);
+    const key = createHash("sha256").update(named).digest("base64url");
+    // What no window has is refused like what this one has not.
+    const draw = { key, windowMs, shiftMs: shiftOf(claim.key, windowMs), limit, need: Math.min(need, limit), used };
+    return { claim, block, draw };
+  }
+
+  #granted({ claim, block: asking, draw }: Drawn, grant: RateGrant | undefined, asked: number): void {
+    if (grant === undefined) return;
+    const block = this.#blockOf(claim);
+    // Counted from before the store was asked, so that no block is used in the window after its own.
+    const endsAt = asked + grant.endsInMs;
+    const isNew = block.storeLeft !== undefined && endsAt - block.endsAt > draw.windowMs / 2;
+    const settled = block === asking ? draw.used : 0;
+    block.left = (isNew ? Math.min(0, block.left) : block.left) + settled + grant.granted;
+    block.endsAt = block.storeLeft === undefined ? endsAt : Math.max(endsAt, block.endsAt);
+    block.storeLeft = grant.left;
+  }
+
+  #sweep(): void {
+    if (this.#blocks.size < this.#sweepAt) return;
+    for (const [key, { endsAt }] of this.#blocks) if (endsAt <= this.#now()) this.#blocks.delete(key);
+    this.#sweepAt = Math.max(blocksBeforeSweep, 2 * this.#blocks.size);
+  }
+}
+
+interface Drawn {
+  readonly claim: Claim;
+  readonly block: Block;
+  readonly draw: RateDraw;
+}
+
+/** How much must be left. */
+function needOf({ amount, isUsed }: Claim): number {
+  return isUsed ? 1 : amount;
+}

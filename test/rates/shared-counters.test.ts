@@ -1,0 +1,166 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { RateStore } from "../../src/core/ports.js";
+import { systemClock } from "../../src/protocol/async/system-clock.js";
+import { silentLogger } from "../../src/protocol/logger.js";
+import type { Claim } from "../../src/rates/counters.js";
+import type { WindowLimit } from "../../src/rates/limits.js";
+import { LocalCounters, loadLimiters } from "../../src/rates/local-counters.js";
+import { SharedCounters } from "../../src/rates/shared-counters.js";
+import { openPostgres, type PostgresDatabase } from "../../src/store/postgres/database.js";
+import { hasPostgres, startTimeoutMs } from "../support/postgres.js";
+import { createStoreDatabase } from "../support/postgres-databases.js";
+import { recordingLogger } from "../support/recording-logger.js";
+import { tries } from "../support/tries.js";
+import { createVirtualClock } from "../support/virtual-clock.js";
+
+const dayMs = 86_400_000;
+
+let opened: PostgresDatabase;
+let scopes = 0;
+
+function limitOf(limit: number, what: WindowLimit["what"] = "requests"): WindowLimit {
+  return { name: `owner.${what}`, who: "owner", of: "", what, limit, windowMs: dayMs, shown: `${limit}/day` };
+}
+
+function claim(limit: WindowLimit, key: string, amount = 1): Claim {
+  return { limit, key, amount, isUsed: limit.what === "tokens" };
+}
+
+async function replica(store: RateStore, scope: string, logger = silentLogger, clock = systemClock) {
+  const local = new LocalCounters(await loadLimiters(), clock);
+  return new SharedCounters({ store, scope, local, clock, logger });
+}
+
+/** Replicas that share their limits with no others. */
+async function replicas(count: number, store: RateStore = opened.rates): Promise<readonly SharedCounters[]> {
+  const scope = `test ${++scopes}`;
+  return Promise.all(Array.from({ length: count }, () => replica(store, scope)));
+}
+
+const isTaken = async (counters: SharedCounters, ...claims: readonly Claim[]): Promise<boolean> =>
+  (await counters.take(claims)).refused === undefined;
+
+describe.skipIf(!hasPostgres)("limits that replicas share", () => {
+  beforeAll(async () => {
+    const { url } = await createStoreDatabase();
+    opened = openPostgres({ url });
+  }, startTimeoutMs);
+  afterAll(() => opened.backend.close());
+
+  it("are never exceeded, and at most a sixteenth for each other replica is not used", async () => {
+    const run = fc.record({
+      limit: fc.integer({ min: 1, max: 300 }),
+      count: fc.integer({ min: 1, max: 4 }),
+      amounts: fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 8 }),
+      atOnce: fc.integer({ min: 1, max: 40 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(run, async ({ limit, count, amounts, atOnce }) => {
+        const all = await replicas(count);
+        const owner = limitOf(limit);
+        let taken = 0;
+        for (let asked = 0; asked < limit + 3 * atOnce; ) {
+          const calls = Array.from({ length: atOnce }, async (_, index) => {
+            const amount = amounts[(asked + index) % amounts.length] ?? 1;
+            const counters = all[(asked + index) % all.length];
+            if (counters !== undefined && (await isTaken(counters, claim(owner, "k", amount)))) taken += amount;
+          });
+          await Promise.all(calls);
+          asked += atOnce;
+        }
+        expect(taken).toBeLessThanOrEqual(limit);
+        const slack = (count - 1) * Math.max(1, Math.ceil(limit / 16)) + 2 * count;
+        expect(taken).toBeGreaterThanOrEqual(Math.min(limit, limit + 3 * atOnce) - slack);
+      }),
+      { numRuns: tries(15, 300) },
+    );
+  });
+
+  it("ask the store for blocks, all limits of all callers in one statement", async () => {
+    const asked: number[] = [];
+    const counting: RateStore = {
+      draw(draws) {
+        asked.push(draws.length);
+        return opened.rates.draw(draws);
+      },
+    };
+    const [counters] = await replicas(1, counting);
+    if (counters === undefined) throw new Error("there is no replica");
+    const [owner, tenant] = [limitOf(1600), { ...limitOf(16_000), name: "tenant.requests" }];
+    const callers = Array.from({ length: 20 }, (_, index) => `owner ${index}`);
+    await Promise.all(callers.map((key) => isTaken(counters, claim(owner, key), claim(tenant, "t"))));
+    expect(asked).toEqual([21]);
+    for (let call = 0; call < 99; call += 1) await isTaken(counters, claim(owner, "owner 0"), claim(tenant, "t"));
+    expect(asked).toEqual([21]);
+  });
+
+  it("take all of a call's limits or none", async () => {
+    const [counters] = await replicas(1);
+    if (counters === undefined) throw new Error("there is no replica");
+    const [wide, narrow] = [limitOf(3), { ...limitOf(1), name: "tenant.requests" }];
+    expect(await isTaken(counters, claim(wide, "w"), claim(narrow, "n"))).toBe(true);
+    for (let call = 0; call < 5; call += 1) {
+      const { refused } = await counters.take([claim(wide, "w"), claim(narrow, "n")]);
+      expect(refused).toMatchObject({ limit: narrow, left: 0 });
+      expect(refused?.endsInMs).toBeLessThanOrEqual(dayMs);
+    }
+    expect(await isTaken(counters, claim(wide, "w"))).toBe(true);
+    const third = await counters.take([claim(wide, "w")]);
+    expect(third.refused).toBeUndefined();
+    expect(await isTaken(counters, claim(wide, "w"))).toBe(false);
+    third.undo();
+    expect(await isTaken(counters, claim(wide, "w"))).toBe(true);
+  });
+
+  it("know at every replica what was charged at another, also beyond the budget", async () => {
+    const [one, other] = await replicas(2);
+    if (one === undefined || other === undefined) throw new Error("there is no replica");
+    const budget = limitOf(1000, "tokens");
+    expect(await isTaken(one, claim(budget, "b", 0))).toBe(true);
+    expect(await one.charge([claim(budget, "b", 990)])).toMatchObject([{ left: 10 }]);
+    expect(await isTaken(other, claim(budget, "b", 0))).toBe(true);
+    expect(await other.charge([claim(budget, "b", 500)])).toMatchObject([{ left: 0 }]);
+    expect(await isTaken(other, claim(budget, "b", 0))).toBe(false);
+  });
+
+  it("hold by the counts of the process while the store is away, hangs or fails, and are shared again after that", async () => {
+    const clock = createVirtualClock();
+    const { log, logger } = recordingLogger();
+    let mode: "there" | "hangs" | "fails" = "there";
+    const never = new Promise<never>(() => {});
+    const store: RateStore = {
+      draw: async (draws) => {
+        if (mode === "fails") throw new Error("no connection");
+        return mode === "hangs" ? never : opened.rates.draw(draws);
+      },
+    };
+    const counters = await replica(store, `test ${++scopes}`, logger, clock);
+    const owner = limitOf(20);
+    expect(await isTaken(counters, claim(owner, "k"))).toBe(true);
+    mode = "hangs";
+    const waiting = Promise.all(Array.from({ length: 3 }, () => isTaken(counters, claim(owner, "other"))));
+    while (clock.pending().length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await clock.advance(500);
+    expect(await waiting).toEqual([true, true, true]);
+    // What was let through before counts.
+    const more = [];
+    for (let call = 0; call < 21; call += 1) more.push(await isTaken(counters, claim(owner, "k")));
+    expect(more.filter(Boolean)).toHaveLength(19);
+    expect(log.map(({ level, message }) => [level, message])).toEqual([
+      ["warn", "the store does not count callers: each process limits them by itself"],
+    ]);
+    mode = "fails";
+    await clock.advance(1000);
+    expect(await isTaken(counters, claim(owner, "k"))).toBe(false);
+    expect(await isTaken(counters, claim(owner, "new"))).toBe(true);
+    mode = "there";
+    await clock.advance(1000);
+    await expect
+      .poll(async () => {
+        await isTaken(counters, claim(owner, "new"));
+        return log.at(-1)?.message;
+      })
+      .toBe("the limits of callers are shared again");
+  });
+});

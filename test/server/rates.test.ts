@@ -1,0 +1,266 @@
+import {
+  type AgentOptions,
+  type AgentServer,
+  completed,
+  type RateOptions,
+  type ServeOptions,
+  serve,
+  working,
+} from "trivium";
+import { apiKey } from "trivium/auth";
+import { describe, expect, it } from "vitest";
+import { idempotentSendExtension } from "../../src/protocol/extensions.js";
+import { postJson } from "../support/http-agent.js";
+
+const card = { name: "Limited", description: "Is limited", version: "1.0.0" };
+
+function serveLimited(options: Partial<ServeOptions>): Promise<AgentServer> {
+  return serve({ card, port: 0, drainMs: 0, logger: false, agent: async () => completed("done"), ...options });
+}
+
+let messages = 0;
+
+function sendBody(changes: object = {}) {
+  const message = { messageId: `m${++messages}`, role: "ROLE_USER", parts: [{ text: "go" }], ...changes };
+  return { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } };
+}
+
+const v1 = { "A2A-Version": "1.0" };
+
+function send({ url }: AgentServer, headers: Record<string, string> = {}, changes: object = {}) {
+  return postJson(`${url}/json-rpc`, sendBody(changes), { ...v1, ...headers });
+}
+
+describe("replies under limits by who is asking", () => {
+  it("say in RateLimit fields what is left, accepted or refused, over JSON-RPC, HTTP+JSON and Connect", async () => {
+    await using server = await serveLimited({
+      authenticate: ({ header }) => ({ owner: header("x-owner") ?? "" }),
+      rate: { owner: { requests: ["3/day", { limit: 1000, windowMs: 1_800_000 }], bytes: "100000/day" } },
+    });
+    const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "go" }] };
+    const paths = [
+      ["/json-rpc", sendBody()],
+      ["/http-json/message:send", { message }],
+      ["/lf.a2a.v1.A2AService/SendMessage", { message }],
+    ] as const;
+    for (const [path, body] of paths) {
+      const ask = () => postJson(server.url + path, body, { ...v1, "x-owner": path });
+      const first = await ask();
+      expect([path, first.status, first.text]).toEqual([path, 200, expect.anything()]);
+      expect(first.headers["ratelimit-policy"]).toBe(
+        '"owner.bytes";q=100000;qu="content-bytes";w=86400, ' +
+          '"owner.requests[0]";q=3;w=86400, "owner.requests[1]";q=1000;w=1800',
+      );
+      expect(first.headers["ratelimit"]).toMatch(
+        /^"owner\.bytes";r=99\d{3};t=\d+, "owner\.requests\[0\]";r=2;t=\d+, "owner\.requests\[1\]";r=999;t=\d+$/,
+      );
+      expect(first.headers["retry-after"]).toBeUndefined();
+      await ask();
+      await ask();
+      const refused = await ask();
+      expect(refused.status).toBe(429);
+      expect(refused.headers["ratelimit"]).toContain('"owner.requests[0]";r=0;t=');
+      // The call was not counted where it would have been allowed.
+      expect(refused.headers["ratelimit"]).toContain('"owner.requests[1]";r=997;t=');
+      const seconds = /requests\[0\]";r=0;t=(\d+)/.exec(String(refused.headers["ratelimit"]))?.[1];
+      expect(refused.headers["retry-after"]).toBe(seconds);
+      expect(refused.text).toContain("rate.owner.requests[0]");
+    }
+  });
+
+  it("have the fields of new tasks too, and streams have them from the start", async () => {
+    await using server = await serveLimited({ rate: { all: { tasks: "2/day", tokens: "100/day" } } });
+    const body = { ...sendBody(), method: "SendStreamingMessage" };
+    const headers = { ...v1, accept: "text/event-stream" };
+    const first = await postJson(`${server.url}/json-rpc`, body, headers);
+    expect(first.headers["content-type"]).toContain("text/event-stream");
+    expect(first.headers["ratelimit"]).toMatch(/^"all\.tasks";r=1;t=\d+, "all\.tokens";r=100;t=\d+$/);
+    expect(first.headers["ratelimit-policy"]).toBe('"all.tasks";q=2;w=86400, "all.tokens";q=100;qu="tokens";w=86400');
+    await postJson(`${server.url}/json-rpc`, body, headers);
+    expect((await postJson(`${server.url}/json-rpc`, body, headers)).status).toBe(429);
+  });
+
+  it("have none without limits", async () => {
+    await using server = await serveLimited({});
+    const { headers } = await send(server);
+    expect(Object.keys(headers).filter((name) => name.startsWith("ratelimit"))).toEqual([]);
+  });
+
+  it("refuse the bytes of a caller that has used them up before its body is read", async () => {
+    await using server = await serveLimited({ rate: { all: { bytes: "100/day" } } });
+    expect((await send(server)).status).toBe(200);
+    const endless = new ReadableStream({ pull: (to) => to.enqueue(new Uint8Array(1024)) });
+    const answer = await fetch(`${server.url}/json-rpc`, {
+      method: "POST",
+      body: endless,
+      duplex: "half",
+      headers: { "content-type": "application/json" },
+    } as RequestInit);
+    expect(answer.status).toBe(429);
+    expect(await answer.text()).toContain("too many bytes of all callers: the limit is 100/day (rate.all.bytes)");
+  });
+});
+
+describe("a send that is to take effect once", () => {
+  const once = { "A2A-Extensions": idempotentSendExtension };
+
+  it("counts as one new task however often it is sent, also at the same time", async () => {
+    await using server = await serveLimited({ rate: { all: { tasks: "2/day" } } });
+    const again = () => send(server, once, { messageId: "same" });
+    const answers = [...(await Promise.all([again(), again(), again()])), await again(), await again()];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    const ids = answers.map(({ text }) => JSON.parse(text).result.task?.id ?? text);
+    expect(new Set(ids).size).toBe(1);
+    expect((await send(server, once, { messageId: "second" })).status).toBe(200);
+    expect((await again()).status).toBe(200);
+    expect((await send(server, once, { messageId: "third" })).status).toBe(429);
+  });
+
+  it("may be repeated after it was refused, and then starts its task", async () => {
+    const held = Promise.withResolvers<void>();
+    let asked = 0;
+    await using server = await serveLimited({
+      rate: { all: { turns: 1, tasks: "2/day" } },
+      limits: { turnWaitMs: 0 },
+      async *agent() {
+        asked += 1;
+        yield working();
+        await held.promise;
+        yield completed();
+      },
+    });
+    const message = { messageId: "first", role: "ROLE_USER", parts: [{ text: "go" }] };
+    const params = { message, configuration: { returnImmediately: true } };
+    const first = await postJson(`${server.url}/json-rpc`, { ...sendBody(), params }, { ...v1, ...once });
+    expect(first.status).toBe(200);
+    const refused = () => send(server, once, { messageId: "refused" });
+    // Neither counts as a task: both are refused by the limit of turns.
+    expect([(await refused()).status, (await refused()).status]).toEqual([429, 429]);
+    expect(asked).toBe(1);
+    held.resolve();
+    await expect.poll(async () => (await refused()).status).toBe(200);
+    expect(asked).toBe(2);
+    expect((await send(server, once, { messageId: "over" })).text).toContain("rate.all.tasks");
+  });
+});
+
+describe("rate", () => {
+  const start = (rate: object, more: Partial<AgentOptions> = {}) =>
+    serveLimited({ rate: rate as RateOptions, ...more }).then(
+      (server) => server.close(),
+      (error: unknown) => String(error),
+    );
+  const skills = [{ id: "book", name: "Book", description: "Books", tags: ["book"] }];
+
+  it.each([
+    [{ owner: { request: "1/day" } }, "rate.owner.request cannot be given: did you mean requests?"],
+    [{ all: { requests: "600/minutes" } }, 'not "600/minutes": did you mean "600/minute"?'],
+    [{ all: { requests: "many/minute" } }, 'rate.all.requests must be a rate such as "600/minute" or'],
+    [{ all: { requests: "0/minute" } }, 'rate.all.requests must be a rate such as "600/minute" or'],
+    [{ all: { requests: 600 } }, "not a value of type number"],
+    [{ all: { requests: [] } }, "rate.all.requests is empty"],
+    [{ all: { requests: ["1/day", { limit: 1 }] } }, "rate.all.requests[1].windowMs is missing"],
+    [{ all: { requests: { limit: 1, windowMs: 1e11 } } }, "must be at most 2073600000, which is 24 days"],
+    [{ all: { turns: 0 } }, "rate.all.turns must be a whole number of 1 or more"],
+    [{ address: { tokens: "1/day" } }, "rate.address.tokens cannot be given: an agent charges owners"],
+    [{ operations: { getTasks: {} } }, "rate.operations.getTasks cannot be given: did you mean getTask?"],
+    [
+      { operations: { getTask: { all: { tasks: "1/day" } } } },
+      "rate.operations.getTask.all.tasks cannot be given: limit",
+    ],
+    [
+      { skills: { boook: { all: { tasks: "1/day" } } } },
+      'rate.skills.boook is no skill of the card: did you mean "book"?',
+    ],
+    [{ failedAttempts: true }, "rate.failedAttempts must be false or a rate such as"],
+    [
+      { owner: { tasks: "1/day" } },
+      "rate.owner.tasks needs `auth` or `authenticate`: without them all callers are one owner",
+    ],
+    [
+      { skills: { book: { tenant: { turns: 1 } } } },
+      "rate.skills.book.tenant.turns needs `auth`, `authenticate` or `tenants`",
+    ],
+  ])("%o does not start: %s", async (rate, problem) => {
+    expect(await start(rate, { card: { ...card, skills } })).toContain(problem);
+  });
+
+  it("a tenant that does not exist has no count of its own", async () => {
+    await using server = await serveLimited({ tenants: ["red", "green"], rate: { tenant: { requests: "1/day" } } });
+    const ask = async (tenant: string) => {
+      const body = { ...sendBody(), method: "ListTasks", params: { tenant } };
+      return (await postJson(`${server.url}/json-rpc`, body, v1)).status;
+    };
+    expect([await ask("red"), await ask("red"), await ask("green")]).toEqual([200, 429, 200]);
+    expect(await ask("blue")).toBe(200);
+    expect([await ask("violet"), await ask("")]).toEqual([429, 429]);
+  });
+});
+
+describe("failed attempts to authenticate", () => {
+  const key = apiKey({
+    in: "header",
+    name: "x-api-key",
+    verify: (given) => (given === "right" || given === "new" ? given : undefined),
+  });
+  const proxied = { trustProxy: ["127.0.0.1"], auth: { schemes: { key } } } satisfies Partial<ServeOptions>;
+  const attempt = async (server: AgentServer, given: string | undefined, address = "192.0.2.1") => {
+    const named = given === undefined ? {} : { "x-api-key": given };
+    return send(server, { ...named, "x-forwarded-for": address });
+  };
+  const statuses = async (server: AgentServer, ...given: readonly (string | undefined)[]) => {
+    const found: number[] = [];
+    for (const each of given) found.push((await attempt(server, each)).status);
+    return found;
+  };
+
+  it("are limited for each address, and the refusal says so", async () => {
+    let checks = 0;
+    const counting = apiKey({
+      in: "header",
+      name: "x-api-key",
+      verify: (given) => {
+        checks += 1;
+        return given === "right" ? given : undefined;
+      },
+    });
+    const auth = { schemes: { key: counting } };
+    await using server = await serveLimited({ ...proxied, auth, rate: { failedAttempts: "3/day" } });
+    expect(await statuses(server, "a", "b", "c", "d", "right")).toEqual([401, 401, 401, 429, 429]);
+    expect(checks).toBe(3);
+    const refused = await attempt(server, "e");
+    expect(refused.text).toContain(
+      "too many failed attempts to authenticate from this address: the limit is 3/day (rate.failedAttempts)",
+    );
+    expect(Number(refused.headers["retry-after"])).toBeGreaterThan(1);
+    expect((await attempt(server, "right", "192.0.2.2")).status).toBe(200);
+  });
+
+  it("do not lock out callers at the same address whose credentials were accepted since the first of them", async () => {
+    await using server = await serveLimited({ ...proxied, rate: { failedAttempts: "3/day" } });
+    expect(await statuses(server, "a", "right", "b", "c", "d")).toEqual([401, 200, 401, 401, 429]);
+    expect(await statuses(server, "right", "right", "new", "e", "right")).toEqual([200, 200, 429, 429, 200]);
+  });
+
+  it("do not count calls without credentials, which ask what is wanted", async () => {
+    await using server = await serveLimited({ ...proxied, rate: { failedAttempts: "1/day" } });
+    expect(await statuses(server, undefined, undefined, undefined, "right")).toEqual([401, 401, 401, 200]);
+  });
+
+  it("are limited by default, with authenticate too, unless they are not to be", async () => {
+    const authenticate = () => {
+      throw new Error("wrong");
+    };
+    await using server = await serveLimited({ authenticate });
+    await using open = await serveLimited({ authenticate, rate: { failedAttempts: false } });
+    const found = new Map<number, number>();
+    for (let tries = 0; tries < 302; tries += 1) {
+      const { status } = await send(server);
+      found.set(status, (found.get(status) ?? 0) + 1);
+      expect((await send(open)).status).toBe(401);
+    }
+    // All but the last two, unless a new window began meanwhile.
+    expect(found.get(401)).toBeGreaterThanOrEqual(300);
+    expect([...found.keys()].toSorted()).toEqual(found.get(401) === 302 ? [401] : [401, 429]);
+  });
+});
