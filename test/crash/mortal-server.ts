@@ -27,6 +27,8 @@ export interface MortalOptions {
   readonly handleSignals?: boolean | undefined;
   /** Default: one second. */
   readonly instanceTtlMs?: number | undefined;
+  /** Default: none. */
+  readonly lameDuckMs?: number | undefined;
 }
 
 /** A server that is killed and restarted on the same port. */

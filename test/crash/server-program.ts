@@ -21,6 +21,7 @@ const setting = JSON.parse(process.env["CRASH_SERVER"] ?? "{}") as {
   readonly restartable: boolean;
   readonly handleSignals?: boolean;
   readonly instanceTtlMs?: number;
+  readonly lameDuckMs?: number;
 };
 
 async function openStore(place: string): Promise<NonNullable<Trivium.ServeOptions["store"]> | undefined> {
@@ -86,6 +87,7 @@ const server = await serve({
   store,
   restartable: setting.restartable,
   handleSignals: setting.handleSignals === true,
+  lameDuckMs: setting.lameDuckMs,
   agent,
 });
 process.send?.({ url: server.url });
