@@ -17,7 +17,7 @@ const onDemand = [
   /\/version\/v0\./,
   /\/client\/stream\/difference\./,
   /\/client\/stream\/cancel-on-abort\./,
-  /\/client\/intercepted\./,
+  /\/client\/wrapping\//,
 ];
 const nodePackages = /^(?:node:|@grpc\/|undici\b|ipaddr\.js\b)/;
 const nodeModules = /\/node_modules\/(?:@grpc\/|undici\/|ipaddr\.js\/)/;

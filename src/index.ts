@@ -13,7 +13,13 @@ export type { AgentAddress } from "./client/connect.js";
 export { type Connection, type InterfaceName, NoInterfaceError, type PassedOver } from "./client/connection.js";
 export { type ByteStream, type FileFromOptions, fileFrom } from "./client/file-from.js";
 export { Client } from "./client/node.js";
-export type { ClientInterceptor, ClientLimits, ClientOptions, ConnectOptions } from "./client/options.js";
+export type {
+  AuthorizationPrompt,
+  ClientInterceptor,
+  ClientLimits,
+  ClientOptions,
+  ConnectOptions,
+} from "./client/options.js";
 export type { RetryOptions } from "./client/retrying.js";
 export type { Continuation, SendOptions, TaskCallOptions } from "./client/send-options.js";
 export type { InterfaceAddress, TransportFactory, TransportSetting } from "./client/transports.js";
@@ -21,6 +27,7 @@ export {
   type AbortKind,
   type Agent,
   type AgentResult,
+  type AuthorizationEnd,
   type TokenBudget,
   type Turn,
   TurnAborted,
@@ -33,6 +40,7 @@ export { merge } from "./core/turn/run-agent.js";
 export { gateway } from "./gateway/gateway.js";
 export type { GatewayOptions, UpstreamOptions } from "./gateway/options.js";
 export type { Gateway } from "./gateway/serve-gateway.js";
+export type { AuthorizationRequest } from "./protocol/authorization/request.js";
 export type { Binding } from "./protocol/bindings.js";
 export {
   type FromJsonOptions,

@@ -127,6 +127,7 @@ V1-STREAM-14 must: task lifecycle independent of streams
 V1-STREAM-16 must: stream closes at terminal or interrupted state (conflicts with STREAM-4 reading, D-3)
   shown e2e/streaming: a stream whose first event is %s ends with it
   shown e2e/streaming: the stream stays open at AUTH_REQUIRED
+  shown e2e/authorization: a caller reads what to authorize as text, a program reads it as data, and the stream goes on afterwards
 
 V1-GET-1 MUST: unknown or invisible task → TaskNotFoundError
   shown e2e/listing: an unknown task is not found
@@ -606,6 +607,7 @@ V1-INTASK-5 SHOULD: streams kept open in AUTH_REQUIRED (out-of-band case)
 V1-INTASK-7 SHOULD: messages accepted in AUTH_REQUIRED
   shown e2e/multi-turn: a task at AUTH_REQUIRED takes messages as well
 V1-INTASK-10 SHOULD: credentials over a secure out-of-band channel
+  shown client/authorization: gives text alone where the agent names a page that is not safe to open, or none
   because the agent's author decides: it names the place where the grant is given
 V1-INTASK-11 SHOULD: in-band credentials bound to the requesting agent
   because the agent's author decides: no credential is taken in band by the framework

@@ -1,3 +1,4 @@
+import { authorizationExtension } from "../protocol/authorization/request.js";
 import { idempotentSendExtension, resumeExtension } from "../protocol/extensions.js";
 import type { CardOptions, ExtensionOptions } from "./options.js";
 
@@ -12,6 +13,11 @@ const ownExtensions: readonly (ExtensionOptions & { readonly streams: boolean })
     uri: resumeExtension,
     description: "Each event of a stream carries its id in its metadata; a caller comes back with it in last-event-id.",
     streams: true,
+  },
+  {
+    uri: authorizationExtension,
+    description: "The message of a task that needs an authorization says in its metadata where to give it.",
+    streams: false,
   },
 ];
 

@@ -30,7 +30,7 @@ import { AnswerStream } from "./answer/answer-stream.js";
 import { orPastTask } from "./answer/past-task.js";
 import { lists } from "./compose.js";
 import type { Connection } from "./connection.js";
-import type { ClientInterceptor, ClientLimits } from "./options.js";
+import type { ClientLimits, ClientOptions } from "./options.js";
 import { type Retries, withRetries } from "./retrying.js";
 import { completed, sendRequest } from "./send.js";
 import type { SendOptions, TaskCallOptions } from "./send-options.js";
@@ -53,11 +53,7 @@ export interface ClientParts {
   readonly clock: Clock;
   readonly limits: ClientLimits;
   readonly retries: Retries;
-  readonly interceptors: readonly ClientInterceptor[];
-  readonly extensions: readonly string[];
-  /** Whether messages are sent idempotently to agents that support it. */
-  readonly sendOnce: boolean;
-  readonly timeoutMs: number | undefined;
+  readonly options: Pick<ClientOptions, "extensions" | "interceptors" | "onAuthRequired" | "sendOnce" | "timeoutMs">;
   /** Aborts when the client is closed. */
   readonly closed: AbortSignal;
   /** Fetches the card again, and the extended one with these operations. */
@@ -76,7 +72,7 @@ export class BaseClient {
 
   constructor(parts: ClientParts) {
     this.#parts = parts;
-    this.operations = createTransport(passing(callerOf(parts), parts.interceptors));
+    this.operations = createTransport(passing(callerOf(parts), parts.options));
     for (const operation of operations) {
       Object.defineProperty(this, operation.name, {
         value: (request: Record<string, unknown>, options: CallOptions = {}) =>
@@ -97,8 +93,9 @@ export class BaseClient {
 
   /** Sends a message and waits for the answer: a reply, or a task that has ended or is interrupted (spec 3.1.1). */
   async send(content: Content, options: SendOptions = {}): Promise<Answer> {
-    // The id of the task is needed before the answer.
-    if (options.cancelOnAbort) return this.stream(content, options).answer;
+    // The id of the task is needed before the answer, or what follows an authorization.
+    const follows = this.#parts.options.onAuthRequired && !options.configuration?.returnImmediately;
+    if (options.cancelOnAbort || follows) return this.stream(content, options).answer;
     return answerOf(await this.operations.sendMessage(sendRequest(content, options), options));
   }
 
@@ -155,8 +152,8 @@ export class BaseClient {
   }
 
   #allowanceOf(options: CallOptions): Allowance {
-    const { clock, timeoutMs } = this.#parts;
-    return allowanceOf({ ...options, timeoutMs: options.timeoutMs ?? timeoutMs }, clock);
+    const { clock, options: own } = this.#parts;
+    return allowanceOf({ ...options, timeoutMs: options.timeoutMs ?? own.timeoutMs }, clock);
   }
 
   #answered(open: () => AsyncIterable<StreamItem>): AnswerStream {
@@ -212,9 +209,14 @@ function asTask(answer: Answer): Answer {
 }
 
 /** Calls that pass the interceptors, whose code is loaded if there are any. */
-function passing(caller: Caller, interceptors: readonly ClientInterceptor[]): Caller {
-  if (interceptors.length === 0) return caller;
-  const load = async () => (await import("./intercepted.js")).intercepted(caller, interceptors);
+function passing(caller: Caller, options: ClientParts["options"]): Caller {
+  if (!options.interceptors?.length && !options.onAuthRequired) return caller;
+  let wrapped: Caller | undefined;
+  const load = async () => {
+    const { intercepted } = await import("./wrapping/intercepted.js");
+    wrapped ??= intercepted(caller, options);
+    return wrapped;
+  };
   return {
     unary: async (...call) => (await load()).unary(...call),
     stream: (...call) => streamFrom(async () => (await load()).stream(...call)),
@@ -223,7 +225,8 @@ function passing(caller: Caller, interceptors: readonly ClientInterceptor[]): Ca
 
 /** The calls below the interceptors: retries for unary calls, and resumed streams. */
 function callerOf(parts: ClientParts): Caller {
-  const { access, clock, limits, retries, extensions, sendOnce, timeoutMs, closed } = parts;
+  const { access, clock, limits, retries, closed } = parts;
+  const { extensions = [], sendOnce = true, timeoutMs } = parts.options;
   const attempt = withRetries(access, { retries, clock, isRepeatable: access.isRepeatable, closed });
   const ofAll = extensions.length === 0 ? undefined : [...new Set(extensions)];
   const ofSends = [...new Set([...extensions, idempotentSendExtension])];

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { credentialSource } from "../auth/credential-source.js";
-import { mayCarry, mayCarryTo } from "../auth/may-carry.js";
 import { callerClock } from "../protocol/async/clock.js";
+import { mayCarry, mayCarryTo } from "../protocol/authorization/may-carry.js";
 import { bindingNamed, isAuthority } from "../protocol/bindings.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import type { CallOptions } from "../protocol/context.js";
@@ -57,7 +57,7 @@ export function clientFactory(platform: Platform): ClientFactory {
 }
 
 async function connectParts(agent: AgentAddress, options: ConnectOptions, platform: Platform): Promise<ClientParts> {
-  const { clock = callerClock, interceptors = [], extensions = [], sendOnce = true, timeoutMs, retry = {} } = options;
+  const { clock = callerClock, retry = {} } = options;
   const limits = limitsOf(options.limits);
   const credentialsFor = options.credentials && (await import("../auth/credential-source.js")).credentialSource;
   const versions = knownVersions(options.fileBytes);
@@ -106,10 +106,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
     clock,
     limits,
     retries: createRetries(retry === false ? { maxAttempts: 1 } : retry),
-    interceptors,
-    extensions,
-    sendOnce,
-    timeoutMs,
+    options,
     closed: closing.signal,
     async refresh(operations) {
       access.replaceCard(await refreshed());

@@ -39,7 +39,7 @@ export type { ClientOperations } from "./base-client.js";
 export { type CardCache, createCardCache } from "./card/card-cache.js";
 export type { AgentAddress } from "./connect.js";
 export { type Connection, type InterfaceName, NoInterfaceError, type PassedOver } from "./connection.js";
-export type { ClientInterceptor, ClientLimits, ClientOptions, ConnectOptions } from "./options.js";
+export type { AuthorizationPrompt, ClientInterceptor, ClientLimits, ClientOptions, ConnectOptions } from "./options.js";
 export type { RetryOptions } from "./retrying.js";
 export type { Continuation, SendOptions, TaskCallOptions } from "./send-options.js";
 export type { InterfaceAddress, TransportFactory, TransportSetting } from "./transports.js";

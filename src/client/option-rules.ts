@@ -38,6 +38,7 @@ export const clientMembers: MembersOf<ClientOptions> = {
   versions: { rule: entries(oneOf(...versionNames)) },
   fileBytes: { rule: oneOf("base64", "raw") },
   credentials: { rule: credentials },
+  onAuthRequired: { rule: func },
   headers: { rule: record(string) },
   extensions: { rule: entries(text) },
   sendOnce: { rule: flag },

@@ -56,6 +56,25 @@ export const defaultClientLimits: ClientLimits = {
  */
 export type ClientInterceptor = Interceptor<CallOptions>;
 
+/** An authorization that a task waits for (spec 7.6). It comes from the agent: let the user decide whether to follow it. */
+export interface AuthorizationPrompt {
+  /** The task that waits. */
+  readonly taskId: string;
+  /** Its context. */
+  readonly contextId: string;
+  /** The agent's explanation for people; `""` when it gave none. */
+  readonly text: string;
+  /**
+   * The page to open: https, or http on this machine. `undefined` for an agent without the authorization extension, whose
+   * text says what to do.
+   */
+  readonly url: string | undefined;
+  /** A code to enter there. */
+  readonly userCode: string | undefined;
+  /** What the agent asks for; empty when it does not say. */
+  readonly scopes: readonly string[];
+}
+
 /** How a client chooses an interface, and what accompanies its calls. */
 export interface ClientOptions {
   /**
@@ -75,6 +94,12 @@ export interface ClientOptions {
   readonly fileBytes?: FileBytes | undefined;
   /** Secrets for the card's security schemes by scheme name, or a function that returns each call's credential. */
   readonly credentials?: CredentialOptions | CredentialProvider | undefined;
+  /**
+   * Called when a task waits for an authorization out of band: opens the page, or shows the code. Once for each request; the
+   * stream continues when it returns, and `send` answers after the authorization where the agent waits for it. What it throws
+   * fails the call. Default: none, and `send` answers with the state `"auth-required"`.
+   */
+  readonly onAuthRequired?: ((prompt: AuthorizationPrompt) => void | Promise<void>) | undefined;
   /** Headers, or gRPC metadata, of every call and of card requests. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Extensions to activate in every call. */

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { AuthorizationRequest } from "../protocol/authorization/request.js";
 import type { FileContent, ReadData } from "../protocol/content/read.js";
 import type { Principal } from "../protocol/context.js";
 import type { AgentEvent } from "../protocol/events.js";
@@ -31,6 +32,14 @@ export class TurnAborted extends DOMException {
 export interface TokenBudget {
   /** Tokens. 0 when the budget is used up; `Infinity` without one. */
   readonly left: number;
+}
+
+/** What ended the wait for an authorization: a wake, or a message. */
+export interface AuthorizationEnd {
+  /** The caller's message, such as a refusal. `undefined`: the task was woken. */
+  readonly message: Message | undefined;
+  /** Data of the wake. */
+  readonly wake: JsonValue | undefined;
 }
 
 /** One run of the agent: the message it answers, its context, and the means to answer. */
@@ -103,6 +112,13 @@ export interface Turn {
    * does not ask the same question twice: it gets the answer that an earlier run got, or waits for it.
    */
   readonly ask: (event: AgentEvent) => Promise<Message>;
+  /**
+   * Asks the caller to authorize something out of band, and waits until the host wakes the task
+   * (`server.tasks.wake(taskId)`), such as in the callback of an authorization server, or until the caller sends a
+   * message. Neither proves anything: look whether you have the grant, and ask again if not. A turn that runs again while
+   * it waits does not ask twice. Throws a `TypeError` for a URL that is not https, or http on this machine.
+   */
+  readonly authorize: (request: AuthorizationRequest) => Promise<AuthorizationEnd>;
   /** The task's messages so far, oldest first. With `last`: only that many of the latest. */
   readonly history: (options?: { readonly last?: number | undefined }) => Promise<readonly Message[]>;
   /**

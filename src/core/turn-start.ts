@@ -28,8 +28,8 @@ export interface TurnStart {
   readonly places?: readonly Place[] | undefined;
   /** Data of the wake that started the turn. */
   readonly wake?: JsonValue | undefined;
-  /** The turn is re-run because the question at which it waited has been answered: the message is in the inbox. */
-  readonly isAnswered?: boolean | undefined;
+  /** The turn is re-run because this ends the wait for which it asked: it is in the inbox. */
+  readonly answeredBy?: "message" | "wake" | undefined;
 }
 
 /** Receives what a turn without a task becomes: a message, a task, or an error. Called once. */

@@ -1,4 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
+import { type AuthorizationRequest, authorizationContent, authorizationExtension } from "./authorization/request.js";
 import {
   type Artifact,
   type Message,
@@ -125,8 +126,21 @@ export const canceled: StatusConstructor = statusConstructor(TaskState.CANCELED)
 /** The agent needs more input from the caller. Return after it, or continue with `turn.ask` or `turn.receive`. */
 export const inputRequired: StatusConstructor = statusConstructor(TaskState.INPUT_REQUIRED);
 
-/** The caller must grant access first. The text says to what and where (spec 7.6). */
-export const authRequired: StatusConstructor = statusConstructor(TaskState.AUTH_REQUIRED);
+/**
+ * The caller must grant access first, out of band (spec 7.6): `authRequired({ url })` names the page, for people and, under
+ * the authorization extension, for programs. With other content the text says to what and where. `turn.authorize` waits
+ * for it. Throws a `TypeError` for a URL that is not https, or http on this machine.
+ */
+export function authRequired(content?: Content | AuthorizationRequest, options?: StatusOptions): TaskStatusUpdateEvent {
+  if (!isAuthorization(content)) return statusConstructor(TaskState.AUTH_REQUIRED)(content, options);
+  const { text, metadata } = authorizationContent(content);
+  const message = reply(text, { metadata, extensions: [authorizationExtension] });
+  return statusEvent(TaskState.AUTH_REQUIRED, message, options);
+}
+
+function isAuthorization(content: Content | AuthorizationRequest | undefined): content is AuthorizationRequest {
+  return typeof content === "object" && "url" in content;
+}
 
 /** What a message of the agent carries beside its parts. */
 export interface ReplyOptions {

@@ -87,8 +87,7 @@ export const serverBindings: Readonly<Record<Binding, ServerBinding>> = {
             import("../binding/grpc/server.js"),
             import("../binding/grpc/listener.js"),
           ]);
-          const { streamsPerConnection } = limits;
-          const grpc = createGrpcServer({ adapters, service, times: limits, streamsPerConnection });
+          const grpc = createGrpcServer({ adapters, service, limits });
           grpc.setServing(isServing);
           server = grpc;
           return createGrpcEngine({ grpc, http, limits, logger, refuse });

@@ -134,6 +134,7 @@ export const listenMembers: MembersOf<ListenOptions> = {
   grpcPort: port,
   tls: { rule: anyObject },
   app: { rule: having("a Koa app", "callback") },
+  lameDuckMs: { rule: amount },
   drainMs: { rule: amount },
   handleSignals: { rule: flag },
 };

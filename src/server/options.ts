@@ -193,7 +193,13 @@ export interface ListenOptions {
   readonly tls?: TlsOptions | undefined;
   /** A Koa app for requests outside the protocol. Default: only health checks. */
   readonly app?: { callback(): (request: never, response: never) => unknown } | undefined;
-  /** How long turns may continue when the server closes, in milliseconds. Default: 10 s. */
+  /**
+   * How long the server accepts work after it has begun to close, in milliseconds: readiness and the health service of
+   * gRPC fail meanwhile, so that a load balancer sends its callers elsewhere before any is refused. Give it twice the
+   * balancer's check interval. Default: 0, work is refused at once.
+   */
+  readonly lameDuckMs?: number | undefined;
+  /** How long turns may continue when the server closes, in milliseconds, after `lameDuckMs`. Default: 10 s. */
   readonly drainMs?: number | undefined;
   /** Closes the server on SIGTERM and SIGINT, then ends the process. Default: false. */
   readonly handleSignals?: boolean | undefined;

@@ -6,7 +6,10 @@ import { laterEngine } from "../binding/listen/later-engine.js";
 import { createListener, type Listener } from "../binding/listen/listener.js";
 import type { CallHead } from "../binding/service.js";
 import type { Listening } from "../card/urls.js";
+import type { Clock } from "../protocol/async/clock.js";
 import { noop } from "../protocol/async/noop.js";
+import { pause } from "../protocol/async/pause.js";
+import { systemClock } from "../protocol/async/system-clock.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import { composeAgent, type HostedAgent, hosted } from "./agent.js";
 import { engineOf } from "./bindings.js";
@@ -28,8 +31,8 @@ export interface Server extends InProcessAgent {
   /** Port of gRPC; the shared one unless gRPC has its own. */
   readonly grpcPort: number;
   /**
-   * Refuses new work, waits for streams and turns for up to `drainMs`, aborts the rest, and closes. Calling it again
-   * waits for the same end.
+   * Is not ready for `lameDuckMs`, then refuses new work, waits for streams and turns for up to `drainMs`, aborts the
+   * rest, and closes. Calling it again waits for the same end.
    */
   close(): Promise<void>;
   /** The same as `close`, for `await using`. */
@@ -46,6 +49,8 @@ const defaultDrainMs = 10_000;
  * too.
  */
 const lastWordsMs = 2000;
+/** How long connections may still bring work once they were asked to close. */
+const lastRequestsMs = 1000;
 
 /**
  * Serves an agent on one port: JSON-RPC, HTTP+JSON and gRPC over HTTP/1.1, HTTP/2 and, with `tls`, TLS. Rejects when the
@@ -70,7 +75,14 @@ async function listenWith<A extends ComposedAgent>(
   options: HostOptions & ListenOptions,
   compose: (listening: () => Listening) => Promise<A>,
 ): Promise<{ readonly server: Server; readonly agent: A }> {
-  const { port = portOfEnvironment(), host = "127.0.0.1", tls, grpcPort, drainMs = defaultDrainMs } = options;
+  const {
+    port = portOfEnvironment(),
+    host = "127.0.0.1",
+    tls,
+    grpcPort,
+    drainMs = defaultDrainMs,
+    lameDuckMs = 0,
+  } = options;
   assertGuarded(options, host);
   const guard = createHostGuard(options);
   const scheme = tls === undefined ? "http" : "https";
@@ -88,7 +100,7 @@ async function listenWith<A extends ComposedAgent>(
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
     stopLoading();
-    closing ??= shutDown(agent, { listeners, ready, drainMs });
+    closing ??= shutDown(agent, { listeners, ready, drainMs, lameDuckMs, clock: options.clock ?? systemClock });
     return closing;
   };
   if (options.handleSignals === true) closeOnSignals(close, agent);
@@ -166,17 +178,27 @@ interface ShutDown {
   readonly listeners: Listeners;
   readonly ready: Readiness;
   readonly drainMs: number;
+  readonly lameDuckMs: number;
+  readonly clock: Clock;
 }
 
-async function shutDown(agent: ComposedAgent, { listeners, ready, drainMs }: ShutDown): Promise<void> {
+async function shutDown(
+  agent: ComposedAgent,
+  { listeners, ready, drainMs, lameDuckMs, clock }: ShutDown,
+): Promise<void> {
+  const each = [listeners.main, listeners.grpc].filter((listener) => listener !== undefined);
   ready.drain();
+  if (lameDuckMs > 0) {
+    // Balancers need time to notice, and then the peers of open connections: work that was sent before is accepted.
+    await pause(clock, lameDuckMs);
+    await Promise.all(each.map((listener) => listener.retire(lastRequestsMs)));
+  }
   agent.admission.close();
-  listeners.main.retire();
-  listeners.grpc?.retire();
+  for (const listener of each) void listener.retire(0);
   // The port stays open meanwhile: new calls get `unavailable` with a retry delay, and readiness checks are answered.
   await agent.handler.drain(drainMs);
   await agent.dispose();
-  await Promise.all([listeners.main.drain(lastWordsMs), listeners.grpc?.drain(lastWordsMs)]);
+  await Promise.all(each.map((listener) => listener.drain(lastWordsMs)));
 }
 
 function closeOnSignals(close: () => Promise<void>, { logger }: ComposedAgent): void {

@@ -19,6 +19,12 @@ declare const forecast: import("trivium").Agent;
 declare const travelCard: import("trivium").CardOptions;
 declare const plan: import("trivium").Agent;
 declare const session: { token(options: { renew: boolean }): Promise<string> };
+declare const grants: { has(owner: string): Promise<boolean>; exchange(owner: string, code: string): Promise<void> };
+declare const callbacks: import("node:events").EventEmitter<{
+  granted: [{ owner: string; taskId: string; code: string }];
+}>;
+declare function consentUrl(options: { state: string }): string;
+declare function readCalendar(owner: string): Promise<string>;
 declare const jobs: import("node:events").EventEmitter<{ done: [{ taskId: string; result: string }] }>;
 declare function startJob(options: { callback: string }): Promise<void>;
 declare function analyse(text: string, options?: { signal?: AbortSignal }): Promise<string>;

@@ -41,7 +41,7 @@ const checked = globSync("src/**/*.ts").flatMap((file) =>
 );
 
 function written(name: string, value: number | undefined): string {
-  if (value === undefined) return "none";
+  if (value === undefined || value === Number.POSITIVE_INFINITY) return "none";
   if (name.endsWith("Ms") && value >= 86_400_000) return `${value / 86_400_000} days`;
   if (name.endsWith("Ms")) return `${value / 1000} s`;
   if (!name.endsWith("Bytes")) return value.toLocaleString("en");

@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { gatewayCard } from "../../src/gateway/card.js";
+import { authorizationExtension } from "../../src/protocol/authorization/request.js";
 import { idempotentSendExtension, resumeExtension } from "../../src/protocol/extensions.js";
 import { type AgentCard, AgentCardSchema } from "../../src/protocol/model.js";
 import { v1 } from "../../src/version/v1.0/v1.js";
@@ -89,7 +90,8 @@ describe("the card of a gateway", () => {
       "urn:trivium:binding:connect:v1 https://front.example/a",
     ]);
     expect([name, version]).toEqual(["Behind", "1.2.3"]);
-    expect(capabilities?.extensions.map(({ uri }) => uri)).toEqual([idempotentSendExtension, resumeExtension]);
+    const listed = [idempotentSendExtension, resumeExtension, authorizationExtension];
+    expect(capabilities?.extensions.map(({ uri }) => uri)).toEqual(listed);
   });
 
   it("offers authenticated callers the agent's extended card with the gateway's addresses", async () => {

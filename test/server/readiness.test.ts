@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { expect, it } from "vitest";
 import { working } from "../../src/protocol/events.js";
 import { createReadiness } from "../../src/server/readiness.js";
@@ -103,4 +104,38 @@ it("a server that drains stays unready when its store comes back", () => {
   readiness.drain();
   readiness.storeReady(true);
   expect([readiness.status, told]).toEqual(["draining", [false, false, false]]);
+});
+
+it("during `lameDuckMs` a server is not ready and takes work, and then it closes its connections", async () => {
+  const clock = createVirtualClock();
+  const server = await serve({
+    card: { name: "Lame", description: "Leaves in peace", version: "1.0.0" },
+    port: 0,
+    lameDuckMs: 5_000,
+    clock,
+    agent: async () => working("done"),
+  });
+  const raw = rawSession(server.port);
+  const readyz = async () => (await rawCall(`${server.url}/readyz`, { method: "GET" })).status;
+  const health = async () => {
+    const { body } = await raw.call("", frame(Buffer.alloc(0)), { ":path": "/grpc.health.v1.Health/Check" });
+    return body.at(-1);
+  };
+  const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "go" }] };
+  const send = () => {
+    const headers = { "content-type": "application/json", "a2a-version": "1.0" };
+    const call = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } };
+    return rawCall(`${server.url}/json-rpc`, { headers, body: JSON.stringify(call) });
+  };
+  expect([await readyz(), await health(), (await send()).status]).toEqual([200, 1, 200]);
+  const closed = server.close();
+  await clock.advance(4_900);
+  expect([await readyz(), await health(), (await send()).status]).toEqual([503, 2, 200]);
+  expect(raw.session.closed).toBe(false);
+  const goAway = once(raw.session, "goaway");
+  await clock.advance(200);
+  await goAway;
+  raw[Symbol.dispose]();
+  await turnUntil(clock, closed);
+  await expect(readyz()).rejects.toThrow("ECONN");
 });

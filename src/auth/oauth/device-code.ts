@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { pause } from "../../protocol/async/pause.js";
+import { mayCarry } from "../../protocol/authorization/may-carry.js";
 import { A2AError } from "../../protocol/errors.js";
-import { mayCarry } from "../may-carry.js";
 import type { DeviceCodePrompt } from "../options.js";
 import { untilAborted } from "../part.js";
 import { durationOf, named, textOf } from "./server-call.js";

@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { type Clock, callerClock } from "../../protocol/async/clock.js";
+import { mayCarry } from "../../protocol/authorization/may-carry.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
 import { causesOf, type Fetch, type FetchInit, type HttpAnswer } from "../../protocol/fetch.js";
-import { mayCarry } from "../may-carry.js";
 import type { CredentialEnvironment, OAuthSecret } from "../options.js";
 
 /** An environment with its defaults. */

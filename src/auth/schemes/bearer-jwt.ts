@@ -1,5 +1,5 @@
 import type { JWTVerifyGetKey } from "jose";
-import { mayCarry } from "../may-carry.js";
+import { mayCarry } from "../../protocol/authorization/may-carry.js";
 import { type JwtKey, jwtCheck, publicKeyAlgorithms, type TokenCheck } from "./jwt.js";
 import { keysAt, keysOf } from "./key-source.js";
 import { type AuthScheme, authorizationOf, type SchemeCheck, type SchemeEnvironment } from "./scheme.js";

@@ -1,5 +1,5 @@
+import { mayCarry } from "../../protocol/authorization/may-carry.js";
 import type { AnswerReader, Fetch, FetchInit } from "../../protocol/fetch.js";
-import { mayCarry } from "../may-carry.js";
 
 /** Time limit of one request to an authorization server, in milliseconds. */
 const timeoutMs = 10_000;

@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, type JWTVerifyGetKey, customFetch as joseFetch } from "jose";
 import { allowInsecureRequests, customFetch, discoveryRequest, processDiscoveryResponse } from "oauth4webapi";
+import { mayCarry } from "../../protocol/authorization/may-carry.js";
 import { A2AError } from "../../protocol/errors.js";
-import { mayCarry } from "../may-carry.js";
 import { libraryFetch } from "./fetch-response.js";
 import type { SchemeEnvironment } from "./scheme.js";
 

@@ -1,4 +1,4 @@
-import { mayCarry } from "../may-carry.js";
+import { mayCarry } from "../../protocol/authorization/may-carry.js";
 import { bearerChallenge, bearerCheck, checkJwtOptions, type JwtOptions, tokenCheckOf } from "./bearer-jwt.js";
 import type { AuthScheme } from "./scheme.js";
 

@@ -3,7 +3,8 @@ import { type A2AError, errorTable } from "../../protocol/errors.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { ListenerLimits, RequestListener } from "../listen/connection.js";
 import { refuseHttp } from "../listen/http1-engine.js";
-import { goAway, type Http2Engine, keepSessions } from "../listen/http2-engine.js";
+import type { Http2Engine } from "../listen/http2-engine.js";
+import { keepSessions } from "../listen/sessions.js";
 import type { CallHead } from "../service.js";
 import { injectConnections, isEndless, takeStreams } from "./internals/http2-server.js";
 import type { GrpcServer } from "./server.js";
@@ -27,13 +28,14 @@ export async function createGrpcEngine(options: GrpcEngineOptions): Promise<Http
   if (http2 === undefined) {
     logger.warn({}, "this release of grpc-js hides its HTTP/2 server: HTTP/2 connections are for gRPC only");
     await grpc.prepareAll();
-    return { accept: injector.injectConnection, drain: () => injector.drain(2 ** 31 - 1), close: injector.destroy };
+    const retire = async (): Promise<void> => injector.drain(2 ** 31 - 1);
+    return { accept: injector.injectConnection, retire, close: injector.destroy };
   }
   const sessions = keepSessions(http2, limits);
   shareStreams(http2, options);
   return {
-    accept: injector.injectConnection,
-    drain: () => goAway(sessions),
+    accept: (socket) => sessions.accept(socket, injector.injectConnection),
+    retire: sessions.retire,
     close: () => {
       injector.destroy();
       grpc.server.forceShutdown();

@@ -1,6 +1,6 @@
 import { Server } from "@grpc/grpc-js";
 import type { GrpcAdapter } from "../../version/codec.js";
-import { type CallTimes, defaultListenerLimits } from "../listen/connection.js";
+import { defaultListenerLimits, type ListenerLimits } from "../listen/connection.js";
 import type { Service } from "../service.js";
 import { GrpcCall } from "./call.js";
 import { createHealth } from "./health.js";
@@ -11,10 +11,8 @@ import { addReflection } from "./reflection.js";
 export interface GrpcServerOptions {
   readonly adapters: readonly GrpcAdapter[];
   readonly service: Service;
-  /** The time limits of request messages. Default: the listener's. */
-  readonly times?: CallTimes | undefined;
-  /** Largest number of concurrent calls on one connection. Default: 100. */
-  readonly streamsPerConnection?: number | undefined;
+  /** Limits of connections and of request messages. Default: the listener's. */
+  readonly limits?: ListenerLimits | undefined;
 }
 
 /** A gRPC server: A2A in every served version, health and reflection. It does not listen by itself. */
@@ -35,19 +33,19 @@ export interface GrpcServer {
 /** Creates a server with every operation of every adapter. Callers are authenticated before a message is read. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const paths = servedPaths(options.adapters, options.service);
-  const { service, times = defaultListenerLimits } = options;
+  const { service, limits = defaultListenerLimits } = options;
   const server = new Server({
     // Pings detect peers that vanished; a stream that waits for events would never notice.
-    "grpc.keepalive_time_ms": 60_000,
-    "grpc.keepalive_timeout_ms": 20_000,
-    "grpc.max_concurrent_streams": options.streamsPerConnection ?? 100,
+    "grpc.keepalive_time_ms": timerMs(limits.grpcKeepaliveMs),
+    "grpc.keepalive_timeout_ms": timerMs(limits.grpcKeepaliveTimeoutMs),
+    "grpc.max_concurrent_streams": limits.streamsPerConnection,
     "grpc.max_receive_message_length": service.limits.contentMaxBytes,
     "grpc.enable_channelz": 0,
     interceptors: [
       ({ path }, call) => {
         const served = paths.get(path);
         if (served === undefined) return leaveCall(call);
-        return takeCall(call, (raw) => new GrpcCall(raw, { served, service, times }));
+        return takeCall(call, (raw) => new GrpcCall(raw, { served, service, times: limits }));
       },
     ],
   });
@@ -70,6 +68,11 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       await Promise.all([...onDemand.values()].map((load) => load()));
     },
   };
+}
+
+/** The longest delay of a timer means none. */
+function timerMs(ms: number): number {
+  return Math.min(ms, 2 ** 31 - 1);
 }
 
 function once(load: () => Promise<void>): () => Promise<void> {

@@ -28,6 +28,17 @@ export interface ListenerLimits {
   readonly http2IdleMs: number;
   /** Concurrent requests and streams of one HTTP/2 connection. Default: 100. */
   readonly streamsPerConnection: number;
+  /**
+   * Age at which a connection is closed gracefully, give or take a tenth, so that callers spread over new replicas: over
+   * HTTP/2 by GOAWAY, over HTTP/1.1 by `Connection: close` with the next response. Default: none.
+   */
+  readonly maxConnectionAgeMs: number;
+  /** Time for what runs on a connection that has reached its age; then it is destroyed. Default: none. */
+  readonly maxConnectionAgeGraceMs: number;
+  /** Silence on an HTTP/2 connection before it is pinged, where gRPC is served. Default: 60 s. */
+  readonly grpcKeepaliveMs: number;
+  /** Time for the answer to such a ping; then the connection is destroyed. Default: 20 s. */
+  readonly grpcKeepaliveTimeoutMs: number;
 }
 
 /** How long a request may take to arrive, and its reply to be taken. */
@@ -42,4 +53,8 @@ export const defaultListenerLimits: ListenerLimits = {
   keepAliveIdleMs: 15_000,
   http2IdleMs: 300_000,
   streamsPerConnection: 100,
+  maxConnectionAgeMs: Number.POSITIVE_INFINITY,
+  maxConnectionAgeGraceMs: Number.POSITIVE_INFINITY,
+  grpcKeepaliveMs: 60_000,
+  grpcKeepaliveTimeoutMs: 20_000,
 };

@@ -1,17 +1,26 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
+import { createIdleCounter } from "../../protocol/async/idle-counter.js";
+import { within } from "../../protocol/async/pause.js";
+import { systemClock } from "../../protocol/async/system-clock.js";
 import type { ListenerLimits, RequestListener } from "./connection.js";
+import { watchAge } from "./connection-age.js";
 
 /** Serves the HTTP/1.1 connections of a listener. */
 export interface Http1Engine {
   accept(socket: Socket): void;
-  /** Closes idle connections now and the others after their next response. May be called again. */
-  drain(): void;
+  /**
+   * Closes each connection after its next response, and idle ones once `ms` have passed. Resolves then, or when none is
+   * open. May be called again.
+   */
+  retire(ms: number): Promise<void>;
   close(): void;
 }
 
 export function createHttp1Engine(http: RequestListener, limits: ListenerLimits): Http1Engine {
   let draining = false;
+  const old = new WeakSet<Socket>();
+  const open = createIdleCounter();
   let sweep: NodeJS.Timeout | undefined;
   // An `import` of node:http reads each of its exports, also those that load all of Node's `fetch`.
   const { createServer } = process.getBuiltinModule("node:http");
@@ -24,7 +33,7 @@ export function createHttp1Engine(http: RequestListener, limits: ListenerLimits)
       connectionsCheckingInterval: Math.min(1_000, limits.headerTimeoutMs),
     },
     (request, response) => {
-      if (draining) response.setHeader("connection", "close");
+      if (draining || old.has(request.socket)) response.setHeader("connection", "close");
       http(request, response);
     },
   );
@@ -32,10 +41,13 @@ export function createHttp1Engine(http: RequestListener, limits: ListenerLimits)
   server.emit("listening");
   return {
     accept: (socket) => {
+      socket.once("close", open.enter());
+      watchAge(socket, limits, () => old.add(socket));
       server.emit("connection", socket);
     },
-    drain: () => {
+    retire: async (ms) => {
       draining = true;
+      if (ms > 0) await within(systemClock, ms, open.idle());
       server.closeIdleConnections();
       // A response whose headers were already sent leaves its connection idle later.
       sweep ??= setInterval(() => server.closeIdleConnections(), 25).unref();

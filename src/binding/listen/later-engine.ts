@@ -45,7 +45,7 @@ export function laterEngine(make: () => Promise<Http2Engine>, onError: (error: u
       if (engine === undefined) void acceptLater(socket);
       else engine.accept(socket);
     },
-    drain: () => engine?.drain(),
+    retire: async (ms) => engine?.retire(ms),
     close() {
       closed = true;
       engine?.close();

@@ -24,9 +24,10 @@ export interface Listener {
   readonly port: number;
   readonly address: string;
   /**
-   * Ends every connection after its last response. New connections are still accepted and get an error that says why.
+   * Ends every connection after its last response. Resolves when peers know, at most after `ms`; idle HTTP/1.1
+   * connections, which get no notice, are closed then. New connections are still accepted.
    */
-  retire(): void;
+  retire(ms: number): Promise<void>;
   /** Accepts no more connections, closes the open ones gracefully, waits up to `ms`, then destroys the rest. */
   drain(ms: number): Promise<void>;
   /** Destroys every connection at once. */
@@ -72,14 +73,13 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     http2.close();
     await done;
   };
-  const retire = (): void => {
-    http1.drain();
-    http2.drain();
+  const retire = async (ms: number): Promise<void> => {
+    await Promise.all([http1.retire(ms), http2.retire(ms)]);
   };
   const drain = async (ms: number): Promise<void> => {
     const done = stop();
     sniffer.drain();
-    retire();
+    void Promise.all([http1.retire(0), http2.retire(ms / 2)]);
     const late = Promise.withResolvers<void>();
     const timer = setTimeout(late.resolve, ms);
     await Promise.race([done, late.promise]);

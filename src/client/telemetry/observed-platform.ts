@@ -17,9 +17,11 @@ export function observedPlatform(platform: Platform, api: OpenTelemetry): Platfo
 
 /** The parts of a client whose calls are followed: by an interceptor, by its retries, and by how it reaches its agent. */
 function observed(parts: ClientParts, telemetry: ClientTelemetry): ClientParts {
+  const { interceptors = [] } = parts.options;
+  const own = telemetry.interceptor(() => parts.access.connection);
   return {
     ...parts,
-    interceptors: [telemetry.interceptor(() => parts.access.connection), ...parts.interceptors],
+    options: { ...parts.options, interceptors: [own, ...interceptors] },
     retries: counted(parts.retries, telemetry),
     access: watched(parts.access, telemetry),
   };

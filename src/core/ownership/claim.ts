@@ -147,7 +147,7 @@ async function answer(
     delivery = restart === undefined ? undefined : await enqueue(runtime, start, stored);
     return delivery;
   } finally {
-    restart?.start(delivery !== undefined);
+    restart?.start(delivery && "message");
     leave();
   }
 }

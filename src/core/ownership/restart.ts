@@ -1,17 +1,19 @@
 import { storedPrincipal } from "../../protocol/context.js";
+import { TaskState } from "../../protocol/model.js";
 import { isInterrupted } from "../../protocol/states.js";
 import type { StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import type { LiveTask } from "../task/live-task.js";
 import { isReleased, readOrigin, type TurnOrigin } from "../turn/origin.js";
+import type { TurnStart } from "../turn-start.js";
 import { claimTurn } from "./claim-turn.js";
 import { continueTask } from "./continue-task.js";
 
 /** A turn that was claimed to be run again. */
 export interface Restart {
   readonly live: LiveTask;
-  /** `isAnswered`: the message that answers the question at which it waited is in the inbox. */
-  start(isAnswered?: boolean): void;
+  /** `answeredBy`: what ends the wait for which it asked, and is in the inbox. */
+  start(answeredBy?: TurnStart["answeredBy"]): void;
 }
 
 /** Claims a task in order to run its last turn again. `undefined`: another process was faster. */
@@ -32,7 +34,12 @@ export async function claimRestart(
   if (claimed !== "claimed") return undefined;
   const principal = storedPrincipal(scope, send);
   const start = { cause: "restart", attempt, principal, scope, entry, send, wake, trace } as const;
-  return { live, start: (isAnswered = false) => runtime.startTurn({ ...start, isAnswered }, { live }) };
+  return { live, start: (answeredBy) => runtime.startTurn({ ...start, answeredBy }, { live }) };
+}
+
+/** Whether a wake ends the wait of the turn: it may wait for an authorization. */
+export function awaitsAuthorization({ head }: StoredTask): boolean {
+  return head.state === TaskState.AUTH_REQUIRED;
 }
 
 /**

@@ -1,14 +1,16 @@
 import { storedPrincipal } from "../../protocol/context.js";
 import { TaskState } from "../../protocol/model.js";
 import { isInterrupted } from "../../protocol/states.js";
-import type { StoredTask } from "../ports.js";
+import type { InboxEntry, StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { publicFailure } from "../store-failure.js";
 import { messageDraft } from "../task/message-record.js";
 import { causeOfLastTurn, hasSpoken, isReleased, readOrigin } from "../turn/origin.js";
+import type { TurnStart } from "../turn-start.js";
 import { claimTurn, endNow } from "./claim-turn.js";
 import { continueTask } from "./continue-task.js";
-import { claimRestart } from "./restart.js";
+import { awaitsAuthorization, claimRestart } from "./restart.js";
+import { startWoken } from "./start-woken.js";
 
 /** How often a turn is re-run. */
 const maxRestarts = 3;
@@ -34,34 +36,35 @@ export async function takeOver(runtime: Runtime, stored: StoredTask): Promise<bo
   }
   runtime.turns.check(stored.head.scope);
   const restart = await claimRestart(runtime, stored, released ? origin : { ...origin, attempt: origin.attempt + 1 });
-  restart?.start(isAsked && entries.some(({ send }) => send !== undefined));
+  restart?.start(isAsked ? endOfWait(entries) : undefined);
   return restart !== undefined;
 }
 
+// What ends the wait of a turn that asked. A message does before a wake.
+function endOfWait(entries: readonly InboxEntry[]): TurnStart["answeredBy"] {
+  if (entries.some(({ send }) => send !== undefined)) return "message";
+  return entries.length > 0 ? "wake" : undefined;
+}
+
 // A task that waits for its caller needs no process meanwhile. A message that has arrived since starts the next turn,
-// or answers the one that is re-run.
+// or answers the one that is re-run; so does a wake.
 async function leave(runtime: Runtime, stored: StoredTask): Promise<boolean> {
   const { key, scope } = stored.head;
   const { entries, inboxPut } = await runtime.store.inbox(key);
   if (entries.some(({ kind }) => kind === "cancel")) return endNow(runtime, stored, { state: TaskState.CANCELED });
-  const live = await continueTask(runtime, stored);
-  const entry = entries.find((each) => each.send !== undefined);
-  if (entry?.send === undefined) {
-    const takes = entries.map(({ id }) => id);
-    const extras = { claim: { turn: live.turn }, takes, end: { inboxPut } };
-    const kind = runtime.restartable ? "turnReleased" : "turnEnded";
-    const left = live.exclusive([{ kind }], extras).catch((error: unknown) => {
-      throw publicFailure(error);
-    });
-    return (await left) === "stored";
-  }
-  const { send, id } = entry;
+  const answeredBy = endOfWait(entries);
+  if (answeredBy === undefined) return release(runtime, stored, inboxPut);
   runtime.turns.check(scope);
-  if (runtime.restartable) {
+  if (runtime.restartable && (answeredBy === "message" || awaitsAuthorization(stored))) {
     const restart = await claimRestart(runtime, stored, await readOrigin(runtime, stored));
-    restart?.start(true);
+    restart?.start(answeredBy);
     return restart !== undefined;
   }
+  const [first] = entries;
+  const entry = entries.find(({ send }) => send !== undefined);
+  if (entry?.send === undefined) return startWoken(runtime, stored, { wake: first?.wake, replacing: first?.id });
+  const { send, id } = entry;
+  const live = await continueTask(runtime, stored);
   live.sawInbox(-1);
   const before = await causeOfLastTurn(runtime, stored);
   const turn = live.turn + 1;
@@ -85,6 +88,16 @@ async function leave(runtime: Runtime, stored: StoredTask): Promise<boolean> {
   } as const;
   runtime.startTurn({ ...start, before }, { live });
   return true;
+}
+
+async function release(runtime: Runtime, stored: StoredTask, inboxPut: number): Promise<boolean> {
+  const live = await continueTask(runtime, stored);
+  const extras = { claim: { turn: live.turn }, end: { inboxPut } };
+  const kind = runtime.restartable ? "turnReleased" : "turnEnded";
+  const left = live.exclusive([{ kind }], extras).catch((error: unknown) => {
+    throw publicFailure(error);
+  });
+  return (await left) === "stored";
 }
 
 function giveUp(runtime: Runtime, stored: StoredTask, text: string): Promise<boolean> {

@@ -1,6 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { conformJson } from "../../protocol/check/conform.js";
-import { storedPrincipal } from "../../protocol/context.js";
 import { A2AError, taskNotFound } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { DueCursor, Head, StoredTask } from "../ports.js";
@@ -8,9 +7,9 @@ import type { TaskRef } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
 import { isAnswer } from "../store-failure.js";
 import { tooLarge } from "../task/task-size.js";
-import { causeOf, readOrigin } from "../turn/origin.js";
-import { claimTurn, isOrphan } from "./claim-turn.js";
-import { continueTask } from "./continue-task.js";
+import { isOrphan } from "./claim-turn.js";
+import { awaitsAuthorization, claimRestart, waitingTurn } from "./restart.js";
+import { startWoken } from "./start-woken.js";
 import { takeOver } from "./take-over.js";
 
 const maxTries = 20;
@@ -40,14 +39,32 @@ async function tryWake(
   stored: StoredTask,
   wake: JsonValue | undefined,
 ): Promise<boolean | undefined> {
-  const { key, id, holder } = stored.head;
+  const { holder } = stored.head;
   if (await isOrphan(runtime, stored)) {
     await takeOver(runtime, stored);
     return undefined;
   }
-  if (holder === "") return (await startWoken(runtime, stored, wake)) || undefined;
-  const { limits, store, signals } = runtime;
-  const result = await store.put(key, { id: runtime.newId(), kind: "wake", wake }, limits.inboxMaxMessages);
+  if (holder !== "") return putWake(runtime, stored, wake);
+  const waiting = awaitsAuthorization(stored) ? await waitingTurn(runtime, stored) : undefined;
+  if (waiting === undefined) return (await startWoken(runtime, stored, { wake })) || undefined;
+  runtime.turns.check(stored.head.scope);
+  const restart = await claimRestart(runtime, stored, waiting);
+  if (restart === undefined) return undefined;
+  let woken: boolean | undefined;
+  try {
+    woken = await putWake(runtime, stored, wake);
+    return woken;
+  } finally {
+    restart.start(woken === true ? "wake" : undefined);
+  }
+}
+
+async function putWake(
+  { limits, newId, signals, store }: Runtime,
+  { head: { id, key } }: StoredTask,
+  wake: JsonValue | undefined,
+): Promise<boolean | undefined> {
+  const result = await store.put(key, { id: newId(), kind: "wake", wake }, limits.inboxMaxMessages);
   if (result === "stored") signals.publish({ kind: "inbox", taskId: id });
   if (result === "stored" || result === "ended") return result === "stored";
   return undefined;
@@ -87,7 +104,7 @@ async function wakeParked(runtime: Runtime, { scope, id, wakeAt }: Head, refused
     runtime.turns.check(scope);
     const stored = await runtime.store.read(scope, id);
     if (stored === undefined || stored.head.holder !== "" || stored.head.wakeAt !== wakeAt) return;
-    await startWoken(runtime, stored, undefined);
+    await startWoken(runtime, stored);
   } catch (error) {
     if (!isAnswer(error)) throw error;
     refused.add(owner);
@@ -110,22 +127,4 @@ function checkedData({ limits }: Runtime, data: JsonValue | undefined): JsonValu
   if (text.length > limits.eventMaxBytes) throw tooLarge("the data of a wake", "eventMaxBytes", limits.eventMaxBytes);
   const copy: JsonValue = JSON.parse(text);
   return conformJson({ data: copy }, "wake", 0).data;
-}
-
-async function startWoken(runtime: Runtime, stored: StoredTask, wake: JsonValue | undefined): Promise<boolean> {
-  const { scope } = stored.head;
-  const origin = await readOrigin(runtime, stored);
-  const { messageSeq: message, entry, send } = origin;
-  runtime.turns.check(scope);
-  const live = await continueTask(runtime, stored);
-  const turn = live.turn + 1;
-  const trace = runtime.telemetry?.wake({ taskId: live.id, contextId: live.contextId }, causeOf(origin));
-  const claimed = await claimTurn(runtime, live, {
-    turn,
-    drafts: [{ kind: "turnStarted", turn, attempt: 1, cause: "wake", wake, message, trace }],
-  });
-  if (claimed !== "claimed") return false;
-  const principal = storedPrincipal(scope, send);
-  runtime.startTurn({ cause: "wake", attempt: 1, principal, scope, entry, send, wake, trace }, { live });
-  return true;
 }

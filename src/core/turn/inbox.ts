@@ -3,8 +3,8 @@ import { storedPrincipal } from "../../protocol/context.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { Message } from "../../protocol/model.js";
 import type { TraceContext } from "../../protocol/telemetry/trace.js";
-import type { AbortKind } from "../agent.js";
-import type { Head, Hint, InboxEntry, Park, QueuedSend } from "../ports.js";
+import type { AbortKind, AuthorizationEnd } from "../agent.js";
+import type { Head, Hint, InboxEntry, Park } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import type { Draft } from "../task/draft.js";
 import type { LiveTask } from "../task/live-task.js";
@@ -25,15 +25,17 @@ interface InboxTurn {
   orAborted<T>(wait: Promise<T>): Promise<T>;
   flushed(): Promise<void>;
   ensureTask(): LiveTask;
-  /** False when the message was withdrawn meanwhile. */
-  take(live: LiveTask, entry: InboxEntry, send: QueuedSend): Promise<boolean>;
+  /** False when the entry was withdrawn meanwhile. */
+  take(live: LiveTask, entry: InboxEntry): Promise<boolean>;
   cancelNow(): Promise<void>;
 }
 
 interface Receiver {
   /** `waiting` once all earlier events are stored; `taking` while a message is being taken. */
   phase: "flushing" | "waiting" | "taking";
-  readonly resolve: (message: Message) => void;
+  /** Whether a wake ends the wait as well. */
+  readonly takesWakes: boolean;
+  readonly resolve: (entry: InboxEntry) => void;
   readonly reject: (reason: unknown) => void;
 }
 
@@ -92,15 +94,27 @@ export class TurnInbox implements Watcher {
 
   /** Waits for the next message and takes it. One at a time. */
   async receive(): Promise<Message> {
+    const { send } = await this.#wait(false);
+    if (send === undefined) throw new TypeError("a wake is no message");
+    return send.message;
+  }
+
+  /** The same for a message or a wake. */
+  async messageOrWake(): Promise<AuthorizationEnd> {
+    const { send, wake } = await this.#wait(true);
+    return { message: send?.message, wake };
+  }
+
+  async #wait(takesWakes: boolean): Promise<InboxEntry> {
     const refusal = this.#run.refusal();
     if (refusal !== undefined) throw refusal;
     if (this.#receiver !== undefined) throw new TypeError("a turn receives one message at a time");
     // A reply was the whole answer: there is no task and there will be none.
     if (this.#live === undefined && this.#run.answered) throw noMessage();
     const live = this.#run.ensureTask();
-    const { promise: taken, resolve, reject } = Promise.withResolvers<Message>();
+    const { promise: taken, resolve, reject } = Promise.withResolvers<InboxEntry>();
     taken.catch(noop);
-    const receiver: Receiver = { phase: "flushing", resolve, reject };
+    const receiver: Receiver = { phase: "flushing", takesWakes, resolve, reject };
     this.#receiver = receiver;
     try {
       await this.#run.orAborted(this.#run.flushed());
@@ -163,7 +177,7 @@ export class TurnInbox implements Watcher {
           trace,
           before: undefined,
           header: undefined,
-          isAnswered: false,
+          answeredBy: undefined,
         },
         drafts: [{ kind: "turnStarted", turn, attempt, cause: "wake", wake, message, trace }],
       };
@@ -213,11 +227,12 @@ export class TurnInbox implements Watcher {
     const entries = await this.#read(live);
     if (this.#is("closed")) return;
     if (entries.some((entry) => entry.kind === "cancel")) return this.#run.abort("Canceled");
-    const entry = entries.find((each) => each.send !== undefined);
     const receiver = this.#receiver;
-    if (receiver?.phase !== "waiting" || entry?.send === undefined) return;
+    if (receiver?.phase !== "waiting") return;
+    const entry = entries.find(({ send }) => receiver.takesWakes || send !== undefined);
+    if (entry === undefined) return;
     receiver.phase = "taking";
-    if (await this.#run.take(live, entry, entry.send)) return receiver.resolve(entry.send.message);
+    if (await this.#run.take(live, entry)) return receiver.resolve(entry);
     receiver.phase = "waiting";
     this.#look();
   }

@@ -9,6 +9,11 @@ interface Exchange {
   readonly answer: Message;
 }
 
+interface Asking {
+  readonly takesWakes: boolean;
+  readonly isSilent: boolean;
+}
+
 /**
  * Questions of a turn that is re-run: those that an earlier run asked are not asked again, so that each answer reaches its
  * own question.
@@ -17,27 +22,32 @@ export class AskedBefore {
   readonly #status: TaskStatus | undefined;
   /** Those that the agent has not come to yet, oldest first. */
   #exchanges: readonly Exchange[];
-  /** Whether the answer to the question at which the turn waited is in the inbox, and the agent has not come to it. */
-  #isAnswered: boolean;
+  /** What the inbox has for the question at which the turn waited, until the agent comes to it. */
+  #answeredBy: TurnStart["answeredBy"];
 
   /** `before`: the task as of the start of this run. */
-  constructor({ send, isAnswered = false }: TurnStart, before: Task | undefined) {
+  constructor({ send, answeredBy }: TurnStart, before: Task | undefined) {
     this.#status = before?.status;
     this.#exchanges = exchangesIn(before?.history ?? [], send.message.messageId);
-    this.#isAnswered = isAnswered;
+    this.#answeredBy = answeredBy;
   }
 
-  /** The answer that an earlier run took; `"waiting"` when the question is asked already and its answer is in the inbox. */
-  find(normal: Normalized): Message | "waiting" | undefined {
+  /**
+   * The answer that an earlier run took; `"waiting"` when the question is asked already. A wake answers only a question that
+   * `takesWakes`; any other waits on, but not with another state (`isSilent`: this run has emitted nothing).
+   */
+  find(normal: Normalized, { takesWakes, isSilent }: Asking): Message | "waiting" | undefined {
     const status = statusIn(normal);
     if (status === undefined) return undefined;
     const at = this.#exchanges.findIndex(({ question }) => isSame(question.parts, partsOf(status)));
     const answer = this.#exchanges[at]?.answer;
     this.#exchanges = this.#exchanges.slice(at + 1);
     if (answer !== undefined) return answer;
-    const isAnswered = this.#isAnswered && asksTheSame(status, this.#status);
-    this.#isAnswered = false;
-    return isAnswered ? "waiting" : undefined;
+    const isKnown = this.#answeredBy === "message" || (this.#answeredBy === "wake" && (takesWakes || isSilent));
+    this.#answeredBy = undefined;
+    // The page of an authorization may have another URL in each run.
+    const isAsked = takesWakes ? status.state === this.#status?.state : asksTheSame(status, this.#status);
+    return isKnown && isAsked ? "waiting" : undefined;
   }
 }
 

@@ -9,7 +9,7 @@ import { type Message, type Task, TaskState } from "../../protocol/model.js";
 import { isInterrupted } from "../../protocol/states.js";
 import type { TurnTrace } from "../../protocol/telemetry/follow.js";
 import { type AbortKind, TurnAborted } from "../agent.js";
-import type { InboxEntry, LogRecord, QueuedSend } from "../ports.js";
+import type { InboxEntry, LogRecord } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import type { LiveTask } from "../task/live-task.js";
 import { normalizeEvent } from "../task/normalize.js";
@@ -223,10 +223,11 @@ export class TurnRun {
   }
 
   /** What an earlier run of the turn has of a question: the answer, or that it waits. An answer becomes the message. */
-  askedBefore(event: AgentEvent): Message | "waiting" | undefined {
+  askedBefore(event: AgentEvent, takesWakes: boolean): Message | "waiting" | undefined {
     if (this.start.cause !== "restart") return undefined;
     this.#askedBefore ??= new AskedBefore(this.start, this.before);
-    const found = this.#askedBefore.find(normalizeEvent(event, this.#writer.identity));
+    const isSilent = this.state.output.name === "silent";
+    const found = this.#askedBefore.find(normalizeEvent(event, this.#writer.identity), { takesWakes, isSilent });
     if (typeof found === "object") this.message = found;
     return found;
   }
@@ -236,9 +237,11 @@ export class TurnRun {
     return this.#writer.ensureTask();
   }
 
-  /** Takes a waiting message into the turn. Returns false when it was withdrawn meanwhile. */
-  async take(live: LiveTask, entry: InboxEntry, send: QueuedSend): Promise<boolean> {
-    if (!(await this.#writer.take(live, entry, send))) return false;
+  /** Takes a waiting message or wake into the turn. Returns false when it was withdrawn meanwhile. */
+  async take(live: LiveTask, entry: InboxEntry): Promise<boolean> {
+    if (!(await this.#writer.take(live, entry))) return false;
+    const { send } = entry;
+    if (send === undefined) return true;
     this.message = send.message;
     this.#trace?.took(send.trace);
     return true;

@@ -1,11 +1,12 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { noop } from "../../protocol/async/noop.js";
+import type { AuthorizationRequest } from "../../protocol/authorization/request.js";
 import { dataReader, type FileContent, filesOf, type ReadData, textOf } from "../../protocol/content/read.js";
 import type { Principal, Scope } from "../../protocol/context.js";
-import type { AgentEvent } from "../../protocol/events.js";
+import { type AgentEvent, authRequired } from "../../protocol/events.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { Message, SendMessageConfiguration, Task } from "../../protocol/model.js";
-import { type TokenBudget, type Turn, TurnAborted } from "../agent.js";
+import { type AuthorizationEnd, type TokenBudget, type Turn, TurnAborted } from "../agent.js";
 import { openContextState } from "../conversation/context-state.js";
 import type { ContextState } from "../conversation-view.js";
 import type { TurnCause } from "../ports.js";
@@ -34,11 +35,11 @@ interface ViewedTurn {
   readonly live: LiveTask | undefined;
   readonly signal: AbortSignal;
   readonly answered: boolean;
-  readonly inbox: Pick<TurnInbox, "receive">;
+  readonly inbox: Pick<TurnInbox, "receive" | "messageOrWake">;
   emit(event: AgentEvent): Promise<void> | undefined;
   flushed(): Promise<void>;
   yields(resume: () => void): void;
-  askedBefore(event: AgentEvent): Message | "waiting" | undefined;
+  askedBefore(event: AgentEvent, takesWakes: boolean): Message | "waiting" | undefined;
 }
 
 /** The agent's view of its turn. Members are created on access, so that destructuring pays only for what it takes. */
@@ -150,6 +151,10 @@ class AgentTurn implements Turn {
     return (event) => unattended(ask(this.#run, event));
   }
 
+  get authorize(): Turn["authorize"] {
+    return (request) => unattended(authorize(this.#run, request));
+  }
+
   get history(): Turn["history"] {
     return async ({ last } = {}) => {
       const history = this.#run.live?.task.history ?? [this.#run.message];
@@ -203,10 +208,20 @@ async function charge({ runtime, scope, start }: ViewedTurn, tokens: number): Pr
 }
 
 async function ask(run: ViewedTurn, event: AgentEvent): Promise<Message> {
-  const before = run.askedBefore(event);
+  return (await asked(run, event, false)) ?? run.inbox.receive();
+}
+
+async function authorize(run: ViewedTurn, request: AuthorizationRequest): Promise<AuthorizationEnd> {
+  const message = await asked(run, authRequired(request), true);
+  return message === undefined ? run.inbox.messageOrWake() : { message, wake: undefined };
+}
+
+/** Emits a question. Returns its answer if an earlier run of the turn got it. */
+async function asked(run: ViewedTurn, event: AgentEvent, takesWakes: boolean): Promise<Message | undefined> {
+  const before = run.askedBefore(event, takesWakes);
   if (typeof before === "object") return before;
   if (before === undefined) await run.emit(event);
-  return run.inbox.receive();
+  return undefined;
 }
 
 // An agent may emit from a callback without awaiting: an unhandled refusal must not end the process.

@@ -3,7 +3,7 @@ import { A2AError } from "../../protocol/errors.js";
 import { reply } from "../../protocol/events.js";
 import { type Message, type StreamResponse, TaskState } from "../../protocol/model.js";
 import { isInterrupted, isStop, isTerminal } from "../../protocol/states.js";
-import type { InboxEntry, QueuedSend } from "../ports.js";
+import type { InboxEntry } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import type { Draft } from "../task/draft.js";
 import { LiveTask } from "../task/live-task.js";
@@ -109,19 +109,19 @@ export class TurnWriter {
   }
 
   /**
-   * Takes a waiting message into the turn, in a write of its own that is refused when the message was withdrawn
-   * meanwhile.
+   * Takes a waiting message or wake into the turn, in a write of its own that is refused when it was withdrawn meanwhile.
    */
-  async take(live: LiveTask, entry: InboxEntry, send: QueuedSend): Promise<boolean> {
-    const drafts: Draft[] = [messageDraft(live, entry.id, send)];
+  async take(live: LiveTask, { id, send }: InboxEntry): Promise<boolean> {
+    const drafts: Draft[] = send === undefined ? [] : [messageDraft(live, id, send)];
     const { state } = live;
-    if (isInterrupted(state)) drafts.push(this.#statusDraft(live, TaskState.WORKING));
-    const result = await live.exclusive(drafts, { takes: [entry.id] });
+    // Without this record the write of a wake would be empty.
+    if (isInterrupted(state) || send === undefined) drafts.push(this.#statusDraft(live, TaskState.WORKING));
+    const result = await live.exclusive(drafts, { takes: [id] });
     if (result !== "stored") {
       if (live.state === TaskState.WORKING) live.accepted(state);
       return false;
     }
-    live.forgetSender(entry.id);
+    live.forgetSender(id);
     this.#state.take();
     this.#needsWorking = false;
     return true;

@@ -73,11 +73,11 @@ describe("an engine that is loaded with its first connection", () => {
     open();
     const answer = get("/last");
     await asked.promise;
-    listener.retire();
+    void listener.retire(0);
     loading.resolve();
     expect(await answer).toBe("you asked for /last");
     const closed = once(session, "close");
-    listener.retire();
+    void listener.retire(0);
     await closed;
   });
 

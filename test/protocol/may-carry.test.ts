@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { mayCarry, mayCarryTo } from "../../src/auth/may-carry.js";
+import { mayCarry, mayCarryTo } from "../../src/protocol/authorization/may-carry.js";
 
 it.each([
   "https://agent.example/rpc",

@@ -1,0 +1,106 @@
+import { constants, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
+import { noop } from "../../protocol/async/noop.js";
+import type { ListenerLimits } from "./connection.js";
+import { watchAge } from "./connection-age.js";
+import { sendShutdownNotice } from "./shutdown-notice.js";
+
+// A connection ends in two steps. A first GOAWAY asks the peer to open no more streams; a PING behind it shows when the
+// peer has read it, and everything sent before has arrived. Only then the session closes with its last stream. Where the
+// first step is not possible, GOAWAY names the last stream, and the peer may repeat its later requests elsewhere.
+
+/** The open HTTP/2 connections of a server. */
+export interface Sessions {
+  /** Passes a socket to `open`, which hands it to the server. */
+  accept(socket: Socket, open: (socket: Socket) => void): void;
+  /**
+   * Closes each connection with its last stream. Resolves when every peer knows, or `ms` have passed.
+   */
+  retire(ms: number): Promise<void>;
+}
+
+/** How long a peer gets to confirm that it has read a GOAWAY, where no shutdown waits for it. */
+const noticeMs = 1000;
+
+/** Puts limits on an HTTP/2 server and keeps its sessions. */
+export function keepSessions(server: Http2Server, limits: ListenerLimits): Sessions {
+  const sessions = new Set<Session>();
+  // Node emits `session` while it takes over the socket.
+  let accepted: Socket | undefined;
+  server.updateSettings({
+    maxConcurrentStreams: limits.streamsPerConnection,
+    maxHeaderListSize: limits.headerMaxBytes,
+  });
+  // A peer that breaks the protocol loses its session. There is no request to report it to.
+  server.on("sessionError", noop);
+  server.on("session", (http2) => {
+    const session = new Session(http2, accepted, limits);
+    sessions.add(session);
+    http2.on("close", () => sessions.delete(session));
+  });
+  return {
+    accept(socket, open) {
+      accepted = socket;
+      open(socket);
+      accepted = undefined;
+    },
+    async retire(ms) {
+      await Promise.all([...sessions].map((session) => session.retire(ms)));
+    },
+  };
+}
+
+class Session {
+  readonly #session: ServerHttp2Session;
+  readonly #socket: Socket | undefined;
+  #isReady = false;
+  #retired: Promise<void> | undefined;
+
+  constructor(session: ServerHttp2Session, socket: Socket | undefined, limits: ListenerLimits) {
+    this.#session = session;
+    this.#socket = socket;
+    session.on("stream", (stream) => void stream.setTimeout(limits.replyStallMs, cancelStalled));
+    // The first SETTINGS frame is part of the preface. Later silence closes the connection gracefully: open streams go
+    // on.
+    const mute = (): void => session.destroy();
+    session.setTimeout(limits.headerTimeoutMs, mute);
+    session.once("remoteSettings", () => {
+      this.#isReady = true;
+      session.removeListener("timeout", mute);
+      session.setTimeout(limits.http2IdleMs, () => void this.retire(noticeMs));
+    });
+    if (socket !== undefined) watchAge(socket, limits, () => void this.retire(noticeMs));
+  }
+
+  retire(ms: number): Promise<void> {
+    this.#retired ??= this.#goAway(ms);
+    return this.#retired;
+  }
+
+  async #goAway(ms: number): Promise<void> {
+    const [session, socket] = [this.#session, this.#socket];
+    const isOpen = this.#isReady && !session.closed && !session.destroyed;
+    if (isOpen && socket !== undefined && sendShutdownNotice(socket)) await this.#confirmed(ms);
+    session.close();
+  }
+
+  #confirmed(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      const done = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      this.#session.once("close", done);
+      if (!this.#session.ping(done)) done();
+    });
+  }
+}
+
+/**
+ * Node calls this when no byte of the stream has moved for a while. Ends the stream only: a proxy shares the connection
+ * with other callers.
+ */
+function cancelStalled(this: ServerHttp2Stream): void {
+  if (this.writableLength > 0) this.close(constants.NGHTTP2_CANCEL);
+}

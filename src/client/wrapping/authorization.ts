@@ -1,0 +1,68 @@
+import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import { authorizationExtension, readAuthorization } from "../../protocol/authorization/request.js";
+import type { Message, StreamResponse, Task, TaskStatus } from "../../protocol/model.js";
+import type { StreamItem } from "../../protocol/operations.js";
+import type { AuthorizationPrompt, ClientInterceptor } from "../options.js";
+
+/** A status of a task, wherever a reply has it. */
+interface Stated {
+  readonly taskId: string;
+  readonly contextId: string;
+  readonly status?: TaskStatus | undefined;
+}
+
+// The code of the enum would split what a page loads at once.
+const authRequired: number = 8;
+
+/** Remembered at most, so that no request is shown twice: a task repeats its status. */
+const maxKnown = 1000;
+
+/** Calls `show` for each authorization that a task comes to wait for, and says to agents that it is there. */
+export function authorizationInterceptor(
+  show: (prompt: AuthorizationPrompt) => void | Promise<void>,
+): ClientInterceptor {
+  const known = new Set<string>();
+
+  async function look(stated: Stated | undefined): Promise<void> {
+    if (stated?.status === undefined || Number(stated.status.state) !== authRequired) return;
+    const { taskId, contextId, status } = stated;
+    const { message } = status;
+    const key = `${taskId} ${message?.messageId || String(status.timestamp?.seconds)}`;
+    if (known.has(key)) return;
+    if (known.size >= maxKnown) known.clear();
+    known.add(key);
+    const { url, userCode, scopes = [] } = readAuthorization(message) ?? {};
+    await show({ taskId, contextId, text: textOf(message), url, userCode, scopes });
+  }
+
+  async function* looked(items: AsyncIterable<StreamItem>): AsyncGenerator<StreamItem, void, undefined> {
+    for await (const item of items) {
+      await look(statedIn(item.response));
+      yield item;
+    }
+  }
+
+  return async (call, next) => {
+    const extensions = [...(call.context.extensions ?? []), authorizationExtension];
+    const reply = await next({ ...call, context: { ...call.context, extensions } });
+    if (Symbol.asyncIterator in reply) return looked(reply);
+    await look(statedIn(reply));
+    return reply;
+  };
+}
+
+function textOf(message: Message | undefined): string {
+  return (message?.parts ?? []).map(({ content }) => (content.case === "text" ? content.value : "")).join("");
+}
+
+function isTask(value: { readonly $typeName: string }): value is Task {
+  return value.$typeName === "lf.a2a.v1.Task";
+}
+
+type Reply = AnyMessage & Partial<Pick<StreamResponse, "payload">>;
+
+function statedIn(reply: Reply): Stated | undefined {
+  const value = reply.payload?.value ?? reply;
+  if (isTask(value)) return { taskId: value.id, contextId: value.contextId, status: value.status };
+  return reply.payload?.case === "statusUpdate" ? reply.payload.value : undefined;
+}

@@ -1,0 +1,19 @@
+import type { Caller } from "../../binding/transport.js";
+import { interceptionOf } from "../../protocol/intercept.js";
+import type { ClientOptions } from "../options.js";
+import { authorizationInterceptor } from "./authorization.js";
+
+/** Puts interceptors in front of a caller, and the one that shows requests for an authorization. */
+export function intercepted(
+  caller: Caller,
+  { interceptors = [], onAuthRequired }: Pick<ClientOptions, "interceptors" | "onAuthRequired">,
+): Caller {
+  const shown = onAuthRequired === undefined ? [] : [authorizationInterceptor(onAuthRequired)];
+  const { unary, stream } = interceptionOf([...shown, ...interceptors]);
+  return {
+    unary: (operation, request, context) =>
+      unary(operation, { request, context }, (...call) => caller.unary(operation, ...call)),
+    stream: (operation, request, context) =>
+      stream(operation, { request, context }, (...call) => caller.stream(operation, ...call)),
+  };
+}

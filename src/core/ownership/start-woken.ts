@@ -1,0 +1,40 @@
+import type { JsonValue } from "@bufbuild/protobuf";
+import { storedPrincipal } from "../../protocol/context.js";
+import type { StoredTask } from "../ports.js";
+import type { Runtime } from "../runtime.js";
+import type { Draft } from "../task/draft.js";
+import { causeOf, readOrigin } from "../turn/origin.js";
+import { claimTurn } from "./claim-turn.js";
+import { continueTask } from "./continue-task.js";
+
+interface WokenTurn {
+  /** Data of the wake. */
+  readonly wake?: JsonValue | undefined;
+  /** Id of the wake in the inbox of a turn that has not ended: its process has gone. */
+  readonly replacing?: string | undefined;
+}
+
+/** Starts the turn of a wake. Returns false when another process was faster. */
+export async function startWoken(
+  runtime: Runtime,
+  stored: StoredTask,
+  { wake, replacing }: WokenTurn = {},
+): Promise<boolean> {
+  const { scope } = stored.head;
+  const origin = await readOrigin(runtime, stored);
+  const { messageSeq: message, entry, send } = origin;
+  runtime.turns.check(scope);
+  const live = await continueTask(runtime, stored);
+  // Entries may have been put while another process held the task, so their number is unknown.
+  if (replacing !== undefined) live.sawInbox(-1);
+  const ended: readonly Draft[] = replacing === undefined ? [] : [{ kind: "turnEnded" }];
+  const takes = replacing === undefined ? undefined : [replacing];
+  const turn = live.turn + 1;
+  const trace = runtime.telemetry?.wake({ taskId: live.id, contextId: live.contextId }, causeOf(origin));
+  const started: Draft = { kind: "turnStarted", turn, attempt: 1, cause: "wake", wake, message, trace };
+  const claimed = await claimTurn(runtime, live, { turn, drafts: [...ended, started], takes });
+  if (claimed !== "claimed") return false;
+  const principal = storedPrincipal(scope, send);
+  runtime.startTurn({ cause: "wake", attempt: 1, principal, scope, entry, send, wake, trace }, { live });
+  return true;
+}
