@@ -15,7 +15,8 @@ import { type PreRenderedChunk, rolldown } from "rolldown";
 const starts = {
   server: "src/index.ts",
   client: "src/client/index.ts",
-  sqlite: "src/store/sqlite/worker.ts",
+  sqlite: "src/store/sqlite/index.ts",
+  thread: "src/store/sqlite/worker.ts",
   v1: "src/version/v1.0/v1.ts",
 };
 
@@ -99,7 +100,7 @@ async function bundle(): Promise<void> {
 /** The sources of the entry points, of the command, and of the thread that runs SQLite. */
 function entries(): readonly string[] {
   const targets = Object.values(exports).flatMap((target) => (typeof target === "string" ? [] : [target.default]));
-  return [...[...targets, bin.trivium].map((path) => relative("dist", path).replace(/\.js$/, ".ts")), starts.sqlite];
+  return [...[...targets, bin.trivium].map((path) => relative("dist", path).replace(/\.js$/, ".ts")), starts.thread];
 }
 
 /** The chunk of a module; `null` where the bundler decides. */
@@ -114,7 +115,9 @@ function chunks(modules: ReadonlyMap<string, Module>): (id: string) => string | 
   return (id) => {
     // It looks for files beside itself.
     if (modules.get(id)?.code.includes('new URL("./')) return withoutType(relative(root, id));
-    const names = namesIn(marks().starts, id);
+    const loading = namesIn(marks().starts, id);
+    // A program with a store is a server as well.
+    const names = loading.includes("server") ? loading.filter((name) => name !== "sqlite") : loading;
     return names.length === 0 ? null : `chunks/${[...names, ...namesIn(marks().others, id)].join("-")}`;
   };
 }

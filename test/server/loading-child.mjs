@@ -12,6 +12,7 @@ const cases = {
       schemes: { key: (await import("trivium/auth")).apiKey({ in: "header", name: "x-key", verify: () => "anna" }) },
     },
   }),
+  sqlite: async () => ({ store: (await import("trivium/sqlite")).sqliteStore({ path: ":memory:" }) }),
   interceptors: async () => ({ interceptors: [(_call, next) => next()], accessLog: true }),
 };
 const server = await serve({

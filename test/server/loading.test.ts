@@ -12,7 +12,7 @@ interface Loaded {
   readonly answered: readonly string[];
 }
 
-function loadedWith(options: "plain" | "authenticate" | "auth" | "interceptors"): Loaded {
+function loadedWith(options: "plain" | "authenticate" | "auth" | "interceptors" | "sqlite"): Loaded {
   if (!existsSync(fileURLToPath(new URL("../../dist/src/index.js", import.meta.url)))) {
     throw new Error("dist is missing: run npm run build");
   }
@@ -36,6 +36,22 @@ describe("the built server loads", () => {
     const { started } = loadedWith("plain");
     const late = ["@grpc/grpc-js", "binding/grpc/server", "binding/grpc/listener", "binding/listen/http2-engine"];
     expect(late.filter((name) => started.includes(name))).toEqual([]);
+  });
+
+  it.each(["plain", "sqlite"] as const)("none of the packages that a start does not need: %s", (options) => {
+    const { started } = loadedWith(options);
+    expect(started).toContain("@bufbuild/protobuf");
+    const others = [
+      "@grpc/grpc-js",
+      "@grpc/reflection",
+      "commander",
+      "jose",
+      "koa",
+      "kysely",
+      "oauth4webapi",
+      "undici",
+    ];
+    expect(others.filter((name) => started.includes(name))).toEqual([]);
   });
 
   it("no gate for an agent that authenticates by itself", () => {
