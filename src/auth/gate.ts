@@ -138,7 +138,10 @@ function principalOf(needs: Needs, identities: ReadonlyMap<string, Identity>, op
   if (identity === undefined) return anonymous;
   const { subject, issuer, scopes = [], claims = {} } = identity;
   const caller: AuthenticatedCaller = { scheme, subject, issuer, scopes, claims, identities };
-  return frozenCopy({ scheme, scopes, claims, ...(options.principal ?? defaultPrincipal)(caller) });
+  const named = (options.principal ?? defaultPrincipal)(caller);
+  if (typeof named.owner !== "string" || named.owner === "")
+    throw new TypeError("auth.principal must return an object with an owner");
+  return frozenCopy({ scheme, scopes, claims, ...named });
 }
 
 function defaultPrincipal({ scheme, issuer = scheme, subject }: AuthenticatedCaller): Pick<Principal, "owner"> {

@@ -34,16 +34,28 @@ export function apiKey({ in: location, name, verify, description = "" }: ApiKeyO
       const key = readers[location](call, name);
       if (key === undefined || key === "") return undefined;
       if (key.length > maxLength) throw new CredentialError(`the API key is longer than ${maxLength} characters`);
-      return identityOf(await verify(key), "the API key is not known");
+      return identityOf(await verify(key), { what: "apiKey: verify", refusal: "the API key is not known" });
     },
   };
 }
 
-/** The identity that a `verify` returned. Throws a `CredentialError` when it returned none. */
-export function identityOf(verified: Verified, problem: string): Identity {
+/** The function that said who a caller is, and what a caller hears whom it does not know. */
+interface VerifiedBy {
+  readonly what: string;
+  readonly refusal: string;
+}
+
+/**
+ * The identity that a `verify` returned. Throws a `CredentialError` when it returned none, and a `TypeError` when what it
+ * returned has no subject: all such callers would be one owner.
+ */
+export function identityOf(verified: Verified, { what, refusal }: VerifiedBy): Identity {
   if (typeof verified === "string" && verified !== "") return { subject: verified };
-  if (typeof verified !== "object" || verified === null) throw new CredentialError(problem);
-  return verified;
+  if (typeof verified !== "object" || verified === null) throw new CredentialError(refusal);
+  if (typeof verified.subject === "string" && verified.subject !== "") return verified;
+  throw new TypeError(
+    `${what} must return the name of the owner or an object with a subject, not an object without one`,
+  );
 }
 
 const readers: Readonly<Record<ApiKeyOptions["in"], (call: AuthCall, name: string) => string | undefined>> = {

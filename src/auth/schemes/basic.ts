@@ -25,7 +25,10 @@ export function basic({ verify, realm = "agent", description = "" }: BasicOption
       const pair = pairOf(credential);
       if (pair === undefined)
         throw new CredentialError("the credential of Basic is not base64 of a name and a password");
-      return identityOf(await verify(...pair), "the username or the password is wrong");
+      return identityOf(await verify(...pair), {
+        what: "basic: verify",
+        refusal: "the username or the password is wrong",
+      });
     },
   };
 }

@@ -32,7 +32,8 @@ export function mutualTls({ ca, subject = nameOf, description = "" }: MutualTlsO
       const certificate = call.certificate();
       if (certificate === undefined) return undefined;
       if (certificate.raw !== undefined && !isIssued(certificate.raw, authorities)) return undefined;
-      return { ...identityOf(subject(certificate), "the client certificate is not that of a known caller") };
+      const refusal = "the client certificate is not that of a known caller";
+      return { ...identityOf(subject(certificate), { what: "mutualTls: subject", refusal }) };
     },
   };
 }
