@@ -1,4 +1,5 @@
 import type { Logger } from "../protocol/logger.js";
+import type { StoreFlush } from "../protocol/telemetry/follow.js";
 import { type Conversations, conversationCalls } from "./ports/conversations.js";
 import { inboxCalls, type TaskInbox } from "./ports/inbox.js";
 import { type Instances, instanceCalls } from "./ports/instances.js";
@@ -53,4 +54,6 @@ export interface Store extends TaskStore {
    * the progress of slow steps, unless the store has its own logger. Default: nothing to prepare.
    */
   open?(logger?: Logger): Promise<void>;
+  /** Calls `listener` after each commit, until the returned function is called. Default: commits are not measured. */
+  onFlush?(listener: (flush: StoreFlush) => void): () => void;
 }

@@ -3,6 +3,8 @@ import { within } from "../protocol/async/pause.js";
 import type { Scope, ServerContext } from "../protocol/context.js";
 import type { Operations } from "../protocol/operations.js";
 import type { TaskNames } from "../protocol/task-names.js";
+import type { AgentFigures } from "../protocol/telemetry/follow.js";
+import { figuresOf } from "./figures.js";
 import { HandlerState, type RuntimeOptions } from "./handler-state.js";
 import type { CoreLimits } from "./limits.js";
 import { createOperations, type OperationOptions } from "./operations.js";
@@ -37,6 +39,8 @@ export interface RequestHandler {
    * store it is missing.
    */
   watchStore?(listener: (ready: boolean) => void): void;
+  /** Counts what it has at the moment. A gateway has nothing to count. */
+  figures?(): AgentFigures;
   /** Ends everything at once, including open streams. */
   close(): Promise<void>;
 }
@@ -88,6 +92,7 @@ function handlerOf(state: HandlerState, options: ReleaseOptions, hosting: Hostin
       find: ({ owner, tenant = "" }, name) => runtime.store.taskNamed({ agent: agentId, owner, tenant }, name),
     },
     watchStore: (listener) => runtime.health.watch(listener),
+    figures: () => figuresOf(runtime),
     async drain(ms) {
       // A subscriber can resume at another process on the store and need not wait for this one to end.
       if (hosting.isShared) for (const stream of runtime.subscriptions) stream.dismiss(shuttingDown());

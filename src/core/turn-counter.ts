@@ -20,6 +20,8 @@ interface CountedTurn {
   abort(kind: AbortKind): void;
   /** Aborts the turn if it waits for its caller, so that its task can wait without a process. */
   letGo(): void;
+  /** Its inbox, for figures. */
+  readonly inbox: { readonly isWaiting: boolean; readonly messages: number };
 }
 
 /** The limits of one agent's turns. */
@@ -28,6 +30,8 @@ type TurnLimits = Pick<CoreLimits, "turnsPerOwner" | "turnsPerProcess" | "turnWa
 /** The running turns of an agent, counted by owner. */
 export interface TurnCounter {
   readonly running: ReadonlyMap<CountedTurn, unknown>;
+  /** Sends that wait for room. */
+  readonly queued: number;
   /** Throws `resourceExhausted` or `unavailable` when no turn may start now. */
   check(scope: Scope): void;
   /**
@@ -117,6 +121,9 @@ export function createTurnCounter(first: TurnLimits, clock: Clock, room: TurnRoo
 
   return {
     running,
+    get queued() {
+      return queue.size;
+    },
     check(scope) {
       const error = refusal({ scope });
       if (error !== undefined) throw error;

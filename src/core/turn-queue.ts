@@ -31,6 +31,11 @@ export class TurnQueue<T> {
     this.#options = options;
   }
 
+  /** Sends that wait. */
+  get size(): number {
+    return [...this.#owners.values()].reduce((sum, waiters) => sum + waiters.size, 0);
+  }
+
   holds(owner: string): boolean {
     return this.#owners.has(owner);
   }

@@ -7,6 +7,8 @@ export interface Watcher {
   readonly key: number | undefined;
   /** The task may have new records, or its inbox a new entry. */
   wake(hint: Hint["kind"]): void;
+  /** Number of the last record read, for one that reads. */
+  readonly position?: number | undefined;
   /** Receives the task's stored head once per poll. */
   check(head: Head): void;
   /** No more wakes follow. */
@@ -15,6 +17,7 @@ export interface Watcher {
 
 /** Wakes the watchers of a task: by hints, and by one poll for all watched tasks, which makes up for lost hints. */
 export interface Watch {
+  readonly watchers: Iterable<Watcher>;
   add(watcher: Watcher): void;
   delete(watcher: Watcher): void;
   /** The task changed in this process. Its watchers are woken once, after the current macrotask. */
@@ -73,6 +76,9 @@ export function createWatch(options: WatchOptions): Watch {
   };
 
   return {
+    get watchers() {
+      return [...watchers.values()].flatMap((each) => [...each]);
+    },
     add(watcher) {
       if (closed) return watcher.close();
       const known = watchers.get(watcher.taskId);
@@ -106,6 +112,7 @@ export function partOf(watch: Watch): Watch {
   const own = new Set<Watcher>();
   let closed = false;
   return {
+    watchers: own,
     add(watcher) {
       if (closed) return watcher.close();
       own.add(watcher);

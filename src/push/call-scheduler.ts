@@ -57,6 +57,11 @@ export class CallScheduler {
     this.#options = options;
   }
 
+  /** Calls that run, or wait for their turn. */
+  get due(): number {
+    return this.#active + this.#lanes.waiting;
+  }
+
   /** Whether a call would start at once. */
   isFree({ owner: key, origin }: CallPlace): boolean {
     if (this.#active >= this.#options.limits.pushCallsAtOnce) return false;

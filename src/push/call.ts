@@ -61,9 +61,9 @@ export function createWebhookCaller({ fetch, clock, timeoutMs }: CallOptions): C
 
 function headersOf(
   { token, authentication }: TaskPushNotificationConfig,
-  { mediaType, tokenHeaders }: WebhookPayload,
+  { mediaType, tokenHeaders, traceHeaders }: WebhookPayload,
 ): Headers {
-  const headers = new Headers({ "Content-Type": mediaType });
+  const headers = new Headers({ "Content-Type": mediaType, ...traceHeaders });
   if (authentication !== undefined) {
     headers.set("Authorization", `${authentication.scheme} ${authentication.credentials}`.trimEnd());
   }

@@ -15,6 +15,12 @@ export class LaneMap {
     this.#createTarget = createTarget;
   }
 
+  /** Calls that wait. */
+  get waiting(): number {
+    const lanes = [...this.#owners.values()].flatMap((owner) => [...owner.lanes.values()]);
+    return lanes.reduce((sum, { waiters }) => sum + waiters.size, 0);
+  }
+
   owner(key: string): CallOwner | undefined {
     return this.#owners.get(key);
   }

@@ -2,6 +2,7 @@ import type { Lookup } from "../binding/fetch/address-policy.js";
 import { createNodeFetch, type NodeFetch } from "../binding/fetch/node-fetch.js";
 import type { Clock, PushRegistration, PushService, PushStore, Signals, TaskStore } from "../core/ports.js";
 import type { Logger } from "../protocol/logger.js";
+import type { WebhookTelemetry } from "../protocol/telemetry/follow.js";
 import type { PushAdapter, Version } from "../version/codec.js";
 import { type Adoption, startAdoption } from "./adoption.js";
 import { createWebhookCaller } from "./call.js";
@@ -38,6 +39,8 @@ export interface PushDeliveryOptions {
   readonly adoptMs?: number | undefined;
   /** Resolves host names. Default: the system's resolver. */
   readonly lookup?: Lookup | undefined;
+  /** Follows calls. Default: nothing does. */
+  readonly telemetry?: WebhookTelemetry | undefined;
   /** Numbers from 0 to 1, for the pauses of failing destinations. Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
 }
@@ -45,6 +48,8 @@ export interface PushDeliveryOptions {
 /** Push notifications of one process: the core's port and the deliveries behind it. */
 export interface Push {
   readonly service: PushService;
+  /** Notifications that are sent now, or wait for their turn. */
+  readonly due: number;
   /**
    * Sends what is pending for at most two seconds, aborts the rest, releases it to other processes, and ends. The
    * stores stay open.
@@ -80,6 +85,9 @@ export function createPush(options: PushDeliveryOptions): Push {
     await fetch.close();
   };
   return {
+    get due() {
+      return deps.scheduler.due;
+    },
     service: {
       store,
       check: (config) => checkConfig(config, policy),
@@ -103,7 +111,7 @@ function adoptionOf(options: PushDeliveryOptions, deliveries: WebhookDeliveries)
 }
 
 function deliveryDeps(options: PushDeliveryOptions, limits: PushLimits, fetch: NodeFetch): DeliveryDeps {
-  const { store, tasks, clock, logger, every, versions, instance, random } = options;
+  const { store, tasks, clock, logger, every, versions, instance, telemetry, random } = options;
   return {
     store,
     instance,
@@ -111,6 +119,7 @@ function deliveryDeps(options: PushDeliveryOptions, limits: PushLimits, fetch: N
     clock,
     logger,
     limits,
+    telemetry,
     everyEvent: every === "event",
     scheduler: new CallScheduler({ clock, logger, limits, random }),
     call: createWebhookCaller({ fetch, clock, timeoutMs: limits.pushTimeoutMs }),

@@ -9,6 +9,8 @@ export interface WebhookPayload {
   readonly mediaType: string;
   /** Headers that carry the token. */
   readonly tokenHeaders: readonly string[];
+  /** Headers that carry the trace of the call. */
+  readonly traceHeaders?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Encodes a payload. Throws for content that the version cannot express. */

@@ -2,10 +2,12 @@ import type { Clock, PushRegistration, PushStore, TaskStore } from "../core/port
 import { grownPause } from "../protocol/async/retry.js";
 import type { Logger } from "../protocol/logger.js";
 import type { StreamResponse } from "../protocol/model.js";
+import type { WebhookTelemetry } from "../protocol/telemetry/follow.js";
 import type { PushAdapter } from "../version/codec.js";
 import type { AskStore } from "./ask-store.js";
 import type { CallOutcome, CallWebhook } from "./call.js";
 import type { CallScheduler } from "./call-scheduler.js";
+import { causeOfTurn } from "./cause.js";
 import type { CallPlace } from "./lane.js";
 import type { PushLimits } from "./limits.js";
 import { type WebhookPayload, writeWebhookPayload } from "./webhook-payload.js";
@@ -21,6 +23,8 @@ export interface DeliveryDeps {
   readonly call: CallWebhook;
   /** What a webhook's version delivers: events or tasks. */
   readonly adapterOf: (registration: PushRegistration) => PushAdapter;
+  /** Follows calls. Absent without telemetry. */
+  readonly telemetry?: WebhookTelemetry | undefined;
   readonly everyEvent: boolean;
   /** Only configurations held by this instance are delivered. `undefined`: all. */
   readonly instance: string | undefined;
@@ -93,6 +97,7 @@ export class WebhookSender {
       if (result.kind === "refused" || attempts >= limits.pushAttempts) {
         const fields = this.#said({ attempts, reason: result.reason });
         logger.warn(fields, "a webhook did not take an event, it was given up");
+        this.#deps.telemetry?.givenUp();
         return "done";
       }
       pauseMs = grownPause(attempts, { firstMs: limits.pushRetryMs, factor: pauseFactor });
@@ -142,7 +147,15 @@ export class WebhookSender {
     if (registration === undefined) return "gone";
     this.#registration = registration;
     if (this.#place.origin !== origin) return "moved";
-    return this.#deps.call(registration.config, payload, this.#ways.stop);
+    return this.#call(registration, payload);
+  }
+
+  #call({ key, taskId, config }: PushRegistration, payload: WebhookPayload): Promise<CallOutcome> {
+    const { call, tasks, telemetry } = this.#deps;
+    const { stop } = this.#ways;
+    if (telemetry === undefined) return call(config, payload, stop);
+    const about = { taskId, url: config.url, cause: () => causeOfTurn(tasks, key) };
+    return telemetry.call(about, (traceHeaders) => call(config, { ...payload, traceHeaders }, stop));
   }
 
   // The configuration is read for each attempt: another process may have replaced, deleted or adopted it meanwhile.

@@ -23,6 +23,8 @@ export interface AdmissionOptions {
 export interface Admission extends Pick<Service, "authenticate" | "extensions" | "enter" | "publicError"> {
   /** Refuses new work from now on. */
   close(): void;
+  /** Open streams. */
+  readonly streams: number;
   /** Resolves when no call is active. */
   idle(): Promise<void>;
 }
@@ -38,7 +40,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
   const work = createWorkQueue({ clock, isShared: (waiting) => inside.count > waiting });
   let closed = false;
 
-  const limit = (name: keyof AdmissionLimits): string => `${limits[name]} (${name})`;
+  const limit = (name: keyof AdmissionLimits): readonly [string, number] => [name, limits[name]];
   const enterStream = (key: string | undefined): void => {
     const own = key === undefined ? 0 : (streams.get(key) ?? 0);
     if (own >= limits.streamsPerPrincipal)
@@ -60,15 +62,14 @@ export function createAdmission(options: AdmissionOptions): Admission {
     close() {
       closed = true;
     },
+    get streams() {
+      return openStreams;
+    },
     idle: inside.idle,
     authenticate: identify,
     extensions(requested) {
       const missing = required.find((uri) => !requested.includes(uri));
-      if (missing !== undefined) {
-        throw new A2AError("extensionSupportRequired", `the extension ${missing} has to be activated`, {
-          metadata: { uri: missing },
-        });
-      }
+      if (missing !== undefined) throw notActivated(missing);
       return requested.length === 0 ? requested : requested.filter((uri) => known.has(uri));
     },
     enter(call) {
@@ -105,6 +106,17 @@ function keyOf({ tenant = "", owner }: Principal): string {
   return `${tenant}\n${owner}`;
 }
 
-function tooMany(code: "resourceExhausted" | "unavailable", what: string, limit: string): A2AError {
-  return new A2AError(code, `too many ${what}: the limit is ${limit}`, { retryAfterMs: 1000 });
+function notActivated(uri: string): A2AError {
+  return new A2AError("extensionSupportRequired", `the extension ${uri} has to be activated`, { metadata: { uri } });
+}
+
+function tooMany(
+  code: "resourceExhausted" | "unavailable",
+  what: string,
+  [limit, max]: readonly [string, number],
+): A2AError {
+  return new A2AError(code, `too many ${what}: the limit is ${max} (${limit})`, {
+    retryAfterMs: 1000,
+    metadata: { limit },
+  });
 }

@@ -138,7 +138,7 @@ async function backendOf(
   settings: HostSettings,
 ): Promise<Backend<HostedHandler>> {
   const { card, agentId } = options;
-  const { versions, limits, clock, logger } = settings;
+  const { versions, limits, clock, logger, telemetry } = settings;
   if (agentId !== undefined) checkAgentId(agentId);
   const published = await publishedCard(options, listening, settings);
   const store: Store = options.store ?? memoryTaskStore({ clock });
@@ -165,7 +165,9 @@ async function backendOf(
           agentId,
           instance,
           adoptMs: limits.heartbeatMs,
+          telemetry: telemetry?.webhooks(published.card()),
         });
+  const unlisten = telemetry && store.onFlush?.(telemetry.flushed);
   const handler = createRequestHandler({
     agent: options.agent,
     agentId,
@@ -185,15 +187,17 @@ async function backendOf(
     tenants: options.tenants,
     extendedCard: published.extended,
     keptClaims: options.auth && keptClaims(options.auth),
-    telemetry: settings.telemetry?.turns(published.card()),
+    telemetry: telemetry?.turns(published.card()),
   });
   return {
     handler,
     card: published,
     extensions: allExtensions(card),
     rates: rating?.calls,
+    webhooksDue: push && (() => push.due),
     async dispose() {
       await push?.close();
+      unlisten?.();
       if (options.store === undefined) await store.close();
     },
   };

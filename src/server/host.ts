@@ -54,6 +54,8 @@ export interface Backend<H extends RequestHandler = RequestHandler> {
   readonly rates?: Service["rates"];
   /** Wraps the authentication. */
   readonly wrapAuthenticate?: ((authenticate: Service["authenticate"]) => Service["authenticate"]) | undefined;
+  /** Webhooks that are called, or wait for their turn. */
+  readonly webhooksDue?: (() => number) | undefined;
   /** Releases what remains after `handler` is closed and no call is active. */
   dispose(): Promise<void>;
 }
@@ -143,6 +145,11 @@ async function compose<H extends RequestHandler>(
     observer: await observerOf(options, { logger, clock, telemetry: telemetry?.calls(card.card()) }),
   };
   card.mount(mountsOf(bindings, versions));
+  const unwatch = telemetry?.watch(card.card(), () => ({
+    ...handler.figures?.(),
+    streams: admission.streams,
+    webhooksDue: backend.webhooksDue?.(),
+  }));
   if (telemetry?.metricsUrl !== undefined) logger.info({ url: telemetry.metricsUrl }, "metrics are served");
   return {
     endpoint: createEndpoint(options, { bindings, versions, service, card: card.endpoint }),
@@ -160,6 +167,7 @@ async function compose<H extends RequestHandler>(
       // Streams were asked to end; they still deliver what is stored.
       await within(clock, limits.graceMs, admission.idle());
       await Promise.all([backend.dispose(), guarding.close()]);
+      unwatch?.();
       await telemetry?.close();
     },
   };

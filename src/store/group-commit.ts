@@ -12,7 +12,12 @@ export interface GroupCommit<W, R> {
   write(write: W): Promise<R>;
   /** Resolves when no flush is running and no write waits. */
   drain(): Promise<void>;
+  /** Calls `listener` after each flush, until the returned function is called. */
+  listen(listener: FlushListener): () => void;
 }
+
+/** Hears of a flush: how many writes it had, and how long it took. */
+export type FlushListener = (flush: { readonly writes: number; readonly durationMs: number }) => void;
 
 export interface GroupCommitOptions {
   /** Largest number of writes in one flush. Default: 1,000. */
@@ -34,6 +39,7 @@ interface Waiting<W, R> {
 /** Creates a group commit. At most one flush runs at a time; a flush that returns no promise is complete at once. */
 export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommitOptions = {}): GroupCommit<W, R> {
   const { maxWrites = 1_000, gather = false } = options;
+  const listeners = new Set<FlushListener>();
   let waiting: Waiting<W, R>[] = [];
   let flushing: Promise<void> | undefined;
   let scheduled = false;
@@ -44,12 +50,17 @@ export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommit
     return batch;
   }
 
+  function tell(writes: number, begunMs: number): void {
+    for (const listener of listeners) listener({ writes, durationMs: performance.now() - begunMs });
+  }
+
   function flushWaiting(): void {
     while (flushing === undefined && waiting.length > 0) {
       const batch = take();
+      const begunMs = listeners.size === 0 ? 0 : performance.now();
       try {
         const results = flush(batch.map(({ write }) => write));
-        if ("then" in results) flushing = results.then(...handlers(batch));
+        if ("then" in results) flushing = results.then(...handlers(batch, begunMs));
         else settle(batch, results);
       } catch (error) {
         fail(batch, error);
@@ -71,9 +82,10 @@ export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommit
    * Handlers for the end of a flush. Unless it gathers, the next flush starts before the callers of this one are
    * notified.
    */
-  function handlers(batch: readonly Waiting<W, R>[]) {
+  function handlers(batch: readonly Waiting<W, R>[], begunMs: number) {
     const finish = (settleBatch: () => void): void => {
       flushing = undefined;
+      tell(batch.length, begunMs);
       settleBatch();
       schedule();
     };
@@ -89,6 +101,10 @@ export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommit
         waiting.push({ write, resolve, reject });
         if (flushing === undefined) schedule();
       }),
+    listen(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
     async drain() {
       while (flushing !== undefined || waiting.length > 0) await (flushing ?? endOfTick());
     },

@@ -7,6 +7,7 @@ import { type OperationName, operationOf, type StreamItem } from "../protocol/op
 import type { OpenTelemetry } from "./api.js";
 import { type CallWay, callAttributes, methodOf, outcomeAttributes } from "./calls.js";
 import { type Meters, metersOf, scopeName } from "./meters.js";
+import { quietly } from "./trace-context.js";
 
 /** The interface over which a client reaches its agent. */
 interface ReachedInterface extends CallWay {
@@ -28,15 +29,11 @@ export interface ClientTelemetry {
   quietly<T>(work: () => T): T;
 }
 
-/** The key by which an SDK knows that a context is not traced; keys are equal by their text. */
-const suppressed = "OpenTelemetry SDK Context Key SUPPRESS_TRACING";
-
 /** Follows the calls of clients with a span and a duration each. */
 export function followClientCalls(api: OpenTelemetry): ClientTelemetry {
   const { context, createContextKey, metrics, trace } = api;
   const tracer = trace.getTracer(scopeName);
   const meters = metersOf(metrics.getMeterProvider());
-  const suppressKey = createContextKey(suppressed);
   const callKey = createContextKey("trivium call");
 
   const interceptor =
@@ -68,7 +65,7 @@ export function followClientCalls(api: OpenTelemetry): ClientTelemetry {
     interceptor,
     note: (event) => here()?.note(event),
     opened: () => here()?.opened(),
-    quietly: (work) => context.with(context.active().setValue(suppressKey, true), work),
+    quietly: (work) => quietly(api, context.active(), work),
   };
 }
 

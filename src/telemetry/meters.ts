@@ -17,6 +17,8 @@ export interface Meters {
   count(name: NameOf<"counter">, attributes: Attributes): void;
   /** Has a gauge read whenever metrics are collected, until the returned function is called. */
   observe(name: NameOf<"gauge">, read: () => readonly Reading[]): () => void;
+  /** Calls `start` for the first of its users, and what that returns after the last: for what a process has once. */
+  once(start: (meters: Meters) => () => void): () => void;
 }
 
 /** A value of a gauge. */
@@ -63,7 +65,8 @@ function createMeters(provider: MeterProvider): Meters {
     gauges.set(name, readers);
     return readers;
   };
-  return {
+  const running = new Map<(meters: Meters) => () => void, { readonly users: number; readonly stop: () => void }>();
+  const meters: Meters = {
     record: (name, value, attributes) => (histograms.get(name) ?? histogram(name)).record(value, attributes),
     count: (name, attributes) => (counters.get(name) ?? counter(name)).add(1, attributes),
     observe(name, read) {
@@ -71,7 +74,18 @@ function createMeters(provider: MeterProvider): Meters {
       readers.add(read);
       return () => void readers.delete(read);
     },
+    once(start) {
+      const shared = running.get(start) ?? { users: 0, stop: start(meters) };
+      running.set(start, { ...shared, users: shared.users + 1 });
+      return () => {
+        const { users = 0 } = running.get(start) ?? {};
+        if (users > 1) return void running.set(start, { ...shared, users: users - 1 });
+        running.delete(start);
+        shared.stop();
+      };
+    },
   };
+  return meters;
 }
 
 /** Values of the same attributes add up: two servers of one agent may run in a process. */
@@ -99,6 +113,12 @@ export function both(one: Meters, other: Meters): Meters {
     },
     observe(...observed) {
       const stops = [one.observe(...observed), other.observe(...observed)];
+      return () => {
+        for (const stop of stops) stop();
+      };
+    },
+    once(start) {
+      const stops = [one.once(start), other.once(start)];
       return () => {
         for (const stop of stops) stop();
       };

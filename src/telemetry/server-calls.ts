@@ -73,7 +73,7 @@ class ServerCallTrace extends SpanTrace implements CallTrace {
     // Within its context, so that the measurement can name the span as an example.
     this.run(() => meters.record("serverCall", durationMs / 1_000, attributes));
     const limit = error?.metadata["limit"];
-    if (limit !== undefined && error?.code !== "invalidParams") {
+    if (limit !== undefined && (code === "resourceExhausted" || code === "unavailable")) {
       meters.count("refused", {
         "trivium.limit": limit,
         "rpc.method": kind.attributes["rpc.method"],

@@ -47,7 +47,9 @@ it("describes itself to the registry", () => {
   });
   expect(keywords).toEqual(expect.arrayContaining(["a2a", "agent", "typescript"]));
   const pages = ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md"];
-  expect(new Set(files("*"))).toEqual(new Set([...pages, "package.json", "dist", "docs", "examples", "proto"]));
+  expect(new Set(files("*"))).toEqual(
+    new Set([...pages, "package.json", "deploy", "dist", "docs", "examples", "proto"]),
+  );
 });
 
 it("holds everything that its documents link to", () => {

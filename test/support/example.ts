@@ -54,8 +54,15 @@ interface RunningProgram {
 }
 
 /** Runs a program and watches its output. */
-export function watchProgram(file: string, args: readonly string[] = []): RunningProgram {
-  const child = spawn(process.execPath, [file, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+export function watchProgram(
+  file: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): RunningProgram {
+  const child = spawn(process.execPath, [file, ...args], {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   let output = "";
   let changed = Promise.withResolvers<void>();
   const change = (): void => {

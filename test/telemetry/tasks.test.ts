@@ -5,6 +5,7 @@ import { Client } from "../../src/client/node.js";
 import type { Store } from "../../src/core/ports.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
+import { webhook } from "../push/receiver.js";
 import { type StartedSdk, startSdk } from "../support/otel-sdk.js";
 import type { ReceivedSpan } from "../support/otlp-receiver.js";
 import { recordingLogger } from "../support/recording-logger.js";
@@ -126,6 +127,28 @@ describe("the trace of a task", () => {
     expect(after?.traceId).toBe(call?.traceId);
     await second.close();
     await store.close();
+  });
+
+  it("is linked to by the call of its webhook, which carries a trace of its own", async () => {
+    await using hook = await webhook();
+    const push = { allow: "loopback" } as const;
+    await using server = await serve({ card, agent: async () => completed(), port: 0, logger: false, push });
+    await using client = await Client.connect(server.url);
+    const taskPushNotificationConfig = { url: hook.url };
+    const { contextId } = taskOf(
+      await client.sendMessage(say("go", { configuration: { taskPushNotificationConfig } })),
+    );
+    await hook.received(1);
+    const [call] = await spansOf(contextId, sends, 1);
+    const [delivery] = await expect
+      .poll(() => sdk.receiver.spans.filter(({ name, kind }) => name === "POST" && kind === "CLIENT"))
+      .toHaveLength(hook.calls.length)
+      .then(() => sdk.receiver.spans.filter(({ name, kind }) => name === "POST" && kind === "CLIENT"));
+    if (call === undefined || delivery === undefined) throw new TypeError("spans are missing");
+    expect(delivery.links).toEqual([placeOf(call)]);
+    expect(delivery.traceId).not.toBe(call.traceId);
+    expect(delivery.attributes).toMatchObject({ "trivium.push.outcome": "taken", "server.port": hook.port });
+    expect(hook.calls[0]?.headers["traceparent"]).toBe(`00-${delivery.traceId}-${delivery.spanId}-01`);
   });
 
   it("has the spans that the agent makes", async () => {

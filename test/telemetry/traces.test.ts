@@ -2,6 +2,7 @@ import { context, trace } from "@opentelemetry/api";
 import { type Agent, artifact, completed, reply, serve, working } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Client } from "../../src/client/node.js";
+import { breakingProxy } from "../support/breaking-proxy.js";
 import { type StartedSdk, startSdk } from "../support/otel-sdk.js";
 import type { ReceivedSpan } from "../support/otlp-receiver.js";
 import { treeOf } from "../support/span-tree.js";
@@ -86,5 +87,37 @@ describe.each(["JSONRPC", "GRPC", "HTTP+JSON", "CONNECT"] as const)("over %s", (
     });
     const call = spansOf(traceId).find(({ kind, name }) => kind === "SERVER" && name.endsWith("StreamingMessage"));
     expect(call?.attributes).toMatchObject({ "a2a.task.id": taskId, "trivium.stream.events": 4 });
+  });
+
+  it("a stream that breaks and is resumed stays one call, with a span of the server for each connection", async () => {
+    const gate = Promise.withResolvers<void>();
+    await using server = await served("Streaming", async function* () {
+      yield artifact("one", { artifactId: "a" });
+      await gate.promise;
+      yield artifact("two", { artifactId: "a", append: true });
+      yield completed();
+    });
+    await using proxy = await breakingProxy(server.port);
+    await using client = await connected(proxy);
+    const traceId = await traced(async () => {
+      const stream = client.stream("go");
+      for await (const delta of stream.text) {
+        if (delta !== "one") continue;
+        proxy.breakAll();
+        gate.resolve();
+      }
+      expect((await stream.answer).text).toBe("onetwo");
+    });
+    await expect
+      .poll(() => treeOf(sdk.receiver.spans, traceId))
+      .toEqual([
+        "INTERNAL test",
+        "  CLIENT SendStreamingMessage",
+        "    SERVER SendStreamingMessage",
+        "      INTERNAL invoke_agent Streaming",
+        "    SERVER SubscribeToTask",
+      ]);
+    const call = spansOf(traceId).find(({ kind }) => kind === "CLIENT");
+    expect(call?.events).toContain("trivium.client.resume");
   });
 });

@@ -180,9 +180,7 @@ async function enqueue(
     throw new A2AError(
       "resourceExhausted",
       `too many messages wait for the task: the limit is ${inboxMaxMessages} (inboxMaxMessages)`,
-      {
-        retryAfterMs: 1000,
-      },
+      { retryAfterMs: 1000, metadata: { limit: "inboxMaxMessages" } },
     );
   }
   if (result !== "stored") return undefined;
@@ -193,7 +191,9 @@ async function enqueue(
 function checkRoom(runtime: Runtime, task: Task, message: Message): void {
   const { historyMaxMessages, taskMaxBytes } = runtime.limits;
   if (sizeOfTask(task) + sizeOfMessage(message) > taskMaxBytes) {
-    throw new A2AError("resourceExhausted", `the task is full: the limit is ${taskMaxBytes} bytes (taskMaxBytes)`);
+    throw new A2AError("resourceExhausted", `the task is full: the limit is ${taskMaxBytes} bytes (taskMaxBytes)`, {
+      metadata: { limit: "taskMaxBytes" },
+    });
   }
   const { history, status } = task;
   // The status message moves to the history when the caller's message is taken.
@@ -201,5 +201,6 @@ function checkRoom(runtime: Runtime, task: Task, message: Message): void {
   throw new A2AError(
     "resourceExhausted",
     `the history of the task is full: the limit is ${historyMaxMessages} messages (historyMaxMessages)`,
+    { metadata: { limit: "historyMaxMessages" } },
   );
 }

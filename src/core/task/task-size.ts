@@ -50,5 +50,7 @@ export class TaskSize {
 
 /** The error for an event that exceeds the limit of this name. */
 export function tooLarge(what: string, limit: "eventMaxBytes" | "taskMaxBytes", maxBytes: number): A2AError {
-  return new A2AError("resourceExhausted", `${what} is over the limit of ${maxBytes} bytes (${limit})`);
+  return new A2AError("resourceExhausted", `${what} is over the limit of ${maxBytes} bytes (${limit})`, {
+    metadata: { limit },
+  });
 }

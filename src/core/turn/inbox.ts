@@ -51,6 +51,7 @@ export class TurnInbox implements Watcher {
   #live: LiveTask | undefined;
   #receiver: Receiver | undefined;
   #phase: InboxPhase = "idle";
+  #messages = 0;
 
   constructor(run: InboxTurn) {
     this.#run = run;
@@ -62,6 +63,11 @@ export class TurnInbox implements Watcher {
 
   get key(): number | undefined {
     return this.#live?.key;
+  }
+
+  /** Messages that waited when the inbox was last read. */
+  get messages(): number {
+    return this.#messages;
   }
 
   /** Whether the agent waits for a message, and none is being taken. */
@@ -232,7 +238,10 @@ export class TurnInbox implements Watcher {
     const entry = entries.find(({ send }) => receiver.takesWakes || send !== undefined);
     if (entry === undefined) return;
     receiver.phase = "taking";
-    if (await this.#run.take(live, entry)) return receiver.resolve(entry);
+    if (await this.#run.take(live, entry)) {
+      if (entry.send !== undefined) this.#messages -= 1;
+      return receiver.resolve(entry);
+    }
     receiver.phase = "waiting";
     this.#look();
   }
@@ -242,6 +251,7 @@ export class TurnInbox implements Watcher {
     if (live.key === undefined) return [];
     const { entries, inboxPut } = await this.#run.runtime.store.inbox(live.key);
     if (entries.length === 0) live.sawInbox(inboxPut);
+    this.#messages = entries.filter(({ send }) => send !== undefined).length;
     return entries;
   }
 }

@@ -81,3 +81,45 @@ export interface TurnTelemetry {
   /** A wake starts a turn: returns its place in a trace, which is linked to what caused the turn before. */
   wake(task: TracedTask, before: TraceContext | undefined): TraceContext;
 }
+
+/** What a running agent counts at a moment. */
+export interface AgentFigures {
+  /** Turns whose agent works. */
+  readonly running: number;
+  /** Sends that wait for room for their turns. */
+  readonly queued: number;
+  /** Turns that wait for their caller. */
+  readonly waiting: number;
+  /** Messages that wait for running turns. */
+  readonly inbox: number;
+  /** Stored events that the slowest stream has not read. */
+  readonly streamLag: number;
+}
+
+/** A commit of a store. */
+export interface StoreFlush {
+  /** The database, such as `sqlite` and `postgresql`. */
+  readonly system: string;
+  /** Writes in it. */
+  readonly writes: number;
+  readonly durationMs: number;
+}
+
+/** A call of a webhook. */
+interface WebhookCall {
+  readonly taskId: string;
+  readonly url: string;
+  /** Finds the call or the wake that caused the turn. */
+  cause(): Promise<TraceContext | undefined>;
+}
+
+/** Follows the calls of webhooks. */
+export interface WebhookTelemetry {
+  /** Runs a call with the headers that carry its trace. `kind` of the outcome: `taken`, `failed` or `refused`. */
+  call<T extends { readonly kind: string }>(
+    call: WebhookCall,
+    run: (headers: Readonly<Record<string, string>>) => Promise<T>,
+  ): Promise<T>;
+  /** A notification was given up. */
+  givenUp(): void;
+}

@@ -56,6 +56,7 @@ export function openPostgres(options: PostgresConnectOptions, now?: (() => numbe
     backend: {
       ...backend,
       renew,
+      onFlush: (listener) => hot.listen((flush) => listener({ system: "postgresql", ...flush })),
       async close() {
         await hot.drain();
         await Promise.all([backend.close(), heartbeat.db.destroy()]);

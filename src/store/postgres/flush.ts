@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { AppendResult, Head } from "../../core/ports.js";
 import { A2AError } from "../../protocol/errors.js";
-import { createGroupCommit } from "../group-commit.js";
+import { createGroupCommit, type FlushListener } from "../group-commit.js";
 import type { HotPath } from "../sql/dialect.js";
 import { insertedHead } from "../sql/inserted-head.js";
 import type { AppendRow, ConversationWriteRow, NewTaskRow } from "../sql/rows.js";
@@ -20,6 +20,8 @@ export interface HotPathOptions {
 export interface PostgresHotPath extends HotPath {
   /** Resolves when no write is under way. */
   drain(): Promise<void>;
+  /** Calls `listener` after each flush. */
+  listen(listener: FlushListener): () => void;
 }
 
 /**
@@ -57,6 +59,7 @@ export function createHotPath(options: HotPathOptions): PostgresHotPath {
       if (rows.length > 0) await commits.write({ kind: "conversations", rows });
     },
     drain: () => commits.drain(),
+    listen: commits.listen,
   };
 }
 

@@ -21,6 +21,7 @@ import type {
 } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
 import { TaskState } from "../../protocol/model.js";
+import type { StoreFlush } from "../../protocol/telemetry/follow.js";
 import type { ReportMigration } from "./migration-report.js";
 
 // Queries and answers of a database as plain objects with payloads as bytes, so that they can be sent to another
@@ -177,6 +178,8 @@ export interface Backend extends TaskBackend {
     retention: Retention,
     limit: number,
   ): Promise<{ readonly tasks: number; readonly logs: number; readonly entries: number; readonly more: boolean }>;
+  /** Calls `listener` after each commit of writes that share it. */
+  onFlush?(listener: (flush: StoreFlush) => void): () => void;
   close(): Promise<void>;
 }
 

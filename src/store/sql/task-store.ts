@@ -74,6 +74,7 @@ export function createSqlStore(
     ),
     ...rowCalls(lifecycle),
     push: createSqlPushStore(lifecycle),
+    ...(backend.onFlush === undefined ? {} : { onFlush: backend.onFlush }),
     open(opener) {
       logger.openedBy(opener);
       return lifecycle.open();

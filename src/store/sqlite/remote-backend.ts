@@ -39,6 +39,7 @@ export function createRemoteBackend(thread: Pick<DatabaseThread, "ask" | "close"
     renew: (...args) => ask({ port: "tasks", method: "renew", args }, true) as ReturnType<Backend["renew"]>,
     // Long, and no caller waits for it: it gets its own transaction.
     prune: (...args) => ask({ port: "tasks", method: "prune", args }) as ReturnType<Backend["prune"]>,
+    onFlush: (listener) => writes.listen((flush) => listener({ system: "sqlite", ...flush })),
     async close() {
       await writes.drain();
       await thread.close();

@@ -1,0 +1,16 @@
+// Reads the report as it is written, and prints the id of its trace.
+
+import { trace } from "@opentelemetry/api";
+import { Client } from "trivium";
+import { sdk } from "./tracing.ts";
+
+// Patient enough for a server that is killed and started again by hand.
+const limits = { streamBreaksMax: 30 };
+const client = await Client.connect(process.argv[2] ?? "http://127.0.0.1:41241", { limits });
+await trace.getTracer("client").startActiveSpan("read the report", async (span) => {
+  console.log(`trace ${span.spanContext().traceId}`);
+  for await (const delta of client.stream("Write the report.").text) process.stdout.write(delta);
+  span.end();
+});
+await client.close();
+await sdk.shutdown();

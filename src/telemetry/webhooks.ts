@@ -1,0 +1,33 @@
+import type { Attributes } from "@opentelemetry/api";
+import type { WebhookTelemetry } from "../protocol/telemetry/follow.js";
+import type { OpenTelemetry } from "./api.js";
+import { type Meters, scopeName } from "./meters.js";
+import { quietly, spanContextOf } from "./trace-context.js";
+
+/** Follows calls of webhooks. Each is a trace of its own, linked to what caused the turn that it reports. */
+export function followWebhooks(api: OpenTelemetry, meters: Meters, agent: Attributes): WebhookTelemetry {
+  const { context, propagation, trace } = api;
+  const tracer = trace.getTracer(scopeName);
+  return {
+    async call({ taskId, url, cause }, run) {
+      const { hostname, port, protocol } = new URL(url);
+      const server = { "server.address": hostname, "server.port": Number(port || (protocol === "https:" ? 443 : 80)) };
+      const attributes = { "http.request.method": "POST", ...server, ...agent, "a2a.task.id": taskId };
+      const span = tracer.startSpan("POST", { kind: api.SpanKind.CLIENT, attributes, root: true });
+      const linked = span.isRecording() ? spanContextOf(api, await cause().catch(() => undefined)) : undefined;
+      if (linked !== undefined) span.addLink({ context: linked });
+      const within = trace.setSpan(api.ROOT_CONTEXT, span);
+      const headers: Record<string, string> = {};
+      propagation.inject(within, headers);
+      const begun = performance.now();
+      const outcome = await quietly(api, within, () => run(headers));
+      const said = { "trivium.push.outcome": outcome.kind, ...agent };
+      context.with(within, () => meters.record("webhook", (performance.now() - begun) / 1_000, said));
+      span.setAttributes(said);
+      if (outcome.kind !== "taken") span.setStatus({ code: api.SpanStatusCode.ERROR });
+      span.end();
+      return outcome;
+    },
+    givenUp: () => meters.count("webhooksDead", agent),
+  };
+}

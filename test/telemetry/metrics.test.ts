@@ -1,0 +1,99 @@
+import { type AgentOptions, completed, inputRequired, serve } from "trivium";
+import { describe, expect, it } from "vitest";
+import { Client } from "../../src/client/node.js";
+import { sqliteStore } from "../../src/store/sqlite/index.js";
+import { instruments } from "../../src/telemetry/instruments.js";
+import { webhook } from "../push/receiver.js";
+import { prometheusName } from "../support/prometheus-name.js";
+import { recordingLogger } from "../support/recording-logger.js";
+import { errorOf, say } from "../support/say.js";
+
+const card = { name: "Measured", description: "d", version: "1" };
+
+interface Measured extends AsyncDisposable {
+  readonly client: Client;
+  readonly url: string;
+  /** The metrics as they are served now. */
+  scrape(): Promise<string>;
+}
+
+async function measured(options: Pick<AgentOptions, "agent"> & Partial<AgentOptions>): Promise<Measured> {
+  const { log, logger } = recordingLogger();
+  const server = await serve({ card, port: 0, logger, drainMs: 0, ...options, telemetry: { metrics: { port: 0 } } });
+  const client = await Client.connect(server.url, { retry: false });
+  const { url } = Object(log.find(({ message }) => message === "metrics are served")?.fields) as {
+    readonly url: string;
+  };
+  return {
+    client,
+    url,
+    scrape: async () => (await fetch(url)).text(),
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await server.close();
+    },
+  };
+}
+
+/** The value of a metric with these labels. */
+function amountOf(text: string, name: string, ...labels: readonly string[]): number | undefined {
+  const line = text
+    .split("\n")
+    .find((each) => each.startsWith(`${name}{`) && labels.every((label) => each.includes(label)));
+  return line === undefined ? undefined : Number(line.split(" ").at(1));
+}
+
+const ofClients = new Set<string>([
+  instruments.clientCall.name,
+  instruments.retries.name,
+  instruments.fallbacks.name,
+  instruments.resumes.name,
+]);
+
+describe("metrics of a server", () => {
+  it("are served for Prometheus, each of them, on a port of their own on loopback", async () => {
+    await using hook = await webhook();
+    hook.answer = () => 400;
+    const store = sqliteStore({ path: ":memory:" });
+    const agent: AgentOptions["agent"] = async function* ({ text, ask }) {
+      if (text === "ask") await ask(inputRequired("what?"));
+      yield completed("x".repeat(10_000));
+    };
+    const push = { allow: "loopback" } as const;
+    await using here = await measured({ agent, store, push, limits: { turnsPerOwner: 1, turnWaitMs: 0 } });
+    const { client } = here;
+    expect(new URL(here.url).hostname).toBe("127.0.0.1");
+    const configuration = { taskPushNotificationConfig: { url: hook.url } };
+    await client.sendMessage(say("go", { configuration }));
+    const asked = await client.send("ask");
+    expect(await errorOf(client.send("too many"))).toBeDefined();
+    const text = await here.scrape();
+    expect(amountOf(text, "trivium_turns", 'trivium_turn_state="waiting"')).toBe(1);
+    expect(amountOf(text, "trivium_server_refused_total", 'trivium_limit="turnsPerOwner"')).toBe(1);
+    await client.send("enough", { continue: asked });
+    await expect.poll(here.scrape).toContain("trivium_push_dead_total{");
+    const names = Object.values(instruments).filter(
+      ({ name }) => !ofClients.has(name) && name !== "trivium.turn.store_wait",
+    );
+    const all = await here.scrape();
+    for (const each of names) expect(all, each.name).toContain(`\n${prometheusName(each)}`);
+    const calls = ['rpc_method="lf.a2a.v1.A2AService/SendMessage"', 'a2a_protocol_binding="JSONRPC"'] as const;
+    expect(amountOf(all, "rpc_server_call_duration_count", ...calls, 'error_type="resourceExhausted"')).toBe(1);
+    expect(amountOf(all, "gen_ai_invoke_agent_duration_count", 'trivium_turn_outcome="completed"')).toBe(2);
+    await store.close();
+  });
+
+  it("end with their server, and only they are at their port", async () => {
+    const here = await measured({ agent: async () => completed() });
+    expect((await fetch(new URL("/", here.url))).status).toBe(404);
+    await here[Symbol.asyncDispose]();
+    await expect(fetch(here.url)).rejects.toThrow();
+  });
+
+  it("stop the start when their port is taken", async () => {
+    await using here = await measured({ agent: async () => completed() });
+    const metrics = { port: Number(new URL(here.url).port) };
+    const start = serve({ card, agent: async () => completed(), port: 0, logger: false, telemetry: { metrics } });
+    await expect(start).rejects.toThrow(/metrics cannot be served at port \d+ on 127\.0\.0\.1/);
+  });
+});
