@@ -1,5 +1,12 @@
 export type { AuthenticatedCaller, AuthOptions, PrincipalIds } from "./auth/auth-options.js";
-export type { CredentialOptions, CredentialProvider, Secret } from "./auth/options.js";
+export type {
+  AuthorizationCodeFlow,
+  CredentialOptions,
+  CredentialProvider,
+  Secret,
+  StoredTokens,
+  TokenStore,
+} from "./auth/options.js";
 export type { Alternative, Requirements } from "./auth/requirements.js";
 export type { Transport } from "./binding/transport.js";
 export { CardError } from "./card/check.js";

@@ -24,26 +24,36 @@ function basicProblem({ username, password }: Members): string | undefined {
 }
 
 // Parameters that the flows set themselves.
-const reserved = ["grant_type", "client_id", "client_secret", "scope", "device_code", "refresh_token"];
+const reserved = [
+  ...["grant_type", "client_id", "client_secret", "scope", "device_code", "refresh_token"],
+  ...["code", "code_verifier", "code_challenge", "code_challenge_method", "redirect_uri", "response_type", "state"],
+];
+
+const isFunction = (value: unknown): boolean => typeof value === "function";
+
+/** What each member may be, and how that is said. */
+const oauthMembers: readonly (readonly [name: string, is: (value: unknown) => boolean, wanted: string])[] = [
+  ["clientSecret", isText, "a string that is not empty"],
+  ["deviceCode", isFunction, "a function"],
+  ["authorizationCode", isFunction, "a function"],
+  ["tokenStore", (value) => isMembers(value) && "load" in value && "save" in value, "an object with load() and save()"],
+  ["scopes", (value) => isListOf(value, isText), "a list of strings"],
+  [
+    "authentication",
+    (value) => value === "client_secret_basic" || value === "client_secret_post",
+    '"client_secret_basic" or "client_secret_post"',
+  ],
+  ["parameters", isMembers, "an object"],
+  ["trustedOrigins", (value) => isListOf(value, isOrigin), 'a list of origins such as "https://login.example"'],
+];
 
 function oauthProblem(secret: Members): string | undefined {
-  const { clientId, clientSecret, deviceCode, scopes, authentication, parameters, trustedOrigins } = secret;
+  const { clientId, parameters } = secret;
   if (!isText(clientId)) return ".clientId must be a string that is not empty";
-  if (clientSecret !== undefined && !isText(clientSecret)) return ".clientSecret must be a string that is not empty";
-  if (deviceCode !== undefined && typeof deviceCode !== "function") return ".deviceCode must be a function";
-  if (scopes !== undefined && !isListOf(scopes, isText)) return ".scopes must be a list of strings";
-  if (
-    authentication !== undefined &&
-    authentication !== "client_secret_basic" &&
-    authentication !== "client_secret_post"
-  )
-    return '.authentication must be "client_secret_basic" or "client_secret_post"';
-  if (parameters !== undefined && !isMembers(parameters)) return ".parameters must be an object";
+  const wrong = oauthMembers.find(([name, is]) => secret[name] !== undefined && !is(secret[name]));
+  if (wrong !== undefined) return `.${wrong[0]} must be ${wrong[2]}`;
   const taken = reserved.find((name) => isMembers(parameters) && name in parameters);
-  if (taken !== undefined) return `.parameters.${taken} cannot be given: the flow writes it`;
-  if (trustedOrigins !== undefined && !isListOf(trustedOrigins, isOrigin))
-    return '.trustedOrigins must be a list of origins such as "https://login.example"';
-  return undefined;
+  return taken === undefined ? undefined : `.parameters.${taken} cannot be given: the flow writes it`;
 }
 
 function isMembers(value: unknown): value is Members {

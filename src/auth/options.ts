@@ -5,9 +5,9 @@ import type { AgentCard } from "../protocol/model.js";
 import type { Credential } from "./credentials.js";
 
 /**
- * The client's secrets by the names of the security schemes in the agent's card. Two short names exist: `bearer` for
- * the card's only HTTP bearer scheme and `apiKey` for its only API key scheme, unless the card has a scheme of that
- * name. Names that the card does not have are ignored.
+ * The client's secrets by the names of the security schemes in the agent's card. Three short names exist: `bearer` for
+ * the card's only HTTP bearer scheme, `apiKey` for its only API key scheme, and `oauth` for its only OAuth2 or OpenID Connect
+ * scheme, unless the card has a scheme of that name. Names that the card does not have are ignored.
  */
 export interface CredentialOptions {
   readonly [scheme: string]: Secret | undefined;
@@ -27,7 +27,10 @@ export interface BasicSecret {
   readonly password: string;
 }
 
-/** For OAuth2 and OpenID Connect: the device code flow if `deviceCode` is set, else the client credentials flow. */
+/**
+ * For OAuth2 and OpenID Connect: the authorization code flow with `authorizationCode`, the device code flow with
+ * `deviceCode`, whichever the card names of both, and without them the client credentials flow.
+ */
 export interface OAuthSecret {
   /** The client as the authorization server knows it. */
   readonly clientId: string;
@@ -38,19 +41,59 @@ export interface OAuthSecret {
    * the client credentials flow is used.
    */
   readonly deviceCode?: ((prompt: DeviceCodePrompt) => void | Promise<void>) | undefined;
+  /** Sends the user's browser to the authorization server, with PKCE (RFC 7636). Default: none. */
+  readonly authorizationCode?: AuthorizationCodeFlow | undefined;
+  /** Keeps the tokens beyond this client. Default: they are kept in memory. */
+  readonly tokenStore?: TokenStore | undefined;
   /**
    * Scopes to request; nothing can widen them. Default: those of the card's requirement, plus what a refusal asks for.
    */
   readonly scopes?: readonly string[] | undefined;
   /** How the client's secret is sent to the token endpoint. Default: `client_secret_basic`. */
   readonly authentication?: "client_secret_basic" | "client_secret_post" | undefined;
-  /** Additional fields of the token request, such as `audience` or `resource`. Default: none. */
+  /** Additional fields of the token request and of the authorization URL, such as `audience` or `resource`. Default: none. */
   readonly parameters?: Readonly<Record<string, string>> | undefined;
   /**
    * The only origins that tokens are requested from, and which may see the secret, such as `https://login.example`.
    * Default: the origin that the card was read from; none for a card passed as an object.
    */
   readonly trustedOrigins?: readonly string[] | undefined;
+}
+
+/**
+ * Opens `urlFor(redirectUri)` in a browser and returns the URL at which the browser was called back, with its query: that of
+ * `redirectUri`. The client checks `state` and `iss`. What it throws fails the call.
+ */
+export type AuthorizationCodeFlow = (request: AuthorizationCodeRequest) => Promise<string>;
+
+/** A request for the user's authorization. */
+export interface AuthorizationCodeRequest {
+  /** The page of the authorization server that sends the browser back to this URI. */
+  readonly urlFor: (redirectUri: string) => string;
+  /** Aborts when no call waits for the token any more. */
+  readonly signal: AbortSignal;
+}
+
+/** Where tokens are kept. Tokens are secrets: with them, anyone can call in the user's name. */
+export interface TokenStore {
+  /** Returns the tokens that were saved last. */
+  load(): StoredTokens | undefined | Promise<StoredTokens | undefined>;
+  /** Called with each new token. */
+  save(tokens: StoredTokens): void | Promise<void>;
+}
+
+/** Tokens of an authorization server. */
+export interface StoredTokens {
+  /** The token endpoint that issued them: they are used with no other. */
+  readonly tokenUrl: string;
+  /** The bearer token. */
+  readonly accessToken: string;
+  /** When to request a new one, in milliseconds since the epoch. Default: after a refusal. */
+  readonly staleAt?: number | undefined;
+  /** Renews the token. Default: none. */
+  readonly refreshToken?: string | undefined;
+  /** Scopes that were requested. */
+  readonly scopes: readonly string[];
 }
 
 /** What a user needs to approve on another device. */

@@ -85,6 +85,7 @@ function secretsByScheme(schemes: Schemes, options: CredentialOptions): Readonly
 
 const shortNames: ReadonlyMap<string, (scheme: SecurityScheme["scheme"]) => boolean> = new Map([
   ["apiKey", ({ case: kind }) => kind === "apiKeySecurityScheme"],
+  ["oauth", ({ case: kind }) => kind === "oauth2SecurityScheme" || kind === "openIdConnectSecurityScheme"],
   ["bearer", (scheme) => scheme.case === "httpAuthSecurityScheme" && scheme.value.scheme.toLowerCase() === "bearer"],
 ]);
 

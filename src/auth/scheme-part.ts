@@ -87,17 +87,34 @@ function oauthPart(
 ): SchemePart {
   return tokenPart(use, environment, (secret) => {
     const flow = flows?.flow;
-    const wanted = secret.deviceCode === undefined ? "clientCredentials" : "deviceCode";
-    if (flow?.case === "deviceCode" && wanted === flow.case) {
-      const { tokenUrl, refreshUrl, deviceAuthorizationUrl } = flow.value;
-      return { tokenUrl, refreshUrl, deviceAuthorizationUrl };
+    const means = flowsOf(secret);
+    if (flow?.case === undefined || !means.includes(flow.case)) {
+      return {
+        unmet: `has the OAuth2 flow ${flow?.case ?? "of no name"}, what is given is for ${means.join(" and ")}`,
+      };
     }
-    if (flow?.case === "clientCredentials" && wanted === flow.case) {
-      const { tokenUrl, refreshUrl } = flow.value;
-      return { tokenUrl, refreshUrl };
+    switch (flow.case) {
+      case "deviceCode": {
+        const { tokenUrl, refreshUrl, deviceAuthorizationUrl } = flow.value;
+        return { tokenUrl, refreshUrl, deviceAuthorizationUrl };
+      }
+      case "authorizationCode": {
+        const { tokenUrl, refreshUrl, authorizationUrl } = flow.value;
+        return { tokenUrl, refreshUrl, authorizationUrl };
+      }
+      default: {
+        const { tokenUrl, refreshUrl = "" } = "tokenUrl" in flow.value ? flow.value : { tokenUrl: "" };
+        return { tokenUrl, refreshUrl };
+      }
     }
-    return { unmet: `has the OAuth2 flow ${flow?.case ?? "of no name"}, what is given is for ${wanted}` };
   });
+}
+
+/** The flows that a secret has the means for. */
+function flowsOf({ authorizationCode, deviceCode }: OAuthSecret): readonly string[] {
+  if (authorizationCode === undefined && deviceCode === undefined) return ["clientCredentials"];
+  const code = authorizationCode === undefined ? [] : ["authorizationCode"];
+  return deviceCode === undefined ? code : [...code, "deviceCode"];
 }
 
 /** A bearer token, given or requested from an authorization server. */

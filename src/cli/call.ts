@@ -13,6 +13,7 @@ import { hasText, printText } from "./answer-text.js";
 import { addCallerOptions, type CallerFlags, credentialsOf, understood } from "./caller.js";
 import { connect, connectionText } from "./connect.js";
 import { interruptible } from "./interruption.js";
+import { authorizationShown } from "./login/login.js";
 import { print, printJson } from "./print.js";
 import { targetOf } from "./target.js";
 
@@ -72,10 +73,12 @@ interface CallArguments {
 async function call(command: Command, { url, operation, json }: CallArguments, flags: CallFlags): Promise<void> {
   const adapter = jsonAdapter();
   const target = understood(command, () => targetOf(url, flags.binding));
-  const credentials = understood(command, () => credentialsOf(flags));
-  if (flags.credential !== undefined && target.kind === "interface") {
-    command.error("error: credentials by scheme need the card of the agent: give its base URL, or a bearer token");
+  if ((flags.credential ?? flags.login) !== undefined && target.kind === "interface") {
+    command.error(
+      "error: credentials by scheme and --login need the card of the agent: give its base URL, or a bearer token",
+    );
   }
+  const credentials = understood(command, () => credentialsOf(flags, url));
   if (flags.text && !hasText(operation)) {
     command.error(`error: --text is for operations that answer with a task or a message, not for ${operation.method}`);
   }
@@ -83,7 +86,12 @@ async function call(command: Command, { url, operation, json }: CallArguments, f
   const input = understood(command, () => JSON.parse(source) as JsonValue, "the request is no JSON: ");
   const request = adapter.codec(operation).readRequest(completed(operation, input));
   await interruptible(async (signal) => {
-    await using client = await connect(target, { ...connectOptions(flags), credentials, signal });
+    await using client = await connect(target, {
+      ...connectOptions(flags),
+      credentials,
+      signal,
+      onAuthRequired: authorizationShown(flags),
+    });
     const options: CallOptions = { signal, extensions: flags.extension, after: flags.lastEventId };
     if (flags.text) return await printText(client, operation, request, options);
     if (!operation.streams) {

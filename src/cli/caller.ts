@@ -1,8 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CredentialOptions, CredentialProvider } from "../auth/options.js";
+import { type LoginFlags, loginOf } from "./login/login.js";
 
 /** Options of every command that calls an agent: identity and call settings. */
-export interface CallerFlags {
+export interface CallerFlags extends LoginFlags {
   readonly header: Readonly<Record<string, string>>;
   readonly timeout?: number;
   readonly bearer?: string;
@@ -18,20 +19,39 @@ export function addCallerOptions(command: Command): Command {
     .addOption(
       new Option("--credential <scheme=secret>", "secret for a security scheme of the card; may be repeated")
         .env("TRIVIUM_CREDENTIAL")
-        .argParser(addCredential),
-    );
+        .argParser(addText),
+    )
+    .addOption(
+      new Option(
+        "--login <client-id>",
+        "sign in with OAuth or OpenID Connect as this client, in a browser or with a code; scheme=client-id if the card has several schemes",
+      ).env("TRIVIUM_LOGIN"),
+    )
+    .option("--scope <scope>", "scope to sign in for; may be repeated; default: what the agent requires", addText)
+    .option(
+      "--trust <origin>",
+      "origin of the authorization server, if it is not that of the agent; may be repeated",
+      addText,
+    )
+    .option("--no-browser", "print pages to open, and open none");
 }
 
-/** The secrets as a client takes them. Throws a `TypeError` that shows none of them. */
-export function credentialsOf({ bearer, credential }: CallerFlags): CredentialOptions | CredentialProvider | undefined {
-  if (bearer !== undefined && credential !== undefined) {
+/** The secrets as a client of the agent takes them. Throws a `TypeError` that shows none of them. */
+export function credentialsOf(flags: CallerFlags, agent: string): CredentialOptions | CredentialProvider | undefined {
+  const { bearer, credential, login } = flags;
+  if (bearer !== undefined && (credential !== undefined || login !== undefined)) {
     throw new TypeError("give a bearer token or credentials by scheme, not both");
+  }
+  if (login === undefined && (flags.scope ?? flags.trust) !== undefined) {
+    throw new TypeError("--scope and --trust belong to --login");
   }
   if (bearer !== undefined) {
     if (!/^[\x21-\x7e]+$/.test(bearer)) throw new TypeError("a bearer token is printable ASCII without spaces");
     return () => ({ headers: { authorization: `Bearer ${bearer}` } });
   }
-  return credential === undefined ? undefined : Object.fromEntries(credential.map(credentialOf));
+  const secrets = (credential ?? []).map(credentialOf);
+  if (login !== undefined) return Object.fromEntries([...secrets, loginOf(agent, { ...flags, login })]);
+  return credential === undefined ? undefined : Object.fromEntries(secrets);
 }
 
 function credentialOf(text: string): readonly [scheme: string, secret: string] {
@@ -40,7 +60,7 @@ function credentialOf(text: string): readonly [scheme: string, secret: string] {
   return [text.slice(0, end), text.slice(end + 1)];
 }
 
-function addCredential(text: string, before: readonly string[] = []): readonly string[] {
+function addText(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, text];
 }
 

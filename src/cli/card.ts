@@ -16,7 +16,7 @@ export function addCard(program: Command): void {
 
 async function printCard(address: string, flags: CallerFlags, command: Command): Promise<void> {
   const url = understood(command, () => agentUrl(address));
-  const credentials = understood(command, () => credentialsOf(flags));
+  const credentials = understood(command, () => credentialsOf(flags, url));
   const { header: headers, timeout } = flags;
   const limits = timeout === undefined ? {} : { cardTimeoutMs: timeout };
   await interruptible(async (signal) => {

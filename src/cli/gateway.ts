@@ -48,7 +48,7 @@ async function run(address: string, flags: GatewayFlags, command: Command): Prom
   const { host, port, anonymousShared, publicUrl, forwardHeader: forward, protocolVersion, timeout: timeoutMs } = flags;
   understood(command, () => forwardedNames(forward));
   const upstream = understood(command, () => agentUrl(address));
-  const credentials = understood(command, () => credentialsOf(flags));
+  const credentials = understood(command, () => credentialsOf(flags, upstream));
   const limits = timeoutMs === undefined ? {} : { cardTimeoutMs: timeoutMs };
   await assertShared(host, "--anonymous-shared", anonymousShared);
   const options: GatewayOptions = {

@@ -4,6 +4,7 @@ import { addCard } from "./card.js";
 import { addDb } from "./db.js";
 import { addDemo } from "./demo.js";
 import { addGateway } from "./gateway.js";
+import { addLogout } from "./logout.js";
 import { packageVersion } from "./package-version.js";
 import { addSend } from "./send.js";
 
@@ -14,6 +15,6 @@ export function createProgram(): Command {
     .version(packageVersion())
     .showHelpAfterError()
     .exitOverride();
-  for (const add of [addDemo, addSend, addCall, addCard, addGateway, addDb]) add(program);
+  for (const add of [addDemo, addSend, addCall, addCard, addGateway, addLogout, addDb]) add(program);
   return program;
 }

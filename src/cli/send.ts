@@ -5,6 +5,7 @@ import { printDeltas } from "./answer-text.js";
 import { connectOptions } from "./call.js";
 import { addCallerOptions, type CallerFlags, credentialsOf, understood } from "./caller.js";
 import { interruptible } from "./interruption.js";
+import { authorizationShown } from "./login/login.js";
 import { agentUrl } from "./target.js";
 
 interface SendFlags extends CallerFlags {
@@ -41,12 +42,17 @@ interface SendArguments {
 
 async function send(command: Command, { url, content }: SendArguments, flags: SendFlags): Promise<void> {
   const agent = understood(command, () => agentUrl(url));
-  const credentials = understood(command, () => credentialsOf(flags));
+  const credentials = understood(command, () => credentialsOf(flags, agent));
   const message = content === "-" ? await text(process.stdin) : content;
   await interruptible(async (signal) => {
     // The client takes longer to load than the rest of the command.
     const { Client } = await import("../client/node.js");
-    await using client = await Client.connect(agent, { ...connectOptions(flags), credentials, signal });
+    await using client = await Client.connect(agent, {
+      ...connectOptions(flags),
+      credentials,
+      signal,
+      onAuthRequired: authorizationShown(flags),
+    });
     const stream = client.stream(message, { continue: continuation(flags), signal, cancelOnAbort: true });
     await printDeltas(stream.text);
     const { state, taskId, ok } = await stream.answer;

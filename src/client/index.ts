@@ -1,6 +1,13 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // Entry `trivium/client`: the client for browsers and workers. Nothing here needs Node or gRPC.
-export type { CredentialOptions, CredentialProvider, Secret } from "../auth/options.js";
+export type {
+  AuthorizationCodeFlow,
+  CredentialOptions,
+  CredentialProvider,
+  Secret,
+  StoredTokens,
+  TokenStore,
+} from "../auth/options.js";
 export type { Transport } from "../binding/transport.js";
 export {
   type FromJsonOptions,

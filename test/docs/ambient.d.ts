@@ -25,6 +25,8 @@ declare const callbacks: import("node:events").EventEmitter<{
 }>;
 declare function consentUrl(options: { state: string }): string;
 declare function readCalendar(owner: string): Promise<string>;
+declare const browserWindow: { visit(url: string): Promise<string> };
+declare const userTokens: import("trivium").TokenStore;
 declare const jobs: import("node:events").EventEmitter<{ done: [{ taskId: string; result: string }] }>;
 declare function startJob(options: { callback: string }): Promise<void>;
 declare function analyse(text: string, options?: { signal?: AbortSignal }): Promise<string>;

@@ -17,9 +17,15 @@ export async function discover(environment: ServerEnvironment, url: string, sign
   if (textOf(json, "issuer", call).replace(/\/$/, "") + wellKnownPath !== url) {
     throw new A2AError("unauthenticated", `the issuer of ${named(call)} is not the one that the URL belongs to`);
   }
-  const deviceAuthorizationUrl = json["device_authorization_endpoint"];
+  const optional = (name: string): string | undefined => {
+    const value = json[name];
+    return typeof value === "string" && value !== "" ? value : undefined;
+  };
   return {
     tokenUrl: textOf(json, "token_endpoint", call),
-    deviceAuthorizationUrl: typeof deviceAuthorizationUrl === "string" ? deviceAuthorizationUrl : undefined,
+    deviceAuthorizationUrl: optional("device_authorization_endpoint"),
+    authorizationUrl: optional("authorization_endpoint"),
+    issuer: optional("issuer"),
+    answersWithIssuer: json["authorization_response_iss_parameter_supported"] === true,
   };
 }

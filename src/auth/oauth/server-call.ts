@@ -55,10 +55,7 @@ export async function callServer(
   call: ServerCall,
   signal: AbortSignal,
 ): Promise<ServerAnswer> {
-  if (!mayCarry(call.url, environment.allowPlaintext)) {
-    throw new A2AError("unauthenticated", `${named(call)} is not https, and plaintext is not allowed`);
-  }
-  assertTrusted(call, environment);
+  assertServer(environment, call);
   signal.throwIfAborted();
   const limit = new AbortController();
   const cancel = environment.clock.after(environment.timeoutMs, () => limit.abort());
@@ -76,7 +73,14 @@ export async function callServer(
   }
 }
 
-function assertTrusted(call: ServerCall, { trustedOrigins }: ServerEnvironment): void {
+/** Throws `unauthenticated` unless secrets may be sent to an endpoint, and the user to its page. */
+export function assertServer(
+  { allowPlaintext, trustedOrigins }: ServerEnvironment,
+  call: Pick<ServerCall, "what" | "url">,
+): void {
+  if (!mayCarry(call.url, allowPlaintext)) {
+    throw new A2AError("unauthenticated", `${named(call)} is not https, and plaintext is not allowed`);
+  }
   const origin = new URL(call.url).origin;
   if (trustedOrigins.includes(origin)) return;
   const trusted = trustedOrigins.length === 0 ? "no origin is" : `only ${trustedOrigins.join(", ")} is`;

@@ -1,4 +1,4 @@
-import type { A2AError } from "../../protocol/errors.js";
+import { A2AError } from "../../protocol/errors.js";
 import { missedScopes } from "../challenge.js";
 import type { Credential } from "../credentials.js";
 import type { CredentialEnvironment } from "../options.js";
@@ -24,6 +24,7 @@ class TokenPart implements CredentialPart {
   #scopes: readonly string[];
   #server: TokenServer | undefined;
   #token: Token | undefined;
+  #isLoaded = false;
   #refreshToken: string | undefined;
 
   constructor(use: TokenUse, client: OAuthClient) {
@@ -68,10 +69,31 @@ class TokenPart implements CredentialPart {
 
   async #renew(signal: AbortSignal): Promise<Token> {
     this.#server ??= await this.#findServer(signal);
+    const stored = await this.#loadOnce(this.#server);
+    if (stored !== undefined) return stored;
     const token = (await this.#refresh(this.#server, signal)) ?? (await this.#obtain(this.#server, signal));
     this.#token = token;
     this.#refreshToken = token.refreshToken ?? this.#refreshToken;
+    const { accessToken, staleAt } = token;
+    const { tokenUrl } = this.#server;
+    const tokens = { tokenUrl, accessToken, staleAt, refreshToken: this.#refreshToken, scopes: this.#scopes };
+    await this.#use.secret.tokenStore?.save(tokens);
     return token;
+  }
+
+  /** A token of an earlier client that is still fresh. Its refresh token is kept in any case. */
+  async #loadOnce({ tokenUrl }: TokenServer): Promise<Token | undefined> {
+    if (this.#isLoaded) return undefined;
+    this.#isLoaded = true;
+    const stored = await this.#use.secret.tokenStore?.load();
+    if (stored === undefined || stored.tokenUrl !== tokenUrl) return undefined;
+    if (!this.#scopes.every((scope) => stored.scopes.includes(scope))) return undefined;
+    this.#scopes = stored.scopes;
+    this.#refreshToken = stored.refreshToken;
+    const { accessToken, staleAt, refreshToken } = stored;
+    if (this.#client.environment.clock.now() >= (staleAt ?? Number.POSITIVE_INFINITY)) return undefined;
+    this.#token = { accessToken, staleAt, refreshToken };
+    return this.#token;
   }
 
   async #findServer(signal: AbortSignal): Promise<TokenServer> {
@@ -95,7 +117,20 @@ class TokenPart implements CredentialPart {
 
   async #obtain(server: TokenServer, signal: AbortSignal): Promise<Token> {
     const scope = this.#scopes.join(" ");
-    if (this.#use.secret.deviceCode !== undefined) return this.#device.obtain(server, scope, signal);
+    const { authorizationCode, deviceCode } = this.#use.secret;
+    const { authorizationUrl } = server;
+    if (authorizationCode !== undefined && authorizationUrl !== undefined) {
+      const { obtainByCode } = await import("./authorization-code.js");
+      return obtainByCode(
+        this.#client,
+        { server: { ...server, authorizationUrl }, scope, flow: authorizationCode },
+        signal,
+      );
+    }
+    if (deviceCode !== undefined) return this.#device.obtain(server, scope, signal);
+    if (authorizationCode !== undefined) {
+      throw new A2AError("unauthenticated", "the authorization server has no authorization endpoint");
+    }
     const fields = { grant_type: "client_credentials", ...(scope === "" ? {} : { scope }) };
     return requestToken(this.#client, { url: server.tokenUrl, fields }, signal);
   }

@@ -7,6 +7,11 @@ export interface TokenServer {
   /** Default: the token endpoint. */
   readonly refreshUrl?: string | undefined;
   readonly deviceAuthorizationUrl?: string | undefined;
+  readonly authorizationUrl?: string | undefined;
+  /** `iss` of its authorization responses. Default: unknown. */
+  readonly issuer?: string | undefined;
+  /** Whether each authorization response has `iss` (RFC 9207). */
+  readonly answersWithIssuer?: boolean | undefined;
 }
 
 /** A security scheme that needs a token, and the means to get one. */

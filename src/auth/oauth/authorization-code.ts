@@ -1,0 +1,88 @@
+import {
+  AuthorizationResponseError,
+  calculatePKCECodeChallenge,
+  generateRandomCodeVerifier,
+  generateRandomState,
+  validateAuthResponse,
+} from "oauth4webapi";
+import { A2AError } from "../../protocol/errors.js";
+import type { AuthorizationCodeFlow } from "../options.js";
+import { untilAborted } from "../part.js";
+import { assertServer, named } from "./server-call.js";
+import { type OAuthClient, oauthError, requestToken, type Token } from "./token-request.js";
+import type { TokenServer } from "./token-use.js";
+
+interface CodeUse {
+  readonly server: TokenServer & { readonly authorizationUrl: string };
+  readonly scope: string;
+  readonly flow: AuthorizationCodeFlow;
+}
+
+/** Signs the user in with the authorization code flow and PKCE (RFC 7636, RFC 9700). */
+export async function obtainByCode(client: OAuthClient, use: CodeUse, signal: AbortSignal): Promise<Token> {
+  const { server, scope, flow } = use;
+  const call = { what: "authorization endpoint", url: server.authorizationUrl };
+  // The user signs in there, so it is trusted like the endpoints that see a secret.
+  assertServer(client.environment, call);
+  const verifier = generateRandomCodeVerifier();
+  const state = generateRandomState();
+  const challenge = await calculatePKCECodeChallenge(verifier);
+  let redirectUri = "";
+  const urlFor = (uri: string): string => {
+    redirectUri = uri;
+    const url = new URL(server.authorizationUrl);
+    const fields = {
+      ...client.secret.parameters,
+      ...{ response_type: "code", client_id: client.secret.clientId, redirect_uri: uri, state },
+      ...{ code_challenge: challenge, code_challenge_method: "S256", ...(scope === "" ? {} : { scope }) },
+    };
+    for (const [name, value] of Object.entries(fields)) url.searchParams.set(name, value);
+    return url.href;
+  };
+  const answer = await untilAborted(() => flow({ urlFor, signal }), signal);
+  const parameters = checkedAnswer(client, { call, server, state, answer });
+  const code = parameters.get("code") ?? "";
+  const fields = { grant_type: "authorization_code", code, redirect_uri: redirectUri, code_verifier: verifier };
+  return requestToken(client, { url: server.tokenUrl, fields }, signal);
+}
+
+interface AuthorizationAnswer extends Pick<CodeUse, "server"> {
+  readonly call: { readonly what: string; readonly url: string };
+  readonly state: string;
+  readonly answer: string;
+}
+
+/** The parameters of the answer, once it is that of this request (`state`) and of this server (`iss`, RFC 9207). */
+function checkedAnswer(client: OAuthClient, { call, server, state, answer }: AuthorizationAnswer): URLSearchParams {
+  const url = URL.parse(answer);
+  if (url === null) throw new A2AError("unauthenticated", "authorizationCode must return the URL that was called back");
+  const issuer = server.issuer ?? issuerIn(url, server.authorizationUrl);
+  const { clientId: client_id } = client.secret;
+  const names = { issuer, authorization_response_iss_parameter_supported: server.answersWithIssuer === true };
+  try {
+    const parameters = validateAuthResponse(names, { client_id }, url, state);
+    if (parameters.has("code")) return parameters;
+  } catch (error) {
+    if (error instanceof AuthorizationResponseError) throw oauthError(call, knownError(error.error));
+    throw new A2AError("unauthenticated", `the answer of ${named(call)} is not the answer to this request`, {
+      cause: error,
+    });
+  }
+  throw new A2AError("unauthenticated", `the answer of ${named(call)} has no code`);
+}
+
+/** The issuer that the answer names, if it may be that of a server whose issuer the card does not say. */
+function issuerIn(answer: URL, authorizationUrl: string): string {
+  const { origin } = new URL(authorizationUrl);
+  const issuer = answer.searchParams.get("iss");
+  return issuer !== null && URL.parse(issuer)?.origin === origin ? issuer : origin;
+}
+
+const errors: ReadonlySet<string> = new Set([
+  ...["invalid_request", "unauthorized_client", "access_denied", "unsupported_response_type", "invalid_scope"],
+  ...["server_error", "temporarily_unavailable", "login_required", "consent_required", "interaction_required"],
+  ...["invalid_target"],
+]);
+
+// Any other text would come from the page that the browser was on.
+const knownError = (code: string): string => (errors.has(code) ? code : "an error that OAuth does not know");

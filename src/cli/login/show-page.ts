@@ -1,0 +1,19 @@
+import { openInBrowser } from "./browser.js";
+
+/** Which page to show, and why. */
+export interface Page {
+  /** A sentence without the URL. */
+  readonly text: string;
+  readonly url: string;
+  /** Opened instead of `url`, such as the same page with the code filled in. */
+  readonly opened?: string | undefined;
+}
+
+// An agent wrote some of it: control characters could change what the terminal shows.
+const printable = (text: string): string => text.replace(/\p{Cc}+/gu, " ");
+
+/** Prints a page on stderr and opens it, unless the user wants no browser. */
+export async function showPage({ text, url, opened = url }: Page, browser: boolean): Promise<void> {
+  const isOpened = browser && (await openInBrowser(opened));
+  process.stderr.write(`${printable(text)}\n${isOpened ? "Opened in your browser" : "Open in a browser"}: ${url}\n`);
+}
