@@ -43,7 +43,7 @@ function table(declaration: Declaration, places: Places): string {
   const isOptions = /(?:Options|Settings|Limits)$/.test(declaration.name);
   const split = members.map((member) => ({ ...member, ...(isOptions ? splitDoc(member) : asWritten(member)) }));
   const hasDefaults = split.some(({ fallback }) => fallback !== "");
-  const hasTypes = split.some(({ type }) => !/^number(?: \| undefined)?$/.test(type));
+  const hasTypes = split.some(({ type }) => !/^number(?: \| (?:undefined|false))?$/.test(type));
   const row = (cells: readonly (string | undefined)[]): string =>
     `| ${cells.filter((each) => each !== undefined).join(" | ")} |`;
   const head = ["name", hasTypes ? "type" : undefined, hasDefaults ? "default" : undefined, "meaning"];

@@ -137,7 +137,7 @@ export class ServerCall<S extends CallGate = Service> {
   received(bytes: number): void {
     this.#requestBytes += bytes;
     if (this.#meter !== undefined) this.#meter.requestBytes += bytes;
-    this.hold(bytes);
+    (this.#request ?? this.#stream)?.receive(bytes);
   }
 
   /** Books bytes of a reply that waits to be taken. Throws `unavailable` or `resourceExhausted`. */

@@ -56,9 +56,11 @@ export const endOfTurn = Symbol("end of turn");
 
 /** The place of a call in the server. */
 export interface AdmittedCall {
+  /** Books bytes of the request as they arrive. Throws as `hold` does, and `unavailable` for a large request in an overload. */
+  receive(bytes: number): void;
   /**
-   * Books bytes of the request as they arrive, and of a reply that waits to be taken. Throws `resourceExhausted` or
-   * `unavailable` when a limit on bytes in memory is reached.
+   * Books bytes of a reply that waits to be taken. Throws `resourceExhausted` or `unavailable` when a limit on bytes in
+   * memory is reached.
    */
   hold(bytes: number): void;
   /** Releases so many bytes. Default: all. */

@@ -6,6 +6,7 @@ import { type CoreLimits, coreLimits } from "./limits.js";
 import { checkHeld } from "./ownership/held.js";
 import { type Instance, startInstance } from "./ownership/instance.js";
 import type { Clock, Signals, TaskStore } from "./ports.js";
+import type { ProcessLoad } from "./process-load.js";
 import type { Runtime } from "./runtime.js";
 import { observeStore } from "./store-guard.js";
 import { StoreHealth } from "./store-health.js";
@@ -25,6 +26,8 @@ export interface CoreProcessOptions {
   readonly limits?: Partial<CoreLimits> | undefined;
   /** The health of the store, when others watch it too. Default: the process's own. */
   readonly health?: StoreHealth | undefined;
+  /** How loaded the process is. Default: it is never overloaded. */
+  readonly load?: ProcessLoad | undefined;
 }
 
 /**
@@ -65,7 +68,7 @@ export function createCoreProcess(options: CoreProcessOptions): CoreProcess {
   const { join, stop } = startInstance({ store, clock, limits, instance, lease, logger, members });
   return {
     ...{ store: options.store, signals, clock, newId: makeId, instance, health, lease, members: { join }, watch },
-    room: createTurnRoom(limits),
+    room: createTurnRoom(limits, options.load),
     yields: createTurnYields(clock),
     async close() {
       watch.close();

@@ -5,6 +5,7 @@ import { A2AError } from "../protocol/errors.js";
 import type { AbortKind } from "./agent.js";
 import type { CoreLimits } from "./limits.js";
 import type { Clock } from "./ports.js";
+import { ownerKey } from "./process-load.js";
 import { TurnQueue } from "./turn-queue.js";
 import type { TurnRoom } from "./turn-room.js";
 
@@ -17,6 +18,8 @@ interface StartingTurn {
 /** A running turn, as the counter sees it. */
 interface CountedTurn {
   readonly start: StartingTurn;
+  /** Size of its task. */
+  readonly bytes: number;
   abort(kind: AbortKind): void;
   /** Aborts the turn if it waits for its caller, so that its task can wait without a process. */
   letGo(): void;
@@ -34,6 +37,8 @@ export interface TurnCounter {
   readonly queued: number;
   /** Throws `resourceExhausted` or `unavailable` when no turn may start now. */
   check(scope: Scope): void;
+  /** Throws `unavailable` when the process is overloaded, first for owners who hold more than their share. */
+  checkLoad(scope: Scope): void;
   /**
    * Reserves room for the turn of a send. `undefined` if there is room; else a promise that resolves when other turns
    * have ended, with a function that releases the room once the turn has begun or will not begin. After `turnWaitMs` it
@@ -127,7 +132,9 @@ export function createTurnCounter(first: TurnLimits, clock: Clock, room: TurnRoo
     check(scope) {
       const error = refusal({ scope });
       if (error !== undefined) throw error;
+      room.shares.check(scope);
     },
+    checkLoad: (scope) => room.shares.check(scope),
     room(turn, bytes) {
       const key = ownerKey(turn.scope);
       if (refusal(turn) === undefined && !queue.holds(key)) return undefined;
@@ -137,6 +144,7 @@ export function createTurnCounter(first: TurnLimits, clock: Clock, room: TurnRoo
     expect: underway.enter,
     enter(turn) {
       const [idle, free] = [underway.enter(), occupy(turn.start)];
+      room.shares.enter(turn);
       running.set(turn, () => {
         free();
         idle();
@@ -146,6 +154,7 @@ export function createTurnCounter(first: TurnLimits, clock: Clock, room: TurnRoo
     leave(turn) {
       const left = running.get(turn);
       running.delete(turn);
+      room.shares.leave(turn);
       left?.();
     },
     letGo() {
@@ -165,8 +174,6 @@ export function createTurnCounter(first: TurnLimits, clock: Clock, room: TurnRoo
     close: places.close,
   };
 }
-
-const ownerKey = ({ tenant, owner }: Scope): string => `${tenant}\n${owner}`;
 
 const retryAfterMs = 1000;
 

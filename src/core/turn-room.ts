@@ -1,4 +1,5 @@
 import type { CoreLimits } from "./limits.js";
+import { type ProcessLoad, TurnShares } from "./process-load.js";
 
 /** Room for the turns of a process, which all its agents share. */
 export interface TurnRoom {
@@ -9,10 +10,15 @@ export interface TurnRoom {
   take(): () => void;
   /** `freed` is called when a full room has room again, agents one after another. The returned function ends that. */
   join(freed: () => void): () => void;
+  /** The shares of owners in the running turns. */
+  readonly shares: TurnShares;
 }
 
 /** Creates the room for turns of one process. */
-export function createTurnRoom({ turnsPerProcess: max }: Pick<CoreLimits, "turnsPerProcess">): TurnRoom {
+export function createTurnRoom(
+  { turnsPerProcess: max }: Pick<CoreLimits, "turnsPerProcess">,
+  load?: ProcessLoad,
+): TurnRoom {
   const joined = new Set<() => void>();
   let taken = 0;
   const release = (): void => {
@@ -41,5 +47,6 @@ export function createTurnRoom({ turnsPerProcess: max }: Pick<CoreLimits, "turns
       joined.add(freed);
       return () => joined.delete(freed);
     },
+    shares: new TurnShares(load),
   };
 }

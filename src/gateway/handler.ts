@@ -1,6 +1,7 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { requestIdParameter } from "../binding/request-id.js";
 import type { Clock } from "../core/ports.js";
+import type { ProcessLoad } from "../core/process-load.js";
 import { createIdleCounter } from "../protocol/async/idle-counter.js";
 import { within } from "../protocol/async/pause.js";
 import { dynamic } from "../protocol/codec/outline/dynamic.js";
@@ -30,6 +31,7 @@ export interface PassingCalls {
   /** Whether webhooks registered by callers of this version get their own dialect. */
   readonly pushes: (version: string) => boolean;
   readonly clock: Clock;
+  readonly load?: ProcessLoad | undefined;
 }
 
 /** Operations that call an agent elsewhere. */
@@ -102,11 +104,13 @@ function callOptions(
 
 // Refuses what the agent would do differently than its caller expects. The agent judges everything else.
 function admit(
-  { pushes }: PassingCalls,
+  { pushes, load }: PassingCalls,
   operation: Operation,
   request: AnyMessage,
   context: ServerContext,
 ): AnyMessage {
+  // What resumes an earlier send is a read.
+  if (isSend(operation) && context.after === undefined) checkLoad(load);
   const { tenant = "", configuration } = dynamic(request) as Partial<SendMessageRequest>;
   if (tenant !== "" && tenant !== context.principal.tenant) {
     throw invalidParams({ field: "tenant", description: "is not a tenant of this agent" });
@@ -120,6 +124,14 @@ function admit(
   }
   // The gateway's tenants are not the agent's: the client fills in the tenant from the agent's card.
   return tenant === "" ? request : Object.assign({ ...request }, { tenant: "" });
+}
+
+const isSend = ({ name }: Operation): boolean => name === "sendMessage" || name === "sendStreamingMessage";
+
+// The gateway runs no turns, of which a caller could have more than its share.
+function checkLoad(load: ProcessLoad | undefined): void {
+  const overload = load?.overload();
+  if (overload?.refuses === "all") throw overload.refuse();
 }
 
 // No caller waits for it.

@@ -4,7 +4,7 @@ import { createIdleCounter } from "../protocol/async/idle-counter.js";
 import type { Principal } from "../protocol/context.js";
 import { A2AError, toldError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
-import { createByteLedger } from "./byte-ledger.js";
+import { createByteLedger, type MemoryLoad } from "./byte-ledger.js";
 import type { AdmissionLimits } from "./limits.js";
 import { createWorkQueue } from "./work-queue.js";
 
@@ -17,6 +17,8 @@ export interface AdmissionOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly newId: () => string;
+  /** `undefined` where nothing is measured. */
+  readonly load?: MemoryLoad | undefined;
 }
 
 /** Admission control: which calls reach the handler, and how many at once. */
@@ -30,40 +32,21 @@ export interface Admission extends Pick<Service, "authenticate" | "extensions" |
 }
 
 export function createAdmission(options: AdmissionOptions): Admission {
-  const { identify, isOpen, extensions, limits, clock, logger, newId } = options;
+  const { identify, isOpen, extensions, limits, clock, logger, newId, load } = options;
   const known = new Set(extensions.map(({ uri }) => uri));
   const required = extensions.filter((extension) => extension.required === true).map(({ uri }) => uri);
-  const streams = new Map<string, number>();
-  let openStreams = 0;
-  const requests = createByteLedger(limits.inFlightMaxBytes);
+  const streams = createStreamCounter(limits);
+  const requests = createByteLedger(limits.inFlightMaxBytes, load);
   const inside = createIdleCounter();
   const work = createWorkQueue({ clock, isShared: (waiting) => inside.count > waiting });
   let closed = false;
-
-  const limit = (name: keyof AdmissionLimits): readonly [string, number] => [name, limits[name]];
-  const enterStream = (key: string | undefined): void => {
-    const own = key === undefined ? 0 : (streams.get(key) ?? 0);
-    if (own >= limits.streamsPerPrincipal)
-      throw tooMany("resourceExhausted", "open streams of this caller", limit("streamsPerPrincipal"));
-    if (openStreams >= limits.streamsPerProcess)
-      throw tooMany("unavailable", "open streams", limit("streamsPerProcess"));
-    openStreams++;
-    if (key !== undefined) streams.set(key, own + 1);
-  };
-  const leaveStream = (key: string | undefined): void => {
-    openStreams--;
-    if (key === undefined) return;
-    const left = (streams.get(key) ?? 1) - 1;
-    if (left === 0) streams.delete(key);
-    else streams.set(key, left);
-  };
 
   return {
     close() {
       closed = true;
     },
     get streams() {
-      return openStreams;
+      return streams.open;
     },
     idle: inside.idle,
     authenticate: identify,
@@ -75,12 +58,13 @@ export function createAdmission(options: AdmissionOptions): Admission {
     enter(call) {
       if (closed) throw new A2AError("unavailable", "the server is shutting down", { retryAfterMs: 1000 });
       const key = isOpen || !call.streams ? undefined : keyOf(call.principal);
-      if (call.streams) enterStream(key);
+      if (call.streams) streams.enter(key);
       const callerOf = (): string => (isOpen ? (call.peer() ?? "") : keyOf(call.principal));
-      const { hold, release } = requests.open(callerOf);
+      const { receive, hold, release } = requests.open(callerOf);
       const exit = inside.enter();
       let left = false;
       return {
+        receive,
         hold,
         release,
         work: (steps) => work.run(callerOf(), steps),
@@ -88,7 +72,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
           if (left) return;
           left = true;
           release();
-          if (call.streams) leaveStream(key);
+          if (call.streams) streams.leave(key);
           exit();
         },
       };
@@ -98,6 +82,34 @@ export function createAdmission(options: AdmissionOptions): Admission {
       const reference = newId();
       logger.error({ requestId: request.requestId, reference, err: error }, "an operation failed");
       return new A2AError("internalError", `internal error (reference ${reference})`, { metadata: { reference } });
+    },
+  };
+}
+
+/** Counts open streams, of the process and of each principal with a key. */
+function createStreamCounter(limits: AdmissionLimits) {
+  const { streamsPerPrincipal, streamsPerProcess } = limits;
+  const streams = new Map<string, number>();
+  let total = 0;
+  return {
+    get open(): number {
+      return total;
+    },
+    enter(key: string | undefined): void {
+      const own = key === undefined ? 0 : (streams.get(key) ?? 0);
+      const limit = (name: keyof AdmissionLimits): readonly [string, number] => [name, limits[name]];
+      if (own >= streamsPerPrincipal)
+        throw tooMany("resourceExhausted", "open streams of this caller", limit("streamsPerPrincipal"));
+      if (total >= streamsPerProcess) throw tooMany("unavailable", "open streams", limit("streamsPerProcess"));
+      total++;
+      if (key !== undefined) streams.set(key, own + 1);
+    },
+    leave(key: string | undefined): void {
+      total--;
+      if (key === undefined) return;
+      const left = (streams.get(key) ?? 1) - 1;
+      if (left === 0) streams.delete(key);
+      else streams.set(key, left);
     },
   };
 }

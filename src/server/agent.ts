@@ -138,7 +138,7 @@ async function backendOf(
   settings: HostSettings,
 ): Promise<Backend<HostedHandler>> {
   const { card, agentId } = options;
-  const { versions, limits, clock, logger, telemetry } = settings;
+  const { versions, limits, clock, logger, load, telemetry } = settings;
   if (agentId !== undefined) checkAgentId(agentId);
   const published = await publishedCard(options, listening, settings);
   const store: Store = options.store ?? memoryTaskStore({ clock });
@@ -179,6 +179,7 @@ async function backendOf(
     clock,
     logger,
     limits,
+    load,
     health,
     charge: rating?.charge,
     streaming: capabilities?.streaming,

@@ -11,17 +11,27 @@ export interface ByteLedger {
 
 /** The bytes of one call: of its request until it is decoded, of its reply until the peer has taken it. */
 export interface LedgerEntry {
-  /** Books bytes as they arrive. Throws `unavailable` or `resourceExhausted`, and books nothing then. */
+  /** Books bytes of the request as they arrive. Throws as `hold` does, and where there is no memory for a large request. */
+  receive(bytes: number): void;
+  /** Books bytes. Throws `unavailable` or `resourceExhausted`, and books nothing then. */
   hold(bytes: number): void;
   /** Releases so many bytes. Default: everything that was booked. */
   release(bytes?: number): void;
+}
+
+/** Measures the memory that calls take. */
+export interface MemoryLoad {
+  /** Takes note of bytes that a call brings into memory. */
+  booked(bytes: number): void;
+  /** Throws `unavailable` when there is no memory for a request of this size. */
+  checkRequest(bytes: number): void;
 }
 
 /** Up to this size a call counts for the process alone: it takes less than finding out who the caller is. */
 const smallBytes = 1024;
 
 /** `maxBytes`: the limit of the process. */
-export function createByteLedger(maxBytes: number): ByteLedger {
+export function createByteLedger(maxBytes: number, load?: MemoryLoad): ByteLedger {
   const held = new Map<string, number>();
   let total = 0;
   const limit = `${maxBytes} (inFlightMaxBytes)`;
@@ -46,20 +56,28 @@ export function createByteLedger(maxBytes: number): ByteLedger {
   return {
     open(callerOf) {
       let booked = 0;
+      let received = 0;
       let caller: string | undefined;
+      const hold = (bytes: number): void => {
+        load?.booked(bytes);
+        if (total + bytes > maxBytes) {
+          throw new A2AError("unavailable", `too many bytes in memory: the limit is ${limit}`, details);
+        }
+        if (caller !== undefined) share(caller, bytes, booked);
+        else if (booked + bytes > smallBytes) {
+          const found = callerOf();
+          share(found, booked + bytes, 0);
+          caller = found;
+        }
+        total += bytes;
+        booked += bytes;
+      };
       return {
-        hold(bytes) {
-          if (total + bytes > maxBytes) {
-            throw new A2AError("unavailable", `too many bytes in memory: the limit is ${limit}`, details);
-          }
-          if (caller !== undefined) share(caller, bytes, booked);
-          else if (booked + bytes > smallBytes) {
-            const found = callerOf();
-            share(found, booked + bytes, 0);
-            caller = found;
-          }
-          total += bytes;
-          booked += bytes;
+        hold,
+        receive(bytes) {
+          received += bytes;
+          load?.checkRequest(received);
+          hold(bytes);
         },
         release(bytes = booked) {
           total -= bytes;

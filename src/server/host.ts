@@ -25,6 +25,7 @@ import { type Limits, resolveLimits } from "./limits.js";
 import { loadGuarding } from "./load-guarding.js";
 import { loggerOf } from "./log/stderr-logger.js";
 import { type HostOptions, type ServerInterceptor, versionSettings } from "./options.js";
+import { createLoad, type Load } from "./overload/load.js";
 
 /** An agent that can be called in this process, with or without a port. */
 export interface InProcessAgent {
@@ -42,6 +43,8 @@ export interface HostSettings {
   readonly logger: Logger;
   /** Absent unless calls and turns are followed. */
   readonly telemetry: Telemetry | undefined;
+  /** `undefined` where nothing is measured. */
+  readonly load: Load | undefined;
 }
 
 /** What answers the calls that a host admits. */
@@ -71,6 +74,7 @@ export interface ComposedAgent<H extends RequestHandler = RequestHandler> extend
   readonly handler: H;
   readonly limits: Limits;
   readonly logger: Logger;
+  readonly load: Load | undefined;
   /** Releases what remains after `handler` is closed. */
   dispose(): Promise<void>;
 }
@@ -117,7 +121,8 @@ async function compose<H extends RequestHandler>(
   );
   if (newest === undefined) throw new TypeError("no version is served");
   const versions = [newest, ...others] as const;
-  const backend = await build({ versions, limits, clock, logger, telemetry });
+  const load = createLoad({ limits, clock, logger });
+  const backend = await build({ versions, limits, clock, logger, load, telemetry });
   const { handler, card, extensions } = backend;
   const isChoice = typeof extensions === "function";
   const guarding = (await (await loadGuarding(options))?.createGuarding(options, clock, logger)) ?? openGuarding;
@@ -128,6 +133,7 @@ async function compose<H extends RequestHandler>(
     limits,
     clock,
     logger,
+    load,
     newId: () => newId(clock.now()),
   });
   const service: Service = {
@@ -161,11 +167,13 @@ async function compose<H extends RequestHandler>(
     handler,
     limits,
     logger,
+    load,
     inProcess: (own) => createInProcessTransport(handler.operations, { ...own, admission: service, limits, clock }),
     async dispose() {
       await handler.close();
       // Streams were asked to end; they still deliver what is stored.
       await within(clock, limits.graceMs, admission.idle());
+      load?.close();
       await Promise.all([backend.dispose(), guarding.close()]);
       unwatch?.();
       await telemetry?.close();

@@ -3,6 +3,7 @@ import type { BindingLimits } from "../binding/service.js";
 import { type CoreLimits, defaultCoreLimits } from "../core/limits.js";
 import { defaultValidationLimits, type ValidationLimits } from "../protocol/validation-limits.js";
 import { defaultPushLimits, type PushLimits } from "../push/limits.js";
+import { defaultOverloadLimits, type OverloadLimits } from "./overload/limits.js";
 
 /** Admission limits, shared by all calls of the process. */
 export interface AdmissionLimits extends BindingLimits {
@@ -19,7 +20,7 @@ export interface AdmissionLimits extends BindingLimits {
 }
 
 /** Every limit of a server. See docs/reference/limits.md. */
-export type Limits = AdmissionLimits & ListenerLimits & CoreLimits & PushLimits & ValidationLimits;
+export type Limits = AdmissionLimits & OverloadLimits & ListenerLimits & CoreLimits & PushLimits & ValidationLimits;
 
 /** The defaults of `Limits`. */
 export const defaultLimits: Limits = {
@@ -27,6 +28,7 @@ export const defaultLimits: Limits = {
   ...defaultCoreLimits,
   ...defaultPushLimits,
   ...defaultValidationLimits,
+  ...defaultOverloadLimits,
   contentMaxBytes: 4 << 20,
   jsonBodyMaxBytes: 6 << 20,
   jsonMaxValues: 250_000,

@@ -19,6 +19,7 @@ import {
   type MembersOf,
   object,
   oneOf,
+  part,
   type Rule,
   record,
   string,
@@ -38,6 +39,7 @@ import type {
   PushOptions,
   VersionSettings,
 } from "./options.js";
+import type { OverloadMeasure } from "./overload/limits.js";
 
 // What each option may be. An unknown one is refused where it is given, since what it was meant to do would not happen.
 
@@ -106,6 +108,12 @@ const declares: MembersOf<AuthDeclaration> = {
   skills: auth.skills,
 };
 
+const limitsToSwitchOff: Readonly<Record<OverloadMeasure, Rule>> = {
+  heapMaxRatio: valueOr(false, part),
+  containerMaxRatio: valueOr(false, part),
+  eventLoopMaxMs: valueOr(false, whole(1)),
+};
+
 export const hostMembers: MembersOf<HostOptions> = {
   bindings: { rule: entries(oneOf(...bindingNames)) },
   auth: { rule: object(auth) },
@@ -116,7 +124,7 @@ export const hostMembers: MembersOf<HostOptions> = {
   logger: { rule: logger },
   accessLog: { rule: flag },
   telemetry: { rule: valueOr(true, valueOr(false, object(telemetry))) },
-  limits: { rule: limits(defaultLimits) },
+  limits: { rule: limits(defaultLimits, limitsToSwitchOff) },
   rate: { rule: object(rateMembers) },
   versions: { rule: listOr(versionList, object(versions)) },
   cors: { rule: object(cors) },

@@ -91,6 +91,7 @@ async function listenWith<A extends ComposedAgent>(
   const agent = await compose(() => ({ origin: origin(), grpcPort: bound.grpcPort }));
   const ready = createReadiness();
   agent.handler.watchStore?.(ready.storeReady);
+  agent.load?.watch(ready.loadReady);
   const guarded = !isAuthenticated(options) && isLoopback(host) ? guard : undefined;
   const http = createHttp(options, agent, { ready, guard: guarded });
   const listeners = await listen({ ...options, port, host, guard: guarded }, agent, http);

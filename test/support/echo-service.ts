@@ -50,7 +50,8 @@ export function statusItem(number: number, state = TaskState.WORKING): StreamIte
 
 /** A place for a call that books nothing. */
 export function inPlace(changes: Partial<AdmittedCall> = {}): AdmittedCall {
-  return { hold: noop, release: noop, leave: noop, work: runAtOnce, ...changes };
+  const { hold = noop } = changes;
+  return { receive: hold, hold, release: noop, leave: noop, work: runAtOnce, ...changes };
 }
 
 /** A service over a handler, without authentication by default. */

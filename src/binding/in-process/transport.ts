@@ -198,7 +198,7 @@ const openAdmission: InProcessAdmission = {
   versions: versionTable.map(({ name }) => name),
   authenticate: () => ({ principal: { owner: "anonymous" } }),
   extensions: (requested) => requested,
-  enter: () => ({ hold: noop, release: noop, leave: noop, work: runAtOnce }),
+  enter: () => ({ receive: noop, hold: noop, release: noop, leave: noop, work: runAtOnce }),
   publicError: (error) =>
     error instanceof A2AError ? toldError(error) : new A2AError("internalError", "internal error", { cause: error }),
 };

@@ -47,6 +47,12 @@ export function copyOfLive(runtime: Runtime, { scope, id }: TaskRef, options?: R
   return { id, key, seq, state: task.status?.state ?? live.state, idPrefix, incarnation, task };
 }
 
+/** Whether a turn of this process runs the task. */
+export function runsHere({ live }: Pick<Runtime, "live">, { scope, id }: TaskRef): boolean {
+  const task = live.get(id);
+  return task?.closed === false && sameScope(task.scope, scope);
+}
+
 /** Reads only from the store: the state in this process is stale if another one took the task over. */
 export async function readStoredTask(
   runtime: Runtime,

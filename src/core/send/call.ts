@@ -6,6 +6,7 @@ import { checkIndexedId } from "../../protocol/indexed-text.js";
 import type { Message, SendMessageRequest, Task } from "../../protocol/model.js";
 import type { Delivery } from "../ownership/claim.js";
 import type { Head, LogRecord } from "../ports.js";
+import { runsHere } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
 import type { LiveTask } from "../task/live-task.js";
 import type { Opening, TurnStart } from "../turn-start.js";
@@ -83,7 +84,7 @@ export async function registerOf(call: SendCall, entry: string): Promise<Registe
 
 /**
  * Runs all checks that need no store, and returns what the turn starts with. Throws while the store is known to be
- * away.
+ * away or the process is overloaded.
  */
 export function openSend({ runtime, policy, request, context, scope }: SendCall): TurnStart {
   const { message, configuration, metadata } = request;
@@ -93,6 +94,8 @@ export function openSend({ runtime, policy, request, context, scope }: SendCall)
   if (taskName !== undefined) checkIndexedId("message.taskId", taskName);
   policy.checkParts(message);
   runtime.health.check();
+  // A message that a running turn waits for may be what ends it, and the inbox is bounded.
+  if (!runsHere(runtime, { scope, id: message.taskId })) runtime.turns.checkLoad(scope);
   const kept = runtime.keptClaims?.(principal);
   const send = { message, configuration, metadata, extensions, principal: kept, trace: trace?.context };
   const call = { principal, scope, header, requestId, trace, places: quota?.turns };

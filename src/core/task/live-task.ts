@@ -217,6 +217,11 @@ export class LiveTask {
     if (this.failure !== undefined) throw this.failure;
   }
 
+  /** Size of the task. */
+  get bytes(): number {
+    return this.#size.task;
+  }
+
   /** Adds the size of an event's content, which is negative when it replaces more. Returns false over the limit. */
   grow(bytes: number): boolean {
     return this.#size.grow(bytes, this.#deps.limits.taskMaxBytes);

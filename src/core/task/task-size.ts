@@ -12,6 +12,11 @@ export class TaskSize {
   #snapshot = 0;
   #log = 0;
 
+  /** Size of the content. */
+  get task(): number {
+    return this.#task;
+  }
+
   /** Initializes the sizes of a continued task from what is stored; `task` is its fold. */
   resume({ snapshot, records }: StoredTask, task: Task): void {
     this.#task = sizeOfTask(task);

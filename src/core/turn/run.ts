@@ -73,6 +73,10 @@ export class TurnRun {
     return this.#writer.live;
   }
 
+  get bytes(): number {
+    return this.live?.bytes ?? 0;
+  }
+
   /** Its records carry the ids of the task, the context and the request. */
   get logger(): Logger {
     const { taskId, contextId, start } = this;

@@ -157,9 +157,15 @@ export const whole = (least: number): Rule => {
 export const amount: Rule = (value, path) =>
   typeof value === "number" && value >= 0 ? well : [`${path} must be a number of 0 or more, not ${shown(value)}`];
 
-/** Any of these names, each with an amount. */
-export const limits = (defaults: object): Rule =>
-  object(Object.fromEntries(Object.keys(defaults).map((name) => [name, { rule: amount }])));
+/** A part of a whole: more than 0, and 1 at most. */
+export const part: Rule = (value, path) =>
+  typeof value === "number" && value > 0 && value <= 1
+    ? well
+    : [`${path} must be a number above 0 and up to 1, not ${shown(value)}`];
+
+/** Any of these names, each with an amount or, where another rule is given for it, with what that takes. */
+export const limits = (defaults: object, others: Readonly<Record<string, Rule>> = {}): Rule =>
+  object(Object.fromEntries(Object.keys(defaults).map((name) => [name, { rule: others[name] ?? amount }])));
 
 /** An absolute URL with one of these schemes and without credentials, which every reader would see. */
 export const url = (...schemes: readonly string[]): Rule => {

@@ -1,0 +1,65 @@
+/** When refusals begin and end, as parts of the limit. */
+export interface LevelRule {
+  /** Refuses owners with more than their share. */
+  readonly excess: LevelBounds;
+  /** Refuses everyone. */
+  readonly all: LevelBounds;
+  /** Whether a single measurement begins a refusal. */
+  readonly isUrgent: boolean;
+}
+
+interface LevelBounds {
+  readonly begins: number;
+  readonly ends: number;
+}
+
+/** How many measurements in a row begin or end a refusal. */
+const inARow = 5;
+
+/** Follows one measure and says whose sends it refuses. */
+export class Level {
+  readonly #rule: LevelRule;
+  /** The last measurements as parts of the limit. */
+  #parts: readonly number[] = [];
+  #isAll = false;
+  #isExcess = false;
+  /** The highest of the last measurements. */
+  highest = 0;
+
+  constructor(rule: LevelRule) {
+    this.#rule = rule;
+  }
+
+  get refuses(): "none" | "excess" | "all" {
+    if (this.#isAll) return "all";
+    return this.#isExcess ? "excess" : "none";
+  }
+
+  /** Takes a measurement, 1 being the limit. */
+  measure(part: number): void {
+    const { excess, all } = this.#rule;
+    this.#parts = [...this.#parts, part].slice(-inARow);
+    const isFull = this.#parts.length === inARow;
+    const lowest = Math.min(...this.#parts);
+    this.highest = Math.max(...this.#parts);
+    const holds = (was: boolean, { begins, ends }: LevelBounds): boolean =>
+      was ? !isFull || this.highest >= ends : isFull && lowest >= begins;
+    this.#isAll = holds(this.#isAll, all);
+    this.#isExcess = holds(this.#isExcess, excess);
+    this.glance(part);
+  }
+
+  /** Takes a measurement between two others, which can only begin an urgent refusal. */
+  glance(part: number): void {
+    this.highest = Math.max(this.highest, part);
+    const { excess, all, isUrgent } = this.#rule;
+    if (!isUrgent) return;
+    this.#isExcess ||= part >= excess.begins;
+    this.#isAll ||= part >= all.begins;
+  }
+
+  /** Forgets what was measured before a pause. */
+  reset(): void {
+    this.#parts = [];
+  }
+}

@@ -1,0 +1,213 @@
+import type { Overload, ProcessLoad } from "../../core/process-load.js";
+import { type Clock, monotonic } from "../../protocol/async/clock.js";
+import { noop } from "../../protocol/async/noop.js";
+import { A2AError } from "../../protocol/errors.js";
+import type { Logger } from "../../protocol/logger.js";
+import type { OverloadLimits, OverloadMeasure } from "./limits.js";
+import { type Memories, processMemories } from "./memory.js";
+import { type Watched, type WatchedMemory, watchedEventLoop, watchedMemories } from "./watched.js";
+
+// Memory and event loop are measured four times a second while calls come; memory also after garbage collections and
+// when many bytes have come.
+// An idle server measures nothing. A garbage collection or one long computation makes one bad measurement, and `level.ts`
+// wants five in a row; only memory at its limit refuses at once.
+
+/** Pause between two measurements. */
+const pauseMs = 250;
+/** The shortest timer: it fires in the next round of the event loop. */
+const roundTimerMs = 1;
+/** After so many measurements without a call, measuring rests until the next call. */
+const idleMeasurements = 20;
+/** Memory that a send may take before it is measured again. */
+const sendBytes = 32 << 10;
+/** Memory is measured again when this part of it has been booked. */
+const bookedPart = 1 / 64;
+/** Requests up to this size are read in every overload: those of reads are smaller. */
+const smallRequestBytes = 64 << 10;
+const retryAfterMs = 2000;
+
+export interface LoadOptions {
+  readonly clock: Clock;
+  readonly limits: OverloadLimits;
+  readonly logger: Logger;
+  /** Default: those of the process. */
+  readonly memories?: Memories | undefined;
+}
+
+/** The load of the process; `undefined` when nothing is to be measured. */
+export function createLoad({ memories = processMemories(), ...options }: LoadOptions): Load | undefined {
+  const watched = {
+    memories: watchedMemories(options.limits, memories),
+    eventLoop: watchedEventLoop(options.limits),
+  };
+  if (watched.memories.length === 0 && watched.eventLoop === undefined) return undefined;
+  return new Load(options, watched);
+}
+
+/** Measures the process and says when it is overloaded. */
+export class Load implements ProcessLoad {
+  readonly #options: Omit<LoadOptions, "memories">;
+  readonly #memories: readonly WatchedMemory[];
+  readonly #eventLoop: Watched | undefined;
+  readonly #listeners: ((ready: boolean) => void)[] = [];
+  /** Sends and large requests that were refused so far, by limit. */
+  readonly refused: Record<OverloadMeasure, number> = { heapMaxRatio: 0, containerMaxRatio: 0, eventLoopMaxMs: 0 };
+  #overload: Overload | undefined;
+  /** Since when there is an overload, and how much had been refused before. */
+  #begun: { readonly ms: number; readonly refused: number } | undefined;
+  /** Bytes after which memory is measured again. */
+  readonly #step: number;
+  #bytes = 0;
+  #idle = 0;
+  #state: "resting" | "measuring" | "closed" = "resting";
+  #cancel = noop;
+  #unwatch: readonly (() => void)[] = [];
+  #cancelAway: (() => void) | undefined;
+  #isReady = true;
+
+  constructor(
+    options: Omit<LoadOptions, "memories">,
+    { memories, eventLoop }: { memories: readonly WatchedMemory[]; eventLoop: Watched | undefined },
+  ) {
+    this.#options = options;
+    this.#memories = memories;
+    this.#eventLoop = eventLoop;
+    this.#step = Math.min(...memories.map(({ gauge }) => gauge.size)) * bookedPart;
+  }
+
+  overload(): Overload | undefined {
+    this.booked(sendBytes);
+    return this.#overload;
+  }
+
+  /** Takes note of bytes that a call brings into memory. */
+  booked(bytes: number): void {
+    this.#idle = 0;
+    this.#bytes += bytes;
+    if (this.#state === "resting") this.#begin();
+    else if (this.#bytes >= this.#step) this.#glance();
+  }
+
+  /** Throws `unavailable` when there is no memory for a request of this size. */
+  checkRequest(bytes: number): void {
+    if (bytes <= smallRequestBytes || this.#overload === undefined) return;
+    if (this.#memories.some(({ level }) => level.refuses === "all")) throw this.#overload.refuse();
+  }
+
+  /** Calls back when every send has been refused for `overloadAwayMs`, and when that is over. */
+  watch(listener: (ready: boolean) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  close(): void {
+    this.#rest();
+    this.#cancel();
+    this.#cancelAway?.();
+    this.#state = "closed";
+  }
+
+  #begin(): void {
+    this.#state = "measuring";
+    for (const { level } of this.#watched()) level.reset();
+    this.#unwatch = this.#memories.map(({ gauge }) => gauge.watch?.(() => this.#glance()) ?? noop);
+    this.#glance();
+    this.#pause();
+  }
+
+  #rest(): void {
+    this.#state = "resting";
+    for (const unwatch of this.#unwatch) unwatch();
+    this.#unwatch = [];
+  }
+
+  #pause(): void {
+    this.#cancel = this.#options.clock.after(pauseMs, () => this.#round());
+  }
+
+  // Times one round of the event loop.
+  #round(): void {
+    const { clock } = this.#options;
+    const begin = monotonic(clock);
+    this.#cancel = clock.after(roundTimerMs, () => this.#measured(monotonic(clock) - begin - roundTimerMs));
+  }
+
+  #measured(roundMs: number): void {
+    this.#bytes = 0;
+    for (const { level, gauge, max } of this.#memories) level.measure(gauge.read() / max);
+    this.#eventLoop?.level.measure(roundMs / this.#eventLoop.max);
+    this.#conclude();
+    this.#idle += 1;
+    if (this.#idle <= idleMeasurements || this.#overload !== undefined) this.#pause();
+    else this.#rest();
+  }
+
+  // Measures memory alone, between two measurements.
+  #glance(): void {
+    this.#bytes = 0;
+    let changed = false;
+    for (const { level, gauge, max } of this.#memories) {
+      const before = level.refuses;
+      level.glance(gauge.read() / max);
+      changed ||= level.refuses !== before;
+    }
+    if (changed) this.#conclude();
+  }
+
+  #watched(): readonly Watched[] {
+    return this.#eventLoop === undefined ? this.#memories : [...this.#memories, this.#eventLoop];
+  }
+
+  #conclude(): void {
+    const watched = this.#watched();
+    const worst =
+      watched.find(({ level }) => level.refuses === "all") ?? watched.find(({ level }) => level.refuses === "excess");
+    this.#overload = worst && this.#overloadBy(worst);
+    this.#log(worst);
+    this.#follow(this.#overload?.refuses === "all");
+  }
+
+  #overloadBy(watched: Watched): Overload {
+    const refuses = watched.level.refuses === "all" ? "all" : "excess";
+    return {
+      refuses,
+      refuse: () => {
+        const { name } = watched;
+        this.refused[name] += 1;
+        const who = refuses === "all" ? "" : ", and this caller has more than its share of the running turns";
+        const text = `the server is overloaded: ${watched.describe()}${who}`;
+        return new A2AError("unavailable", text, { retryAfterMs, metadata: { limit: name } });
+      },
+    };
+  }
+
+  // One record when an overload begins, and one when it ends.
+  #log(worst: Watched | undefined): void {
+    const { clock, logger } = this.#options;
+    const refused = Object.values(this.refused).reduce((sum, each) => sum + each, 0);
+    if (worst !== undefined && this.#begun === undefined) {
+      this.#begun = { ms: monotonic(clock), refused };
+      logger.warn({ limit: worst.name, seen: worst.describe() }, "the server is overloaded and refuses sends");
+    } else if (worst === undefined && this.#begun !== undefined) {
+      const overloadedMs = Math.round(monotonic(clock) - this.#begun.ms);
+      logger.info({ overloadedMs, refused: refused - this.#begun.refused }, "the server takes all sends again");
+      this.#begun = undefined;
+    }
+  }
+
+  #follow(refusesAll: boolean): void {
+    const { clock, limits } = this.#options;
+    if (refusesAll) {
+      this.#cancelAway ??= clock.after(limits.overloadAwayMs, () => this.#setReady(false));
+      return;
+    }
+    this.#cancelAway?.();
+    this.#cancelAway = undefined;
+    this.#setReady(true);
+  }
+
+  #setReady(ready: boolean): void {
+    if (this.#isReady === ready) return;
+    this.#isReady = ready;
+    for (const listener of this.#listeners) listener(ready);
+  }
+}

@@ -1,0 +1,105 @@
+import { totalmem } from "node:os";
+import { PerformanceObserver } from "node:perf_hooks";
+import process from "node:process";
+import { getHeapSpaceStatistics, getHeapStatistics } from "node:v8";
+import { resourceLimits } from "node:worker_threads";
+import { noop } from "../../protocol/async/noop.js";
+
+/** Reads how full a memory is. */
+export interface MemoryGauge {
+  /** Size of the memory in bytes. */
+  readonly size: number;
+  /** The used part. */
+  read(): number;
+  /** Calls back when there may be much to read. The returned function ends it. */
+  watch?(listener: () => void): () => void;
+}
+
+/** The memories that the process may use up; `undefined` where there is no limit or the runtime does not report it. */
+export interface Memories {
+  readonly heap: MemoryGauge | undefined;
+  readonly container: MemoryGauge | undefined;
+}
+
+export function processMemories(): Memories {
+  return { heap: ifReported(heapGauge), container: ifReported(containerGauge) };
+}
+
+// Runtimes other than Node have some of these functions, and some of those throw.
+function ifReported(gauge: () => MemoryGauge | undefined): MemoryGauge | undefined {
+  try {
+    const found = gauge();
+    found?.read();
+    return found;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * What the heap holds besides garbage, which is known after each collection of the old generation. V8 collects at the
+ * latest halfway between what the last collection left and its limit. So with a part `used` in use, garbage included,
+ * the last collection left `2 * used - 1` at least.
+ */
+function heapGauge(): MemoryGauge | undefined {
+  const size = oldGenerationSize();
+  if (!(size > 0)) return undefined;
+  afterCollections(noop)();
+  let left = 0;
+  return {
+    size,
+    read: () => Math.max(left, (2 * oldGenerationUsed()) / size - 1),
+    watch: (listener) =>
+      afterCollections(() => {
+        left = oldGenerationUsed() / size;
+        listener();
+      }),
+  };
+}
+
+/** Calls back after collections of the old generation. */
+function afterCollections(listener: () => void): () => void {
+  const observer = new PerformanceObserver((list) => {
+    if (list.getEntries().some(isMajor)) listener();
+  });
+  observer.observe({ entryTypes: ["gc"] });
+  return () => observer.disconnect();
+}
+
+/** `NODE_PERFORMANCE_GC_MAJOR`. */
+const majorKind = 4;
+
+const isMajor = (entry: object): boolean => {
+  const detail: unknown = "detail" in entry ? entry.detail : undefined;
+  return typeof detail === "object" && detail !== null && "kind" in detail && detail.kind === majorKind;
+};
+
+// V8 ends the process when its old generation is full, however much room the young one has.
+function oldGenerationUsed(): number {
+  let used = 0;
+  for (const { space_name, space_used_size } of getHeapSpaceStatistics()) {
+    if (!space_name.startsWith("new_")) used += space_used_size;
+  }
+  return used;
+}
+
+/** What the young generation takes of V8's limit at most, unless the size of the old one is set. */
+const youngPart = 0.05;
+
+function oldGenerationSize(): number {
+  const megabytes = resourceLimits.maxOldGenerationSizeMb ?? sizeOption();
+  return megabytes === undefined ? getHeapStatistics().heap_size_limit * (1 - youngPart) : megabytes * 2 ** 20;
+}
+
+// V8's own limit also has the young generation, whose size does not follow from the option.
+function sizeOption(): number | undefined {
+  const options = `${process.env["NODE_OPTIONS"] ?? ""} ${process.execArgv.join(" ")}`;
+  const [, megabytes] = [...options.matchAll(/--max[-_]old[-_]space[-_]size[= ]+(\d+)/g)].at(-1) ?? [];
+  return megabytes === undefined || Number(megabytes) === 0 ? undefined : Number(megabytes);
+}
+
+function containerGauge(): MemoryGauge | undefined {
+  const size = process.constrainedMemory();
+  if (!(size > 0 && size < totalmem())) return undefined;
+  return { size, read: () => process.memoryUsage.rss() / size };
+}

@@ -1,0 +1,226 @@
+import { describe, expect, it } from "vitest";
+import { defaultOverloadLimits, type OverloadLimits } from "../../../src/server/overload/limits.js";
+import { createLoad } from "../../../src/server/overload/load.js";
+import { recordingLogger } from "../../support/recording-logger.js";
+import { createVirtualClock } from "../../support/virtual-clock.js";
+
+const measureMs = 251;
+
+/** A load over a heap and an event loop that a test sets. The heap is 64 MiB large. */
+function measured(limits: Partial<OverloadLimits> = {}) {
+  const clock = createVirtualClock();
+  const { log, logger } = recordingLogger();
+  const seen = { heap: 0, container: 0, roundMs: 0, reads: 0 };
+  let collected: (() => void) | undefined;
+  const load = createLoad({
+    // The timer of one millisecond fires when a round of the event loop has passed.
+    clock: { ...clock, after: (ms, run) => clock.after(ms === 1 ? ms + seen.roundMs : ms, run) },
+    limits: { ...defaultOverloadLimits, ...limits },
+    logger,
+    memories: {
+      heap: {
+        size: 64 << 20,
+        read: () => {
+          seen.reads += 1;
+          return seen.heap;
+        },
+        watch(listener) {
+          collected = listener;
+          return () => {
+            collected = undefined;
+          };
+        },
+      },
+      container: { size: 128 << 20, read: () => seen.container },
+    },
+  });
+  if (load === undefined) throw new Error("nothing is measured");
+  return {
+    clock,
+    load,
+    log,
+    seen,
+    collect: () => collected?.(),
+    isWatching: () => collected !== undefined,
+    /** Sends a message and says whose sends are refused. */
+    refuses: () => load.overload()?.refuses ?? "none",
+    measure: (count = 1) => clock.advance(count * (measureMs + seen.roundMs)),
+  };
+}
+
+describe("the heap", () => {
+  it("refuses all sends as soon as it is at the limit, and excess from 0.85 of the limit on", () => {
+    const { load, refuses, seen, collect } = measured();
+    expect(refuses()).toBe("none");
+    seen.heap = 0.59;
+    collect();
+    expect(refuses()).toBe("none");
+    seen.heap = 0.6;
+    collect();
+    expect(refuses()).toBe("excess");
+    expect(load.overload()?.refuse()).toMatchObject({
+      code: "unavailable",
+      message:
+        "the server is overloaded: 60 % of the heap is in use, the limit is 70 % (heapMaxRatio), and this caller has more than its share of the running turns",
+      retryAfterMs: 2000,
+      metadata: { limit: "heapMaxRatio" },
+    });
+    seen.heap = 0.7;
+    collect();
+    expect(refuses()).toBe("all");
+    expect(load.overload()?.refuse().message).toBe(
+      "the server is overloaded: 70 % of the heap is in use, the limit is 70 % (heapMaxRatio)",
+    );
+    expect(load.refused).toEqual({ heapMaxRatio: 2, containerMaxRatio: 0, eventLoopMaxMs: 0 });
+  });
+
+  it("takes sends again after five measurements in a row that are clearly below", async () => {
+    const { refuses, seen, collect, measure } = measured();
+    refuses();
+    seen.heap = 0.72;
+    collect();
+    seen.heap = 0.5;
+    await measure(4);
+    expect(refuses()).toBe("all");
+    seen.heap = 0.68;
+    await measure();
+    seen.heap = 0.5;
+    await measure(4);
+    expect(refuses()).toBe("all");
+    await measure();
+    expect(refuses()).toBe("none");
+  });
+
+  it("is measured again once a 64th of it has been booked, and large requests are then refused", () => {
+    const { load, refuses, seen } = measured();
+    refuses();
+    seen.heap = 0.9;
+    load.booked((1 << 20) - 1 - 0);
+    load.checkRequest(1 << 20);
+    load.booked(1);
+    expect(refuses()).toBe("all");
+    load.checkRequest(64 << 10);
+    expect(() => load.checkRequest((64 << 10) + 1)).toThrow("90 % of the heap is in use");
+  });
+
+  it("is not measured when it is switched off", () => {
+    const { refuses, seen, collect } = measured({ heapMaxRatio: false });
+    refuses();
+    seen.heap = 1;
+    collect();
+    expect(refuses()).toBe("none");
+    seen.container = 0.9;
+    collect();
+    expect(seen.reads).toBe(0);
+  });
+});
+
+it("the container's memory refuses by its own limit", async () => {
+  const { load, refuses, seen, measure } = measured();
+  refuses();
+  seen.container = 0.86;
+  await measure();
+  expect(refuses()).toBe("none");
+  seen.container = 0.9;
+  await measure();
+  expect(refuses()).toBe("all");
+  expect(load.overload()?.refuse()).toMatchObject({
+    message:
+      "the server is overloaded: 90 % of the container's memory is in use, the limit is 90 % (containerMaxRatio)",
+    metadata: { limit: "containerMaxRatio" },
+  });
+});
+
+describe("the event loop", () => {
+  it("refuses nobody for a single long computation, and all sends after five long rounds in a row", async () => {
+    const { load, refuses, seen, measure } = measured();
+    refuses();
+    await measure(5);
+    for (let computation = 0; computation < 5; computation++) {
+      seen.roundMs = 10_000;
+      await measure(4);
+      seen.roundMs = 0;
+      await measure();
+      expect(refuses()).toBe("none");
+    }
+    seen.roundMs = 1200;
+    await measure(4);
+    expect(refuses()).toBe("none");
+    await measure();
+    expect(refuses()).toBe("all");
+    expect(load.overload()?.refuse()).toMatchObject({
+      message:
+        "the server is overloaded: a round of the event loop takes 1200 ms, the limit is 1000 ms (eventLoopMaxMs)",
+      metadata: { limit: "eventLoopMaxMs" },
+    });
+    // Enough memory is left for large requests of reads.
+    load.checkRequest(1 << 20);
+  });
+
+  it("refuses excess from half of the limit on, until five rounds in a row are short", async () => {
+    const { refuses, seen, measure } = measured();
+    refuses();
+    seen.roundMs = 499;
+    await measure(5);
+    expect(refuses()).toBe("none");
+    seen.roundMs = 500;
+    await measure(5);
+    expect(refuses()).toBe("excess");
+    seen.roundMs = 100;
+    await measure(4);
+    expect(refuses()).toBe("excess");
+    await measure();
+    expect(refuses()).toBe("none");
+  });
+});
+
+it("logs one record when an overload begins and one when it ends", async () => {
+  const { load, log, refuses, seen, collect, measure } = measured();
+  refuses();
+  seen.heap = 0.65;
+  collect();
+  seen.heap = 0.75;
+  collect();
+  await measure(8);
+  for (let send = 0; send < 3; send++) load.overload()?.refuse();
+  seen.heap = 0.1;
+  await measure(6);
+  expect(log).toEqual([
+    {
+      level: "warn",
+      fields: { limit: "heapMaxRatio", seen: "65 % of the heap is in use, the limit is 70 % (heapMaxRatio)" },
+      message: "the server is overloaded and refuses sends",
+    },
+    {
+      level: "info",
+      fields: { overloadedMs: 13 * measureMs, refused: 3 },
+      message: "the server takes all sends again",
+    },
+  ]);
+});
+
+it("measures nothing while no calls come, and nothing once it is closed", async () => {
+  const { clock, load, refuses, isWatching, measure } = measured();
+  expect(clock.pending()).toEqual([]);
+  refuses();
+  expect(isWatching()).toBe(true);
+  await measure(30);
+  expect([clock.pending(), isWatching()]).toEqual([[], false]);
+  refuses();
+  expect(clock.pending()).toHaveLength(1);
+  load.close();
+  expect([clock.pending(), isWatching()]).toEqual([[], false]);
+  refuses();
+  expect(clock.pending()).toEqual([]);
+});
+
+it("is nothing when all measures are switched off", () => {
+  const { logger } = recordingLogger();
+  const limits = {
+    ...defaultOverloadLimits,
+    heapMaxRatio: false,
+    containerMaxRatio: false,
+    eventLoopMaxMs: false,
+  } as const;
+  expect(createLoad({ clock: createVirtualClock(), limits, logger })).toBeUndefined();
+});
