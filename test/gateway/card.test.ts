@@ -177,8 +177,10 @@ describe("the card behind a gateway", () => {
     await using other = await startScene();
     await using place = await cardPlace(one.behind.card);
     const clock = createVirtualClock();
+    // No timer but one for the card would be pending.
+    const limits = { heapMaxRatio: false, containerMaxRatio: false, eventLoopMaxMs: false } as const;
     await using scene = await startScene({
-      gateway: { upstream: place.url, clock, refreshMs: 0, client: { retry: false } },
+      gateway: { upstream: place.url, clock, refreshMs: 0, client: { retry: false }, limits },
     });
     const { operations } = await scene.over("JSONRPC");
     await operations.sendMessage(say("echo before"), {});
