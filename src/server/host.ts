@@ -130,10 +130,7 @@ async function compose<H extends RequestHandler>(
     identify: guarding.identify,
     isOpen: !isAuthenticated(options),
     extensions: isChoice ? [] : extensions,
-    limits,
-    clock,
-    logger,
-    load,
+    ...{ limits, clock, logger, load },
     newId: () => newId(clock.now()),
   });
   const service: Service = {
@@ -159,15 +156,7 @@ async function compose<H extends RequestHandler>(
   if (telemetry?.metricsUrl !== undefined) logger.info({ url: telemetry.metricsUrl }, "metrics are served");
   return {
     endpoint: createEndpoint(options, { bindings, versions, service, card: card.endpoint }),
-    service,
-    versions,
-    bindings,
-    card,
-    admission,
-    handler,
-    limits,
-    logger,
-    load,
+    ...{ service, versions, bindings, card, admission, handler, limits, logger, load },
     inProcess: (own) => createInProcessTransport(handler.operations, { ...own, admission: service, limits, clock }),
     async dispose() {
       await handler.close();
