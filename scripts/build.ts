@@ -121,6 +121,8 @@ function chunks(modules: ReadonlyMap<string, Module>): (id: string) => string | 
     // It looks for files beside itself.
     if (modules.get(id)?.code.includes('new URL("./')) return withoutType(relative(root, id));
     const loading = namesIn(marks().starts, id);
+    // What even the thread of SQLite needs is in every start.
+    if (loading.includes("client") && loading.includes("thread")) return "chunks/common";
     // A program with a store is a server as well.
     const names = loading.includes("server") ? loading.filter((name) => name !== "sqlite") : loading;
     return names.length === 0 ? null : `chunks/${[...names, ...namesIn(marks().others, id)].join("-")}`;
