@@ -1,13 +1,16 @@
 import { type ESTree, parseSync } from "rolldown/utils";
 import { type Block, read } from "./pages.js";
 
-const ambient = new Set(
+/** The names that a reader has. */
+export const ambient: ReadonlySet<string | undefined> = new Set(
   [...read("test/docs/ambient.d.ts").matchAll(/^declare (?:const|function) (\w+)/gm)].map((match) => match[1]),
 );
 
 /** Blocks of a page that are one program. Each line of its source is the line of the page with the same number. */
 export interface Program {
   readonly page: string;
+  /** The lines of the page with the first line of each of its blocks. */
+  readonly begins: readonly number[];
   readonly source: string;
 }
 
@@ -26,7 +29,7 @@ interface Parsed {
  * of those before it.
  */
 export function programsOf(blocks: readonly Block[]): readonly Program[] {
-  const programs: { page: string; lines: string[] }[] = [];
+  const programs: { page: string; lines: string[]; begins: number[] }[] = [];
   let declared = new Set<string>();
   let imports = new Map<string, string>();
   for (const parsed of blocks.map(parse)) {
@@ -37,16 +40,17 @@ export function programsOf(blocks: readonly Block[]): readonly Program[] {
     );
     if (programs.length === 0 || conflicts || rebound.length > 0) {
       for (const name of [...names, ...rebound.map(([name]) => name)]) imports.delete(name);
-      programs.push({ page: block.page, lines: [[...imports.values()].join(" ")] });
+      programs.push({ page: block.page, lines: [[...imports.values()].join(" ")], begins: [] });
       declared = new Set();
     }
-    const lines = programs.at(-1)?.lines ?? [];
+    const { lines = [], begins = [] } = programs.at(-1) ?? {};
+    begins.push(block.line);
     while (lines.length < block.line - 1) lines.push("");
     lines.push(...withoutKnown(parsed, imports).split("\n"));
     declared = new Set([...declared, ...names]);
     imports = new Map([...imports, ...parsed.imports]);
   }
-  return programs.map(({ page, lines }) => ({ page, source: `${lines.join("\n")}\nexport {};\n` }));
+  return programs.map(({ page, lines, begins }) => ({ page, begins, source: `${lines.join("\n")}\nexport {};\n` }));
 }
 
 /** Whether a program so far uses a name of `ambient.d.ts`. */

@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { blocksOf, documents, quotedFile } from "./pages.js";
-import { programsOf } from "./programs.js";
+import { blocksOf, documents, quotedFile, read } from "./pages.js";
+import { ambient, programsOf } from "./programs.js";
 
 // One run of the compiler over all pages: each program of a page is a file whose lines are those of the page. What a page
 // quotes from an example is compiled with the example.
@@ -70,6 +70,11 @@ describe("the snippets", () => {
       }
     },
   );
+
+  it("have a value for each of these names when they run, in test/package/given.mjs", () => {
+    const given = [...read("test/package/given.mjs").matchAll(/^ {2}(\w+)[,:]/gm)].map(([, name]) => name);
+    expect(new Set(given)).toEqual(ambient);
+  });
 
   it("need no names beside those of test/docs/ambient.d.ts, which compile", () => {
     expect(problems.filter((line) => !documents.some((page) => line.startsWith(`${page}:`)))).toEqual([]);

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeAll, describe, inject, it } from "vitest";
 import { type Block, blocksOf, documents, read } from "../docs/pages.js";
+import { fixedPort } from "../support/fixed-port.js";
 import { hasPostgres, sharedPostgres } from "../support/postgres.js";
 import { createProject } from "./project.js";
 import { openTerminals, type Terminals } from "./terminals.js";
@@ -49,16 +50,33 @@ describe("the commands", () => {
     // A page that installs the package begins in an empty folder, the others in a project that has it.
     const isComplete = /\bnpm install trivium\b/.test(read(page));
     if (!isComplete) execFileSync("cp", ["-a", `${installed}/.`, folder]);
+    const ports = await portsOf(page);
     const env = {
       ...process.env,
+      PORT: ports.get(usualPort),
       PATH: `${bin}:${dirname(process.execPath)}:${process.env["PATH"]}`,
       TRIVIUM_LOG: undefined,
       DATABASE_URL: hasPostgres ? await (await sharedPostgres()).createDatabase() : undefined,
     };
     terminals = openTerminals(folder, env);
-    for (const block of runnable(page)) await follow(block, terminals);
+    for (const block of runnable(page)) await follow({ ...block, code: withPorts(block.code, ports) }, terminals);
   });
 });
+
+const usualPort = "41241";
+const literalPort = /\b(?:41241|80\d\d|9999)\b/g;
+
+/** A free port for each that a page names, so that two runs on one machine do not meet. */
+async function portsOf(page: string): Promise<ReadonlyMap<string, string>> {
+  const ports = new Map<string, string>();
+  for (const port of [usualPort, ...(read(page).match(literalPort) ?? [])])
+    if (!ports.has(port)) ports.set(port, String(await fixedPort()));
+  return ports;
+}
+
+function withPorts(code: string, ports: ReadonlyMap<string, string>): string {
+  return code.replaceAll(literalPort, (port) => ports.get(port) ?? port);
+}
 
 /** The blocks of a page, without those that need a database, and their output, where there is no PostgreSQL. */
 function runnable(page: string): readonly Block[] {
