@@ -106,12 +106,10 @@ export class ServerCall<S extends CallGate = Service> {
 
   async #identifyWithin(rated: RatedCall): Promise<void> {
     this.#rated = rated;
-    const arrived = rated.arrive();
-    if (arrived !== undefined) await arrived;
+    await rated.arrive();
     const identified = await this.service.authenticate(this.#openHead(), this);
     this.#identified = identified;
-    const known = rated.identified(identified.principal);
-    if (known !== undefined) await known;
+    await rated.identified(identified.principal);
   }
 
   /** Header fields that say what limits have left; none without limits by who is asking. */
@@ -244,7 +242,7 @@ export class ServerCall<S extends CallGate = Service> {
   #limit(operation: Operation, request: AnyMessage, context: ServerContext): Promise<ServerContext> | undefined {
     return this.#rated
       ?.admit({ principal: this.principal, operation, request, bytes: this.#requestBytes })
-      .then((quota) => (context === this.#context ? this.#context.limit(quota) : changedContext(context, { quota })));
+      .then((quota) => changedContext(context, { quota }));
   }
 
   /** Returns what the caller may see of an error that ends the call. */

@@ -12,13 +12,14 @@ import { connectAgent } from "../support/connect-agent.js";
 import { serviceOf } from "../support/echo-service.js";
 import { grpcAgent } from "../support/grpc-agent.js";
 import { httpAgent } from "../support/http-agent.js";
+import { tries } from "../support/tries.js";
 import { turns } from "../support/turns.js";
 import { chunk, status, taskEvent } from "./stream/lasting-events.js";
 
 // A long stream of an operation takes no more memory than a short one, and the client reads no faster than the caller takes events.
 
 const bindings = {
-  JSONRPC: { serve: httpAgent, path: "/json-rpc", events: 100_000 },
+  JSONRPC: { serve: httpAgent, path: "/json-rpc", events: tries(20_000, 100_000) },
   "HTTP+JSON": { serve: httpAgent, path: "/http-json", events: 20_000 },
   GRPC: { serve: grpcAgent, path: "", events: 20_000 },
   CONNECT: { serve: connectAgent, path: "", events: 20_000 },

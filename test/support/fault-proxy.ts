@@ -9,7 +9,7 @@ export interface FaultProxyOptions {
 }
 
 /** How many bytes a connection carried, measured at the caller's end. */
-type Exchange = Readonly<Record<Direction, number>>;
+export type Exchange = Readonly<Record<Direction, number>>;
 
 /** A TCP proxy on its own port that spoils connections by a schedule. */
 export interface FaultProxy extends AsyncDisposable {

@@ -91,7 +91,7 @@ const stages: Readonly<Record<string, Stage>> = {
   },
 };
 
-const timeoutMs = 1000;
+const timeoutMs = 200;
 
 async function inScene(
   binding: JsonBinding,
