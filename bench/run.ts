@@ -68,6 +68,7 @@ async function allRows(): Promise<readonly Row[]> {
   const { durableRows } = await import("./rows/durable.ts");
   const { conversationRows } = await import("./rows/conversations.ts");
   const { authRows } = await import("./rows/auth.ts");
+  const { rateRows } = await import("./rows/rates.ts");
   const { hostileRows } = await import("./rows/hostile.ts");
   const { millionRows } = await import("./rows/million.ts");
   const { replicaRows } = await import("./rows/replicas.ts");
@@ -85,6 +86,7 @@ async function allRows(): Promise<readonly Row[]> {
     conversationRows,
     millionRows,
     authRows,
+    rateRows,
     hostileRows,
     replicaRows,
   ];

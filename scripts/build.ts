@@ -32,6 +32,9 @@ const later = [
   "src/binding/connect/endpoint.ts",
 ];
 
+/** What the bundler writes newer syntax with. */
+const helpers = /^@oxc-project\/runtime\//;
+
 interface Module {
   readonly code: string;
   readonly imports: readonly string[];
@@ -63,7 +66,9 @@ async function bundle(): Promise<void> {
     input: Object.fromEntries(entries().map((source) => [withoutType(source), source])),
     platform: "node",
     tsconfig: "tsconfig.build.json",
-    external: (id) => !/^[./]/.test(id),
+    // Newer syntax, such as `using`, is written in older words, for the oldest Node that the package supports.
+    transform: { target: "es2024" },
+    external: (id) => !/^[./]/.test(id) && !helpers.test(id),
     preserveEntrySignatures: "allow-extension",
     plugins: [
       {
@@ -116,6 +121,8 @@ function chunks(modules: ReadonlyMap<string, Module>): (id: string) => string | 
     // It looks for files beside itself.
     if (modules.get(id)?.code.includes('new URL("./')) return withoutType(relative(root, id));
     const loading = namesIn(marks().starts, id);
+    // What even the thread of SQLite needs is in every start.
+    if (loading.includes("client") && loading.includes("thread")) return "chunks/common";
     // A program with a store is a server as well.
     const names = loading.includes("server") ? loading.filter((name) => name !== "sqlite") : loading;
     return names.length === 0 ? null : `chunks/${[...names, ...namesIn(marks().others, id)].join("-")}`;

@@ -106,10 +106,12 @@ export class ServerCall<S extends CallGate = Service> {
 
   async #identifyWithin(rated: RatedCall): Promise<void> {
     this.#rated = rated;
-    await rated.arrive();
+    const arrived = rated.arrive();
+    if (arrived !== undefined) await arrived;
     const identified = await this.service.authenticate(this.#openHead(), this);
     this.#identified = identified;
-    await rated.identified(identified.principal);
+    const known = rated.identified(identified.principal);
+    if (known !== undefined) await known;
   }
 
   /** Header fields that say what limits have left; none without limits by who is asking. */
@@ -242,7 +244,7 @@ export class ServerCall<S extends CallGate = Service> {
   #limit(operation: Operation, request: AnyMessage, context: ServerContext): Promise<ServerContext> | undefined {
     return this.#rated
       ?.admit({ principal: this.principal, operation, request, bytes: this.#requestBytes })
-      .then((quota) => changedContext(context, { quota }));
+      .then((quota) => (context === this.#context ? this.#context.limit(quota) : changedContext(context, { quota })));
   }
 
   /** Returns what the caller may see of an error that ends the call. */

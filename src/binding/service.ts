@@ -101,9 +101,9 @@ type TracedCall = Omit<BegunCall, "ageMs">;
 /** A call on its way through the limits by who is asking. Each step rejects with `resourceExhausted` when one is reached. */
 export interface RatedCall {
   /** Counts the call for its address. */
-  arrive(): Promise<void>;
+  arrive(): Promise<unknown> | undefined;
   /** Refuses a known caller that may send no more bytes. */
-  identified(principal: Principal): Promise<void>;
+  identified(principal: Principal): Promise<unknown> | undefined;
   /** Counts a decoded call. */
   admit(call: {
     readonly principal: Principal;

@@ -101,6 +101,19 @@ function reportedAddresses(header: CallHead["header"]): readonly string[] {
 
 /** What limits count as one address: an IPv6 network of 64 bits, since a caller may have all its addresses. */
 function networkOf(address: string): string {
+  const known = networks.get(address);
+  if (known !== undefined) return known;
+  if (networks.size >= networksMax) networks.clear();
+  const network = parsedNetwork(address);
+  networks.set(address, network);
+  return network;
+}
+
+/** Of the addresses that have called lately. */
+const networks = new Map<string, string>();
+const networksMax = 1000;
+
+function parsedNetwork(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);
   if (parsed.kind() === "ipv4") return parsed.toString();

@@ -109,6 +109,8 @@ export interface CallAddress {
 
 /** The binding's own view of a `ServerContext`. */
 export interface OpenContext extends ServerContext {
+  /** Leaves these limits to the operation. Returns the same context. */
+  limit(quota: CallQuota): ServerContext;
   /** Notifies the operation that the caller no longer waits for the reply. */
   leave(reason?: unknown): void;
 }
@@ -154,6 +156,7 @@ class CallContext implements OpenContext {
   readonly trace: Trace | undefined;
   #controller: AbortController | undefined;
   #left = false;
+  #quota: CallQuota | undefined;
   #reason: unknown;
 
   constructor(call: CallFacts) {
@@ -175,6 +178,15 @@ class CallContext implements OpenContext {
       if (this.#left) this.#controller.abort(this.#reason);
     }
     return this.#controller.signal;
+  }
+
+  limit(quota: CallQuota): ServerContext {
+    this.#quota = quota;
+    return this;
+  }
+
+  get quota(): CallQuota | undefined {
+    return this.#quota;
   }
 
   leave(reason?: unknown): void {

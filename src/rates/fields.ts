@@ -12,20 +12,34 @@ const units: Readonly<Record<WindowLimit["what"], string>> = {
   tokens: ';qu="tokens"',
 };
 
-/** The fields about limits in windows; none without such limits. */
-export function rateFields(standings: readonly Standing[]): Readonly<Record<string, string>> {
-  if (standings.length === 0) return {};
-  const policies = standings.map(
-    ({ limit }) =>
-      `${nameOf(limit)};q=${limit.limit}${units[limit.what]};w=${Math.max(1, Math.round(limit.windowMs / 1000))}`,
-  );
-  const states = standings.map(
-    ({ limit, left, endsInMs }) => `${nameOf(limit)};r=${Math.floor(left)};t=${Math.ceil(endsInMs / 1000)}`,
-  );
-  return { "RateLimit-Policy": policies.join(", "), RateLimit: states.join(", ") };
+/** A limit as the fields name and describe it. */
+interface Described {
+  readonly name: string;
+  readonly policy: string;
 }
 
-/** A string of structured fields, which has printable ASCII only. */
-function nameOf({ name }: WindowLimit): string {
-  return `"${name.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/gu, encodeURIComponent)}"`;
+const described = new WeakMap<WindowLimit, Described>();
+
+function describe(limit: WindowLimit): Described {
+  const known = described.get(limit);
+  if (known !== undefined) return known;
+  // A string of structured fields has printable ASCII only.
+  const name = `"${limit.name.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/gu, encodeURIComponent)}"`;
+  const seconds = Math.max(1, Math.round(limit.windowMs / 1000));
+  const made = { name, policy: `${name};q=${limit.limit}${units[limit.what]};w=${seconds}` };
+  described.set(limit, made);
+  return made;
+}
+
+/** The fields about limits in windows; none without such limits. */
+export function rateFields(standings: Iterable<Standing>): Readonly<Record<string, string>> {
+  let policies = "";
+  let states = "";
+  for (const { limit, left, endsInMs } of standings) {
+    const { name, policy } = describe(limit);
+    const comma = policies === "" ? "" : ", ";
+    policies += comma + policy;
+    states += `${comma}${name};r=${Math.floor(left)};t=${Math.ceil(endsInMs / 1000)}`;
+  }
+  return policies === "" ? {} : { "RateLimit-Policy": policies, RateLimit: states };
 }

@@ -1,8 +1,9 @@
 import type { RateLimiterMemory } from "rate-limiter-flexible";
 import type { Clock } from "../protocol/async/clock.js";
+import { noop } from "../protocol/async/noop.js";
 import type { Claim, Counters, Standing, Taken } from "./counters.js";
 import type { WindowLimit } from "./limits.js";
-import { type Period, periodOf, shiftOf } from "./rate.js";
+import { periodOf, shiftOf } from "./rate.js";
 
 type Limiters = typeof import("rate-limiter-flexible");
 
@@ -31,38 +32,46 @@ export class LocalCounters implements Counters {
 
   async take(claims: readonly Claim[]): Promise<Taken> {
     // All are counted before any is waited for, so that no other call comes between.
-    const tried = await Promise.all(claims.map((claim) => this.#add(claim, claim.isUsed ? 0 : claim.amount)));
-    const refused = tried.findIndex(({ left, over }, index) => over || (claims[index]?.isUsed === true && left === 0));
-    const isRefused = refused >= 0;
-    const standings = tried.map(({ over, ...standing }, index) => {
-      const claim = claims[index];
-      if (claim === undefined || claim.isUsed === isRefused) return standing;
-      // What was used is counted now; what was taken is given back.
-      const change = isRefused ? -claim.amount : claim.amount;
-      void this.#add(claim, change);
-      return { ...standing, left: over ? 0 : Math.max(0, standing.left - change) };
+    const tried = await this.#addAll(claims, 1);
+    const refused = claims.findIndex(({ limit, amount, isUsed }, index) => {
+      const used = tried[index]?.used ?? 0;
+      return isUsed ? used - amount >= limit.limit : used > limit.limit;
     });
-    const undo = (): void => {
-      if (!isRefused) for (const claim of claims) void this.#add(claim, -claim.amount);
-    };
-    return { refused: standings[refused], standings, undo };
+    if (refused < 0) return { refused: undefined, standings: tried, undo: () => this.#undo(claims) };
+    this.#undo(claims);
+    const standings = tried.map((standing, index) => {
+      const { limit, endsInMs, used } = standing;
+      const before = used - (claims[index]?.amount ?? 0);
+      return { limit, endsInMs, left: index === refused ? 0 : Math.max(0, limit.limit - before) };
+    });
+    return { refused: standings[refused], standings, undo: noop };
   }
 
   charge(claims: readonly Claim[]): Promise<readonly Standing[]> {
-    return Promise.all(claims.map((claim) => this.#add(claim, claim.amount)));
+    return this.#addAll(claims, 1);
   }
 
-  async #add({ limit, key }: Claim, amount: number): Promise<Standing & { readonly over: boolean }> {
-    const period = periodOf(this.#clock.now(), limit.windowMs, shiftOf(key, limit.windowMs));
-    const counted = this.#countedOf(limit, period);
-    const known = counted.callers < callersMax ? key : "others";
-    const { consumedPoints, isFirstInDuration } = await counted.limiter.penalty(`${period.number} ${known}`, amount);
-    if (isFirstInDuration) counted.callers += 1;
-    const left = Math.max(0, limit.limit - consumedPoints);
-    return { limit, left, endsInMs: period.endsInMs, over: consumedPoints > limit.limit };
+  #undo(claims: readonly Claim[]): void {
+    void this.#addAll(claims, -1);
   }
 
-  #countedOf(limit: WindowLimit, { number }: Period): Counted {
+  #addAll(claims: readonly Claim[], sign: 1 | -1): Promise<(Standing & { readonly used: number })[]> {
+    const now = this.#clock.now();
+    return Promise.all(
+      claims.map(({ limit, key, amount }) => {
+        const { number, endsInMs } = periodOf(now, limit.windowMs, shiftOf(key, limit.windowMs));
+        const counted = this.#countedOf(limit, number);
+        const known = counted.callers < callersMax ? key : "others";
+        return counted.limiter.penalty(`${number} ${known}`, sign * amount).then((counts) => {
+          if (counts.isFirstInDuration) counted.callers += 1;
+          const used = counts.consumedPoints;
+          return { limit, used, left: Math.max(0, limit.limit - used), endsInMs };
+        });
+      }),
+    );
+  }
+
+  #countedOf(limit: WindowLimit, number: number): Counted {
     let counted = this.#counted.get(limit);
     if (counted === undefined) {
       // A key belongs to one window, so that the clock of this process decides when it ends.

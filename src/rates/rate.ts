@@ -23,7 +23,7 @@ export function readRate(rate: Rate): ReadRate {
 }
 
 /** The window of a key at a time. Windows of different keys begin at different times, so that not all are new at once. */
-export interface Period {
+interface Period {
   readonly number: number;
   readonly endsInMs: number;
 }

@@ -42,13 +42,30 @@ export interface DecodedCall {
 /** Whom the limits of a call count it for. */
 type Subject = { readonly [W in Exclude<Who, "all">]?: string | undefined };
 
+/** The limits of the calls of one operation, for a message to one skill, by when they hold. */
+interface Plan {
+  readonly admission: readonly WindowLimit[];
+  readonly task: readonly WindowLimit[];
+  readonly tokens: readonly WindowLimit[];
+  readonly turns: readonly PlaceLimit[];
+  readonly streams: readonly PlaceLimit[];
+}
+
 /** Holds calls to limits by who is asking. */
 export class RatedCalls {
   readonly options: RatedCallsOptions;
   readonly places: Places = createPlaces();
+  /** Limits of the address, before the caller is known. */
+  readonly arrival: readonly WindowLimit[];
+  /** Limits of a known caller, before its request is read. */
+  readonly known: readonly WindowLimit[];
+  readonly #plans = new Map<LimitGroup | undefined, Map<LimitGroup | undefined, Plan>>();
 
   constructor(options: RatedCallsOptions) {
     this.options = options;
+    const { windows } = options.table.general;
+    this.arrival = windows.filter(({ who, what }) => who === "address" && (what === "requests" || what === "bytes"));
+    this.known = windows.filter(({ who, what }) => who !== "address" && what === "bytes");
   }
 
   /** A call from an address, if it has one. */
@@ -61,40 +78,56 @@ export class RatedCalls {
     { scope: { tenant, owner }, message }: ChargingTurn,
     tokens: number,
   ): Promise<{ readonly left: number }> {
-    const subject = { owner: `${tenant}\n${owner}`, tenant };
-    const claims = this.windowsOf([this.options.table.general, this.skillGroup(message)], subject)
-      .filter(({ limit: { what } }) => what === "tokens")
-      .map((claim) => ({ ...claim, amount: tokens }));
+    const claims = claimsOf(this.planFor(undefined, message).tokens, { owner: `${tenant}\n${owner}`, tenant }, tokens);
     const standings = claims.length === 0 ? [] : await this.options.counters.charge(claims);
     return { left: Math.min(Number.POSITIVE_INFINITY, ...standings.map(({ left }) => left)) };
   }
 
-  skillGroup(message: Message | undefined): LimitGroup | undefined {
-    const { skillOf, table } = this.options;
-    if (message === undefined || table.skills.size === 0) return undefined;
-    const skill = skillOf(message);
-    return skill === undefined ? undefined : table.skills.get(skill);
+  planFor(operation: Operation | undefined, message: Message | undefined): Plan {
+    const { operations, skills } = this.options.table;
+    const ofOperation = operation && operations.get(operation.name);
+    const skill = message === undefined || skills.size === 0 ? undefined : this.options.skillOf(message);
+    const ofSkill = skill === undefined ? undefined : skills.get(skill);
+    const plans = this.#plans.get(ofOperation) ?? new Map<LimitGroup | undefined, Plan>();
+    this.#plans.set(ofOperation, plans);
+    const plan = plans.get(ofSkill) ?? this.#plan(ofOperation, ofSkill);
+    plans.set(ofSkill, plan);
+    return plan;
   }
 
-  /** Claims on nothing yet, for each limit that counts such a subject. */
-  windowsOf(groups: readonly (LimitGroup | undefined)[], subject: Subject): readonly Claim[] {
-    return groups
-      .flatMap((group) => group?.windows ?? [])
-      .flatMap((limit) => {
-        const key = keyOf(limit, subject);
-        return key === undefined ? [] : [{ limit, key, amount: 0, isUsed: true }];
-      });
+  #plan(ofOperation: LimitGroup | undefined, ofSkill: LimitGroup | undefined): Plan {
+    const { general } = this.options.table;
+    const groups = [general, ofOperation, ofSkill].filter((group) => group !== undefined);
+    const windows = groups.flatMap((group) => group.windows);
+    const places = groups.flatMap((group) => group.places);
+    // Requests of an address are counted when they arrive.
+    const isCounted = (limit: WindowLimit): boolean => limit.what === "requests" && this.arrival.includes(limit);
+    return {
+      admission: windows.filter((limit) => (limit.what === "requests" || limit.what === "bytes") && !isCounted(limit)),
+      task: windows.filter(({ what }) => what === "tasks" || what === "tokens"),
+      tokens: windows.filter(({ what }) => what === "tokens"),
+      turns: places.filter(({ what }) => what === "turns"),
+      streams: places.filter(({ what }) => what === "streams"),
+    };
   }
+}
 
-  placesOf(groups: readonly (LimitGroup | undefined)[], subject: Subject, kind: PlaceLimit["what"]): readonly Place[] {
-    return groups
-      .flatMap((group) => group?.places ?? [])
-      .filter(({ what }) => what === kind)
-      .flatMap((limit) => {
-        const key = keyOf(limit, subject);
-        return key === undefined ? [] : [{ key, max: limit.max, refusal: () => overPlaces(limit) }];
-      });
+/** Claims for what each limit counts. Bytes and tokens were used already: `used` so many. */
+function claimsOf(limits: readonly WindowLimit[], subject: Subject, used: number): readonly Claim[] {
+  const claims: Claim[] = [];
+  for (const limit of limits) {
+    const key = keyOf(limit, subject);
+    const isUsed = limit.what === "bytes" || limit.what === "tokens";
+    if (key !== undefined) claims.push({ limit, key, amount: isUsed ? used : 1, isUsed });
   }
+  return claims;
+}
+
+function placesOf(limits: readonly PlaceLimit[], subject: Subject): readonly Place[] {
+  return limits.flatMap((limit) => {
+    const key = keyOf(limit, subject);
+    return key === undefined ? [] : [{ key, max: limit.max, refusal: () => overPlaces(limit) }];
+  });
 }
 
 function keyOf({ name, who }: WindowLimit | PlaceLimit, subject: Subject): string | undefined {
@@ -108,7 +141,7 @@ export class RatedCall {
   readonly #calls: RatedCalls;
   readonly #address: string | undefined;
   readonly #standings = new Map<WindowLimit, Standing>();
-  #leaveStream: () => void = noop;
+  #leaveStream: (() => void) | undefined;
   #hasEnded = false;
 
   constructor(calls: RatedCalls, address: string | undefined) {
@@ -118,60 +151,37 @@ export class RatedCall {
 
   /** The fields of the reply that say what the caller has left. */
   get fields(): Readonly<Record<string, string>> {
-    return rateFields([...this.#standings.values()]);
+    return rateFields(this.#standings.values());
   }
 
   /** Counts the call for its address, before anything else is known. */
-  arrive(): Promise<void> {
-    return this.#check({ address: this.#address }, "requests");
+  arrive(): Promise<unknown> | undefined {
+    return this.#take(claimsOf(this.#calls.arrival, { address: this.#address }, 0));
   }
 
   /** Refuses a known caller whose bytes are used up, before more are read. */
-  identified({ owner, tenant = "" }: Principal): Promise<void> {
-    return this.#check({ owner: `${tenant}\n${owner}`, tenant }, undefined);
-  }
-
-  // The limits of all calls, as far as they need no request.
-  async #check(subject: Subject, counted: WindowLimit["what"] | undefined): Promise<void> {
-    const claims = this.#calls
-      .windowsOf([this.#calls.options.table.general], subject)
-      .filter(({ limit: { who } }) => counted === undefined || who === "address")
-      .filter(({ limit: { what } }) => what === "bytes" || what === counted);
-    await this.#take(claims.map((claim) => (claim.limit.what === counted ? one(claim) : claim)));
+  identified({ owner, tenant = "" }: Principal): Promise<unknown> | undefined {
+    return this.#take(claimsOf(this.#calls.known, { owner: `${tenant}\n${owner}`, tenant }, 0));
   }
 
   /** Counts a decoded call. A stream holds its places until `leave`. */
   async admit({ principal, operation, request, bytes }: DecodedCall): Promise<CallQuota> {
-    const calls = this.#calls;
     const message = isMessage(request, SendMessageRequestSchema) ? request.message : undefined;
-    const { general, operations } = calls.options.table;
-    const ofSkill = calls.skillGroup(message);
-    const groups = [general, operations.get(operation.name), ofSkill];
+    const plan = this.#calls.planFor(operation, message);
     const subject = this.#subjectOf(principal, request);
-    if (operation.streams) this.#enterStream(calls.placesOf(groups, subject, "streams"));
-    const claims = calls.windowsOf(groups, subject).flatMap((claim) => {
-      const { limit } = claim;
-      if (limit.what === "bytes") return [{ ...claim, amount: bytes }];
-      // Those of the address were counted when the call arrived.
-      const isCounted = limit.who === "address" && general.windows.includes(limit);
-      return limit.what === "requests" && !isCounted ? [one(claim)] : [];
-    });
-    await this.#take(claims);
-    const turnGroups = [general, ofSkill];
-    const ofTask = calls
-      .windowsOf(turnGroups, subject)
-      .filter(({ limit: { what } }) => what === "tasks" || what === "tokens")
-      .map((claim) => (claim.limit.what === "tasks" ? one(claim) : claim));
+    if (operation.streams) this.#enterStream(placesOf(plan.streams, subject));
+    await this.#take(claimsOf(plan.admission, subject, bytes));
+    const ofTask = message === undefined ? [] : claimsOf(plan.task, subject, 0);
     return {
-      turns: calls.placesOf(turnGroups, subject, "turns"),
-      newTask: ofTask.length === 0 ? undefined : () => this.#take(ofTask),
+      turns: placesOf(plan.turns, subject),
+      newTask: ofTask.length === 0 ? undefined : async () => (await this.#take(ofTask)) ?? noop,
     };
   }
 
   /** The call has ended. */
   leave(): void {
     this.#hasEnded = true;
-    this.#leaveStream();
+    this.#leaveStream?.();
   }
 
   #enterStream(places: readonly Place[]): void {
@@ -180,8 +190,11 @@ export class RatedCall {
     if (!this.#hasEnded) this.#leaveStream = this.#calls.places.take(places);
   }
 
-  async #take(claims: readonly Claim[]): Promise<() => void> {
-    if (claims.length === 0) return noop;
+  #take(claims: readonly Claim[]): Promise<() => void> | undefined {
+    return claims.length === 0 ? undefined : this.#taken(claims);
+  }
+
+  async #taken(claims: readonly Claim[]): Promise<() => void> {
     const { refused, standings, undo } = await this.#calls.options.counters.take(claims);
     for (const standing of standings) this.#standings.set(standing.limit, standing);
     if (refused !== undefined) throw overLimit(refused.limit, refused.endsInMs);
@@ -194,8 +207,4 @@ export class RatedCall {
     const tenant = own === "" && this.#calls.options.tenants.has(wished) ? wished : own;
     return { owner: `${tenant}\n${owner}`, tenant, address: this.#address };
   }
-}
-
-function one(claim: Claim): Claim {
-  return { ...claim, amount: 1, isUsed: false };
 }

@@ -73,6 +73,11 @@ it("holds every page that its code names", () => {
   expect(named.filter((page) => !existsSync(join(root, page)))).toEqual([]);
 });
 
+it("is written in the JavaScript of the oldest Node that it supports", () => {
+  const newer = files("dist/**/*.js").filter((file) => /^\s*(?:await )?using \w+ = /m.test(read(file)));
+  expect(newer).toEqual([]);
+});
+
 it("has a source map with its source for each file of code", () => {
   const code = files("dist/**/*.js");
   // A file that only passes names on has none.

@@ -1,0 +1,65 @@
+import { expect, it } from "vitest";
+import type { Claim } from "../../src/rates/counters.js";
+import type { WindowLimit } from "../../src/rates/limits.js";
+import { LocalCounters, loadLimiters } from "../../src/rates/local-counters.js";
+import { periodOf, shiftOf } from "../../src/rates/rate.js";
+import { createVirtualClock } from "../support/virtual-clock.js";
+
+const hourMs = 3_600_000;
+
+const limitOf = (limit: number, what: WindowLimit["what"] = "requests"): WindowLimit => {
+  return { name: `owner.${what}`, who: "owner", of: "", what, limit, windowMs: hourMs, shown: `${limit}/hour` };
+};
+const claim = (limit: WindowLimit, key: string, amount = 1): Claim => {
+  return { limit, key, amount, isUsed: limit.what === "bytes" };
+};
+
+async function opened() {
+  const clock = createVirtualClock();
+  const counters = new LocalCounters(await loadLimiters(), clock);
+  const isTaken = async (...claims: readonly Claim[]) => (await counters.take(claims)).refused === undefined;
+  return { clock, counters, isTaken };
+}
+
+it("a window ends by the clock of the process, at a time of its caller's own", async () => {
+  const { clock, counters, isTaken } = await opened();
+  const owner = limitOf(1);
+  expect([await isTaken(claim(owner, "a")), await isTaken(claim(owner, "a"))]).toEqual([true, false]);
+  const { refused } = await counters.take([claim(owner, "a")]);
+  const { endsInMs } = periodOf(clock.now(), hourMs, shiftOf("a", hourMs));
+  expect(refused).toEqual({ limit: owner, left: 0, endsInMs });
+  await clock.advance(endsInMs - 1);
+  expect(await isTaken(claim(owner, "a"))).toBe(false);
+  await clock.advance(1);
+  expect(await isTaken(claim(owner, "a"))).toBe(true);
+  expect(shiftOf("a", hourMs)).not.toBe(shiftOf("b", hourMs));
+});
+
+it("calls at the same time get no more than there is, and a refused call takes nothing", async () => {
+  const { isTaken, counters } = await opened();
+  const [wide, narrow] = [limitOf(10), { ...limitOf(3), name: "tenant.requests" }];
+  const calls = Array.from({ length: 9 }, () => isTaken(claim(wide, "a"), claim(narrow, "t")));
+  expect((await Promise.all(calls)).filter(Boolean)).toHaveLength(3);
+  expect(await counters.take([claim(wide, "a")])).toMatchObject({ refused: undefined, standings: [{ left: 6 }] });
+});
+
+it("the use that reaches a budget is counted whole, and the next one is refused", async () => {
+  const { isTaken, counters } = await opened();
+  const bytes = limitOf(1000, "bytes");
+  expect(await isTaken(claim(bytes, "a", 999))).toBe(true);
+  expect(await isTaken(claim(bytes, "a", 5000))).toBe(true);
+  expect(await isTaken(claim(bytes, "a", 0))).toBe(false);
+  expect(await counters.charge([claim(bytes, "b", 5000)])).toMatchObject([{ left: 0 }]);
+});
+
+it("beyond 100,000 callers of a window, further ones are counted together", async () => {
+  const { isTaken, clock } = await opened();
+  const owner = limitOf(1);
+  for (let index = 0; index < 100_000; index += 500) {
+    await Promise.all(Array.from({ length: 500 }, (_, more) => isTaken(claim(owner, `caller ${index + more}`))));
+  }
+  expect(await isTaken(claim(owner, "one more"))).toBe(true);
+  expect(await isTaken(claim(owner, "and another"))).toBe(false);
+  await clock.advance(2 * hourMs);
+  expect([await isTaken(claim(owner, "one more")), await isTaken(claim(owner, "and another"))]).toEqual([true, true]);
+});
