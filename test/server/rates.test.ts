@@ -1,7 +1,9 @@
 import {
+  A2AError,
   type AgentOptions,
   type AgentServer,
   completed,
+  park,
   type RateOptions,
   type ServeOptions,
   serve,
@@ -194,6 +196,69 @@ describe("rate", () => {
     expect([await ask("red"), await ask("red"), await ask("green")]).toEqual([200, 429, 200]);
     expect(await ask("blue")).toBe(200);
     expect([await ask("violet"), await ask("")]).toEqual([429, 429]);
+  });
+});
+
+describe("turn.charge", () => {
+  it("counts the tokens of a turn that was woken, for the owner of its task", async () => {
+    const left: number[] = [];
+    await using server = await serveLimited({
+      authenticate: ({ header }) => ({ owner: header("x-owner") ?? "" }),
+      rate: { owner: { tokens: "100/day" } },
+      async *agent({ charge, cause }) {
+        left.push((await charge({ tokens: 60 })).left);
+        yield cause === "wake" ? completed() : park();
+      },
+    });
+    const start = (owner: string) => {
+      const { params, ...body } = sendBody();
+      const later = { ...params, configuration: { returnImmediately: true } };
+      return postJson(`${server.url}/json-rpc`, { ...body, params: later }, { ...v1, "x-owner": owner });
+    };
+    const { id } = JSON.parse((await start("ann")).text).result.task;
+    await expect.poll(() => server.tasks.wake(id, null, { owner: "ann" })).toBe(true);
+    await expect.poll(() => left).toEqual([40, 0]);
+    expect((await start("ann")).text).toContain("rate.owner.tokens");
+    expect((await start("ben")).status).toBe(200);
+  });
+
+  it("has no end without a budget, and takes whole numbers alone", async () => {
+    const found: unknown[] = [];
+    await using server = await serveLimited({
+      async agent({ charge }) {
+        found.push(await charge({ tokens: 5 }));
+        for (const tokens of [-1, 0.5, "5"]) {
+          found.push(await charge({ tokens: tokens as number }).catch(String));
+        }
+        return completed();
+      },
+    });
+    await send(server);
+    const problem = "TypeError: charge(): tokens must be a whole number of 0 or more, not";
+    expect(found).toEqual([{ left: Infinity }, `${problem} -1`, `${problem} 0.5`, `${problem} 5`]);
+  });
+});
+
+describe("an interceptor", () => {
+  it("sees what limits refuse, and calls that it answers itself are not counted", async () => {
+    const seen: string[] = [];
+    await using server = await serveLimited({
+      rate: { all: { requests: "1/day" } },
+      interceptors: [
+        async (call, next) => {
+          if (call.operation === "cancelTask") throw new A2AError("permissionDenied", "never");
+          try {
+            return await next(call);
+          } catch (error) {
+            seen.push(error instanceof A2AError ? `${error.code} ${error.metadata["limit"]}` : String(error));
+            throw error;
+          }
+        },
+      ],
+    });
+    await postJson(`${server.url}/json-rpc`, { ...sendBody(), method: "CancelTask", params: { id: "x" } }, v1);
+    expect([(await send(server)).status, (await send(server)).status]).toEqual([200, 429]);
+    expect(seen).toEqual(["resourceExhausted rate.all.requests"]);
   });
 });
 

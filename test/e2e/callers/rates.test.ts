@@ -201,5 +201,28 @@ overEach(
       );
       await send(served.client, fromAddress("2001:db8:0:1::1"));
     });
+
+    it("failed attempts to authenticate are limited by address, whose known callers are let through", async () => {
+      await using served = await start({
+        agent: finished,
+        authenticate: ({ header }) => {
+          const owner = header("x-owner") ?? "";
+          if (owner.startsWith("wrong")) throw new Error("not known");
+          return { owner };
+        },
+        rate: { failedAttempts: "2/day" },
+        trustProxy: ["127.0.0.1"],
+      });
+      const as = (owner: string, address = "192.0.2.1") =>
+        send(served.client, { headers: { "x-owner": owner, "x-forwarded-for": address } });
+      expect(await errorOf(as("wrong 1"))).toMatchObject({ code: "unauthenticated" });
+      await as("alice");
+      expect(await errorOf(as("wrong 2"))).toMatchObject({ code: "unauthenticated" });
+      const refused = refusal(wire, "rate.failedAttempts");
+      expect(await errorOf(as("wrong 3"))).toMatchObject(refused);
+      expect(await errorOf(as("bob"))).toMatchObject(refused);
+      await as("alice");
+      await as("bob", "192.0.2.2");
+    });
   },
 );
