@@ -1,5 +1,6 @@
 import { type Message as AnyMessage, isMessage } from "@bufbuild/protobuf";
 import { streamFrom } from "../protocol/async/steps.js";
+import { systemClock } from "../protocol/async/system-clock.js";
 import { isLarger, sizeOfContentIn } from "../protocol/check/size.js";
 import {
   changedContext,
@@ -16,6 +17,7 @@ import { requestedExtensions, versionParameter } from "../protocol/service-param
 import type { CallTrace } from "../protocol/telemetry/follow.js";
 import type { JsonRpcAdapter } from "../version/codec.js";
 import { declaredVersion } from "../version/detect.js";
+import { CallDeadline, untilDeadline } from "./call-deadline.js";
 import type { CallMeter } from "./call-meter.js";
 import { requestIdOf, requestIdParameter } from "./request-id.js";
 import type { AdmittedCall, CallHead, RatedCall, Service } from "./service.js";
@@ -65,6 +67,8 @@ export class ServerCall<S extends CallGate = Service> {
   #stream: AdmittedCall | undefined;
   #meter: CallMeter | undefined;
   #rated: RatedCall | undefined;
+  #deadline: CallDeadline | undefined;
+  #lateFrom: number | undefined;
   #ended = false;
   #requestBytes = 0;
 
@@ -209,7 +213,8 @@ export class ServerCall<S extends CallGate = Service> {
       interception === undefined
         ? invoke(message, context)
         : interception.unary(operation, { request: message, context }, invoke);
-    return context.trace === undefined ? run() : context.trace.run(run);
+    const reply = context.trace === undefined ? run() : context.trace.run(run);
+    return this.#deadline === undefined ? reply : this.#deadline.until(reply);
   }
 
   /** Calls a streaming operation. The stream stays admitted until the call ends, its request does not. */
@@ -231,7 +236,8 @@ export class ServerCall<S extends CallGate = Service> {
       interception === undefined
         ? invoke(message, context)
         : interception.stream(operation, { request: message, context }, invoke);
-    return this.#meter === undefined ? items : this.#meter.counted(items);
+    const timed = this.#deadline === undefined ? items : untilDeadline(items, this.#deadline);
+    return this.#meter === undefined ? timed : this.#meter.counted(timed);
   }
 
   /** Holds the caller to what the operation and the skill of its message require. */
@@ -257,7 +263,9 @@ export class ServerCall<S extends CallGate = Service> {
   }
 
   /** The caller left or its deadline passed. Aborts the signal of the operation. */
-  leave(reason?: unknown): void {
+  leave(given?: unknown): void {
+    const isLate = this.#lateFrom !== undefined && !this.#ended && Date.now() >= this.#lateFrom;
+    const reason = isLate && !(given instanceof A2AError) ? leftLate() : given;
     if (reason instanceof A2AError) this.#meter?.fail(reason.code, reason);
     else this.#meter?.fail("CANCELLED");
     this.#left ??= { reason };
@@ -267,6 +275,7 @@ export class ServerCall<S extends CallGate = Service> {
   /** Ends the call and its admission. Calling it twice is harmless. */
   end(): void {
     this.#leavePlaces();
+    this.#deadline?.end();
     if (this.#ended) return;
     this.#ended = true;
     this.#rated?.leave();
@@ -286,6 +295,14 @@ export class ServerCall<S extends CallGate = Service> {
     const { binding, header } = this.#head;
     const { operation, adapter } = this.target ?? {};
     return this.service.observer?.trace?.({ binding, header, operation, version: adapter?.version }, meter);
+  }
+
+  #startDeadline(time: number): void {
+    const timeoutMs = Math.max(0, time - Date.now());
+    const deadline = new CallDeadline({ timeoutMs }, systemClock);
+    this.#lateFrom = time - Math.min(latenessMs, timeoutMs / 2);
+    deadline.onOver = () => this.leave(deadline.reason);
+    this.#deadline = deadline;
   }
 
   #leavePlaces(): void {
@@ -316,13 +333,16 @@ export class ServerCall<S extends CallGate = Service> {
 
   #openContext({ version }: CallAdapter): OpenContext {
     const { principal, extensions, requestId } = this;
-    const { binding, header, address } = this.#openHead();
+    const head = this.#openHead();
+    const { binding, header, address } = head;
     const trace = this.#traced();
     if (this.#meter !== undefined) this.#meter.trace = trace;
     this.#head = undefined;
     const after = header("last-event-id");
     const call = { principal, binding, version, extensions, after, caller: address, header, requestId, trace };
-    const context = createContext(call);
+    const deadline = head.deadline?.();
+    const context = createContext({ ...call, deadline });
+    if (deadline !== undefined) this.#startDeadline(deadline);
     if (this.#left !== undefined) context.leave(this.#left.reason);
     this.#context = context;
     return context;
@@ -332,6 +352,13 @@ export class ServerCall<S extends CallGate = Service> {
 /** Work of a single step. */
 export function oneStep<T>(piece: () => T): Iterator<never, T> {
   return { next: () => ({ done: true, value: piece() }) };
+}
+
+/** A caller that leaves this shortly before its deadline is taken to leave for it: its time began before the call arrived. */
+const latenessMs = 1000;
+
+function leftLate(): A2AError {
+  return new A2AError("deadlineExceeded", "the caller has left at its deadline");
 }
 
 /** Ends work for a caller that no longer waits for it. No caller sees it. */

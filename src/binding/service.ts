@@ -27,6 +27,8 @@ export interface CallHead {
   readonly peer?: (() => string | undefined) | undefined;
   /** The certificate that the caller has shown over TLS, which has verified it. */
   readonly certificate?: (() => PeerCertificate | undefined) | undefined;
+  /** When the caller stops waiting, in milliseconds since 1970. Default: never. */
+  readonly deadline?: (() => number | undefined) | undefined;
   /** The address the call was sent to. */
   readonly address?: CallAddress | undefined;
 }

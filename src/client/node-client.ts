@@ -1,6 +1,7 @@
 import { clientPolicy } from "../binding/fetch/address-policy.js";
 import { createNodeFetch } from "../binding/fetch/node-fetch.js";
 import { loadOpenTelemetry } from "../telemetry/api.js";
+import { announcingTimeouts } from "./announced-timeouts.js";
 import { webBindings } from "./bindings.js";
 import { createCardCache } from "./card/card-cache.js";
 import { type ClientFactory, clientFactory } from "./connect.js";
@@ -18,7 +19,7 @@ const nodeBindings: ClientBindings = {
 };
 
 const platform: Platform = {
-  transports: (versions) => transportsFor(nodeBindings, versions),
+  transports: (versions) => transportsFor(nodeBindings, versions).map(announcingTimeouts),
   cardCache: createCardCache(),
   network({ connectTimeoutMs, tls, namedBy, cardUrl, allowPrivate }: NetworkOptions) {
     const redirectPolicy = clientPolicy({ allowPrivate, cardHost: URL.parse(cardUrl ?? "")?.hostname });

@@ -10,7 +10,7 @@ import type { TurnCause } from "./ports.js";
 
 /**
  * Why a turn's signal was aborted. `Canceled`: the caller canceled the task. `DeadlineExceeded`: the turn's time limit
- * passed. `Draining`: the server is shutting down. `OwnershipLost`: another process took the task over.
+ * passed, or the deadline of the call that started the turn and waited for its task to stop. `Draining`: the server is shutting down. `OwnershipLost`: another process took the task over.
  */
 export type AbortKind = "Canceled" | "DeadlineExceeded" | "Draining" | "OwnershipLost";
 
@@ -80,6 +80,12 @@ export interface Turn {
    * stored.
    */
   readonly header: (name: string) => string | undefined;
+  /**
+   * When the call that started the turn stops waiting, in milliseconds since 1970: pass what is left on to what the agent
+   * calls. It ends the turn only if the call waits until the task stops; a stream, and a send with `returnImmediately`, leave
+   * the task working. `undefined` where the caller has set none, and where there is no `header` either.
+   */
+  readonly deadline: number | undefined;
   /** `""` without tenants. */
   readonly tenant: string;
   /**

@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Place } from "../protocol/async/places.js";
 import type { Principal, ReadHeader, Scope } from "../protocol/context.js";
-import type { A2AError } from "../protocol/errors.js";
+import { A2AError } from "../protocol/errors.js";
 import type { Message } from "../protocol/model.js";
 import type { Trace, TraceContext } from "../protocol/telemetry/trace.js";
 import type { QueuedSend, TurnCause } from "./ports.js";
@@ -26,10 +26,19 @@ export interface TurnStart {
   readonly before?: TraceContext | undefined;
   /** Places that the turn takes while it runs, for limits by who is asking. */
   readonly places?: readonly Place[] | undefined;
+  /** When the caller stops waiting for what it sent, in milliseconds since 1970. Never stored. */
+  readonly deadline?: number | undefined;
+  /** Aborts with `deadlineExceeded` when the deadline of a call passes that waits for the turn and has no answer yet. */
+  readonly late?: AbortSignal | undefined;
   /** Data of the wake that started the turn. */
   readonly wake?: JsonValue | undefined;
   /** The turn is re-run because this ends the wait for which it asked: it is in the inbox. */
   readonly answeredBy?: "message" | "wake" | undefined;
+}
+
+/** Whether the signal of a call was aborted since its deadline has passed, and not since its caller left. */
+export function isPassed({ aborted, reason }: AbortSignal): boolean {
+  return aborted && reason instanceof A2AError && reason.code === "deadlineExceeded";
 }
 
 /** Receives what a turn without a task becomes: a message, a task, or an error. Called once. */

@@ -85,6 +85,8 @@ export interface ServerContext {
   readonly header: ReadHeader | undefined;
   /** The caller's name for the task, in versions where callers name their tasks. A new task gets this name. */
   readonly taskName: string | undefined;
+  /** When the caller stops waiting, in milliseconds since 1970; `undefined` when it has not said. */
+  readonly deadline?: number | undefined;
   /** The id of the request, in every record about it. `undefined` for a call that no binding brought. */
   readonly requestId: string | undefined;
   /** The trace of the call, where telemetry follows it. */
@@ -132,9 +134,10 @@ export function changedContext(
   context: ServerContext,
   changes: Partial<Pick<ServerContext, "after" | "taskName" | "quota">>,
 ): ServerContext {
-  const { principal, binding, version, extensions, after, caller, header, taskName, requestId, trace, quota } = context;
+  const { principal, binding, version, extensions, after, caller, header, taskName } = context;
+  const { requestId, deadline, trace, quota } = context;
   return {
-    ...{ principal, binding, version, extensions, after, caller, header, taskName, requestId, trace, quota },
+    ...{ principal, binding, version, extensions, after, caller, header, taskName, requestId, deadline, trace, quota },
     ...changes,
     // Created on first use.
     get signal() {
@@ -153,6 +156,7 @@ class CallContext implements OpenContext {
   readonly header: ReadHeader | undefined;
   readonly taskName: string | undefined;
   readonly requestId: string | undefined;
+  readonly deadline: number | undefined;
   readonly trace: Trace | undefined;
   #controller: AbortController | undefined;
   #left = false;
@@ -169,6 +173,7 @@ class CallContext implements OpenContext {
     this.header = call.header;
     this.taskName = call.taskName;
     this.requestId = call.requestId;
+    this.deadline = call.deadline;
     this.trace = call.trace;
   }
 

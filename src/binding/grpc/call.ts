@@ -55,6 +55,7 @@ export class GrpcCall implements TakenCallListener {
       binding: "GRPC",
       header: headersOf(metadata),
       peer: () => addressOf(this.#call.getPeer()),
+      deadline: () => finite(Number(this.#call.getDeadline())),
       certificate: () => certificateFrom(this.#call.getAuthContext?.()?.sslPeerCertificate?.raw),
     });
     this.#called = call;
@@ -246,6 +247,10 @@ function withRoom(call: ServerCall, reply: AnyMessage, send: () => void): Promis
 
 function addFields(metadata: Metadata | null, fields: ServerCall["rateFields"]): void {
   for (const [name, value] of Object.entries(fields ?? {})) metadata?.set(name, value);
+}
+
+function finite(time: number): number | undefined {
+  return Number.isFinite(time) ? time : undefined;
 }
 
 /** The address of a peer, without its port. */

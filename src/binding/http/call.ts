@@ -5,6 +5,7 @@ import { A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
 import type { JsonRpcAdapter, OperationCodec } from "../../version/codec.js";
+import { deadlineIn } from "../caller-deadline.js";
 import { requestIdHeader } from "../request-id.js";
 import type { ServerCall } from "../server-call.js";
 import type { CallHead } from "../service.js";
@@ -15,12 +16,14 @@ import type { HttpReply, HttpRequest } from "./http.js";
 
 /** The head of a call over HTTP. */
 export function headOf(binding: Binding, request: HttpRequest): CallHead {
+  const header = request.headers();
   return {
     binding,
-    header: request.headers(),
+    header,
     query: request.query,
     peer: () => request.remoteAddress,
     certificate: () => request.certificate,
+    deadline: () => deadlineIn(header),
     address: request,
   };
 }

@@ -17,6 +17,7 @@ import {
 import { defaultValidationLimits, type ValidationLimits } from "../../protocol/validation-limits.js";
 import { versionTable } from "../../version/versions.js";
 import { CallDeadline } from "../call-deadline.js";
+import { deadlineOf } from "../caller-deadline.js";
 import { cancelable } from "../cancelable.js";
 import { ServerCall } from "../server-call.js";
 import type { BindingLimits, Service } from "../service.js";
@@ -150,7 +151,8 @@ function open({ admission, headers: base }: HandlerEnd, options: CallOptions): I
   }
   const header = (name: string): string | undefined => headers[name];
   const address = { secure: true, remoteAddress: undefined, header };
-  return new ServerCall(admission, { binding: "in-process", header, address });
+  const deadline = deadlineOf(options.timeoutMs);
+  return new ServerCall(admission, { binding: "in-process", header, address, deadline: () => deadline });
 }
 
 /** Authenticates the caller and reads what the headers declare, as every binding does. */

@@ -45,6 +45,8 @@ export interface SendCall {
   readonly scope: Scope;
   /** Takes back that the send was counted as a new task, for limits by who is asking. */
   readonly uncount?: (() => void) | undefined;
+  /** Whether the call waits until the task stops: then its deadline is that of the turn. */
+  readonly blocks?: boolean | undefined;
   /** Set for an idempotent send that this process is handling. */
   readonly idempotency?: IdempotencyClaim | undefined;
   /** Called when no turn of this process can follow from the send any more, as far as that is known. */
@@ -86,11 +88,13 @@ export async function registerOf(call: SendCall, entry: string): Promise<Registe
  * Runs all checks that need no store, and returns what the turn starts with. Throws while the store is known to be
  * away or the process is overloaded.
  */
-export function openSend({ runtime, policy, request, context, scope }: SendCall): TurnStart {
+export function openSend({ runtime, policy, request, context, scope, blocks }: SendCall): TurnStart {
   const { message, configuration, metadata } = request;
   if (message === undefined) throw invalidParams({ field: "message", description: "is required" });
   checkIndexedId("message.contextId", message.contextId);
-  const { principal, extensions, header, taskName, requestId, trace, quota } = context;
+  const { principal, extensions, header, taskName, requestId, trace, quota, deadline } = context;
+  // A context creates its signal on first use, which most calls never need.
+  const late = blocks === true && deadline !== undefined ? context.signal : undefined;
   if (taskName !== undefined) checkIndexedId("message.taskId", taskName);
   policy.checkParts(message);
   runtime.health.check();
@@ -98,7 +102,7 @@ export function openSend({ runtime, policy, request, context, scope }: SendCall)
   if (!runsHere(runtime, { scope, id: message.taskId })) runtime.turns.checkLoad(scope);
   const kept = runtime.keptClaims?.(principal);
   const send = { message, configuration, metadata, extensions, principal: kept, trace: trace?.context };
-  const call = { principal, scope, header, requestId, trace, places: quota?.turns };
+  const call = { principal, scope, header, requestId, deadline, late, trace, places: quota?.turns };
   return { cause: "message", attempt: 1, ...call, entry: runtime.newId(), send };
 }
 

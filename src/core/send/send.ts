@@ -13,7 +13,8 @@ import { unaryRenderer } from "./unary.js";
 
 /** SendMessage (spec 3.1.1). */
 export function sendMessage(call: SendCall): Promise<SendMessageResponse> {
-  return whileExpected(call, answer);
+  const blocks = call.request.configuration?.returnImmediately !== true;
+  return whileExpected({ ...call, blocks }, answer);
 }
 
 /** SendStreamingMessage (spec 3.1.2). A caller that passes an event id resumes after it and starts nothing. */

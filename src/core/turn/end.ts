@@ -8,7 +8,7 @@ import type { Runtime } from "../runtime.js";
 import type { LiveTask } from "../task/live-task.js";
 import { recordedError } from "../task/recorded-error.js";
 import { shuttingDown } from "../turn-counter.js";
-import type { TurnStart, TurnSubject } from "../turn-start.js";
+import { isPassed, type TurnStart, type TurnSubject } from "../turn-start.js";
 import type { TurnInbox } from "./inbox.js";
 import type { TurnState } from "./phase.js";
 import type { TurnWriter } from "./writer.js";
@@ -38,11 +38,14 @@ export async function endTurn(turn: EndingTurn, failure: { readonly error: unkno
   return turn.writer.end(TaskState.COMPLETED);
 }
 
-async function endAborted({ runtime, writer, inbox, subject, state }: EndingTurn, aborted: TurnAborted): Promise<void> {
+async function endAborted(
+  { runtime, start, writer, inbox, subject, state }: EndingTurn,
+  aborted: TurnAborted,
+): Promise<void> {
   const { live } = writer;
   if (aborted.kind === "OwnershipLost") return live?.abandon(aborted);
   if (aborted.kind === "Canceled") return writer.end(TaskState.CANCELED);
-  if (aborted.kind === "DeadlineExceeded") return writer.end(TaskState.FAILED, deadlineExceeded(runtime));
+  if (aborted.kind === "DeadlineExceeded") return writer.end(TaskState.FAILED, deadlineExceeded(runtime, start));
   // A cancel that arrived while the turn was being aborted for another reason.
   if (await inbox.holdsCancel()) return writer.end(TaskState.CANCELED);
   if (live !== undefined && runtime.restartable) {
@@ -54,7 +57,8 @@ async function endAborted({ runtime, writer, inbox, subject, state }: EndingTurn
   if ("opening" in subject) subject.opening.failed(shuttingDown());
 }
 
-function deadlineExceeded({ limits }: Runtime): string {
+function deadlineExceeded({ limits }: Runtime, { late }: TurnStart): string {
+  if (late !== undefined && isPassed(late)) return "turn deadline exceeded: the caller waited no longer";
   return `turn deadline exceeded: the limit is ${limits.turnDeadlineMs} ms (turnDeadlineMs)`;
 }
 

@@ -14,7 +14,7 @@ import type { Runtime } from "../runtime.js";
 import type { LiveTask } from "../task/live-task.js";
 import { normalizeEvent } from "../task/normalize.js";
 import { stateOf } from "../task/record-state.js";
-import type { TurnStart, TurnSubject } from "../turn-start.js";
+import { isPassed, type TurnStart, type TurnSubject } from "../turn-start.js";
 import { type EndingTurn, endTurn } from "./end.js";
 import { TurnInbox } from "./inbox.js";
 import { outcomeOf } from "./outcome.js";
@@ -109,8 +109,18 @@ export class TurnRun {
     if (limits.turnDeadlineMs !== undefined) {
       this.#timers.push(clock.after(limits.turnDeadlineMs, () => this.abort("DeadlineExceeded")));
     }
+    if (this.start.late !== undefined) this.#endWith(this.start.late);
     const run = (): Promise<void> => this.#run();
     void (this.#trace === undefined ? run() : this.#trace.run(run));
+  }
+
+  #endWith(late: AbortSignal): void {
+    const end = (): void => {
+      if (isPassed(late)) this.abort("DeadlineExceeded");
+    };
+    if (late.aborted) end();
+    else late.addEventListener("abort", end, { once: true });
+    this.#timers.push(() => late.removeEventListener("abort", end));
   }
 
   async #run(): Promise<void> {

@@ -115,6 +115,10 @@ class AgentTurn implements Turn {
     };
   }
 
+  get deadline(): number | undefined {
+    return this.#run.start.deadline;
+  }
+
   get attempt(): number {
     return this.#run.start.attempt;
   }

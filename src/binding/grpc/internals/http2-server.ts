@@ -1,5 +1,6 @@
 import type { Http2Server, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { type ConnectionInjector, type Server, ServerCredentials } from "@grpc/grpc-js";
+import { timeoutOf } from "../../caller-deadline.js";
 
 // gRPC and HTTP share a port: grpc-js gets sockets that are already accepted, and its streams are inspected before it
 // sees them. It owns the HTTP/2 server and has no public hook before its handlers. So its private set-up method is
@@ -44,14 +45,11 @@ export function takeStreams(
   server.on("stream", (...stream) => listener(serveGrpc, ...stream));
 }
 
-const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000 };
-
 /**
  * Whether a timeout is 2³¹ ms (about 25 days) or more, which counts as none. It overflows the 32 bits of grpc-js, which
  * would treat it as expired.
  */
 export function isEndless(timeout: string | string[] | undefined): boolean {
   if (typeof timeout !== "string") return false;
-  const unit = unitMs[timeout.at(-1) ?? ""];
-  return unit !== undefined && Number.parseInt(timeout, 10) * unit >= 2 ** 31;
+  return (timeoutOf(timeout) ?? 0) >= 2 ** 31;
 }

@@ -1,0 +1,37 @@
+import type { CallOptions, ReadHeader } from "../protocol/context.js";
+
+/** How long a caller waits: `5S`, `300m` (gRPC). Over HTTP it counts in every binding. */
+const timeoutHeader = "grpc-timeout";
+const connectTimeoutHeader = "connect-timeout-ms";
+
+const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
+/** A timeout of this or more, about 25 days, counts as none: it is longer than a timer. */
+const endlessMs = 2 ** 31;
+/** The largest timeout of eight digits. */
+const longestMs = 99_999_999;
+
+/** When the caller of an HTTP request stops waiting, in milliseconds since 1970. A value that cannot be read counts as none. */
+export function deadlineIn(header: ReadHeader): number | undefined {
+  const given = header(timeoutHeader);
+  const connect = given === undefined ? header(connectTimeoutHeader) : undefined;
+  if (given === undefined && connect === undefined) return undefined;
+  return deadlineOf(timeoutOf(given ?? `${connect}m`));
+}
+
+/** The time in which something happens, as a time since 1970; `undefined` if it is too far away. */
+export function deadlineOf(timeoutMs: number | undefined): number | undefined {
+  return timeoutMs === undefined || !(timeoutMs < endlessMs) ? undefined : Date.now() + timeoutMs;
+}
+
+/** The milliseconds of a gRPC timeout. */
+export function timeoutOf(text: string): number | undefined {
+  const [, digits, unit = ""] = /^(\d{1,10})([HMSmun])$/.exec(text) ?? [];
+  return digits === undefined ? undefined : Number(digits) * (unitMs[unit] ?? 0);
+}
+
+/** Adds the time limit of a call to its headers. */
+export function withTimeout(options: CallOptions): CallOptions {
+  const { timeoutMs = Number.POSITIVE_INFINITY, headers } = options;
+  if (timeoutMs > longestMs) return options;
+  return { ...options, headers: { [timeoutHeader]: `${Math.ceil(timeoutMs)}m`, ...headers } };
+}

@@ -1,0 +1,108 @@
+import { artifact, Client, inputRequired, type Turn, type TurnAborted, working } from "trivium";
+import { expect, it } from "vitest";
+import { withTimeout } from "../../src/binding/caller-deadline.js";
+import { postJson } from "../support/http-agent.js";
+import { errorOf, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
+import { overEach, startAgent } from "../support/serve-agent.js";
+
+// A caller that waits says how long, and its deadline reaches the turn: over every binding from our client, and from any
+// other one that sends the header of gRPC or of Connect.
+
+/** An agent that works until it is aborted, and what it saw. */
+function patient() {
+  const aborted = Promise.withResolvers<string>();
+  const seen: (number | undefined)[] = [];
+  return {
+    aborted: aborted.promise,
+    seen,
+    agent: async function* ({ text, signal, deadline }: Turn) {
+      seen.push(deadline);
+      yield working();
+      if (text === "ask") {
+        yield inputRequired("more?");
+        return;
+      }
+      if (text === "short") await new Promise((resolve) => setTimeout(resolve, 300));
+      else await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      if (signal.aborted) aborted.resolve((signal.reason as TurnAborted).kind);
+      yield artifact("done");
+    },
+  };
+}
+
+overEach(["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT", "in-process", "JSONRPC 0.3"], (start) => {
+  it("the deadline of a send that waits ends its turn, and the task fails with the reason", async () => {
+    const { agent, aborted, seen } = patient();
+    await using served = await start({ agent });
+    const before = Date.now();
+    // As the client for Node sends it.
+    const error = await errorOf(served.client.sendMessage(say("wait"), withTimeout({ timeoutMs: 700 })));
+    expect(error.code).toBe("deadlineExceeded");
+    expect(await aborted).toBe("DeadlineExceeded");
+    const [deadline = 0] = seen;
+    expect(deadline).toBeGreaterThan(before);
+    expect(deadline).toBeLessThanOrEqual(Date.now() + 700);
+    await expect
+      .poll(async () => (await served.server.inProcess().listTasks(requestOf("listTasks"), {})).tasks.map(stateOf))
+      .toEqual(["FAILED"]);
+  });
+
+  it("without a time limit there is no deadline", async () => {
+    const { agent, seen } = patient();
+    await using served = await start({ agent });
+    expect(stateOf(taskOf(await served.client.sendMessage(say("ask"), {})))).toBe("INPUT_REQUIRED");
+    expect(seen).toEqual([undefined]);
+  });
+});
+
+it("a call that does not wait, or that was answered, leaves its turn working", async () => {
+  const { agent } = patient();
+  await using served = await startAgent("JSONRPC", { agent });
+  const { client } = served;
+  const immediately = say("short", { configuration: { returnImmediately: true } });
+  const { id } = taskOf(await client.sendMessage(immediately, withTimeout({ timeoutMs: 200 })));
+  await expect.poll(async () => stateOf(await client.getTask(requestOf("getTask", { id }), {}))).toBe("COMPLETED");
+  const stream = client.sendStreamingMessage(say("short"), withTimeout({ timeoutMs: 200 }))[Symbol.asyncIterator]();
+  const { value: first } = await stream.next();
+  const started = first?.response.payload;
+  if (started?.case !== "task") throw new Error("the stream does not begin with its task");
+  await stream.return?.();
+  await expect
+    .poll(async () => stateOf(await client.getTask(requestOf("getTask", { id: started.value.id }), {})))
+    .toBe("COMPLETED");
+});
+
+it("a stream ends with the error when the time of its caller is over", async () => {
+  const { agent } = patient();
+  await using served = await startAgent("JSONRPC", { agent });
+  const headers = { "grpc-timeout": "300m" };
+  const stream = served.client.sendStreamingMessage(say("wait"), { headers });
+  const read = async (): Promise<void> => {
+    for await (const _ of stream);
+  };
+  await expect(read()).rejects.toMatchObject({ code: "deadlineExceeded" });
+});
+
+it.each(["JSONRPC", "HTTP+JSON", "GRPC"])("the client for Node sends its time limits on, over %s", async (binding) => {
+  const { agent, aborted } = patient();
+  await using served = await startAgent("JSONRPC", { agent });
+  const client = await Client.connect(served.server.url, { prefer: [binding], grpcTls: false });
+  await expect(client.send("wait", { timeoutMs: 700 })).rejects.toMatchObject({ code: "deadlineExceeded" });
+  expect(await aborted).toBe("DeadlineExceeded");
+  await client.close();
+});
+
+it.each([{ "grpc-timeout": "300m" }, { "grpc-timeout": "300000u" }, { "connect-timeout-ms": "300" }] as Record<
+  string,
+  string
+>[])("a bare HTTP request with %o is answered when its time is over", async (headers) => {
+  const { agent, aborted } = patient();
+  await using served = await startAgent("JSONRPC", { agent });
+  const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "wait" }] };
+  const body = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } };
+  const reply = await postJson(`${served.server.url}/json-rpc`, body, { "a2a-version": "1.0", ...headers });
+  expect(JSON.parse(reply.text).error.message).toMatch(/^no answer within \d+/);
+  expect(await aborted).toBe("DeadlineExceeded");
+  const listed = await served.client.listTasks(requestOf("listTasks"), {});
+  expect(textIn(listed.tasks[0]?.status?.message?.parts)).toContain("turn deadline exceeded");
+});
