@@ -1,3 +1,5 @@
+import type { A2AError } from "../protocol/errors.js";
+
 /** One challenge of a `WWW-Authenticate` header, with names in lower case. */
 export interface Challenge {
   readonly scheme: string;
@@ -47,7 +49,16 @@ export function missedScopes(header: string | undefined): readonly string[] | un
   const missed = readChallenges(header ?? "").find(
     ({ scheme, parameters }) => scheme === "bearer" && parameters.get("error") === "insufficient_scope",
   );
-  if (missed === undefined) return undefined;
-  const scopes = (missed.parameters.get("scope") ?? "").split(" ").filter((scope) => scopeForm.test(scope));
-  return [...new Set(scopes)].slice(0, maxScopes);
+  return missed && scopesIn(missed.parameters.get("scope"));
+}
+
+/** The same for a refusal: over gRPC, which has no challenges, its metadata names the scopes. */
+export function scopesMissedBy({ code, challenge, metadata }: A2AError): readonly string[] | undefined {
+  const { scopes } = metadata;
+  const isNamed = code === "permissionDenied" && challenge === undefined && scopes !== undefined;
+  return isNamed ? scopesIn(scopes) : missedScopes(challenge);
+}
+
+function scopesIn(text = ""): readonly string[] {
+  return [...new Set(text.split(" ").filter((scope) => scopeForm.test(scope)))].slice(0, maxScopes);
 }

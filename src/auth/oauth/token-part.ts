@@ -1,5 +1,5 @@
 import { A2AError } from "../../protocol/errors.js";
-import { missedScopes } from "../challenge.js";
+import { scopesMissedBy } from "../challenge.js";
 import type { Credential } from "../credentials.js";
 import type { CredentialEnvironment } from "../options.js";
 import type { CredentialPart } from "../part.js";
@@ -43,9 +43,9 @@ class TokenPart implements CredentialPart {
   }
 
   async refuse(refused: Credential, error: A2AError): Promise<boolean> {
-    // A server that recognizes the caller and refuses it would refuse another token too, unless it sends a challenge.
-    if (error.code === "permissionDenied" && error.challenge === undefined) return false;
-    const missed = missedScopes(error.challenge);
+    const missed = scopesMissedBy(error);
+    // An agent that recognizes the caller and refuses it would refuse another token too, unless it says what is missing.
+    if (error.code === "permissionDenied" && error.challenge === undefined && missed === undefined) return false;
     const wider = missed === undefined ? [] : this.#widened(missed);
     if (missed !== undefined && wider.length === this.#scopes.length) return false;
     if (!this.#isCurrent(refused)) return true;
