@@ -1,5 +1,4 @@
 import type { Clock } from "../protocol/async/clock.js";
-import { noop } from "../protocol/async/noop.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 
@@ -52,22 +51,5 @@ export class CallDeadline {
     this.reason = reason;
     this.#reject?.(reason);
     this.onOver?.();
-  }
-}
-
-/** The items of a stream. Throws the reason when the wait of the caller ends first. */
-export async function* untilDeadline<T>(
-  items: AsyncIterable<T>,
-  deadline: CallDeadline,
-): AsyncGenerator<T, void, undefined> {
-  const iterator = items[Symbol.asyncIterator]();
-  try {
-    for (;;) {
-      const { done, value } = await deadline.until(iterator.next());
-      if (done === true) return;
-      yield value;
-    }
-  } finally {
-    iterator.return?.().catch(noop);
   }
 }

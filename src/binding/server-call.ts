@@ -1,6 +1,5 @@
 import { type Message as AnyMessage, isMessage } from "@bufbuild/protobuf";
 import { streamFrom } from "../protocol/async/steps.js";
-import { systemClock } from "../protocol/async/system-clock.js";
 import { isLarger, sizeOfContentIn } from "../protocol/check/size.js";
 import {
   changedContext,
@@ -17,7 +16,7 @@ import { requestedExtensions, versionParameter } from "../protocol/service-param
 import type { CallTrace } from "../protocol/telemetry/follow.js";
 import type { JsonRpcAdapter } from "../version/codec.js";
 import { declaredVersion } from "../version/detect.js";
-import { CallDeadline, untilDeadline } from "./call-deadline.js";
+import { type AnnouncedDeadline, announcedDeadline } from "./announced-deadline.js";
 import type { CallMeter } from "./call-meter.js";
 import { requestIdOf, requestIdParameter } from "./request-id.js";
 import type { AdmittedCall, CallHead, RatedCall, Service } from "./service.js";
@@ -67,8 +66,7 @@ export class ServerCall<S extends CallGate = Service> {
   #stream: AdmittedCall | undefined;
   #meter: CallMeter | undefined;
   #rated: RatedCall | undefined;
-  #deadline: CallDeadline | undefined;
-  #lateFrom: number | undefined;
+  #deadline: AnnouncedDeadline | undefined;
   #ended = false;
   #requestBytes = 0;
 
@@ -236,7 +234,7 @@ export class ServerCall<S extends CallGate = Service> {
       interception === undefined
         ? invoke(message, context)
         : interception.stream(operation, { request: message, context }, invoke);
-    const timed = this.#deadline === undefined ? items : untilDeadline(items, this.#deadline);
+    const timed = this.#deadline === undefined ? items : this.#deadline.items(items);
     return this.#meter === undefined ? timed : this.#meter.counted(timed);
   }
 
@@ -264,8 +262,7 @@ export class ServerCall<S extends CallGate = Service> {
 
   /** The caller left or its deadline passed. Aborts the signal of the operation. */
   leave(given?: unknown): void {
-    const isLate = this.#lateFrom !== undefined && !this.#ended && Date.now() >= this.#lateFrom;
-    const reason = isLate && !(given instanceof A2AError) ? leftLate() : given;
+    const reason = this.#ended || given instanceof A2AError ? given : (this.#deadline?.reasonOfLeaving() ?? given);
     if (reason instanceof A2AError) this.#meter?.fail(reason.code, reason);
     else this.#meter?.fail("CANCELLED");
     this.#left ??= { reason };
@@ -295,14 +292,6 @@ export class ServerCall<S extends CallGate = Service> {
     const { binding, header } = this.#head;
     const { operation, adapter } = this.target ?? {};
     return this.service.observer?.trace?.({ binding, header, operation, version: adapter?.version }, meter);
-  }
-
-  #startDeadline(time: number): void {
-    const timeoutMs = Math.max(0, time - Date.now());
-    const deadline = new CallDeadline({ timeoutMs }, systemClock);
-    this.#lateFrom = time - Math.min(latenessMs, timeoutMs / 2);
-    deadline.onOver = () => this.leave(deadline.reason);
-    this.#deadline = deadline;
   }
 
   #leavePlaces(): void {
@@ -342,7 +331,7 @@ export class ServerCall<S extends CallGate = Service> {
     const call = { principal, binding, version, extensions, after, caller: address, header, requestId, trace };
     const deadline = head.deadline?.();
     const context = createContext({ ...call, deadline });
-    if (deadline !== undefined) this.#startDeadline(deadline);
+    if (deadline !== undefined) this.#deadline = announcedDeadline(deadline, (reason) => this.leave(reason));
     if (this.#left !== undefined) context.leave(this.#left.reason);
     this.#context = context;
     return context;
@@ -352,13 +341,6 @@ export class ServerCall<S extends CallGate = Service> {
 /** Work of a single step. */
 export function oneStep<T>(piece: () => T): Iterator<never, T> {
   return { next: () => ({ done: true, value: piece() }) };
-}
-
-/** A caller that leaves this shortly before its deadline is taken to leave for it: its time began before the call arrived. */
-const latenessMs = 1000;
-
-function leftLate(): A2AError {
-  return new A2AError("deadlineExceeded", "the caller has left at its deadline");
 }
 
 /** Ends work for a caller that no longer waits for it. No caller sees it. */
