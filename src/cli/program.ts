@@ -3,6 +3,7 @@ import { addCall } from "./call.js";
 import { addCard } from "./card.js";
 import { addDb } from "./db.js";
 import { addDemo } from "./demo.js";
+import { addDoctor } from "./doctor.js";
 import { addGateway } from "./gateway.js";
 import { addLogout } from "./logout.js";
 import { packageVersion } from "./package-version.js";
@@ -15,6 +16,6 @@ export function createProgram(): Command {
     .version(packageVersion())
     .showHelpAfterError()
     .exitOverride();
-  for (const add of [addDemo, addSend, addCall, addCard, addGateway, addLogout, addDb]) add(program);
+  for (const add of [addDemo, addSend, addCall, addCard, addGateway, addLogout, addDb, addDoctor]) add(program);
   return program;
 }

@@ -15,7 +15,8 @@ export interface Authority {
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 const day = 86_400_000;
 
-export async function createAuthority(name: string): Promise<Authority> {
+/** `until`: when the certificates that it issues expire. Default: in a day, as its own does. */
+export async function createAuthority(name: string, until?: Date): Promise<Authority> {
   const keys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
   const lifetime = { notBefore: new Date(Date.now() - day), notAfter: new Date(Date.now() + day) };
   const own = await x509.X509CertificateGenerator.createSelfSigned({
@@ -31,6 +32,7 @@ export async function createAuthority(name: string): Promise<Authority> {
       const pair = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
       const certificate = await x509.X509CertificateGenerator.create({
         ...lifetime,
+        ...(until && { notAfter: until }),
         subject: `CN=${subject}`,
         issuer: own.subject,
         publicKey: pair.publicKey,

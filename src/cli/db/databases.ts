@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { systemClock } from "../../protocol/async/system-clock.js";
 import type { DbContext } from "../../store/sql/dialect.js";
-import { type Pruned, prune as pruneAll } from "../../store/sql/maintenance.js";
+import { databaseTime, type Pruned, prune as pruneAll } from "../../store/sql/maintenance.js";
 import { migrate as migrateAll, migrationSql, type SchemaStatus, schemaStatus } from "../../store/sql/migrate.js";
 import { createMigrationReport } from "../../store/sql/migration-report.js";
 import { renewIncarnations } from "../../store/sql/renew.js";
@@ -13,6 +13,16 @@ import { type DatabaseLocation, unusable } from "../store-location.js";
 /** The schema of a database. A missing file is an error. */
 export function status(location: DatabaseLocation): Promise<SchemaStatus> {
   return within(location, "existing", ({ db, dialect }) => schemaStatus({ db, dialect }));
+}
+
+/** How far the clock of this machine is ahead of the database's, in milliseconds. */
+export function clockOffset(location: DatabaseLocation): Promise<number> {
+  return within(location, "existing", async (context) => {
+    await databaseTime(context);
+    const begin = Date.now();
+    const time = await databaseTime(context);
+    return (begin + Date.now()) / 2 - time;
+  });
 }
 
 /** Migrates the schema, or creates it along with the file. `say`: receives the progress of a long migration. */

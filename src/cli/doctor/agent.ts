@@ -1,0 +1,102 @@
+import { randomUUID } from "node:crypto";
+import type { Client } from "../../client/node.js";
+import type { ConnectOptions } from "../../client/options.js";
+import { bindingNamed } from "../../protocol/bindings.js";
+import { A2AError } from "../../protocol/errors.js";
+import type { AgentCard, AgentInterface } from "../../protocol/model.js";
+import { type Finding, findings, reasonOf } from "./finding.js";
+import { offsetFinding } from "./store.js";
+
+export interface AgentCheck {
+  readonly url: string;
+  readonly options: ConnectOptions;
+  readonly timeoutMs: number;
+}
+
+/** What the card and its interfaces showed. */
+export interface AgentFindings {
+  /** `undefined` when it cannot be read. */
+  readonly card: AgentCard | undefined;
+  readonly findings: readonly Finding[];
+}
+
+/** Reads the card and calls each interface in it. */
+export async function checkAgent({ url, options, timeoutMs }: AgentCheck): Promise<AgentFindings> {
+  const clock = await checkClock(url, timeoutMs);
+  const { Client } = await import("../../client/node.js");
+  const report = findings("card");
+  let client: Client;
+  try {
+    client = await Client.connect(url, options);
+  } catch (error) {
+    const remedy = "check the URL, that the server runs, and that proxies pass /.well-known/";
+    return { card: undefined, findings: [report.failed(reasonOf(error), remedy), ...clock] };
+  }
+  const { card } = client;
+  await client.close();
+  const seen = `${card.name} ${card.version}, ${card.supportedInterfaces.length} interfaces`;
+  const called: Finding[] = [];
+  for (const each of card.supportedInterfaces)
+    called.push(await checkInterface(card, each, { url, options, timeoutMs }));
+  return { card, findings: [report.ok(seen), ...clock, ...called] };
+}
+
+/** Compares the clock with the `Date` of an answer, which is exact to a second. */
+async function checkClock(url: string, timeoutMs: number): Promise<readonly Finding[]> {
+  try {
+    const begin = Date.now();
+    const response = await fetch(url, { method: "HEAD", signal: AbortSignal.timeout(timeoutMs) });
+    const time = Date.parse(response.headers.get("date") ?? "");
+    if (Number.isNaN(time)) return [findings("clock").skipped("the server sends no Date header")];
+    // The header has lost the part of a second.
+    return [offsetFinding("clock", (begin + Date.now()) / 2 - (time + 500), "the server")];
+  } catch {
+    return [];
+  }
+}
+
+/** Asks one interface for a task that does not exist. */
+async function checkInterface(card: AgentCard, named: AgentInterface, check: AgentCheck): Promise<Finding> {
+  const { protocolBinding, protocolVersion, url } = named;
+  const report = findings(`interface ${protocolBinding} ${protocolVersion}`);
+  const foreign = foreignHost(check.url, url);
+  const { Client } = await import("../../client/node.js");
+  const alone = { ...card, supportedInterfaces: [named] };
+  try {
+    await using client = await Client.connect(alone, { ...check.options, timeoutMs: check.timeoutMs, retry: false });
+    await client.operations.getTask({ ...emptyGetTask, id: randomUUID() }, {});
+    return report.ok(url);
+  } catch (error) {
+    if (error instanceof A2AError && answers.has(error.code)) {
+      if (foreign === undefined) return report.ok(url);
+      return report.warning(`${url}: ${foreign}`, "set publicUrl to the address that callers use");
+    }
+    if (error instanceof A2AError && refusals.has(error.code)) {
+      return report.warning(`${url} answers and wants credentials`, "give --bearer, --credential or --header");
+    }
+    return report.failed(`${url}: ${reasonOf(error)}`, remedyFor(protocolBinding, foreign));
+  }
+}
+
+/** Answers of an agent that was reached and understood. */
+const answers: ReadonlySet<string> = new Set(["taskNotFound", "unsupportedOperation", "invalidParams"]);
+const refusals: ReadonlySet<string> = new Set(["unauthenticated", "permissionDenied"]);
+
+const emptyGetTask = { $typeName: "lf.a2a.v1.GetTaskRequest", id: "", tenant: "" } as const;
+
+const loopback = /^(?:localhost|127\.|\[?::1)/;
+
+/** Says that a card read from elsewhere names this machine. */
+function foreignHost(cardUrl: string, interfaceUrl: string): string | undefined {
+  const host = interfaceUrl.replace(/^\w+:\/\//, "");
+  if (!loopback.test(host) || loopback.test(new URL(cardUrl).host)) return undefined;
+  return "the card names a loopback address, which other machines cannot reach";
+}
+
+function remedyFor(binding: string, foreign: string | undefined): string {
+  if (foreign !== undefined) return `${foreign}: set publicUrl to the address that callers use`;
+  if (bindingNamed(binding) === "GRPC") {
+    return "gRPC needs HTTP/2 and trailers all the way: in a proxy use grpc_pass (nginx), proto h2 (HAProxy) or HTTP/2 upstreams (Envoy), or set publicGrpc";
+  }
+  return "check that the proxy passes this path and its method POST, and that publicUrl is the address that callers use";
+}

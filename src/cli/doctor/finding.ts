@@ -1,0 +1,36 @@
+/** The result of one check. */
+export interface Finding {
+  /** Name of the check: `node`, `store schema`. */
+  readonly check: string;
+  /** `skipped`: it could not be checked, or needs an option. */
+  readonly result: "ok" | "warning" | "failed" | "skipped";
+  /** The state that the check found. */
+  readonly seen: string;
+  /** How to mend it. */
+  readonly remedy?: string | undefined;
+}
+
+type Report = (seen: string, remedy?: string) => Finding;
+
+/** Makes the findings of one check. */
+export function findings(check: string): Readonly<Record<Finding["result"], Report>> {
+  const report =
+    (result: Finding["result"]): Report =>
+    (seen, remedy) =>
+      remedy === undefined ? { check, result, seen } : { check, result, seen, remedy };
+  return { ok: report("ok"), warning: report("warning"), failed: report("failed"), skipped: report("skipped") };
+}
+
+/** The finding as lines for people. */
+export function findingText({ check, result, seen, remedy }: Finding): string {
+  const line = `${result.padEnd(8)}${check}: ${seen}`;
+  return remedy === undefined ? line : `${line}\n${" ".repeat(8)}-> ${remedy}`;
+}
+
+/** What went wrong, with its causes, in one line. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const own = error.message || (error instanceof AggregateError ? error.errors.map(reasonOf).join(", ") : error.name);
+  const cause = error.cause === undefined ? "" : reasonOf(error.cause);
+  return cause === "" || own.includes(cause) ? own : `${own}: ${cause}`;
+}

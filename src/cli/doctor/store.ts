@@ -1,0 +1,52 @@
+import { locationText, type StoreLocation } from "../store-location.js";
+import { type Finding, findings, reasonOf } from "./finding.js";
+
+/** A clock that differs by more is a fault: signatures, tokens and leases depend on it. */
+export const clockWarningMs = 2000;
+export const clockFailedMs = 60_000;
+
+/** Checks that a database is reachable, has the schema of this release, and has about the same time. */
+export async function checkStore(location: StoreLocation): Promise<readonly Finding[]> {
+  const reach = findings("store");
+  if (location.kind === "memory") return [reach.skipped("tasks are kept in memory and are lost with the process")];
+  const databases = await import("../db/databases.js");
+  try {
+    const { version, latest, pending } = await databases.status(location);
+    return [
+      reach.ok(`${locationText(location)} is reachable`),
+      schemaFinding(version, latest, pending.length),
+      ...(location.kind === "postgres" ? [await clockFinding(() => databases.clockOffset(location))] : []),
+    ];
+  } catch (error) {
+    const remedy =
+      location.kind === "sqlite"
+        ? "check the path; trivium db migrate creates the file"
+        : "check address, user and password, and that the database accepts connections from this machine";
+    return [reach.failed(reasonOf(error), remedy)];
+  }
+}
+
+function schemaFinding(version: number, latest: number, pending: number): Finding {
+  const { ok, failed } = findings("store schema");
+  if (version > latest) {
+    const seen = `version ${version}, this release knows ${latest}`;
+    return failed(seen, "install the release that migrated the database, or a newer one");
+  }
+  if (pending === 0) return ok(`version ${version}`);
+  const seen = version === 0 ? "the database has no tables yet" : `version ${version}, this release needs ${latest}`;
+  return failed(seen, "back the database up, then run trivium db migrate");
+}
+
+async function clockFinding(offset: () => Promise<number>): Promise<Finding> {
+  return offsetFinding("store clock", await offset(), "the database");
+}
+
+/** `offsetMs`: how far the clock of this machine is ahead. */
+export function offsetFinding(check: string, offsetMs: number, of: string): Finding {
+  const { ok, warning, failed } = findings(check);
+  const seconds = (Math.abs(offsetMs) / 1000).toFixed(1);
+  const seen = `this machine is ${seconds} s ${offsetMs < 0 ? "behind" : "ahead of"} ${of}`;
+  if (Math.abs(offsetMs) < clockWarningMs) return ok(seen);
+  const remedy = "synchronize both clocks by NTP; tokens and leases depend on them";
+  return (Math.abs(offsetMs) < clockFailedMs ? warning : failed)(seen, remedy);
+}

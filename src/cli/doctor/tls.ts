@@ -1,0 +1,80 @@
+import { checkServerIdentity, connect, type PeerCertificate, type TLSSocket } from "node:tls";
+import { type Finding, findings, reasonOf } from "./finding.js";
+
+const day = 86_400_000;
+const soonDays = 14;
+
+/** Checks the certificate of an HTTPS address: its chain, its names and its expiry. */
+export async function checkTls({ hostname, port }: URL, timeoutMs: number): Promise<readonly Finding[]> {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  let socket: TLSSocket;
+  try {
+    socket = await connected({ host, port: Number(port || 443) }, timeoutMs);
+  } catch (error) {
+    return [findings("tls").failed(`no handshake: ${reasonOf(error)}`, "check that the port speaks TLS 1.2 or 1.3")];
+  }
+  const certificate = socket.getPeerCertificate(true);
+  // Its type is wrong: Node gives the code of OpenSSL.
+  const problem = socket.authorizationError as unknown;
+  const code = problem instanceof Error && "code" in problem ? String(problem.code) : String(problem ?? "");
+  socket.destroy();
+  return [chainFinding(code), namesFinding(host, certificate), expiryFinding(certificate)];
+}
+
+function connected(address: { readonly host: string; readonly port: number }, timeoutMs: number): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    // The certificate is judged below, and nothing is sent.
+    const servername = /^[\d.]+$|:/.test(address.host) ? undefined : address.host;
+    const socket = connect({
+      ...address,
+      ...(servername && { servername }),
+      rejectUnauthorized: false,
+      timeout: timeoutMs,
+    });
+    socket.once("secureConnect", () => resolve(socket));
+    socket.once("timeout", () => socket.destroy(new Error(`no answer in ${timeoutMs} ms`)));
+    socket.once("error", reject);
+  });
+}
+
+function chainFinding(code: string): Finding {
+  const { ok, warning, failed } = findings("tls chain");
+  switch (code) {
+    case "":
+    case "ERR_TLS_CERT_ALTNAME_INVALID":
+      return ok("leads to a certificate authority that this machine trusts");
+    case "CERT_HAS_EXPIRED":
+    case "CERT_NOT_YET_VALID":
+      return warning("cannot be judged while a certificate in it is not valid");
+    case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
+      return failed(
+        "the authority that issued the certificate is unknown here",
+        "serve the intermediate certificates as well (fullchain.pem); for an authority of your own set NODE_EXTRA_CA_CERTS",
+      );
+    default:
+      return failed(
+        `not trusted here: ${code}`,
+        "use a certificate of a known authority, or let callers trust yours: NODE_EXTRA_CA_CERTS, or tls.ca of the client",
+      );
+  }
+}
+
+function namesFinding(host: string, certificate: PeerCertificate): Finding {
+  const { ok, failed } = findings("tls names");
+  const mismatch = checkServerIdentity(host, certificate);
+  const names = certificate.subjectaltname ?? "none";
+  if (mismatch === undefined) return ok(`the certificate is for ${host}`);
+  return failed(`the certificate is not for ${host}, but for ${names}`, `issue one with ${host} among its names`);
+}
+
+function expiryFinding(certificate: PeerCertificate): Finding {
+  const { ok, warning, failed } = findings("tls expiry");
+  const days = Math.floor((Date.parse(certificate.valid_to) - Date.now()) / day);
+  const begins = Date.parse(certificate.valid_from);
+  if (begins > Date.now()) {
+    return failed(`valid from ${certificate.valid_from} on`, "wait, or check the clock of this machine");
+  }
+  if (days < 0) return failed(`expired on ${certificate.valid_to}`, "renew the certificate and reload the server");
+  const seen = `valid until ${certificate.valid_to}, for ${days} days`;
+  return days < soonDays ? warning(seen, "renew it, and let that happen by itself") : ok(seen);
+}

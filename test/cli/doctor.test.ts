@@ -1,0 +1,308 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer, request } from "node:http";
+import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
+import { type AddressInfo, connect, createServer, type Server } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as pause } from "node:timers/promises";
+import { A2AError, type AgentServer, artifact, completed, type ServeOptions, serve, working } from "trivium";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createAuthority } from "../support/certificates.js";
+import { trivium, triviumAlone } from "../support/command.js";
+import { hasPostgres, type SharedPostgres, sharedPostgres } from "../support/postgres.js";
+
+const card = { name: "Checked", description: "Is checked", version: "1.2.3" };
+
+let home: string;
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), "trivium-doctor-"));
+});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+interface Seen {
+  readonly check: string;
+  readonly result: string;
+  readonly seen: string;
+  readonly remedy?: string;
+}
+
+/** What `trivium doctor … --json` finds, by the name of the check. */
+async function doctor(args: readonly string[], run = trivium, env = {}) {
+  const { code, stdout, stderr } = await run(["doctor", ...args, "--json"], { env });
+  expect(stderr).toBe("");
+  const { ok, findings } = JSON.parse(stdout) as { readonly ok: boolean; readonly findings: readonly Seen[] };
+  expect({ ok, code }).toEqual(ok ? { ok: true, code: 0 } : { ok: false, code: 1 });
+  return { ok, of: (check: string) => findings.find((each) => each.check === check), findings };
+}
+
+/** Starts a server of any kind for the length of a test. */
+async function listening<S extends Server>(server: S): Promise<{ readonly port: number } & AsyncDisposable> {
+  const sockets = new Set<{ destroy(): void }>();
+  server.on("connection", (socket) => sockets.add(socket));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** An agent whose answer takes a second and a half. */
+function serveSlow(options: Partial<ServeOptions> = {}): Promise<AgentServer> {
+  return serve({
+    card,
+    port: 0,
+    drainMs: 0,
+    ...options,
+    async *agent() {
+      yield working();
+      for (let part = 0; part < 5; part++) {
+        await pause(300);
+        yield artifact(`${part}`, { artifactId: "parts", append: part > 0 });
+      }
+      yield completed();
+    },
+  });
+}
+
+describe("trivium doctor checks the machine", () => {
+  it("Node, memory and a free port, in lines for people", async () => {
+    const { port, [Symbol.asyncDispose]: free } = await listening(createServer());
+    await free();
+    const { code, stdout, stderr } = await triviumAlone(["doctor", "--port", String(port)], {
+      env: { TRIVIUM_STORE: "" },
+    });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(`ok      node: ${process.version}\n`);
+    expect(stdout).toContain(`ok      port: ${port} is free\n`);
+    expect(stdout).toMatch(/^(?:ok|warning) +memory: the heap may grow to \d+ MiB/m);
+  });
+
+  it("a port that an agent has, and one that another program has", async () => {
+    await using agent = await serveSlow();
+    await using other = await listening(createHttpServer((_, response) => response.writeHead(404).end()));
+    expect((await doctor(["--port", String(agent.port)])).of("port")).toMatchObject({
+      result: "ok",
+      seen: `${agent.port} is taken by a running agent: trivium doctor http://127.0.0.1:${agent.port} checks it`,
+    });
+    expect((await doctor(["--port", String(other.port)])).of("port")).toMatchObject({
+      result: "warning",
+      remedy: expect.stringContaining("choose another port"),
+    });
+  });
+
+  it("and reports wrong usage", async () => {
+    expect((await trivium(["doctor", "ftp://agent.example"])).code).toBe(2);
+    expect((await trivium(["doctor", "--idle", "soon"])).code).toBe(2);
+    expect((await trivium(["doctor", "--store", "mysql://db"])).code).toBe(2);
+  });
+});
+
+describe("trivium doctor checks a database", () => {
+  let files = 0;
+  const migrated = async (): Promise<string> => {
+    const file = join(home, `${++files}.db`);
+    await trivium(["db", "migrate", "--store", file]);
+    return file;
+  };
+  const change = (file: string, sql: string): void => {
+    const db = new DatabaseSync(file);
+    db.exec(sql);
+    db.close();
+  };
+
+  it("that is up to date", async () => {
+    const { ok, of } = await doctor(["--store", await migrated()]);
+    expect(ok).toBe(true);
+    expect(of("store schema")).toMatchObject({ result: "ok", seen: expect.stringMatching(/^version \d+$/) });
+  });
+
+  it("with an older schema, without one, and with that of a newer release", async () => {
+    const file = await migrated();
+    change(file, "delete from trivium_schema where version = (select max(version) from trivium_schema)");
+    expect((await doctor(["--store", file])).of("store schema")).toMatchObject({
+      result: "failed",
+      seen: expect.stringMatching(/^version \d+, this release needs \d+$/),
+      remedy: "back the database up, then run trivium db migrate",
+    });
+    const empty = join(home, "empty.db");
+    writeFileSync(empty, "");
+    expect((await doctor(["--store", empty])).of("store schema")?.seen).toBe("the database has no tables yet");
+    const newer = await migrated();
+    change(newer, "insert into trivium_schema (version, applied_at) values (999, 0)");
+    expect((await doctor(["--store", newer])).of("store schema")).toMatchObject({
+      result: "failed",
+      remedy: "install the release that migrated the database, or a newer one",
+    });
+  });
+
+  it("that is missing or not reachable", async () => {
+    const { of } = await doctor(["--store", join(home, "missing.db")]);
+    expect(of("store")).toMatchObject({ result: "failed", seen: expect.stringContaining("there is no such file") });
+    const away = await doctor(["--store", "postgres://user:secret@127.0.0.1:1/tasks"]);
+    expect(away.of("store")).toMatchObject({ result: "failed", seen: expect.stringContaining("ECONNREFUSED") });
+    expect(JSON.stringify(away.findings)).not.toContain("secret");
+  });
+
+  let server: SharedPostgres | undefined;
+  beforeAll(async () => {
+    if (hasPostgres) server = await sharedPostgres();
+  }, 90_000);
+
+  it.runIf(hasPostgres)("of PostgreSQL, with its clock", async () => {
+    const url = (await server?.createDatabase()) ?? "";
+    expect((await doctor(["--store", url])).of("store schema")?.result).toBe("failed");
+    await trivium(["db", "migrate", "--store", url]);
+    const { ok, of } = await doctor(["--store", url]);
+    expect(ok).toBe(true);
+    expect(of("store clock")).toMatchObject({ result: "ok", seen: expect.stringMatching(/^this machine is \d/) });
+  });
+});
+
+describe("trivium doctor checks an agent", () => {
+  it("that has no fault", async () => {
+    await using agent = await serveSlow();
+    const { findings } = await doctor([agent.url, "--send", "Count.", "--idle", "1s"]);
+    expect(findings.filter(({ result }) => result !== "ok")).toEqual([]);
+    expect(findings.map(({ check }) => check)).toEqual([
+      ...["card", "clock", "interface JSONRPC 1.0", "interface GRPC 1.0", "interface HTTP+JSON 1.0"],
+      ...["interface JSONRPC 0.3", "interface GRPC 0.3", "interface HTTP+JSON 0.3"],
+      ...["http/2", "grpc trailers", "idle stream", "streaming"],
+    ]);
+  });
+
+  it("without sending it anything unless asked", async () => {
+    await using agent = await serveSlow();
+    const { ok, of } = await doctor([agent.url, "--idle", "1s"]);
+    expect(ok).toBe(true);
+    expect(of("streaming")).toMatchObject({ result: "skipped", remedy: expect.stringContaining("--send") });
+  });
+
+  it("that is not there, and one that wants credentials", async () => {
+    const { of } = await doctor(["http://127.0.0.1:1"]);
+    expect(of("card")).toMatchObject({ result: "failed", seen: expect.stringContaining("ECONNREFUSED") });
+    await using agent = await serveSlow({
+      authenticate: ({ header }) => {
+        if (header("authorization") === "Bearer t0") return { owner: "anna" };
+        throw new A2AError("unauthenticated", "who are you?");
+      },
+    });
+    const check = "interface HTTP+JSON 1.0";
+    expect((await doctor([agent.url, "--idle", "1s"])).of(check)).toMatchObject({
+      result: "warning",
+      remedy: "give --bearer, --credential or --header",
+    });
+    expect((await doctor([agent.url, "--idle", "1s", "--bearer", "t0"])).of(check)?.result).toBe("ok");
+  });
+
+  it("behind a proxy of HTTP/1.1 that buffers", async () => {
+    await using agent = await serveSlow();
+    await using proxy = await listening(
+      createHttpServer((incoming, outgoing) => {
+        const { method, url, headers } = incoming;
+        const passed = request({ host: "127.0.0.1", port: agent.port, method, path: url, headers }, async (answer) => {
+          const pieces: Buffer[] = [];
+          for await (const piece of answer) pieces.push(piece);
+          outgoing.writeHead(answer.statusCode ?? 502, answer.headers).end(Buffer.concat(pieces));
+        });
+        incoming.pipe(passed);
+      }),
+    );
+    const { of } = await doctor([`http://127.0.0.1:${proxy.port}`, "--send", "Count."]);
+    expect(of("interface JSONRPC 1.0")?.result).toBe("ok");
+    expect(of("interface GRPC 1.0")).toMatchObject({ result: "failed", remedy: expect.stringContaining("grpc_pass") });
+    expect(of("http/2")).toMatchObject({ result: "failed", remedy: expect.stringContaining("publicGrpc") });
+    expect(of("streaming")).toMatchObject({
+      result: "failed",
+      seen: expect.stringMatching(/^the stream is buffered: events of 1\.\d s came within 0\.\d s$/),
+      remedy: expect.stringContaining("proxy_buffering off"),
+    });
+  });
+
+  it("behind a proxy that closes idle connections", async () => {
+    await using agent = await serveSlow();
+    await using proxy = await listening(
+      createServer((client) => {
+        const server = connect(agent.port, "127.0.0.1");
+        client.pipe(server).pipe(client);
+        for (const socket of [client, server]) socket.on("error", () => {});
+        client.setTimeout(1500, () => {
+          client.destroy();
+          server.destroy();
+        });
+      }),
+    );
+    const { of } = await doctor([`http://127.0.0.1:${proxy.port}`, "--idle", "60s"]);
+    expect(of("grpc trailers")?.result).toBe("ok");
+    expect(of("idle stream")).toMatchObject({
+      result: "failed",
+      seen: expect.stringMatching(/^was closed after \d s$/),
+      remedy: expect.stringContaining("grpc_read_timeout"),
+    });
+  });
+
+  it("whose gRPC is behind a proxy that drops trailers", async () => {
+    await using inner = await serveSlow();
+    const behind = connectHttp2(inner.url);
+    const dropping = createHttp2Server().on("stream", (stream, { ":authority": _, ...headers }) => {
+      const passed = behind.request(headers);
+      passed.on("response", ({ "grpc-status": _, "grpc-message": __, ...answer }) => stream.respond(answer));
+      for (const each of [passed, stream]) each.on("error", () => {});
+      stream.pipe(passed).pipe(stream);
+    });
+    await using proxy = await listening(dropping);
+    await using agent = await serveSlow({ publicGrpc: `127.0.0.1:${proxy.port}` });
+    const { of } = await doctor([agent.url, "--idle", "1s"]);
+    behind.destroy();
+    expect(of("http/2")?.result).toBe("ok");
+    expect(of("grpc trailers")).toMatchObject({ result: "failed", remedy: expect.stringContaining("trailers") });
+    expect(of("interface GRPC 1.0")?.result).toBe("failed");
+    expect(of("interface JSONRPC 1.0")?.result).toBe("ok");
+  });
+});
+
+describe("trivium doctor checks TLS", () => {
+  const localhost = { type: "dns", value: "localhost" } as const;
+  const day = 86_400_000;
+
+  async function served(names: readonly { type: "dns"; value: string }[], notAfter?: Date) {
+    const authority = await createAuthority("doctor", notAfter);
+    const { cert, key } = await authority.issue("agent", ...names);
+    const file = join(home, "ca.pem");
+    writeFileSync(file, authority.ca);
+    const agent = await serveSlow({ tls: { cert, key }, host: "127.0.0.1" });
+    const url = `https://localhost:${agent.port}`;
+    return {
+      url,
+      // A machine may set authorities for gRPC alone.
+      trusted: { NODE_EXTRA_CA_CERTS: file, GRPC_DEFAULT_SSL_ROOTS_FILE_PATH: "" },
+      [Symbol.asyncDispose]: () => agent.close(),
+    };
+  }
+
+  it("whose certificate is good", async () => {
+    await using agent = await served([localhost], new Date(Date.now() + 90 * day));
+    const { findings } = await doctor([agent.url, "--idle", "1s"], triviumAlone, agent.trusted);
+    expect(findings.filter(({ result }) => result === "failed" || result === "warning")).toEqual([]);
+    expect(findings.slice(0, 3).map(({ check }) => check)).toEqual(["tls chain", "tls names", "tls expiry"]);
+  });
+
+  it("whose certificate has expired, soon expires, has other names, or is of an unknown authority", async () => {
+    await using expired = await served([localhost], new Date(Date.now() - day / 2));
+    expect((await doctor([expired.url], triviumAlone, expired.trusted)).of("tls expiry")).toMatchObject({
+      result: "failed",
+      seen: expect.stringContaining("expired on"),
+    });
+    await using other = await served([{ type: "dns", value: "agent.example" }]);
+    const { of } = await doctor([other.url], triviumAlone, other.trusted);
+    expect(of("tls expiry")).toMatchObject({ result: "warning" });
+    expect(of("tls names")).toMatchObject({
+      result: "failed",
+      seen: "the certificate is not for localhost, but for DNS:agent.example",
+    });
+    expect((await doctor([other.url])).of("tls chain")).toMatchObject({ result: "failed" });
+  });
+});
