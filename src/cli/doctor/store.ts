@@ -2,8 +2,8 @@ import { locationText, type StoreLocation } from "../store-location.js";
 import { type Finding, findings, reasonOf } from "./finding.js";
 
 /** A clock that differs by more is a fault: signatures, tokens and leases depend on it. */
-export const clockWarningMs = 2000;
-export const clockFailedMs = 60_000;
+const clockWarningMs = 2000;
+const clockFailedMs = 60_000;
 
 /** Checks that a database is reachable, has the schema of this release, and has about the same time. */
 export async function checkStore(location: StoreLocation): Promise<readonly Finding[]> {
