@@ -55,7 +55,8 @@ function placed(
 ): string {
   const lines = source
     .replaceAll(/\bport: \d{4,5}\b/g, "port: 0")
-    .replaceAll(/https:\/\/(?:agent|old)\.example/g, peer.url)
+    .replaceAll(/https:\/\/(?:agent|old|weather\.mesh)\.example/g, peer.url)
+    .replaceAll("/run/certificates/", "./")
     .replaceAll("postgres://agent@db.internal/agent", database)
     .replaceAll("41241", String(port))
     .split("\n");
@@ -70,7 +71,8 @@ async function filesFor(folder: string): Promise<void> {
   const { ca, issue } = await createAuthority("Mesh");
   const { key, cert } = await issue("agent");
   const files = { "key.pem": key, "cert.pem": cert, "mesh-ca.pem": ca, "plan.pdf": "%PDF" };
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  const mounted = { "ca.pem": ca, "tls.crt": cert, "tls.key": key };
+  for (const [name, text] of Object.entries({ ...files, ...mounted })) writeFileSync(join(folder, name), text);
 }
 
 /** Runs a program until its last statement is done, and returns what it printed. Rejects when it ends before. */
