@@ -69,6 +69,7 @@ async function allRows(): Promise<readonly Row[]> {
   const { conversationRows } = await import("./rows/conversations.ts");
   const { authRows } = await import("./rows/auth.ts");
   const { rateRows } = await import("./rows/rates.ts");
+  const { telemetryRows } = await import("./rows/telemetry.ts");
   const { hostileRows } = await import("./rows/hostile.ts");
   const { millionRows } = await import("./rows/million.ts");
   const { replicaRows } = await import("./rows/replicas.ts");
@@ -87,6 +88,7 @@ async function allRows(): Promise<readonly Row[]> {
     millionRows,
     authRows,
     rateRows,
+    telemetryRows,
     hostileRows,
     replicaRows,
   ];

@@ -24,7 +24,7 @@ export function createCallObserver({ logger, telemetry, clock }: Observation): C
       const durationMs = ageOf(meter);
       const write = (): void => logger?.info(accessRecord(call, durationMs), "call");
       if (trace === undefined) return write();
-      trace.run(write);
+      if (logger !== undefined) trace.run(write);
       trace.ended({ code, error, durationMs, requestId, events });
     },
   };

@@ -70,7 +70,7 @@ export const instruments = {
     name: "trivium.turn.time_to_first_event",
     kind: "histogram",
     unit: "s",
-    description: "Time from the start of a turn to its first event or reply.",
+    description: "Time from the start of a turn with a task to its first event.",
     attributes: [agent],
     buckets: turnSeconds,
   },

@@ -1,5 +1,6 @@
 import type {
   Attributes,
+  Context,
   Counter,
   Histogram,
   MeterProvider,
@@ -13,7 +14,8 @@ export const scopeName = "trivium";
 
 /** Measures with the instruments of the table; each is created when it is first used. */
 export interface Meters {
-  record(name: NameOf<"histogram">, value: number, attributes: Attributes): void;
+  /** `within`: the context of the span that was measured, which may serve as an example. */
+  record(name: NameOf<"histogram">, value: number, attributes: Attributes, within?: Context): void;
   count(name: NameOf<"counter">, attributes: Attributes): void;
   /** Has a gauge read whenever metrics are collected, until the returned function is called. */
   observe(name: NameOf<"gauge">, read: () => readonly Reading[]): () => void;
@@ -67,7 +69,7 @@ function createMeters(provider: MeterProvider): Meters {
   };
   const running = new Map<(meters: Meters) => () => void, { readonly users: number; readonly stop: () => void }>();
   const meters: Meters = {
-    record: (name, value, attributes) => (histograms.get(name) ?? histogram(name)).record(value, attributes),
+    record: (name, ...measured) => (histograms.get(name) ?? histogram(name)).record(...measured),
     count: (name, attributes) => (counters.get(name) ?? counter(name)).add(1, attributes),
     observe(name, read) {
       const readers = gauges.get(name) ?? gauge(name);

@@ -4,7 +4,7 @@ import type { BegunCall, CallOutcome, CallTelemetry, CallTrace } from "../protoc
 import type { OpenTelemetry } from "./api.js";
 import { type CallWay, callAttributes, isServerFault, outcomeAttributes } from "./calls.js";
 import { type Meters, scopeName } from "./meters.js";
-import { callerContext, SpanTrace } from "./trace-context.js";
+import { callerContexts, SpanTrace } from "./trace-context.js";
 
 /** What all calls of one operation over one binding in one version have in common. */
 interface CallKind {
@@ -17,6 +17,7 @@ interface CallKind {
 /** Follows the calls of an agent's server with a span and a duration each. */
 export function followServerCalls(api: OpenTelemetry, meters: Meters, agent: Attributes): CallTelemetry {
   const tracer = api.trace.getTracer(scopeName);
+  const contextFor = callerContexts(api);
   const kinds = new Map<Operation | undefined, Map<string, CallKind>>();
   const kindOf = (operation: Operation | undefined, way: CallWay): CallKind => {
     const ways = kinds.get(operation) ?? new Map<string, CallKind>();
@@ -30,11 +31,11 @@ export function followServerCalls(api: OpenTelemetry, meters: Meters, agent: Att
     begin(call) {
       const { binding, operation, version, header, ageMs } = call;
       const kind = kindOf(operation, { binding, version });
-      const parent = callerContext(api, header);
+      const parent = contextFor(header);
       const startTime = wallNow() - ageMs;
       const options = { kind: api.SpanKind.SERVER, attributes: kind.attributes, startTime };
       const span = tracer.startSpan(kind.name, options, parent);
-      return new ServerCallTrace(span, parent, { api, meters, agent, kind, call, startTime });
+      return new ServerCallTrace(span, api.trace.setSpan(parent, span), { api, meters, agent, kind, call, startTime });
     },
   };
 }
@@ -61,8 +62,8 @@ interface CallFacts {
 class ServerCallTrace extends SpanTrace implements CallTrace {
   readonly #facts: CallFacts;
 
-  constructor(span: Span, parent: Context, facts: CallFacts) {
-    super(facts.api, span, parent);
+  constructor(span: Span, within: Context, facts: CallFacts) {
+    super(facts.api, span, within);
     this.#facts = facts;
   }
 
@@ -70,8 +71,7 @@ class ServerCallTrace extends SpanTrace implements CallTrace {
     const { kind, call, meters, startTime } = this.#facts;
     const { code, durationMs, error } = outcome;
     const attributes = this.#metricAttributes(code);
-    // Within its context, so that the measurement can name the span as an example.
-    this.run(() => meters.record("serverCall", durationMs / 1_000, attributes));
+    meters.record("serverCall", durationMs / 1_000, attributes, this.within);
     const limit = error?.metadata["limit"];
     if (limit !== undefined && (code === "resourceExhausted" || code === "unavailable")) {
       meters.count("refused", {

@@ -12,23 +12,31 @@ export class SpanTrace implements Trace {
   readonly within: Context;
   readonly api: OpenTelemetry;
 
-  constructor(api: OpenTelemetry, span: Span, parent: Context) {
+  /** `within`: the context with the span. */
+  constructor(api: OpenTelemetry, span: Span, within: Context) {
     this.api = api;
     this.span = span;
-    this.within = api.trace.setSpan(parent, span);
+    this.within = within;
   }
 
   get context(): TraceContext {
     return contextOf(this.span.spanContext());
   }
 
+  /** Whether the trace is recorded here or anywhere. */
+  get isSampled(): boolean {
+    return this.span.isRecording() || (this.span.spanContext().traceFlags & this.api.TraceFlags.SAMPLED) !== 0;
+  }
+
   run<T>(work: () => T): T {
-    return this.api.context.with(this.within, work);
+    const { context } = this.api;
+    // Work that follows from the span is there already, and entering it again costs as much as the first time.
+    return context.active() === this.within ? work() : context.with(this.within, work);
   }
 }
 
 /** A place in a trace as it is stored and sent. */
-function contextOf({ traceId, spanId, traceFlags, traceState }: SpanContext): TraceContext {
+export function contextOf({ traceId, spanId, traceFlags, traceState }: SpanContext): TraceContext {
   const traceparent = `00-${traceId}-${spanId}-${(traceFlags & 0xff).toString(16).padStart(2, "0")}`;
   const tracestate = traceState?.serialize();
   return tracestate === undefined || tracestate === "" || tracestate.length > maxStateLength
@@ -57,15 +65,23 @@ const getter: TextMapGetter<ReadHeader> = {
 };
 
 /**
- * The context that a call belongs to. Instrumentation of the HTTP server may have read the headers before: then its span
- * is active, and the call belongs below it.
+ * Finds the context that a call belongs to. Instrumentation of the HTTP server may have read the headers before: then its
+ * span is active, and the call belongs below it.
  */
-export function callerContext(
+export function callerContexts(api: OpenTelemetry): (header: ReadHeader) => Context {
+  const names = api.propagation.fields().map((name) => name.toLowerCase());
+  return (header) => callerContext(api, names, header);
+}
+
+function callerContext(
   { context, trace, propagation, ROOT_CONTEXT }: OpenTelemetry,
+  names: readonly string[],
   header: ReadHeader,
 ): Context {
   const active = context.active();
-  const remote = propagation.extract(ROOT_CONTEXT, header, getter);
+  // Most callers bring nothing, which costs less to see than to extract.
+  const isBrought = names.some((name) => header(name) !== undefined);
+  const remote = isBrought ? propagation.extract(ROOT_CONTEXT, header, getter) : ROOT_CONTEXT;
   const here = trace.getSpanContext(active);
   if (here === undefined) return remote;
   const there = trace.getSpanContext(remote);

@@ -1,4 +1,4 @@
-import type { Attributes, Context, Link, Span, Tracer } from "@opentelemetry/api";
+import type { Attributes, Context, Link, Tracer } from "@opentelemetry/api";
 import { A2AError } from "../protocol/errors.js";
 import type { TaskState } from "../protocol/model.js";
 import { stateName } from "../protocol/states.js";
@@ -6,7 +6,7 @@ import type { BegunTurn, TracedTask, TurnOutcome, TurnTelemetry, TurnTrace } fro
 import type { Trace, TraceContext } from "../protocol/telemetry/trace.js";
 import type { OpenTelemetry } from "./api.js";
 import { type Meters, scopeName } from "./meters.js";
-import { SpanTrace, spanContextOf } from "./trace-context.js";
+import { contextOf, SpanTrace, spanContextOf } from "./trace-context.js";
 
 /** The agent whose turns are followed. */
 export interface FollowedAgent {
@@ -20,6 +20,8 @@ interface TurnKind {
   readonly meters: Meters;
   /** Attributes of metrics. */
   readonly agent: Attributes;
+  /** The same for turns that ended alike, made once: a turn may be short. */
+  readonly outcomes: Map<string, Attributes>;
 }
 
 const operation = { "gen_ai.operation.name": "invoke_agent" };
@@ -27,26 +29,20 @@ const operation = { "gen_ai.operation.name": "invoke_agent" };
 const notableWaitMs = 1;
 
 /** Follows turns by the conventions for agents: a span each, in whose context the agent runs. */
-export function followTurns(api: OpenTelemetry, meters: Meters, { name, version }: FollowedAgent): TurnTelemetry {
+export function followTurns(api: OpenTelemetry, meters: Meters, followed: FollowedAgent): TurnTelemetry {
   const tracer = api.trace.getTracer(scopeName);
-  const agent = { "gen_ai.agent.name": name };
-  const base = { ...operation, ...agent, "gen_ai.agent.version": version };
-  const kind: TurnKind = { api, meters, agent };
+  const agent = { "gen_ai.agent.name": followed.name };
+  const name = `invoke_agent ${followed.name}`;
+  const attributes = { ...operation, ...agent, "gen_ai.agent.version": followed.version };
+  const kind: TurnKind = { api, meters, agent, outcomes: new Map() };
   return {
     begin(turn) {
-      const { cause, attempt, parent } = turn;
-      const conversation = { "gen_ai.conversation.id": turn.contextId };
-      if (parent instanceof SpanTrace) parent.span.setAttributes(conversation);
+      const { parent, before } = turn;
+      // The call is not recorded, so neither is what follows from it.
+      if (parent instanceof SpanTrace && !parent.isSampled) return new AgentTurnTrace(parent, kind, turn);
       const within = contextOfParent(api, parent);
-      const attributes = {
-        ...base,
-        ...conversation,
-        "trivium.turn.cause": cause,
-        "trivium.turn.attempt": attempt,
-      };
-      const links = linksTo(api, turn.before);
-      const span = tracer.startSpan(`invoke_agent ${name}`, { attributes, links }, within);
-      return new AgentTurnTrace(span, within, kind, turn);
+      const span = tracer.startSpan(name, { attributes, links: linksTo(api, before) }, within);
+      return new AgentTurnTrace({ span, within: api.trace.setSpan(within, span) }, kind, turn);
     },
     wake: (task, before) => markWake({ api, tracer, agent }, task, before),
   };
@@ -63,7 +59,7 @@ function markWake(
   const attributes = { ...agent, "a2a.task.id": task.taskId, "gen_ai.conversation.id": task.contextId };
   const span = tracer.startSpan("wake", { attributes, links: linksTo(api, before) });
   span.end();
-  return new SpanTrace(api, span, api.ROOT_CONTEXT).context;
+  return contextOf(span.spanContext());
 }
 
 function contextOfParent(api: OpenTelemetry, parent: BegunTurn["parent"]): Context {
@@ -77,6 +73,7 @@ function storedOf(parent: Trace | TraceContext | undefined): TraceContext | unde
 }
 
 function linksTo(api: OpenTelemetry, place: TraceContext | undefined): Link[] {
+  if (place === undefined) return [];
   const context = spanContextOf(api, place);
   return context === undefined ? [] : [{ context }];
 }
@@ -86,11 +83,17 @@ class AgentTurnTrace extends SpanTrace implements TurnTrace {
   readonly #turn: BegunTurn;
   readonly #begun = performance.now();
   #hasEmitted = false;
+  #firstSeconds = 0;
 
-  constructor(span: Span, parent: Context, kind: TurnKind, turn: BegunTurn) {
-    super(kind.api, span, parent);
+  constructor({ span, within }: Pick<SpanTrace, "span" | "within">, kind: TurnKind, turn: BegunTurn) {
+    super(kind.api, span, within);
     this.#kind = kind;
     this.#turn = turn;
+    const conversation = { "gen_ai.conversation.id": turn.contextId };
+    if (turn.parent instanceof SpanTrace) turn.parent.span.setAttributes(conversation);
+    if (!span.isRecording()) return;
+    const { cause, attempt } = turn;
+    span.setAttributes({ ...conversation, "trivium.turn.cause": cause, "trivium.turn.attempt": attempt });
   }
 
   concerns(taskId: string): void {
@@ -103,8 +106,7 @@ class AgentTurnTrace extends SpanTrace implements TurnTrace {
   emitted(): void {
     if (this.#hasEmitted) return;
     this.#hasEmitted = true;
-    const { meters, agent } = this.#kind;
-    meters.record("firstEvent", this.#seconds(), agent);
+    this.#firstSeconds = this.#seconds();
     this.span.addEvent("trivium.turn.first_event");
   }
 
@@ -125,15 +127,31 @@ class AgentTurnTrace extends SpanTrace implements TurnTrace {
 
   ended(outcome: TurnOutcome, error: unknown): void {
     const { meters, agent } = this.#kind;
-    const type = outcome === "failed" || outcome === "refused" ? { "error.type": kindOfError(error) } : {};
-    const attributes = { "trivium.turn.outcome": outcome, "trivium.turn.cause": this.#turn.cause, ...type };
-    this.run(() => meters.record("turn", this.#seconds(), { ...operation, ...agent, ...attributes }));
+    const type = outcome === "failed" || outcome === "refused" ? kindOfError(error) : undefined;
+    const attributes = this.#outcomeAttributes(outcome, type);
+    meters.record("turn", this.#seconds(), attributes, this.within);
+    // A reply without a task is the whole turn.
+    if (this.#hasEmitted && outcome !== "replied") meters.record("firstEvent", this.#firstSeconds, agent, this.within);
     if (this.span.isRecording()) {
       this.span.setAttributes(attributes);
       if (outcome === "failed") this.span.setStatus({ code: this.api.SpanStatusCode.ERROR });
       if (outcome === "failed" && error instanceof Error) this.span.recordException(error);
     }
     this.span.end();
+  }
+
+  #outcomeAttributes(outcome: TurnOutcome, type: string | undefined): Attributes {
+    const { agent, outcomes } = this.#kind;
+    const { cause } = this.#turn;
+    const key = `${outcome} ${cause} ${type}`;
+    const known = outcomes.get(key) ?? {
+      ...operation,
+      ...agent,
+      ...{ "trivium.turn.outcome": outcome, "trivium.turn.cause": cause },
+      ...(type === undefined ? {} : { "error.type": type }),
+    };
+    outcomes.set(key, known);
+    return known;
   }
 
   #seconds(): number {

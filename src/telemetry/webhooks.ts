@@ -6,7 +6,7 @@ import { quietly, spanContextOf } from "./trace-context.js";
 
 /** Follows calls of webhooks. Each is a trace of its own, linked to what caused the turn that it reports. */
 export function followWebhooks(api: OpenTelemetry, meters: Meters, agent: Attributes): WebhookTelemetry {
-  const { context, propagation, trace } = api;
+  const { propagation, trace } = api;
   const tracer = trace.getTracer(scopeName);
   return {
     async call({ taskId, url, cause }, run) {
@@ -22,7 +22,7 @@ export function followWebhooks(api: OpenTelemetry, meters: Meters, agent: Attrib
       const begun = performance.now();
       const outcome = await quietly(api, within, () => run(headers));
       const said = { "trivium.push.outcome": outcome.kind, ...agent };
-      context.with(within, () => meters.record("webhook", (performance.now() - begun) / 1_000, said));
+      meters.record("webhook", (performance.now() - begun) / 1_000, said, within);
       span.setAttributes(said);
       if (outcome.kind !== "taken") span.setStatus({ code: api.SpanStatusCode.ERROR });
       span.end();

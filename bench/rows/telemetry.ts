@@ -1,0 +1,52 @@
+import { type Server, startServer } from "../child.ts";
+import { type CpuProbeOptions, cpuProbe, type Work } from "../cpu-probe.ts";
+import { createHttpLoader } from "../load/http.ts";
+import { type Effort, type Row, scaled } from "../row.ts";
+import { assertReply, assertTask, jsonRpcCall, jsonRpcResult, type PayloadJson, sendParams } from "../wire.ts";
+
+type Verb = "message" | "task";
+type Mode = "off" | "api" | "sampled";
+const asserts = { message: assertReply, task: assertTask };
+const shapes = { message: "message reply", task: "task of 3 events" };
+
+/** What telemetry adds to a call: with an SDK that samples one trace in a hundred, and without one. */
+export function telemetryRows(effort: Effort): readonly Row[] {
+  const size = { warmUp: scaled(3_000, effort, 1_000), count: scaled(6_000, effort) };
+  return [
+    row("sampled", "message", { size, atMost: 1.12 }),
+    row("sampled", "task", { size, atMost: 1.05 }),
+    // Two processes that do the same differ by about this much.
+    row("api", "message", { size, atMost: 1.1 }),
+  ];
+}
+
+const modes: Readonly<Record<Exclude<Mode, "off">, string>> = {
+  sampled: "an SDK of OpenTelemetry that samples 1 %",
+  api: "OpenTelemetry without an SDK",
+};
+
+function row(
+  mode: Exclude<Mode, "off">,
+  verb: Verb,
+  { size, atMost }: { readonly size: CpuProbeOptions; readonly atMost: number },
+): Row {
+  const start = (each: Mode) => () =>
+    cpuProbe(
+      () => startServer("ours-telemetry.ts", [each]),
+      (server) => calls(server, verb),
+      size,
+    );
+  return {
+    name: `JSON-RPC ${shapes[verb]}, ${modes[mode]}`,
+    unit: "µs",
+    what: "CPU time of the server per call, 16 in flight on kept-alive connections; floor: `telemetry: false`",
+    budgets: [{ of: "floor", atMost }],
+    start: { floor: start("off"), ours: start(mode) },
+  };
+}
+
+function calls({ http: port }: Server, verb: Verb): Work {
+  const call = jsonRpcCall("SendMessage", (n) => sendParams(verb, n));
+  const check = (body: string, n: number) => asserts[verb](jsonRpcResult<PayloadJson>(body, n));
+  return createHttpLoader({ port, call, check });
+}
