@@ -1,10 +1,9 @@
 import { type Command, Option } from "commander";
-import type { Store } from "../core/ports.js";
-import type { Logger } from "../protocol/logger.js";
 import { stderrLogger } from "../server/log/stderr-logger.js";
 import type { Server } from "../server/serve.js";
 import { allowedHostOption } from "./allowed-host.js";
 import { understood } from "./caller.js";
+import { endOnSignals } from "./ending.js";
 import { packageVersion } from "./package-version.js";
 import { accessLogOption, assertShared, hostOption, logLevelOption, portOption, type ServingFlags } from "./serving.js";
 import { locationText, openStorage, type StoreLocation, storeLocation } from "./store-location.js";
@@ -63,26 +62,6 @@ async function run(flags: DemoFlags, command: Command): Promise<void> {
 function keptText(location: StoreLocation): string {
   if (location.kind === "memory") return "Tasks are kept in memory and end with this process.";
   return `Tasks are kept in ${locationText(location)} and persist across restarts.`;
-}
-
-// The server can handle signals itself, but it does not close the store.
-function endOnSignals(server: Server, store: Store | undefined, logger: Logger): void {
-  const end = async (): Promise<void> => {
-    await server.close();
-    await store?.close();
-  };
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.once(signal, () => {
-      logger.info({ signal }, "closing");
-      end().then(
-        () => process.exit(0),
-        (error: unknown) => {
-          logger.error({ err: error }, "the server could not be closed");
-          process.exit(1);
-        },
-      );
-    });
-  }
 }
 
 function isPortTaken(error: unknown): boolean {

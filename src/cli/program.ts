@@ -8,6 +8,7 @@ import { addGateway } from "./gateway.js";
 import { addLogout } from "./logout.js";
 import { packageVersion } from "./package-version.js";
 import { addSend } from "./send.js";
+import { addServe } from "./serve.js";
 
 /** Creates `trivium` with all its commands. */
 export function createProgram(): Command {
@@ -16,6 +17,7 @@ export function createProgram(): Command {
     .version(packageVersion())
     .showHelpAfterError()
     .exitOverride();
-  for (const add of [addDemo, addSend, addCall, addCard, addGateway, addLogout, addDb, addDoctor]) add(program);
+  for (const add of [addServe, addDemo, addSend, addCall, addCard, addGateway, addLogout, addDb, addDoctor])
+    add(program);
   return program;
 }

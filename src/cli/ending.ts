@@ -1,0 +1,23 @@
+import type { Store } from "../core/ports.js";
+import type { Logger } from "../protocol/logger.js";
+import type { Server } from "../server/serve.js";
+
+/** Ends the process on SIGTERM and SIGINT, after the server and its store, which the server does not close. */
+export function endOnSignals(server: Server, store: Pick<Store, "close"> | undefined, logger: Logger): void {
+  const end = async (): Promise<void> => {
+    await server.close();
+    await store?.close();
+  };
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.once(signal, () => {
+      logger.info({ signal }, "closing");
+      end().then(
+        () => process.exit(0),
+        (error: unknown) => {
+          logger.error({ err: error }, "the server could not be closed");
+          process.exit(1);
+        },
+      );
+    });
+  }
+}

@@ -1,0 +1,86 @@
+import { type Command, Option } from "commander";
+import type { ServeOptions } from "../server/options.js";
+import { allowedHostOption } from "./allowed-host.js";
+import { understood } from "./caller.js";
+import { endOnSignals } from "./ending.js";
+import { print } from "./print.js";
+import { cardOfPackage, readAgentModule, readConfiguration, type ServeSettings } from "./serve/agent-module.js";
+import { runWatched, watchedDrainMs, watchedStore, watchedVariable } from "./serve/watch.js";
+import { accessLogOption, hostOption, logLevelOption, portOption, type ServingFlags } from "./serving.js";
+import { openStorage, storeLocation } from "./store-location.js";
+
+/** Flags of `trivium serve`. */
+interface ServeFlags extends ServingFlags {
+  readonly config?: string;
+  readonly store?: string;
+  readonly publicUrl?: string;
+  readonly anonymous: boolean;
+  readonly allowedHost: readonly string[];
+  readonly watch: boolean;
+}
+
+/** Adds `trivium serve`. */
+export function addServe(program: Command): void {
+  program
+    .command("serve")
+    .description("serve the agent that a module exports by default, until SIGINT or SIGTERM")
+    .argument("<file>", "module, such as agent.ts, with an agent or the options of serve() as its default export")
+    .addOption(
+      new Option("--config <file>", "module with further options; default: trivium.config.ts, if there is one"),
+    )
+    .addOption(portOption())
+    .addOption(hostOption().env("TRIVIUM_HOST"))
+    .addOption(
+      new Option("--store <place>", "where tasks are kept: memory, a file (SQLite), or postgres://…").env(
+        "TRIVIUM_STORE",
+      ),
+    )
+    .addOption(new Option("--public-url <url>", "base URL of the agent as callers see it").env("TRIVIUM_PUBLIC_URL"))
+    .option("--anonymous", "share all tasks with every caller; a host beyond this machine needs it or auth", false)
+    .addOption(allowedHostOption())
+    .addOption(logLevelOption())
+    .addOption(accessLogOption())
+    .option("--watch", "restart when a file changes; broken streams resume", false)
+    .action(run);
+}
+
+async function run(file: string, flags: ServeFlags, command: Command): Promise<void> {
+  if (flags.watch) return await runWatched(command);
+  const isWatched = process.env[watchedVariable] !== undefined;
+  const own = await readAgentModule(file);
+  const settings: ServeSettings = { ...own, ...(await readConfiguration(flags.config)), ...flagged(flags, command) };
+  const place = flags.store ?? (isWatched && settings.store === undefined ? watchedStore : undefined);
+  const location = place === undefined ? undefined : understood(command, () => storeLocation(place));
+  const { stderrLogger } = await import("../server/log/stderr-logger.js");
+  const logger = settings.logger === false ? stderrLogger("silent") : (settings.logger ?? stderrLogger(flags.logLevel));
+  const store = location === undefined ? settings.store : await openStorage(location, logger);
+  const { serve } = await import("../server/serve.js");
+  try {
+    const drainMs = settings.drainMs ?? (isWatched ? watchedDrainMs : undefined);
+    const card = "agents" in settings ? {} : { card: settings.card ?? cardOfPackage(file) };
+    // serve() checks what modules and flags have given.
+    const options = { ...settings, ...card, store, logger, drainMs, handleSignals: false } as ServeOptions;
+    const server = await serve(options);
+    endOnSignals(server, store, logger);
+    await print(`${server.card.name} listens at ${server.url}`);
+  } catch (error) {
+    await store?.close();
+    throw error;
+  }
+}
+
+/** The options that arguments and environment give; a default of a flag gives none. */
+function flagged(flags: ServeFlags, command: Command): ServeSettings {
+  const isGiven = (name: keyof ServeFlags): boolean => {
+    const source = command.getOptionValueSource(name);
+    return source === "cli" || source === "env";
+  };
+  return {
+    ...(isGiven("port") ? { port: flags.port } : {}),
+    ...(isGiven("host") ? { host: flags.host } : {}),
+    ...(isGiven("publicUrl") ? { publicUrl: flags.publicUrl } : {}),
+    ...(isGiven("anonymous") ? { anonymous: "shared" as const } : {}),
+    ...(isGiven("allowedHost") ? { allowedHosts: flags.allowedHost } : {}),
+    ...(isGiven("accessLog") ? { accessLog: flags.accessLog } : {}),
+  };
+}

@@ -1,0 +1,71 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { ServeOptions } from "../../server/options.js";
+
+/** Options of `serve()` that a module or the configuration gives. */
+export type ServeSettings = Partial<ServeOptions>;
+
+const endings = ["ts", "mts", "js", "mjs"];
+
+/**
+ * The options in the default export of a module: the options of `serve()`, or an agent alone. Rejects with one sentence for
+ * a module that cannot be loaded or exports neither.
+ */
+export async function readAgentModule(file: string): Promise<ServeSettings> {
+  const exported = await defaultOf(file);
+  if (typeof exported === "function") return { agent: exported as ServeOptions["agent"] };
+  if (isSettings(exported) && ("agent" in exported || "agents" in exported)) return exported;
+  throw new Error(
+    `${file} exports no agent by default: \`export default\` a function of a turn, or options with \`card\` and \`agent\``,
+  );
+}
+
+/** The options of the configuration: of `file`, else of `trivium.config.*` in the working folder, if there is one. */
+export async function readConfiguration(file: string | undefined): Promise<ServeSettings> {
+  const found = file ?? endings.map((ending) => `trivium.config.${ending}`).find((name) => existsSync(name));
+  if (found === undefined) return {};
+  const exported = await defaultOf(found);
+  if (isSettings(exported)) return exported;
+  throw new Error(`${found} exports no options by default: \`export default { port: 8080 }\``);
+}
+
+/** What the nearest `package.json` says of the module, for a card that nothing else gives. */
+export function cardOfPackage(file: string): ServeOptions["card"] | undefined {
+  for (let folder = dirname(resolve(file)); ; folder = dirname(folder)) {
+    const path = join(folder, "package.json");
+    if (existsSync(path)) {
+      const { name, description, version } = JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
+      const has = typeof name === "string" && typeof description === "string" && typeof version === "string";
+      return has && description !== "" ? { name, description, version } : undefined;
+    }
+    if (folder === dirname(folder)) return undefined;
+  }
+}
+
+async function defaultOf(file: string): Promise<unknown> {
+  const path = resolve(file);
+  if (!existsSync(path)) throw new Error(`there is no file ${file}`);
+  try {
+    const module = (await import(pathToFileURL(path).href)) as { readonly default?: unknown };
+    return module.default;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ERR_UNKNOWN_FILE_EXTENSION") {
+      const needed =
+        "Node 22.18 or newer runs TypeScript, this one only with --experimental-strip-types in NODE_OPTIONS";
+      throw new Error(`${file} cannot be loaded: ${needed}`, { cause: error });
+    }
+    throw new Error(`${file} cannot be loaded: ${withPlaces(error)}`);
+  }
+}
+
+/** An error with the lines of its stack that are no part of Node: where in the module it failed. */
+function withPlaces(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const lines = (error.stack ?? error.message).split("\n");
+  return lines.filter((line) => !line.includes("node:internal")).join("\n");
+}
+
+function isSettings(value: unknown): value is ServeSettings {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,144 @@
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Client } from "trivium";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { root, startTrivium, trivium } from "../support/command.js";
+import { fixedPort } from "../support/fixed-port.js";
+
+const card = '{ name: "Echo", description: "Repeats what you say", version: "1.0.0" }';
+const echo = `import { artifact, type ServeOptions } from "trivium";
+export default {
+  card: ${card},
+  publicUrl: "https://module.example",
+  async *agent({ text }) { yield artifact(text); },
+} satisfies ServeOptions;
+`;
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "trivium-serve-"));
+  await mkdir(join(folder, "node_modules"));
+  await symlink(root, join(folder, "node_modules/trivium"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const write = (file: string, text: string): Promise<void> => writeFile(join(folder, file), text);
+
+interface Serving extends AsyncDisposable {
+  readonly url: string;
+  /** Stops it and returns its exit code. */
+  stop(): Promise<number | null>;
+}
+
+async function serving(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Serving> {
+  const child = startTrivium(["serve", "--log-level", "silent", ...args], env, folder);
+  let complaints = "";
+  child.stderr.on("data", (piece) => {
+    complaints += String(piece);
+  });
+  const ended = once(child, "close");
+  const stop = async (): Promise<number | null> => {
+    child.kill("SIGTERM");
+    await ended;
+    return child.exitCode;
+  };
+  for await (const line of createInterface(child.stdout)) {
+    const url = /listens at (\S+)$/.exec(line)?.[1];
+    if (url === undefined) continue;
+    child.stdout.resume();
+    return { url, stop, [Symbol.asyncDispose]: async () => void (await stop()) };
+  }
+  throw new Error(`it did not listen: ${complaints}`);
+}
+
+const cardAt = async (url: string): Promise<{ name: string; supportedInterfaces: { url: string }[] }> =>
+  JSON.parse(await (await fetch(`${url}/.well-known/agent-card.json`)).text());
+
+describe("trivium serve", () => {
+  it("serves the options that a module exports, and ends with 0", async () => {
+    await write("agent.ts", echo);
+    const served = await serving(["agent.ts", "--port", "0"]);
+    // The URLs of its card are those of `publicUrl`, where nothing listens.
+    const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hello" }] };
+    const headers = { "content-type": "application/json", "a2a-version": "1.0" };
+    const body = JSON.stringify({ message });
+    const answer = await fetch(`${served.url}/http-json/message:send`, { method: "POST", headers, body });
+    expect(await answer.text()).toContain('"artifacts":[{');
+    expect(await served.stop()).toBe(0);
+  });
+
+  it("serves an agent alone, with the card of its package", async () => {
+    await write(
+      "package.json",
+      JSON.stringify({ name: "yes-man", description: "Agrees", version: "2.0.0", type: "module" }),
+    );
+    await write("agent.js", 'import { reply } from "trivium";\nexport default async () => reply("yes");\n');
+    await using served = await serving(["agent.js"], { PORT: "0" });
+    expect(await cardAt(served.url)).toMatchObject({ name: "yes-man", description: "Agrees", version: "2.0.0" });
+    await using client = await Client.connect(served.url);
+    expect((await client.send("really?")).text).toBe("yes");
+  });
+
+  it.each([
+    [
+      "a flag before all",
+      ["--public-url", "https://flag.example"],
+      { TRIVIUM_PUBLIC_URL: "https://env.example" },
+      "flag",
+    ],
+    ["the environment before files", [], { TRIVIUM_PUBLIC_URL: "https://env.example" }, "env"],
+    ["a configuration by name", ["--config", "other.ts"], {}, "other"],
+    ["trivium.config.ts before the module", [], {}, "config"],
+  ] as const)("takes an option from %s", async (_, args, env, from) => {
+    await write("agent.ts", echo);
+    const config = (name: string): string => `export default { publicUrl: "https://${name}.example", port: 0 };\n`;
+    await write("trivium.config.ts", config("config"));
+    await write("other.ts", config("other"));
+    await using served = await serving(["agent.ts", ...args], env);
+    expect((await cardAt(served.url)).supportedInterfaces[0]?.url).toBe(`https://${from}.example/json-rpc`);
+  });
+
+  it.each([
+    ["there is no such file", undefined, "error: there is no file agent.ts"],
+    ["its module exports something else", "export default 7;", "error: agent.ts exports no agent by default"],
+    ["its module fails, showing where", "\nthrow new Error('no key');", "no key\n    at .*file:///.*/agent.ts:2:"],
+    [
+      "an option is unknown",
+      `export default { card: ${card}, agnt: 1, agent: async () => {} };`,
+      "agnt cannot be given: did you mean agent\\?",
+    ],
+    ["nothing gives a card", "export default async () => {};", "card"],
+  ])("says in words when %s", async (_, source, said) => {
+    if (source !== undefined) await write("agent.ts", source);
+    const { code, stdout, stderr } = await trivium(["serve", "agent.ts", "--port", "0"], { cwd: folder });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(new RegExp(said));
+  });
+
+  it("restarts with --watch when a file changes, and a stream that it breaks resumes", async () => {
+    const slow = (description: string): string => `
+import { artifact } from "trivium";
+export default {
+  card: { name: "Slow", description: "${description}", version: "1.0.0" },
+  restartable: true,
+  async *agent({ signal }) {
+    yield artifact("one ", { artifactId: "a" });
+    // The run of before waits until the restart aborts it.
+    if ("${description}" === "before") await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    yield artifact("one two", { artifactId: "a" });
+  },
+};
+`;
+    await write("agent.js", slow("before"));
+    await using served = await serving(["agent.js", "--port", String(await fixedPort()), "--watch"]);
+    await using client = await Client.connect(served.url, { retry: { maxAttempts: 50 } });
+    const stream = client.stream("go");
+    let count = 0;
+    for await (const _ of stream) if (count++ === 0) await write("agent.js", slow("after"));
+    expect((await stream.answer).text).toBe("one two");
+    expect(await (await fetch(`${served.url}/.well-known/agent-card.json`)).text()).toContain("after");
+  });
+});
