@@ -81,10 +81,10 @@ function createTurnPlaces(
   let limits = first;
   let total = 0;
   const overOwn = (): A2AError => overOwner(limits.turnsPerOwner);
-  const placesOf = ({ scope, places: more = [] }: StartingTurn): readonly Place[] => [
-    { key: ownerKey(scope), max: limits.turnsPerOwner, refusal: overOwn },
-    ...more,
-  ];
+  const placesOf = ({ scope, places: more }: StartingTurn): readonly Place[] => {
+    const own = { key: ownerKey(scope), max: limits.turnsPerOwner, refusal: overOwn };
+    return more === undefined ? [own] : [own, ...more];
+  };
   const refusal = (turn: StartingTurn): A2AError | undefined => {
     const { turnsPerProcess } = limits;
     if (isDraining()) return shuttingDown();

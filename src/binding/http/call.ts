@@ -101,7 +101,8 @@ export function replyHeaders(
   { extensionsName }: Pick<JsonRpcAdapter, "extensionsName">,
   { requestId, extensions, rateFields }: Pick<ServerCall, "requestId" | "extensions" | "rateFields">,
 ): Readonly<Record<string, string>> {
-  const identified = { ...headers, ...rateFields, [requestIdHeader]: requestId };
+  const limited = rateFields === undefined ? headers : { ...headers, ...rateFields };
+  const identified = { ...limited, [requestIdHeader]: requestId };
   return extensions.length === 0 ? identified : { ...identified, [extensionsName]: formatExtensions(extensions) };
 }
 

@@ -102,8 +102,22 @@ export function openSend({ runtime, policy, request, context, scope, blocks }: S
   if (!runsHere(runtime, { scope, id: message.taskId })) runtime.turns.checkLoad(scope);
   const kept = runtime.keptClaims?.(principal);
   const send = { message, configuration, metadata, extensions, principal: kept, trace: trace?.context };
-  const call = { principal, scope, header, requestId, deadline, late, trace, places: quota?.turns };
-  return { cause: "message", attempt: 1, ...call, entry: runtime.newId(), send };
+  const entry = runtime.newId();
+  const places = quota?.turns;
+  return {
+    cause: "message",
+    attempt: 1,
+    principal,
+    scope,
+    entry,
+    send,
+    header,
+    requestId,
+    deadline,
+    late,
+    trace,
+    places,
+  };
 }
 
 /** Counts a send as a new task. Rejects over the limits by who is asking. */

@@ -31,7 +31,7 @@ async function send<T>(call: SendCall, renderer: SendRenderer<T>): Promise<T> {
   const register = await registerOf(call, start.entry);
   if (start.send.message.taskId !== "")
     return onceKept(register, renderer.delivered({ call, start, register }, await deliver(call.runtime, start)));
-  const sent = { call: await counted(call), start, register };
+  const sent = { call: call.context.quota === undefined ? call : await counted(call), start, register };
   return onceKept(
     register,
     withRoom(sent.call, () => renderer.created(sent)),

@@ -27,7 +27,10 @@ export function createPlaces(): Places {
     }
   };
   return {
-    refusal: (places) => places.find(({ key, max }) => (held.get(key) ?? 0) >= max)?.refusal(),
+    refusal(places) {
+      for (const place of places) if ((held.get(place.key) ?? 0) >= place.max) return place.refusal();
+      return undefined;
+    },
     take(places) {
       add(places, 1);
       let isHeld = true;
