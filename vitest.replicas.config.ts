@@ -6,7 +6,7 @@ import { alias } from "./vitest.config.js";
 export default defineConfig({
   resolve: { alias },
   test: {
-    include: ["test/e2e/**/*.test.ts", "test/replicas/**/*.test.ts"],
+    include: ["test/e2e/**/*.test.ts", "test/replicas/**/*.test.ts", "test/proxies/**/*.test.ts"],
     exclude: leftOut.map((file) => `test/e2e/**/${file}`),
     globalSetup: "test/replicas/global-setup.ts",
     setupFiles: "test/replicas/setup.ts",

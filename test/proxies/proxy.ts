@@ -3,13 +3,21 @@ import { once } from "node:events";
 import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 /** A proxy that tests start: its program, and how it runs a configuration in the foreground. */
 const programs = {
   haproxy: { file: "haproxy.cfg", args: (config: string) => ["-f", config] },
+  nginx: {
+    file: "nginx.conf",
+    args: (config: string) => ["-c", config, "-e", "stderr", "-g", "daemon off; pid nginx.pid;", "-p", dirname(config)],
+  },
+  envoy: {
+    file: "envoy.yaml",
+    args: (config: string) => ["-c", config, "--use-dynamic-base-id", "--concurrency", "1", "-l", "warning"],
+  },
 };
 export type ProxyName = keyof typeof programs;
 
@@ -26,7 +34,8 @@ export interface ProxySetting {
   readonly port: number;
 }
 
-const places = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin"];
+const envoyFolder = fileURLToPath(new URL(".envoy/envoy/_bin", import.meta.url));
+const places = [envoyFolder, ...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin"];
 
 function programOf(name: ProxyName): string | undefined {
   return places.map((place) => join(place, name)).find(isExecutable);

