@@ -32,6 +32,7 @@ export type { Continuation, SendOptions, TaskCallOptions } from "./client/send-o
 export type { InterfaceAddress, TransportFactory, TransportSetting } from "./client/transports.js";
 export {
   type AbortKind,
+  type AgentCallOptions,
   type Agent,
   type AgentResult,
   type AuthorizationEnd,
@@ -138,6 +139,11 @@ export type {
   VersionSettings,
 } from "./server/options.js";
 export { type AgentServer, type Server, serve } from "./server/serve.js";
+export type { ServedAgent, ServedAgents } from "./server/several/agents.js";
+export type { LocalClientOptions } from "./server/several/clients.js";
+export type { ServeAgentsOptions, ServedAgentOptions } from "./server/several/options.js";
+export type { ListeningPort } from "./server/several/port.js";
+export type { AgentsServer } from "./server/several/serve-agents.js";
 export { memoryPushStore } from "./store/memory/push-store.js";
 export { memoryTaskStore } from "./store/memory/task-store.js";
 export type { MetricsOptions, TelemetryOptions } from "./telemetry/options.js";

@@ -1,25 +1,25 @@
-// Several agents in one process, each below a path of its own, on one store: `agentId` keeps their tasks apart.
-import express from "express";
-import { type Agent, artifact, createAgent } from "trivium";
-import { expressAgent } from "trivium/express";
+// Two agents on one port and one store. The travel agent asks the other one without a network.
+import { type Agent, artifact, serve } from "trivium";
 import { sqliteStore } from "trivium/sqlite";
 
-const agents: Readonly<Record<string, Agent>> = {
-  async *shouter({ text }) {
-    yield artifact(text.toUpperCase());
-  },
-  async *whisperer({ text }) {
-    yield artifact(text.toLowerCase());
-  },
+const weather: Agent = async function* ({ text }) {
+  yield artifact(`${text}: rain until four`);
 };
 
-const app = express();
-const store = sqliteStore({ path: process.env["STORE"] ?? ":memory:" });
-for (const [agentId, agent] of Object.entries(agents)) {
-  const card = { name: agentId, description: `The ${agentId}`, version: "1.0.0" };
-  app.use(`/agents/${agentId}`, expressAgent(createAgent({ card, agent, agentId, store })));
-}
-const server = app.listen(Number(process.env["PORT"] ?? 8080), "127.0.0.1", () => {
-  const address = server.address();
-  console.log(`The agents listen at http://127.0.0.1:${typeof address === "object" ? address?.port : address}`);
+const travel: Agent = async function* ({ client, text }) {
+  const forecast = await client("/weather").send(text);
+  yield artifact(`Take the train to ${text}. (${forecast.text})`);
+};
+
+const card = (name: string, description: string) => ({ name, description, version: "1.0.0" });
+
+const server = await serve({
+  port: Number(process.env["PORT"] ?? 8080),
+  store: sqliteStore({ path: process.env["STORE"] ?? ":memory:" }),
+  catalogue: true,
+  agents: {
+    "/weather": { card: card("Weather", "Says whether it rains"), agent: weather },
+    "/travel": { card: card("Travel", "Plans trips"), agent: travel, restartable: true },
+  },
 });
+console.log(`The agents listen at ${server.url}`);

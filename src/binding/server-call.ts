@@ -18,6 +18,7 @@ import type { JsonRpcAdapter } from "../version/codec.js";
 import { declaredVersion } from "../version/detect.js";
 import { type AnnouncedDeadline, announcedDeadline } from "./announced-deadline.js";
 import type { CallMeter } from "./call-meter.js";
+import { queryValue } from "./query-value.js";
 import { requestIdOf, requestIdParameter } from "./request-id.js";
 import type { AdmittedCall, CallHead, RatedCall, Service } from "./service.js";
 
@@ -48,7 +49,8 @@ const unknown = (): undefined => undefined;
 
 /** A call on its way to the operation. Call `end` when the reply is complete. */
 export class ServerCall<S extends CallGate = Service> {
-  readonly service: S;
+  /** Serves the call. Where a request names its agent, first the service that all agents share. */
+  service: S;
   /** The version that the caller declares, or `undefined` if the method, route or service decides it. */
   declared: string | undefined;
   /** Extensions that are active for the call. */
@@ -64,6 +66,8 @@ export class ServerCall<S extends CallGate = Service> {
   #left: { readonly reason: unknown } | undefined;
   #request: AdmittedCall | undefined;
   #stream: AdmittedCall | undefined;
+  /** The place at the agent of a call that began at another service. */
+  #moved: AdmittedCall | undefined;
   #meter: CallMeter | undefined;
   #rated: RatedCall | undefined;
   #deadline: AnnouncedDeadline | undefined;
@@ -132,6 +136,14 @@ export class ServerCall<S extends CallGate = Service> {
   admit(): void {
     this.#request = this.#enter(false);
     if (this.#ended) this.#leavePlaces();
+  }
+
+  /** Continues an admitted call at the service of the agent that its request names. Throws `unavailable`. */
+  moveTo(service: S): void {
+    this.service = service;
+    this.#moved = this.#enter(false);
+    if (this.#ended) this.#leavePlaces();
+    this.#rated = service.rates?.(this.#openHead());
   }
 
   /** Books a piece of the request as it arrives. Throws `unavailable` or `resourceExhausted`. */
@@ -246,9 +258,17 @@ export class ServerCall<S extends CallGate = Service> {
 
   /** Counts the call where limits by who is asking hold. They leave the rest to the operation, by its context. */
   #limit(operation: Operation, request: AnyMessage, context: ServerContext): Promise<ServerContext> | undefined {
-    return this.#rated
-      ?.admit({ principal: this.principal, operation, request, bytes: this.#requestBytes })
-      .then((quota) => (context === this.#context ? this.#context.limit(quota) : changedContext(context, { quota })));
+    const { principal } = this;
+    const rated = this.#rated;
+    if (!rated) return undefined;
+    const admit = () => rated.admit({ principal, operation, request, bytes: this.#requestBytes });
+    const arrive = async () => {
+      await rated.arrive();
+      return rated.identified(principal);
+    };
+    return (this.#moved === undefined ? admit() : arrive().then(admit)).then((quota) =>
+      context === this.#context ? this.#context.limit(quota) : changedContext(context, { quota }),
+    );
   }
 
   /** Returns what the caller may see of an error that ends the call. */
@@ -296,6 +316,8 @@ export class ServerCall<S extends CallGate = Service> {
 
   #leavePlaces(): void {
     this.#endRequest();
+    this.#moved?.leave();
+    this.#moved = undefined;
     this.#stream?.leave();
     this.#stream = undefined;
   }
@@ -306,8 +328,9 @@ export class ServerCall<S extends CallGate = Service> {
   }
 
   #enter(streams: boolean): AdmittedCall {
-    const { peer = unknown } = this.#openHead();
-    return this.service.enter({ principal: this.principal, peer, streams });
+    const { peer = unknown, via } = this.#openHead();
+    const inside = via && { isInside: true };
+    return this.service.enter({ principal: this.principal, peer, streams, ...inside });
   }
 
   #openHead(): CallHead {
@@ -323,12 +346,14 @@ export class ServerCall<S extends CallGate = Service> {
   #openContext({ version }: CallAdapter): OpenContext {
     const { principal, extensions, requestId } = this;
     const head = this.#openHead();
-    const { binding, header, address } = head;
+    const { binding, header, address, via } = head;
+    const authorize = this.#identified?.authorize;
+    const chain = via === undefined && authorize === undefined ? undefined : { via: via ?? [], authorize };
     const trace = this.#traced();
     if (this.#meter !== undefined) this.#meter.trace = trace;
     this.#head = undefined;
     const after = header("last-event-id");
-    const call = { principal, binding, version, extensions, after, caller: address, header, requestId, trace };
+    const call = { principal, binding, version, extensions, after, caller: address, header, requestId, trace, chain };
     const deadline = head.deadline?.();
     const context = createContext({ ...call, deadline });
     if (deadline !== undefined) this.#deadline = announcedDeadline(deadline, (reason) => this.leave(reason));
@@ -367,15 +392,6 @@ export function handlerFor(
 /** Returns the version that a call declares in a header or the query (spec 3.6.1). Throws `versionNotSupported`. */
 export function declaredBy({ header, query = "" }: CallHead, served: readonly string[]): string | undefined {
   return declaredVersion(header(versionParameter) ?? queryValue(query, versionParameter), served);
-}
-
-/** Returns a query parameter by name, ignoring case. */
-function queryValue(query: string, name: string): string | undefined {
-  if (query === "") return undefined;
-  for (const [key, value] of new URLSearchParams(query)) {
-    if (key.toLowerCase() === name) return value;
-  }
-  return undefined;
 }
 
 /** The message of a send. */

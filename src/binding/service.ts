@@ -14,6 +14,7 @@ import type { Interception } from "../protocol/intercept.js";
 import type { Operation, Operations } from "../protocol/operations.js";
 import type { TaskNames } from "../protocol/task-names.js";
 import type { BegunCall, CallTrace } from "../protocol/telemetry/follow.js";
+import type { Version } from "../version/codec.js";
 import type { CallMeter } from "./call-meter.js";
 
 /** A call before its body is read. */
@@ -31,6 +32,8 @@ export interface CallHead {
   readonly deadline?: (() => number | undefined) | undefined;
   /** The address the call was sent to. */
   readonly address?: CallAddress | undefined;
+  /** Paths of the agents of this process whose turns have led to the call. Absent for calls from outside. */
+  readonly via?: readonly string[] | undefined;
 }
 
 /** Limits that a binding enforces, in bytes, counts or milliseconds. */
@@ -51,6 +54,8 @@ interface EnteringCall {
   /** The caller's network address, if the binding knows it. It distinguishes callers where there is no `authenticate`. */
   peer(): string | undefined;
   readonly streams: boolean;
+  /** A turn of this process makes the call: while the server drains, it may end its work. */
+  readonly isInside?: boolean | undefined;
 }
 
 /** A step of work that yields this ends the turn: what its promise leads to is work that cannot be measured. */
@@ -99,6 +104,26 @@ export interface CallObserver {
 
 /** A call whose operation begins, or that failed before. */
 type TracedCall = Omit<BegunCall, "ageMs">;
+/** What answers the calls at an address. */
+export interface Addressed {
+  readonly service: Service;
+  /** The served versions, newest first. */
+  readonly versions: readonly Version[];
+  /**
+   * Finds the agent that a request names with the first segment of its tenant, where several share the address: the
+   * service authenticates callers for all of them. Throws for an unknown name.
+   */
+  readonly named?: ((tenant: string) => NamedTenant) | undefined;
+}
+
+/** A tenant as its agent and the rest. */
+export interface NamedTenant {
+  readonly addressed: Addressed;
+  /** `""`: the tenant names no agent, and one takes such requests. */
+  readonly name: string;
+  /** The tenant at the agent. */
+  readonly rest: string;
+}
 
 /** A call on its way through the limits by who is asking. Each step rejects with `resourceExhausted` when one is reached. */
 export interface RatedCall {

@@ -12,6 +12,8 @@ export interface Mount {
   /** Path below the agent's base. gRPC has none: it is reached by host and port. */
   readonly path: string;
   readonly tenant?: string | undefined;
+  /** Host of a binding without paths, where it is not that of the agent. */
+  readonly host?: string | undefined;
 }
 
 /** A mount with its address at one location. */
@@ -37,10 +39,14 @@ export function mountsFor(mounts: readonly Mount[], reader: string): readonly Mo
 
 /** The mounts with their addresses at one location. */
 export function mountedAt(mounts: readonly Mount[], location: Location): readonly Mounted[] {
-  return mounts.map(({ binding, version, path, tenant }) => ({
+  return mounts.map(({ binding, version, path, tenant, host }) => ({
     binding,
     version,
     tenant,
-    url: isAuthority(binding) ? location.grpc : `${location.base}${path}`,
+    url: isAuthority(binding) ? atHost(location.grpc, host) : `${location.base}${path}`,
   }));
+}
+
+function atHost(authority: string, host: string | undefined): string {
+  return host === undefined ? authority : `${host}${/:\d+$/.exec(authority)?.[0] ?? ""}`;
 }

@@ -10,18 +10,35 @@ export function addCard(program: Command): void {
   const command = program
     .command("card")
     .description("print the card of an agent as JSON; with credentials the extended one, where there is one")
-    .argument("<url>", "base URL of the agent, or URL of its card");
+    .argument("<url>", "base URL of the agent, or URL of its card")
+    .option("--all", "print the cards of all agents that the server at <url> lists, as a JSON array");
   addCallerOptions(command).action(printCard);
 }
 
-async function printCard(address: string, flags: CallerFlags, command: Command): Promise<void> {
+/** The options of `trivium card`. */
+interface CardFlags extends CallerFlags {
+  readonly all?: boolean;
+}
+
+async function printCard(address: string, flags: CardFlags, command: Command): Promise<void> {
   const url = understood(command, () => agentUrl(address));
   const credentials = understood(command, () => credentialsOf(flags, url));
   const { header: headers, timeout } = flags;
   const limits = timeout === undefined ? {} : { cardTimeoutMs: timeout };
   await interruptible(async (signal) => {
     const { Client } = await import("../client/node.js");
-    await using client = await Client.connect(url, { headers, credentials, limits, signal, cardCache: false });
-    await printJson(v1.writeCard(client.card) ?? {});
+    const cardAt = async (at: string): Promise<object> => {
+      // A list may name other servers, which get none of the caller's secrets.
+      const own = new URL(at).origin === new URL(url).origin ? { headers, credentials } : {};
+      await using client = await Client.connect(at, { ...own, limits, signal, cardCache: false });
+      return v1.writeCard(client.card) ?? {};
+    };
+    if (flags.all !== true) return printJson(await cardAt(url));
+    const { listedCards } = await import("./agents/listed-agents.js");
+    const bearer = flags.bearer === undefined ? {} : { authorization: `Bearer ${flags.bearer}` };
+    const call = { headers: { ...bearer, ...headers }, timeoutMs: timeout ?? 10_000, signal };
+    const cards: object[] = [];
+    for (const at of await listedCards(url, call)) cards.push(await cardAt(at));
+    return printJson(cards);
   });
 }

@@ -30,7 +30,7 @@ export function accessLogOption(): Option {
 
 /** Throws when other machines can reach `host`, unless the named flag lets all callers share all tasks. */
 export async function assertShared(host: string, flag: string, isShared: boolean): Promise<void> {
-  const { isLoopback } = await import("../server/serve.js");
+  const { isLoopback } = await import("../server/guarded.js");
   if (isShared || isLoopback(host)) return;
   throw new Error(`other machines can reach host ${host}: say ${flag} to let all callers share all tasks`);
 }

@@ -193,6 +193,9 @@ export class BaseClient {
   }
 }
 
+/** A client: the eleven operations and the helpers built on them. */
+export type Client = BaseClient & ClientOperations;
+
 async function* untilStop(items: AsyncIterable<StreamItem>): AsyncGenerator<StreamItem, void, undefined> {
   for await (const item of items) {
     yield item;

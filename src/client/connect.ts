@@ -10,7 +10,7 @@ import type { AgentCard } from "../protocol/model.js";
 import type { Operations } from "../protocol/operations.js";
 import { versionEntries } from "../version/versions.js";
 import { AgentAccess } from "./agent-access.js";
-import { BaseClient, type ClientOperations, type ClientParts } from "./base-client.js";
+import { BaseClient, type Client, type ClientParts } from "./base-client.js";
 import { cardUrls, type DiscoveryOptions, type FoundCard } from "./card/discovery.js";
 import { cardReader, type ReadCard } from "./card/read-card.js";
 import { findSpokenCard, type Spoken } from "./card/spoken-card.js";
@@ -22,11 +22,10 @@ import { createRetries } from "./retrying.js";
 import type { TransportFactory } from "./transports.js";
 import { knownVersions } from "./versions.js";
 
+export type { Client } from "./base-client.js";
+
 /** The address of an agent: the URL of its base or its card, or the card itself, as a message or as JSON. */
 export type AgentAddress = string | URL | AgentCard | JsonObject;
-
-/** A client: the eleven operations and the helpers built on them. */
-export type Client = BaseClient & ClientOperations;
 
 /** Creates clients. */
 export interface ClientFactory {

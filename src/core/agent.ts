@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { Client } from "../client/base-client.js";
 import type { AuthorizationRequest } from "../protocol/authorization/request.js";
 import type { FileContent, ReadData } from "../protocol/content/read.js";
 import type { Principal } from "../protocol/context.js";
@@ -40,6 +41,17 @@ export interface AuthorizationEnd {
   readonly message: Message | undefined;
   /** Data of the wake. */
   readonly wake: JsonValue | undefined;
+}
+
+/** How a turn calls another agent of its server. */
+export interface AgentCallOptions {
+  /**
+   * The caller. Default: that of the turn. Needed where the other agent identifies its callers by itself, since owners with
+   * the same name may be different people there.
+   */
+  readonly principal?: Principal | undefined;
+  /** Headers of every call, besides those of the trace. Default: none. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 /** One run of the agent: the message it answers, its context, and the means to answer. */
@@ -141,6 +153,12 @@ export interface Turn {
    * is refused. Does nothing without a budget. Rejects with a `TypeError` for anything but a whole number of 0 or more.
    */
   readonly charge: (used: { readonly tokens: number }) => Promise<TokenBudget>;
+  /**
+   * Returns a client of another agent of the same server, by its path: `turn.client("/weather").send("…")`. Its calls need
+   * no network. They carry the caller, the trace and the time that is left, and end with the turn: a task that it waits for
+   * is canceled when the turn is aborted. Throws a `TypeError` for a path without an agent.
+   */
+  readonly client: (path: string, options?: AgentCallOptions) => Client;
   /** The tasks that the message references and the caller may see; at most 16. */
   readonly references: () => Promise<readonly Task[]>;
 }

@@ -15,7 +15,7 @@ import type { Runtime } from "./runtime.js";
 import { guardStore } from "./store-guard.js";
 import { TurnRun } from "./turn/run.js";
 import { createTurnCounter } from "./turn-counter.js";
-import type { TurnStart, TurnSubject } from "./turn-start.js";
+import type { TurnClients, TurnStart, TurnSubject } from "./turn-start.js";
 import { partOf } from "./watch.js";
 
 /** What may change when an agent is replaced. */
@@ -33,6 +33,8 @@ export interface RuntimeOptions {
   readonly charge?: Runtime["charge"];
   /** Follows turns. Default: nothing does. */
   readonly telemetry?: TurnTelemetry | undefined;
+  /** Makes clients of other agents of the process. Default: there are none. */
+  readonly clients?: TurnClients | undefined;
 }
 
 /** The parts of a runtime that belong to one release of the agent. */
@@ -42,6 +44,7 @@ type OfRelease =
   | "keptClaims"
   | "charge"
   | "telemetry"
+  | "clients"
   | "logger"
   | "limits"
   | "store"
@@ -79,21 +82,26 @@ export class HandlerState {
 
   /** Opens the runtime of a release, which from now on is the latest. */
   open(options: RuntimeOptions): Runtime {
-    const { agent, restartable = false, keptClaims, charge, telemetry } = options;
-    const { health, clock, turns } = this.#kept;
+    const { agent, restartable = false, keptClaims, charge, telemetry, clients } = options;
+    const { health, clock } = this.#kept;
     const limits = coreLimits(options.limits);
     const logger = health.quiet(options.logger);
     const store = guardStore(this.#process.store, health, { clock, limits, logger });
     const runtime: Runtime = {
-      ...{ ...this.#kept, agent, restartable, keptClaims, charge, telemetry, logger, limits, store },
+      ...{ ...this.#kept, agent, restartable, keptClaims, charge, telemetry, clients, logger, limits, store },
       conversations: this.#open({ ...this.#kept, store, limits, logger }, options.conversations),
       quota: createTaskQuota(store, limits),
       startTurn: (start, subject) => startTurn(runtime, start, subject),
     };
-    turns.limit(limits);
-    this.#current = runtime;
+    this.use(runtime);
     this.#member ??= this.#process.members.join(() => this.#latest());
     return runtime;
+  }
+
+  /** Makes a runtime the latest. */
+  use(runtime: Runtime): void {
+    this.#kept.turns.limit(runtime.limits);
+    this.#current = runtime;
   }
 
   #latest(): Runtime {

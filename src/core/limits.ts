@@ -54,6 +54,8 @@ export interface CoreLimits {
   readonly storeWaitMs: number;
   /** How long the store may be away before `/readyz` and gRPC health checks report it. Default: 10 s. */
   readonly storeAwayMs: number;
+  /** How many agents of one server may call each other in a row (`turn.client`). Default: 8. */
+  readonly agentCallDepth: number;
   /** Time limit of one turn. Default: none. */
   readonly turnDeadlineMs: number | undefined;
   /** How often this process renews the lease on its tasks. Default: 3 s. */
@@ -110,6 +112,7 @@ export const defaultCoreLimits: CoreLimits = {
   storeRetryMs: 30_000,
   storeWaitMs: 2000,
   storeAwayMs: 10_000,
+  agentCallDepth: 8,
   turnDeadlineMs: undefined,
   heartbeatMs: 3000,
   instanceTtlMs: 15_000,

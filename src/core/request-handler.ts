@@ -56,6 +56,13 @@ export interface HostedHandler extends RequestHandler {
    * with, and the new handler serves everything else. Close the new one only.
    */
   replacedBy(options: ReleaseOptions): HostedHandler;
+  /** Starts no more work by itself, and lets go of turns that wait for their callers: the first step of `drain`. */
+  rest(): void;
+  /** Whether no turn runs, and a promise of that. */
+  readonly isIdle: boolean;
+  idle(): Promise<void>;
+  /** Takes its place back, when the agent that was to replace it cannot be served. */
+  restore(): void;
 }
 
 /** Creates the request handler: the one place where an agent, a store and the rules of the protocol meet. */
@@ -81,6 +88,14 @@ interface Hosting {
 function handlerOf(state: HandlerState, options: ReleaseOptions, hosting: Hosting): HostedHandler {
   const runtime = state.open(options);
   const { agentId } = runtime;
+  const rest = (): void => {
+    // A subscriber can resume at another process on the store and need not wait for this one to end.
+    if (hosting.isShared) for (const stream of runtime.subscriptions) stream.dismiss(shuttingDown());
+    // A turn that no caller waits for would only be aborted.
+    runtime.alarm.close();
+    state.rest();
+    runtime.turns.letGo();
+  };
   return {
     operations: createOperations(runtime, options),
     wake: (of, taskId, data) => wakeTask(runtime, { scope: { agent: agentId, ...of }, id: taskId }, data),
@@ -93,13 +108,13 @@ function handlerOf(state: HandlerState, options: ReleaseOptions, hosting: Hostin
     },
     watchStore: (listener) => runtime.health.watch(listener),
     figures: () => figuresOf(runtime),
+    rest,
+    get isIdle() {
+      return runtime.turns.isIdle;
+    },
+    idle: () => runtime.turns.idle(),
     async drain(ms) {
-      // A subscriber can resume at another process on the store and need not wait for this one to end.
-      if (hosting.isShared) for (const stream of runtime.subscriptions) stream.dismiss(shuttingDown());
-      // A turn that no caller waits for would only be aborted.
-      runtime.alarm.close();
-      state.rest();
-      runtime.turns.letGo();
+      rest();
       await within(runtime.clock, ms, runtime.turns.idle());
       await endTurns(runtime);
     },
@@ -108,6 +123,7 @@ function handlerOf(state: HandlerState, options: ReleaseOptions, hosting: Hostin
       await hosting.close();
     },
     replacedBy: (next) => handlerOf(state, next, hosting),
+    restore: () => state.use(runtime),
   };
 }
 

@@ -9,7 +9,7 @@ import type { TaskQuota } from "./quota.js";
 import type { LiveTask } from "./task/live-task.js";
 import type { LiveTaskDeps } from "./task/live-task-deps.js";
 import type { TurnCounter } from "./turn-counter.js";
-import type { TurnStart, TurnSubject } from "./turn-start.js";
+import type { TurnClients, TurnStart, TurnSubject } from "./turn-start.js";
 import type { TurnYields } from "./turn-yields.js";
 
 /** Counts what a turn has used, whether or not so much is left. */
@@ -38,6 +38,8 @@ export interface Runtime extends LiveTaskDeps {
   readonly givenUp: Map<string, { readonly claim: SendClaim; readonly since: number }>;
   /** Claims under way, by task id. */
   readonly claiming: Map<string, Promise<void>>;
+  /** Makes clients of other agents of the process. `undefined` where there are none. */
+  readonly clients?: TurnClients | undefined;
   readonly turns: TurnCounter;
   readonly yields: TurnYields;
   readonly quota: TaskQuota;

@@ -54,6 +54,7 @@ export interface TurnCounter {
   readonly isLettingGo: boolean;
   /** Aborts all turns, and every turn that starts from now on. */
   drain(): void;
+  readonly isIdle: boolean;
   /** Resolves when no turn runs and none is expected. */
   idle(): Promise<void>;
   /** Holds turns to other limits from now on. */
@@ -168,6 +169,9 @@ export function createTurnCounter(first: TurnLimits, clock: Clock, room: TurnRoo
       draining = true;
       queue.refuse();
       for (const turn of [...running.keys()]) turn.abort("Draining");
+    },
+    get isIdle() {
+      return underway.count === 0;
     },
     idle: underway.idle,
     limit: places.limit,

@@ -1,9 +1,11 @@
 import type { JsonValue } from "@bufbuild/protobuf";
+import type { Client } from "../client/base-client.js";
 import type { Place } from "../protocol/async/places.js";
-import type { Principal, ReadHeader, Scope } from "../protocol/context.js";
+import type { CallChain, Principal, ReadHeader, Scope } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { Message } from "../protocol/model.js";
 import type { Trace, TraceContext } from "../protocol/telemetry/trace.js";
+import type { AgentCallOptions } from "./agent.js";
 import type { QueuedSend, TurnCause } from "./ports.js";
 import type { LiveTask } from "./task/live-task.js";
 
@@ -30,6 +32,8 @@ export interface TurnStart {
   readonly deadline?: number | undefined;
   /** Aborts with `deadlineExceeded` when the deadline of a call passes that waits for the turn and has no answer yet. */
   readonly late?: AbortSignal | undefined;
+  /** What calls of the turn to other agents of the process pass on. */
+  readonly chain?: CallChain | undefined;
   /** Data of the wake that started the turn. */
   readonly wake?: JsonValue | undefined;
   /** The turn is re-run because this ends the wait for which it asked: it is in the inbox. */
@@ -61,3 +65,17 @@ export type TurnSubject =
       readonly opening: Opening;
     }
   | { readonly live: LiveTask };
+
+/** What the calls of a turn carry. */
+export interface TurnCaller {
+  readonly principal: Principal;
+  readonly signal: AbortSignal;
+  readonly requestId: string | undefined;
+  readonly header: ReadHeader | undefined;
+  readonly chain: CallChain | undefined;
+  /** Milliseconds until the deadline of the turn. `undefined` without one. */
+  leftMs(): number | undefined;
+}
+
+/** Returns a client of another agent of the server, for a turn. Throws a `TypeError` for an unknown path. */
+export type TurnClients = (path: string, turn: TurnCaller, options?: AgentCallOptions) => Client;

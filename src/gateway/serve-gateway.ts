@@ -40,8 +40,8 @@ export async function serveGateway(given: GatewayOptions): Promise<Gateway> {
   const forward = forwardedNames(options.forward);
   const upstream = await connectUpstream(options, { clock, logger });
   try {
-    const server = await listenTo(options, (listening) =>
-      composeAround(options, (settings) => backendOf({ options, upstream, forward, listening, settings })),
+    const server = await listenTo(options, (listening, place) =>
+      composeAround(options, (settings) => backendOf({ options, upstream, forward, listening, settings }), place),
     );
     return Object.defineProperty(server, "upstream", { get: () => upstream.connection }) as Gateway;
   } catch (error) {

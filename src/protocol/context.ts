@@ -27,6 +27,14 @@ export interface Identified {
   readonly authorize?: ((operation: OperationName, message: Message | undefined) => void) | undefined;
 }
 
+/** What a turn passes on with the calls that it makes to other agents of its process. */
+export interface CallChain {
+  /** Paths of the agents whose turns have led to the call, the first one first. */
+  readonly via: readonly string[];
+  /** Holds further calls of the same caller to what they require. Default: nothing is required of it. */
+  readonly authorize?: Identified["authorize"];
+}
+
 /** A client certificate (RFC 5280). */
 export interface PeerCertificate {
   /** The subject as a distinguished name, such as `CN=weather,O=Example`. */
@@ -93,6 +101,8 @@ export interface ServerContext {
   readonly trace?: Trace | undefined;
   /** Limits that are left to the operation. Absent without `rate`, and for interceptors. */
   readonly quota?: CallQuota | undefined;
+  /** What the call passes on within the process. `undefined` when there is nothing to pass on. */
+  readonly chain?: CallChain | undefined;
   /** Aborts when the caller leaves or its deadline passes. Created on first use. */
   readonly signal: AbortSignal;
 }
@@ -135,9 +145,10 @@ export function changedContext(
   changes: Partial<Pick<ServerContext, "after" | "taskName" | "quota">>,
 ): ServerContext {
   const { principal, binding, version, extensions, after, caller, header, taskName } = context;
-  const { requestId, deadline, trace, quota } = context;
+  const { requestId, deadline, trace, quota, chain } = context;
   return {
-    ...{ principal, binding, version, extensions, after, caller, header, taskName, requestId, deadline, trace, quota },
+    ...{ principal, binding, version, extensions, after, caller, header, taskName },
+    ...{ requestId, deadline, trace, quota, chain },
     ...changes,
     // Created on first use.
     get signal() {
@@ -158,6 +169,7 @@ class CallContext implements OpenContext {
   readonly requestId: string | undefined;
   readonly deadline: number | undefined;
   readonly trace: Trace | undefined;
+  readonly chain: CallChain | undefined;
   #controller: AbortController | undefined;
   #left = false;
   #quota: CallQuota | undefined;
@@ -175,6 +187,7 @@ class CallContext implements OpenContext {
     this.requestId = call.requestId;
     this.deadline = call.deadline;
     this.trace = call.trace;
+    this.chain = call.chain;
   }
 
   get signal(): AbortSignal {

@@ -4,21 +4,69 @@ import { createIdleCounter } from "../protocol/async/idle-counter.js";
 import type { Principal } from "../protocol/context.js";
 import { A2AError, toldError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
-import { createByteLedger, type MemoryLoad } from "./byte-ledger.js";
+import { type ByteLedger, createByteLedger, type MemoryLoad } from "./byte-ledger.js";
 import type { AdmissionLimits } from "./limits.js";
-import { createWorkQueue } from "./work-queue.js";
+import { createWorkQueue, type WorkQueue } from "./work-queue.js";
+
+/** What all calls of a process share: bytes in memory, open streams, the processor for large work. */
+export interface ProcessAdmission {
+  readonly requests: ByteLedger;
+  readonly work: WorkQueue;
+  /** Takes the place of a stream; the returned function releases it. Throws `unavailable` beyond `streamsPerProcess`. */
+  openStream(): () => void;
+  /** Counts a call until the returned function is called. */
+  enter(): () => void;
+  /** Resolves when no call is active. */
+  idle(): Promise<void>;
+  /** Refuses new work from now on. */
+  close(): void;
+  readonly isClosed: boolean;
+}
+
+/** Creates the admission of a process. */
+export function createProcessAdmission(limits: AdmissionLimits, clock: Clock, load?: MemoryLoad): ProcessAdmission {
+  const inside = createIdleCounter();
+  const openStream = streamPlaces(limits.streamsPerProcess);
+  let isClosed = false;
+  return {
+    requests: createByteLedger(limits.inFlightMaxBytes, load),
+    work: createWorkQueue({ clock, isShared: (waiting) => inside.count > waiting }),
+    openStream,
+    enter: inside.enter,
+    idle: inside.idle,
+    close() {
+      isClosed = true;
+    },
+    get isClosed() {
+      return isClosed;
+    },
+  };
+}
+
+/** Counts open streams up to a limit. */
+function streamPlaces(max: number): () => () => void {
+  let open = 0;
+  const leave = (): void => {
+    open -= 1;
+  };
+  return () => {
+    if (open >= max) throw tooMany("unavailable", "open streams", ["streamsPerProcess", max]);
+    open += 1;
+    return leave;
+  };
+}
 
 export interface AdmissionOptions {
+  readonly process: ProcessAdmission;
+  /** Distinguishes callers that another authentication knows by the same owner. Default: `""`. */
+  readonly realm?: string | undefined;
   readonly identify: Service["authenticate"];
   /** Whether all callers count as one. */
   readonly isOpen: boolean;
   readonly extensions: readonly { readonly uri: string; readonly required?: boolean | undefined }[];
-  readonly limits: AdmissionLimits;
-  readonly clock: Clock;
+  readonly limits: Pick<AdmissionLimits, "streamsPerPrincipal" | "streamsPerProcess">;
   readonly logger: Logger;
   readonly newId: () => string;
-  /** `undefined` where nothing is measured. */
-  readonly load?: MemoryLoad | undefined;
 }
 
 /** Admission control: which calls reach the handler, and how many at once. */
@@ -32,13 +80,13 @@ export interface Admission extends Pick<Service, "authenticate" | "extensions" |
 }
 
 export function createAdmission(options: AdmissionOptions): Admission {
-  const { identify, isOpen, extensions, limits, clock, logger, newId, load } = options;
+  const { process, realm = "", identify, isOpen, extensions, limits, logger, newId } = options;
   const known = new Set(extensions.map(({ uri }) => uri));
   const required = extensions.filter((extension) => extension.required === true).map(({ uri }) => uri);
-  const streams = createStreamCounter(limits);
-  const requests = createByteLedger(limits.inFlightMaxBytes, load);
+  const streams = createStreams(process, limits);
   const inside = createIdleCounter();
-  const work = createWorkQueue({ clock, isShared: (waiting) => inside.count > waiting });
+  const keyOf = ({ tenant = "", owner }: Principal): string =>
+    realm === "" ? `${tenant}\n${owner}` : `${realm}\n${tenant}\n${owner}`;
   let closed = false;
 
   return {
@@ -46,7 +94,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       closed = true;
     },
     get streams() {
-      return streams.open;
+      return streams.count;
     },
     idle: inside.idle,
     authenticate: identify,
@@ -56,24 +104,24 @@ export function createAdmission(options: AdmissionOptions): Admission {
       return requested.length === 0 ? requested : requested.filter((uri) => known.has(uri));
     },
     enter(call) {
-      if (closed) throw new A2AError("unavailable", "the server is shutting down", { retryAfterMs: 1000 });
-      const key = isOpen || !call.streams ? undefined : keyOf(call.principal);
-      if (call.streams) streams.enter(key);
+      if (call.isInside !== true && (closed || process.isClosed)) throw shuttingDown();
+      const leaveStream = call.streams ? streams.open(isOpen ? undefined : keyOf(call.principal)) : undefined;
       const callerOf = (): string => (isOpen ? (call.peer() ?? "") : keyOf(call.principal));
-      const { receive, hold, release } = requests.open(callerOf);
-      const exit = inside.enter();
+      const { receive, hold, release } = process.requests.open(callerOf);
+      const [exit, exitProcess] = [inside.enter(), process.enter()];
       let left = false;
       return {
         receive,
         hold,
         release,
-        work: (steps) => work.run(callerOf(), steps),
+        work: (steps) => process.work.run(callerOf(), steps),
         leave() {
           if (left) return;
           left = true;
           release();
-          if (call.streams) streams.leave(key);
+          leaveStream?.();
           exit();
+          exitProcess();
         },
       };
     },
@@ -86,36 +134,52 @@ export function createAdmission(options: AdmissionOptions): Admission {
   };
 }
 
-/** Counts open streams, of the process and of each principal with a key. */
-function createStreamCounter(limits: AdmissionLimits) {
-  const { streamsPerPrincipal, streamsPerProcess } = limits;
-  const streams = new Map<string, number>();
-  let total = 0;
+/** Counts the open streams of an agent's callers. */
+function createStreams(
+  process: ProcessAdmission,
+  { streamsPerPrincipal, streamsPerProcess }: AdmissionOptions["limits"],
+) {
+  const callers = new Map<string, number>();
+  const openOwn = streamPlaces(streamsPerProcess);
+  let count = 0;
+  const leaveCaller = (caller: string | undefined): void => {
+    if (caller === undefined) return;
+    const left = (callers.get(caller) ?? 1) - 1;
+    if (left === 0) callers.delete(caller);
+    else callers.set(caller, left);
+  };
   return {
-    get open(): number {
-      return total;
+    get count() {
+      return count;
     },
-    enter(key: string | undefined): void {
-      const own = key === undefined ? 0 : (streams.get(key) ?? 0);
-      const limit = (name: keyof AdmissionLimits): readonly [string, number] => [name, limits[name]];
-      if (own >= streamsPerPrincipal)
-        throw tooMany("resourceExhausted", "open streams of this caller", limit("streamsPerPrincipal"));
-      if (total >= streamsPerProcess) throw tooMany("unavailable", "open streams", limit("streamsPerProcess"));
-      total++;
-      if (key !== undefined) streams.set(key, own + 1);
-    },
-    leave(key: string | undefined): void {
-      total--;
-      if (key === undefined) return;
-      const left = (streams.get(key) ?? 1) - 1;
-      if (left === 0) streams.delete(key);
-      else streams.set(key, left);
+    /** Takes the place of a stream; the returned function releases it. Throws over the limits. */
+    open(caller: string | undefined): () => void {
+      const own = caller === undefined ? 0 : (callers.get(caller) ?? 0);
+      if (own >= streamsPerPrincipal) {
+        throw tooMany("resourceExhausted", "open streams of this caller", ["streamsPerPrincipal", streamsPerPrincipal]);
+      }
+      const leaveOwn = openOwn();
+      let leave: () => void;
+      try {
+        leave = process.openStream();
+      } catch (error) {
+        leaveOwn();
+        throw error;
+      }
+      count += 1;
+      if (caller !== undefined) callers.set(caller, own + 1);
+      return () => {
+        count -= 1;
+        leave();
+        leaveOwn();
+        leaveCaller(caller);
+      };
     },
   };
 }
 
-function keyOf({ tenant = "", owner }: Principal): string {
-  return `${tenant}\n${owner}`;
+function shuttingDown(): A2AError {
+  return new A2AError("unavailable", "the server is shutting down", { retryAfterMs: 1000 });
 }
 
 function notActivated(uri: string): A2AError {

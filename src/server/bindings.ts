@@ -5,7 +5,7 @@ import { extendedCardEndpoint } from "../binding/json-rpc/extended-card.js";
 import { jsonRpcEndpoint } from "../binding/json-rpc/server.js";
 import type { RequestListener } from "../binding/listen/connection.js";
 import type { Http2Engine } from "../binding/listen/http2-engine.js";
-import type { CallHead, Service } from "../binding/service.js";
+import type { Addressed, CallHead, Service } from "../binding/service.js";
 import type { Binding } from "../protocol/bindings.js";
 import type { A2AError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
@@ -31,15 +31,23 @@ interface Routes {
 }
 
 /** What a binding with its own connections needs from the host. */
-export interface EngineSetting extends BindingSetting {
+export interface EngineSetting {
+  /** The versions of all agents, newest first. */
+  readonly versions: readonly Version[];
+  /** What answers at an authority (`host:port`). */
+  readonly at: (authority: string) => Addressed;
   readonly limits: Limits;
   readonly logger: Logger;
+  /** Whether agents may come later that serve more than `versions`. Default: false. */
+  readonly grows?: boolean | undefined;
   /** Returns why a call is refused, before anything else of it is checked. */
   readonly refuse: ((caller: Pick<CallHead, "header">) => A2AError | undefined) | undefined;
 }
 
 /** A binding that accepts the HTTP/2 connections of a port. */
-interface ConnectionEngine {
+export interface ConnectionEngine {
+  /** Serves further versions, those of an agent that comes later. */
+  register(versions: readonly Version[]): void;
   /** Reports to callers that watch its health. */
   setServing(serving: boolean): void;
   /** Accepts the connections and passes other requests to `http`; without `http` they are refused. Loads the code. */
@@ -72,12 +80,17 @@ export const serverBindings: Readonly<Record<Binding, ServerBinding>> = {
     },
   },
   GRPC: {
-    engine({ versions, service, limits, logger, refuse }) {
-      const adapters = versions.flatMap(({ grpc }) => grpc ?? []);
-      if (adapters.length === 0) return undefined;
+    engine({ versions, at, limits, logger, refuse, grows }) {
+      const adaptersOf = (of: readonly Version[]) => of.flatMap(({ grpc }) => grpc ?? []);
+      const adapters = adaptersOf(versions);
+      if (adapters.length === 0 && grows !== true) return undefined;
       let isServing = true;
       let server: GrpcServer | undefined;
       return {
+        register(more) {
+          adapters.push(...adaptersOf(more));
+          server?.register(adaptersOf(more));
+        },
         setServing(serving) {
           isServing = serving;
           server?.setServing(serving);
@@ -87,7 +100,7 @@ export const serverBindings: Readonly<Record<Binding, ServerBinding>> = {
             import("../binding/grpc/server.js"),
             import("../binding/grpc/listener.js"),
           ]);
-          const grpc = createGrpcServer({ adapters, service, limits });
+          const grpc = createGrpcServer({ adapters, service: { limits }, at, limits });
           grpc.setServing(isServing);
           server = grpc;
           return createGrpcEngine({ grpc, http, limits, logger, refuse });

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { TlsOptions } from "node:tls";
 import type { Service } from "../binding/service.js";
 import { everyone } from "./anonymous.js";
@@ -18,6 +19,25 @@ export interface Guarding {
 /** Whether each call is authenticated. */
 export function isAuthenticated({ auth, authenticate }: Pick<HostOptions, "auth" | "authenticate">): boolean {
   return auth !== undefined || authenticate !== undefined;
+}
+
+/** Throws unless the options say who may call from other machines. */
+export function assertGuarded(
+  options: Pick<HostOptions, "auth" | "authenticate" | "anonymous">,
+  host: string,
+  what = `host ${host}`,
+): void {
+  // Every caller who reaches the port could read all tasks, so the option must say so explicitly.
+  if (isAuthenticated(options) || options.anonymous === "shared" || isLoopback(host)) return;
+  throw new TypeError(
+    `${what} can be reached from other machines: give \`auth\` or \`authenticate\`, or say \`anonymous: "shared"\` to let all callers share all tasks`,
+  );
+}
+
+/** True for addresses that only this machine reaches. */
+export function isLoopback(host: string): boolean {
+  if (host === "localhost" || host === "::1") return true;
+  return isIP(host) === 4 && host.startsWith("127.");
 }
 
 /** Lets every caller in, as one. */

@@ -89,6 +89,15 @@ export function guardedEndpoint(
   };
 }
 
+/** Refuses requests that reach no agent, and passes the others to what comes behind the agents. */
+export function guardedRest(guard: HostGuard): HttpEndpoint {
+  return (request) => {
+    const refusal = isHealthCheck(request) ? undefined : guard.http(request);
+    if (refusal === undefined) return undefined;
+    return { status: refusal.status, headers: { "Content-Type": "text/plain" }, body: `${refusal.error.message}\n` };
+  };
+}
+
 function isHealthCheck({ method, path }: HttpRequest): boolean {
   return (method === "GET" || method === "HEAD") && healthPaths.has(path);
 }

@@ -2,37 +2,34 @@ import type { HttpEndpoint } from "../binding/http/http.js";
 import { createInProcessTransport, type InProcessOptions } from "../binding/in-process/transport.js";
 import type { Service } from "../binding/service.js";
 import type { Transport } from "../binding/transport.js";
-import { mountsOf } from "../card/mounts.js";
+import { type Mount, mountsOf } from "../card/mounts.js";
 import type { ExtensionOptions } from "../card/options.js";
 import type { PublishedCard } from "../card/publish.js";
 import type { Clock } from "../core/ports.js";
 import type { RequestHandler } from "../core/request-handler.js";
 import { within } from "../protocol/async/pause.js";
-import { systemClock } from "../protocol/async/system-clock.js";
 import { type Binding, bindings } from "../protocol/bindings.js";
 import { newId } from "../protocol/id/new-id.js";
 import type { Logger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
-import { openTelemetry } from "../telemetry/open.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import type { Version } from "../version/codec.js";
-import { versionEntries } from "../version/versions.js";
 import { type Admission, createAdmission } from "./admission.js";
 import type { Observation } from "./call-observer.js";
 import { createEndpoint } from "./endpoint.js";
-import { isAuthenticated, openGuarding } from "./guarded.js";
+import { type Guarding, isAuthenticated, openGuarding } from "./guarded.js";
+import type { HostProcess } from "./host-process.js";
 import { type Limits, resolveLimits } from "./limits.js";
 import { loadGuarding } from "./load-guarding.js";
-import { loggerOf } from "./log/stderr-logger.js";
 import { type HostOptions, type ServerInterceptor, versionSettings } from "./options.js";
-import { createLoad, type Load } from "./overload/load.js";
+import type { Load } from "./overload/load.js";
 
 /** An agent that can be called in this process, with or without a port. */
 export interface InProcessAgent {
   /** The card as served at the agent's address. */
   readonly card: AgentCard;
   /** Calls the agent without a network. Authentication, limits, extensions and versions work as over a port. */
-  inProcess(options?: Pick<InProcessOptions, "principal" | "version" | "headers">): Transport;
+  inProcess(options?: Pick<InProcessOptions, "principal" | "version" | "headers" | "chain">): Transport;
 }
 
 /** Settings fixed before anything is built. */
@@ -63,6 +60,17 @@ export interface Backend<H extends RequestHandler = RequestHandler> {
   dispose(): Promise<void>;
 }
 
+/** Where an agent is hosted among others. */
+export interface HostPlace {
+  readonly process: HostProcess;
+  /** Distinguishes callers of the agent's own authentication from others with the same owner. Default: `""`. */
+  readonly realm?: string | undefined;
+  /** The authentication of several agents. Default: the agent's own. */
+  readonly guarding?: Guarding | undefined;
+  /** The interfaces that callers can reach, with their tenants. Default: all. */
+  readonly reachable?: ((mounts: readonly Mount[]) => readonly Mount[]) | undefined;
+}
+
 /** Everything that a server needs to give an agent a port. */
 export interface ComposedAgent<H extends RequestHandler = RequestHandler> extends Pick<InProcessAgent, "inProcess"> {
   readonly endpoint: HttpEndpoint;
@@ -74,14 +82,10 @@ export interface ComposedAgent<H extends RequestHandler = RequestHandler> extend
   readonly handler: H;
   readonly limits: Limits;
   readonly logger: Logger;
-  readonly load: Load | undefined;
-  /** Releases what remains after `handler` is closed. */
+  /** Closes the handler, and what remains after it. */
   dispose(): Promise<void>;
-}
-
-/** What telemetry makes of a part, where there is telemetry. */
-function followed<T>(follow: ((part: T) => T) | undefined, part: T): T {
-  return follow === undefined ? part : follow(part);
+  /** Releases what its calls needed, once they have ended. For an agent whose handler another one has continued. */
+  release(): Promise<void>;
 }
 
 const defaultBindings = bindings.filter(({ isCore }) => isCore).map(({ name }) => name);
@@ -95,49 +99,92 @@ export function bindingsOf({ bindings: named = defaultBindings }: Pick<HostOptio
 export async function composeAround<H extends RequestHandler>(
   options: HostOptions,
   build: (settings: HostSettings) => Backend<H> | Promise<Backend<H>>,
+  place: HostPlace,
 ): Promise<ComposedAgent<H>> {
-  const telemetry = await openTelemetry(options.telemetry);
-  try {
-    return await compose(options, build, telemetry);
-  } catch (error) {
-    await telemetry?.close();
-    throw error;
-  }
-}
-
-async function compose<H extends RequestHandler>(
-  options: HostOptions,
-  build: (settings: HostSettings) => Backend<H> | Promise<Backend<H>>,
-  telemetry: Telemetry | undefined,
-): Promise<ComposedAgent<H>> {
-  const { interceptors = [] } = options;
-  const clock = followed(telemetry?.clock, options.clock ?? systemClock);
-  const logger = followed(telemetry?.logger, loggerOf(options.logger));
+  const { clock, telemetry, load } = place.process;
+  const logger = place.process.loggerOf(options.logger);
   const limits = resolveLimits(options.limits, isAuthenticated(options));
   const bindings = bindingsOf(options);
   const { served, strict = false, fileBytes } = versionSettings(options);
-  const [newest, ...others] = await Promise.all(
-    versionEntries(served).map((entry) => entry.load({ limits, fileBytes })),
-  );
+  const [newest, ...others] = await place.process.versions(served, { limits, fileBytes });
   if (newest === undefined) throw new TypeError("no version is served");
   const versions = [newest, ...others] as const;
-  const load = createLoad({ limits, clock, logger });
-  const backend = await build({ versions, limits, clock, logger, load, telemetry });
+  const settings = { versions, limits, clock, logger, load, telemetry };
+  const backend = await build(settings);
+  const { handler, card } = backend;
+  const guarding = place.guarding ?? (await guardingOf(options, clock, logger));
+  const parts = { options, backend, settings, guarding, place };
+  const { admission, service } = await admittedService(parts, strict);
+  const mounts = mountsOf(bindings, versions);
+  card.mount(place.reachable?.(mounts) ?? mounts);
+  const unwatch = telemetry?.watch(card.card(), () => ({
+    ...handler.figures?.(),
+    streams: admission.streams,
+    webhooksDue: backend.webhooksDue?.(),
+  }));
+  const release = async (): Promise<void> => {
+    await Promise.all([backend.dispose(), place.guarding === undefined && guarding.close()]);
+    unwatch?.();
+  };
+  return {
+    endpoint: createEndpoint(options, { bindings, versions, service, card: card.endpoint }),
+    ...{ service, versions, bindings, card, admission, handler, limits, logger },
+    inProcess: (own) => createInProcessTransport(handler.operations, { ...own, admission: service, limits, clock }),
+    async dispose() {
+      await handler.close();
+      // Streams were asked to end; they still deliver what is stored.
+      await within(clock, limits.graceMs, admission.idle());
+      await release();
+    },
+    async release() {
+      await admission.idle();
+      await release();
+    },
+  };
+}
+
+/** Opens what identifies callers by the options. */
+export async function guardingOf(
+  options: Pick<HostOptions, "auth" | "authenticate" | "declares" | "trustProxy">,
+  clock: Clock,
+  logger: Logger,
+): Promise<Guarding> {
+  const guarding = await loadGuarding(options);
+  return (await guarding?.createGuarding(options, clock, logger)) ?? openGuarding;
+}
+
+/** What an agent's service is made of. */
+interface ServiceParts {
+  readonly options: HostOptions;
+  readonly backend: Backend;
+  readonly settings: HostSettings;
+  readonly guarding: Guarding;
+  readonly place: HostPlace;
+}
+
+async function admittedService(
+  { options, backend, settings, guarding, place }: ServiceParts,
+  strictVersions: boolean,
+): Promise<{ readonly admission: Admission; readonly service: Service }> {
   const { handler, card, extensions } = backend;
+  const { versions, limits, clock, logger, telemetry } = settings;
+  const { interceptors = [] } = options;
   const isChoice = typeof extensions === "function";
-  const guarding = (await (await loadGuarding(options))?.createGuarding(options, clock, logger)) ?? openGuarding;
   const admission = createAdmission({
+    process: place.process.admission,
+    realm: place.realm,
     identify: guarding.identify,
     isOpen: !isAuthenticated(options),
     extensions: isChoice ? [] : extensions,
-    ...{ limits, clock, logger, load },
+    limits,
+    logger,
     newId: () => newId(clock.now()),
   });
   const service: Service = {
     handler: handler.operations,
     limits,
     versions: versions.map(({ name }) => name),
-    strictVersions: strict,
+    strictVersions,
     taskNames: handler.taskNames,
     authenticate: backend.wrapAuthenticate?.(admission.authenticate) ?? admission.authenticate,
     extensions: isChoice ? extensions : admission.extensions,
@@ -147,27 +194,7 @@ async function compose<H extends RequestHandler>(
     interception: interceptors.length === 0 ? undefined : await interceptionBy(interceptors),
     observer: await observerOf(options, { logger, clock, telemetry: telemetry?.calls(card.card()) }),
   };
-  card.mount(mountsOf(bindings, versions));
-  const unwatch = telemetry?.watch(card.card(), () => ({
-    ...handler.figures?.(),
-    streams: admission.streams,
-    webhooksDue: backend.webhooksDue?.(),
-  }));
-  if (telemetry?.metricsUrl !== undefined) logger.info({ url: telemetry.metricsUrl }, "metrics are served");
-  return {
-    endpoint: createEndpoint(options, { bindings, versions, service, card: card.endpoint }),
-    ...{ service, versions, bindings, card, admission, handler, limits, logger, load },
-    inProcess: (own) => createInProcessTransport(handler.operations, { ...own, admission: service, limits, clock }),
-    async dispose() {
-      await handler.close();
-      // Streams were asked to end; they still deliver what is stored.
-      await within(clock, limits.graceMs, admission.idle());
-      load?.close();
-      await Promise.all([backend.dispose(), guarding.close()]);
-      unwatch?.();
-      await telemetry?.close();
-    },
-  };
+  return { admission, service };
 }
 
 async function interceptionBy(interceptors: readonly ServerInterceptor[]): Promise<Service["interception"]> {

@@ -60,3 +60,9 @@ export function resolveLimits(given: Partial<Limits> = {}, tellsApart = true): L
     ...{ conversationEntriesPerOwner, conversationOwnerMaxBytes },
   };
 }
+
+/** The limits of a whole server, which its agents cannot have each for itself. */
+export const processLimits: ReadonlySet<string> = new Set([
+  ...Object.keys(defaultListenerLimits),
+  ...["inFlightMaxBytes", "heartbeatMs", "instanceTtlMs", "pollMs", "storeAwayMs"],
+]);

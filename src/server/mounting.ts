@@ -6,7 +6,7 @@ import { bindings } from "../protocol/bindings.js";
 import { assertOptions, func, type MembersOf, object, type Rule } from "../protocol/check/rules.js";
 import { isAuthenticated } from "./guarded.js";
 import type { ComposedAgent } from "./host.js";
-import type { KoaMiddleware } from "./koa-call.js";
+import type { KoaMiddleware } from "./koa/koa-call.js";
 import type { AgentOptions } from "./options.js";
 
 /** Where a handler is mounted. */
@@ -90,7 +90,7 @@ export function createHandlers(
     },
     async koa(options = {}) {
       assertMount("koa", options, mountRule);
-      return (await import("./koa-middleware.js")).koaMiddleware(endpoint, optionsOf("koa", options));
+      return (await import("./koa/koa-middleware.js")).koaMiddleware(endpoint, optionsOf("koa", options));
     },
   };
 }

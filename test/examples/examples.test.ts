@@ -122,10 +122,12 @@ describe("the examples", () => {
     },
   );
 
-  it("several-agents keeps agents on one store apart", async () => {
+  it("several-agents serves agents on one port, and one asks the other", async () => {
     const url = await start("several-agents");
-    expect(textOf(await send(`${url}/agents/shouter`, "Quiet"))).toBe("QUIET");
-    expect(textOf(await send(`${url}/agents/whisperer`, "Loud"))).toBe("loud");
+    expect(textOf(await send(`${url}/weather`, "Emden"))).toBe("Emden: rain until four");
+    expect(textOf(await send(`${url}/travel`, "Emden"))).toBe("Take the train to Emden. (Emden: rain until four)");
+    const { agents } = (await (await fetch(`${url}/.well-known/agents`)).json()) as { agents: { path: string }[] };
+    expect(agents.map(({ path }) => path)).toEqual(["/weather", "/travel"]);
   });
 
   it("fetch-mount serves the card and calls through a Fetch handler", async () => {

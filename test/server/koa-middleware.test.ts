@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import Koa, { type Middleware } from "koa";
 import { expect, it } from "vitest";
 import { A2AError } from "../../src/protocol/errors.js";
-import { koaMiddleware } from "../../src/server/koa-middleware.js";
+import { koaMiddleware } from "../../src/server/koa/koa-middleware.js";
 import { echo, serviceOf, statusItem } from "../support/echo-service.js";
 import { endpointOf, postJson, rawCall, serveHttp } from "../support/http-agent.js";
 import { maxBytes, measure } from "../support/measure.js";

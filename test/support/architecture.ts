@@ -30,7 +30,8 @@ const left = [
 const allowedImports: Readonly<Record<string, readonly string[]>> = {
   protocol: ["gen"],
   version: ["gen", ...vocabulary],
-  core: vocabulary,
+  // A turn gives clients of other agents of its process, and names their type.
+  core: [...vocabulary, "client/base-client.ts"],
   // The store has generated messages for its own records.
   store: [...ports, "gen"],
   signals: ports,
@@ -44,7 +45,8 @@ const allowedImports: Readonly<Record<string, readonly string[]>> = {
   card: ["protocol", "version", "binding/http/http.ts"],
   binding: ["protocol", "version"],
   "binding/grpc": ["gen", "protocol", "version", "binding"],
-  server: left,
+  // The agents of a server call each other by its clients.
+  server: [...left, "client"],
   client: ["protocol", "version", "auth", "telemetry", "card", "binding"],
   gateway: [...left, "server", "client"],
   mounting: [...left, "server"],

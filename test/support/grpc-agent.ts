@@ -29,7 +29,8 @@ export const adapter = v1.grpc ?? missing();
 /** Serves a service over gRPC on its own port, with a connected client. */
 export async function grpcAgent(service: Service, options: GrpcAgentOptions = {}): Promise<GrpcAgent> {
   const limits = { ...defaultListenerLimits, ...options.limits };
-  const grpc = createGrpcServer({ adapters: [adapter], service, limits });
+  const addressed = { service, versions: [v1] };
+  const grpc = createGrpcServer({ adapters: [adapter], service, at: () => addressed, limits });
   const http2 = await createGrpcEngine({ grpc, http: options.http, limits, logger: silentLogger });
   const { http, tls } = options;
   const listener = await createListener({ host: "127.0.0.1", port: 0, http, http2, limits, tls });

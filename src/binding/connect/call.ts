@@ -3,7 +3,7 @@ import type { HandlerContext } from "@connectrpc/connect";
 import { assertFewValues, JsonValueCounter } from "../../protocol/codec/value-count.js";
 import { A2AError } from "../../protocol/errors.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
-import { methodFor, type RpcMethod, type ServedMethod, type ServedPath } from "../grpc/method.js";
+import { methodFor, type RpcMethod, type ServedPath } from "../grpc/method.js";
 import { headOf } from "../http/call.js";
 import type { HttpRequest } from "../http/http.js";
 import { requestIdHeader } from "../request-id.js";
@@ -23,7 +23,7 @@ export interface ConnectCallOptions {
 /** One call over Connect or gRPC-Web. It throws only errors that connect-es can write. */
 export class ConnectCall {
   readonly #options: ConnectCallOptions;
-  #method: ServedMethod;
+  #method: RpcMethod;
   #call: ServerCall | undefined;
   #hasBody: boolean = false;
   #reached: boolean = false;

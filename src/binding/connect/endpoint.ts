@@ -16,7 +16,7 @@ export interface ConnectEndpointOptions {
 
 /** Serves Connect and gRPC-Web, binary and JSON, at `/<service>/<RPC>`. */
 export function createConnectEndpoint({ adapters, service }: ConnectEndpointOptions): HttpEndpoint {
-  const served = new Map([...servedPaths(adapters, service)].map(([path, each]) => [path, serve(each, service)]));
+  const served = new Map([...servedPaths(adapters)].map(([path, each]) => [path, serve(each, service)]));
   return (request) => served.get(request.path)?.(request);
 }
 

@@ -11,10 +11,11 @@ import type { CallTimes } from "../listen/connection.js";
 import { certificateFrom } from "../peer-certificate.js";
 import { requestIdParameter } from "../request-id.js";
 import { oneStep, ServerCall } from "../server-call.js";
-import type { Service } from "../service.js";
+import type { Addressed } from "../service.js";
 import { errorToStatus } from "./errors.js";
 import type { RawCall, TakenCallListener } from "./internals/taken-call.js";
-import { asBuffer, decodeMessage, headersOf, methodFor, type ServedMethod, type ServedPath } from "./method.js";
+import { asBuffer, decodeMessage, headersOf, methodFor, type RpcMethod } from "./method.js";
+import { type GrpcTarget, type NamedAgent, putName, takeName } from "./target.js";
 
 // Unsent bytes of a stream above which reading its subscription pauses.
 const highWaterBytes = 32 * 1024;
@@ -23,8 +24,10 @@ const succeeded = { code: status.OK, details: "OK", metadata: null };
 
 /** What a call needs to be served. */
 export interface GrpcCallOptions {
-  readonly served: ServedPath;
-  readonly service: Service;
+  readonly path: string;
+  readonly targetOf: (addressed: Addressed) => GrpcTarget;
+  /** What answers at an authority. */
+  readonly at: (authority: string) => Addressed;
   /** The time limits of the request message. */
   readonly times: CallTimes;
 }
@@ -33,7 +36,10 @@ export interface GrpcCallOptions {
 export class GrpcCall implements TakenCallListener {
   readonly #call: RawCall;
   readonly #options: GrpcCallOptions;
-  #method: ServedMethod;
+  #target: GrpcTarget | undefined;
+  #method: RpcMethod | undefined;
+  /** The name of the agent, if the request gave it. */
+  #name = "";
   /** Created with the first metadata. */
   #called: ServerCall | undefined;
   #message: Uint8Array | undefined;
@@ -47,11 +53,12 @@ export class GrpcCall implements TakenCallListener {
   constructor(call: RawCall, options: GrpcCallOptions) {
     this.#call = call;
     this.#options = options;
-    [this.#method] = options.served.methods;
   }
 
   onReceiveMetadata(metadata: Metadata): void {
-    const call = new ServerCall(this.#options.service, {
+    const { at, targetOf } = this.#options;
+    this.#target = targetOf(at(this.#call.getHost()));
+    const call = new ServerCall(this.#target.service, {
       binding: "GRPC",
       header: headersOf(metadata),
       peer: () => addressOf(this.#call.getPeer()),
@@ -105,8 +112,8 @@ export class GrpcCall implements TakenCallListener {
 
   #admit(call: ServerCall): void {
     if (this.#over) return;
-    const { served, times } = this.#options;
-    this.#method = methodFor(call, served);
+    const { times } = this.#options;
+    this.#method = this.#methodFor(call);
     call.admit();
     this.#watch = new BodyWatch(times, (error) => this.#fail(error));
     this.#call.startRead();
@@ -117,10 +124,10 @@ export class GrpcCall implements TakenCallListener {
       const message = this.#message;
       const call = this.#called;
       if (message === undefined || call === undefined) throw new A2AError("invalidRequest", "no request message");
-      const decoded = call.decode(() => this.#readRequest(message));
+      const decoded = call.decode(() => this.#readRequest(call, message));
       const request = decoded instanceof Promise ? await decoded : decoded;
       this.#message = undefined;
-      if (this.#method.operation.streams) await this.#pump(call, request);
+      if (this.#rpc().operation.streams) await this.#pump(call, request);
       else {
         const sent = this.#reply(call, request, await call.unary(request));
         if (sent !== undefined) await sent;
@@ -133,22 +140,51 @@ export class GrpcCall implements TakenCallListener {
     }
   }
 
-  #readRequest(message: Uint8Array): AnyMessage {
-    const { adapter, operation, descriptor } = this.#method;
-    const { jsonMaxValues } = this.#options.service.limits;
-    return adapter.readRequest(operation, decodeMessage(descriptor.input, message, jsonMaxValues));
+  #methodFor(call: ServerCall): RpcMethod {
+    const served = this.#target?.paths.get(this.#options.path);
+    if (served === undefined) throw new A2AError("methodNotFound", "the agent does not serve this version over gRPC");
+    return methodFor(call, served);
+  }
+
+  #rpc(): RpcMethod {
+    if (this.#method === undefined) throw new TypeError("the call has no method yet");
+    return this.#method;
+  }
+
+  #readRequest(call: ServerCall, message: Uint8Array): AnyMessage {
+    const { input } = this.#rpc().descriptor;
+    const wire = decodeMessage(input, message, call.service.limits.jsonMaxValues);
+    const named = this.#target?.addressed.named;
+    if (named !== undefined) this.#moveTo(call, takeName(wire, named), message.length);
+    const { adapter, operation } = this.#rpc();
+    return adapter.readRequest(operation, wire);
+  }
+
+  /** Continues at the agent that the request names. */
+  #moveTo(call: ServerCall, { addressed, name }: NamedAgent, bytes: number): void {
+    this.#target = this.#options.targetOf(addressed);
+    this.#name = name;
+    call.moveTo(addressed.service);
+    const { contentMaxBytes } = addressed.service.limits;
+    if (bytes > contentMaxBytes) {
+      const message = `the request is over the limit of ${contentMaxBytes} bytes (contentMaxBytes)`;
+      throw new A2AError("contentTooLarge", message);
+    }
+    this.#method = this.#methodFor(call);
   }
 
   #reply(call: ServerCall, request: AnyMessage, reply: AnyMessage): Promise<void> | undefined {
-    const { adapter, operation, descriptor } = this.#method;
-    const send = (): void =>
-      this.#sendCounted(writeBuffer(descriptor.output, adapter.writeReply(operation, reply, request)));
+    const { adapter, operation, descriptor } = this.#rpc();
+    const send = (): void => {
+      const wire = putName(adapter.writeReply(operation, reply, request), this.#name);
+      this.#sendCounted(writeBuffer(descriptor.output, wire));
+    };
     return withRoom(call, reply, send);
   }
 
   /** Writes events as they come. Events ready at once share a write; a full socket pauses the loop. */
   async #pump(call: ServerCall, request: AnyMessage): Promise<void> {
-    const { adapter, operation } = this.#method;
+    const { adapter, operation } = this.#rpc();
     const writer = adapter.writeStream(operation, request);
     const events = call.stream(request)[Symbol.asyncIterator]();
     this.#events = events;
@@ -163,7 +199,7 @@ export class GrpcCall implements TakenCallListener {
 
   #sendEvents(events: readonly WireEvent<AnyMessage>[]): void {
     for (const { payload } of events) {
-      this.#sendCounted(bytesOf(this.#method.descriptor.output, payload));
+      this.#sendCounted(bytesOf(this.#rpc().descriptor.output, payload));
     }
   }
 
@@ -201,7 +237,7 @@ export class GrpcCall implements TakenCallListener {
     const headers = new Metadata();
     headers.set(requestIdParameter, requestId);
     addFields(headers, rateFields);
-    if (extensions.length > 0) headers.set(this.#method.adapter.extensionsName, formatExtensions(extensions));
+    if (extensions.length > 0) headers.set(this.#rpc().adapter.extensionsName, formatExtensions(extensions));
     this.#call.sendMetadata(headers);
   }
 
@@ -214,13 +250,18 @@ export class GrpcCall implements TakenCallListener {
   #fail(error: unknown): void {
     const call = this.#called;
     if (this.#over || call === undefined) return;
-    const status = errorToStatus(call.publicError(error), this.#method.adapter);
+    const status = errorToStatus(call.publicError(error), this.#adapter());
     if (!this.#headersSent) {
       status.metadata?.set(requestIdParameter, call.requestId);
       addFields(status.metadata, call.rateFields);
     }
     this.#end();
     this.#call.sendStatus(status);
+  }
+
+  /** The adapter of the call's method, or of the path's newest one for errors before the method is known. */
+  #adapter(): RpcMethod["adapter"] | undefined {
+    return (this.#method ?? this.#target?.paths.get(this.#options.path)?.methods[0])?.adapter;
   }
 
   #end(): void {

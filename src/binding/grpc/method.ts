@@ -1,13 +1,12 @@
 import type { Message as AnyMessage, DescMessage, DescMethod } from "@bufbuild/protobuf";
 import type { Metadata } from "@grpc/grpc-js";
 import { readBinary } from "../../protocol/codec/binary/reader.js";
-import type { ReadHeader, ServerContext } from "../../protocol/context.js";
+import type { ReadHeader } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
-import type { Operation, Operations } from "../../protocol/operations.js";
+import type { Operation } from "../../protocol/operations.js";
 import type { GrpcAdapter } from "../../version/codec.js";
 import { adaptersFor } from "../../version/detect.js";
 import { handlerFor, type ServerCall } from "../server-call.js";
-import type { Service } from "../service.js";
 
 /** One RPC of an adapter. */
 export interface RpcMethod {
@@ -17,15 +16,10 @@ export interface RpcMethod {
   readonly descriptor: DescMethod;
 }
 
-/** An RPC and the handler that serves it. */
-export interface ServedMethod extends RpcMethod {
-  readonly handler: Operations<ServerContext>;
-}
-
 /** The RPCs at one path. Versions may share a service: the declared version decides, else the newest takes the call. */
 export interface ServedPath {
   readonly path: string;
-  readonly methods: readonly [ServedMethod, ...ServedMethod[]];
+  readonly methods: readonly [RpcMethod, ...RpcMethod[]];
 }
 
 /** The RPCs of an adapter with their operations. */
@@ -38,16 +32,12 @@ export function methodsOf(adapter: GrpcAdapter): readonly RpcMethod[] {
 }
 
 /** Maps each path to its RPCs, newest first. */
-export function servedPaths(
-  adapters: readonly GrpcAdapter[],
-  service: Pick<Service, "handler" | "taskNames">,
-): ReadonlyMap<string, ServedPath> {
+export function servedPaths(adapters: readonly GrpcAdapter[]): ReadonlyMap<string, ServedPath> {
   const paths = new Map<string, ServedPath>();
   for (const method of adapters.flatMap(methodsOf)) {
-    const { path, adapter } = method;
-    const served = { ...method, handler: handlerFor(adapter, service) };
+    const { path } = method;
     const known = paths.get(path);
-    paths.set(path, { path, methods: known === undefined ? [served] : [...known.methods, served] });
+    paths.set(path, { path, methods: known === undefined ? [method] : [...known.methods, method] });
   }
   return paths;
 }
@@ -56,7 +46,7 @@ export function servedPaths(
  * Picks the RPC of a call. A declared version must be served; in strict mode it must also have an RPC at this path.
  * Throws `versionNotSupported`, `extensionSupportRequired` and, in strict mode, `methodNotFound`.
  */
-export function methodFor(call: ServerCall, { methods }: ServedPath): ServedMethod {
+export function methodFor(call: ServerCall, { methods }: ServedPath): RpcMethod {
   const { strictVersions: strict, versions } = call.service;
   call.declare(versions);
   const [adapter] = adaptersFor(
@@ -66,7 +56,7 @@ export function methodFor(call: ServerCall, { methods }: ServedPath): ServedMeth
   );
   const method = methods.find((each) => each.adapter === adapter);
   if (method === undefined) throw new A2AError("methodNotFound", `version ${call.declared} has another service`);
-  call.target = method;
+  call.target = { ...method, handler: handlerFor(method.adapter, call.service) };
   return method;
 }
 

@@ -1,16 +1,20 @@
 import { Server } from "@grpc/grpc-js";
 import type { GrpcAdapter } from "../../version/codec.js";
 import { defaultListenerLimits, type ListenerLimits } from "../listen/connection.js";
-import type { Service } from "../service.js";
+import type { Addressed, Service } from "../service.js";
 import { GrpcCall } from "./call.js";
 import { createHealth } from "./health.js";
 import { leaveCall, registerTaken, takeCall } from "./internals/taken-call.js";
 import { servedPaths } from "./method.js";
 import { addReflection } from "./reflection.js";
+import { createTargets } from "./target.js";
 
 export interface GrpcServerOptions {
   readonly adapters: readonly GrpcAdapter[];
-  readonly service: Service;
+  /** Its limits hold for all calls. */
+  readonly service: Pick<Service, "limits">;
+  /** What answers at an authority (`host:port`). */
+  readonly at: (authority: string) => Addressed;
   /** Limits of connections and of request messages. Default: the listener's. */
   readonly limits?: ListenerLimits | undefined;
 }
@@ -26,14 +30,17 @@ export interface GrpcServer {
   prepare(path: string): Promise<void> | undefined;
   /** Loads health and reflection. */
   prepareAll(): Promise<void>;
+  /** Adds the operations of further adapters. */
+  register(adapters: readonly GrpcAdapter[]): void;
   /** Sets the status of health checks: SERVING or NOT_SERVING. */
   setServing(serving: boolean): void;
 }
 
 /** Creates a server with every operation of every adapter. Callers are authenticated before a message is read. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
-  const paths = servedPaths(options.adapters, options.service);
-  const { service, limits = defaultListenerLimits } = options;
+  const { service, at, limits = defaultListenerLimits } = options;
+  const targetOf = createTargets();
+  const paths = new Set<string>();
   const server = new Server({
     // Pings detect peers that vanished; a stream that waits for events would never notice.
     "grpc.keepalive_time_ms": timerMs(limits.grpcKeepaliveMs),
@@ -43,13 +50,18 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     "grpc.enable_channelz": 0,
     interceptors: [
       ({ path }, call) => {
-        const served = paths.get(path);
-        if (served === undefined) return leaveCall(call);
-        return takeCall(call, (raw) => new GrpcCall(raw, { served, service, times: limits }));
+        if (!paths.has(path)) return leaveCall(call);
+        return takeCall(call, (raw) => new GrpcCall(raw, { path, at, targetOf, times: limits }));
       },
     ],
   });
-  for (const path of paths.keys()) registerTaken(server, path);
+  const register = (adapters: readonly GrpcAdapter[]): void => {
+    for (const path of servedPaths(adapters).keys()) {
+      if (!paths.has(path)) registerTaken(server, path);
+      paths.add(path);
+    }
+  };
+  register(options.adapters);
   const health = createHealth(options.adapters.map(({ service }) => service.typeName));
   const onDemand = new Map([
     ["grpc.health.v1", once(() => health.addTo(server))],
@@ -57,6 +69,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   ]);
   return {
     server,
+    register,
     setServing: health.setServing,
     prepare: (path) => {
       // Runs for every call, so check first for the prefix, which no agent's service has.

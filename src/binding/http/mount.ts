@@ -12,21 +12,24 @@ export function mount(prefix: string, endpoint: HttpEndpoint): HttpEndpoint {
   };
 }
 
+/** The request as an endpoint sees it that is mounted at `mountPath`, with the rest of its path. */
+export function requestBelow(request: HttpRequest, path: string, mountPath: string): HttpRequest {
+  return new RequestBelow(request, path, mountPath);
+}
+
 class RequestBelow implements HttpRequest {
   readonly path: string;
+  readonly mountPath: string;
   readonly #above: HttpRequest;
 
-  constructor(above: HttpRequest, path: string) {
+  constructor(above: HttpRequest, path: string, mountPath = above.mountPath) {
     this.#above = above;
     this.path = path;
+    this.mountPath = mountPath;
   }
 
   get method(): string {
     return this.#above.method;
-  }
-
-  get mountPath(): string {
-    return this.#above.mountPath;
   }
 
   get native(): unknown {

@@ -4,7 +4,7 @@ import { noop } from "../../protocol/async/noop.js";
 import { runAtOnce } from "../../protocol/async/run-at-once.js";
 import { validate } from "../../protocol/check/validate.js";
 import { readBinary } from "../../protocol/codec/binary/reader.js";
-import type { CallOptions, Principal, ServerContext } from "../../protocol/context.js";
+import type { CallChain, CallOptions, Principal, ServerContext } from "../../protocol/context.js";
 import { A2AError, changedError, invalidParams, toldError } from "../../protocol/errors.js";
 import { type StreamResponse, StreamResponseSchema } from "../../protocol/model.js";
 import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
@@ -36,6 +36,8 @@ export interface InProcessOptions {
   readonly version?: string | undefined;
   /** Headers of every call, as passed to `authenticate`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** What a turn of this process passes on with its calls. Default: the calls come from outside of a turn. */
+  readonly chain?: CallChain | undefined;
   /** Default: none. All calls share one principal, and every extension that a call requests is active. */
   readonly admission?: InProcessAdmission | undefined;
   readonly limits?: InProcessLimits | undefined;
@@ -60,6 +62,7 @@ export function createInProcessTransport(
     handler,
     admission: gateOf(options),
     headers: lowerCased({ [versionParameter]: options.version ?? "", ...options.headers }),
+    via: options.chain?.via,
     limits: options.limits ?? { ...defaultValidationLimits, contentMaxBytes: unlimited, jsonMaxValues: unlimited },
     clock: options.clock ?? callerClock,
   };
@@ -76,6 +79,7 @@ interface HandlerEnd {
   readonly handler: Operations<ServerContext>;
   readonly admission: InProcessAdmission;
   readonly headers: Readonly<Record<string, string>>;
+  readonly via: readonly string[] | undefined;
   readonly limits: InProcessLimits;
   readonly clock: Pick<Clock, "after">;
 }
@@ -142,7 +146,7 @@ async function* callStream(
   }
 }
 
-function open({ admission, headers: base }: HandlerEnd, options: CallOptions): InProcessCall {
+function open({ admission, headers: base, via }: HandlerEnd, options: CallOptions): InProcessCall {
   const headers = { ...base, ...lowerCased(options.headers) };
   if (options.after !== undefined) headers["last-event-id"] = options.after;
   if (options.extensions !== undefined) {
@@ -152,7 +156,7 @@ function open({ admission, headers: base }: HandlerEnd, options: CallOptions): I
   const header = (name: string): string | undefined => headers[name];
   const address = { secure: true, remoteAddress: undefined, header };
   const deadline = deadlineOf(options.timeoutMs);
-  return new ServerCall(admission, { binding: "in-process", header, address, deadline: () => deadline });
+  return new ServerCall(admission, { binding: "in-process", header, address, via, deadline: () => deadline });
 }
 
 /** Authenticates the caller and reads what the headers declare, as every binding does. */
@@ -206,9 +210,10 @@ const openAdmission: InProcessAdmission = {
 };
 
 /** Returns the admission, with the principal of the options. */
-function gateOf({ admission = openAdmission, principal }: InProcessOptions): InProcessAdmission {
+function gateOf({ admission = openAdmission, principal, chain }: InProcessOptions): InProcessAdmission {
   if (principal === undefined) return admission;
-  return { ...admission, authenticate: () => ({ principal }) };
+  const identified = { principal, authorize: chain?.authorize };
+  return { ...admission, authenticate: () => identified };
 }
 
 function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {

@@ -15,6 +15,12 @@ export function observedPlatform(platform: Platform, api: OpenTelemetry): Platfo
   };
 }
 
+/** Follows the calls of clients that are made of parts. */
+export function partsObserver(api: OpenTelemetry): (parts: ClientParts) => ClientParts {
+  const telemetry = followClientCalls(api);
+  return (parts) => observed(parts, telemetry);
+}
+
 /** The parts of a client whose calls are followed: by an interceptor, by its retries, and by how it reaches its agent. */
 function observed(parts: ClientParts, telemetry: ClientTelemetry): ClientParts {
   const { interceptors = [] } = parts.options;

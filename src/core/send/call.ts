@@ -92,7 +92,7 @@ export function openSend({ runtime, policy, request, context, scope, blocks }: S
   const { message, configuration, metadata } = request;
   if (message === undefined) throw invalidParams({ field: "message", description: "is required" });
   checkIndexedId("message.contextId", message.contextId);
-  const { principal, extensions, header, taskName, requestId, trace, quota, deadline } = context;
+  const { principal, extensions, header, taskName, requestId, trace, quota, deadline, chain } = context;
   // A context creates its signal on first use, which most calls never need.
   const late = blocks === true && deadline !== undefined ? context.signal : undefined;
   if (taskName !== undefined) checkIndexedId("message.taskId", taskName);
@@ -116,6 +116,7 @@ export function openSend({ runtime, policy, request, context, scope, blocks }: S
     deadline,
     late,
     trace,
+    chain,
     places,
   };
 }

@@ -1,5 +1,5 @@
 import { sizeOfMessage, sizeOfTask } from "../../protocol/check/size.js";
-import type { Principal, ReadHeader, Scope } from "../../protocol/context.js";
+import type { CallChain, Principal, ReadHeader, Scope } from "../../protocol/context.js";
 import { copyTask, emptyTask } from "../../protocol/fold.js";
 import { type Task, TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
@@ -21,9 +21,10 @@ import type { Extras, WriteBatch } from "./write-batch.js";
 import { WriteQueue } from "./write-queue.js";
 
 /** Who sent a message, as its call says. */
-interface Sender {
+export interface Sender {
   readonly principal: Principal;
   readonly header?: ReadHeader | undefined;
+  readonly chain?: CallChain | undefined;
 }
 
 /** A reader in this process that receives each record of a live task the moment it is stored. */
@@ -228,9 +229,9 @@ export class LiveTask {
   }
 
   /** Remembers the sender of an entry put into the inbox. */
-  sentBy(entry: string, { principal, header }: Sender): void {
+  sentBy(entry: string, { principal, header, chain }: Sender): void {
     this.#senders ??= new Map();
-    this.#senders.set(entry, { principal, header });
+    this.#senders.set(entry, { principal, header, chain });
   }
 
   senderOf(entry: string): Sender | undefined {

@@ -7,7 +7,7 @@ import type { AbortKind, AuthorizationEnd } from "../agent.js";
 import type { Head, Hint, InboxEntry, Park } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import type { Draft } from "../task/draft.js";
-import type { LiveTask } from "../task/live-task.js";
+import type { LiveTask, Sender } from "../task/live-task.js";
 import { messageDraft } from "../task/message-record.js";
 import type { TurnStart } from "../turn-start.js";
 import type { Watcher } from "../watch.js";
@@ -188,9 +188,9 @@ export class TurnInbox implements Watcher {
         drafts: [{ kind: "turnStarted", turn, attempt, cause: "wake", wake, message, trace }],
       };
     }
-    const { principal, header } = live.senderOf(id) ?? { principal: storedPrincipal(scope, send) };
+    const { principal, header, chain }: Sender = live.senderOf(id) ?? { principal: storedPrincipal(scope, send) };
     return {
-      start: { cause: "message", attempt, principal, scope, entry: id, send, header, before },
+      start: { cause: "message", attempt, principal, scope, entry: id, send, header, chain, before },
       drafts: [{ kind: "turnStarted", turn, attempt, cause: "message" }, messageDraft(live, id, send)],
     };
   }

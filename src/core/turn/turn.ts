@@ -35,6 +35,8 @@ interface ViewedTurn {
   readonly live: LiveTask | undefined;
   readonly signal: AbortSignal;
   readonly answered: boolean;
+  /** Milliseconds until the deadline of the turn. */
+  readonly leftMs: () => number | undefined;
   readonly inbox: Pick<TurnInbox, "receive" | "messageOrWake">;
   emit(event: AgentEvent): Promise<void> | undefined;
   flushed(): Promise<void>;
@@ -176,6 +178,16 @@ class AgentTurn implements Turn {
 
   get charge(): Turn["charge"] {
     return (used) => unattended(charge(this.#run, used?.tokens));
+  }
+
+  get client(): Turn["client"] {
+    return (path, options) => {
+      const { runtime, start, leftMs } = this.#run;
+      if (runtime.clients === undefined) throw new TypeError("turn.client(): serve() has one agent here, not `agents`");
+      const { principal, requestId, header, chain } = start;
+      const { signal } = this.#run;
+      return runtime.clients(path, { principal, signal, requestId, header, chain, leftMs }, options);
+    };
   }
 
   get references(): Turn["references"] {

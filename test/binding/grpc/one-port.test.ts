@@ -5,6 +5,7 @@ import { createGrpcEngine } from "../../../src/binding/grpc/listener.js";
 import { createGrpcServer } from "../../../src/binding/grpc/server.js";
 import { defaultListenerLimits, type RequestListener } from "../../../src/binding/listen/connection.js";
 import { createListener } from "../../../src/binding/listen/listener.js";
+import { v1 } from "../../../src/version/v1.0/v1.js";
 import { echo, serviceOf, statusItem } from "../../support/echo-service.js";
 import { adapter, grpcAgent } from "../../support/grpc-agent.js";
 import { frame, rawSession } from "../../support/grpc-raw.js";
@@ -84,7 +85,7 @@ it("serves only gRPC on its own port", async () => {
 });
 
 it("serves only gRPC over HTTP/2, and logs it, when grpc-js cannot share the port", async () => {
-  const grpc = createGrpcServer({ adapters: [adapter], service });
+  const grpc = createGrpcServer({ adapters: [adapter], service, at: () => ({ service, versions: [v1] }) });
   const setup: unknown = Reflect.get(grpc.server, "_setupHandlers");
   Object.defineProperty(grpc.server, "_setupHandlers", { value: setup, writable: false });
   const warnings: string[] = [];

@@ -1,11 +1,11 @@
-import type { HttpEndpoint, HttpReply } from "../binding/http/http.js";
-import { placeOf } from "../binding/http/mount-path.js";
-import { parsedBodyOf } from "../binding/http/node-body.js";
-import type { HandlerOptions } from "../binding/http/node-listener.js";
-import { writeReply } from "../binding/http/node-reply.js";
-import { NodeRequest, splitTarget } from "../binding/http/node-request.js";
-import { namesTwoHosts, twoHosts } from "../binding/http/one-host.js";
-import { defaultListenerLimits } from "../binding/listen/connection.js";
+import type { HttpEndpoint, HttpReply } from "../../binding/http/http.js";
+import { placeOf } from "../../binding/http/mount-path.js";
+import { parsedBodyOf } from "../../binding/http/node-body.js";
+import type { HandlerOptions } from "../../binding/http/node-listener.js";
+import { writeReply } from "../../binding/http/node-reply.js";
+import { NodeRequest, splitTarget } from "../../binding/http/node-request.js";
+import { namesTwoHosts, twoHosts } from "../../binding/http/one-host.js";
+import { defaultListenerLimits } from "../../binding/listen/connection.js";
 import type { KoaCall, KoaMiddleware } from "./koa-call.js";
 
 /**

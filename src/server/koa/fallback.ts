@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Logger } from "../protocol/logger.js";
-import type { ServeOptions } from "./options.js";
-import type { Readiness } from "./readiness.js";
+import type { Logger } from "../../protocol/logger.js";
+import type { ServeOptions } from "../options.js";
+import type { Readiness } from "../readiness.js";
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
 

@@ -1,0 +1,68 @@
+import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import { dynamic } from "../../protocol/codec/outline/dynamic.js";
+import type { Addressed, Service } from "../service.js";
+import { type ServedPath, servedPaths } from "./method.js";
+
+/** What answers the calls at an address over gRPC. */
+export interface GrpcTarget {
+  readonly service: Service;
+  readonly paths: ReadonlyMap<string, ServedPath>;
+  readonly addressed: Addressed;
+}
+
+/** Returns the targets of addresses, each made once. */
+export function createTargets(): (addressed: Addressed) => GrpcTarget {
+  const made = new WeakMap<Addressed, GrpcTarget>();
+  return (addressed) => {
+    const known = made.get(addressed);
+    if (known !== undefined) return known;
+    const { service, versions } = addressed;
+    const adapters = versions.flatMap(({ grpc }) => grpc ?? []);
+    const target = { service, paths: servedPaths(adapters), addressed };
+    made.set(addressed, target);
+    return target;
+  };
+}
+
+/** The agent that a request named by its tenant. */
+export interface NamedAgent {
+  readonly addressed: Addressed;
+  /** Its name, which replies have before their tenant. */
+  readonly name: string;
+}
+
+/** Finds the agent that a request names, and takes the name off its tenant. Throws for an unknown name. */
+export function takeName(wire: AnyMessage, named: NonNullable<Addressed["named"]>): NamedAgent {
+  const request = dynamic(wire);
+  const { tenant } = request;
+  const { name, rest, addressed } = named(typeof tenant === "string" ? tenant : "");
+  if (name === "") return { name, addressed };
+  request["tenant"] = rest;
+  const configuration = request["configuration"];
+  const inline = isRecord(configuration) ? configuration["taskPushNotificationConfig"] : undefined;
+  if (isRecord(inline) && typeof inline["tenant"] === "string") inline["tenant"] = below(name, inline["tenant"]);
+  return { name, addressed };
+}
+
+/** Puts the name back before the tenants of a reply, so that callers may use them in their next requests. */
+export function putName(wire: AnyMessage, name: string): AnyMessage {
+  if (name === "") return wire;
+  const { tenant, configs } = dynamic(wire);
+  if (typeof tenant === "string") return { ...wire, tenant: above(name, tenant) } as AnyMessage;
+  if (!Array.isArray(configs)) return wire;
+  return { ...wire, configs: configs.map((config: AnyMessage) => putName(config, name)) } as AnyMessage;
+}
+
+/** The rest of a tenant below an agent's name; a tenant of another form stays. */
+function below(name: string, tenant: string): string {
+  if (tenant === name) return "";
+  return tenant.startsWith(`${name}/`) ? tenant.slice(name.length + 1) : tenant;
+}
+
+function above(name: string, tenant: string): string {
+  return tenant === "" ? name : `${name}/${tenant}`;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}

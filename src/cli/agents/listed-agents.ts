@@ -1,0 +1,40 @@
+import { parseAnswer, readText } from "../../binding/fetch/answer.js";
+import { fetchFailure } from "../../binding/fetch/failure.js";
+import { createNodeFetch } from "../../binding/fetch/node-fetch.js";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
+import { A2AError } from "../../protocol/errors.js";
+
+const path = "/.well-known/agents";
+const maxBytes = 1 << 20;
+
+/** How the list is asked for. */
+export interface ListCall {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** The URLs of the cards that a server lists. Throws `unavailable` for a server that lists none. */
+export async function listedCards(server: string, call: ListCall): Promise<readonly string[]> {
+  const url = `${server.replace(/\/+$/, "")}${path}`;
+  const signal = AbortSignal.any([call.signal, AbortSignal.timeout(call.timeoutMs)]);
+  const failure = (cause: unknown): unknown => fetchFailure({ what: url, cause, begun: true });
+  const fetch = createNodeFetch();
+  try {
+    const response = await fetch(url, { headers: { ...call.headers, accept: "application/json" }, signal });
+    const text = await readText({ response, failure }, maxBytes);
+    if (response.ok) return cardsIn(parseAnswer(text), url);
+    const hint = response.status === 404 ? ": a server lists its agents with `catalogue: true`" : "";
+    throw new A2AError("unavailable", `${url} answered with HTTP status ${response.status}${hint}`);
+  } catch (error) {
+    throw error instanceof A2AError ? error : failure(error);
+  } finally {
+    await fetch.close();
+  }
+}
+
+function cardsIn(json: ReturnType<typeof parseAnswer>, url: string): readonly string[] {
+  const agents = isJsonObject(json) ? json["agents"] : undefined;
+  if (!Array.isArray(agents)) throw new A2AError("invalidAgentResponse", `${url} answered with no list of agents`);
+  return agents.flatMap((agent) => (isJsonObject(agent) && typeof agent["card"] === "string" ? agent["card"] : []));
+}

@@ -1,0 +1,187 @@
+import { namedInputModes, skillsOf } from "../card/build.js";
+import { cardProblems } from "../card/check.js";
+import type { CardOptions } from "../card/options.js";
+import { allExtensions } from "../card/own-extensions.js";
+import { type PublishedCard, publishCard } from "../card/publish.js";
+import type { Listening } from "../card/urls.js";
+import type { PushStore } from "../core/ports.js";
+import { createRequestHandler, type HostedHandler } from "../core/request-handler.js";
+import { observePushStore, observeStore } from "../core/store-guard.js";
+import type { TurnClients } from "../core/turn-start.js";
+import { checkAgentId } from "../protocol/indexed-text.js";
+import type { AgentCard } from "../protocol/model.js";
+import { createPush, type Push } from "../push/push.js";
+import { isAuthenticated } from "./guarded.js";
+import { type Backend, type ComposedAgent, composeAround, type HostPlace, type HostSettings } from "./host.js";
+import type { TaskProcess } from "./host-process.js";
+import { loadGuarding, ratingOf } from "./load-guarding.js";
+import type { AgentOptions } from "./options.js";
+
+/** Where an agent is hosted, and the agent whose place it takes there. */
+export interface AgentPlace extends HostPlace {
+  readonly listening: () => Listening;
+  readonly replaces?: HostedAgentParts | undefined;
+  readonly clients?: TurnClients | undefined;
+}
+
+/** A composed agent that another one can replace. */
+export interface HostedAgentParts extends ComposedAgent<HostedHandler> {
+  readonly agentId: string;
+  /** Ends an agent that no call has reached, and gives its place back. */
+  dismiss(): Promise<void>;
+  readonly push: OpenPush | undefined;
+}
+
+/** The deliveries of an agent, and the settings that they were opened with. */
+interface OpenPush {
+  readonly push: Push;
+  readonly store: PushStore;
+  readonly settings: string;
+  /** How many releases of the agent use them. */
+  users: number;
+}
+
+/** Composes store, handler and card into an agent for a host. */
+export async function composeAgent(options: AgentOptions, place: AgentPlace): Promise<HostedAgentParts> {
+  let push: OpenPush | undefined;
+  const { replaces } = place;
+  const composed = await composeAround(
+    options,
+    async (settings) => {
+      const backend = await backendOf(options, place, settings);
+      push = backend.push;
+      return backend;
+    },
+    place,
+  ).catch((error: unknown) => {
+    replaces?.handler.restore();
+    throw error;
+  });
+  const dismiss = (): Promise<void> => {
+    if (replaces === undefined) return composed.dispose();
+    replaces.handler.restore();
+    return composed.release();
+  };
+  return Object.assign(composed, { push, agentId: options.agentId ?? "", dismiss });
+}
+
+async function backendOf(
+  options: AgentOptions,
+  place: AgentPlace,
+  settings: HostSettings,
+): Promise<Backend<HostedHandler> & { readonly push: OpenPush | undefined }> {
+  const { card, agentId } = options;
+  const { limits, logger } = settings;
+  if (agentId !== undefined) checkAgentId(agentId);
+  const published = await publishedCard(options, place, settings);
+  const process = await place.process.tasks();
+  const skills = skillsOf(card).map(({ id }) => id);
+  const { clock } = settings;
+  const rating = await ratingOf(options, { clock, logger, shared: process.store.rates, skills, hasTasks: true });
+  const { capabilities } = published.card();
+  const push = openPush(options, process, { ...settings, before: place.replaces?.push, card: published.card() });
+  const release = {
+    agent: options.agent,
+    restartable: options.restartable,
+    conversations: options.conversations,
+    logger,
+    limits,
+    streaming: capabilities?.streaming,
+    push: capabilities?.pushNotifications === true ? push?.push.service : undefined,
+    inputModes: namedInputModes(card),
+    tenants: options.tenants,
+    extendedCard: published.extended,
+    keptClaims: options.auth && (await import("../auth/kept-claims.js")).keptClaims(options.auth),
+    telemetry: settings.telemetry?.turns(published.card()),
+    clients: place.clients,
+    charge: rating?.charge,
+  };
+  const { core, store, signals } = process;
+  const handler =
+    place.replaces?.handler.replacedBy(release) ??
+    createRequestHandler({ ...release, ...core, agentId, store, signals, process: core });
+  return {
+    handler,
+    card: published,
+    extensions: allExtensions(card),
+    rates: rating?.calls,
+    webhooksDue: push && (() => push.push.due),
+    push,
+    async dispose() {
+      if (push === undefined) return;
+      push.users -= 1;
+      if (push.users === 0) await push.push.close();
+    },
+  };
+}
+
+/** Opens the deliveries of an agent, or continues those of the agent before it. */
+function openPush(
+  options: Pick<AgentOptions, "push" | "agentId">,
+  { core, store: tasks, pushStore, signals }: TaskProcess,
+  { before, card, ...settings }: HostSettings & { readonly before: OpenPush | undefined; readonly card: AgentCard },
+): OpenPush | undefined {
+  if (options.push === undefined) return undefined;
+  const { allow, every, store = pushStore } = options.push;
+  const { versions, limits, clock, logger, telemetry } = settings;
+  const key = JSON.stringify([allow, every, limits, versions.map(({ name }) => name)]);
+  if (before?.settings === key && before.store === store) {
+    before.users += 1;
+    return before;
+  }
+  const { health, instance } = core;
+  const push = createPush({
+    ...{ allow, every, signals, clock, versions, limits, instance },
+    store: observePushStore(store, health),
+    tasks: observeStore(tasks, health, settings),
+    logger: health.quiet(logger),
+    agentId: options.agentId,
+    adoptMs: limits.heartbeatMs,
+    telemetry: telemetry?.webhooks(card),
+  });
+  return { push, store, settings: key, users: 1 };
+}
+
+/** Throws when what several agents share about their callers contradicts itself or the cards. */
+export async function assertGuardingOf(
+  options: Parameters<typeof loadGuarding>[0] & Pick<AgentOptions, "trustProxy">,
+  cards: readonly CardOptions[],
+): Promise<void> {
+  const guarding = await loadGuarding(options);
+  guarding?.assertAuth(
+    options,
+    // What is wrong with a card is said when its agent is composed.
+    cards.flatMap((card) => (cardProblems(card).length === 0 ? skillsOf(card) : [])).map(({ id }) => id),
+  );
+}
+
+/** Checks the card and everything it depends on. */
+async function publishedCard(
+  options: AgentOptions,
+  { listening, guarding: shared }: AgentPlace,
+  { versions, clock }: HostSettings,
+): Promise<PublishedCard> {
+  const guarding = await loadGuarding(options);
+  const { card, publicUrl, publicGrpc, trustProxy, basePath } = options;
+  const published = publishCard({
+    card,
+    capabilities: {
+      streaming: true,
+      pushNotifications: options.push !== undefined,
+      authentication: isAuthenticated(options),
+      security: guarding?.cardSecurity(options),
+    },
+    versions,
+    urls: { publicUrl, publicGrpc, trustProxy, basePath },
+    listening,
+    now: clock.now,
+  });
+  // The card has no problems, so its skills have ids. What several agents share was checked with the skills of all.
+  if (shared === undefined) {
+    guarding?.assertAuth(
+      options,
+      skillsOf(card).map(({ id }) => id),
+    );
+  }
+  return published;
+}

@@ -1,0 +1,114 @@
+import type { Clock, PushStore, Signals, Store } from "../core/ports.js";
+import { type CoreProcess, createCoreProcess } from "../core/process.js";
+import { systemClock } from "../protocol/async/system-clock.js";
+import type { Logger } from "../protocol/logger.js";
+import { defaultValidationLimits, type ValidationLimits } from "../protocol/validation-limits.js";
+import { processSignals } from "../signals/in-process.js";
+import { memoryPushStore } from "../store/memory/push-store.js";
+import { memoryTaskStore } from "../store/memory/task-store.js";
+import { openTelemetry } from "../telemetry/open.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
+import type { Version } from "../version/codec.js";
+import type { VersionOptions } from "../version/options.js";
+import { versionEntries } from "../version/versions.js";
+import { createProcessAdmission, type ProcessAdmission } from "./admission.js";
+import { resolveLimits } from "./limits.js";
+import { loggerOf } from "./log/stderr-logger.js";
+import type { AgentOptions, HostOptions } from "./options.js";
+import { createLoad, type Load } from "./overload/load.js";
+
+/** What a server has once, however many agents it serves. */
+export interface HostProcess {
+  readonly admission: ProcessAdmission;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry | undefined;
+  /** `undefined` where nothing is measured. */
+  readonly load: Load | undefined;
+  /** The logger in an option; its records carry the trace in which they are written. */
+  loggerOf(option: HostOptions["logger"]): Logger;
+  /** Loads versions, newest first, once for all agents with the same settings. */
+  versions(served: readonly string[] | undefined, options: VersionOptions): Promise<readonly Version[]>;
+  /** Opens the store with the first agent that has tasks. */
+  tasks(): Promise<TaskProcess>;
+  /** Gives up what `tasks` opened. Call it once all agents are closed. */
+  close(): Promise<void>;
+}
+
+/** The store of a server, and its place there. */
+export interface TaskProcess {
+  readonly store: Store;
+  readonly pushStore: PushStore;
+  readonly signals: Signals;
+  readonly core: CoreProcess;
+}
+
+export type ProcessOptions = Pick<HostOptions, "limits" | "clock" | "logger" | "telemetry"> &
+  Pick<AgentOptions, "store" | "signals">;
+
+export async function openHostProcess(options: ProcessOptions): Promise<HostProcess> {
+  const telemetry = await openTelemetry(options.telemetry);
+  const clock = followed(telemetry?.clock, options.clock ?? systemClock);
+  const tracedLoggerOf: HostProcess["loggerOf"] = (option) => followed(telemetry?.logger, loggerOf(option));
+  const limits = resolveLimits(options.limits);
+  const load = createLoad({ limits, clock, logger: tracedLoggerOf(options.logger) });
+  const loaded = new Map<string, Promise<Version>>();
+  let tasks: Promise<TaskProcess> | undefined;
+  let unlisten: (() => void) | undefined;
+  const open = async (): Promise<TaskProcess> => {
+    const store = options.store ?? memoryTaskStore({ clock });
+    const signals = options.signals ?? store.signals ?? processSignals;
+    const logger = tracedLoggerOf(options.logger);
+    await store.open?.(logger);
+    unlisten = telemetry && store.onFlush?.(telemetry.flushed);
+    const core = createCoreProcess({ store, signals, clock, logger, limits, load });
+    return { store, pushStore: store.push ?? memoryPushStore(), signals, core };
+  };
+  if (telemetry?.metricsUrl !== undefined) {
+    tracedLoggerOf(options.logger).info({ url: telemetry.metricsUrl }, "metrics are served");
+  }
+  return {
+    ...{ clock, telemetry, loggerOf: tracedLoggerOf },
+    load,
+    admission: createProcessAdmission(limits, clock, load),
+    versions: (served, own) =>
+      Promise.all(
+        versionEntries(served).map((entry) => {
+          const key = JSON.stringify([entry.name, own.fileBytes, validationOf(own.limits)]);
+          const version = loaded.get(key) ?? entry.load(own);
+          loaded.set(key, version);
+          return version;
+        }),
+      ),
+    tasks() {
+      tasks ??= open();
+      return tasks;
+    },
+    async close() {
+      load?.close();
+      const opened = await tasks?.catch(() => undefined);
+      await opened?.core.close();
+      unlisten?.();
+      if (options.store === undefined) await opened?.store.close();
+      await telemetry?.close();
+    },
+  };
+}
+
+/** Closes a process whose agent could not be composed, and throws on. */
+export function closing(process: HostProcess): (error: unknown) => Promise<never> {
+  return async (error) => {
+    await process.close();
+    throw error;
+  };
+}
+
+/** What telemetry makes of a part, where there is telemetry. */
+function followed<T>(follow: ((part: T) => T) | undefined, part: T): T {
+  return follow === undefined ? part : follow(part);
+}
+
+// The members in one order, so that equal limits are equal texts.
+function validationOf(limits: ValidationLimits = defaultValidationLimits): readonly unknown[] {
+  const { ...given } = { ...defaultValidationLimits, ...limits } as Readonly<Record<string, unknown>>;
+  return Object.keys(defaultValidationLimits).map((name) => given[name]);
+}

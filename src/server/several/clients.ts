@@ -1,0 +1,154 @@
+import type { Transport } from "../../binding/transport.js";
+import { createTransport } from "../../binding/transport.js";
+import type { Client, ClientParts } from "../../client/base-client.js";
+import type { localClient } from "../../client/local/local-client.js";
+import type { SendOptions } from "../../client/send-options.js";
+import type { TurnCaller, TurnClients } from "../../core/turn-start.js";
+import { assertOptions, object, type Rule, record, string } from "../../protocol/check/rules.js";
+import type { CallOptions, Principal } from "../../protocol/context.js";
+import { A2AError } from "../../protocol/errors.js";
+import { suggestion } from "../../protocol/nearest.js";
+import { invokeStream, invokeUnary, type Operations } from "../../protocol/operations.js";
+import type { HostedAgentParts } from "../compose-agent.js";
+import { isAuthenticated } from "../guarded.js";
+import { hasOwnAuth, keyOf, pathOf } from "./merged-options.js";
+import type { ServedAgentOptions } from "./options.js";
+import type { SharedParts } from "./shared-parts.js";
+
+/** Who calls an agent of the server without a wire. */
+export interface LocalClientOptions {
+  /**
+   * The caller, whose tasks are used and who is not authenticated again. Default: the one caller of an agent without
+   * `auth` and `authenticate`; other agents need it.
+   */
+  readonly principal?: Principal | undefined;
+  /** Headers of every call. Default: none. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The code of clients, loaded before the first agent is served. */
+export interface ClientCode {
+  readonly localClient: typeof localClient;
+  readonly observe: ((parts: ClientParts) => ClientParts) | undefined;
+}
+
+/** Headers of a call that its turn passes on, which belong to the trace. */
+const passedOn = ["traceparent", "tracestate", "baggage"] as const;
+
+const principalRule: Rule = (value, path) => string(Object(value)["owner"], `${path}.owner`);
+const optionsRule = object({ principal: { rule: principalRule }, headers: { rule: record(string) } });
+
+/** Makes clients of the agents of a server, for their turns and for the program. */
+export class LocalClients {
+  readonly #shared: SharedParts;
+  readonly #code: ClientCode;
+
+  constructor(shared: SharedParts, code: ClientCode) {
+    this.#shared = shared;
+    this.#code = code;
+  }
+
+  /** A client for the program. Throws a `TypeError` for a path without an agent, or without the principal it needs. */
+  client(path: string, options: LocalClientOptions = {}): Client {
+    assertOptions("client()", options, optionsRule);
+    const { own } = this.#entry(path, "client()");
+    const { headers, principal } = options;
+    if (principal === undefined && isAuthenticated(hasOwnAuth(own) ? own : this.#shared.options)) {
+      throw new TypeError(`client(${JSON.stringify(path)}): the agent identifies its callers: give the \`principal\``);
+    }
+    return this.#clientOf(path, (of) => of.inProcess({ principal, headers }), undefined);
+  }
+
+  /** What the turns of an agent use. */
+  of(key: string, own: ServedAgentOptions): TurnClients {
+    return (path, turn, options = {}) => this.#turnClient({ key, own }, { path, turn, options });
+  }
+
+  #turnClient(
+    from: { readonly key: string; readonly own: ServedAgentOptions },
+    { path, turn, options }: { readonly path: string; readonly turn: TurnCaller; readonly options: LocalClientOptions },
+  ): Client {
+    assertOptions("turn.client()", options, optionsRule);
+    const target = this.#entry(path, "turn.client()");
+    const isSame = target.key === from.key || !(hasOwnAuth(target.own) || hasOwnAuth(from.own));
+    if (!isSame && options.principal === undefined) {
+      throw new TypeError(
+        `turn.client(${JSON.stringify(path)}): the two agents identify their callers each for itself: give the \`principal\``,
+      );
+    }
+    const { principal = turn.principal } = options;
+    const via = [...(turn.chain?.via ?? []), pathOf(from.key)];
+    const authorize = options.principal === undefined ? turn.chain?.authorize : undefined;
+    const chain = { via, authorize };
+    const headers = { ...carried(turn), ...options.headers };
+    return this.#clientOf(
+      path,
+      (of) => {
+        const { agentCallDepth } = of.limits;
+        if (via.length > agentCallDepth) throw tooDeep(via, path, agentCallDepth);
+        return of.inProcess({ principal, headers, chain });
+      },
+      () => ofTurn(turn, target.agent.card.card().capabilities?.streaming === true),
+    );
+  }
+
+  #clientOf(
+    path: string,
+    call: (agent: HostedAgentParts) => Transport,
+    defaults: (() => SendOptions) | undefined,
+  ): Client {
+    const { directory, clock, address, options } = this.#shared;
+    const key = keyOf(path);
+    const current = (): HostedAgentParts => {
+      const agent = directory.get(key)?.agent;
+      if (agent !== undefined) return agent;
+      throw new A2AError("unavailable", `the agent at ${path} was removed`);
+    };
+    let made: { readonly agent: HostedAgentParts; readonly calls: Transport } | undefined;
+    // The agent may have been replaced since the last call.
+    const calls = (): Transport => {
+      const agent = current();
+      if (made?.agent !== agent) made = { agent, calls: call(agent) };
+      return made.calls;
+    };
+    const operations: Operations<CallOptions> = createTransport({
+      unary: async (operation, request, given) => invokeUnary(calls(), operation, request, given),
+      stream: (operation, request, given) => invokeStream(calls(), operation, request, given),
+    });
+    const { localClient, observe } = this.#code;
+    const url = `${address().origin}${options.basePath ?? ""}${key}`;
+    return localClient({ url, card: () => current().card.card(), operations, clock, defaults, observe });
+  }
+
+  #entry(path: string, call: string) {
+    const { directory } = this.#shared;
+    const key = keyOf(path);
+    const entry = directory.get(key);
+    if (entry !== undefined) return { key, agent: entry.agent, own: entry.own };
+    const paths = directory.entries.map((each) => pathOf(each.path));
+    throw new TypeError(`${call}: there is no agent at ${JSON.stringify(path)}: ${suggestion(path, paths)}`);
+  }
+}
+
+/** What a call of a turn has unless it says otherwise: it ends with the turn, and then its task is canceled. */
+function ofTurn({ signal, leftMs }: TurnCaller, streams: boolean): SendOptions {
+  return { signal, timeoutMs: leftMs(), cancelOnAbort: streams };
+}
+
+function carried({ header, requestId }: TurnCaller): Record<string, string> {
+  const headers: Record<string, string> = requestId === undefined ? {} : { "x-request-id": requestId };
+  for (const name of passedOn) {
+    const value = header?.(name);
+    if (value !== undefined) headers[name] = value;
+  }
+  return headers;
+}
+
+function tooDeep(via: readonly string[], path: string, limit: number): A2AError {
+  const way = [...via, path].slice(-4).join(" → ");
+  return new A2AError(
+    "resourceExhausted",
+    `agents call each other too deeply (… ${way}): the limit is ${limit} (agentCallDepth)`,
+    { metadata: { limit: "agentCallDepth" } },
+  );
+}

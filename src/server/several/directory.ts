@@ -1,0 +1,146 @@
+import type { HttpEndpoint, HttpRequest } from "../../binding/http/http.js";
+import { requestBelow } from "../../binding/http/mount.js";
+import { restBelow, trimmed } from "../../binding/http/mount-path.js";
+import type { Addressed, NamedTenant, Service } from "../../binding/service.js";
+import { invalidParams } from "../../protocol/errors.js";
+import type { Version } from "../../version/codec.js";
+import { versionNames } from "../../version/versions.js";
+import type { ComposedAgent } from "../host.js";
+
+/** Where the list of the agents is served. */
+const cataloguePath = "/.well-known/agents";
+
+/** An agent of a server, and how calls reach it. */
+export interface Entry<A extends ComposedAgent = ComposedAgent> {
+  /** `""` for the agent at the root, else `/weather`. */
+  readonly path: string;
+  readonly agent: A;
+  /** Serves the requests below the path. */
+  readonly endpoint: HttpEndpoint;
+  /** Lower-case host names of which the agent serves every request. */
+  readonly hosts: readonly string[];
+  /** Whether gRPC calls reach it by its name, after the authentication that it shares with others. */
+  readonly isNamed: boolean;
+  readonly addressed: Addressed;
+}
+
+export interface DirectoryOptions {
+  /** Path prefix of everything. Default: none. */
+  readonly basePath?: string | undefined;
+  /** Authenticates the gRPC calls that name their agent. Default: there is one agent, at the root. */
+  readonly front?: Service | undefined;
+  /** Serves the list of the agents. Default: nothing does. */
+  readonly catalogue?: HttpEndpoint | undefined;
+  /** Serves what belongs to no agent. Default: nothing does. */
+  readonly rest?: HttpEndpoint | undefined;
+}
+
+/**
+ * The agents of a server: the one place that finds the agent of a call, by host, by path, or by the name that a gRPC
+ * request has in its tenant.
+ */
+export class Directory<E extends Entry = Entry> {
+  readonly #options: DirectoryOptions;
+  readonly #basePath: string;
+  readonly #byPath = new Map<string, E>();
+  readonly #byHost = new Map<string, E>();
+  #front: Addressed | undefined;
+
+  constructor(options: DirectoryOptions = {}) {
+    this.#options = options;
+    this.#basePath = trimmed(options.basePath ?? "");
+    this.#change();
+  }
+
+  get entries(): readonly E[] {
+    return [...this.#byPath.values()];
+  }
+
+  get(path: string): E | undefined {
+    return this.#byPath.get(path);
+  }
+
+  /** Adds an agent, or puts it in the place of another; calls see the one or the other. */
+  put(entry: E): void {
+    this.#forgetHosts(entry.path);
+    this.#byPath.set(entry.path, entry);
+    for (const host of entry.hosts) this.#byHost.set(host, entry);
+    this.#change();
+  }
+
+  delete(path: string): void {
+    this.#forgetHosts(path);
+    this.#byPath.delete(path);
+    this.#change();
+  }
+
+  #forgetHosts(path: string): void {
+    for (const [host, entry] of this.#byHost) if (entry.path === path) this.#byHost.delete(host);
+  }
+
+  /** Versions of all agents, newest first. */
+  get versions(): readonly Version[] {
+    const all = this.entries.flatMap(({ addressed }) => addressed.versions);
+    return versionNames.flatMap((name) => all.find((version) => version.name === name) ?? []);
+  }
+
+  #change(): void {
+    const { front } = this.#options;
+    if (front === undefined) return;
+    const { versions } = this;
+    const service = { ...front, versions: versions.map(({ name }) => name) };
+    this.#front = { service, versions, named: (tenant) => this.#named(tenant) };
+  }
+
+  /** Serves the HTTP requests of all agents. */
+  readonly endpoint: HttpEndpoint = (request) => {
+    if (this.#options.front === undefined) return this.#byPath.get("")?.endpoint(request);
+    const path = restBelow(this.#basePath, request.path);
+    if (path === undefined) return this.#options.rest?.(request);
+    const hosted = this.#byHost.size === 0 ? undefined : this.#byHost.get(hostName(request.header("host")));
+    const entry = hosted ?? this.#byPath.get(firstSegment(path));
+    const rest = entry === undefined ? undefined : restBelow(entry.path, path);
+    if (entry !== undefined && rest !== undefined) return this.#below(entry, request, { path: entry.path, rest });
+    const list = path === cataloguePath ? this.#options.catalogue?.(request) : undefined;
+    if (list !== undefined) return list;
+    const root = hosted ?? this.#byPath.get("");
+    return root === undefined ? this.#options.rest?.(request) : this.#below(root, request, { path: "", rest: path });
+  };
+
+  #below({ endpoint }: E, request: HttpRequest, at: { readonly path: string; readonly rest: string }) {
+    return endpoint(requestBelow(request, at.rest, request.mountPath + this.#basePath + at.path));
+  }
+
+  /** What answers gRPC calls at an authority. */
+  readonly at = (authority: string): Addressed => {
+    const hosted = this.#byHost.size === 0 ? undefined : this.#byHost.get(hostName(authority));
+    const addressed = hosted?.addressed ?? this.#front ?? this.#byPath.get("")?.addressed;
+    if (addressed === undefined) throw new TypeError("the server has no agent");
+    return addressed;
+  };
+
+  #named(tenant: string): NamedTenant {
+    const slash = tenant.indexOf("/");
+    const name = slash === -1 ? tenant : tenant.slice(0, slash);
+    const entry = this.#byPath.get(`/${name}`);
+    if (entry?.isNamed === true)
+      return { addressed: entry.addressed, name, rest: slash === -1 ? "" : tenant.slice(slash + 1) };
+    const root = this.#byPath.get("");
+    if (root?.isNamed === true) return { addressed: root.addressed, name: "", rest: tenant };
+    throw invalidParams({
+      field: "tenant",
+      description: "does not begin with the name of an agent here, as the interface in its card does",
+    });
+  }
+}
+
+/** `/weather` of `/weather/json-rpc`. */
+function firstSegment(path: string): string {
+  const end = path.indexOf("/", 1);
+  return end === -1 ? path : path.slice(0, end);
+}
+
+/** The name in a `Host` header or an authority, without its port. */
+function hostName(host = ""): string {
+  return host.replace(/:\d+$/, "").toLowerCase();
+}

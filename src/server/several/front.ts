@@ -1,0 +1,49 @@
+import { CallMeter } from "../../binding/call-meter.js";
+import type { Service } from "../../binding/service.js";
+import { createTransport } from "../../binding/transport.js";
+import { type Clock, monotonic } from "../../protocol/async/clock.js";
+import { A2AError } from "../../protocol/errors.js";
+import { newId } from "../../protocol/id/new-id.js";
+import type { Logger } from "../../protocol/logger.js";
+import { createAdmission } from "../admission.js";
+import type { Guarding } from "../guarded.js";
+import type { HostProcess } from "../host-process.js";
+import type { Limits } from "../limits.js";
+
+export interface FrontOptions {
+  readonly process: HostProcess;
+  /** The authentication that the agents share. */
+  readonly guarding: Guarding;
+  readonly isOpen: boolean;
+  readonly limits: Limits;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * The service of gRPC calls until their request names an agent: it authenticates and admits them for all agents. Version,
+ * extensions and everything else are up to the agent.
+ */
+export function frontService({ process, guarding, isOpen, limits, clock, logger }: FrontOptions): Service {
+  const admission = createAdmission({
+    ...{ process: process.admission, isOpen, limits, logger, extensions: [] },
+    identify: guarding.identify,
+    newId: () => newId(clock.now()),
+  });
+  const named = (): never => {
+    throw new A2AError("internalError", "the call has no agent yet");
+  };
+  return {
+    handler: createTransport({ unary: named, stream: named }),
+    limits,
+    versions: [],
+    strictVersions: false,
+    taskNames: { find: async () => undefined },
+    authenticate: admission.authenticate,
+    extensions: (requested) => requested,
+    enter: admission.enter,
+    publicError: admission.publicError,
+    // The agent of the call decides whether it is logged.
+    observer: { begun: () => new CallMeter(monotonic(clock)), ended() {} },
+  };
+}

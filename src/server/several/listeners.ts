@@ -1,0 +1,130 @@
+import type { TlsOptions } from "node:tls";
+import type { RequestListener } from "../../binding/listen/connection.js";
+import { type LaterEngine, laterEngine } from "../../binding/listen/later-engine.js";
+import { createListener, type Listener } from "../../binding/listen/listener.js";
+import type { Addressed } from "../../binding/service.js";
+import type { Binding } from "../../protocol/bindings.js";
+import type { Logger } from "../../protocol/logger.js";
+import { type ConnectionEngine, type EngineSetting, engineOf } from "../bindings.js";
+import type { Limits } from "../limits.js";
+
+/** What every port of a server has in common. */
+export interface PortOptions {
+  readonly host: string;
+  readonly tls: TlsOptions | undefined;
+  readonly limits: Limits;
+  readonly logger: Logger;
+}
+
+export interface ListenersOptions extends PortOptions, Pick<EngineSetting, "at" | "refuse" | "versions" | "grows"> {
+  readonly port: number;
+  readonly grpcPort: number | undefined;
+  readonly bindings: readonly Binding[];
+  readonly http: RequestListener;
+}
+
+/** The ports of a server. */
+export interface Listeners {
+  readonly port: number;
+  /** Port of gRPC if it has its own. */
+  readonly grpcPort: number | undefined;
+  readonly engine: ConnectionEngine | undefined;
+  /** Loads what accepts HTTP/2, which the first such connection does otherwise. */
+  load(): Promise<void>;
+  /** Ends every connection after its last response; see `Listener`. */
+  retire(ms: number): Promise<void>;
+  drain(ms: number): Promise<void>;
+}
+
+/** Listens on the ports. Rejects when one is taken. */
+export async function openListeners(options: ListenersOptions): Promise<Listeners> {
+  const { host, port, grpcPort, tls, limits, logger, bindings, http } = options;
+  const base = { host, tls, limits };
+  try {
+    const engine = engineOf(bindings, options);
+    if (engine === undefined) return listenersOf([await createListener({ ...base, port, http })], undefined);
+    const http2 = engineLater(engine, grpcPort === undefined ? http : undefined, logger);
+    const main = await createListener({ ...base, port, http, ...(grpcPort === undefined ? { http2 } : {}) });
+    if (grpcPort === undefined) return listenersOf([main], engine, http2.load);
+    try {
+      return listenersOf([main, await createListener({ ...base, port: grpcPort, http2 })], engine, http2.load);
+    } catch (error) {
+      await main.close();
+      throw error;
+    }
+  } catch (error) {
+    throw portTaken(error, port, host);
+  }
+}
+
+/** The engine, whose code the first HTTP/2 connection loads if nothing has before. */
+function engineLater(engine: ConnectionEngine, http: RequestListener | undefined, logger: Logger): LaterEngine {
+  const onError = (error: unknown): void => logger.error({ err: error }, "the code of gRPC could not be loaded");
+  return laterEngine(() => engine.connect(http), onError);
+}
+
+function listenersOf(
+  [main, grpc]: readonly [Listener, Listener?],
+  engine: ConnectionEngine | undefined,
+  load: () => Promise<void> = async () => {},
+): Listeners {
+  return {
+    port: main.port,
+    grpcPort: grpc?.port,
+    engine,
+    load,
+    async retire(ms) {
+      await Promise.all([main.retire(ms), grpc?.retire(ms)]);
+    },
+    async drain(ms) {
+      await Promise.all([main.drain(ms), grpc?.drain(ms)]);
+    },
+  };
+}
+
+/** A port on which gRPC reaches one agent. */
+export interface GrpcPort {
+  /** The port that was asked for; 0 for any. */
+  readonly wanted: number;
+  readonly port: number;
+  /** Reaches another agent from now on. */
+  serve(addressed: Addressed): void;
+  setServing(serving: boolean): void;
+  retire(ms: number): Promise<void>;
+  drain(ms: number): Promise<void>;
+}
+
+/** Opens a port on which gRPC reaches one agent. Rejects when it is taken. */
+export async function openGrpcPort(
+  wanted: number,
+  first: Addressed,
+  { host, tls, limits, logger }: PortOptions,
+): Promise<GrpcPort> {
+  let addressed = first;
+  const engine = engineOf(["GRPC"], {
+    ...{ limits, logger, refuse: undefined },
+    versions: first.versions,
+    at: () => addressed,
+  });
+  if (engine === undefined) throw new TypeError("grpcPort: no version that the agent serves has gRPC");
+  const http2 = engineLater(engine, undefined, logger);
+  const listener = await createListener({ host, tls, limits, port: wanted, http2 }).catch((error: unknown) => {
+    throw portTaken(error, wanted, host);
+  });
+  return {
+    wanted,
+    port: listener.port,
+    serve(next) {
+      addressed = next;
+      engine.register(next.versions);
+    },
+    setServing: (serving) => engine.setServing(serving),
+    retire: (ms) => listener.retire(ms),
+    drain: (ms) => listener.drain(ms),
+  };
+}
+
+function portTaken(error: unknown, port: number, host: string): unknown {
+  if (!(error instanceof Error) || !("code" in error) || error.code !== "EADDRINUSE") return error;
+  return new Error(`port ${port} on ${host} is taken: choose another one with \`port\``, { cause: error });
+}

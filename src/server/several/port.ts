@@ -1,0 +1,187 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { isIP } from "node:net";
+import type { TlsOptions } from "node:tls";
+import { nodeListener } from "../../binding/http/node-listener.js";
+import type { RequestListener } from "../../binding/listen/connection.js";
+import type { CallHead } from "../../binding/service.js";
+import { pause } from "../../protocol/async/pause.js";
+import { systemClock } from "../../protocol/async/system-clock.js";
+import type { Binding } from "../../protocol/bindings.js";
+import type { Logger } from "../../protocol/logger.js";
+import type { HostGuard } from "../host-guard.js";
+import { createFallback } from "../koa/fallback.js";
+import type { Limits } from "../limits.js";
+import { loadLater } from "../load-later.js";
+import type { HostOptions, ListenOptions } from "../options.js";
+import type { Load } from "../overload/load.js";
+import { createReadiness, type Readiness } from "../readiness.js";
+import type { Directory } from "./directory.js";
+import { type Listeners, openListeners } from "./listeners.js";
+
+/** A port that listens. */
+export interface ListeningPort {
+  /** Base URL of what is served: `http://127.0.0.1:41241`. */
+  readonly url: string;
+  /** The port that it listens on, also when 0 was asked for. */
+  readonly port: number;
+  /** Port of gRPC; the shared one unless gRPC has its own. */
+  readonly grpcPort: number;
+  /**
+   * Is not ready for `lameDuckMs`, then refuses new work, waits for streams and turns for up to `drainMs`, aborts the
+   * rest, and closes. Calling it again waits for the same end.
+   */
+  close(): Promise<void>;
+  /** The same as `close`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export const defaultHost = "127.0.0.1";
+export const defaultDrainMs = 10_000;
+const defaultPort = 41241;
+/**
+ * How long connections get to flush when nothing more is written; other streams, such as health watches, have that time
+ * too.
+ */
+const lastWordsMs = 2000;
+/** How long connections may still bring work once they were asked to close. */
+const lastRequestsMs = 1000;
+
+/** The address of a server: what it was asked for, and from when it listens what it got. */
+export interface BoundAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly grpcPort: number | undefined;
+  address(): { readonly origin: string; readonly grpcPort: number | undefined };
+  /** `undefined` until the server listens. */
+  listeners: Listeners | undefined;
+}
+
+export function bindAddress(options: Pick<ListenOptions, "port" | "host" | "grpcPort" | "tls">): BoundAddress {
+  const { port = portOfEnvironment(), host = defaultHost, grpcPort, tls } = options;
+  const scheme = tls === undefined ? "http" : "https";
+  return {
+    ...{ host, port, grpcPort, listeners: undefined },
+    address() {
+      const { listeners } = this;
+      const origin = `${scheme}://${hostInUrl(host)}:${listeners?.port ?? port}`;
+      return { origin, grpcPort: listeners === undefined ? grpcPort : listeners.grpcPort };
+    },
+  };
+}
+
+/** What a port serves. */
+export interface Site {
+  readonly directory: Pick<Directory, "endpoint" | "at" | "versions">;
+  readonly bindings: readonly Binding[];
+  readonly limits: Limits;
+  readonly logger: Logger;
+  readonly tls: TlsOptions | undefined;
+  /** Refuses calls over gRPC by their headers. */
+  readonly guard: HostGuard | undefined;
+  watchStore(listener: (ready: boolean) => void): void;
+  /** Hears whether the server takes work. */
+  setServing?(serving: boolean): void;
+  /** Ends the connections of further ports after their last responses. */
+  retire?(ms: number): Promise<void>;
+  /** Resolves when no call is active. */
+  idle(): Promise<void>;
+  /** Whether agents may come later. */
+  readonly grows?: boolean | undefined;
+  readonly load: Load | undefined;
+  /** Refuses new work. */
+  refuse(): void;
+  /** Ends everything that is served. */
+  end(drainMs: number): Promise<void>;
+}
+
+/** Listens, and serves a site until the port is closed. */
+export async function listenWith(
+  options: HostOptions & ListenOptions,
+  bound: BoundAddress,
+  site: Site,
+): Promise<ListeningPort> {
+  const { drainMs = defaultDrainMs, lameDuckMs = 0, basePath = "", clock = systemClock } = options;
+  const { directory, limits, logger, guard, tls } = site;
+  const ready = createReadiness();
+  site.watchStore(ready.storeReady);
+  site.load?.watch(ready.loadReady);
+  const listeners = await openListeners({
+    ...{ host: bound.host, port: bound.port, grpcPort: bound.grpcPort, tls, limits, logger },
+    ...{ bindings: site.bindings, at: directory.at, versions: directory.versions, grows: site.grows },
+    refuse: guard && ((caller: Pick<CallHead, "header">) => guard.grpc(caller)?.error),
+    http: createHttp(options, site, ready),
+  }).catch(async (error: unknown) => {
+    await site.end(0);
+    throw error;
+  });
+  bound.listeners = listeners;
+  ready.watch((serving) => {
+    listeners.engine?.setServing(serving);
+    site.setServing?.(serving);
+  });
+  const stopLoading = loadLater([listeners.load], site.idle);
+  const retire = async (ms: number): Promise<void> => {
+    await Promise.all([listeners.retire(ms), site.retire?.(ms)]);
+  };
+  const shutDown = async (): Promise<void> => {
+    stopLoading();
+    ready.drain();
+    if (lameDuckMs > 0) {
+      // Balancers need time to notice, and then the peers of open connections: work that was sent before is accepted.
+      await pause(clock, lameDuckMs);
+      await retire(lastRequestsMs);
+    }
+    site.refuse();
+    void retire(0);
+    // The port stays open meanwhile: new calls get `unavailable` with a retry delay, and readiness checks are answered.
+    await site.end(drainMs);
+    await listeners.drain(lastWordsMs);
+  };
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closing ??= shutDown();
+    return closing;
+  };
+  if (options.handleSignals === true) closeOnSignals(close, logger);
+  const { port, grpcPort = port } = listeners;
+  const url = bound.address().origin + basePath;
+  return { url, port, grpcPort, close, [Symbol.asyncDispose]: close };
+}
+
+function createHttp({ app }: Pick<ListenOptions, "app">, site: Site, ready: Readiness): RequestListener {
+  const { directory, limits, logger } = site;
+  const onError = (error: unknown): void => logger.error({ err: error }, "a request could not be answered");
+  const protocol = nodeListener(directory.endpoint, { times: limits, onError });
+  const fallback = createFallback(app, ready, logger);
+  return (request, response) =>
+    protocol(request, response, () => fallback(request as IncomingMessage, response as ServerResponse));
+}
+
+function closeOnSignals(close: () => Promise<void>, logger: Logger): void {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.once(signal, () => {
+      logger.info({ signal }, "closing");
+      close().then(
+        () => process.exit(0),
+        (error: unknown) => {
+          logger.error({ err: error }, "the server could not be closed");
+          process.exit(1);
+        },
+      );
+    });
+  }
+}
+
+function hostInUrl(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "localhost";
+  return isIP(host) === 6 ? `[${host}]` : host;
+}
+
+// Hosting platforms set this variable; it applies when the program sets no port.
+function portOfEnvironment(): number {
+  const { PORT } = process.env;
+  if (PORT === undefined || PORT === "") return defaultPort;
+  const port = Number(PORT);
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
+  throw new TypeError(`PORT in the environment must be a port from 0 to 65535, not "${PORT}"`);
+}

@@ -1,0 +1,133 @@
+import { cors } from "../../binding/http/cors.js";
+import type { HttpEndpoint } from "../../binding/http/http.js";
+import type { Client } from "../../client/base-client.js";
+import { loadOpenTelemetry } from "../../telemetry/api.js";
+import { assertGuardingOf } from "../compose-agent.js";
+import { isAuthenticated, isLoopback, tlsWithAuth } from "../guarded.js";
+import { bindingsOf, guardingOf } from "../host.js";
+import { createHostGuard, guardedRest, type HostGuard } from "../host-guard.js";
+import { closing, type HostProcess, openHostProcess, type TaskProcess } from "../host-process.js";
+import { resolveLimits } from "../limits.js";
+import { loggerOf } from "../log/stderr-logger.js";
+import { AgentKeeper, type ServedAgents } from "./agents.js";
+import { catalogueEndpoint } from "./catalogue.js";
+import { type ClientCode, type LocalClientOptions, LocalClients } from "./clients.js";
+import { Directory } from "./directory.js";
+import { frontService } from "./front.js";
+import type { ServeAgentsOptions } from "./options.js";
+import { type BoundAddress, bindAddress, defaultDrainMs, type ListeningPort, listenWith } from "./port.js";
+import type { ServedEntry, SharedParts } from "./shared-parts.js";
+
+/** A server of several agents. */
+export interface AgentsServer extends ListeningPort {
+  /** The agents: add, replace and remove them while the server runs. */
+  readonly agents: ServedAgents;
+  /**
+   * Returns a client of an agent by its path, for the program, outside of a turn: `server.client("/weather", { principal })`.
+   * Its calls need no network, and callers are not authenticated again. Throws a `TypeError` for a path without an agent.
+   */
+  client(path: string, options?: LocalClientOptions): Client;
+}
+
+/** Serves several agents on one port, by checked options. */
+export async function serveAgents(given: ServeAgentsOptions): Promise<AgentsServer> {
+  const options = { ...given, logger: loggerOf(given.logger) };
+  const bound = bindAddress(options);
+  const process = await openHostProcess(options);
+  const shared = await shareParts(options, bound, process).catch(closing(process));
+  const { guarding, directory, limits, logger, tls, guard } = shared;
+  const keeper = new AgentKeeper(shared);
+  const end = async (drainMs: number): Promise<void> => {
+    process.admission.close();
+    await keeper.close(drainMs);
+    await Promise.all([guarding.close(), process.close()]);
+  };
+  const { core } = await served(keeper, options.agents, process).catch(async (error: unknown) => {
+    await end(0);
+    throw error;
+  });
+  const port = await listenWith(options, bound, {
+    ...{ directory, limits, logger, guard, tls, end },
+    bindings: bindingsOf(options),
+    watchStore: (listener) => core.health.watch(listener),
+    load: process.load,
+    grows: true,
+    setServing: (serving) => keeper.setServing(serving),
+    retire: (ms) => keeper.retire(ms),
+    refuse: () => process.admission.close(),
+    idle: () => process.admission.idle(),
+  });
+  const own = options.grpcPort === undefined ? {} : { grpcPort: port.grpcPort };
+  logger.info({ url: port.url, ...own, agents: Object.keys(options.agents) }, "listening");
+  if (options.store === undefined) logger.info({}, "tasks are kept in memory and are lost with the process");
+  const client: AgentsServer["client"] = (path, of) => shared.clients.client(path, of);
+  return Object.assign(port, { agents: keeper, client });
+}
+
+/** Adds the first agents, and opens the store even if there are none. */
+async function served(
+  keeper: AgentKeeper,
+  agents: ServeAgentsOptions["agents"],
+  process: HostProcess,
+): Promise<TaskProcess> {
+  for (const [path, own] of Object.entries(agents)) await keeper.set(path, own);
+  return process.tasks();
+}
+
+/** What the agents share, and what the server needs besides. */
+interface ServerParts extends SharedParts {
+  readonly guard: HostGuard | undefined;
+  readonly clients: LocalClients;
+}
+
+async function shareParts(
+  options: SharedParts["options"],
+  bound: BoundAddress,
+  process: HostProcess,
+): Promise<ServerParts> {
+  const { clock } = process;
+  const logger = process.loggerOf(options.logger);
+  const isOpen = !isAuthenticated(options);
+  const limits = resolveLimits(options.limits, !isOpen);
+  const own = Object.values(options.agents);
+  await assertGuardingOf(
+    options,
+    own.map(({ card }) => card),
+  );
+  const guarding = await guardingOf(options, clock, logger);
+  const allowedHosts = [...(options.allowedHosts ?? []), ...own.flatMap(({ hosts = [] }) => hosts)];
+  const guard = isOpen && isLoopback(bound.host) ? createHostGuard({ ...options, allowedHosts }) : undefined;
+  const rest = guard && guardedRest(guard);
+  const shared: SharedParts = {
+    ...{ options, host: bound.host, process, guarding, limits, clock, logger },
+    drainMs: options.drainMs ?? defaultDrainMs,
+    tls: own.reduce((tls, { auth }) => tlsWithAuth({ tls, auth }), tlsWithAuth(options)),
+    clientsOf: (key, own) => clients.of(key, own),
+    directory: new Directory<ServedEntry>({
+      basePath: options.basePath,
+      front: frontService({ process, guarding, isOpen, limits, clock, logger }),
+      catalogue: (request) => catalogue?.(request),
+      rest,
+    }),
+    address: () => bound.address(),
+    listeners: () => bound.listeners,
+  };
+  const clients = new LocalClients(shared, await loadClients(process));
+  const catalogue = options.catalogue === true ? openCatalogue(shared, rest) : undefined;
+  return { ...shared, guard, clients };
+}
+
+function openCatalogue(shared: SharedParts, rest: HttpEndpoint | undefined): HttpEndpoint {
+  const list = catalogueEndpoint(shared);
+  const guarded: HttpEndpoint = (request) => rest?.(request) ?? list(request);
+  return shared.options.cors === undefined ? guarded : cors(guarded, shared.options.cors);
+}
+
+/** Loads the code of clients, which agents that are served alone do not need. */
+async function loadClients({ telemetry }: HostProcess): Promise<ClientCode> {
+  const { localClient } = await import("../../client/local/local-client.js");
+  const api = telemetry === undefined ? undefined : await loadOpenTelemetry(true);
+  if (api === undefined) return { localClient, observe: undefined };
+  const { partsObserver } = await import("../../client/telemetry/observed-platform.js");
+  return { localClient, observe: partsObserver(api) };
+}

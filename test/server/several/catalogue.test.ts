@@ -1,0 +1,119 @@
+import { request } from "node:http";
+import { type Agent, artifact, type ServeAgentsOptions, serve } from "trivium";
+import { apiKey } from "trivium/auth";
+import { describe, expect, it } from "vitest";
+import { trivium } from "../../support/command.js";
+
+const agent: Agent = async function* ({ text }) {
+  yield artifact(text);
+};
+
+const one = (name: string, more: object = {}) => ({
+  card: { name, description: `The <b>${name}</b>`, version: "1.0.0" },
+  agent,
+  ...more,
+});
+
+const keyed = (wanted: string) => ({
+  schemes: { key: apiKey({ in: "header", name: "x-key", verify: (key) => (key === wanted ? key : undefined) }) },
+});
+
+/** The status of a request that names another host. */
+function statusAt(port: number, path: string, host: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: "127.0.0.1", port, path, headers: { host }, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    sent.on("error", reject).end();
+  });
+}
+
+function serveAll(options: Partial<ServeAgentsOptions> = {}) {
+  const agents = {
+    "/open": one("Open", { anonymous: "shared" }),
+    "/users": one("Users"),
+    "/own": one("Own", { auth: keyed("b") }),
+  };
+  return serve({ port: 0, drainMs: 0, logger: false, catalogue: true, auth: keyed("a"), agents, ...options });
+}
+
+describe("the list of the agents", () => {
+  it("has the agents that let its caller in", async () => {
+    await using server = await serveAll();
+    const names = async (key?: string) => {
+      const response = await fetch(`${server.url}/.well-known/agents`, {
+        headers: key === undefined ? {} : { "x-key": key },
+      });
+      expect(response.headers.get("cache-control")).toBe("no-store");
+      return ((await response.json()) as { agents: { name: string }[] }).agents.map(({ name }) => name);
+    };
+    expect(await names()).toEqual(["Open"]);
+    expect(await names("a")).toEqual(["Open", "Users"]);
+    expect(await names("b")).toEqual(["Open", "Own"]);
+    await server.agents.set("/late", one("Late"));
+    await server.agents.remove("/open", 0);
+    expect(await names("a")).toEqual(["Users", "Late"]);
+  });
+
+  it("leads to their cards, by the address that was called", async () => {
+    await using server = await serveAll({ basePath: "/api" });
+    const response = await fetch(`http://localhost:${server.port}/api/.well-known/agents`);
+    const url = `http://localhost:${server.port}/api/open`;
+    expect(await response.json()).toEqual({
+      agents: [
+        {
+          path: "/open",
+          name: "Open",
+          description: "The <b>Open</b>",
+          version: "1.0.0",
+          url,
+          card: `${url}/.well-known/agent-card.json`,
+        },
+      ],
+    });
+    expect(await (await fetch(`${url}/.well-known/agent-card.json`)).json()).toMatchObject({ name: "Open" });
+  });
+
+  it("is a page for browsers, which shows texts as they are", async () => {
+    await using server = await serveAll();
+    const accept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    const response = await fetch(`${server.url}/.well-known/agents`, { headers: { accept } });
+    expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
+    const page = await response.text();
+    expect(page).toContain("The &lt;b&gt;Open&lt;/b&gt;");
+    expect(page).toContain(`href="${server.url}/open/.well-known/agent-card.json"`);
+  });
+
+  it("is only read, off by default, and guarded on a loopback address", async () => {
+    await using server = await serveAll();
+    expect((await fetch(`${server.url}/.well-known/agents`, { method: "POST" })).status).toBe(405);
+    expect((await fetch(`${server.url}/.well-known/agents`, { method: "HEAD" })).status).toBe(200);
+    await using off = await serveAll({ catalogue: undefined });
+    expect((await fetch(`${off.url}/.well-known/agents`)).status).toBe(404);
+    await using open = await serveAll({ auth: undefined });
+    for (const path of ["/.well-known/agents", "/users/.well-known/agent-card.json", "/nothing"]) {
+      expect(await statusAt(open.port, path, "evil.example")).toBe(421);
+    }
+    expect(await statusAt(open.port, "/own/.well-known/agent-card.json", "proxied.example")).toBe(200);
+    expect(await statusAt(open.port, "/healthz", "proxied.example")).toBe(200);
+  });
+
+  it("gives `trivium card --all` every card", async () => {
+    await using server = await serveAll();
+    const names = async (...args: readonly string[]) => {
+      const { code, stdout, stderr } = await trivium(["card", server.url, "--all", ...args]);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      return (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name);
+    };
+    expect(await names()).toEqual(["Open"]);
+    expect(await names("--header", "x-key:a")).toEqual(["Open", "Users"]);
+    await using off = await serveAll({ catalogue: undefined });
+    const { code, stderr } = await trivium(["card", off.url, "--all"]);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `unavailable: ${off.url}/.well-known/agents answered with HTTP status 404: a server lists its agents with \`catalogue: true\`\n`,
+    });
+  });
+});
