@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { systemClock } from "../../protocol/async/system-clock.js";
 import type { DbContext } from "../../store/sql/dialect.js";
-import { databaseTime, type Pruned, prune as pruneAll } from "../../store/sql/maintenance.js";
+import { databaseTime } from "../../store/sql/dialect.js";
+import { type Pruned, prune as pruneAll } from "../../store/sql/maintenance.js";
 import { migrate as migrateAll, migrationSql, type SchemaStatus, schemaStatus } from "../../store/sql/migrate.js";
 import { createMigrationReport } from "../../store/sql/migration-report.js";
 import { renewIncarnations } from "../../store/sql/renew.js";

@@ -1,4 +1,4 @@
-import type { CompiledQuery, Kysely, QueryResult, RawBuilder, SqlBool } from "kysely";
+import { type CompiledQuery, type Kysely, type QueryResult, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { AppendResult, Head } from "../../core/ports.js";
 import type { Given } from "./param.js";
 import type { AppendRow, ConversationWriteRow, NewTaskRow } from "./rows.js";
@@ -72,4 +72,10 @@ export interface DbContext {
 export function inTransaction<T>(context: DbContext, run: (context: DbContext) => Promise<T>): Promise<T> {
   if (context.db.isTransaction) return run(context);
   return context.db.transaction().execute((db) => run({ db, dialect: context.dialect }));
+}
+
+/** The time of the database in milliseconds since the epoch. */
+export async function databaseTime({ db, dialect }: DbContext): Promise<number> {
+  const { rows } = await sql<{ now: number }>`select ${dialect.now()} as now`.execute(db);
+  return Number(rows[0]?.now);
 }

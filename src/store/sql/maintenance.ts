@@ -1,8 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import { sql } from "kysely";
 import type { Clock } from "../../core/ports.js";
 import { type Logger, silentLogger } from "../../protocol/logger.js";
-import type { DbContext } from "./dialect.js";
 import type { Backend, Retention } from "./rows.js";
 import { storeErrorFrom } from "./store-error.js";
 
@@ -104,10 +102,4 @@ export function startMaintenance(backend: Pick<Backend, "prune">, options: Maint
     cancel();
     await round;
   };
-}
-
-/** The time of the database in milliseconds since the epoch. */
-export async function databaseTime({ db, dialect }: DbContext): Promise<number> {
-  const { rows } = await sql<{ now: number }>`select ${dialect.now()} as now`.execute(db);
-  return Number(rows[0]?.now);
 }
