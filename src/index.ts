@@ -32,8 +32,8 @@ export type { Continuation, SendOptions, TaskCallOptions } from "./client/send-o
 export type { InterfaceAddress, TransportFactory, TransportSetting } from "./client/transports.js";
 export {
   type AbortKind,
-  type AgentCallOptions,
   type Agent,
+  type AgentCallOptions,
   type AgentResult,
   type AuthorizationEnd,
   type TokenBudget,
