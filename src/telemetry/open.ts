@@ -6,5 +6,5 @@ import type { Telemetry } from "./telemetry.js";
 export async function openTelemetry(wanted: boolean | TelemetryOptions | undefined): Promise<Telemetry | undefined> {
   const isOptions = typeof wanted === "object";
   const api = await loadOpenTelemetry(isOptions ? true : wanted);
-  return api && (await import("./telemetry.js")).createTelemetry(api, isOptions ? wanted : {});
+  return api && (await import("./create-telemetry.js")).createTelemetry(api, isOptions ? wanted : {});
 }

@@ -6,14 +6,8 @@ import type { BegunTurn, TracedTask, TurnOutcome, TurnTelemetry, TurnTrace } fro
 import type { Trace, TraceContext } from "../protocol/telemetry/trace.js";
 import type { OpenTelemetry } from "./api.js";
 import { type Meters, scopeName } from "./meters.js";
+import type { FollowedAgent } from "./telemetry.js";
 import { contextOf, SpanTrace, spanContextOf } from "./trace-context.js";
-
-/** The agent whose turns are followed. */
-export interface FollowedAgent {
-  /** `gen_ai.agent.name`, which every metric has. */
-  readonly name: string;
-  readonly version: string;
-}
 
 interface TurnKind {
   readonly api: OpenTelemetry;
