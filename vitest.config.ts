@@ -72,7 +72,9 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     exclude: [
-      ...["crash", "interop", "journeys", "package", "proxies", "replicas", "runtimes"].map((folder) => `test/${folder}/**`),
+      ...["crash", "interop", "journeys", "package", "proxies", "replicas", "runtimes"].map(
+        (folder) => `test/${folder}/**`,
+      ),
       ...slow,
     ],
     // On a machine that is busy a process takes long to start; what is waited for comes all the same.

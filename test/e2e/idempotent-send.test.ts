@@ -93,7 +93,7 @@ it("a message may be retried over any binding, and at another server of the stor
 it("the card lists the extension as optional, and the answer reports it as activated", async () => {
   await using served = await startAgent("JSONRPC", { agent: async () => reply("pong") });
   const { capabilities } = served.server.card;
-  expect(capabilities?.extensions).toMatchObject([{ uri: idempotentSendExtension, required: false }, {}]);
+  expect(capabilities?.extensions).toMatchObject([{ uri: idempotentSendExtension, required: false }, {}, {}]);
   const response = await fetch(`${served.server.url}/http-json/message:send`, {
     method: "POST",
     headers: {

@@ -14,8 +14,11 @@ it("client-browser serves a page and the client that it loads", async () => {
   const agent = /data-agent="(.+?)"/.exec(page)?.[1];
   const card = await (await fetch(`${agent}/.well-known/agent-card.json`)).json();
   expect(card).toMatchObject({ name: "Pilot" });
-  const code = await (await fetch(`${running.url}/page.js`)).text();
-  expect(code.length).toBeGreaterThan(1_000);
+  const load = async (name: string): Promise<string> => (await fetch(`${running?.url}/${name}`)).text();
+  const code = await load("page.js");
+  const [, shared = ""] = /from"\.\/(.+?)"/.exec(code) ?? [];
+  expect(shared).not.toBe("");
+  expect((await load(shared)).length).toBeGreaterThan(10_000);
   expect(code).not.toContain("trivium/client");
 });
 

@@ -221,6 +221,8 @@ async function pruneRates({ db, dialect }: DbContext, limit: number): Promise<nu
     .limit(limit)
     .forUpdate()
     .skipLocked();
-  const deleted = await db.deleteFrom("trivium_rates").where("key", "in", ended).executeTakeFirst();
+  // An array, which is found by the primary key; a subquery would be joined with the whole table.
+  const isEnded = sql<boolean>`${sql.ref("key")} = any(array(${ended}))`;
+  const deleted = await db.deleteFrom("trivium_rates").where(isEnded).executeTakeFirst();
   return Number(deleted.numDeletedRows);
 }

@@ -33,7 +33,9 @@ const filling = `
   insert into trivium_conversations (context, number, kind, at, task_id, item_id, bytes, format, payload)
   select key, n, 0, used_at, '', 'm', 100, 1, repeat('a', 100)::bytea from trivium_contexts, generate_series(1, 2) as n;
   insert into trivium_context_values (context, bytes, name, version, json)
-  select key, 1, 'cart', '1', '1' from trivium_contexts`;
+  select key, 1, 'cart', '1', '1' from trivium_contexts;
+  insert into trivium_rates (key, period, width, used, expires_at, ceiling, need, forced, granted)
+  select 'window ' || i, 1, 1000, 1, i, 10, 1, 0, 1 from generate_series(1, 3000) as i`;
 
 /** Runs every repeated statement on the database's one connection. */
 async function useAll({ backend }: Opened, round: string): Promise<void> {

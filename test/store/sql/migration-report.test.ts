@@ -74,9 +74,9 @@ describe("a store of SQLite whose migration has to wait", () => {
     other.close();
     const agent = await serving;
     expect(log.map(({ message }) => message)).toContain(
-      "migrating the database from schema 0 to 5: waiting for others, 1 s so far",
+      "migrating the database from schema 0 to 6: waiting for others, 1 s so far",
     );
-    expect(log.at(-1)?.message).toBe("the database has been migrated from schema 0 to 5 in 1 s");
+    expect(log.at(-1)?.message).toBe("the database has been migrated from schema 0 to 6 in 1 s");
     await agent.close();
     await store.close();
   });
