@@ -30,7 +30,7 @@ const programs = documents
 
 /** What the programs import beside the package, and what they have the package import. */
 const telemetry = ["api", "exporter-prometheus", "sdk-metrics"].map((name) => `@opentelemetry/${name}`);
-const packages = ["zod", "pino", "winston", "pg", ...telemetry];
+const packages = ["zod", "pino", "winston", "pg", "express", ...telemetry];
 
 let project: Project;
 let peer: RunningExample;
