@@ -28,7 +28,7 @@ it("a copy of the build, measured beside it, costs about the same", { timeout: m
   try {
     const before = `${folder}/dist`;
     cpSync(`${root}dist`, before, { recursive: true });
-    const args = ["bench/run.ts", "--before", before, "--quick", "--filter", "^JSON-RPC message reply"];
+    const args = ["bench/run.ts", "--before", before, "--quick", "--filter", "^JSON-RPC message reply$"];
     const child = spawn(process.execPath, args, { cwd: root });
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
     const file = /written: (.+)/.exec(stdout)?.[1];

@@ -62,10 +62,10 @@ describe.skipIf(!hasPostgres)("a migration that takes long", () => {
       const [first, ...rest] = log.filter(({ level }) => level === "info");
       const step = what.startsWith("lock") ? "schema 2 \\(counters by time\\), statement 3 of 3" : "waiting for others";
       expect(first?.message).toMatch(
-        new RegExp(`^migrating the database from schema 1 to 5: ${step}, [\\d.]+ s so far$`),
+        new RegExp(`^migrating the database from schema 1 to 6: ${step}, [\\d.]+ s so far$`),
       );
       expect(first?.fields).toMatchObject({ from: 1, to: 5, seconds: expect.any(Number) });
-      expect(rest.at(-1)?.message).toMatch(/^the database has been migrated from schema 1 to 5 in [\d.]+ s$/);
+      expect(rest.at(-1)?.message).toMatch(/^the database has been migrated from schema 1 to 6 in [\d.]+ s$/);
     },
   );
 
@@ -80,9 +80,9 @@ describe.skipIf(!hasPostgres)("a migration that takes long", () => {
     const rest: unknown[] = [];
     for await (const line of { [Symbol.asyncIterator]: () => lines }) rest.push(line);
     expect(first).toMatch(
-      /^migrating the database from schema 1 to 5: schema 2 .*, statement 3 of 3, [\d.]+ s so far$/,
+      /^migrating the database from schema 1 to 6: schema 2 .*, statement 3 of 3, [\d.]+ s so far$/,
     );
-    expect(rest.at(-1)).toMatch(/^the database has been migrated from schema 1 to 5 in [\d.]+ s$/);
+    expect(rest.at(-1)).toMatch(/^the database has been migrated from schema 1 to 6 in [\d.]+ s$/);
     expect(JSON.parse(await stdout)).toEqual({ version: 6, latest: 6, pending: [] });
     expect((await ended)[0]).toBe(0);
   });
