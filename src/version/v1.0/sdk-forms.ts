@@ -2,18 +2,40 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 
 // Security in cards of 1.0, as released SDKs write it: the JavaScript SDK (1.0 to 1.3) shows the arm of a oneof as
-// `{ scheme: { $case, value } }`, the Go SDK (2.0 to 2.4) the scopes of a scheme as a bare list.
+// `{ scheme: { $case, value } }`, the Go SDK (2.0 to 2.4) the scopes of a scheme as a bare list, and Go 2.0 the arm itself by
+// a short name.
+
+const shortArms: ReadonlyMap<string, string> = new Map([
+  ["apiKey", "apiKeySecurityScheme"],
+  ["http", "httpAuthSecurityScheme"],
+  ["oauth2", "oauth2SecurityScheme"],
+  ["openIdConnect", "openIdConnectSecurityScheme"],
+  ["mutualTLS", "mtlsSecurityScheme"],
+]);
 
 /** Returns a card in the JSON form of its message. A card in that form is returned as it is. */
 export function withMessageForms(card: JsonObject): JsonObject {
   const { securitySchemes, skills } = card;
   return {
     ...withRequirements(card),
-    ...(isJsonObject(securitySchemes) && { securitySchemes: withArms(securitySchemes) }),
+    ...(isJsonObject(securitySchemes) && {
+      securitySchemes: mapped(securitySchemes, (scheme) => withLongArm(withArms(scheme))),
+    }),
     ...(Array.isArray(skills) && {
       skills: skills.map((skill) => (isJsonObject(skill) ? withRequirements(skill) : skill)),
     }),
   };
+}
+
+function mapped(object: JsonObject, change: (value: JsonValue) => JsonValue): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value)]));
+}
+
+function withLongArm(scheme: JsonValue): JsonValue {
+  if (!isJsonObject(scheme)) return scheme;
+  return Object.fromEntries(
+    Object.entries(scheme).map(([name, value]) => [isJsonObject(value) ? (shortArms.get(name) ?? name) : name, value]),
+  );
 }
 
 function withArms(json: JsonValue): JsonValue {

@@ -60,6 +60,20 @@ describe("a 1.0 card with security in the forms of released SDKs", () => {
     });
   });
 
+  it("is read with arms of short names", async () => {
+    const securitySchemes = {
+      key: { apiKey: { location: "header", name: "X-Key" } },
+      plain: { http: { scheme: "Bearer" } },
+      peer: { mutualTLS: {} },
+    };
+    await using client = await Client.connect({ ...bare, securitySchemes });
+    expect(client.card.securitySchemes).toMatchObject({
+      key: { scheme: { case: "apiKeySecurityScheme", value: { location: "header", name: "X-Key" } } },
+      plain: { scheme: { case: "httpAuthSecurityScheme", value: { scheme: "Bearer" } } },
+      peer: { scheme: { case: "mtlsSecurityScheme" } },
+    });
+  });
+
   it("is read with scopes that are a bare list", async () => {
     const securityRequirements = [{ schemes: { key: ["read"], plain: [] } }, { schemes: { key: { list: ["write"] } } }];
     const skills = [{ id: "tow", name: "T", description: "", tags: [], securityRequirements }];
