@@ -138,6 +138,8 @@ describe("the fold of a stream", () => {
   ])("costs the same for each event, however many came before: %s", (_, event) => {
     costOf(5_000, event);
     const few = costOf(10_000, event);
-    expect(costOf(80_000, event)).toBeLessThan(Math.max(few, 10) * 40);
+    // The least of three: one of them may have to collect the garbage of other tests.
+    const many = Math.min(...[1, 2, 3].map(() => costOf(80_000, event)));
+    expect(many).toBeLessThan(Math.max(few, 10) * 40);
   });
 });
