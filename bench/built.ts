@@ -16,7 +16,16 @@ export function loadTrivium(): Promise<typeof import("../src/index.js")> {
   return import(builtFile("src/index.js"));
 }
 
-/** The generated messages; they hold enums, which Node cannot strip, so they come from the build as well. */
-export function loadMessages(): Promise<typeof import("../gen/lf/a2a/v1/a2a_pb.js")> {
-  return import(builtFile("gen/lf/a2a/v1/a2a_pb.js"));
+type Messages = typeof import("../gen/lf/a2a/v1/a2a_pb.js");
+
+/** The messages and enums of the protocol, by the names that generated code has for them. */
+export async function loadMessages(): Promise<Messages> {
+  // A build may have no more of the generated code than the description of the file.
+  const { file_lf_a2a_v1_a2a: file }: Messages = await import(builtFile("gen/lf/a2a/v1/a2a_pb.js"));
+  const messages = file.messages.map((message) => [`${message.name}Schema`, message]);
+  const enums = file.enums.map(({ name, values }) => [
+    name,
+    Object.fromEntries(values.map(({ localName, number }) => [localName, number])),
+  ]);
+  return Object.fromEntries([...messages, ...enums]);
 }
