@@ -21,7 +21,7 @@ export function publicFailure(error: unknown): unknown {
   }
   if (!(error instanceof A2AError)) return error;
   if (error instanceof CredentialsError) {
-    return unavailable("the gateway could not get its credentials for the agent behind it", error);
+    return unavailable("the gateway could not get its credentials for the upstream agent", error);
   }
   if (error instanceof ConnectionError) {
     return error.written

@@ -45,7 +45,7 @@ export interface PushDeliveryOptions {
   readonly random?: (() => number) | undefined;
 }
 
-/** Push notifications of one process: the core's port and the deliveries behind it. */
+/** Push notifications of one process: the port of the core, and its deliveries. */
 export interface Push {
   readonly service: PushService;
   /** Notifications that are sent now, or wait for their turn. */

@@ -50,7 +50,7 @@ describe("a gateway that closes", () => {
     expect(stateOf(await beside.getTask({ id }))).toMatch(/SUBMITTED|WORKING/);
   });
 
-  it("frees its port, and leaves the agent behind it unchanged", async () => {
+  it("frees its port, and leaves the upstream agent unchanged", async () => {
     await using scene = await startScene();
     const { port } = scene.gateway;
     await scene.gateway.close();

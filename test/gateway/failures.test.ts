@@ -24,7 +24,7 @@ describe("a failure of a call of the gateway", () => {
       "credentials that cannot be had",
       new CredentialsError(new A2AError("unauthenticated", "http://10.0.0.7:81 refuses the client"), undefined),
       "unavailable",
-      "the gateway could not get its credentials for the agent behind it",
+      "the gateway could not get its credentials for the upstream agent",
     ],
     [
       "a version that is not taken",

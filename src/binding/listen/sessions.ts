@@ -5,9 +5,9 @@ import type { ListenerLimits } from "./connection.js";
 import { watchAge } from "./connection-age.js";
 import { sendShutdownNotice } from "./shutdown-notice.js";
 
-// A connection ends in two steps. A first GOAWAY asks the peer to open no more streams; a PING behind it shows when the
-// peer has read it, and everything sent before has arrived. Only then the session closes with its last stream. Where the
-// first step is not possible, GOAWAY names the last stream, and the peer may repeat its later requests elsewhere.
+// Graceful shutdown (RFC 9113, 6.8). The first GOAWAY is a notice that allows every stream; when the peer answers the PING
+// that follows, all requests sent before it read the notice have arrived, and a second GOAWAY names the last stream. Where
+// Node cannot send the notice, the only GOAWAY names the last stream, and the peer may retry later requests elsewhere.
 
 /** The open HTTP/2 connections of a server. */
 export interface Sessions {

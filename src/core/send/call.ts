@@ -166,7 +166,7 @@ export function startNew({ call, start, register }: SentMessage, opening: Openin
   });
 }
 
-// A reply without a task is recorded behind its answer.
+// A reply without a task is recorded after it is sent.
 function remembering({ runtime, scope }: SendCall, message: Message, opening: Opening): Opening {
   const replies = runtime.conversations?.replies;
   if (replies === undefined) return opening;

@@ -25,7 +25,7 @@ interface WindowedTask {
   readonly messageSeq: number;
 }
 
-/** Drops the log of a running task behind its snapshot, beyond `logWindowBytes` and ten minutes. */
+/** Drops the part of a running task's log that a snapshot covers, beyond `logWindowBytes` and ten minutes. */
 export class LogWindow {
   readonly #deps: Pick<LiveTaskDeps, "clock" | "limits" | "logger" | "store">;
   readonly #marks: Mark[] = [];
@@ -50,7 +50,7 @@ export class LogWindow {
     });
   }
 
-  // The number of the newest snapshot that is old enough and has enough behind it.
+  // The number of the newest snapshot that is old enough and covers enough of the log.
   #snapped(seq: number): number | undefined {
     const { clock, limits } = this.#deps;
     const now = monotonic(clock);

@@ -44,7 +44,7 @@ export class JsonValueCounter {
     for (let at = 0; at < piece.length; ) at = this.#inString ? this.#skipString(piece, at) : this.#skipRest(piece, at);
   }
 
-  /** Skips the rest of a string and returns the position behind it. */
+  /** Skips the rest of a string and returns the position after it. */
   #skipString(piece: Uint8Array, from: number): number {
     let at = this.#escaped ? from + 1 : from;
     this.#escaped = false;
