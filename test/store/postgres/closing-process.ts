@@ -1,15 +1,15 @@
 import { postgresStore } from "../../../src/store/postgres/index.js";
 import { appendTo, newTask } from "../../../src/testing/contract/fixtures.js";
 
-// A process that opens, uses and closes a store, and prints when each is done.
+// A process that opens, uses and closes a store, and prints when each is done. A store that is "left" is not closed.
 
 const [url = "", use = "used", hints = "true"] = process.argv.slice(2);
 const say = (word: string): void => void process.stdout.write(`${word}\n`);
 const store = postgresStore({ url, hints: hints === "true", pool: { max: 3 } });
 if (hints === "true") store.signals?.subscribe(() => {});
-if (use === "opened" || use === "used") await store.open?.();
+if (["opened", "used", "left"].includes(use)) await store.open?.();
 if (use === "opening") store.open?.().catch(() => {});
-if (use === "used") {
+if (use === "used" || use === "left") {
   const heads = await Promise.all([1, 2, 3].map((n) => store.create(newTask({ id: `${process.pid}-${n}` }))));
   for (const head of heads) await store.append(appendTo(head));
   await Promise.all(heads.map(({ scope, id }) => store.read(scope, id)));
@@ -25,7 +25,9 @@ if (use === "served") {
   await server.close();
   say("served");
 }
-await store.close();
-say("closed");
-await store.close();
-say("closed twice");
+if (use !== "left") {
+  await store.close();
+  say("closed");
+  await store.close();
+  say("closed twice");
+}

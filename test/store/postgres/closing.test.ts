@@ -19,6 +19,12 @@ describe.skipIf(!hasPostgres)("a process in which nothing else runs", () => {
     expect(await process.end).toBe(0);
   });
 
+  it.each([true, false])("exits with 0 though its store was not closed, with hints %s", async (hints) => {
+    const process = runSource("../postgres/closing-process.ts", databases.url, "left", `${hints}`);
+    expect(await process.rest()).toEqual(["used"]);
+    expect(await process.end).toBe(0);
+  });
+
   it("leaves no connection open", async () => {
     const process = runSource("../postgres/closing-process.ts", databases.url, "used", "true");
     expect(await process.end).toBe(0);
