@@ -16,7 +16,7 @@ export interface Overload {
 }
 
 /** A running turn, as its share is counted. */
-interface WeighedTurn {
+export interface WeighedTurn {
   readonly start: { readonly scope: Scope };
   /** Size of its task. */
   readonly bytes: number;
@@ -31,62 +31,76 @@ const leastShare = 5 * turnBytes;
 /** The owner of a scope, over all agents. */
 export const ownerKey = ({ tenant, owner }: Scope): string => `${tenant}\n${owner}`;
 
+/** What an owner's running turns take. */
+interface Share {
+  readonly turns: number;
+  readonly bytes: number;
+}
+
+const nothing: Share = { turns: 0, bytes: 0 };
+
 /** The shares of owners in the running turns of a process, over all its agents. */
 export class TurnShares {
   readonly #load: ProcessLoad | undefined;
-  readonly #running = new Set<WeighedTurn>();
-  /** The number of turns of each owner that has some. */
-  readonly #owners = new Map<string, number>();
-  /** The overload for which sizes were summed. */
+  readonly #running: Iterable<WeighedTurn>;
+  /** The overload for which shares were summed. */
   #measured: Overload | undefined;
-  #sizes: ReadonlyMap<string, number> = new Map();
-  #size = 0;
+  /** Kept only during an overload. */
+  #owners: Map<string, Share> | undefined;
+  #all = nothing;
 
-  constructor(load: ProcessLoad | undefined) {
+  /** `running`: the turns of the process at the moment. */
+  constructor(load: ProcessLoad | undefined, running: Iterable<WeighedTurn>) {
     this.#load = load;
+    this.#running = running;
   }
 
-  enter(turn: WeighedTurn): void {
-    this.#running.add(turn);
-    this.#count(turn, 1);
+  /** Counts a turn that begins, which is among the running ones from now on. */
+  enter({ start }: WeighedTurn): void {
+    if (this.#owners !== undefined) this.#count(this.#owners, start.scope, { turns: 1, bytes: 0 });
   }
 
-  leave(turn: WeighedTurn): void {
-    if (this.#running.delete(turn)) this.#count(turn, -1);
+  /** Counts the end of a turn. */
+  leave({ start }: WeighedTurn): void {
+    if (this.#owners !== undefined) this.#count(this.#owners, start.scope, { turns: -1, bytes: 0 });
   }
 
   /** Throws for a send that the load refuses: every one, or that of an owner with more than its share. */
   check(scope: Scope): void {
     const overload = this.#load?.overload();
-    if (overload === undefined) return;
-    if (overload.refuses === "all" || this.#exceeds(overload, ownerKey(scope))) throw overload.refuse();
+    if (overload === undefined) this.#owners = undefined;
+    else if (overload.refuses === "all" || this.#exceeds(overload, ownerKey(scope))) throw overload.refuse();
   }
 
   // A share is an equal one, for as many owners as have turns and one more.
   #exceeds(overload: Overload, owner: string): boolean {
-    // Summed once for each measurement, so that a flood of refused sends costs little.
-    if (overload !== this.#measured) this.#sum();
+    const owners = this.#sharesFor(overload);
+    const { turns, bytes } = owners.get(owner) ?? nothing;
+    const own = bytes + turns * turnBytes;
+    return own > leastShare && own > (this.#all.bytes + this.#all.turns * turnBytes) / (owners.size + 1);
+  }
+
+  // Sizes are summed once for each measurement, so that a flood of refused sends costs little.
+  #sharesFor(overload: Overload): ReadonlyMap<string, Share> {
+    if (this.#owners !== undefined && this.#measured === overload) return this.#owners;
+    const owners = new Map<string, Share>();
+    this.#all = nothing;
+    for (const { start, bytes } of this.#running) this.#count(owners, start.scope, { turns: 1, bytes });
     this.#measured = overload;
-    const own = (this.#sizes.get(owner) ?? 0) + (this.#owners.get(owner) ?? 0) * turnBytes;
-    const all = this.#size + this.#running.size * turnBytes;
-    return own > leastShare && own > all / (this.#owners.size + 1);
+    this.#owners = owners;
+    return owners;
   }
 
-  #sum(): void {
-    const sizes = new Map<string, number>();
-    this.#size = 0;
-    for (const { start, bytes } of this.#running) {
-      const key = ownerKey(start.scope);
-      sizes.set(key, (sizes.get(key) ?? 0) + bytes);
-      this.#size += bytes;
-    }
-    this.#sizes = sizes;
+  // An owner without turns has no share.
+  #count(owners: Map<string, Share>, scope: Scope, more: Share): void {
+    const key = ownerKey(scope);
+    const share = sumOf(owners.get(key) ?? nothing, more);
+    if (share.turns === 0) owners.delete(key);
+    else owners.set(key, share);
+    this.#all = sumOf(this.#all, more);
   }
+}
 
-  #count({ start }: WeighedTurn, change: 1 | -1): void {
-    const key = ownerKey(start.scope);
-    const turns = (this.#owners.get(key) ?? 0) + change;
-    if (turns === 0) this.#owners.delete(key);
-    else this.#owners.set(key, turns);
-  }
+function sumOf(a: Share, b: Share): Share {
+  return { turns: a.turns + b.turns, bytes: a.bytes + b.bytes };
 }

@@ -73,10 +73,16 @@ interface TurnPlaces {
   close(): void;
 }
 
+interface TurnPlacesOptions {
+  readonly room: TurnRoom;
+  readonly running: Iterable<CountedTurn>;
+  readonly isDraining: () => boolean;
+}
+
 function createTurnPlaces(
   first: TurnLimits,
   clock: Clock,
-  { room, isDraining }: { readonly room: TurnRoom; readonly isDraining: () => boolean },
+  { room, running, isDraining }: TurnPlacesOptions,
 ): TurnPlaces {
   const places = createPlaces();
   let limits = first;
@@ -94,21 +100,22 @@ function createTurnPlaces(
   };
   const queue = new TurnQueue<StartingTurn>({ clock, limits: () => limits, refusal });
   const occupy = (turn: StartingTurn): (() => void) => {
-    const leave = places.take(placesOf(turn));
-    const free = room.take();
+    const taken = placesOf(turn);
+    places.take(taken);
+    room.take();
     total += 1;
     let isIn = true;
     return () => {
       if (!isIn) return;
       isIn = false;
       total -= 1;
-      leave();
-      free();
+      places.leave(taken);
+      room.leave();
       queue.grant(occupy);
     };
   };
   const grant = (): void => queue.grant(occupy);
-  const close = room.join(grant);
+  const close = room.join({ running, freed: grant });
   const limit = (next: TurnLimits): void => {
     limits = next;
     grant();
@@ -122,7 +129,8 @@ export function createTurnCounter(first: TurnLimits, clock: Clock, room: TurnRoo
   const underway = createIdleCounter();
   let draining = false;
   let lettingGo = false;
-  const places = createTurnPlaces(first, clock, { room, isDraining: () => draining });
+  const turns = { [Symbol.iterator]: () => running.keys() };
+  const places = createTurnPlaces(first, clock, { room, running: turns, isDraining: () => draining });
   const { refusal, occupy, queue } = places;
 
   return {
@@ -145,18 +153,19 @@ export function createTurnCounter(first: TurnLimits, clock: Clock, room: TurnRoo
     expect: underway.enter,
     enter(turn) {
       const [idle, free] = [underway.enter(), occupy(turn.start)];
-      room.shares.enter(turn);
       running.set(turn, () => {
         free();
         idle();
       });
+      room.shares.enter(turn);
       if (draining) turn.abort("Draining");
     },
     leave(turn) {
       const left = running.get(turn);
+      if (left === undefined) return;
       running.delete(turn);
       room.shares.leave(turn);
-      left?.();
+      left();
     },
     letGo() {
       lettingGo = true;

@@ -1,17 +1,27 @@
 import type { CoreLimits } from "./limits.js";
-import { type ProcessLoad, TurnShares } from "./process-load.js";
+import { type ProcessLoad, TurnShares, type WeighedTurn } from "./process-load.js";
 
 /** Room for the turns of a process, which all its agents share. */
 export interface TurnRoom {
   /** Limit of turns (`turnsPerProcess`). */
   readonly max: number;
   readonly isFull: boolean;
-  /** Takes the room of one turn; the returned function releases it. */
-  take(): () => void;
-  /** `freed` is called when a full room has room again, agents one after another. The returned function ends that. */
-  join(freed: () => void): () => void;
+  /** Takes the room of one turn. */
+  take(): void;
+  /** Gives it back. */
+  leave(): void;
+  /** Adds the turns of an agent. The returned function ends that. */
+  join(agent: RoomAgent): () => void;
   /** The shares of owners in the running turns. */
   readonly shares: TurnShares;
+}
+
+/** An agent whose turns take room. */
+interface RoomAgent {
+  /** Its turns at the moment. */
+  readonly running: Iterable<WeighedTurn>;
+  /** Called when a full room has room again, agents one after another. */
+  freed(): void;
 }
 
 /** Creates the room for turns of one process. */
@@ -19,21 +29,11 @@ export function createTurnRoom(
   { turnsPerProcess: max }: Pick<CoreLimits, "turnsPerProcess">,
   load?: ProcessLoad,
 ): TurnRoom {
-  const joined = new Set<() => void>();
+  const joined = new Set<RoomAgent>();
   let taken = 0;
-  const release = (): void => {
-    taken -= 1;
-    if (taken !== max - 1) return;
-    const [first] = joined;
-    if (first === undefined) return;
-    // Another agent comes first the next time.
-    joined.delete(first);
-    joined.add(first);
-    for (const freed of [first, ...joined]) {
-      if (taken >= max) return;
-      freed();
-    }
-  };
+  function* running(): Generator<WeighedTurn> {
+    for (const agent of joined) yield* agent.running;
+  }
   return {
     max,
     get isFull() {
@@ -41,12 +41,24 @@ export function createTurnRoom(
     },
     take() {
       taken += 1;
-      return release;
     },
-    join(freed) {
-      joined.add(freed);
-      return () => joined.delete(freed);
+    leave() {
+      taken -= 1;
+      if (taken !== max - 1) return;
+      const [first] = joined;
+      if (first === undefined) return;
+      // Another agent comes first the next time.
+      joined.delete(first);
+      joined.add(first);
+      for (const agent of [first, ...joined]) {
+        if (taken >= max) return;
+        agent.freed();
+      }
     },
-    shares: new TurnShares(load),
+    join(agent) {
+      joined.add(agent);
+      return () => joined.delete(agent);
+    },
+    shares: new TurnShares(load, { [Symbol.iterator]: running }),
   };
 }

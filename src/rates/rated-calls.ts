@@ -141,7 +141,8 @@ export class RatedCall {
   readonly #calls: RatedCalls;
   readonly #address: string | undefined;
   readonly #standings = new Map<WindowLimit, Standing>();
-  #leaveStream: (() => void) | undefined;
+  /** Taken for the stream of the call. */
+  #held: readonly Place[] = [];
   #hasEnded = false;
 
   constructor(calls: RatedCalls, address: string | undefined) {
@@ -181,13 +182,16 @@ export class RatedCall {
   /** The call has ended. */
   leave(): void {
     this.#hasEnded = true;
-    this.#leaveStream?.();
+    this.#calls.places.leave(this.#held);
+    this.#held = [];
   }
 
   #enterStream(places: readonly Place[]): void {
     const refusal = this.#calls.places.refusal(places);
     if (refusal !== undefined) throw refusal;
-    if (!this.#hasEnded) this.#leaveStream = this.#calls.places.take(places);
+    if (this.#hasEnded) return;
+    this.#calls.places.take(places);
+    this.#held = places;
   }
 
   #take(claims: readonly Claim[]): Promise<() => void> | undefined {

@@ -46,7 +46,7 @@ export interface SendCall {
   /** Takes back that the send was counted as a new task, for limits by who is asking. */
   readonly uncount?: (() => void) | undefined;
   /** Whether the call waits until the task stops: then its deadline is that of the turn. */
-  readonly blocks?: boolean | undefined;
+  readonly blocks?: boolean;
   /** Set for an idempotent send that this process is handling. */
   readonly idempotency?: IdempotencyClaim | undefined;
   /** Called when no turn of this process can follow from the send any more, as far as that is known. */

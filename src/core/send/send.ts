@@ -14,7 +14,7 @@ import { unaryRenderer } from "./unary.js";
 /** SendMessage (spec 3.1.1). */
 export function sendMessage(call: SendCall): Promise<SendMessageResponse> {
   const blocks = call.request.configuration?.returnImmediately !== true;
-  return whileExpected({ ...call, blocks }, answer);
+  return whileExpected(call, answer, blocks);
 }
 
 /** SendStreamingMessage (spec 3.1.2). A caller that passes an event id resumes after it and starts nothing. */
@@ -39,10 +39,10 @@ async function send<T>(call: SendCall, renderer: SendRenderer<T>): Promise<T> {
 }
 
 /** Delivers a message. A shutdown waits for the delivery and for the turn that follows. */
-async function whileExpected<T>(call: SendCall, bring: (call: SendCall) => Promise<T>): Promise<T> {
+async function whileExpected<T>(call: SendCall, bring: (call: SendCall) => Promise<T>, blocks = false): Promise<T> {
   const arrived = call.runtime.turns.expect();
   try {
-    return await bring({ ...call, arrived });
+    return await bring({ ...call, blocks, arrived });
   } finally {
     arrived();
   }

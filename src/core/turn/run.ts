@@ -93,13 +93,13 @@ export class TurnRun {
     return this.#controller.signal;
   }
 
-  readonly leftMs = (): number | undefined => {
+  leftMs(): number | undefined {
     const { clock, limits } = this.runtime;
     const { turnDeadlineMs = Number.POSITIVE_INFINITY } = limits;
     const { deadline = Number.POSITIVE_INFINITY } = this.start;
     const until = Math.min(this.#begun + turnDeadlineMs, deadline);
     return until === Number.POSITIVE_INFINITY ? undefined : Math.max(0, until - clock.now());
-  };
+  }
 
   yields(resume: () => void): void {
     this.runtime.yields.take(this.scope, resume);

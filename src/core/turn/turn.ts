@@ -36,7 +36,7 @@ interface ViewedTurn {
   readonly signal: AbortSignal;
   readonly answered: boolean;
   /** Milliseconds until the deadline of the turn. */
-  readonly leftMs: () => number | undefined;
+  leftMs(): number | undefined;
   readonly inbox: Pick<TurnInbox, "receive" | "messageOrWake">;
   emit(event: AgentEvent): Promise<void> | undefined;
   flushed(): Promise<void>;
@@ -182,10 +182,11 @@ class AgentTurn implements Turn {
 
   get client(): Turn["client"] {
     return (path, options) => {
-      const { runtime, start, leftMs } = this.#run;
+      const { runtime, start } = this.#run;
       if (runtime.clients === undefined) throw new TypeError("turn.client(): serve() has one agent here, not `agents`");
       const { principal, requestId, header, chain } = start;
       const { signal } = this.#run;
+      const leftMs = (): number | undefined => this.#run.leftMs();
       return runtime.clients(path, { principal, signal, requestId, header, chain, leftMs }, options);
     };
   }

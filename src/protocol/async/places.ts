@@ -13,8 +13,10 @@ export interface Place {
 export interface Places {
   /** Why one of these places cannot be taken; `undefined` when all can. */
   refusal(places: readonly Place[]): A2AError | undefined;
-  /** Takes all of them, full or not, until the returned function is called; calling that again does nothing. */
-  take(places: readonly Place[]): () => void;
+  /** Takes all of them, full or not. */
+  take(places: readonly Place[]): void;
+  /** Gives back what was taken, once. */
+  leave(places: readonly Place[]): void;
 }
 
 export function createPlaces(): Places {
@@ -31,14 +33,7 @@ export function createPlaces(): Places {
       for (const place of places) if ((held.get(place.key) ?? 0) >= place.max) return place.refusal();
       return undefined;
     },
-    take(places) {
-      add(places, 1);
-      let isHeld = true;
-      return () => {
-        if (!isHeld) return;
-        isHeld = false;
-        add(places, -1);
-      };
-    },
+    take: (places) => add(places, 1),
+    leave: (places) => add(places, -1),
   };
 }
