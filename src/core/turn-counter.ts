@@ -79,6 +79,8 @@ interface TurnPlacesOptions {
   readonly isDraining: () => boolean;
 }
 
+const none: readonly Place[] = [];
+
 function createTurnPlaces(
   first: TurnLimits,
   clock: Clock,
@@ -88,21 +90,22 @@ function createTurnPlaces(
   let limits = first;
   let total = 0;
   const overOwn = (): A2AError => overOwner(limits.turnsPerOwner);
-  const placesOf = ({ scope, places: more }: StartingTurn): readonly Place[] => {
-    const own = { key: ownerKey(scope), max: limits.turnsPerOwner, refusal: overOwn };
-    return more === undefined ? [own] : [own, ...more];
-  };
+  const placesOf = ({ scope }: StartingTurn): readonly Place[] => [
+    { key: ownerKey(scope), max: limits.turnsPerOwner, refusal: overOwn },
+  ];
   const refusal = (turn: StartingTurn): A2AError | undefined => {
     const { turnsPerProcess } = limits;
     if (isDraining()) return shuttingDown();
     if (room.isFull) return overProcess(room.max);
-    return total >= turnsPerProcess ? overAgent(turnsPerProcess) : places.refusal(placesOf(turn));
+    if (total >= turnsPerProcess) return overAgent(turnsPerProcess);
+    return places.refusal(placesOf(turn)) ?? room.places.refusal(turn.places ?? none);
   };
   const queue = new TurnQueue<StartingTurn>({ clock, limits: () => limits, refusal });
   const occupy = (turn: StartingTurn): (() => void) => {
     const taken = placesOf(turn);
+    const { places: more = none } = turn;
     places.take(taken);
-    room.take();
+    room.take(more);
     total += 1;
     let isIn = true;
     return () => {
@@ -110,7 +113,7 @@ function createTurnPlaces(
       isIn = false;
       total -= 1;
       places.leave(taken);
-      room.leave();
+      room.leave(more);
       queue.grant(occupy);
     };
   };

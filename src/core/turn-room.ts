@@ -1,3 +1,4 @@
+import { createPlaces, type Place, type Places } from "../protocol/async/places.js";
 import type { CoreLimits } from "./limits.js";
 import { type ProcessLoad, TurnShares, type WeighedTurn } from "./process-load.js";
 
@@ -6,10 +7,12 @@ export interface TurnRoom {
   /** Limit of turns (`turnsPerProcess`). */
   readonly max: number;
   readonly isFull: boolean;
-  /** Takes the room of one turn. */
-  take(): void;
-  /** Gives it back. */
-  leave(): void;
+  /** Places that turns take besides, for limits by who is asking. */
+  readonly places: Pick<Places, "refusal">;
+  /** Takes the room of one turn, and its places. */
+  take(places: readonly Place[]): void;
+  /** Gives them back. */
+  leave(places: readonly Place[]): void;
   /** Adds the turns of an agent. The returned function ends that. */
   join(agent: RoomAgent): () => void;
   /** The shares of owners in the running turns. */
@@ -20,7 +23,7 @@ export interface TurnRoom {
 interface RoomAgent {
   /** Its turns at the moment. */
   readonly running: Iterable<WeighedTurn>;
-  /** Called when a full room has room again, agents one after another. */
+  /** Called when a full room has room again, or places are given back, agents one after another. */
   freed(): void;
 }
 
@@ -30,6 +33,7 @@ export function createTurnRoom(
   load?: ProcessLoad,
 ): TurnRoom {
   const joined = new Set<RoomAgent>();
+  const held = createPlaces();
   let taken = 0;
   function* running(): Generator<WeighedTurn> {
     for (const agent of joined) yield* agent.running;
@@ -39,12 +43,15 @@ export function createTurnRoom(
     get isFull() {
       return taken >= max;
     },
-    take() {
+    places: held,
+    take(places) {
+      held.take(places);
       taken += 1;
     },
-    leave() {
+    leave(places) {
+      held.leave(places);
       taken -= 1;
-      if (taken !== max - 1) return;
+      if (taken !== max - 1 && places.length === 0) return;
       const [first] = joined;
       if (first === undefined) return;
       // Another agent comes first the next time.

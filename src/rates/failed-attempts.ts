@@ -57,7 +57,15 @@ export class FailedAttempts<H extends AttemptHead> {
   constructor(options: FailedAttemptsOptions<H>) {
     this.#options = options;
     const name = "failedAttempts";
-    this.#limit = { name, who: "address", of: "", what: "requests", ...readRate(options.rate) } as const;
+    this.#limit = {
+      path: name,
+      name,
+      ofServer: false,
+      who: "address",
+      of: "",
+      what: "requests",
+      ...readRate(options.rate),
+    } as const;
   }
 
   /** Runs a check of credentials within the limit. Returns no promise if the check does not and the address is blameless. */

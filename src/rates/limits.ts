@@ -9,7 +9,11 @@ export type Who = "owner" | "tenant" | "address" | "all";
 
 interface Named {
   /** Where the option is, below `rate`: `owner.requests`. */
+  readonly path: string;
+  /** Distinguishes the limit among all that hold for a call: the path, and `server.` before it if all agents share it. */
   readonly name: string;
+  /** Whether it counts the calls of all agents of a server together. */
+  readonly ofServer: boolean;
   readonly who: Who;
   /** What it is about besides, for errors: ` for listTasks`. */
   readonly of: string;
@@ -40,11 +44,28 @@ export interface LimitTable {
 
 type AnyLimits = CallerLimits<CallLimits & BudgetLimits>;
 
-export function limitTable({ operations = {}, skills = {}, ...general }: RateOptions): LimitTable {
+/** `ofServer`: whether they are the limits of a server of several agents. */
+export function limitTable({ operations = {}, skills = {}, ...general }: RateOptions, ofServer = false): LimitTable {
+  const groupOf = (path: string, of: string, limits: AnyLimits) => groupIn({ path, of, ofServer }, limits);
   return {
     general: groupOf("", "", general),
     operations: mapOf(operations, (name, limits) => groupOf(`operations.${name}.`, ` for ${name}`, limits)),
     skills: mapOf(skills, (id, limits) => groupOf(`skills.${id}.`, ` for the skill ${id}`, limits)),
+  };
+}
+
+/** The limits of two tables, which hold together. */
+export function joinedTables(one: LimitTable, other: LimitTable): LimitTable {
+  const joined = (a: LimitGroup | undefined, b: LimitGroup | undefined): LimitGroup => ({
+    windows: [...(a?.windows ?? []), ...(b?.windows ?? [])],
+    places: [...(a?.places ?? []), ...(b?.places ?? [])],
+  });
+  const joinedMaps = (a: LimitTable["skills"], b: LimitTable["skills"]) =>
+    new Map([...a.keys(), ...b.keys()].map((name) => [name, joined(a.get(name), b.get(name))]));
+  return {
+    general: joined(one.general, other.general),
+    operations: joinedMaps(one.operations, other.operations),
+    skills: joinedMaps(one.skills, other.skills),
   };
 }
 
@@ -60,19 +81,22 @@ function mapOf<T extends object>(
 
 const callers: readonly Who[] = ["owner", "tenant", "address", "all"];
 
-function groupOf(path: string, of: string, limits: AnyLimits): LimitGroup {
+function groupIn(
+  { path: above, of, ofServer }: Pick<Named, "path" | "of" | "ofServer">,
+  limits: AnyLimits,
+): LimitGroup {
   const windows: WindowLimit[] = [];
   const places: PlaceLimit[] = [];
+  const named = (path: string) => ({ path, name: ofServer ? `server.${path}` : path, of, ofServer });
   for (const who of callers) {
     for (const what of ["requests", "tasks", "bytes", "tokens"] as const) {
-      const named = { name: `${path}${who}.${what}`, who, of, what };
       for (const [rate, suffix] of listed(limits[who]?.[what])) {
-        windows.push({ ...named, name: named.name + suffix, ...rate });
+        windows.push({ ...named(`${above}${who}.${what}${suffix}`), who, what, ...rate });
       }
     }
     for (const what of ["turns", "streams"] as const) {
       const max = limits[who]?.[what];
-      if (max !== undefined) places.push({ name: `${path}${who}.${what}`, who, of, what, max });
+      if (max !== undefined) places.push({ ...named(`${above}${who}.${what}`), who, what, max });
     }
   }
   return { windows, places };
@@ -115,13 +139,15 @@ export function overPlaces(limit: PlaceLimit): A2AError {
   return refusal(limit, limit.max, 1000);
 }
 
-function refusal({ name, who, what, of }: WindowLimit | PlaceLimit, limit: string | number, retryAfterMs: number) {
+function refusal(given: WindowLimit | PlaceLimit, limit: string | number, retryAfterMs: number) {
+  const { path, ofServer, who, what, of } = given;
   const caller = whose[who] + of;
+  const option = `${ofServer ? "server." : ""}rate.${path}`;
   return new A2AError(
     "resourceExhausted",
     what === "tokens"
-      ? `the token budget ${caller} is used up: the limit is ${limit} (rate.${name})`
-      : `too many ${nouns[what]} ${caller}: the limit is ${limit} (rate.${name})`,
-    { retryAfterMs, metadata: { limit: `rate.${name}` } },
+      ? `the token budget ${caller} is used up: the limit is ${limit} (${option})`
+      : `too many ${nouns[what]} ${caller}: the limit is ${limit} (${option})`,
+    { retryAfterMs, metadata: { limit: option } },
   );
 }

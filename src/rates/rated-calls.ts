@@ -1,6 +1,6 @@
 import { type Message as AnyMessage, isMessage } from "@bufbuild/protobuf";
 import { noop } from "../protocol/async/noop.js";
-import { createPlaces, type Place, type Places } from "../protocol/async/places.js";
+import type { Place, Places } from "../protocol/async/places.js";
 import type { CallQuota, Principal } from "../protocol/context.js";
 import { type Message, SendMessageRequestSchema } from "../protocol/model.js";
 import type { Operation } from "../protocol/operations.js";
@@ -19,6 +19,12 @@ import {
 export interface RatedCallsOptions {
   readonly table: LimitTable;
   readonly counters: Counters;
+  /** Of the streams. */
+  readonly places: Places;
+  /** The agent's id. */
+  readonly agent: string;
+  /** Distinguishes the agent's callers from those of others on the server. */
+  readonly realm: string;
   readonly skillOf: (message: Message) => string | undefined;
   /** The tenants that a caller without one may name. */
   readonly tenants: ReadonlySet<string>;
@@ -54,7 +60,6 @@ interface Plan {
 /** Holds calls to limits by who is asking. */
 export class RatedCalls {
   readonly options: RatedCallsOptions;
-  readonly places: Places = createPlaces();
   /** Limits of the address, before the caller is known. */
   readonly arrival: readonly WindowLimit[];
   /** Limits of a known caller, before its request is read. */
@@ -78,7 +83,8 @@ export class RatedCalls {
     { scope: { tenant, owner }, message }: ChargingTurn,
     tokens: number,
   ): Promise<{ readonly left: number }> {
-    const claims = claimsOf(this.planFor(undefined, message).tokens, { owner: `${tenant}\n${owner}`, tenant }, tokens);
+    const { tokens: budgets } = this.planFor(undefined, message);
+    const claims = this.claimsOf(budgets, { owner: `${tenant}\n${owner}`, tenant }, tokens);
     const standings = claims.length === 0 ? [] : await this.options.counters.charge(claims);
     return { left: Math.min(Number.POSITIVE_INFINITY, ...standings.map(({ left }) => left)) };
   }
@@ -93,6 +99,34 @@ export class RatedCalls {
     const plan = plans.get(ofSkill) ?? this.#plan(ofOperation, ofSkill);
     plans.set(ofSkill, plan);
     return plan;
+  }
+
+  /** Claims for what each limit counts. Bytes and tokens were used already: `used` so many. */
+  claimsOf(limits: readonly WindowLimit[], subject: Subject, used: number): readonly Claim[] {
+    const claims: Claim[] = [];
+    for (const limit of limits) {
+      const key = this.#keyOf(limit, subject);
+      const isUsed = limit.what === "bytes" || limit.what === "tokens";
+      if (key !== undefined) claims.push({ limit, key, amount: isUsed ? used : 1, isUsed });
+    }
+    return claims;
+  }
+
+  placesOf(limits: readonly PlaceLimit[], subject: Subject): readonly Place[] {
+    return limits.flatMap((limit) => {
+      const key = this.#keyOf(limit, subject);
+      if (key === undefined) return [];
+      // Places of all agents of a process are counted together.
+      const own = limit.ofServer ? key : `agent ${this.options.agent}\n${key}`;
+      return [{ key: own, max: limit.max, refusal: () => overPlaces(limit) }];
+    });
+  }
+
+  #keyOf({ name, who, ofServer }: WindowLimit | PlaceLimit, subject: Subject): string | undefined {
+    if (who === "all") return name;
+    const caller = subject[who];
+    if (caller === undefined) return undefined;
+    return ofServer && who !== "address" ? `${name}\n${this.options.realm}\n${caller}` : `${name}\n${caller}`;
   }
 
   #plan(ofOperation: LimitGroup | undefined, ofSkill: LimitGroup | undefined): Plan {
@@ -110,30 +144,6 @@ export class RatedCalls {
       streams: places.filter(({ what }) => what === "streams"),
     };
   }
-}
-
-/** Claims for what each limit counts. Bytes and tokens were used already: `used` so many. */
-function claimsOf(limits: readonly WindowLimit[], subject: Subject, used: number): readonly Claim[] {
-  const claims: Claim[] = [];
-  for (const limit of limits) {
-    const key = keyOf(limit, subject);
-    const isUsed = limit.what === "bytes" || limit.what === "tokens";
-    if (key !== undefined) claims.push({ limit, key, amount: isUsed ? used : 1, isUsed });
-  }
-  return claims;
-}
-
-function placesOf(limits: readonly PlaceLimit[], subject: Subject): readonly Place[] {
-  return limits.flatMap((limit) => {
-    const key = keyOf(limit, subject);
-    return key === undefined ? [] : [{ key, max: limit.max, refusal: () => overPlaces(limit) }];
-  });
-}
-
-function keyOf({ name, who }: WindowLimit | PlaceLimit, subject: Subject): string | undefined {
-  if (who === "all") return name;
-  const caller = subject[who];
-  return caller === undefined ? undefined : `${name}\n${caller}`;
 }
 
 /** One call on its way through the limits. Each step throws `resourceExhausted` when one is reached. */
@@ -157,12 +167,12 @@ export class RatedCall {
 
   /** Counts the call for its address, before anything else is known. */
   arrive(): Promise<unknown> | undefined {
-    return this.#take(claimsOf(this.#calls.arrival, { address: this.#address }, 0));
+    return this.#take(this.#calls.claimsOf(this.#calls.arrival, { address: this.#address }, 0));
   }
 
   /** Refuses a known caller whose bytes are used up, before more are read. */
   identified({ owner, tenant = "" }: Principal): Promise<unknown> | undefined {
-    return this.#take(claimsOf(this.#calls.known, { owner: `${tenant}\n${owner}`, tenant }, 0));
+    return this.#take(this.#calls.claimsOf(this.#calls.known, { owner: `${tenant}\n${owner}`, tenant }, 0));
   }
 
   /** Counts a decoded call. A stream holds its places until `leave`. */
@@ -170,11 +180,11 @@ export class RatedCall {
     const message = isMessage(request, SendMessageRequestSchema) ? request.message : undefined;
     const plan = this.#calls.planFor(operation, message);
     const subject = this.#subjectOf(principal, request);
-    if (operation.streams) this.#enterStream(placesOf(plan.streams, subject));
-    await this.#take(claimsOf(plan.admission, subject, bytes));
-    const ofTask = message === undefined ? [] : claimsOf(plan.task, subject, 0);
+    if (operation.streams) this.#enterStream(this.#calls.placesOf(plan.streams, subject));
+    await this.#take(this.#calls.claimsOf(plan.admission, subject, bytes));
+    const ofTask = message === undefined ? [] : this.#calls.claimsOf(plan.task, subject, 0);
     return {
-      turns: placesOf(plan.turns, subject),
+      turns: this.#calls.placesOf(plan.turns, subject),
       newTask: ofTask.length === 0 ? undefined : async () => (await this.#take(ofTask)) ?? noop,
     };
   }
@@ -182,15 +192,15 @@ export class RatedCall {
   /** The call has ended. */
   leave(): void {
     this.#hasEnded = true;
-    this.#calls.places.leave(this.#held);
+    this.#calls.options.places.leave(this.#held);
     this.#held = [];
   }
 
   #enterStream(places: readonly Place[]): void {
-    const refusal = this.#calls.places.refusal(places);
+    const refusal = this.#calls.options.places.refusal(places);
     if (refusal !== undefined) throw refusal;
     if (this.#hasEnded) return;
-    this.#calls.places.take(places);
+    this.#calls.options.places.take(places);
     this.#held = places;
   }
 

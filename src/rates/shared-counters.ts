@@ -39,8 +39,8 @@ const blocksBeforeSweep = 5000;
 
 export interface SharedCountersOptions {
   readonly store: RateStore;
-  /** The agent: its callers are counted apart from those of others on the store. */
-  readonly scope: string;
+  /** The agent, whose callers are counted apart from those of others on the store. `undefined`: the server. */
+  readonly scope: string | undefined;
   /** Counts along, and decides while the store is away. */
   readonly local: Counters;
   readonly clock: Clock;

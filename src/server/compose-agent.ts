@@ -16,12 +16,15 @@ import { type Backend, type ComposedAgent, composeAround, type HostPlace, type H
 import type { TaskProcess } from "./host-process.js";
 import { loadGuarding, ratingOf } from "./load-guarding.js";
 import type { AgentOptions } from "./options.js";
+import type { ServerLimits } from "./rating.js";
 
 /** Where an agent is hosted, and the agent whose place it takes there. */
 export interface AgentPlace extends HostPlace {
   readonly listening: () => Listening;
   readonly replaces?: HostedAgentParts | undefined;
   readonly clients?: TurnClients | undefined;
+  /** The limits by who is asking that the agents of the server have together. Default: none. */
+  readonly rates?: ServerLimits | undefined;
 }
 
 /** A composed agent that another one can replace. */
@@ -77,7 +80,9 @@ async function backendOf(
   const process = await place.process.tasks();
   const skills = skillsOf(card).map(({ id }) => id);
   const { clock } = settings;
-  const rating = await ratingOf(options, { clock, logger, shared: process.store.rates, skills, hasTasks: true });
+  const { realm, rates: server } = place;
+  const rated = { clock, logger, shared: process.store.rates, skills, hasTasks: true, server, realm };
+  const rating = await ratingOf(options, rated);
   const { capabilities } = published.card();
   const push = openPush(options, process, { ...settings, before: place.replaces?.push, card: published.card() });
   const release = {
@@ -142,17 +147,17 @@ function openPush(
   return { push, store, settings: key, users: 1 };
 }
 
-/** Throws when what several agents share about their callers contradicts itself or the cards. */
+/** Throws when what several agents share about their callers contradicts itself or their skills. */
 export async function assertGuardingOf(
   options: Parameters<typeof loadGuarding>[0] & Pick<AgentOptions, "trustProxy">,
-  cards: readonly CardOptions[],
+  skills: readonly string[],
 ): Promise<void> {
-  const guarding = await loadGuarding(options);
-  guarding?.assertAuth(
-    options,
-    // What is wrong with a card is said when its agent is composed.
-    cards.flatMap((card) => (cardProblems(card).length === 0 ? skillsOf(card) : [])).map(({ id }) => id),
-  );
+  (await loadGuarding(options))?.assertAuth(options, skills);
+}
+
+/** The ids of the skills on cards. A card with problems has none: composing its agent reports them. */
+export function skillIdsOf(cards: readonly CardOptions[]): readonly string[] {
+  return cards.flatMap((card) => (cardProblems(card).length === 0 ? skillsOf(card) : [])).map(({ id }) => id);
 }
 
 /** Checks the card and everything it depends on. */

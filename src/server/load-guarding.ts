@@ -1,5 +1,5 @@
 import { type GuardingOptions, isAuthenticated } from "./guarded.js";
-import type { Rating, RatingOptions, RatingParts } from "./rating.js";
+import type { Rating, RatingOptions, RatingParts, ServerLimits } from "./rating.js";
 
 /** Loads what holds callers to the options. `undefined` when none says who may call. */
 export async function loadGuarding(
@@ -10,5 +10,14 @@ export async function loadGuarding(
 
 /** Loads and creates the limits by who is asking; `undefined` without limits. Rejects as `createRating` throws. */
 export async function ratingOf(options: RatingOptions, parts: RatingParts): Promise<Rating | undefined> {
-  return options.rate === undefined ? undefined : (await import("./rating.js")).createRating(options, parts);
+  if (options.rate === undefined && parts.server === undefined) return undefined;
+  return (await import("./rating.js")).createRating(options, parts);
+}
+
+/** Loads and creates the limits that several agents have together; `undefined` without limits. Rejects as `createServerLimits` throws. */
+export async function serverLimitsOf(
+  options: Pick<RatingOptions, "rate">,
+  parts: Pick<RatingParts, "clock" | "logger" | "skills">,
+): Promise<ServerLimits | undefined> {
+  return options.rate === undefined ? undefined : (await import("./rating.js")).createServerLimits(options, parts);
 }

@@ -80,7 +80,7 @@ export interface HostOptions {
   readonly limits?: Partial<Limits> | undefined;
   /**
    * Limits by who is asking: requests, new tasks, bytes, tokens, turns and streams for each owner, tenant and address. The
-   * processes on one PostgreSQL store share them. Default: none, and 300 failed attempts to authenticate from an address in
+   * processes on one PostgreSQL store share them. Beside `agents` they count the calls of all agents together. Default: none, and 300 failed attempts to authenticate from an address in
    * a minute.
    */
   readonly rate?: RateOptions | undefined;

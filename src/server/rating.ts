@@ -3,10 +3,14 @@ import type { Service } from "../binding/service.js";
 import { callerNetwork } from "../card/proxy.js";
 import type { RateStore } from "../core/ports.js";
 import type { Clock } from "../protocol/async/clock.js";
+import { createPlaces, type Places } from "../protocol/async/places.js";
 import type { Logger } from "../protocol/logger.js";
 import { suggestion } from "../protocol/nearest.js";
-import { findLimit, type LimitTable, limitTable } from "../rates/limits.js";
+import type { Counters } from "../rates/counters.js";
+import { layeredCounters } from "../rates/layered-counters.js";
+import { findLimit, joinedTables, type LimitTable, limitTable } from "../rates/limits.js";
 import { LocalCounters, loadLimiters } from "../rates/local-counters.js";
+import type { RateOptions } from "../rates/options.js";
 import { type ChargingTurn, RatedCalls } from "../rates/rated-calls.js";
 import { SharedCounters } from "../rates/shared-counters.js";
 import { isAuthenticated } from "./guarded.js";
@@ -14,15 +18,32 @@ import type { AgentOptions, HostOptions } from "./options.js";
 
 export type RatingOptions = HostOptions & Pick<AgentOptions, "agentId" | "tenants">;
 
-export interface RatingParts {
+interface CounterParts {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Counts for all processes on a store. Default: this process counts for itself. */
   readonly shared?: RateStore | undefined;
+}
+
+export interface RatingParts extends CounterParts {
   /** Ids of the card's skills. */
   readonly skills: readonly string[];
   /** Whether tasks run here. */
   readonly hasTasks: boolean;
+  /** The limits of the server, which hold besides. Default: none. */
+  readonly server?: ServerLimits | undefined;
+  /** Distinguishes callers of the agent's own authentication from others on the server. Default: `""`. */
+  readonly realm?: string | undefined;
+}
+
+/** Limits that the agents of a server have together. */
+export interface ServerLimits {
+  readonly table: LimitTable;
+  /** Of the streams. */
+  readonly places: Places;
+  readonly skillOf: RateOptions["skillOf"];
+  /** Counts for all agents. `shared`: for all processes on the store. */
+  counters(shared: RateStore | undefined): Promise<Counters>;
 }
 
 /** Limits by who is asking, as a host and an agent use them. */
@@ -36,31 +57,59 @@ export interface Rating {
  * the other options.
  */
 export async function createRating(options: RatingOptions, parts: RatingParts): Promise<Rating | undefined> {
-  const { rate = {}, auth, agentId: scope = "", tenants = [] } = options;
-  const table = limitTable(rate);
-  const problems = contradictions(options, table, parts);
+  const { rate = {}, auth, agentId: agent = "", tenants = [] } = options;
+  const { server, realm = "", skills } = parts;
+  const own = limitTable(rate);
+  const table = server === undefined ? own : joinedTables(server.table, own);
+  const problems = [...contradictions(options, table, parts), ...unknownSkills(rate, skills)];
   if (problems.length > 0) throw new TypeError(problems.join("\n"));
   if (findLimit(table, () => true) === undefined) return undefined;
-  const { clock, logger, shared } = parts;
-  const local = new LocalCounters(await loadLimiters(), clock);
-  const counters = shared === undefined ? local : new SharedCounters({ store: shared, scope, local, clock, logger });
-  const skillOf = rate.skillOf ?? auth?.skillOf ?? namedSkill;
-  const calls = new RatedCalls({ table, counters, skillOf, tenants: new Set(tenants) });
+  const ofAgent = await countersOf(parts, agent);
+  const counters = server === undefined ? ofAgent : layeredCounters(await server.counters(parts.shared), ofAgent);
+  const skillOf = rate.skillOf ?? server?.skillOf ?? auth?.skillOf ?? namedSkill;
+  const places = server?.places ?? createPlaces();
+  const calls = new RatedCalls({ table, counters, places, agent, realm, skillOf, tenants: new Set(tenants) });
   const addressOf = callerNetwork(options.trustProxy ?? false);
   return { calls: (head) => calls.open(addressOf(head)), charge: (turn, tokens) => calls.charge(turn, tokens) };
 }
 
+/**
+ * Creates the limits that the agents of a server have together; `undefined` when there are none. `skills`: those of all
+ * agents. Throws a `TypeError` for a skill that none of them has.
+ */
+export function createServerLimits(
+  { rate = {} }: Pick<RatingOptions, "rate">,
+  { skills, ...parts }: CounterParts & Pick<RatingParts, "skills">,
+): ServerLimits | undefined {
+  const problems = unknownSkills(rate, skills);
+  if (problems.length > 0) throw new TypeError(problems.join("\n"));
+  const table = limitTable(rate, true);
+  if (findLimit(table, () => true) === undefined) return undefined;
+  let counters: Promise<Counters> | undefined;
+  return {
+    table,
+    places: createPlaces(),
+    skillOf: rate.skillOf,
+    counters(shared) {
+      counters ??= countersOf({ ...parts, shared }, undefined);
+      return counters;
+    },
+  };
+}
+
+/** Counts here, and with other processes on the store where it can. */
+async function countersOf({ clock, logger, shared }: CounterParts, scope: string | undefined): Promise<Counters> {
+  const local = new LocalCounters(await loadLimiters(), clock);
+  return shared === undefined ? local : new SharedCounters({ store: shared, scope, local, clock, logger });
+}
+
 /** What cannot hold, each as a sentence that says what to change. */
-function contradictions(
-  options: RatingOptions,
-  table: LimitTable,
-  { skills, hasTasks }: RatingParts,
-): readonly string[] {
-  const { rate = {}, tenants = [] } = options;
+function contradictions(options: RatingOptions, table: LimitTable, { hasTasks }: RatingParts): readonly string[] {
+  const { tenants = [] } = options;
   const isOpen = !isAuthenticated(options);
   const problem = (isSo: boolean, of: Parameters<typeof findLimit>[1], text: string): readonly string[] => {
     const limit = isSo ? findLimit(table, of) : undefined;
-    return limit === undefined ? [] : [`rate.${limit.name} ${text}`];
+    return limit === undefined ? [] : [`rate.${limit.path} ${text}`];
   };
   return [
     ...problem(
@@ -78,8 +127,11 @@ function contradictions(
       ({ what }) => ["tasks", "tokens", "turns"].includes(what),
       "is for an agent that runs here: limit tasks where they run",
     ),
-    ...Object.keys(rate.skills ?? {})
-      .filter((id) => !skills.includes(id))
-      .map((id) => `rate.skills.${id} is no skill of the card: ${suggestion(id, skills)}`),
   ];
+}
+
+function unknownSkills(rate: RateOptions, skills: readonly string[]): readonly string[] {
+  return Object.keys(rate.skills ?? {})
+    .filter((id) => !skills.includes(id))
+    .map((id) => `rate.skills.${id} is no skill of the card: ${suggestion(id, skills)}`);
 }

@@ -8,7 +8,18 @@ import { createVirtualClock } from "../support/virtual-clock.js";
 const hourMs = 3_600_000;
 
 const limitOf = (limit: number, what: WindowLimit["what"] = "requests"): WindowLimit => {
-  return { name: `owner.${what}`, who: "owner", of: "", what, limit, windowMs: hourMs, shown: `${limit}/hour` };
+  const path = `owner.${what}`;
+  return {
+    path,
+    name: path,
+    ofServer: false,
+    who: "owner",
+    of: "",
+    what,
+    limit,
+    windowMs: hourMs,
+    shown: `${limit}/hour`,
+  };
 };
 const claim = (limit: WindowLimit, key: string, amount = 1): Claim => {
   return { limit, key, amount, isUsed: limit.what === "bytes" };

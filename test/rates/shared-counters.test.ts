@@ -20,7 +20,18 @@ let opened: PostgresDatabase;
 let scopes = 0;
 
 function limitOf(limit: number, what: WindowLimit["what"] = "requests"): WindowLimit {
-  return { name: `owner.${what}`, who: "owner", of: "", what, limit, windowMs: dayMs, shown: `${limit}/day` };
+  const path = `owner.${what}`;
+  return {
+    path,
+    name: path,
+    ofServer: false,
+    who: "owner",
+    of: "",
+    what,
+    limit,
+    windowMs: dayMs,
+    shown: `${limit}/day`,
+  };
 }
 
 function claim(limit: WindowLimit, key: string, amount = 1): Claim {

@@ -31,7 +31,7 @@ interface ComposedEntry {
 /** Composes an agent for its place in a server. Rejects for options that contradict each other or another agent. */
 export async function composeEntry(shared: SharedParts, made: NewEntry): Promise<ComposedEntry> {
   const { path, own, before, portBefore, leaving } = made;
-  const { host, process, guarding } = shared;
+  const { host, process, guarding, rates } = shared;
   const options = optionsOf(shared, path, own);
   const { agentId = "", logger } = options;
   const hosts = (own.hosts ?? []).map((each) => each.toLowerCase());
@@ -45,8 +45,7 @@ export async function composeEntry(shared: SharedParts, made: NewEntry): Promise
   const reach = reachOf({ path, hasOwnAuth: isOwn, hosts, grpcPort, publicGrpc });
   let port = portBefore?.wanted === grpcPort ? portBefore : undefined;
   const agent = await composeAgent(options, {
-    process,
-    realm,
+    ...{ process, realm, rates },
     guarding: isOwn ? undefined : guarding,
     reachable: (mounts) => reachable(mounts, reach, loggerOf(logger)),
     listening: () => listeningAt(shared, path, port?.port ?? grpcPort),

@@ -28,10 +28,16 @@ export function optionsOf(
     ...given,
     ...{ auth, authenticate, declares, anonymous },
     limits: { ...shared.limits, ...own.limits },
+    rate: ownRate(shared.rate, own.rate),
     interceptors: [...interceptors, ...(own.interceptors ?? [])],
     logger: own.logger === undefined ? withFields(shared.logger, { agent: path || "/" }) : loggerOf(own.logger),
     basePath: undefined,
   };
+}
+
+// Limits beside `agents` count for all agents together, so they are none of this one.
+function ownRate(shared: AgentOptions["rate"], own: AgentOptions["rate"]): AgentOptions["rate"] {
+  return shared === undefined ? own : { failedAttempts: shared.failedAttempts, ...own };
 }
 
 /** The key of a path: empty for the agent at the root. */

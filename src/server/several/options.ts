@@ -5,7 +5,7 @@ type OfServer = "store" | "signals" | "clock" | "trustProxy" | "basePath";
 
 /**
  * One of several agents on a port. Options here hold for this agent, instead of those beside `agents`; `limits` are merged
- * by name, and `interceptors` run inside those of all agents.
+ * by name, `interceptors` run inside those of all agents, and limits of `rate` hold besides those of the server.
  */
 export interface ServedAgentOptions extends Omit<AgentOptions, OfServer> {
   /**
@@ -24,7 +24,7 @@ export interface ServedAgentOptions extends Omit<AgentOptions, OfServer> {
 
 /**
  * Several agents on one port, with one store and one lifecycle. Options beside `agents` hold for all: `auth`, `limits`,
- * `push`, …, and `publicUrl` and `basePath` are those of the server, below which each agent has its path.
+ * `push`, …; `rate` counts the calls of all agents together; and `publicUrl` and `basePath` are those of the server, below which each agent has its path.
  */
 export interface ServeAgentsOptions extends Omit<AgentOptions, "card" | "agent" | "agentId">, ListenOptions {
   /** The agents by their paths, each of one segment: `/weather`. `"/"` is the agent at the root. */

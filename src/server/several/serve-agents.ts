@@ -2,12 +2,13 @@ import { cors } from "../../binding/http/cors.js";
 import type { HttpEndpoint } from "../../binding/http/http.js";
 import type { Client } from "../../client/base-client.js";
 import { loadOpenTelemetry } from "../../telemetry/api.js";
-import { assertGuardingOf } from "../compose-agent.js";
+import { assertGuardingOf, skillIdsOf } from "../compose-agent.js";
 import { isAuthenticated, isLoopback, tlsWithAuth } from "../guarded.js";
 import { bindingsOf, guardingOf } from "../host.js";
 import { createHostGuard, guardedRest, type HostGuard } from "../host-guard.js";
 import { closing, type HostProcess, openHostProcess, type TaskProcess } from "../host-process.js";
 import { resolveLimits } from "../limits.js";
+import { serverLimitsOf } from "../load-guarding.js";
 import { loggerOf } from "../log/stderr-logger.js";
 import { AgentKeeper, type ServedAgents } from "./agents.js";
 import { catalogueEndpoint } from "./catalogue.js";
@@ -90,16 +91,15 @@ async function shareParts(
   const isOpen = !isAuthenticated(options);
   const limits = resolveLimits(options.limits, !isOpen);
   const own = Object.values(options.agents);
-  await assertGuardingOf(
-    options,
-    own.map(({ card }) => card),
-  );
+  const skills = skillIdsOf(own.map(({ card }) => card));
+  await assertGuardingOf(options, skills);
+  const rates = await serverLimitsOf(options, { clock, logger, skills });
   const guarding = await guardingOf(options, clock, logger);
   const allowedHosts = [...(options.allowedHosts ?? []), ...own.flatMap(({ hosts = [] }) => hosts)];
   const guard = isOpen && isLoopback(bound.host) ? createHostGuard({ ...options, allowedHosts }) : undefined;
   const rest = guard && guardedRest(guard);
   const shared: SharedParts = {
-    ...{ options, host: bound.host, process, guarding, limits, clock, logger },
+    ...{ options, host: bound.host, process, guarding, rates, limits, clock, logger },
     drainMs: options.drainMs ?? defaultDrainMs,
     tls: own.reduce((tls, { auth }) => tlsWithAuth({ tls, auth }), tlsWithAuth(options)),
     clientsOf: (key, own) => clients.of(key, own),

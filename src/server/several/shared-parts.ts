@@ -6,6 +6,7 @@ import type { HostedAgentParts } from "../compose-agent.js";
 import type { Guarding } from "../guarded.js";
 import type { HostProcess } from "../host-process.js";
 import type { Limits } from "../limits.js";
+import type { ServerLimits } from "../rating.js";
 import type { Directory, Entry } from "./directory.js";
 import type { Listeners } from "./listeners.js";
 import type { ServeAgentsOptions, ServedAgentOptions } from "./options.js";
@@ -26,6 +27,8 @@ export interface SharedParts {
   readonly process: HostProcess;
   /** The authentication beside `agents`. */
   readonly guarding: Guarding;
+  /** The limits beside `agents`. */
+  readonly rates: ServerLimits | undefined;
   readonly directory: Directory<ServedEntry>;
   /** Makes clients of the agents for the turns of one of them. */
   readonly clientsOf: (key: string, own: ServedAgentOptions) => TurnClients;

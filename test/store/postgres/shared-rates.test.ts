@@ -1,4 +1,4 @@
-import { type AgentServer, type RateOptions, reply, serve } from "trivium";
+import { type Agent, type RateOptions, reply, type ServeOptions, type Server, serve } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgresStore } from "../../../src/store/postgres/index.js";
 import { postJson } from "../../support/http-agent.js";
@@ -9,28 +9,30 @@ import { type LogLine, recordingLogger } from "../../support/recording-logger.js
 let postgres: PostgresServer;
 
 interface Scene extends AsyncDisposable {
-  readonly servers: readonly [AgentServer, AgentServer];
+  readonly servers: readonly [Pick<Server, "url">, Pick<Server, "url">];
   readonly log: readonly LogLine[];
 }
 
-/** Two servers of one agent on one database. */
-async function start(rate: RateOptions): Promise<Scene> {
+const card = { name: "Limited", description: "Is limited", version: "1.0.0" };
+const agent: Agent = async ({ charge }) => {
+  const { left } = await charge({ tokens: 60 });
+  return reply(`left ${left}`);
+};
+
+/** Two servers of the same agents on one database. */
+async function start(rate: RateOptions, served: object = { card, agent }): Promise<Scene> {
   const { url } = await createStoreDatabase(postgres);
   const { log, logger } = recordingLogger();
   const open = async () => {
     const store = postgresStore({ url, logger: false });
     const server = await serve({
-      card: { name: "Limited", description: "Is limited", version: "1.0.0" },
+      ...(served as Pick<ServeOptions, "card" | "agent">),
       port: 0,
       drainMs: 0,
       store,
       logger,
       rate,
       authenticate: ({ header }) => ({ owner: header("x-owner") ?? "alice" }),
-      async agent({ charge }) {
-        const { left } = await charge({ tokens: 60 });
-        return reply(`left ${left}`);
-      },
     });
     return { server, store };
   };
@@ -49,7 +51,7 @@ async function start(rate: RateOptions): Promise<Scene> {
 
 let messages = 0;
 
-function call({ url }: AgentServer, method: string, owner: string) {
+function call({ url }: Pick<Server, "url">, method: string, owner: string) {
   const message = { messageId: `m${++messages}`, role: "ROLE_USER", parts: [{ text: "go" }] };
   const params = method === "SendMessage" ? { message } : {};
   const headers = { "A2A-Version": "1.0", "x-owner": owner };
@@ -76,6 +78,20 @@ describe.skipIf(!hasPostgres)("two servers on one PostgreSQL", () => {
     // It may still have some of what it drew.
     await call(one, "SendMessage", "bob");
     expect((await call(one, "SendMessage", "bob")).text).toContain("rate.owner.tokens");
+  });
+
+  it("share the limits of a server of several agents, whichever agent is called where", async () => {
+    const agents = { "/weather": { card, agent }, "/travel": { card, agent } };
+    await using scene = await start({ owner: { requests: "5/day", tokens: "100/day" } }, { agents });
+    const [one, other] = scene.servers;
+    const at = ({ url }: Pick<Server, "url">, path: string) => ({ url: url + path });
+    const asked = [at(one, "/weather"), at(one, "/travel"), at(other, "/weather"), at(other, "/travel")];
+    const statuses: number[] = [];
+    for (const each of [...asked, ...asked]) statuses.push((await call(each, "ListTasks", "alice")).status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(5);
+    expect((await call(at(one, "/weather"), "SendMessage", "bob")).text).toContain("left 40");
+    expect((await call(at(other, "/travel"), "SendMessage", "bob")).text).toContain("left 0");
+    expect((await call(at(other, "/weather"), "SendMessage", "bob")).text).toContain("server.rate.owner.tokens");
   });
 
   it("limit by what each has counted while the database is away, and answer what needs no database", async () => {
