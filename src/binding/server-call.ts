@@ -346,7 +346,7 @@ export class ServerCall<S extends CallGate = Service> {
   #openContext({ version }: CallAdapter): OpenContext {
     const { principal, extensions, requestId } = this;
     const head = this.#openHead();
-    const { binding, header, address, via } = head;
+    const { binding, header, address, via, deadline } = head;
     const authorize = this.#identified?.authorize;
     const chain = via === undefined && authorize === undefined ? undefined : { via: via ?? [], authorize };
     const trace = this.#traced();
@@ -354,7 +354,6 @@ export class ServerCall<S extends CallGate = Service> {
     this.#head = undefined;
     const after = header("last-event-id");
     const call = { principal, binding, version, extensions, after, caller: address, header, requestId, trace, chain };
-    const deadline = head.deadline?.();
     const context = createContext({ ...call, deadline });
     if (deadline !== undefined) this.#deadline = announcedDeadline(deadline, (reason) => this.leave(reason));
     if (this.#left !== undefined) context.leave(this.#left.reason);

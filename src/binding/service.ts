@@ -29,7 +29,7 @@ export interface CallHead {
   /** The certificate that the caller has shown over TLS, which has verified it. */
   readonly certificate?: (() => PeerCertificate | undefined) | undefined;
   /** When the caller stops waiting, in milliseconds since 1970. Default: never. */
-  readonly deadline?: (() => number | undefined) | undefined;
+  readonly deadline?: number | undefined;
   /** The address the call was sent to. */
   readonly address?: CallAddress | undefined;
   /** Paths of the agents of this process whose turns have led to the call. Absent for calls from outside. */

@@ -32,6 +32,8 @@ export interface PassingCalls {
   readonly pushes: (version: string) => boolean;
   readonly clock: Clock;
   readonly load?: ProcessLoad | undefined;
+  /** Time limit of the gateway's own calls in milliseconds. Default: none. */
+  readonly timeoutMs?: number | undefined;
 }
 
 /** Operations that call an agent elsewhere. */
@@ -92,14 +94,21 @@ export function passOperations(calls: PassingCalls): PassedOperations {
 type AnyPassed = (request: AnyMessage, context: ServerContext) => Promise<never> & AsyncIterable<never>;
 
 function callOptions(
-  { headersOf }: PassingCalls,
-  { principal, signal, after, extensions, requestId }: ServerContext,
+  { headersOf, timeoutMs }: PassingCalls,
+  { principal, signal, after, extensions, requestId, deadline }: ServerContext,
 ): CallOptions {
   // The client requests ids in metadata where it needs them.
   const passing = extensions.filter((uri) => uri !== resumeExtension);
   // Both ends then log a call under one id.
   const identified = requestId === undefined ? {} : { [requestIdParameter]: requestId };
-  return { signal, after, headers: { ...identified, ...headersOf(principal) }, extensions: passing };
+  const headers = { ...identified, ...headersOf(principal) };
+  return { signal, after, headers, extensions: passing, timeoutMs: timeLeft(deadline, timeoutMs) };
+}
+
+/** The rest of the caller's time, within the gateway's own limit. */
+function timeLeft(deadline: number | undefined, limitMs: number | undefined): number | undefined {
+  if (deadline === undefined) return limitMs;
+  return Math.max(0, Math.min(deadline - Date.now(), limitMs ?? Number.POSITIVE_INFINITY));
 }
 
 // Refuses what the agent would do differently than its caller expects. The agent judges everything else.

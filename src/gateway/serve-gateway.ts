@@ -68,7 +68,8 @@ async function backendOf(parts: Parts): Promise<Backend> {
   const card = publish(parts, shown);
   upstream.onChange = card.renew;
   const { wrapAuthenticate, of: headersOf } = createForwarding(forward);
-  const passed = passOperations({ upstream, headersOf, pushes: shown.pushes, ...settings });
+  const timeoutMs = options.client?.timeoutMs;
+  const passed = passOperations({ upstream, headersOf, pushes: shown.pushes, timeoutMs, ...settings });
   const names = new RememberedNames();
   const takesNames = (): boolean =>
     settings.versions.some(({ name, jsonRpc }) => name === upstream.version && jsonRpc?.taskNamedBy !== undefined);

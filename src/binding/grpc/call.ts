@@ -62,7 +62,7 @@ export class GrpcCall implements TakenCallListener {
       binding: "GRPC",
       header: headersOf(metadata),
       peer: () => addressOf(this.#call.getPeer()),
-      deadline: () => finite(Number(this.#call.getDeadline())),
+      deadline: finite(Number(this.#call.getDeadline())),
       certificate: () => certificateFrom(this.#call.getAuthContext?.()?.sslPeerCertificate?.raw),
     });
     this.#called = call;

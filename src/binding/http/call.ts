@@ -23,7 +23,8 @@ export function headOf(binding: Binding, request: HttpRequest): CallHead {
     query: request.query,
     peer: () => request.remoteAddress,
     certificate: () => request.certificate,
-    deadline: () => deadlineIn(header),
+    // Counted from here: the body and the authentication take the caller's time, too.
+    deadline: deadlineIn(header),
     address: request,
   };
 }

@@ -156,7 +156,7 @@ function open({ admission, headers: base, via }: HandlerEnd, options: CallOption
   const header = (name: string): string | undefined => headers[name];
   const address = { secure: true, remoteAddress: undefined, header };
   const deadline = deadlineOf(options.timeoutMs);
-  return new ServerCall(admission, { binding: "in-process", header, address, via, deadline: () => deadline });
+  return new ServerCall(admission, { binding: "in-process", header, address, via, deadline });
 }
 
 /** Authenticates the caller and reads what the headers declare, as every binding does. */
