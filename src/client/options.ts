@@ -37,6 +37,14 @@ export interface ClientLimits {
   readonly snapshotTimeoutMs: number;
   /** First polling interval in milliseconds for agents that cannot stream; it grows to ten times that. Default: 500. */
   readonly pollMs: number;
+  /**
+   * Time between two pings on a gRPC connection with calls under way, in milliseconds; `Infinity` for none. They find out
+   * that a silent network has lost the connection: its streams then resume. Most gRPC servers close a connection that is
+   * pinged more often than every 5 minutes (`too_many_pings`); agents on Trivium take any interval. Default: 330,000.
+   */
+  readonly grpcKeepaliveMs: number;
+  /** Time for the answer to such a ping in milliseconds; then the connection counts as lost. Default: 20,000. */
+  readonly grpcKeepaliveTimeoutMs: number;
 }
 
 export const defaultClientLimits: ClientLimits = {
@@ -48,6 +56,8 @@ export const defaultClientLimits: ClientLimits = {
   streamBreaksMax: 5,
   snapshotTimeoutMs: 5_000,
   pollMs: 500,
+  grpcKeepaliveMs: 330_000,
+  grpcKeepaliveTimeoutMs: 20_000,
 };
 
 /**

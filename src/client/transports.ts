@@ -30,6 +30,10 @@ export interface TransportSetting {
   readonly isSecure: (url: string) => boolean;
   /** Time limit for establishing a connection in milliseconds. */
   readonly connectTimeoutMs: number;
+  /** Time between two pings on a gRPC connection with calls under way, in milliseconds. */
+  readonly grpcKeepaliveMs: number;
+  /** Time for the answer to such a ping in milliseconds. */
+  readonly grpcKeepaliveTimeoutMs: number;
   /** Which addresses may be connected to, for bindings that open their own connections. */
   readonly policy: AddressPolicy | undefined;
 }

@@ -8,6 +8,8 @@ export interface SilentRelay extends AsyncDisposable {
   silence(): void;
   /** Passes on what was held back, and everything after it. */
   restore(): void;
+  /** Passes nothing on from now on over the connections that exist, and tells neither end. New ones are relayed. */
+  forget(): void;
   /** Breaks all connections. New ones are relayed. */
   cut(): void;
 }
@@ -42,6 +44,9 @@ export async function silentRelay(targetPort: number): Promise<SilentRelay> {
     restore() {
       isSilent = false;
       for (const socket of sockets) socket.resume();
+    },
+    forget() {
+      for (const socket of sockets) socket.pause();
     },
     cut() {
       for (const socket of sockets) socket.destroy();

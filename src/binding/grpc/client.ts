@@ -16,6 +16,7 @@ import { CallItems } from "./call-items.js";
 import { ChannelManager } from "./channel-manager.js";
 import { callFailure } from "./internals/call-failure.js";
 import { type CallRequest, type OpenCall, openCall } from "./internals/open-call.js";
+import { keepaliveSettings } from "./keepalive.js";
 import { decodeOptions, methodsOf, type RpcMethod } from "./method.js";
 
 export interface GrpcTransportOptions {
@@ -30,6 +31,10 @@ export interface GrpcTransportOptions {
   readonly replyMaxBytes?: number | undefined;
   /** Time for name lookup, connection, TLS handshake and HTTP/2 settings together. Default: 5 s. */
   readonly connectTimeoutMs?: number | undefined;
+  /** Time between two pings while calls are under way, in milliseconds. Default: no pings. */
+  readonly grpcKeepaliveMs?: number | undefined;
+  /** Time for the answer to a ping in milliseconds; then the connection is destroyed. Default: 20 s. */
+  readonly grpcKeepaliveTimeoutMs?: number | undefined;
   /** Which addresses may be connected to. Default: any. */
   readonly policy?: AddressPolicy | undefined;
   /** Resolves names; used only with a policy. Default: the system's resolver. */
@@ -47,6 +52,8 @@ export function createGrpcTransport(options: GrpcTransportOptions): GrpcTranspor
     tls,
     replyMaxBytes = 64 * 1024 * 1024,
     connectTimeoutMs = connectTimeoutDefaultMs,
+    grpcKeepaliveMs = Number.POSITIVE_INFINITY,
+    grpcKeepaliveTimeoutMs = 20_000,
     policy,
     lookup,
   } = options;
@@ -56,6 +63,7 @@ export function createGrpcTransport(options: GrpcTransportOptions): GrpcTranspor
     "grpc.service_config_disable_resolution": 1,
     // Clients share no connections, so a connection that one gave up never reaches another.
     "grpc.use_local_subchannel_pool": 1,
+    ...keepaliveSettings(grpcKeepaliveMs, grpcKeepaliveTimeoutMs),
   };
   const credentials = credentialsOf(address, tls);
   const channels = new ChannelManager({ address, credentials, settings, connectTimeoutMs, policy, lookup });

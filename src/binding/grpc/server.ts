@@ -5,6 +5,7 @@ import type { Addressed, Service } from "../service.js";
 import { GrpcCall } from "./call.js";
 import { createHealth } from "./health.js";
 import { leaveCall, registerTaken, takeCall } from "./internals/taken-call.js";
+import { keepaliveSettings } from "./keepalive.js";
 import { servedPaths } from "./method.js";
 import { addReflection } from "./reflection.js";
 import { createTargets } from "./target.js";
@@ -43,8 +44,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const paths = new Set<string>();
   const server = new Server({
     // Pings detect peers that vanished; a stream that waits for events would never notice.
-    "grpc.keepalive_time_ms": timerMs(limits.grpcKeepaliveMs),
-    "grpc.keepalive_timeout_ms": timerMs(limits.grpcKeepaliveTimeoutMs),
+    ...keepaliveSettings(limits.grpcKeepaliveMs, limits.grpcKeepaliveTimeoutMs),
     "grpc.max_concurrent_streams": limits.streamsPerConnection,
     "grpc.max_receive_message_length": service.limits.contentMaxBytes,
     "grpc.enable_channelz": 0,
@@ -81,11 +81,6 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
       await Promise.all([...onDemand.values()].map((load) => load()));
     },
   };
-}
-
-/** The longest delay of a timer means none. */
-function timerMs(ms: number): number {
-  return Math.min(ms, 2 ** 31 - 1);
 }
 
 function once(load: () => Promise<void>): () => Promise<void> {
