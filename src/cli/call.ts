@@ -33,11 +33,9 @@ Examples:
   trivium call 127.0.0.1:41241 ListTasks '{"pageSize":10}'
   trivium call https://agent.example/http-json SubscribeToTask - < request.json`;
 
-/** Adds `trivium call`. */
-export function addCall(program: Command): void {
-  const command = program
-    .command("call")
-    .description("call one operation of an agent and print its reply as JSON, a stream as one object a line")
+/** `trivium call`. */
+export function callCommand(command: Command): void {
+  command
     .argument("<url>", "base URL of the agent or URL of its card, URL of an interface, or host:port of gRPC")
     .argument("<operation>", "SendMessage, GetTask, …", parseOperation)
     .argument("[json]", "the request in the JSON of the newest version; - reads it from standard input", "{}")

@@ -5,11 +5,9 @@ import { interruptible } from "./interruption.js";
 import { printJson } from "./print.js";
 import { agentUrl } from "./target.js";
 
-/** Adds `trivium card`. */
-export function addCard(program: Command): void {
-  const command = program
-    .command("card")
-    .description("print the card of an agent as JSON; with credentials the extended one, where there is one")
+/** `trivium card`. */
+export function cardCommand(command: Command): void {
+  command
     .argument("<url>", "base URL of the agent, or URL of its card")
     .option("--all", "print the cards of all agents that the server at <url> lists, as a JSON array");
   addCallerOptions(command).action(printCard);

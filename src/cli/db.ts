@@ -23,12 +23,9 @@ interface PruneFlags extends StoreFlags {
 
 const day = 86_400_000;
 
-/** Adds `trivium db`. Database code is loaded only when needed. */
-export function addDb(program: Command): void {
-  const db = program
-    .command("db")
-    .description("look after the database in which an agent keeps its tasks")
-    .helpCommand(false);
+/** `trivium db`. Database code is loaded only when needed. */
+export function dbCommand(db: Command): void {
+  db.helpCommand(false);
   withStore(db.command("status").description("print which schema a database has, as JSON")).action(
     async (flags: StoreFlags, command: Command) => {
       const location = locationOf(flags, command);

@@ -18,11 +18,9 @@ interface DemoFlags extends ServingFlags {
 /** Relative to the folder where the command starts. */
 const defaultStore = ".trivium/tasks.db";
 
-/** Adds `trivium demo`. */
-export function addDemo(program: Command): void {
-  program
-    .command("demo")
-    .description("serve the text analyst, an agent to try things on, until SIGINT or SIGTERM")
+/** `trivium demo`. */
+export function demoCommand(command: Command): void {
+  command
     .addOption(portOption())
     .addOption(hostOption())
     .option("--anonymous", "share all tasks with every caller; required for a host beyond this machine", false)

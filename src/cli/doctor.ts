@@ -26,12 +26,9 @@ Examples:
   trivium doctor https://agent.example             a running agent, from outside
   trivium doctor https://agent.example --send "Count to five." --idle 90s`;
 
-/** Adds `trivium doctor`. */
-export function addDoctor(program: Command): void {
-  const command = program
-    .command("doctor")
-    .description("check this machine, a database or a running agent, and say how to mend what is wrong")
-    .argument("[url]", "URL of the agent or of its card; without it this machine is checked");
+/** `trivium doctor`. */
+export function doctorCommand(command: Command): void {
+  command.argument("[url]", "URL of the agent or of its card; without it this machine is checked");
   addCallerOptions(command)
     .addOption(
       new Option("--store <place>", "database to check: a file (SQLite), or postgres://…").env("TRIVIUM_STORE"),

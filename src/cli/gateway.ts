@@ -20,13 +20,9 @@ interface GatewayFlags extends CallerFlags, ServingFlags {
 
 const versionNames = versionTable.map(({ name }) => name);
 
-/** Adds `trivium gateway`. */
-export function addGateway(program: Command): void {
-  const command = program
-    .command("gateway")
-    .description(
-      "serve an agent that runs somewhere else over every binding and in every version, until SIGINT or SIGTERM",
-    )
+/** `trivium gateway`. */
+export function gatewayCommand(command: Command): void {
+  command
     .argument("<url>", "base URL of the agent, or URL of its card")
     .addOption(portOption())
     .addOption(hostOption())

@@ -1,5 +1,4 @@
 import { CommanderError } from "commander";
-import { errorText } from "./error-text.js";
 import { createProgram } from "./program.js";
 
 // Exit codes: 0 success, 1 failure, 2 wrong usage, 130 and 143 interrupted.
@@ -11,11 +10,12 @@ export async function run(): Promise<void> {
     process.exit(error.code === "EPIPE" ? 0 : 1);
   });
   try {
-    await createProgram().parseAsync();
+    await (await createProgram(process.argv.slice(2))).parseAsync();
   } catch (error) {
     // Commander has already printed its message.
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
     else {
+      const { errorText } = await import("./error-text.js");
       process.stderr.write(`${errorText(error)}\n`);
       process.exitCode = 1;
     }

@@ -20,11 +20,9 @@ Examples:
   trivium send https://agent.example "MV Alba, 190 m" --task 01a20d0b-9e35-7001-9840-5bf13cfceb72
   trivium send https://agent.example - < question.txt`;
 
-/** Adds `trivium send`. */
-export function addSend(program: Command): void {
-  const command = program
-    .command("send")
-    .description("send a text to an agent and print the text of its answer as it comes")
+/** `trivium send`. */
+export function sendCommand(command: Command): void {
+  command
     .argument("<url>", "URL of the agent or of its card")
     .argument("<text>", "the message; - reads it from standard input");
   addCallerOptions(command)

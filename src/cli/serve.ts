@@ -19,11 +19,9 @@ interface ServeFlags extends ServingFlags {
   readonly watch: boolean;
 }
 
-/** Adds `trivium serve`. */
-export function addServe(program: Command): void {
-  program
-    .command("serve")
-    .description("serve the agent that a module exports by default, until SIGINT or SIGTERM")
+/** `trivium serve`. */
+export function serveCommand(command: Command): void {
+  command
     .argument("<file>", "module, such as agent.ts, with an agent or the options of serve() as its default export")
     .addOption(
       new Option("--config <file>", "module with further options; default: trivium.config.ts, if there is one"),

@@ -1,5 +1,8 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { commandNames, createProgram } from "../../src/cli/program.js";
 import { root, trivium, triviumAlone } from "../support/command.js";
 
 const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { readonly version: string };
@@ -7,6 +10,19 @@ const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as {
 describe("trivium", () => {
   it("prints its version", async () => {
     expect(await triviumAlone(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+  });
+
+  it("lists each command as the command's own help does", async () => {
+    expect((await createProgram([])).helpInformation()).toBe((await createProgram(commandNames)).helpInformation());
+  });
+
+  it("loads nothing but commander for its help, and one command's code for the command", () => {
+    const none = loadedBy(["--help"]);
+    expect(none).toContain("commander");
+    expect(none.filter((name) => !name.startsWith("cli/") && name !== "commander")).toEqual([]);
+    expect(none.filter((name) => commandNames.includes(name.replace("cli/", "")))).toEqual([]);
+    const one = loadedBy(["help", "logout"]);
+    expect(one.filter((name) => commandNames.includes(name.replace("cli/", "")))).toEqual(["cli/logout"]);
   });
 
   it.each([
@@ -76,3 +92,9 @@ describe("trivium", () => {
     expect(stderr).not.toMatch(/s3cret|two words/);
   });
 });
+
+/** The sources and packages that the built command loads. */
+function loadedBy(args: readonly string[]): readonly string[] {
+  const program = fileURLToPath(new URL("loading-child.mjs", import.meta.url));
+  return JSON.parse(execFileSync(process.execPath, [program, ...args], { encoding: "utf8" }));
+}

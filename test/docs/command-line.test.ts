@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import { createProgram } from "../../src/cli/program.js";
+import { commandNames, createProgram } from "../../src/cli/program.js";
 import { read } from "./pages.js";
 
 const page = read("docs/reference/command-line.md");
 
-const program = createProgram();
+const program = await createProgram(commandNames);
 
 /** Options of a command and of those below it, as its help shows them. */
 function optionsOf(command: Command): readonly string[] {
