@@ -4,7 +4,10 @@ export interface TelemetryOptions {
   readonly metrics?: MetricsOptions | undefined;
 }
 
-/** Where metrics are served, at `/metrics`. Needs `@opentelemetry/exporter-prometheus`. */
+/**
+ * Where metrics are served, at `/metrics`. Needs `@opentelemetry/exporter-prometheus` and `@opentelemetry/sdk-metrics`.
+ * `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` name the service.
+ */
 export interface MetricsOptions {
   /** Port to listen on; 0 picks a free one, which the log names. */
   readonly port: number;

@@ -1,5 +1,5 @@
 import { type AgentOptions, completed, inputRequired, serve } from "trivium";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { Client } from "../../src/client/node.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { instruments } from "../../src/telemetry/instruments.js";
@@ -51,6 +51,23 @@ const ofClients = new Set<string>([
 ]);
 
 describe("metrics of a server", () => {
+  it("name the service by the SDK's variables", async () => {
+    vi.stubEnv(
+      "OTEL_RESOURCE_ATTRIBUTES",
+      "deployment.environment.name=blue%20green,service.name=other,broken,bad=%zz",
+    );
+    vi.stubEnv("OTEL_SERVICE_NAME", "tides");
+    try {
+      await using server = await measured({ agent: async () => completed() });
+      const [info] = (await server.scrape()).split("\n").filter((line) => line.startsWith("target_info{"));
+      expect(info).toContain('service_name="tides"');
+      expect(info).toContain('deployment_environment_name="blue green"');
+      expect(info).toContain('bad="%zz"');
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  });
+
   it("are served for Prometheus, each of them, on a port of their own on loopback", async () => {
     await using hook = await webhook();
     hook.answer = () => 400;
