@@ -1,3 +1,4 @@
+import { UntrustedOriginError } from "../auth/oauth/untrusted-origin.js";
 import { A2AError } from "../protocol/errors.js";
 
 /** Formats an error for people: what happened, the other invalid fields, and its causes. */
@@ -11,7 +12,13 @@ export function errorText(error: unknown): string {
   const causes = causesOf(error)
     .filter((cause) => !error.message.includes(cause))
     .map((cause) => `  because: ${cause}`);
-  return [`${name}: ${error.message}`, ...lines, ...causes].join("\n");
+  return [`${name}: ${messageFor(error)}`, ...lines, ...causes].join("\n");
+}
+
+/** The message, with the option of the command line where that of a program is named. */
+function messageFor({ message, cause }: Error): string {
+  // The client has it as the cause of an error of its own.
+  return cause instanceof UntrustedOriginError ? `${cause.problem}: trust it with --trust ${cause.origin}` : message;
 }
 
 const maxCauses = 4;

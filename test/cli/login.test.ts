@@ -139,7 +139,7 @@ describe("--login", () => {
   it("says which option trusts another authorization server, and sends nobody there without", async () => {
     const run = await triviumAlone(["send", agent.url, "Hello.", "--login", person.clientId], { env: await home() });
     expect(run.code).toBe(1);
-    expect(run.stderr).toContain(`list ${provider.origin} in trustedOrigins of the credential`);
+    expect(run.stderr).toContain(`: trust it with --trust ${provider.origin}\n`);
     expect(run.stderr).not.toContain("Sign in");
   });
 

@@ -5,6 +5,7 @@ import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
 import { causesOf, type Fetch, type FetchInit, type HttpAnswer } from "../../protocol/fetch.js";
 import type { CredentialEnvironment, OAuthSecret } from "../options.js";
+import { UntrustedOriginError } from "./untrusted-origin.js";
 
 /** An environment with its defaults. */
 export interface ServerEnvironment {
@@ -84,10 +85,8 @@ export function assertServer(
   const origin = new URL(call.url).origin;
   if (trustedOrigins.includes(origin)) return;
   const trusted = trustedOrigins.length === 0 ? "no origin is" : `only ${trustedOrigins.join(", ")} is`;
-  throw new A2AError(
-    "unauthenticated",
-    `${named(call)} is not trusted with the client's secret, ${trusted}: list ${origin.slice(0, shownLength)} in trustedOrigins of the credential`,
-  );
+  const problem = `${named(call)} is not trusted with the client's secret, ${trusted}`;
+  throw new UntrustedOriginError(problem, origin.slice(0, shownLength));
 }
 
 function requestOf({ form, headers }: ServerCall, signal: AbortSignal): FetchInit {
