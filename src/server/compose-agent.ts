@@ -81,7 +81,7 @@ async function backendOf(
   const skills = skillsOf(card).map(({ id }) => id);
   const { clock } = settings;
   const { realm, rates: server } = place;
-  const rated = { clock, logger, shared: process.store.rates, skills, hasTasks: true, server, realm };
+  const rated = { clock, logger, shared: process.rates, skills, hasTasks: true, server, realm };
   const rating = await ratingOf(options, rated);
   const { capabilities } = published.card();
   const push = openPush(options, process, { ...settings, before: place.replaces?.push, card: published.card() });

@@ -1,4 +1,4 @@
-import type { Clock, PushStore, Signals, Store } from "../core/ports.js";
+import type { Clock, PushStore, RateStore, Signals, Store } from "../core/ports.js";
 import { type CoreProcess, createCoreProcess } from "../core/process.js";
 import { systemClock } from "../protocol/async/system-clock.js";
 import type { Logger } from "../protocol/logger.js";
@@ -38,6 +38,8 @@ export interface HostProcess {
 export interface TaskProcess {
   readonly store: Store;
   readonly pushStore: PushStore;
+  /** Limits of callers that other servers share. */
+  readonly rates: RateStore | undefined;
   readonly signals: Signals;
   readonly core: CoreProcess;
 }
@@ -61,7 +63,9 @@ export async function openHostProcess(options: ProcessOptions): Promise<HostProc
     await store.open?.(logger);
     unlisten = telemetry && store.onFlush?.(telemetry.flushed);
     const core = createCoreProcess({ store, signals, clock, logger, limits, load });
-    return { store, pushStore: store.push ?? memoryPushStore(), signals, core };
+    // No other server has the store that this one makes for itself.
+    const { rates } = options.store ?? {};
+    return { store, pushStore: store.push ?? memoryPushStore(), rates, signals, core };
   };
   if (telemetry?.metricsUrl !== undefined) {
     tracedLoggerOf(options.logger).info({ url: telemetry.metricsUrl }, "metrics are served");

@@ -3,6 +3,7 @@ import {
   type AgentOptions,
   type AgentServer,
   completed,
+  memoryTaskStore,
   park,
   type RateOptions,
   type ServeOptions,
@@ -143,6 +144,19 @@ describe("a send that is to take effect once", () => {
     await expect.poll(async () => (await refused()).status).toBe(200);
     expect(asked).toBe(2);
     expect((await send(server, once, { messageId: "over" })).text).toContain("rate.all.tasks");
+  });
+});
+
+describe("servers of one program on one store in memory", () => {
+  it("share the windows of their callers", async () => {
+    const store = memoryTaskStore();
+    const limited = { store, rate: { all: { requests: "4/day" } } } as const;
+    await using one = await serveLimited(limited);
+    await using other = await serveLimited(limited);
+    const statuses: number[] = [];
+    for (const server of [one, other, one, other, one, other]) statuses.push((await send(server)).status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(4);
+    await store.close();
   });
 });
 

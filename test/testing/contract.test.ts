@@ -1,8 +1,17 @@
 import type { TaskStore } from "trivium";
 import { describe, expect, it } from "vitest";
 import { memoryPushStore } from "../../src/store/memory/push-store.js";
+import { memoryRates } from "../../src/store/memory/rates.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
-import { type ContractTest, pushStoreContract, signalsContract, taskStoreContract } from "../../src/testing/index.js";
+import {
+  type ContractTest,
+  pushStoreContract,
+  type RateStore,
+  rateStoreContract,
+  signalsContract,
+  taskStoreContract,
+} from "../../src/testing/index.js";
+import { createTestClock } from "../../src/testing/test-clock.js";
 
 const failing = async (tests: readonly ContractTest[]): Promise<string[]> => {
   const names: string[] = [];
@@ -128,5 +137,42 @@ describe("the contract of signals", () => {
     expect(await failing(signalsContract(make))).toEqual([
       "signals reach no listener that has ended its subscription, and still reach the others",
     ]);
+  });
+});
+
+describe("the contract of limits that processes share", () => {
+  const spoilt = (change: (rates: RateStore) => RateStore) => async () => {
+    const clock = createTestClock();
+    const rates = change(memoryRates(clock));
+    return { here: rates, there: rates, advance: (ms: number) => clock.advance(ms) };
+  };
+
+  it("finds a store that forgets what was used already", async () => {
+    const forgets = spoilt(({ draw }) => ({ draw: (draws) => draw(draws.map((each) => ({ ...each, used: 0 }))) }));
+    expect(await failing(rateStoreContract(forgets))).toContain(
+      "limits that processes share count what was used already, whether or not so much is left",
+    );
+  });
+
+  it("finds a store that counts for each process by itself", async () => {
+    const apart = async () => {
+      const clock = createTestClock();
+      const advance = (ms: number) => clock.advance(ms);
+      return { here: memoryRates(clock), there: memoryRates(clock), advance };
+    };
+    const history = rateStoreContract(apart, { seed: 3 }).find(({ name }) => name.startsWith("never grant more"));
+    expect(await messageOf(history?.run ?? (async () => {}))).toMatch(/^with seed 3: \d+ were granted of \d+$/);
+    expect(await failing(rateStoreContract(apart, { histories: 0 }))).toContain(
+      "limits that processes share let the draws of a moment have each its own",
+    );
+  });
+
+  it("finds a store whose windows never end", async () => {
+    const endless = spoilt(({ draw }) => ({
+      draw: (draws) => draw(draws.map((each) => ({ ...each, windowMs: 1000 * each.windowMs }))),
+    }));
+    expect(await failing(rateStoreContract(endless))).toContain(
+      "the windows of limits that processes share end, and the next one has the whole limit",
+    );
   });
 });

@@ -14,6 +14,7 @@ import type {
   NewTask,
   PutFence,
   PutResult,
+  RateStore,
   SendClaim,
   SendRecord,
   SentOutcome,
@@ -42,6 +43,7 @@ import {
 } from "./options.js";
 import { ParkedTasks } from "./parked.js";
 import { type MemoryPushStore, memoryPushStore } from "./push-store.js";
+import { memoryRates } from "./rates.js";
 import { Retention } from "./retention.js";
 import { SendRecords } from "./send-records.js";
 import { bytesOf, TaskEntry } from "./task-entry.js";
@@ -62,6 +64,7 @@ export function memoryTaskStore(options: MemoryTaskStoreOptions = {}): Store {
 
 class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
   readonly push: MemoryPushStore = memoryPushStore();
+  readonly rates: RateStore;
   readonly #clock: Clock;
   readonly #incarnation: string;
   readonly #byId = new Map<string, TaskEntry>();
@@ -81,6 +84,7 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
   constructor(options: MemoryTaskStoreOptions) {
     const { clock = systemClock, incarnation = randomUUID().slice(0, 8), beforeFlush } = options;
     this.#clock = clock;
+    this.rates = memoryRates(clock);
     this.#incarnation = incarnation;
     this.#instances = new Instances(clock);
     const maxBytes = resolveConversationBytes(options);

@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import type { PushStore, Signals, TaskStore } from "../../core/ports.js";
+import type { PushStore, RateStore, Signals, TaskStore } from "../../core/ports.js";
 
 /** One test of a contract. */
 export interface ContractTest {
@@ -29,10 +29,22 @@ export interface PushSubject extends Subject<PushStore> {
   readonly tasks?: TaskStore | undefined;
 }
 
+/** A store of limits under test, as two processes have it; they may be the same object. */
+export interface RateSubject {
+  /** The store of one process. */
+  readonly here: RateStore;
+  /** That of another. */
+  readonly there: RateStore;
+  /** Advances the clock of both. Default: waits in real time, for stores with a clock of their own. */
+  readonly advance?: ((ms: number) => Promise<void>) | undefined;
+}
+
 /** Creates a task store for one test. */
 export type MakeTaskStore = () => Promise<Subject<TaskStore>>;
 /** Creates a push store for one test. */
 export type MakePushStore = () => Promise<PushSubject>;
+/** Creates a store of limits for one test, or gives one that others have used. */
+export type MakeRateStore = () => Promise<RateSubject>;
 /** Creates two ends of a hint network, which may be the same object. */
 export type MakeSignals = () => Promise<{ readonly here: Signals; readonly there: Signals }>;
 

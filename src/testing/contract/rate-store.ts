@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { setTimeout } from "node:timers/promises";
+import type { RateDraw, RateGrant, RateStore } from "../../core/ports.js";
+import { newId } from "../../protocol/id/new-id.js";
+import { Random } from "./random.js";
+import { type ContractTest, type MakeRateStore, type RateSubject, type Suite, testsOf } from "./suite.js";
+
+const dayMs = 86_400_000;
+/** A window whose end a test may wait for. */
+const shortMs = 1000;
+
+/** How the random histories of the contract are chosen. */
+export interface RateStoreContractOptions {
+  /** Number of random histories. Default: 30. */
+  readonly histories?: number | undefined;
+  /** Reproduces the histories of a failure, whose message contains its seed. Default: random. */
+  readonly seed?: number | undefined;
+}
+
+/** Returns the tests that every `RateStore` must pass, for any runner. The store need not be empty. */
+export function rateStoreContract(
+  make: MakeRateStore,
+  { histories = 30, seed }: RateStoreContractOptions = {},
+): readonly ContractTest[] {
+  return testsOf((suite) => {
+    grantTests(suite, make);
+    windowTests(suite, make);
+    historyTests(suite, make, { histories, seed });
+  });
+}
+
+function grantTests({ describe, it }: Suite, make: MakeRateStore): void {
+  describe("limits that processes share", () => {
+    it("grant a sixteenth of what is left, at least what is needed, and never more than there is", async () => {
+      const { here, there } = await make();
+      const draw = await fresh(here);
+      assertGrant(await grantOf(here, draw()), { granted: 6, left: 94 });
+      assertGrant(await grantOf(there, draw({ need: 40 })), { granted: 40, left: 54 });
+      assertGrant(await grantOf(here, draw({ need: 80 })), { granted: 54, left: 0 });
+      assertGrant(await grantOf(there, draw()), { granted: 0, left: 0 });
+    });
+    it("count what was used already, whether or not so much is left", async () => {
+      const { here, there } = await make();
+      const [full, half] = [await fresh(here), await fresh(here)];
+      assertGrant(await grantOf(here, full({ used: 150 })), { granted: 0, left: 0 });
+      assertGrant(await grantOf(there, full()), { granted: 0, left: 0 });
+      assertGrant(await grantOf(here, half({ used: 30 })), { granted: 4, left: 66 });
+    });
+    it("hold a window to a limit that was lowered or raised", async () => {
+      const { here, there } = await make();
+      const draw = await fresh(here);
+      assertGrant(await grantOf(here, draw({ used: 30 })), { granted: 4, left: 66 });
+      assertGrant(await grantOf(there, draw({ limit: 20 })), { granted: 0, left: 0 });
+      assertGrant(await grantOf(here, draw({ limit: 200, need: 100 })), { granted: 100, left: 66 });
+    });
+    it("grant for many keys at once, in any order, and for none", async () => {
+      const { here, there } = await make();
+      const draws = [(await fresh(here))(), (await fresh(here))({ limit: 10 }), (await fresh(here))({ need: 50 })];
+      const byKey = new Map((await there.draw(draws.toReversed())).map((grant) => [grant.key, grant.granted]));
+      assert.deepEqual(
+        draws.map(({ key }) => byKey.get(key)),
+        [6, 1, 50],
+      );
+      assert.deepEqual(await here.draw([]), []);
+    });
+    it("let the draws of a moment have each its own", async () => {
+      const { here, there } = await make();
+      const draw = await fresh(here);
+      const ends = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? here : there));
+      const grants = await Promise.all(ends.map((store) => grantOf(store, draw({ need: 7 }))));
+      assert.equal(sumOf(grants), 100);
+      assert.equal(Math.min(...grants.map(({ left }) => left)), 0);
+    });
+  });
+}
+
+function windowTests({ describe, it }: Suite, make: MakeRateStore): void {
+  describe("the windows of limits that processes share", () => {
+    it("begin at times of their own", async () => {
+      const { here } = await make();
+      const hour = 3_600_000;
+      const draw = await fresh(here);
+      const { shiftMs } = draw();
+      const asked = [0, 1, 2].map((hours) => draw({ key: newId(), shiftMs: (shiftMs + hours * hour) % dayMs }));
+      const ends = new Map((await here.draw(asked)).map(({ key, endsInMs }) => [key, endsInMs]));
+      const [first = 0, second = 0, third = 0] = asked.map(({ key }) => ends.get(key));
+      assert.ok(first > 0 && first <= dayMs, `the first window ends in ${first} ms`);
+      assert.deepEqual([first - second, second - third], [hour, hour]);
+    });
+    it("end, and the next one has the whole limit", async () => {
+      const { here, there, advance = (ms: number) => setTimeout(ms) } = await make();
+      const draw = await fresh(here, shortMs);
+      const { granted, endsInMs } = await grantOf(here, draw({ need: 100 }));
+      assert.equal(granted, 100);
+      assert.ok(endsInMs > 0 && endsInMs <= shortMs, `the window ends in ${endsInMs} ms`);
+      await advance(endsInMs + 1);
+      assertGrant(await grantOf(there, draw()), { granted: 6, left: 94 });
+    });
+  });
+}
+
+interface Histories {
+  readonly histories: number;
+  readonly seed: number | undefined;
+}
+
+function historyTests({ it }: Suite, make: MakeRateStore, { histories, seed }: Histories): void {
+  it("never grant more than a limit in a window, whichever process asks for what and in which order", async () => {
+    const used = seed ?? Math.floor(Math.random() * 2 ** 32);
+    const random = new Random(used);
+    const subject = await make();
+    for (let count = 0; count < histories; count += 1) await playHistory(random, subject, `with seed ${used}`);
+  });
+}
+
+async function playHistory(random: Random, { here, there, advance }: RateSubject, where: string): Promise<void> {
+  const limit = random.int(1, 200);
+  const fixed = await Promise.all([fresh(here), fresh(here), fresh(here)]);
+  const granted = new Map<string, number>();
+  let elapsedMs = 0;
+  for (let step = random.int(0, 10); step > 0; step -= 1) {
+    const later = random.rarely(4, () => random.int(1, dayMs)) ?? 0;
+    if (advance !== undefined && later > 0) {
+      await advance(later);
+      elapsedMs += later;
+    }
+    const atOnce = random.list(random.int(1, 4), () => {
+      const wanted = () => ({ limit, need: random.int(1, 30), used: random.rarely(2, () => random.int(1, 40)) ?? 0 });
+      const draws = fixed.filter(() => !random.chance(3)).map((draw) => draw(wanted()));
+      return { store: random.pick(here, there), draws };
+    });
+    await Promise.all(
+      atOnce.map(async ({ store, draws }) => {
+        const needs = new Map(draws.map(({ key, need }) => [key, need]));
+        for (const { key, granted: more, left, endsInMs } of await store.draw(draws)) {
+          // Without `advance` no window ends in time.
+          const window = advance === undefined ? key : `${key} ${elapsedMs + endsInMs}`;
+          granted.set(window, (granted.get(window) ?? 0) + more);
+          const isShort = more < (needs.get(key) ?? 0) && left > 0;
+          assert.ok(!isShort, `${where}: less than the need was granted while ${left} were left`);
+        }
+      }),
+    );
+    for (const sum of granted.values()) assert.ok(sum <= limit, `${where}: ${sum} were granted of ${limit}`);
+  }
+}
+
+/** Draws of a new key whose window has just begun, by the store's clock. */
+async function fresh(store: RateStore, windowMs: number = dayMs): Promise<(changes?: Partial<RateDraw>) => RateDraw> {
+  const first = { windowMs, shiftMs: 0, limit: 100, need: 1, used: 0 };
+  const { endsInMs } = await grantOf(store, { ...first, key: newId() });
+  const own = { ...first, key: newId(), shiftMs: endsInMs % windowMs };
+  return (changes) => ({ ...own, ...changes });
+}
+
+async function grantOf(store: RateStore, draw: RateDraw): Promise<RateGrant> {
+  const [grant, ...others] = await store.draw([draw]);
+  assert.ok(grant !== undefined && others.length === 0, "there is one grant for each draw");
+  assert.equal(grant.key, draw.key);
+  return grant;
+}
+
+function assertGrant({ granted, left }: RateGrant, wanted: Pick<RateGrant, "granted" | "left">): void {
+  assert.deepEqual({ granted, left }, wanted);
+}
+
+function sumOf(grants: readonly RateGrant[]): number {
+  return grants.reduce((sum, { granted }) => sum + granted, 0);
+}
