@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { artifact, Client, serve, working } from "trivium";
 import { describe, expect, it } from "vitest";
 import { fixedPort } from "../support/fixed-port.js";
-import { requestOf } from "../support/say.js";
+import { requestOf, textIn } from "../support/say.js";
+import { silentRelay } from "../support/silent-relay.js";
 import { localTls } from "../support/tls.js";
 import { deployFile, hasProxy, type ProxyName, startProxy } from "./proxy.js";
 
@@ -44,41 +45,92 @@ const rows: readonly Row[] = [
 
 const files = { "cert.pem": localTls.cert, "key.pem": localTls.key, "agents.pem": localTls.cert + localTls.key };
 
+/** An agent that makes each of its chunks when the one before has arrived. */
+function counter(chunks: number) {
+  let release = Promise.withResolvers<void>();
+  let runs = 0;
+  return {
+    runs: () => runs,
+    release: () => release.resolve(),
+    async *agent() {
+      runs++;
+      yield working();
+      for (let number = 0; number < chunks; number++) {
+        yield artifact(`${number} `, { artifactId: "count", append: number > 0 });
+        await release.promise;
+        release = Promise.withResolvers();
+      }
+    },
+  };
+}
+
+const card = { name: "Harbour", description: "Counts", version: "1.0.0" };
+
 for (const { proxy, file, adapt } of rows) {
   describe.skipIf(!hasProxy(proxy))(`behind ${proxy} with deploy/${file}`, () => {
+    const start = (port: number, agent: number) =>
+      startProxy(proxy, { config: adapt(readFileSync(deployFile(file), "utf8"), port, agent), files, port });
+    const connect = (port: number, binding: string) =>
+      Client.connect(`https://localhost:${port}`, { prefer: [binding], tls: { ca: localTls.cert } });
+
     it.each(["JSONRPC", "HTTP+JSON", "GRPC"])("sends and streams over %s", async (binding) => {
       const port = await fixedPort();
-      let release = Promise.withResolvers<void>();
-      await using server = await serve({
-        card: { name: "Harbour", description: "Counts", version: "1.0.0" },
-        port: 0,
-        publicUrl: `https://localhost:${port}`,
-        async *agent() {
-          yield working();
-          for (let number = 0; number < 3; number++) {
-            yield artifact(`${number} `, { artifactId: "count", append: number > 0 });
-            await release.promise;
-            release = Promise.withResolvers();
-          }
-        },
-      });
-      const config = adapt(readFileSync(deployFile(file), "utf8"), port, server.port);
-      await using running = await startProxy(proxy, { config, files, port });
-      const client = await Client.connect(`https://localhost:${port}`, {
-        prefer: [binding],
-        tls: { ca: localTls.cert },
-      });
-      // The next chunk is made only once this one has arrived.
+      const { agent, release } = counter(3);
+      await using server = await serve({ card, port: 0, publicUrl: `https://localhost:${port}`, agent });
+      await using running = await start(port, server.port);
+      await using client = await connect(port, binding);
       let text = "";
       for await (const delta of client.stream("count").text) {
         text += delta;
-        release.resolve();
+        release();
       }
       expect(text, running.said()).toBe("0 1 2 ");
       expect(client.connection?.binding).toBe(binding);
       const { tasks } = await client.operations.listTasks(requestOf("listTasks"), {});
       expect(tasks).toHaveLength(1);
-      await client.close();
     });
+
+    it.each(["JSONRPC", "HTTP+JSON", "GRPC"])(
+      "resumes a stream that is cut before and behind the proxy, over %s",
+      async (binding) => {
+        const port = await fixedPort();
+        await using front = await silentRelay(port);
+        const { agent, release, runs } = counter(6);
+        const calls: string[] = [];
+        await using server = await serve({
+          card,
+          port: 0,
+          publicUrl: `https://localhost:${front.port}`,
+          agent,
+          interceptors: [
+            (call, next) => {
+              calls.push(call.operation);
+              return next(call);
+            },
+          ],
+        });
+        await using back = await silentRelay(server.port);
+        await using running = await start(port, back.port);
+        await using client = await connect(front.port, binding);
+        const cuts = new Map([
+          [2, front],
+          [4, back],
+        ]);
+        const seen: string[] = [];
+        for await (const delta of client.stream("count").text) {
+          seen.push(delta);
+          cuts.get(seen.length)?.cut();
+          release();
+        }
+        expect(seen, running.said()).toEqual(["0 ", "1 ", "2 ", "3 ", "4 ", "5 "]);
+        expect(runs()).toBe(1);
+        // Each cut has ended a stream, which another one continued.
+        expect(calls.filter((name) => name === "subscribeToTask").length).toBeGreaterThanOrEqual(cuts.size);
+        expect(client.connection?.binding).toBe(binding);
+        // The task itself has each chunk once, too.
+        const [task] = (await client.listTasks({ includeArtifacts: true })).tasks;
+        expect(task?.artifacts.flatMap(({ parts }) => textIn(parts))).toEqual(["0 1 2 3 4 5 "]);
+      },
+    );
   });
 }
