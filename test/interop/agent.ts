@@ -3,6 +3,7 @@ import {
   A2AError,
   type Agent,
   type AgentEvent,
+  type AgentsServer,
   artifact,
   authRequired,
   type CardOptions,
@@ -121,16 +122,12 @@ function identify(owner: string): Principal {
   return { owner };
 }
 
+const authenticate: ServeOptions["authenticate"] = ({ header }) => identify(header("authorization") ?? "guest");
+const everything = { card: { ...card, extended: { skills: [inner] } }, agent, push: { allow: "loopback" } } as const;
+
 /** Serves an agent with everything enabled: push, an extended card, and owners distinguished by `Authorization`. */
 export function serveFull(options: Pick<ServeOptions, "port" | "publicGrpc"> = {}): Promise<Server> {
-  return serve({
-    port: 0,
-    ...options,
-    card: { ...card, extended: { skills: [inner] } },
-    agent,
-    push: { allow: "loopback" },
-    authenticate: ({ header }) => identify(header("authorization") ?? "guest"),
-  });
+  return serve({ port: 0, ...options, ...everything, authenticate });
 }
 
 /** Serves the same agent to callers with credentials alone. */
@@ -141,4 +138,16 @@ export function serveGuarded(): Promise<Server> {
 /** Serves the same agent without any optional capability. */
 export function servePlain(): Promise<Server> {
   return serve({ port: 0, card, agent });
+}
+
+/**
+ * Serves the three agents under paths of one server. Over gRPC the first two are reached by their names as tenants; the
+ * one with an authentication of its own has a port.
+ */
+export function serveSeveral(): Promise<AgentsServer> {
+  return serve({
+    port: 0,
+    authenticate,
+    agents: { "/full": everything, "/plain": { card, agent }, "/guarded": { card, agent, auth, grpcPort: 0 } },
+  });
 }

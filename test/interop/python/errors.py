@@ -87,8 +87,8 @@ async def page_token(peer):
 async def version(peer):
     transport = (await peer.believing())._transport
     if peer.binding == 'GRPC':
-        # It would send its own version beside this one.
-        transport._get_grpc_metadata = lambda _: [('a2a-version', '9.9')]
+        # It would send its own version beside this one. For an agent with a tenant it is wrapped.
+        getattr(transport, '_base', transport)._get_grpc_metadata = lambda _: [('a2a-version', '9.9')]
     context = ClientCallContext(service_parameters={'A2A-Version': '9.9'})
     await fails(a2a.VersionNotSupportedError, transport.get_task(pb.GetTaskRequest(id=NOBODY), context=context))
 
