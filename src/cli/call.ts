@@ -10,7 +10,7 @@ import type { JsonRpcAdapter } from "../version/codec.js";
 import { v1 } from "../version/v1.0/v1.js";
 import { type VersionName, versionTable } from "../version/versions.js";
 import { hasText, printText } from "./answer-text.js";
-import { addCallerOptions, type CallerFlags, credentialsOf, understood } from "./caller.js";
+import { addCallerOptions, type CallerFlags, callerOptions, understood } from "./caller.js";
 import { connect, connectionText } from "./connect.js";
 import { interruptible } from "./interruption.js";
 import { authorizationShown } from "./login/login.js";
@@ -76,7 +76,7 @@ async function call(command: Command, { url, operation, json }: CallArguments, f
       "error: credentials by scheme and --login need the card of the agent: give its base URL, or a bearer token",
     );
   }
-  const credentials = understood(command, () => credentialsOf(flags, url));
+  const caller = understood(command, () => callerOptions(flags, url));
   if (flags.text && !hasText(operation)) {
     command.error(`error: --text is for operations that answer with a task or a message, not for ${operation.method}`);
   }
@@ -86,7 +86,7 @@ async function call(command: Command, { url, operation, json }: CallArguments, f
   await interruptible(async (signal) => {
     await using client = await connect(target, {
       ...connectOptions(flags),
-      credentials,
+      ...caller,
       signal,
       onAuthRequired: authorizationShown(flags),
     });
@@ -107,18 +107,18 @@ async function call(command: Command, { url, operation, json }: CallArguments, f
 
 /** What the options of a command say about its client. */
 export function connectOptions({
-  header: headers,
   timeout: timeoutMs,
   binding,
   protocolVersion,
   verbose,
 }: CallerFlags & Pick<CallFlags, "binding" | "protocolVersion" | "verbose">): ConnectOptions {
   return {
-    headers,
     versions: protocolVersion === undefined ? undefined : [protocolVersion],
     timeoutMs,
     limits: timeoutMs === undefined ? {} : { cardTimeoutMs: timeoutMs },
     extendedCard: false,
+    // A person would rather hear of a longer wait than watch it.
+    retry: { maxRetryAfterMs: 5000 },
     onConnection: verbose ? (connection) => void process.stderr.write(connectionText(connection, binding)) : undefined,
   };
 }

@@ -1,5 +1,8 @@
+import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CredentialOptions, CredentialProvider } from "../auth/options.js";
+import type { ClientTls } from "../binding/fetch/client-tls.js";
+import type { ConnectOptions } from "../client/options.js";
 import { type LoginFlags, loginOf } from "./login/login.js";
 
 /** Options of every command that calls an agent: identity and call settings. */
@@ -8,6 +11,9 @@ export interface CallerFlags extends LoginFlags {
   readonly timeout?: number;
   readonly bearer?: string;
   readonly credential?: readonly string[];
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
 }
 
 /** Adds the options of `CallerFlags`. Secrets are validated later, so that no usage error shows one. */
@@ -33,11 +39,41 @@ export function addCallerOptions(command: Command): Command {
       "origin of the authorization server, if it is not that of the agent; may be repeated",
       addText,
     )
-    .option("--no-browser", "print pages to open, and open none");
+    .option("--no-browser", "print pages to open, and open none")
+    .option("--ca <file>", "certificates of the authorities to trust instead of those of the system, in PEM")
+    .option("--cert <file>", "client certificate for an agent that asks for one, in PEM; needs --key")
+    .option("--key <file>", "private key of the client certificate, in PEM");
+}
+
+/** Who calls, and over which TLS. Throws a `TypeError` that shows no secret. */
+export function callerOptions(flags: CallerFlags, agent: string): Pick<ConnectOptions, CallerOption> {
+  return { headers: flags.header, credentials: credentialsOf(flags, agent), tls: tlsOf(flags) };
+}
+
+type CallerOption = "headers" | "credentials" | "tls";
+
+function tlsOf({ ca, cert, key }: CallerFlags): ClientTls | undefined {
+  if ((cert === undefined) !== (key === undefined)) throw new TypeError("--cert and --key belong together");
+  if (ca === undefined && cert === undefined) return undefined;
+  return { ca: pem("--ca", ca), cert: pem("--cert", cert), key: pem("--key", key) };
+}
+
+function pem(option: string, file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new TypeError(`${option} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    });
+  }
+  if (!text.includes("-----BEGIN ")) throw new TypeError(`${option}: ${file} is no PEM file`);
+  return text;
 }
 
 /** The secrets as a client of the agent takes them. Throws a `TypeError` that shows none of them. */
-export function credentialsOf(flags: CallerFlags, agent: string): CredentialOptions | CredentialProvider | undefined {
+function credentialsOf(flags: CallerFlags, agent: string): CredentialOptions | CredentialProvider {
   const { bearer, credential, login } = flags;
   if (bearer !== undefined && (credential !== undefined || login !== undefined)) {
     throw new TypeError("give a bearer token or credentials by scheme, not both");
@@ -51,7 +87,7 @@ export function credentialsOf(flags: CallerFlags, agent: string): CredentialOpti
   }
   const secrets = (credential ?? []).map(credentialOf);
   if (login !== undefined) return Object.fromEntries([...secrets, loginOf(agent, { ...flags, login })]);
-  return credential === undefined ? undefined : Object.fromEntries(secrets);
+  return Object.fromEntries(secrets);
 }
 
 function credentialOf(text: string): readonly [scheme: string, secret: string] {

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { v1 } from "../version/v1.0/v1.js";
-import { addCallerOptions, type CallerFlags, credentialsOf, understood } from "./caller.js";
+import { addCallerOptions, type CallerFlags, callerOptions, understood } from "./caller.js";
+import { connectAt } from "./connect.js";
 import { interruptible } from "./interruption.js";
 import { printJson } from "./print.js";
 import { agentUrl } from "./target.js";
@@ -20,21 +21,20 @@ interface CardFlags extends CallerFlags {
 
 async function printCard(address: string, flags: CardFlags, command: Command): Promise<void> {
   const url = understood(command, () => agentUrl(address));
-  const credentials = understood(command, () => credentialsOf(flags, url));
+  const caller = understood(command, () => callerOptions(flags, url));
   const { header: headers, timeout } = flags;
   const limits = timeout === undefined ? {} : { cardTimeoutMs: timeout };
   await interruptible(async (signal) => {
-    const { Client } = await import("../client/node.js");
     const cardAt = async (at: string): Promise<object> => {
       // A list may name other servers, which get none of the caller's secrets.
-      const own = new URL(at).origin === new URL(url).origin ? { headers, credentials } : {};
-      await using client = await Client.connect(at, { ...own, limits, signal, cardCache: false });
+      const own = new URL(at).origin === new URL(url).origin ? caller : {};
+      await using client = await connectAt(at, { ...own, limits, signal, cardCache: false });
       return v1.writeCard(client.card) ?? {};
     };
     if (flags.all !== true) return printJson(await cardAt(url));
     const { listedCards } = await import("./agents/listed-agents.js");
     const bearer = flags.bearer === undefined ? {} : { authorization: `Bearer ${flags.bearer}` };
-    const call = { headers: { ...bearer, ...headers }, timeoutMs: timeout ?? 10_000, signal };
+    const call = { headers: { ...bearer, ...headers }, timeoutMs: timeout ?? 10_000, tls: caller.tls, signal };
     const cards: object[] = [];
     for (const at of await listedCards(url, call)) cards.push(await cardAt(at));
     return printJson(cards);

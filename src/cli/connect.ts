@@ -11,18 +11,46 @@ import type { Target } from "./target.js";
 
 /** Connects to an agent by its card, or to the single interface named. */
 export async function connect(target: Target, options: ConnectOptions): Promise<Client> {
-  // The client takes longer to load than the rest of the command.
-  const { Client } = await import("../client/node.js");
   const [version = v1.name] = options.versions ?? [];
-  if (target.kind === "interface") return Client.connect(cardOf(target, version), { ...options, grpcTls: false });
+  if (target.kind === "interface") {
+    const { Client } = await import("../client/node.js");
+    return Client.connect(cardOf(target, version), { ...options, grpcTls: false });
+  }
   const { url, binding } = target;
-  if (binding === undefined) return Client.connect(url, options);
-  const client = await Client.connect(url, { ...options, transports: othersThan(binding) });
+  if (binding === undefined) return connectAt(url, options);
+  const client = await connectAt(url, { ...options, transports: othersThan(binding) });
   const listed = new Set(client.card.supportedInterfaces.map((each) => each.protocolBinding));
   if ([...listed].some((word) => bindingNamed(word) === binding)) return client;
   await client.close();
   const names = [...new Set([...listed].map(bindingNamed))];
   throw new A2AError("unavailable", `the card lists no interface of ${binding}, only ${names.join(", ")}`);
+}
+
+/** Connects to the agent at a URL. If there is none, the error names those that its server lists. */
+export async function connectAt(url: string, options: ConnectOptions): Promise<Client> {
+  // The client takes longer to load than the rest of the command.
+  const { Client } = await import("../client/node.js");
+  try {
+    return await Client.connect(url, options);
+  } catch (error) {
+    if (!(error instanceof A2AError) || error.code !== "unavailable") throw error;
+    const agents = await agentsBeside(url, options);
+    if (agents.length === 0) throw error;
+    throw new A2AError("unavailable", `no agent card at ${url}: its server lists agents at ${agents.join(", ")}`);
+  }
+}
+
+const listTimeoutMs = 2000;
+
+async function agentsBeside(url: string, { headers = {}, tls, signal }: ConnectOptions): Promise<readonly string[]> {
+  const { listedCards } = await import("./agents/listed-agents.js");
+  try {
+    const call = { headers, tls, timeoutMs: listTimeoutMs, signal: signal ?? new AbortController().signal };
+    const cards = await listedCards(new URL(url).origin, call);
+    return cards.map((card) => card.replace(/\/\.well-known\/[^/]*$/, ""));
+  } catch {
+    return [];
+  }
 }
 
 /** Describes how the agent is reached, and which interfaces of its card were skipped. */

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { ConnectOptions } from "../client/options.js";
 import { bindingNamed } from "../protocol/bindings.js";
-import { addCallerOptions, type CallerFlags, credentialsOf, understood } from "./caller.js";
+import { addCallerOptions, type CallerFlags, callerOptions, understood } from "./caller.js";
 import { type Finding, findingText } from "./doctor/finding.js";
 import { durationMs } from "./duration.js";
 import { interruptible } from "./interruption.js";
@@ -82,7 +82,7 @@ async function examine(
   const url = new URL(agent);
   if (url.protocol === "https:") {
     const { checkTls } = await import("./doctor/tls.js");
-    await report(await checkTls(url, timeout));
+    await report(await checkTls(url, timeout, options?.tls));
   }
   const { checkAgent } = await import("./doctor/agent.js");
   const { card, findings } = await checkAgent({ url: agent, options: options ?? {}, timeoutMs: timeout });
@@ -98,10 +98,9 @@ async function examine(
 }
 
 function optionsOf(flags: CallerFlags, agent: string): ConnectOptions {
-  const { header: headers, timeout: cardTimeoutMs = defaultTimeoutMs } = flags;
-  const credentials = credentialsOf(flags, agent);
+  const { timeout: cardTimeoutMs = defaultTimeoutMs } = flags;
   const grpcTls = agent.startsWith("https:");
-  return { headers, credentials, limits: { cardTimeoutMs }, grpcTls, cardCache: false, extendedCard: false };
+  return { ...callerOptions(flags, agent), limits: { cardTimeoutMs }, grpcTls, cardCache: false, extendedCard: false };
 }
 
 function parsePort(text: string): number {

@@ -12,7 +12,16 @@ export function errorText(error: unknown): string {
   const causes = causesOf(error)
     .filter((cause) => !error.message.includes(cause))
     .map((cause) => `  because: ${cause}`);
-  return [`${name}: ${messageFor(error)}`, ...lines, ...causes].join("\n");
+  return [`${name}: ${messageFor(error)}`, ...lines, ...causes, ...remediesOf(error)].join("\n");
+}
+
+function remediesOf(error: Error): readonly string[] {
+  if (!(error instanceof A2AError)) return [];
+  if (error.retryAfterMs !== undefined) return [`  try again in ${Math.ceil(error.retryAfterMs / 1000)} s`];
+  // The client gives a refusal as the cause of an error of its own when no credential meets the card.
+  const { code, cause } = error;
+  if (code !== "unauthenticated" || !(cause instanceof A2AError) || cause instanceof UntrustedOriginError) return [];
+  return ["  give --bearer <token>, --credential <scheme=secret>, --login <client-id>, or --cert and --key"];
 }
 
 /** The message, with the option of the command line where that of a program is named. */

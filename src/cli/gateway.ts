@@ -4,7 +4,7 @@ import type { GatewayOptions } from "../gateway/options.js";
 import { stderrLogger } from "../server/log/stderr-logger.js";
 import { type VersionName, versionTable } from "../version/versions.js";
 import { allowedHostOption } from "./allowed-host.js";
-import { addCallerOptions, type CallerFlags, credentialsOf, understood } from "./caller.js";
+import { addCallerOptions, type CallerFlags, callerOptions, understood } from "./caller.js";
 import { print } from "./print.js";
 import { accessLogOption, assertShared, hostOption, logLevelOption, portOption, type ServingFlags } from "./serving.js";
 import { agentUrl } from "./target.js";
@@ -44,12 +44,12 @@ async function run(address: string, flags: GatewayFlags, command: Command): Prom
   const { host, port, anonymousShared, publicUrl, forwardHeader: forward, protocolVersion, timeout: timeoutMs } = flags;
   understood(command, () => forwardedNames(forward));
   const upstream = understood(command, () => agentUrl(address));
-  const credentials = understood(command, () => credentialsOf(flags, upstream));
+  const caller = understood(command, () => callerOptions(flags, upstream));
   const limits = timeoutMs === undefined ? {} : { cardTimeoutMs: timeoutMs };
   await assertShared(host, "--anonymous-shared", anonymousShared);
   const options: GatewayOptions = {
     upstream,
-    client: { headers: flags.header, credentials, timeoutMs, limits },
+    client: { ...caller, timeoutMs, limits },
     forward,
     port,
     host,

@@ -3,7 +3,8 @@ import type { Command } from "commander";
 import type { Continuation } from "../client/send-options.js";
 import { printDeltas } from "./answer-text.js";
 import { connectOptions } from "./call.js";
-import { addCallerOptions, type CallerFlags, credentialsOf, understood } from "./caller.js";
+import { addCallerOptions, type CallerFlags, callerOptions, understood } from "./caller.js";
+import { connectAt } from "./connect.js";
 import { interruptible } from "./interruption.js";
 import { authorizationShown } from "./login/login.js";
 import { agentUrl } from "./target.js";
@@ -40,14 +41,12 @@ interface SendArguments {
 
 async function send(command: Command, { url, content }: SendArguments, flags: SendFlags): Promise<void> {
   const agent = understood(command, () => agentUrl(url));
-  const credentials = understood(command, () => credentialsOf(flags, agent));
+  const caller = understood(command, () => callerOptions(flags, agent));
   const message = content === "-" ? await text(process.stdin) : content;
   await interruptible(async (signal) => {
-    // The client takes longer to load than the rest of the command.
-    const { Client } = await import("../client/node.js");
-    await using client = await Client.connect(agent, {
+    await using client = await connectAt(agent, {
       ...connectOptions(flags),
-      credentials,
+      ...caller,
       signal,
       onAuthRequired: authorizationShown(flags),
     });

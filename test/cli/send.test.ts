@@ -1,6 +1,11 @@
 import { once } from "node:events";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type Agent, artifact, Client, failed, inputRequired, reply, type Server, serve, working } from "trivium";
+import { apiKey, mutualTls } from "trivium/auth";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { createAuthority } from "../support/certificates.js";
 import { startTrivium, trivium } from "../support/command.js";
 
 /** Answers as its message says: with a reply, in pieces, with a question, not at all, or by failing. */
@@ -48,6 +53,68 @@ it("trivium send continues a conversation in a new task", async () => {
   const { contextId } = await client.send("pieces");
   await send("pieces", "--context", contextId, "--bearer", "bob");
   expect((await client.listTasks({ contextId })).tasks).toHaveLength(2);
+});
+
+it("trivium send names the options for what an agent requires, and the time until a limit ends", async () => {
+  const verify = (key: string) => key === "s3" && "billing";
+  await using strict = await serve({
+    card: { name: "Strict", description: "d", version: "1" },
+    agent: async () => reply("yes"),
+    auth: { schemes: { key: apiKey({ in: "header", name: "x-api-key", verify }) } },
+    rate: { owner: { requests: "1/hour" } },
+    port: 0,
+    logger: false,
+  });
+  const to = (...flags: string[]) => trivium(["send", strict.url, "hello", ...flags]);
+  const without = await to();
+  expect(without).toMatchObject({ code: 1, stderr: expect.stringContaining('"key" needs an API key') });
+  expect(without.stderr).toContain("give --bearer <token>, --credential <scheme=secret>");
+  expect((await to("--credential", "key=no")).stderr).toBe("unauthenticated: the API key is not known\n");
+  for (let calls = 0; calls < 2; calls++) await to("--credential", "key=s3");
+  const limited = await to("--credential", "key=s3");
+  expect(limited.stderr).toMatch(/^resourceExhausted: .*1\/hour .*\n {2}try again in \d+ s\n$/);
+});
+
+it("trivium send calls with a client certificate", async () => {
+  const authority = await createAuthority("mesh");
+  const own = await authority.issue("agent", { type: "ip", value: "127.0.0.1" });
+  const caller = await authority.issue("travel", { type: "url", value: "spiffe://example/travel" });
+  const folder = mkdtempSync(join(tmpdir(), "send-"));
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  await using mesh = await serve({
+    card: { name: "Mesh", description: "d", version: "1" },
+    agent: async ({ principal }) => reply(principal.owner),
+    auth: { schemes: { service: mutualTls({ ca: authority.ca }) } },
+    tls: own,
+    port: 0,
+    logger: false,
+  });
+  const trust = ["--ca", file("ca.pem", authority.ca)];
+  const identity = ["--cert", file("tls.crt", caller.cert), "--key", file("tls.key", caller.key)];
+  const to = (...flags: string[]) => trivium(["send", mesh.url, "hello", ...flags]);
+  expect(await to(...trust, ...identity)).toEqual({ code: 0, stdout: "service#spiffe://example/travel\n", stderr: "" });
+  expect((await to(...trust)).stderr).toContain('"service" needs a client certificate');
+  expect(await to(...identity.slice(0, 2))).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("--cert and --key belong together"),
+  });
+  expect((await to("--ca", join(folder, "none.pem"))).stderr).toContain("--ca cannot be read: ENOENT");
+  expect((await to("--ca", file("empty.pem", "no"))).stderr).toContain("is no PEM file");
+});
+
+it("trivium send names the agents that a server lists when there is none at its URL", async () => {
+  const listed = { card: { name: "Listed", description: "d", version: "1" }, agent: async () => reply("yes") };
+  const agents = { "/weather": listed, "/travel": listed };
+  await using many = await serve({ agents, catalogue: true, port: 0, logger: false });
+  for (const url of [many.url, `${many.url}/nowhere`]) {
+    expect(await trivium(["send", url, "hello"])).toMatchObject({
+      code: 1,
+      stderr: `unavailable: no agent card at ${url}: its server lists agents at ${many.url}/weather, ${many.url}/travel\n`,
+    });
+  }
 });
 
 it("trivium send fails with the task", async () => {

@@ -1,4 +1,5 @@
 import { parseAnswer, readText } from "../../binding/fetch/answer.js";
+import type { ClientTls } from "../../binding/fetch/client-tls.js";
 import { fetchFailure } from "../../binding/fetch/failure.js";
 import { createNodeFetch } from "../../binding/fetch/node-fetch.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
@@ -11,6 +12,7 @@ const maxBytes = 1 << 20;
 export interface ListCall {
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
+  readonly tls?: ClientTls | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -19,7 +21,7 @@ export async function listedCards(server: string, call: ListCall): Promise<reado
   const url = `${server.replace(/\/+$/, "")}${path}`;
   const signal = AbortSignal.any([call.signal, AbortSignal.timeout(call.timeoutMs)]);
   const failure = (cause: unknown): unknown => fetchFailure({ what: url, cause, begun: true });
-  const fetch = createNodeFetch();
+  const fetch = createNodeFetch({ tls: call.tls });
   try {
     const response = await fetch(url, { headers: { ...call.headers, accept: "application/json" }, signal });
     const text = await readText({ response, failure }, maxBytes);

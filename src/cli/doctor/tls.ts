@@ -1,15 +1,20 @@
 import { checkServerIdentity, connect, type PeerCertificate, type TLSSocket } from "node:tls";
+import type { ClientTls } from "../../binding/fetch/client-tls.js";
 import { type Finding, findings, reasonOf } from "./finding.js";
 
 const day = 86_400_000;
 const soonDays = 14;
 
 /** Checks the certificate of an HTTPS address: its chain, its names and its expiry. */
-export async function checkTls({ hostname, port }: URL, timeoutMs: number): Promise<readonly Finding[]> {
+export async function checkTls(
+  { hostname, port }: URL,
+  timeoutMs: number,
+  tls: ClientTls = {},
+): Promise<readonly Finding[]> {
   const host = hostname.replace(/^\[|\]$/g, "");
   let socket: TLSSocket;
   try {
-    socket = await connected({ host, port: Number(port || 443) }, timeoutMs);
+    socket = await connected({ ...tls, host, port: Number(port || 443) }, timeoutMs);
   } catch (error) {
     return [findings("tls").failed(`no handshake: ${reasonOf(error)}`, "check that the port speaks TLS 1.2 or 1.3")];
   }
@@ -21,7 +26,12 @@ export async function checkTls({ hostname, port }: URL, timeoutMs: number): Prom
   return [chainFinding(code), namesFinding(host, certificate), expiryFinding(certificate)];
 }
 
-function connected(address: { readonly host: string; readonly port: number }, timeoutMs: number): Promise<TLSSocket> {
+interface Address extends ClientTls {
+  readonly host: string;
+  readonly port: number;
+}
+
+function connected(address: Address, timeoutMs: number): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     // The certificate is judged below, and nothing is sent.
     const servername = /^[\d.]+$|:/.test(address.host) ? undefined : address.host;
@@ -54,7 +64,7 @@ function chainFinding(code: string): Finding {
     default:
       return failed(
         `not trusted here: ${code}`,
-        "use a certificate of a known authority, or let callers trust yours: NODE_EXTRA_CA_CERTS, or tls.ca of the client",
+        "use a certificate of a known authority, or let callers trust yours: --ca, NODE_EXTRA_CA_CERTS, or tls.ca of the client",
       );
   }
 }
