@@ -62,6 +62,7 @@ async function allRows(): Promise<readonly Row[]> {
   const { firstEventRows } = await import("./rows/first-event.ts");
   const { subscriberRows } = await import("./rows/subscribers.ts");
   const { openStreamsRows } = await import("./rows/open-streams.ts");
+  const { manyAgentsRows } = await import("./rows/many-agents.ts");
   const { listTasksRows } = await import("./rows/list-tasks.ts");
   const { startRows } = await import("./rows/start.ts");
   const { clientRows } = await import("./rows/client.ts");
@@ -80,6 +81,7 @@ async function allRows(): Promise<readonly Row[]> {
     firstEventRows,
     subscriberRows,
     openStreamsRows,
+    manyAgentsRows,
     listTasksRows,
     startRows,
     clientRows,
