@@ -1,4 +1,5 @@
 import type { VersionName } from "../../src/version/versions.js";
+import { credentialCases } from "./credential-cases.js";
 
 /** The cases that every client of 0.3 and 0.2 must pass, by the name in its report. */
 const kindCases = {
@@ -32,6 +33,7 @@ const kindCases = {
   "push-unnamed": "gets the push configuration that it gave no name",
   "push-delivery": "is called back with the task, in its own version",
   "push-inline": "is called back for a configuration that came with the message",
+  ...credentialCases,
   "error-get": "TaskNotFound when it gets a task that is none",
   "error-cancel-missing": "TaskNotFound when it cancels a task that is none",
   "error-subscribe-missing": "TaskNotFound when it subscribes to a task that is none",
@@ -73,6 +75,7 @@ const oldestCases = {
   "push-config": "sets and gets a push configuration",
   "push-delivery": "is called back until the task has ended",
   "push-inline": "is called back for a configuration that came with the task",
+  ...credentialCases,
   "error-get": "TaskNotFound when it gets a task that is none",
   "error-cancel-missing": "TaskNotFound when it cancels a task that is none",
   "error-subscribe-missing": "TaskNotFound when it subscribes to a task that is none",

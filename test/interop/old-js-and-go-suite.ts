@@ -1,10 +1,11 @@
 import type { Server } from "trivium";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { A2AError } from "../../src/protocol/errors.js";
-import { serveFull, servePlain } from "./agent.js";
+import { serveFull, serveGuarded, servePlain } from "./agent.js";
 import type { BindingName } from "./cases.js";
 import { connect } from "./connect.js";
 import { cutCases } from "./cut-cases.js";
+import { secrets } from "./guarded.js";
 import type { OldSdk } from "./old-js-and-go.js";
 import type { OldPeer } from "./old-js-and-go-any-cases.js";
 import { casesOf } from "./old-js-and-go-cases.js";
@@ -35,15 +36,16 @@ function testTheirClient(sdk: OldSdk): void {
   describe("as a client of our agent", () => {
     let full: Server;
     let plain: Server;
+    let guarded: Server;
     const reports = new Map<BindingName, Report>();
 
     beforeAll(async () => {
-      [full, plain] = await Promise.all([serveFull(), servePlain()]);
-      const agents = { full: full.url, plain: plain.url };
+      [full, plain, guarded] = await Promise.all([serveFull(), servePlain(), serveGuarded()]);
+      const agents = { full: full.url, plain: plain.url, guarded: { guarded: guarded.url, ...(await secrets()) } };
       for (const binding of sdk.bindings) reports.set(binding, await runClient(sdk.client, binding, agents));
     });
 
-    afterAll(() => Promise.all([full?.close(), plain?.close()]));
+    afterAll(() => Promise.all([full?.close(), plain?.close(), guarded?.close()]));
 
     describe.each(sdk.bindings)("over %s", (binding) => {
       for (const [name, title] of Object.entries(casesOf(sdk.version))) {

@@ -1,3 +1,5 @@
+import { credentialCases } from "./credential-cases.js";
+
 /** The cases that clients on older releases of the official SDK must pass, by the name in their report. */
 export const sdkCases = {
   card: "reads the card and picks the interface of the binding",
@@ -34,6 +36,7 @@ export const sdkCases = {
   "push-config-unnamed": "gets a push configuration by the name that it was given",
   "push-delivery": "has its webhook called with the task until that has ended",
   "push-inline": "has the webhook called that came with the message",
+  ...credentialCases,
   "error-get": "is told of a task that is none when it gets it",
   "error-cancel-missing": "is told of a task that is none when it cancels it",
   "error-resubscribe-missing": "is told of a task that is none when it comes back to it",
@@ -69,6 +72,7 @@ export const fastaCases = {
   get: "gets a task",
   parallel: "sends fifty tasks at once",
   large: "gets a mebibyte back unchanged",
+  ...credentialCases,
   "error-get": "is told of a task that is none",
   "error-foreign": "does not see the task of another caller",
   "error-params": "is told of a message without parts",

@@ -1,9 +1,10 @@
 import type { Server } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ConnectionError, type ErrorCode } from "../../src/protocol/errors.js";
-import { serveFull, servePlain } from "./agent.js";
+import { serveFull, serveGuarded, servePlain } from "./agent.js";
 import type { BindingName } from "./cases.js";
 import { connect } from "./connect.js";
+import { secrets } from "./guarded.js";
 import { oldPythons } from "./old-python.js";
 import { allowance } from "./old-python-agents.js";
 import { type AgentDeviation, agentDeviations, clientDeviations, deviationOf } from "./old-python-deviations.js";
@@ -28,11 +29,12 @@ describe.each(oldPythons)("$name as a client of our agent", (python) => {
   const servers: Server[] = [];
 
   beforeAll(async () => {
-    const [full, plain] = [await serveFull(), await servePlain()];
-    servers.push(full, plain);
+    const [full, plain, guarded] = [await serveFull(), await servePlain(), await serveGuarded()];
+    servers.push(full, plain, guarded);
+    const agents = { full: full.url, plain: plain.url, guarded: { guarded: guarded.url, ...(await secrets()) } };
     const program = { name: release, command, program: [clientProgram], installed };
     const run = async (binding: BindingName): Promise<unknown> =>
-      reports.set(binding, await runClient(program, binding, { full: full.url, plain: plain.url }));
+      reports.set(binding, await runClient(program, binding, agents));
     await Promise.all(python.bindings.map(run));
   });
 

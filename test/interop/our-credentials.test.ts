@@ -3,6 +3,8 @@ import { Client } from "../../src/client/node.js";
 import type { ConnectOptions } from "../../src/client/options.js";
 import { bindings } from "./cases.js";
 import { collect, send, taskOf } from "./client-cases.js";
+import { oldGo, oldJs } from "./old-js-and-go.js";
+import { oldPythons } from "./old-python.js";
 import { olderAgents, type RunningAgent, sdkAgents, startAgent, titleOf } from "./sdk-agents.js";
 
 // Agents on the official SDKs that demand a token or a key, by middleware of their own, and say so in their card.
@@ -11,16 +13,26 @@ import { olderAgents, type RunningAgent, sdkAgents, startAgent, titleOf } from "
 const complete = process.env["CI"] !== undefined;
 
 const demands = { token: "the-right-token", key: "the-right-key" };
-const agents = [...sdkAgents, ...olderAgents].map((sdk) => ({ sdk, title: titleOf(sdk) }));
+const ofV1 = [...sdkAgents, ...olderAgents].map((sdk) => ({ sdk, title: titleOf(sdk), version: "1.0", bindings }));
+const ofJsAndGo = [...oldJs, ...oldGo].map(({ agent, name, ...rest }) => ({ sdk: agent, title: name, ...rest }));
+// The card of FastA2A cannot say what it demands.
+const ofPython = oldPythons.flatMap(({ agent, distribution, release, version, agentBindings }) =>
+  agent === undefined || version === "0.1"
+    ? []
+    : [{ sdk: agent, title: `${distribution} ${release}`, version, bindings: agentBindings }],
+);
+const agents = [...ofV1, ...ofJsAndGo, ...ofPython];
 
 const refused = { code: "unauthenticated" };
 
-describe.each(agents)("our client and an agent on the $title SDK that demands credentials", ({ sdk }) => {
+describe.each(agents)("our client and an agent on $title that demands credentials", ({ sdk, version, bindings }) => {
   if (!sdk.installed && !complete) {
     it.skip("is not installed: bash test/interop/setup.sh");
     return;
   }
 
+  // Before 0.2 schemes have no names but their kinds.
+  const names = version === "0.1" ? { token: "bearer", key: "apikey" } : { token: "token", key: "key" };
   let agent: RunningAgent;
 
   beforeAll(async () => {
@@ -38,7 +50,7 @@ describe.each(agents)("our client and an agent on the $title SDK that demands cr
     }
 
     it.each(["token", "key"] as const)("sends, streams and gets with the %s that the card asks for", async (scheme) => {
-      await using client = await connected({ [scheme]: demands[scheme] });
+      await using client = await connected({ [names[scheme]]: demands[scheme] });
       const { id } = await taskOf(client, send("task"));
       expect(await collect(client.sendStreamingMessage(send("task")))).not.toEqual([]);
       expect((await client.getTask({ id })).id).toBe(id);
@@ -52,8 +64,8 @@ describe.each(agents)("our client and an agent on the $title SDK that demands cr
     it.each([
       ["token", "an-old-token"],
       ["key", "an-old-key"],
-    ])("is refused with a %s that the agent does not know", async (scheme, secret) => {
-      await using client = await connected({ [scheme]: secret });
+    ] as const)("is refused with a %s that the agent does not know", async (scheme, secret) => {
+      await using client = await connected({ [names[scheme]]: secret });
       await expect(client.sendMessage(send("task"))).rejects.toMatchObject(refused);
       await expect(collect(client.sendStreamingMessage(send("task")))).rejects.toMatchObject(refused);
       await expect(client.getTask({ id: "none" })).rejects.toMatchObject(refused);

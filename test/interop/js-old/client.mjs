@@ -9,11 +9,11 @@ console.log = console.info = console.warn = console.error = () => {};
 
 const suites = { 0.3: "./kind/cases.mjs", 0.2: "./kind/cases.mjs", 0.1: "./oldest/cases.mjs" };
 
-const { values } = parseArgs({
-  options: { sdk: { type: "string" }, url: { type: "string" }, plain: { type: "string" }, binding: { type: "string" } },
-});
-const { cases, createPeer } = await import(suites[values.sdk]);
-const peer = await createPeer(values);
+const names = ["sdk", "url", "plain", "binding", "guarded", "token", "expired", "key"];
+const { values } = parseArgs({ options: Object.fromEntries(names.map((name) => [name, { type: "string" }])) });
+const { token, expired, key, ...options } = values;
+const { cases, createPeer } = await import(suites[options.sdk]);
+const peer = { ...(await createPeer(options)), secrets: { token, expired, key } };
 for (const [name, run] of Object.entries(cases)) {
   process.stdout.write(`${JSON.stringify(await outcome(name, run))}\n`);
 }

@@ -10,6 +10,23 @@ export const security = {
   securityRequirements: [{ schemes: { token: {} } }, { schemes: { key: {} } }],
 };
 
+/** The same as cards before 1.0 say it. */
+export const securityBefore = {
+  0.3: {
+    securitySchemes: {
+      token: { type: "http", scheme: "Bearer" },
+      key: { type: "apiKey", in: "header", name: "X-Api-Key" },
+    },
+    security: [{ token: [] }, { key: [] }],
+  },
+  0.1: {
+    authentication: {
+      schemes: ["Bearer", "ApiKey"],
+      credentials: JSON.stringify({ in: "header", name: "X-Api-Key" }),
+    },
+  },
+};
+
 export function overHttp({ token, key }) {
   return ({ headers }, response, next) => {
     if (headers.authorization === `Bearer ${token}` || headers["x-api-key"] === key) return next();

@@ -11,6 +11,15 @@ SECURITY = {
     'securityRequirements': [{'schemes': {'token': {}}}, {'schemes': {'key': {}}}],
 }
 
+# The same as cards of 0.3 and 0.2 say it.
+SECURITY_BEFORE = {
+    'securitySchemes': {
+        'token': {'type': 'http', 'scheme': 'Bearer'},
+        'key': {'type': 'apiKey', 'in': 'header', 'name': 'X-Api-Key'},
+    },
+    'security': [{'token': []}, {'key': []}],
+}
+
 
 class OverHttp:
     """Refuses all but the card to callers without credentials."""

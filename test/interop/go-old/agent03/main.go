@@ -14,9 +14,10 @@ import (
 )
 
 func main() {
-	speak.Serve(func(web net.Listener, base string) error {
+	speak.Serve(func(web net.Listener, base string, guard speak.Guard) error {
 		rpc := speak.Listen()
 		card := cardOf(base, rpc.Addr().String())
+		declare(guard, card)
 		extended := *card
 		extended.Skills = append(extended.Skills[:1:1], a2a.AgentSkill{
 			ID: "inner", Name: "Inner", Description: "For callers who ask", Tags: []string{"test"},
@@ -29,9 +30,9 @@ func main() {
 		mux := http.NewServeMux()
 		mux.Handle(a2asrv.WellKnownAgentCardPath, a2asrv.NewStaticAgentCardHandler(card))
 		mux.Handle("/rpc", a2asrv.NewJSONRPCHandler(handler))
-		go func() { panic(http.Serve(web, mux)) }()
+		go func() { panic(http.Serve(web, guard.OverHTTP(mux, a2asrv.WellKnownAgentCardPath))) }()
 
-		server := grpc.NewServer()
+		server := grpc.NewServer(overGRPC(guard)...)
 		a2agrpc.NewHandler(handler).RegisterWith(server)
 		go func() { panic(server.Serve(rpc)) }()
 		return nil

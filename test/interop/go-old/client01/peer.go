@@ -14,11 +14,12 @@ import (
 	"trpc.group/trpc-go/trpc-a2a-go/server"
 )
 
-// The two agents as the SDK reaches them; it speaks JSON-RPC alone.
+// The agents as the SDK reaches them; it speaks JSON-RPC alone.
 type peer struct {
-	card  server.AgentCard
-	full  *client.A2AClient
-	plain *client.A2AClient
+	card    server.AgentCard
+	full    *client.A2AClient
+	plain   *client.A2AClient
+	guarded *client.A2AClient
 }
 
 func newPeer(ctx context.Context, options speak.Options) (*peer, error) {
@@ -34,7 +35,14 @@ func newPeer(ctx context.Context, options speak.Options) (*peer, error) {
 	if p.full, err = connect(card); err != nil {
 		return nil, err
 	}
-	p.plain, err = connect(plainCard)
+	if p.plain, err = connect(plainCard); err != nil {
+		return nil, err
+	}
+	guardedCard, err := readCard(ctx, options.Guarded)
+	if err != nil {
+		return nil, err
+	}
+	p.guarded, err = connect(guardedCard)
 	return p, err
 }
 
@@ -56,18 +64,25 @@ func connect(card server.AgentCard) (*client.A2AClient, error) {
 	return client.NewA2AClient(card.URL, client.WithHTTPReqHandler(headers{}))
 }
 
-type ownerKey struct{}
+type headerKey struct{}
+
+type header struct{ name, value string }
+
+// with makes the calls of a context carry a header.
+func with(ctx context.Context, name, value string) context.Context {
+	return context.WithValue(ctx, headerKey{}, header{name, value})
+}
 
 // as makes the calls of a context those of an owner.
 func as(ctx context.Context, owner string) context.Context {
-	return context.WithValue(ctx, ownerKey{}, owner)
+	return with(ctx, "Authorization", owner)
 }
 
 type headers struct{}
 
 func (headers) Handle(ctx context.Context, by *http.Client, request *http.Request) (*http.Response, error) {
-	if owner, ok := ctx.Value(ownerKey{}).(string); ok {
-		request.Header.Set("Authorization", owner)
+	if own, ok := ctx.Value(headerKey{}).(header); ok {
+		request.Header.Set(own.name, own.value)
 	}
 	return by.Do(request)
 }

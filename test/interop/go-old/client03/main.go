@@ -10,5 +10,5 @@ import (
 type testCase = speak.Case[*peer]
 
 func main() {
-	speak.Run(newPeer, slices.Concat(messageCases, taskCases, streamCases, pushCases, errorCases))
+	speak.Run(newPeer, slices.Concat(messageCases, taskCases, streamCases, pushCases, credentialCases, errorCases))
 }

@@ -19,13 +19,14 @@ var transports = map[string]a2a.TransportProtocol{
 	"GRPC":    a2a.TransportProtocolGRPC,
 }
 
-// The two agents as the SDK reaches them over one binding.
+// The agents as the SDK reaches them over one binding.
 type peer struct {
 	overProto bool
 	transport a2a.TransportProtocol
 	card      *a2a.AgentCard
 	full      *a2aclient.Client
 	plain     *a2aclient.Client
+	guarded   *a2aclient.Client
 	// What the plain agent publishes.
 	plainCard *a2a.AgentCard
 }
@@ -42,7 +43,14 @@ func newPeer(ctx context.Context, options speak.Options) (*peer, error) {
 	if p.full, err = p.connect(ctx, p.card); err != nil {
 		return nil, err
 	}
-	p.plain, err = p.connect(ctx, p.plainCard)
+	if p.plain, err = p.connect(ctx, p.plainCard); err != nil {
+		return nil, err
+	}
+	guardedCard, err := agentcard.DefaultResolver.Resolve(ctx, options.Guarded)
+	if err != nil {
+		return nil, err
+	}
+	p.guarded, err = p.connect(ctx, guardedCard)
 	return p, err
 }
 

@@ -25,6 +25,7 @@ const Nobody = "00000000-0000-7000-8000-000000000000"
 type Options struct {
 	URL     string
 	Plain   string
+	Guarded string
 	Binding string
 }
 
@@ -45,6 +46,8 @@ func Run[P any](connect func(context.Context, Options) (P, error), cases []Case[
 	var options Options
 	flag.StringVar(&options.URL, "url", "", "where the full agent is")
 	flag.StringVar(&options.Plain, "plain", "", "where the plain agent is")
+	flag.StringVar(&options.Guarded, "guarded", "", "where the agent is that demands credentials")
+	secretFlags()
 	flag.StringVar(&options.Binding, "binding", "", "JSONRPC, HTTP+JSON or GRPC")
 	flag.Parse()
 	lines := json.NewEncoder(quiet())

@@ -1,8 +1,8 @@
 import { A2AExpressApp, DefaultRequestHandler, InMemoryTaskStore } from "sdk-0.2/server";
 import { Script } from "./script.mjs";
 
-export function mount(app, base) {
-  const handler = new DefaultRequestHandler(cardOf(base), new InMemoryTaskStore(), new Script());
+export function mount(app, base, { security }) {
+  const handler = new DefaultRequestHandler({ ...cardOf(base), ...security }, new InMemoryTaskStore(), new Script());
   new A2AExpressApp(handler).setupRoutes(app);
 }
 

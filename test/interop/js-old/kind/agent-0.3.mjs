@@ -4,14 +4,14 @@ import { agentCardHandler, jsonRpcHandler, restHandler, UserBuilder } from "sdk-
 import { A2AService, grpcService } from "sdk-0.3/server/grpc";
 import { Script } from "./script.mjs";
 
-export async function mount(app, base) {
-  const rpc = new Server();
+export async function mount(app, base, { security, interceptors = [] }) {
+  const rpc = new Server({ interceptors });
   const rpcPort = await new Promise((resolve, reject) => {
     rpc.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) =>
       error ? reject(error) : resolve(port),
     );
   });
-  const card = cardOf(base, rpcPort);
+  const card = { ...cardOf(base, rpcPort), ...security };
   const inner = { id: "inner", name: "Inner", description: "For callers who ask", tags: ["test"] };
   const extended = async () => ({ ...card, skills: [...card.skills, inner] });
   const store = new InMemoryTaskStore();

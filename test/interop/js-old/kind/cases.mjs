@@ -1,3 +1,4 @@
+import { cases as credentials } from "./credentials.mjs";
 import { cases as errors } from "./errors.mjs";
 import { cases as messages } from "./messages.mjs";
 import { cases as push } from "./push.mjs";
@@ -9,4 +10,4 @@ export async function createPeer({ sdk, ...options }) {
   return create(options);
 }
 
-export const cases = { ...messages, ...tasks, ...push, ...errors };
+export const cases = { ...messages, ...tasks, ...push, ...credentials, ...errors };

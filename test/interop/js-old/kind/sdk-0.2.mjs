@@ -7,15 +7,17 @@ const plainFetch = globalThis.fetch;
 globalThis.fetch = (url, init) =>
   plainFetch(url, { ...init, headers: { ...init?.headers, ...headersOfCall.getStore() } });
 
-/** Two agents as SDK 0.2 reaches them; it speaks JSON-RPC alone. */
-export function createPeer({ url, plain, binding }) {
+/** The agents as SDK 0.2 reaches them; it speaks JSON-RPC alone. */
+export function createPeer({ url, plain, guarded, binding }) {
   const full = new A2AClient(url);
   const bare = new A2AClient(plain);
+  const demanding = new A2AClient(guarded);
   return {
     binding,
     card: () => full.getAgentCard(),
     full: async () => clientOf(full),
     plain: async () => clientOf(bare),
+    guarded: async () => clientOf(demanding),
     drops: {},
     errorKind,
   };
@@ -43,8 +45,9 @@ function clientOf(client) {
   };
 }
 
-function headers({ owner, extensions = [] } = {}) {
+function headers({ owner, extensions = [], headers: more } = {}) {
   return {
+    ...more,
     ...(owner === undefined ? {} : { Authorization: owner }),
     ...(extensions.length === 0 ? {} : { "X-A2A-Extensions": extensions.join(", ") }),
   };

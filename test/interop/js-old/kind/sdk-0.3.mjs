@@ -13,8 +13,8 @@ const transports = {
   GRPC: GrpcTransportFactory,
 };
 
-/** Two agents as SDK 0.3 reaches them over one binding. */
-export function createPeer({ url, plain, binding }) {
+/** The agents as SDK 0.3 reaches them over one binding. */
+export function createPeer({ url, plain, guarded, binding }) {
   const factory = new ClientFactory({ transports: [new transports[binding]()] });
   const connect = async (at, change) => {
     const card = await new DefaultAgentCardResolver().resolve(at);
@@ -27,6 +27,7 @@ export function createPeer({ url, plain, binding }) {
     card: () => new DefaultAgentCardResolver().resolve(url),
     full: once(() => connect(url)),
     plain: once(() => connect(plain)),
+    guarded: once(() => connect(guarded)),
     believing: (change) => connect(plain, change),
     /** What its writers and readers of the binary and the HTTP+JSON form lose; over gRPC it cannot write a null. */
     drops: { append: overProto, partMetadata: overProto, fileName: overProto, null: binding === "GRPC" },
@@ -49,8 +50,8 @@ function clientOf(client) {
   };
 }
 
-function options({ owner, extensions = [] } = {}) {
-  const serviceParameters = owner === undefined ? {} : { Authorization: owner };
+function options({ owner, extensions = [], headers = {} } = {}) {
+  const serviceParameters = owner === undefined ? { ...headers } : { Authorization: owner };
   if (extensions.length > 0) withA2AExtensions(...extensions)(serviceParameters);
   return { serviceParameters };
 }

@@ -1,9 +1,14 @@
 import { A2AApplication, DefaultA2ARequestHandler, InMemoryTaskStore } from "a2a-js";
 import { Script } from "./script.mjs";
 
-export function mount(app, base) {
+export function mount(app, base, { security }) {
   const store = new InMemoryTaskStore();
-  app.use(new A2AApplication(cardOf(base), new DefaultA2ARequestHandler(new Script(store), store)).build());
+  app.use(
+    new A2AApplication(
+      { ...cardOf(base), ...security },
+      new DefaultA2ARequestHandler(new Script(store), store),
+    ).build(),
+  );
 }
 
 function cardOf(base) {

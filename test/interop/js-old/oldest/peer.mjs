@@ -2,23 +2,23 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { A2ACardResolver, A2AClient } from "a2a-js";
 
-/** Two agents as the SDK reaches them; it speaks JSON-RPC alone. */
-export async function createPeer({ url, plain }) {
+/** The agents as the SDK reaches them; it speaks JSON-RPC alone. */
+export async function createPeer({ url, plain, guarded }) {
   const card = (at) => new A2ACardResolver(at).getAgentCard();
-  const [full, bare] = await Promise.all([card(url), card(plain)]);
+  const [full, bare, demanding] = await Promise.all([card(url), card(plain), card(guarded)]);
   return {
     card: () => card(url),
-    full: (owner) => clientOf(full.url, owner),
-    plain: () => clientOf(bare.url),
+    full: (owner) => clientOf(full.url, owner === undefined ? {} : { Authorization: owner }),
+    plain: () => clientOf(bare.url, {}),
+    guarded: (headers) => clientOf(demanding.url, headers),
   };
 }
 
 /** A client of the SDK; `failure` is the last error that came to it, since the SDK keeps no more of it than the text. */
-function clientOf(url, owner) {
+function clientOf(url, own) {
   const seen = { failure: undefined };
   const fetchSeen = async (at, init) => {
-    const headers = { ...init.headers, ...(owner === undefined ? {} : { Authorization: owner }) };
-    const response = await fetch(at, { ...init, headers });
+    const response = await fetch(at, { ...init, headers: { ...init.headers, ...own } });
     if (!response.ok || response.headers.get("content-type")?.startsWith("application/json")) {
       seen.failure = failureOf(response.status, await response.clone().text());
     }

@@ -156,15 +156,7 @@ async def error_push_inline(plain):
 
 
 async def error_unauthenticated(client):
-    client.http_client.headers['Authorization'] = 'stranger'
-    try:
-        await client.send_task(user('pong'))
-    except UnexpectedResponseError as error:
-        equal(error.status_code, 401)
-    else:
-        raise AssertionError('no error was raised')
-    finally:
-        del client.http_client.headers['Authorization']
+    await with_headers({'Authorization': 'stranger'}, is_refused)(client)
 
 
 async def error_foreign(client):
@@ -203,6 +195,44 @@ CASES = {
 CASES_WITHOUT_PUSH = {'error-push-inline': error_push_inline}
 
 
+def cases_of_credentials(secrets):
+    token, expired = ({'Authorization': f'Bearer {each}'} for each in (secrets.token, secrets.expired))
+    return {
+        'credentials-token': with_headers(token, comes_in),
+        'credentials-key': with_headers({'X-Api-Key': secrets.key}, comes_in),
+        'error-credentials-none': with_headers({}, is_refused),
+        'error-credentials-expired': with_headers(expired, is_refused),
+        'error-credentials-key': with_headers({'X-Api-Key': 'an-old-key'}, is_refused),
+    }
+
+
+def with_headers(headers, run):
+    async def case(client):
+        client.http_client.headers.update(headers)
+        try:
+            await run(client)
+        finally:
+            for name in headers:
+                del client.http_client.headers[name]
+
+    return case
+
+
+async def comes_in(client):
+    made = await send(client, 'pong')
+    equal((await client.get_task(made['id']))['result']['id'], made['id'])
+
+
+async def is_refused(client):
+    for call in (client.send_task(user('pong')), client.get_task(NOBODY)):
+        try:
+            await call
+        except UnexpectedResponseError as error:
+            equal(error.status_code, 401)
+        else:
+            raise AssertionError('no error was raised')
+
+
 async def outcome(name, run, client):
     try:
         await asyncio.wait_for(run(client), CASE_TIMEOUT_S)
@@ -213,10 +243,15 @@ async def outcome(name, run, client):
 
 async def main():
     parser = argparse.ArgumentParser()
-    for option in ('--url', '--plain', '--binding'):
+    for option in ('--url', '--plain', '--binding', '--guarded', '--token', '--expired', '--key'):
         parser.add_argument(option, required=True)
     options = parser.parse_args()
-    for url, cases in ((options.url, CASES), (options.plain, CASES_WITHOUT_PUSH)):
+    agents = (
+        (options.url, CASES),
+        (options.plain, CASES_WITHOUT_PUSH),
+        (options.guarded, cases_of_credentials(options)),
+    )
+    for url, cases in agents:
         client = A2AClient(url)
         for name, run in cases.items():
             print(json.dumps(await outcome(name, run, client)), flush=True)

@@ -9,6 +9,7 @@ import json
 import logging
 import traceback
 
+import credentials
 import errors
 import messages
 import push
@@ -17,7 +18,7 @@ from peer import open_peer
 
 CASE_TIMEOUT_S = 10
 
-CASES = {**messages.CASES, **tasks.CASES, **push.CASES, **errors.CASES}
+CASES = {**messages.CASES, **tasks.CASES, **push.CASES, **credentials.CASES, **errors.CASES}
 
 
 async def outcome(name, run, peer):
@@ -30,12 +31,13 @@ async def outcome(name, run, peer):
 
 async def main():
     parser = argparse.ArgumentParser()
-    for option in ('--url', '--plain', '--binding'):
+    for option in ('--url', '--plain', '--binding', '--guarded', '--token', '--expired', '--key'):
         parser.add_argument(option, required=True)
     parser.add_argument('--only', help='one case by its name')
     options = parser.parse_args()
     plain = await open_peer(options.plain, options.binding)
     peer = await open_peer(options.url, options.binding, plain=plain)
+    peer.secrets = options
     for name, run in CASES.items():
         if options.only in (None, name):
             print(json.dumps(await outcome(name, run, peer)), flush=True)

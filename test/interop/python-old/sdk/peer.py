@@ -38,28 +38,31 @@ class Peer:
     #: Whether the extended card is read from an address of its own.
     gets_extended_card = False
 
-    def __init__(self, url, binding, owner, plain):
+    #: What the release tells its caller of a stream that is answered with 401.
+    status_of_refused_streams = 401
+
+    def __init__(self, url, binding, headers, plain):
         self.url = url
         self.binding = binding
         self.plain = plain
-        self.owner = owner
-        self.http = httpx.AsyncClient(headers={'Authorization': owner} if owner else {})
+        self.headers = headers
+        self.http = httpx.AsyncClient(headers=headers)
 
     async def of(self, owner):
         """The same agent for another caller."""
-        return await open_peer(self.url, self.binding, owner=owner)
+        return await open_peer(self.url, self.binding, headers={'Authorization': owner})
 
     async def close(self):
         await self.http.aclose()
 
 
-async def open_peer(url, binding, owner=None, plain=None):
+async def open_peer(url, binding, headers={}, plain=None):
     # Each release has its module: what one imports the other does not have.
     if version('a2a-sdk').startswith('0.2.'):
         from peer_02 import Peer02 as Release
     else:
         from peer_03 import Peer03 as Release
-    peer = Release(url, binding, owner, plain)
+    peer = Release(url, binding, headers, plain)
     await peer.open()
     return peer
 

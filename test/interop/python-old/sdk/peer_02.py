@@ -14,6 +14,9 @@ class Peer02(Peer):
 
     gets_extended_card = True
 
+    # It looks at the type of the answer first.
+    status_of_refused_streams = 400
+
     async def open(self):
         self.card = await A2ACardResolver(self.http, self.url).get_agent_card()
         self._client = A2AClient(self.http, agent_card=self.card)

@@ -41,10 +41,11 @@ class Peer03(Peer):
         transport = client._transport
         of_extensions = transport._get_grpc_metadata
 
-        def with_owner(extensions=None):
-            return [*(of_extensions(extensions) or []), *([('authorization', self.owner)] if self.owner else [])]
+        def with_headers(extensions=None):
+            own = [(name.lower(), value) for name, value in self.headers.items()]
+            return [*(of_extensions(extensions) or []), *own]
 
-        transport._get_grpc_metadata = with_owner
+        transport._get_grpc_metadata = with_headers
 
     def picked(self):
         """Where the client calls."""

@@ -8,7 +8,7 @@ from a2a.server.tasks import BasePushNotificationSender, InMemoryPushNotificatio
 from script import Script
 
 
-async def build(_, card_of, inner):
+async def build(_, card_of, inner, interceptors):
     configs = InMemoryPushNotificationConfigStore()
     handler = DefaultRequestHandler(
         agent_executor=Script(),
@@ -16,7 +16,7 @@ async def build(_, card_of, inner):
         push_config_store=configs,
         push_sender=BasePushNotificationSender(httpx.AsyncClient(), configs),
     )
-    rpc = grpc.aio.server()
+    rpc = grpc.aio.server(interceptors=interceptors)
     port = rpc.add_insecure_port('127.0.0.1:0')
     interfaces = {
         'preferredTransport': 'JSONRPC',

@@ -9,22 +9,23 @@ import (
 	"go.uber.org/zap"
 	"trivium.example/interop/old/speak"
 	"trpc.group/trpc-go/trpc-a2a-go/log"
+	"trpc.group/trpc-go/trpc-a2a-go/protocol"
 	"trpc.group/trpc-go/trpc-a2a-go/server"
 	"trpc.group/trpc-go/trpc-a2a-go/taskmanager"
 )
 
 func main() {
 	log.Default = zap.NewNop().Sugar()
-	speak.Serve(func(web net.Listener, base string) error {
+	speak.Serve(func(web net.Listener, base string, guard speak.Guard) error {
 		manager, err := taskmanager.NewMemoryTaskManager(&script{})
 		if err != nil {
 			return err
 		}
-		agent, err := server.NewA2AServer(cardOf(base), manager, server.WithAuthenticatedExtendedCardHandler(extended))
+		agent, err := server.NewA2AServer(cardOf(base, guard), manager, server.WithAuthenticatedExtendedCardHandler(extended))
 		if err != nil {
 			return err
 		}
-		go func() { panic(http.Serve(web, agent.Handler())) }()
+		go func() { panic(http.Serve(web, guard.OverHTTP(agent.Handler(), protocol.AgentCardPath))) }()
 		return nil
 	})
 }
@@ -35,9 +36,9 @@ func extended(_ context.Context, card server.AgentCard) (server.AgentCard, error
 	return card, nil
 }
 
-func cardOf(base string) server.AgentCard {
+func cardOf(base string, guard speak.Guard) server.AgentCard {
 	yes, version := true, "0.2.5"
-	return server.AgentCard{
+	card := server.AgentCard{
 		Name:                              "Go",
 		Description:                       "Plays the script that the first text names",
 		URL:                               base + "/",
@@ -49,4 +50,13 @@ func cardOf(base string) server.AgentCard {
 		DefaultOutputModes:                []string{"text/plain"},
 		Skills:                            []server.AgentSkill{{ID: "script", Name: "Script", Tags: []string{"test"}}},
 	}
+	if !guard.IsOpen() {
+		bearer, name, header := "Bearer", "X-Api-Key", server.SecuritySchemeInHeader
+		card.SecuritySchemes = map[string]server.SecurityScheme{
+			"token": {Type: server.SecuritySchemeTypeHTTP, Scheme: &bearer},
+			"key":   {Type: server.SecuritySchemeTypeAPIKey, In: &header, Name: &name},
+		}
+		card.Security = []map[string][]string{{"token": {}}, {"key": {}}}
+	}
+	return card
 }

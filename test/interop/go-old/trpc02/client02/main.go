@@ -14,5 +14,5 @@ type testCase = speak.Case[*peer]
 
 func main() {
 	log.Default = zap.NewNop().Sugar()
-	speak.Run(newPeer, slices.Concat(messageCases, taskCases, streamCases, pushCases, errorCases))
+	speak.Run(newPeer, slices.Concat(messageCases, taskCases, streamCases, pushCases, credentialCases, errorCases))
 }
