@@ -80,12 +80,18 @@ export async function createProgram(words: readonly string[]): Promise<Command> 
   const program = new Command("trivium")
     .description("Agents on the A2A (Agent2Agent) protocol.")
     .version(packageVersion())
-    .showHelpAfterError()
     .exitOverride();
   for (const { name, usage, description, load } of commands) {
     const isNamed = words.includes(name);
     const command = program.command(isNamed ? name : `${name} ${usage}`).description(description);
     if (isNamed) (await load())(command);
   }
+  shortenUsage(program, "trivium");
   return program;
+}
+
+/** An error is followed by the form of its command alone: the page of `--help` would push it off the screen. */
+function shortenUsage(command: Command, path: string): void {
+  command.showHelpAfterError(`\nUsage: ${path} ${command.usage()}\nSee ${path} --help.`);
+  for (const each of command.commands) shortenUsage(each, `${path} ${each.name()}`);
 }
