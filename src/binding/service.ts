@@ -98,12 +98,10 @@ export interface EndedCall extends IdentifiedRequest {
 export interface CallObserver {
   begun(): CallMeter;
   /** Follows calls with traces. Absent without telemetry. */
-  trace?(call: TracedCall, meter: CallMeter): CallTrace;
+  trace?(call: BegunCall, meter: CallMeter): CallTrace;
   ended(call: EndedCall): void;
 }
 
-/** A call whose operation begins, or that failed before. */
-type TracedCall = Omit<BegunCall, "ageMs">;
 /** What answers the calls at an address. */
 export interface Addressed {
   readonly service: Service;

@@ -17,7 +17,7 @@ export function createCallObserver({ logger, telemetry, clock }: Observation): C
   const ageOf = ({ begunMs }: CallMeter): number => monotonic(clock) - begunMs;
   return {
     begun: () => new CallMeter(monotonic(clock)),
-    ...(telemetry && { trace: (call, meter) => telemetry.begin({ ...call, ageMs: ageOf(meter) }) }),
+    ...(telemetry && { trace: (call, meter) => telemetry.begin(call, () => ageOf(meter)) }),
     ended(call) {
       const { requestId, meter } = call;
       const { trace, code, error, events } = meter;

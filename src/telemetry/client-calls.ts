@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import type { Attributes, Context, Span } from "@opentelemetry/api";
 import { type Step, streamOfSteps } from "../protocol/async/steps.js";
 import type { CallOptions } from "../protocol/context.js";
@@ -31,10 +32,11 @@ export interface ClientTelemetry {
 
 /** Follows the calls of clients with a span and a duration each. */
 export function followClientCalls(api: OpenTelemetry): ClientTelemetry {
-  const { context, createContextKey, metrics, trace } = api;
+  const { context, metrics, trace } = api;
   const tracer = trace.getTracer(scopeName);
   const meters = metersOf(metrics.getMeterProvider());
-  const callKey = createContextKey("trivium call");
+  // Not by the context of the API: a program that only measures has nothing that keeps one.
+  const calls = new AsyncLocalStorage<ClientCall>();
 
   const interceptor =
     (reached: () => ReachedInterface | undefined): Interceptor<CallOptions> =>
@@ -43,13 +45,14 @@ export function followClientCalls(api: OpenTelemetry): ClientTelemetry {
       const parent = context.active();
       const attributes = callAttributes(operation, reached() ?? noWay);
       const span = tracer.startSpan(methodOf(operation), { kind: api.SpanKind.CLIENT, attributes }, parent);
-      const call = new ClientCall({ api, meters, span, operation: given.operation, reached });
-      const within = trace.setSpan(parent, span).setValue(callKey, call);
+      const within = trace.setSpan(parent, span);
+      const call = new ClientCall({ api, meters, span, within, operation: given.operation, reached });
+      const inside = <T>(work: () => T): T => calls.run(call, () => context.with(within, work));
       const headers = carrying(api, within, given.context.headers);
       const sent = { ...given, context: { ...given.context, headers } };
       try {
-        const reply = await context.with(within, () => next(sent));
-        if (isStream(reply)) return followed(reply, call, (work) => context.with(within, work));
+        const reply = await inside(() => next(sent));
+        if (isStream(reply)) return followed(reply, call, inside);
         call.end(undefined);
         return reply;
       } catch (error) {
@@ -57,14 +60,10 @@ export function followClientCalls(api: OpenTelemetry): ClientTelemetry {
         throw error;
       }
     };
-  const here = (): ClientCall | undefined => {
-    const call = context.active().getValue(callKey);
-    return call instanceof ClientCall ? call : undefined;
-  };
   return {
     interceptor,
-    note: (event) => here()?.note(event),
-    opened: () => here()?.opened(),
+    note: (event) => calls.getStore()?.note(event),
+    opened: () => calls.getStore()?.opened(),
     quietly: (work) => quietly(api, context.active(), work),
   };
 }
@@ -115,6 +114,7 @@ interface ClientCallFacts {
   readonly api: OpenTelemetry;
   readonly meters: Meters;
   readonly span: Span;
+  readonly within: Context;
   readonly operation: OperationName;
   readonly reached: () => ReachedInterface | undefined;
 }
@@ -148,7 +148,7 @@ class ClientCall {
   end(failure: { readonly error: unknown } | undefined): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    const { api, meters, span, operation, reached } = this.#facts;
+    const { api, meters, span, within, operation, reached } = this.#facts;
     const at = reached();
     const way = at ?? noWay;
     const attributes = {
@@ -157,7 +157,7 @@ class ClientCall {
       ...(failure === undefined ? outcomeAttributes("OK", way.binding) : failureAttributes(failure.error, way.binding)),
     };
     const seconds = (performance.now() - this.#begun) / 1_000;
-    meters.record("clientCall", seconds, attributes);
+    meters.record("clientCall", seconds, attributes, within);
     if (span.isRecording()) {
       span.setAttributes(attributes);
       if (failure !== undefined) span.setStatus({ code: api.SpanStatusCode.ERROR, message: messageOf(failure.error) });

@@ -21,17 +21,19 @@ export async function createTelemetry(api: OpenTelemetry, { metrics }: Telemetry
     webhooks: (agent) => followWebhooks(api, meters, { "gen_ai.agent.name": agent.name }),
     flushed({ system, writes, durationMs }) {
       const attributes = { "db.system.name": system };
-      meters.record("flush", durationMs / 1_000, attributes);
-      meters.record("flushWrites", writes, attributes);
+      meters.recordLater("flush", durationMs / 1_000, attributes, api.ROOT_CONTEXT);
+      meters.recordLater("flushWrites", writes, attributes, api.ROOT_CONTEXT);
     },
     watch: (agent, read) => watchFigures(meters, agent, read),
     logger: (logger) => tracedLogger(api, logger),
     clock: (clock) => ({
-      ...{ now: () => clock.now(), monotonic: () => clock.monotonic?.() ?? clock.now() },
+      now: clock.now.bind(clock),
+      ...(clock.monotonic && { monotonic: clock.monotonic.bind(clock) }),
       after: (ms, run) => clock.after(ms, () => apart(run)),
     }),
     metricsUrl: served?.url,
     async close() {
+      meters.flush();
       await Promise.race([flushed(api), new Promise((resolve) => setTimeout(resolve, flushMs).unref())]);
       await served?.close();
     },

@@ -15,12 +15,30 @@ export const scopeName = "trivium";
 /** Measures with the instruments of the table; each is created when it is first used. */
 export interface Meters {
   /** `within`: the context of the span that was measured, which may serve as an example. */
-  record(name: NameOf<"histogram">, value: number, attributes: Attributes, within?: Context): void;
+  record(name: NameOf<"histogram">, value: number, attributes: Attributes, within: Context): void;
+  /**
+   * The same before metrics are collected, for servers: they have gauges, which are read first. One by one, between other
+   * work, each record costs several times as much as many together.
+   */
+  recordLater(name: NameOf<"histogram">, value: number, attributes: Attributes, within: Context): void;
   count(name: NameOf<"counter">, attributes: Attributes): void;
   /** Has a gauge read whenever metrics are collected, until the returned function is called. */
   observe(name: NameOf<"gauge">, read: () => readonly Reading[]): () => void;
   /** Calls `start` for the first of its users, and what that returns after the last: for what a process has once. */
   once(start: (meters: Meters) => () => void): () => void;
+  /** Records what waits. */
+  flush(): void;
+}
+
+/** So many values wait at most. */
+const maxWaiting = 128;
+
+/** A value that waits to be recorded. */
+interface Measurement {
+  readonly histogram: Histogram;
+  readonly value: number;
+  readonly attributes: Attributes;
+  readonly within: Context;
 }
 
 /** A value of a gauge. */
@@ -63,13 +81,25 @@ function createMeters(provider: MeterProvider): Meters {
     const { name: title, unit, description } = instruments[name];
     const readers = new Set<() => readonly Reading[]>();
     const made: ObservableGauge = meter.createObservableGauge(title, { unit, description });
-    made.addCallback((result) => report(result, readers));
+    made.addCallback((result) => {
+      flush();
+      report(result, readers);
+    });
     gauges.set(name, readers);
     return readers;
+  };
+  const waiting: Measurement[] = [];
+  const flush = (): void => {
+    for (const { histogram, value, attributes, within } of waiting) histogram.record(value, attributes, within);
+    waiting.length = 0;
   };
   const running = new Map<(meters: Meters) => () => void, { readonly users: number; readonly stop: () => void }>();
   const meters: Meters = {
     record: (name, ...measured) => (histograms.get(name) ?? histogram(name)).record(...measured),
+    recordLater(name, value, attributes, within) {
+      waiting.push({ histogram: histograms.get(name) ?? histogram(name), value, attributes, within });
+      if (waiting.length === maxWaiting) flush();
+    },
     count: (name, attributes) => (counters.get(name) ?? counter(name)).add(1, attributes),
     observe(name, read) {
       const readers = gauges.get(name) ?? gauge(name);
@@ -86,6 +116,7 @@ function createMeters(provider: MeterProvider): Meters {
         shared.stop();
       };
     },
+    flush,
   };
   return meters;
 }
@@ -109,6 +140,10 @@ export function both(one: Meters, other: Meters): Meters {
       one.record(...measured);
       other.record(...measured);
     },
+    recordLater(...measured) {
+      one.recordLater(...measured);
+      other.recordLater(...measured);
+    },
     count(...counted) {
       one.count(...counted);
       other.count(...counted);
@@ -124,6 +159,10 @@ export function both(one: Meters, other: Meters): Meters {
       return () => {
         for (const stop of stops) stop();
       };
+    },
+    flush() {
+      one.flush();
+      other.flush();
     },
   };
 }

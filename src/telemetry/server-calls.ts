@@ -1,48 +1,60 @@
 import type { Attributes, Context, Span } from "@opentelemetry/api";
 import type { Operation } from "../protocol/operations.js";
-import type { BegunCall, CallOutcome, CallTelemetry, CallTrace } from "../protocol/telemetry/follow.js";
+import type { CallOutcome, CallTelemetry, CallTrace } from "../protocol/telemetry/follow.js";
 import type { OpenTelemetry } from "./api.js";
 import { type CallWay, callAttributes, isServerFault, outcomeAttributes } from "./calls.js";
+import { memoized } from "./memo.js";
 import { type Meters, scopeName } from "./meters.js";
 import { callerContexts, SpanTrace } from "./trace-context.js";
 
 /** What all calls of one operation over one binding in one version have in common. */
 interface CallKind {
   readonly name: string;
+  /** Attributes by which a sampler may decide: an SDK copies them for each call, also for those that it drops. */
+  readonly decisive: Attributes;
+  /** Attributes of a sampled span. */
   readonly attributes: Attributes;
-  /** Attributes of its metric by outcome, made once: a call is short. */
-  readonly outcomes: Map<string, Attributes>;
+  /** Attributes of its metric. */
+  readonly outcome: (code: CallOutcome["code"]) => Attributes;
 }
 
 /** Follows the calls of an agent's server with a span and a duration each. */
 export function followServerCalls(api: OpenTelemetry, meters: Meters, agent: Attributes): CallTelemetry {
   const tracer = api.trace.getTracer(scopeName);
   const contextFor = callerContexts(api);
-  const kinds = new Map<Operation | undefined, Map<string, CallKind>>();
-  const kindOf = (operation: Operation | undefined, way: CallWay): CallKind => {
-    const ways = kinds.get(operation) ?? new Map<string, CallKind>();
-    kinds.set(operation, ways);
-    const key = `${way.binding} ${way.version}`;
-    const kind = ways.get(key) ?? callKind(operation, way);
-    ways.set(key, kind);
-    return kind;
-  };
+  const kindOf = memoized((operation: Operation | undefined) =>
+    memoized((binding: string) =>
+      memoized((version: string | undefined) => callKind(operation, { binding, version }, agent)),
+    ),
+  );
   return {
-    begin(call) {
-      const { binding, operation, version, header, ageMs } = call;
-      const kind = kindOf(operation, { binding, version });
+    begin({ binding, operation, version, header }, ageMs) {
+      const kind = kindOf(operation)(binding)(version);
       const parent = contextFor(header);
-      const startTime = wallNow() - ageMs;
-      const options = { kind: api.SpanKind.SERVER, attributes: kind.attributes, startTime };
+      const options = {
+        kind: api.SpanKind.SERVER,
+        attributes: kind.decisive,
+        // Most spans are not sampled, and an SDK asks only for the others when they began.
+        get startTime() {
+          return wallNow() - ageMs();
+        },
+      };
       const span = tracer.startSpan(kind.name, options, parent);
-      return new ServerCallTrace(span, api.trace.setSpan(parent, span), { api, meters, agent, kind, call, startTime });
+      return new ServerCallTrace(span, api.trace.setSpan(parent, span), { api, meters, agent, kind, binding });
     },
   };
 }
 
-function callKind(operation: Operation | undefined, way: CallWay): CallKind {
+function callKind(operation: Operation | undefined, way: CallWay, agent: Attributes): CallKind {
   const attributes = callAttributes(operation, way);
-  return { name: operation === undefined ? "call" : String(attributes["rpc.method"]), attributes, outcomes: new Map() };
+  const outcome = memoized((code: CallOutcome["code"]) => ({
+    ...attributes,
+    ...outcomeAttributes(code, way.binding),
+    ...agent,
+  }));
+  const { "rpc.system.name": system, "rpc.method": method } = attributes;
+  const name = operation === undefined ? "call" : String(method);
+  return { name, decisive: { "rpc.system.name": system, "rpc.method": method }, attributes, outcome };
 }
 
 /** The wall time in milliseconds, with fractions: calls are shorter than one. */
@@ -55,8 +67,7 @@ interface CallFacts {
   readonly meters: Meters;
   readonly agent: Attributes;
   readonly kind: CallKind;
-  readonly call: BegunCall;
-  readonly startTime: number;
+  readonly binding: string;
 }
 
 class ServerCallTrace extends SpanTrace implements CallTrace {
@@ -68,36 +79,27 @@ class ServerCallTrace extends SpanTrace implements CallTrace {
   }
 
   ended(outcome: CallOutcome): void {
-    const { kind, call, meters, startTime } = this.#facts;
+    const { agent, kind, meters } = this.#facts;
     const { code, durationMs, error } = outcome;
-    const attributes = this.#metricAttributes(code);
-    meters.record("serverCall", durationMs / 1_000, attributes, this.within);
+    meters.recordLater("serverCall", durationMs / 1_000, kind.outcome(code), this.within);
     const limit = error?.metadata["limit"];
     if (limit !== undefined && (code === "resourceExhausted" || code === "unavailable")) {
       meters.count("refused", {
         "trivium.limit": limit,
         "rpc.method": kind.attributes["rpc.method"],
-        ...this.#facts.agent,
+        ...agent,
       });
     }
-    if (this.span.isRecording()) this.#describe(outcome, call.binding);
-    this.span.end(startTime + durationMs);
+    if (!this.span.isRecording()) return;
+    this.#describe(outcome);
+    this.span.end(wallNow());
   }
 
-  #metricAttributes(code: CallOutcome["code"]): Attributes {
-    const { kind, call, agent } = this.#facts;
-    const known = kind.outcomes.get(code) ?? {
-      ...kind.attributes,
-      ...outcomeAttributes(code, call.binding),
-      ...agent,
-    };
-    kind.outcomes.set(code, known);
-    return known;
-  }
-
-  #describe({ code, error, requestId, events }: CallOutcome, binding: string): void {
+  #describe({ code, error, requestId, events }: CallOutcome): void {
     const { span, api } = this;
+    const { binding, kind } = this.#facts;
     span.setAttributes({
+      ...kind.attributes,
       ...outcomeAttributes(code, binding),
       "trivium.request.id": requestId,
       ...(events === undefined ? {} : { "trivium.stream.events": events }),

@@ -5,6 +5,7 @@ import { stateName } from "../protocol/states.js";
 import type { BegunTurn, TracedTask, TurnOutcome, TurnTelemetry, TurnTrace } from "../protocol/telemetry/follow.js";
 import type { Trace, TraceContext } from "../protocol/telemetry/trace.js";
 import type { OpenTelemetry } from "./api.js";
+import { memoized } from "./memo.js";
 import { type Meters, scopeName } from "./meters.js";
 import type { FollowedAgent } from "./telemetry.js";
 import { contextOf, SpanTrace, spanContextOf } from "./trace-context.js";
@@ -14,8 +15,8 @@ interface TurnKind {
   readonly meters: Meters;
   /** Attributes of metrics. */
   readonly agent: Attributes;
-  /** The same for turns that ended alike, made once: a turn may be short. */
-  readonly outcomes: Map<string, Attributes>;
+  /** The same for turns that ended alike. */
+  readonly ended: (cause: BegunTurn["cause"]) => (outcome: TurnOutcome) => (error: string | undefined) => Attributes;
 }
 
 const operation = { "gen_ai.operation.name": "invoke_agent" };
@@ -28,7 +29,7 @@ export function followTurns(api: OpenTelemetry, meters: Meters, followed: Follow
   const agent = { "gen_ai.agent.name": followed.name };
   const name = `invoke_agent ${followed.name}`;
   const attributes = { ...operation, ...agent, "gen_ai.agent.version": followed.version };
-  const kind: TurnKind = { api, meters, agent, outcomes: new Map() };
+  const kind: TurnKind = { api, meters, agent, ended: endedTurns(agent) };
   return {
     begin(turn) {
       const { parent, before } = turn;
@@ -40,6 +41,19 @@ export function followTurns(api: OpenTelemetry, meters: Meters, followed: Follow
     },
     wake: (task, before) => markWake({ api, tracer, agent }, task, before),
   };
+}
+
+function endedTurns(agent: Attributes): TurnKind["ended"] {
+  return memoized((cause) =>
+    memoized((outcome) =>
+      memoized((error) => ({
+        ...operation,
+        ...agent,
+        ...{ "trivium.turn.outcome": outcome, "trivium.turn.cause": cause },
+        ...(error === undefined ? {} : { "error.type": error }),
+      })),
+    ),
+  );
 }
 
 /**
@@ -76,6 +90,7 @@ class AgentTurnTrace extends SpanTrace implements TurnTrace {
   readonly #kind: TurnKind;
   readonly #turn: BegunTurn;
   readonly #begun = performance.now();
+  readonly isRecorded: boolean;
   #hasEmitted = false;
   #firstSeconds = 0;
 
@@ -83,69 +98,57 @@ class AgentTurnTrace extends SpanTrace implements TurnTrace {
     super(kind.api, span, within);
     this.#kind = kind;
     this.#turn = turn;
-    const conversation = { "gen_ai.conversation.id": turn.contextId };
-    if (turn.parent instanceof SpanTrace) turn.parent.span.setAttributes(conversation);
-    if (!span.isRecording()) return;
-    const { cause, attempt } = turn;
-    span.setAttributes({ ...conversation, "trivium.turn.cause": cause, "trivium.turn.attempt": attempt });
+    this.isRecorded = span.isRecording();
+    const { cause, attempt, parent, contextId } = turn;
+    if (parent instanceof SpanTrace) parent.span.setAttribute("gen_ai.conversation.id", contextId);
+    if (!this.isRecorded) return;
+    const why = { "trivium.turn.cause": cause, "trivium.turn.attempt": attempt };
+    span.setAttributes({ "gen_ai.conversation.id": contextId, ...why });
   }
 
   concerns(taskId: string): void {
-    const attributes = { "a2a.task.id": taskId };
     const { parent } = this.#turn;
-    if (parent instanceof SpanTrace) parent.span.setAttributes(attributes);
-    this.span.setAttributes(attributes);
+    if (parent instanceof SpanTrace) parent.span.setAttribute("a2a.task.id", taskId);
+    this.span.setAttribute("a2a.task.id", taskId);
   }
 
   emitted(): void {
     if (this.#hasEmitted) return;
     this.#hasEmitted = true;
     this.#firstSeconds = this.#seconds();
-    this.span.addEvent("trivium.turn.first_event");
+    if (this.isRecorded) this.span.addEvent("trivium.turn.first_event");
   }
 
   reached(state: TaskState): void {
-    if (this.span.isRecording()) this.span.addEvent("a2a.task.status", { "a2a.task.state": stateName(state) });
+    this.span.addEvent("a2a.task.status", { "a2a.task.state": stateName(state) });
   }
 
   waited(ms: number): void {
     const { meters, agent } = this.#kind;
-    meters.record("storeWait", ms / 1_000, agent);
+    meters.recordLater("storeWait", ms / 1_000, agent, this.within);
     if (ms >= notableWaitMs) this.span.addEvent("trivium.turn.store_wait", { "trivium.turn.store_wait.ms": ms });
   }
 
   took(from: TraceContext | undefined): void {
+    if (!this.isRecorded) return;
     for (const link of linksTo(this.api, from)) this.span.addLink(link);
     this.span.addEvent("trivium.turn.message");
   }
 
   ended(outcome: TurnOutcome, error: unknown): void {
-    const { meters, agent } = this.#kind;
+    const { meters, agent, ended } = this.#kind;
     const type = outcome === "failed" || outcome === "refused" ? kindOfError(error) : undefined;
-    const attributes = this.#outcomeAttributes(outcome, type);
-    meters.record("turn", this.#seconds(), attributes, this.within);
+    const attributes = ended(this.#turn.cause)(outcome)(type);
+    meters.recordLater("turn", this.#seconds(), attributes, this.within);
     // A reply without a task is the whole turn.
-    if (this.#hasEmitted && outcome !== "replied") meters.record("firstEvent", this.#firstSeconds, agent, this.within);
-    if (this.span.isRecording()) {
-      this.span.setAttributes(attributes);
-      if (outcome === "failed") this.span.setStatus({ code: this.api.SpanStatusCode.ERROR });
-      if (outcome === "failed" && error instanceof Error) this.span.recordException(error);
+    if (this.#hasEmitted && outcome !== "replied") {
+      meters.recordLater("firstEvent", this.#firstSeconds, agent, this.within);
     }
+    if (!this.isRecorded) return;
+    this.span.setAttributes(attributes);
+    if (outcome === "failed") this.span.setStatus({ code: this.api.SpanStatusCode.ERROR });
+    if (outcome === "failed" && error instanceof Error) this.span.recordException(error);
     this.span.end();
-  }
-
-  #outcomeAttributes(outcome: TurnOutcome, type: string | undefined): Attributes {
-    const { agent, outcomes } = this.#kind;
-    const { cause } = this.#turn;
-    const key = `${outcome} ${cause} ${type}`;
-    const known = outcomes.get(key) ?? {
-      ...operation,
-      ...agent,
-      ...{ "trivium.turn.outcome": outcome, "trivium.turn.cause": cause },
-      ...(type === undefined ? {} : { "error.type": type }),
-    };
-    outcomes.set(key, known);
-    return known;
   }
 
   #seconds(): number {

@@ -101,7 +101,13 @@ export function openSend({ runtime, policy, request, context, scope, blocks }: S
   // A message that a running turn waits for may be what ends it, and the inbox is bounded.
   if (!runsHere(runtime, { scope, id: message.taskId })) runtime.turns.checkLoad(scope);
   const kept = runtime.keptClaims?.(principal);
-  const send = { message, configuration, metadata, extensions, principal: kept, trace: trace?.context };
+  const send = {
+    ...{ message, configuration, metadata, extensions, principal: kept },
+    // Made when the message is stored, which a reply without a task never is.
+    get trace() {
+      return trace?.context;
+    },
+  };
   const entry = runtime.newId();
   const places = quota?.turns;
   return {

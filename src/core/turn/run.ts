@@ -298,8 +298,8 @@ export class TurnRun {
       else this.abort("OwnershipLost");
     });
     const trace = this.#trace;
-    if (trace === undefined) return;
-    trace.concerns(live.id);
+    trace?.concerns(live.id);
+    if (trace?.isRecorded !== true) return;
     const record = (record: LogRecord): void => {
       const state = stateOf(record);
       if (state !== undefined) trace.reached(state);

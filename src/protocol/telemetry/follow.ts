@@ -13,8 +13,6 @@ export interface BegunCall {
   readonly operation: Operation | undefined;
   readonly version: string | undefined;
   readonly header: (name: string) => string | undefined;
-  /** Milliseconds since the call began. */
-  readonly ageMs: number;
 }
 
 /** How a call ended. */
@@ -34,7 +32,8 @@ export interface CallTrace extends Trace {
 
 /** Follows the calls of a server. */
 export interface CallTelemetry {
-  begin(call: BegunCall): CallTrace;
+  /** `ageMs`: milliseconds since the call began. */
+  begin(call: BegunCall, ageMs: () => number): CallTrace;
 }
 
 /** The task that something is about. */
@@ -61,6 +60,8 @@ export type TurnOutcome = StateName | "replied" | "refused" | "parked" | "releas
 
 /** A turn under way. */
 export interface TurnTrace extends Trace {
+  /** Whether statuses are of use. */
+  readonly isRecorded: boolean;
   /** The turn has this task from now on; a turn that only replies has none. */
   concerns(taskId: string): void;
   /** The agent has emitted something. */

@@ -1,0 +1,143 @@
+import { Client, completed, serve, working } from "trivium";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { postgresStore } from "../../src/store/postgres/index.js";
+import { postJson } from "../support/http-agent.js";
+import { type Measured, type StartedMetrics, startMetrics } from "../support/metric-values.js";
+import { hasPostgres, type PostgresServer, startPostgres, startTimeoutMs } from "../support/postgres.js";
+import { recordingLogger } from "../support/recording-logger.js";
+import { errorOf } from "../support/say.js";
+import { createVirtualClock, turnUntil } from "../support/virtual-clock.js";
+
+let measured: StartedMetrics;
+beforeAll(() => {
+  measured = startMetrics();
+});
+afterAll(() => measured[Symbol.asyncDispose]());
+
+const cardOf = (name: string) => ({ name, description: "d", version: "1" });
+const bindings = ["JSONRPC", "GRPC", "HTTP+JSON", "CONNECT"] as const;
+const method = (name: string): string => `lf.a2a.v1.A2AService/${name}`;
+
+/** The values of a metric of one agent, without the probes of its clients. */
+async function valuesOf(metric: string, agent: string): Promise<readonly Measured[]> {
+  return (await measured.of(metric)).filter(
+    ({ attributes }) => attributes["gen_ai.agent.name"] === agent && attributes["rpc.method"] !== method("GetTask"),
+  );
+}
+
+describe("durations", () => {
+  it("are there with the first collection after the reply, however few they are", async () => {
+    await using server = await serve({
+      ...{ card: cardOf("Few"), port: 0, logger: false },
+      async *agent() {
+        yield working();
+        yield completed();
+      },
+    });
+    await using client = await Client.connect(server.url);
+    for (let sent = 1; sent <= 3; sent += 1) {
+      await client.send("go");
+      const counted = async (name: string) => (await valuesOf(name, "Few")).map(({ value }) => value);
+      await expect.poll(() => counted("rpc.server.call.duration")).toEqual([sent]);
+      await expect.poll(() => counted("gen_ai.invoke_agent.duration")).toEqual([sent]);
+      expect(await counted("trivium.turn.time_to_first_event")).toEqual([sent]);
+    }
+  });
+
+  it("are all there when there are more than wait together", async () => {
+    await using server = await serve({
+      ...{ card: cardOf("Many"), port: 0, logger: false },
+      agent: async () => completed(),
+    });
+    await using client = await Client.connect(server.url);
+    const sends = 300;
+    for (let sent = 0; sent < sends; sent += 50) await Promise.all(Array.from({ length: 50 }, () => client.send("go")));
+    await expect.poll(async () => (await valuesOf("rpc.server.call.duration", "Many")).at(0)?.value).toBe(sends);
+    expect((await valuesOf("gen_ai.invoke_agent.duration", "Many")).map(({ value }) => value)).toEqual([sends]);
+  });
+});
+
+/** A server on which a round of the event loop takes as long as the test says. */
+async function loaded(name: string) {
+  const clock = createVirtualClock();
+  const { log, logger } = recordingLogger();
+  let roundMs = 0;
+  const server = await serve({
+    ...{ card: cardOf(name), port: 0, drainMs: 0, logger, bindings },
+    // The timer of one millisecond fires when a round of the event loop has passed.
+    clock: { ...clock, after: (ms, run) => clock.after(ms === 1 ? 1 + roundMs : ms, run) },
+    agent: async () => completed(),
+  });
+  const send = { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "go" }] } };
+  return {
+    server,
+    log,
+    /** Makes rounds of the event loop take this long until they count. Calls once. */
+    async slow(ms: number) {
+      roundMs = ms;
+      await postJson(`${server.url}/json-rpc`, { jsonrpc: "2.0", id: 1, method: "SendMessage", params: send });
+      await clock.advance(5 * (251 + ms));
+    },
+    [Symbol.asyncDispose]: () => turnUntil(clock, server.close()),
+  };
+}
+
+describe("what an overloaded server refuses", () => {
+  it("is counted by limit and operation over every binding, as often as its records say", async () => {
+    await using here = await loaded("Overloaded");
+    await here.slow(1500);
+    for (const binding of bindings) {
+      const client = await Client.connect(here.server.url, { prefer: [binding], retry: false });
+      await errorOf(client.send("go"));
+      await errorOf(client.stream("go").answer);
+      await client.close();
+    }
+    const limit = { "trivium.limit": "eventLoopMaxMs", "gen_ai.agent.name": "Overloaded" };
+    const counted = await valuesOf("trivium.server.refused", "Overloaded");
+    expect(counted.map(({ attributes }) => attributes)).toEqual([
+      { ...limit, "rpc.method": method("SendMessage") },
+      { ...limit, "rpc.method": method("SendStreamingMessage") },
+    ]);
+    for (const { value } of counted) expect(value).toBeGreaterThanOrEqual(bindings.length);
+    // One more is refused before the rounds are short again.
+    await here.slow(0);
+    const all = await valuesOf("trivium.server.refused", "Overloaded");
+    const refused = all.reduce((sum, { value }) => sum + value, 0);
+    const end = here.log.find(({ message }) => message === "the server takes all sends again");
+    expect(end?.fields).toMatchObject({ refused });
+  });
+});
+
+describe.skipIf(!hasPostgres)("commits of PostgreSQL", () => {
+  let postgres: PostgresServer;
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  }, startTimeoutMs);
+  afterAll(() => postgres?.[Symbol.asyncDispose]());
+
+  it("are measured by their duration and their writes", async () => {
+    const store = postgresStore({ url: await postgres.createDatabase() });
+    const server = await serve({
+      ...{ card: cardOf("Kept"), port: 0, logger: false, store },
+      async *agent() {
+        yield working();
+        yield completed("x".repeat(5_000));
+      },
+    });
+    await using client = await Client.connect(server.url);
+    const sends = 20;
+    await Promise.all(Array.from({ length: sends }, () => client.send("go")));
+    await server.close();
+    await store.close();
+    const ofPostgres = async (name: string) =>
+      (await measured.of(name)).find(({ attributes }) => attributes["db.system.name"] === "postgresql");
+    const durations = await ofPostgres("trivium.store.flush.duration");
+    const writes = await ofPostgres("trivium.store.flush.writes");
+    expect(durations?.attributes).toEqual({ "db.system.name": "postgresql" });
+    expect(durations?.sum).toBeGreaterThan(0);
+    expect(writes?.value).toBe(durations?.value);
+    // Each task is written at least once, and writes of several share a commit.
+    expect(writes?.sum).toBeGreaterThanOrEqual(sends);
+    expect(writes?.value).toBeLessThan(Number(writes?.sum));
+  });
+});
