@@ -24,7 +24,9 @@ function bytesFree(folder: string): number {
 export const slow = [
   "test/core/store-faults/hard-days.test.ts",
   "test/bench/run.test.ts",
-  "test/examples/{approval,client-resume,durable}.test.ts",
+  "test/cli/demo/store.test.ts",
+  "test/examples/{approval,client-resume,durable,replicas}.test.ts",
+  "test/server/overload/out-of-memory.test.ts",
   "test/store/postgres/{away,closing,leases,long-migration}.test.ts",
 ];
 
@@ -48,7 +50,7 @@ class LongestFirst extends BaseSequencer {
   readonly #longest = [
     "browser/client",
     "store/sql/sqlite-contract",
-    "cli/demo/store",
+    "cli/login",
     "store/postgres/contract",
     "callers/agents-on-one-store",
     "isolation/sweep",

@@ -21,6 +21,7 @@ sweeps.test.include = [
   "test/examples/demo/text-figures.test.ts",
   "test/client/flat.test.ts",
   "test/client/stream/{difference,faults,faults-random}.test.ts",
+  "test/core/memory-bound.test.ts",
   "test/core/task/no-loss.test.ts",
   "test/e2e/isolation/{histories,sweep}.test.ts",
   "test/protocol/codec/binary-{reader,writer}.test.ts",

@@ -9,7 +9,7 @@ import { oauth2, openIdConnect } from "trivium/auth";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openerOf } from "../../src/cli/login/browser.js";
 import { hasChromium, startChromium } from "../browser/chromium.js";
-import { startTrivium, triviumAlone } from "../support/command.js";
+import { startTrivium, trivium, triviumAlone } from "../support/command.js";
 import { serveHttp } from "../support/http-agent.js";
 import { audience, type IdentityProvider, identityProvider, person, robot } from "../support/identity-provider.js";
 
@@ -86,7 +86,7 @@ describe("the browser", () => {
 describe("--login", () => {
   it.each(["openid", "code", "device"] as const)("signs in by %s, in the browser", async (flow) => {
     await using served = await weather(provider.origin, flow);
-    const run = await triviumAlone(send(served.url), { env: await home() });
+    const run = await trivium(send(served.url), { env: await home() });
     expect(run.stderr).toMatch(
       new RegExp(`Sign in to use ${served.url}.*\nOpened in your browser: ${provider.origin}/`),
     );
@@ -95,15 +95,15 @@ describe("--login", () => {
 
   it("keeps the tokens for the next command, for their user alone and for this agent alone", async () => {
     const env = await home();
-    const first = await triviumAlone(send(agent.url), { env });
+    const first = await trivium(send(agent.url), { env });
     const second = await triviumAlone(send(agent.url), { env });
     expect(second).toEqual({ code: 0, stdout: first.stdout, stderr: "" });
     expect((await stat(env.TRIVIUM_LOGINS)).mode & 0o777).toBe(0o600);
     await using other = await weather(provider.origin);
-    expect((await triviumAlone(send(other.url), { env })).stderr).toContain("Sign in to use");
+    expect((await trivium(send(other.url), { env })).stderr).toContain("Sign in to use");
     expect(await triviumAlone(["logout", agent.url], { env })).toMatchObject({ stdout: '{"logins":1}\n' });
-    expect((await triviumAlone(send(agent.url), { env })).stderr).toContain("Sign in to use");
-    expect(await triviumAlone(["logout"], { env })).toMatchObject({ stdout: '{"logins":2}\n' });
+    expect((await trivium(send(agent.url), { env })).stderr).toContain("Sign in to use");
+    expect(await trivium(["logout"], { env })).toMatchObject({ stdout: '{"logins":2}\n' });
     expect(JSON.parse(await readFile(env.TRIVIUM_LOGINS, "utf8"))).toEqual([]);
   });
 
@@ -112,7 +112,7 @@ describe("--login", () => {
     await using served = await weather(brief.origin);
     const env = await home();
     const args = ["send", served.url, "Hello.", "--login", person.clientId, "--trust", brief.origin];
-    expect((await triviumAlone(args, { env })).stderr).toContain("Sign in to use");
+    expect((await trivium(args, { env })).stderr).toContain("Sign in to use");
     const { tokens } = JSON.parse(await readFile(env.TRIVIUM_LOGINS, "utf8"))[0];
     await expect.poll(() => Date.now() > tokens.staleAt).toBe(true);
     expect(await triviumAlone(args, { env })).toMatchObject({ code: 0, stderr: "" });
@@ -121,8 +121,8 @@ describe("--login", () => {
 
   it("asks for more scopes when the agent needs them", async () => {
     const env = await home();
-    await triviumAlone(send(agent.url), { env });
-    const { stderr } = await triviumAlone(
+    await trivium(send(agent.url), { env });
+    const { stderr } = await trivium(
       ["call", agent.url, "CancelTask", '{"id":"x"}', "--login", person.clientId, "--trust", provider.origin],
       { env },
     );
@@ -131,13 +131,13 @@ describe("--login", () => {
   });
 
   it("says that the user refused", async () => {
-    const run = await triviumAlone(send(agent.url), { env: await home({ TRIVIUM_USER: "nobody" }) });
+    const run = await trivium(send(agent.url), { env: await home({ TRIVIUM_USER: "nobody" }) });
     expect([run.code, run.stdout]).toEqual([1, ""]);
     expect(run.stderr).toContain(`the authorization endpoint ${provider.origin}/auth refused: access_denied`);
   });
 
   it("says which option trusts another authorization server, and sends nobody there without", async () => {
-    const run = await triviumAlone(["send", agent.url, "Hello.", "--login", person.clientId], { env: await home() });
+    const run = await trivium(["send", agent.url, "Hello.", "--login", person.clientId], { env: await home() });
     expect(run.code).toBe(1);
     expect(run.stderr).toContain(`: trust it with --trust ${provider.origin}\n`);
     expect(run.stderr).not.toContain("Sign in");
@@ -146,15 +146,14 @@ describe("--login", () => {
   it("uses client credentials where a secret is given and the card wants them", async () => {
     await using served = await weather(provider.origin, "credentials");
     const env = await home({ TRIVIUM_CLIENT_SECRET: robot.clientSecret });
-    const run = await triviumAlone(
-      ["send", served.url, "Hello.", "--login", robot.clientId, "--trust", provider.origin],
-      { env },
-    );
+    const run = await trivium(["send", served.url, "Hello.", "--login", robot.clientId, "--trust", provider.origin], {
+      env,
+    });
     expect(run).toEqual({ code: 0, stdout: `Hello ${provider.origin}#robot with read\n`, stderr: "" });
   });
 
   it("refuses options that contradict each other", async () => {
-    const run = await triviumAlone(["send", agent.url, "x", "--scope", "read"], { env: await home() });
+    const run = await trivium(["send", agent.url, "x", "--scope", "read"], { env: await home() });
     expect([run.code, run.stderr.split("\n", 1)[0]]).toEqual([2, "error: --scope and --trust belong to --login"]);
   });
 
@@ -212,7 +211,7 @@ describe("a task that needs an authorization", () => {
         yield artifact("Tuesday is free");
       },
     });
-    const run = await triviumAlone(["send", calendar.url, "When am I free?"], { env: await home() });
+    const run = await trivium(["send", calendar.url, "When am I free?"], { env: await home() });
     expect([run.code, run.stdout]).toEqual([0, "Tuesday is free\n"]);
     expect(run.stderr).toMatch(
       /^The agent asks for an authorization: I need your calendar. \[2J The code is WDJB-MJHT.\nOpened in your browser: http/,

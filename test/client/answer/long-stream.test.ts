@@ -138,8 +138,10 @@ describe("the fold of a stream", () => {
   ])("costs the same for each event, however many came before: %s", (_, event) => {
     costOf(5_000, event);
     const few = costOf(10_000, event);
-    // The least of three: one of them may have to collect the garbage of other tests.
-    const many = Math.min(...[1, 2, 3].map(() => costOf(80_000, event)));
-    expect(many).toBeLessThan(Math.max(few, 10) * 40);
+    const most = Math.max(few, 10) * 40;
+    let many = costOf(80_000, event);
+    // One of three may have to collect the garbage of other tests.
+    for (let others = 0; many >= most && others < 2; others++) many = costOf(80_000, event);
+    expect(many).toBeLessThan(most);
   });
 });
