@@ -3,6 +3,7 @@ import {
   A2AError,
   type Agent,
   type AgentEvent,
+  type AgentServer,
   type AgentsServer,
   artifact,
   authRequired,
@@ -22,6 +23,7 @@ import {
   text,
   working,
 } from "trivium";
+import { openConsentPage } from "./consent.js";
 import { auth } from "./guarded.js";
 
 // The agent that the official clients call. The first word of a message selects its behavior, and the clients' cases
@@ -98,12 +100,17 @@ const behaviours: ReadonlyMap<string, Agent> = new Map(
   Object.entries({ pong, echo, work, count, ask, login, wait, hush, refuse, crash, picky, extensions: activated }),
 );
 
-const agent: Agent = (turn) => {
-  const [first] = turn.task?.history ?? [turn.message];
-  const part = first?.parts[0]?.content;
-  const word = part?.case === "text" ? (part.value.split(" ")[0] ?? "") : "";
-  return (behaviours.get(word) ?? pong)(turn);
-};
+/** Does what the first word says; `more` are behaviors by further words. */
+const agentWith =
+  (more: Readonly<Record<string, Agent>>): Agent =>
+  (turn) => {
+    const [first] = turn.task?.history ?? [turn.message];
+    const part = first?.parts[0]?.content;
+    const word = part?.case === "text" ? (part.value.split(" ")[0] ?? "") : "";
+    return (more[word] ?? behaviours.get(word) ?? pong)(turn);
+  };
+
+const agent = agentWith({});
 
 const card: CardOptions = {
   name: "Interop",
@@ -123,11 +130,22 @@ function identify(owner: string): Principal {
 }
 
 const authenticate: ServeOptions["authenticate"] = ({ header }) => identify(header("authorization") ?? "guest");
-const everything = { card: { ...card, extended: { skills: [inner] } }, agent, push: { allow: "loopback" } } as const;
 
-/** Serves an agent with everything enabled: push, an extended card, and owners distinguished by `Authorization`. */
-export function serveFull(options: Pick<ServeOptions, "port" | "publicGrpc"> = {}): Promise<Server> {
-  return serve({ port: 0, ...options, ...everything, authenticate });
+/** An agent with everything enabled: push, an extended card, and a page on which its callers authorize it. */
+async function everything(served: () => Pick<AgentServer, "tasks"> | undefined) {
+  const page = await openConsentPage(async (taskId, owner) => served()?.tasks.wake(taskId, undefined, { owner }));
+  const authorize: Agent = async function* ({ authorize: ask, taskId, principal: { owner } }) {
+    const { message } = await ask({ url: page.urlFor({ taskId, owner }), userCode: "WDJB", scopes: ["calendar"] });
+    yield artifact(message === undefined ? "authorized on the page" : "authorized by a message");
+  };
+  const extended = { skills: [inner] };
+  return { card: { ...card, extended }, agent: agentWith({ authorize }), push: { allow: "loopback" } } as const;
+}
+
+/** Serves an agent with everything enabled, and owners distinguished by `Authorization`. */
+export async function serveFull(options: Pick<ServeOptions, "port" | "publicGrpc"> = {}): Promise<AgentServer> {
+  const server: AgentServer = await serve({ port: 0, ...options, ...(await everything(() => server)), authenticate });
+  return server;
 }
 
 /** Serves the same agent to callers with credentials alone. */
@@ -144,10 +162,12 @@ export function servePlain(): Promise<Server> {
  * Serves the three agents under paths of one server. Over gRPC the first two are reached by their names as tenants; the
  * one with an authentication of its own has a port.
  */
-export function serveSeveral(): Promise<AgentsServer> {
-  return serve({
+export async function serveSeveral(): Promise<AgentsServer> {
+  const full = await everything(() => server.agents.get("/full"));
+  const server: AgentsServer = await serve({
     port: 0,
     authenticate,
-    agents: { "/full": everything, "/plain": { card, agent }, "/guarded": { card, agent, auth, grpcPort: 0 } },
+    agents: { "/full": full, "/plain": { card, agent }, "/guarded": { card, agent, auth, grpcPort: 0 } },
   });
+  return server;
 }

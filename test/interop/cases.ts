@@ -19,6 +19,8 @@ export const cases = {
   "input-required": "answers a question and gets the result",
   "input-required-stream": "answers a question on a second stream",
   "auth-required": "is told that it has to log in",
+  "authorize-message": "learns what to authorize and where, and says by a message that it has",
+  "authorize-page": "authorizes on the page that a stream names, and the stream follows the task to its end",
   rejected: "is told that a task was rejected",
   failed: "is told that a task failed, and not why",
   leave: "leaves a stream, and the task goes on without it",

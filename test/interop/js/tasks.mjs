@@ -3,6 +3,15 @@ import { randomUUID } from "node:crypto";
 import { TaskState } from "@a2a-js/sdk";
 import { as, collect, isOpen, send, state, textOf, waiting } from "./peer.mjs";
 
+/** What the message of a status says to programs about the authorization that it asks for. */
+function authorizationIn({ message }) {
+  const { url, ...request } = message.metadata["urn:trivium:extension:authorization:v1"];
+  assert.match(url, /^http:\/\/127\.0\.0\.1:/);
+  assert.ok(textOf(message).includes(url), textOf(message));
+  assert.deepEqual(request, { userCode: "WDJB", scopes: ["calendar"] });
+  return { url };
+}
+
 export const cases = {
   async task({ full }) {
     const task = await (await full()).sendMessage(send("work"));
@@ -184,6 +193,27 @@ export const cases = {
   async "auth-required"({ full }) {
     const task = await (await full()).sendMessage(send("login"));
     assert.deepEqual([state(task), textOf(task.status.message)], ["AUTH_REQUIRED", "log in first"]);
+  },
+
+  async "authorize-message"({ full }) {
+    const client = await full();
+    const task = await client.sendMessage(send("authorize"));
+    assert.equal(state(task), "AUTH_REQUIRED");
+    authorizationIn(task.status);
+    const ended = await client.sendMessage(send("done", { taskId: task.id }));
+    assert.deepEqual([state(ended), textOf(ended.artifacts[0])], ["COMPLETED", "authorized by a message"]);
+  },
+
+  async "authorize-page"({ full }) {
+    const states = [];
+    let result;
+    for await (const { payload } of (await full()).sendMessageStream(send("authorize"))) {
+      if (payload.$case === "artifactUpdate") result = textOf(payload.value.artifact);
+      if (payload.$case !== "statusUpdate") continue;
+      states.push(state(payload.value));
+      if (states.at(-1) === "AUTH_REQUIRED") await (await fetch(authorizationIn(payload.value.status).url)).text();
+    }
+    assert.deepEqual([states, result], [["AUTH_REQUIRED", "WORKING", "COMPLETED"], "authorized on the page"]);
   },
 
   async rejected({ full }) {

@@ -1,6 +1,7 @@
 import uuid
 from contextlib import aclosing
 
+import httpx
 from a2a.types import a2a_pb2 as pb
 from google.protobuf import json_format
 
@@ -157,6 +158,37 @@ async def auth_required(peer):
     equal((state(task), text_of(task.status.message)), ('AUTH_REQUIRED', 'log in first'))
 
 
+def page_of(status):
+    """The page that the message of a status names to programs, with what is to be authorized there."""
+    metadata = json_format.MessageToDict(status.message.metadata)
+    request = metadata['urn:trivium:extension:authorization:v1']
+    url = request.pop('url')
+    assert url in text_of(status.message), text_of(status.message)
+    equal(request, {'userCode': 'WDJB', 'scopes': ['calendar']})
+    return url
+
+
+async def authorize_message(peer):
+    task = await one(peer.unary.send_message(send('authorize')))
+    equal(state(task), 'AUTH_REQUIRED')
+    page_of(task.status)
+    ended = await one(peer.unary.send_message(send('done', taskId=task.id)))
+    equal((state(ended), text_of(ended.artifacts[0])), ('COMPLETED', 'authorized by a message'))
+
+
+async def authorize_page(peer):
+    states, result = [], None
+    async for event in peer.streaming.send_message(send('authorize')):
+        if event.HasField('artifact_update'):
+            result = text_of(event.artifact_update.artifact)
+        if event.HasField('status_update'):
+            states.append(state(event.status_update))
+            if states[-1] == 'AUTH_REQUIRED':
+                async with httpx.AsyncClient() as browser:
+                    (await browser.get(page_of(event.status_update.status))).raise_for_status()
+    equal((states, result), (['AUTH_REQUIRED', 'WORKING', 'COMPLETED'], 'authorized on the page'))
+
+
 async def rejected(peer):
     task = await one(peer.unary.send_message(send('refuse')))
     equal((state(task), text_of(task.status.message)), ('REJECTED', 'not that'))
@@ -184,6 +216,8 @@ CASES = {
     'input-required': input_required,
     'input-required-stream': input_required_stream,
     'auth-required': auth_required,
+    'authorize-message': authorize_message,
+    'authorize-page': authorize_page,
     'rejected': rejected,
     'failed': failed,
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -102,6 +103,33 @@ var taskCases = []testCase{
 		equal([]string{stateOf(task.Status), textOf(task.Status.Message.Parts)}, []string{"AUTH_REQUIRED", "log in first"})
 	}},
 
+	{"authorize-message", func(ctx context.Context, p *peer) {
+		task := taskOf(ctx, p.full, send("authorize"))
+		equal(stateOf(task.Status), "AUTH_REQUIRED")
+		pageOf(task.Status)
+		ended := taskOf(ctx, p.full, send("done", toTask(task.ID)))
+		equal([]string{stateOf(ended.Status), textOf(ended.Artifacts[0].Parts)}, []string{"COMPLETED", "authorized by a message"})
+	}},
+
+	{"authorize-page", func(ctx context.Context, p *peer) {
+		var states []string
+		var events []a2a.Event
+		for event, err := range p.full.SendStreamingMessage(ctx, send("authorize")) {
+			check(err == nil, "%v", err)
+			events = append(events, event)
+			update, ok := event.(*a2a.TaskStatusUpdateEvent)
+			if !ok {
+				continue
+			}
+			states = append(states, stateOf(update.Status))
+			if stateOf(update.Status) == "AUTH_REQUIRED" {
+				must(http.Get(pageOf(update.Status))).Body.Close()
+			}
+		}
+		equal(states, []string{"AUTH_REQUIRED", "WORKING", "COMPLETED"})
+		equal(artifactText(events), "authorized on the page")
+	}},
+
 	{"rejected", func(ctx context.Context, p *peer) {
 		task := taskOf(ctx, p.full, send("refuse"))
 		equal([]string{stateOf(task.Status), textOf(task.Status.Message.Parts)}, []string{"REJECTED", "not that"})
@@ -132,4 +160,13 @@ func idsOf(tasks []*a2a.Task) []a2a.TaskID {
 		ids = append(ids, task.ID)
 	}
 	return ids
+}
+
+// pageOf gives the page that the message of a status names to programs, and checks what is to be authorized there.
+func pageOf(status a2a.TaskStatus) string {
+	request := status.Message.Metadata["urn:trivium:extension:authorization:v1"].(map[string]any)
+	url := request["url"].(string)
+	check(strings.Contains(textOf(status.Message.Parts), url), "%q does not name %s", textOf(status.Message.Parts), url)
+	equal([]any{request["userCode"], request["scopes"]}, []any{"WDJB", []any{"calendar"}})
+	return url
 }
