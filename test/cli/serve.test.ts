@@ -82,6 +82,16 @@ describe("trivium serve", () => {
     expect((await client.send("really?")).text).toBe("yes");
   });
 
+  it("says which part of a card its package misses", async () => {
+    await write("agent.js", "export default async () => {};\n");
+    const started = () => trivium(["serve", "agent.js", "--port", "0"], { cwd: folder });
+    expect((await started()).stderr).toMatch(/^error: agent.js gives no card, and there is no package.json/);
+    await write("package.json", JSON.stringify({ name: "new", description: "", version: "1.0.0", type: "module" }));
+    const { code, stderr } = await started();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^error: agent.js gives no card, and .*package.json has no description: add that there/);
+  });
+
   it.each([
     [
       "a flag before all",

@@ -30,16 +30,21 @@ export async function readConfiguration(file: string | undefined): Promise<Serve
   throw new Error(`${found} exports no options by default: \`export default { port: 8080 }\``);
 }
 
-/** What the nearest `package.json` says of the module, for a card that nothing else gives. */
-export function cardOfPackage(file: string): ServeOptions["card"] | undefined {
+const cardFields = ["name", "description", "version"] as const;
+
+/** What the nearest `package.json` says of the module, for a card that nothing else gives. Throws for what it does not say. */
+export function cardOfPackage(file: string): ServeOptions["card"] {
   for (let folder = dirname(resolve(file)); ; folder = dirname(folder)) {
     const path = join(folder, "package.json");
     if (existsSync(path)) {
-      const { name, description, version } = JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
-      const has = typeof name === "string" && typeof description === "string" && typeof version === "string";
-      return has && description !== "" ? { name, description, version } : undefined;
+      const json = JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
+      const [name, description, version] = cardFields.map((field) => json[field]);
+      if (isFilled(name) && isFilled(description) && isFilled(version)) return { name, description, version };
+      const missing = cardFields.filter((field) => !isFilled(json[field])).join(" and no ");
+      throw new Error(`${file} gives no card, and ${path} has no ${missing}: add that there, or export a card`);
     }
-    if (folder === dirname(folder)) return undefined;
+    if (folder === dirname(folder))
+      throw new Error(`${file} gives no card, and there is no package.json: export a card`);
   }
 }
 
@@ -64,6 +69,10 @@ function withPlaces(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const lines = (error.stack ?? error.message).split("\n");
   return lines.filter((line) => !line.includes("node:internal")).join("\n");
+}
+
+function isFilled(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
 }
 
 function isSettings(value: unknown): value is ServeSettings {
