@@ -14,7 +14,8 @@ it("leaves nothing open", async () => {
   const session = await http2Session(listener.port);
   const stuck = Promise.allSettled([getOverHttp1(listener.port, "/"), getOverHttp2(session, "/")]);
   await both;
-  expect(openHandles()["TCPSocketWrap"]).toBeGreaterThan(before["TCPSocketWrap"] ?? 0);
+  // Both ends of two connections are in this process.
+  expect(openHandles()["TCPSocketWrap"]).toBeGreaterThanOrEqual(4);
   await listener.close();
   await listener.close();
   expect((await stuck).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
