@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { Client } from "trivium";
 import { describe, expect, inject, it } from "vitest";
 import { fixedPort } from "../support/fixed-port.js";
-import { mayMount } from "../support/small-disk.js";
-import { startImage } from "./image.js";
+import { mayLayer, startImage } from "./image.js";
 import { createProject } from "./project.js";
 
 const agent = `
@@ -24,7 +23,7 @@ await serve({
 });
 `;
 
-describe.skipIf(!mayMount)("the image of deploy/Dockerfile", () => {
+describe.skipIf(!mayLayer)("the image of deploy/Dockerfile", () => {
   it("is built by its steps, runs without a package manager on a read-only file system, and answers", async () => {
     const { folder, write } = await createProject();
     // As it is in a registry: the lock names the package without the folder that it was packed in.

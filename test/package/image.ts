@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, realpathSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -8,6 +8,22 @@ import { createInterface } from "node:readline";
 
 // Does what a Dockerfile says, without Docker: each stage is a folder that lies over the files of this machine, whose own
 // state stays as it is. Node and npm are where Debian's image of Node has them, and nowhere else.
+
+/** Whether this process may lay folders over each other: as root on Linux, outside of most containers. */
+export const mayLayer = tryLayer();
+
+if (!mayLayer) process.stderr.write("no overlay can be mounted: the test of the image is left out (it needs root)\n");
+
+function tryLayer(): boolean {
+  const overlay = "mount -t overlay overlay -o lowerdir=/,upperdir=/tmp/upper,workdir=/tmp/work /tmp/root";
+  const script = `mount -t tmpfs tmpfs /tmp && mkdir /tmp/upper /tmp/work /tmp/root && ${overlay}`;
+  try {
+    execFileSync("unshare", ["--mount", "--pid", "--fork", "sh", "-c", script], { stdio: "pipe" });
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 export interface ImageOptions {
   readonly dockerfile: string;
@@ -123,6 +139,11 @@ const passed = [
   "HTTPS_PROXY",
   "NO_PROXY",
   "NODE_EXTRA_CA_CERTS",
+  // As npm passes on what its configuration says.
+  "npm_config_registry",
+  "npm_config_cafile",
+  "npm_config_proxy",
+  "npm_config_https_proxy",
 ];
 
 function npmPath(): string {
