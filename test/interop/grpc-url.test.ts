@@ -1,7 +1,8 @@
 import type { Server } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fixedPort } from "../support/fixed-port.js";
-import { serveFull, servePlain } from "./agent.js";
+import { serveFull, serveGuarded, servePlain } from "./agent.js";
+import { secrets } from "./guarded.js";
 import { oldGo, oldJs } from "./old-js-and-go.js";
 import { oldPythons } from "./old-python.js";
 import { clientDeviations, deviationOf } from "./old-python-deviations.js";
@@ -18,14 +19,15 @@ const servers: Server[] = [];
 
 beforeAll(async () => {
   const port = await fixedPort();
-  servers.push(await serveFull({ port, publicGrpc: `http://127.0.0.1:${port}` }), await servePlain());
+  const full = await serveFull({ port, publicGrpc: `http://127.0.0.1:${port}` });
+  servers.push(full, await servePlain(), await serveGuarded());
 });
 
 afterAll(() => Promise.all(servers.map((server) => server.close())));
 
-function runOverGrpc(sdk: Sdk): Promise<Report> {
-  const [full, plain] = servers;
-  return runClient(sdk, "GRPC", { full: full?.url ?? "", plain: plain?.url ?? "" });
+async function runOverGrpc(sdk: Sdk): Promise<Report> {
+  const [full = "", plain = "", guarded = ""] = servers.map(({ url }) => url);
+  return runClient(sdk, "GRPC", { full, plain, guarded: { guarded, ...(await secrets()) } });
 }
 
 describe.runIf(python?.installed === true || complete)("a URL of gRPC in the card of 0.3", () => {

@@ -70,8 +70,8 @@ export interface Report {
 export interface Agents {
   readonly full: string;
   readonly plain: string;
-  /** An agent that wants credentials, and what the client has of them. Older clients do not know it. */
-  readonly guarded?: ({ readonly guarded: string } & Secrets) | undefined;
+  /** An agent that wants credentials, and what the client has of them. */
+  readonly guarded: { readonly guarded: string } & Secrets;
 }
 
 // Many times what a client needs, so that a hanging agent cannot block the tests for ever.
