@@ -125,7 +125,7 @@ describe("an agent that calls another one of its server", () => {
     const { agent, ended } = staying();
     await using server = await serveAll({
       agents: {
-        "/asks": { card: card("asks"), agent: asks("/stays"), limits: { turnDeadlineMs: 200 } },
+        "/asks": { card: card("asks"), agent: asks("/stays"), limits: { turnDeadlineMs: 3000 } },
         "/stays": { card: card("stays"), agent },
       },
     });
