@@ -104,6 +104,11 @@ export class HandlerState {
     this.#current = runtime;
   }
 
+  /** What releases have in common is counted for the latest alone. */
+  isLatest(runtime: Runtime): boolean {
+    return this.#current === runtime;
+  }
+
   #latest(): Runtime {
     if (this.#current === undefined) throw new TypeError("no release of the agent is open");
     return this.#current;

@@ -3,8 +3,8 @@ import { within } from "../protocol/async/pause.js";
 import type { Scope, ServerContext } from "../protocol/context.js";
 import type { Operations } from "../protocol/operations.js";
 import type { TaskNames } from "../protocol/task-names.js";
-import type { AgentFigures } from "../protocol/telemetry/follow.js";
-import { figuresOf } from "./figures.js";
+import type { AgentFigures, ParkedCount } from "../protocol/telemetry/follow.js";
+import { countParked, figuresOf } from "./figures.js";
 import { HandlerState, type RuntimeOptions } from "./handler-state.js";
 import type { CoreLimits } from "./limits.js";
 import { createOperations, type OperationOptions } from "./operations.js";
@@ -39,8 +39,10 @@ export interface RequestHandler {
    * store it is missing.
    */
   watchStore?(listener: (ready: boolean) => void): void;
-  /** Counts what it has at the moment. A gateway has nothing to count. */
-  figures?(): AgentFigures;
+  /** Counts what it has at the moment. A gateway has nothing to count, nor has an agent that was replaced. */
+  figures?(): AgentFigures | undefined;
+  /** Counts the agent's parked tasks in its store, at most every ten seconds. `undefined` while the store is away. */
+  parked?(): Promise<ParkedCount | undefined>;
   /** Ends everything at once, including open streams. */
   close(): Promise<void>;
 }
@@ -88,6 +90,7 @@ interface Hosting {
 function handlerOf(state: HandlerState, options: ReleaseOptions, hosting: Hosting): HostedHandler {
   const runtime = state.open(options);
   const { agentId } = runtime;
+  const parked = countParked(runtime);
   const rest = (): void => {
     // A subscriber can resume at another process on the store and need not wait for this one to end.
     if (hosting.isShared) for (const stream of runtime.subscriptions) stream.dismiss(shuttingDown());
@@ -107,7 +110,8 @@ function handlerOf(state: HandlerState, options: ReleaseOptions, hosting: Hostin
       find: ({ owner, tenant = "" }, name) => runtime.store.taskNamed({ agent: agentId, owner, tenant }, name),
     },
     watchStore: (listener) => runtime.health.watch(listener),
-    figures: () => figuresOf(runtime),
+    figures: () => (state.isLatest(runtime) ? figuresOf(runtime) : undefined),
+    parked: async () => (state.isLatest(runtime) ? parked() : undefined),
     rest,
     get isIdle() {
       return runtime.turns.isIdle;

@@ -119,6 +119,7 @@ export async function composeAround<H extends RequestHandler>(
   card.mount(place.reachable?.(mounts) ?? mounts);
   const unwatch = telemetry?.watch(card.card(), () => ({
     ...handler.figures?.(),
+    parked: handler.parked,
     streams: admission.streams,
     webhooksDue: backend.webhooksDue?.(),
   }));

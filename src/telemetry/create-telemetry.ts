@@ -1,3 +1,4 @@
+import type { Attributes } from "@opentelemetry/api";
 import type { OpenTelemetry } from "./api.js";
 import { watchEventLoop } from "./event-loop.js";
 import { tracedLogger } from "./logger.js";
@@ -58,9 +59,10 @@ async function flushed({ trace, metrics, ProxyTracerProvider }: OpenTelemetry): 
 
 function watchFigures(meters: Meters, { name }: FollowedAgent, read: () => HostFigures): () => void {
   const agent = { "gen_ai.agent.name": name };
-  const one = (value: number | undefined) => (value === undefined ? [] : [{ value, attributes: agent }]);
-  const ofState = (state: string, value: number | undefined) =>
-    one(value).map((reading) => ({ ...reading, attributes: { "trivium.turn.state": state, ...agent } }));
+  const one = (value: number | undefined, more: Attributes = {}) =>
+    value === undefined ? [] : [{ value, attributes: { ...more, ...agent } }];
+  const ofState = (state: string, value: number | undefined) => one(value, { "trivium.turn.state": state });
+  const until = (what: string, value: number | undefined) => one(value, { "trivium.parked.until": what });
   const stops = [
     meters.once(watchEventLoop),
     meters.observe("streams", () => one(read().streams)),
@@ -70,6 +72,10 @@ function watchFigures(meters: Meters, { name }: FollowedAgent, read: () => HostF
     meters.observe("turns", () => {
       const { running, queued, waiting } = read();
       return [...ofState("running", running), ...ofState("queued", queued), ...ofState("waiting", waiting)];
+    }),
+    meters.observe("parked", async () => {
+      const parked = await read().parked?.();
+      return [...until("time", parked?.timed), ...until("call", parked?.untimed)];
     }),
   ];
   return () => {

@@ -81,6 +81,14 @@ export const instruments = {
     description: "Turns of this process by state: running, queued for room, or waiting for their caller.",
     attributes: ["trivium.turn.state", agent],
   },
+  parked: {
+    name: "trivium.tasks.parked",
+    kind: "gauge",
+    unit: "{task}",
+    description:
+      "Unfinished tasks in the store without a turn: until a `time`, or until a `call` (a message, an authorization, a wake). Every process on a store says the same.",
+    attributes: ["trivium.parked.until", agent],
+  },
   inbox: {
     name: "trivium.turn.inbox",
     kind: "gauge",

@@ -23,7 +23,7 @@ export interface Meters {
   recordLater(name: NameOf<"histogram">, value: number, attributes: Attributes, within: Context): void;
   count(name: NameOf<"counter">, attributes: Attributes): void;
   /** Has a gauge read whenever metrics are collected, until the returned function is called. */
-  observe(name: NameOf<"gauge">, read: () => readonly Reading[]): () => void;
+  observe(name: NameOf<"gauge">, read: ReadGauge): () => void;
   /** Calls `start` for the first of its users, and what that returns after the last: for what a process has once. */
   once(start: (meters: Meters) => () => void): () => void;
   /** Records what waits. */
@@ -47,6 +47,9 @@ interface Reading {
   readonly attributes: Attributes;
 }
 
+/** Reads a gauge; a promise must not reject. */
+type ReadGauge = () => readonly Reading[] | Promise<readonly Reading[]>;
+
 /** The meters of each provider: several agents of a process share their instruments. */
 const shared = new WeakMap<MeterProvider, Meters>();
 
@@ -60,7 +63,7 @@ function createMeters(provider: MeterProvider): Meters {
   const meter = provider.getMeter(scopeName);
   const histograms = new Map<InstrumentName, Histogram>();
   const counters = new Map<InstrumentName, Counter>();
-  const gauges = new Map<InstrumentName, Set<() => readonly Reading[]>>();
+  const gauges = new Map<InstrumentName, Set<ReadGauge>>();
 
   const histogram = (name: NameOf<"histogram">): Histogram => {
     const { name: title, unit, description, buckets } = instruments[name];
@@ -77,13 +80,13 @@ function createMeters(provider: MeterProvider): Meters {
     counters.set(name, made);
     return made;
   };
-  const gauge = (name: NameOf<"gauge">): Set<() => readonly Reading[]> => {
+  const gauge = (name: NameOf<"gauge">): Set<ReadGauge> => {
     const { name: title, unit, description } = instruments[name];
-    const readers = new Set<() => readonly Reading[]>();
+    const readers = new Set<ReadGauge>();
     const made: ObservableGauge = meter.createObservableGauge(title, { unit, description });
     made.addCallback((result) => {
       flush();
-      report(result, readers);
+      return report(result, readers);
     });
     gauges.set(name, readers);
     return readers;
@@ -122,13 +125,12 @@ function createMeters(provider: MeterProvider): Meters {
 }
 
 /** Values of the same attributes add up: two servers of one agent may run in a process. */
-function report(result: ObservableResult, readers: Iterable<() => readonly Reading[]>): void {
+async function report(result: ObservableResult, readers: Iterable<ReadGauge>): Promise<void> {
   const sums = new Map<string, Reading>();
-  for (const read of readers) {
-    for (const { value, attributes } of read()) {
-      const key = JSON.stringify(attributes);
-      sums.set(key, { attributes, value: value + (sums.get(key)?.value ?? 0) });
-    }
+  const readings = await Promise.all(Array.from(readers, (read) => read()));
+  for (const { value, attributes } of readings.flat()) {
+    const key = JSON.stringify(attributes);
+    sums.set(key, { attributes, value: value + (sums.get(key)?.value ?? 0) });
   }
   for (const { value, attributes } of sums.values()) result.observe(value, attributes);
 }

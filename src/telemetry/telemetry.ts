@@ -3,6 +3,7 @@ import type { Logger } from "../protocol/logger.js";
 import type {
   AgentFigures,
   CallTelemetry,
+  ParkedCount,
   StoreFlush,
   TurnTelemetry,
   WebhookTelemetry,
@@ -23,6 +24,8 @@ export interface HostFigures extends Partial<AgentFigures> {
   readonly streams: number;
   /** Webhooks that are called, or wait for their turn. */
   readonly webhooksDue?: number | undefined;
+  /** Counts the agent's parked tasks in its store. */
+  readonly parked?: (() => Promise<ParkedCount | undefined>) | undefined;
 }
 
 /** Telemetry of a server. */

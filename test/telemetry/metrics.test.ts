@@ -1,47 +1,13 @@
 import { type AgentOptions, completed, inputRequired, serve } from "trivium";
 import { describe, expect, it, vi } from "vitest";
-import { Client } from "../../src/client/node.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { instruments } from "../../src/telemetry/instruments.js";
 import { webhook } from "../push/receiver.js";
 import { prometheusName } from "../support/prometheus-name.js";
-import { recordingLogger } from "../support/recording-logger.js";
 import { errorOf, say } from "../support/say.js";
+import { amountOf, measured } from "../support/served-metrics.js";
 
 const card = { name: "Measured", description: "d", version: "1" };
-
-interface Measured extends AsyncDisposable {
-  readonly client: Client;
-  readonly url: string;
-  /** The metrics as they are served now. */
-  scrape(): Promise<string>;
-}
-
-async function measured(options: Pick<AgentOptions, "agent"> & Partial<AgentOptions>): Promise<Measured> {
-  const { log, logger } = recordingLogger();
-  const server = await serve({ card, port: 0, logger, drainMs: 0, ...options, telemetry: { metrics: { port: 0 } } });
-  const client = await Client.connect(server.url, { retry: false });
-  const { url } = Object(log.find(({ message }) => message === "metrics are served")?.fields) as {
-    readonly url: string;
-  };
-  return {
-    client,
-    url,
-    scrape: async () => (await fetch(url)).text(),
-    async [Symbol.asyncDispose]() {
-      await client.close();
-      await server.close();
-    },
-  };
-}
-
-/** The value of a metric with these labels. */
-function amountOf(text: string, name: string, ...labels: readonly string[]): number | undefined {
-  const line = text
-    .split("\n")
-    .find((each) => each.startsWith(`${name}{`) && labels.every((label) => each.includes(label)));
-  return line === undefined ? undefined : Number(line.split(" ").at(1));
-}
 
 const ofClients = new Set<string>([
   instruments.clientCall.name,

@@ -1,3 +1,4 @@
+import type { ParkedCount } from "../../protocol/telemetry/follow.js";
 import type { PortCalls } from "./calls.js";
 import type { Head } from "./log.js";
 
@@ -37,6 +38,11 @@ export interface Instances {
    * position.
    */
   waiting(agent: string, olderMs: number, limit: number, after?: WaitingCursor): Promise<readonly Head[]>;
+  /**
+   * Counts the agent's unfinished tasks that have no holder: those with a wake time, and the others, which are the tasks
+   * of `waiting`. It is called at most every ten seconds.
+   */
+  parked(agent: string): Promise<ParkedCount>;
 }
 
 export const instanceCalls = {
@@ -45,4 +51,5 @@ export const instanceCalls = {
   orphans: "read",
   due: "read",
   waiting: "read",
+  parked: "read",
 } as const satisfies PortCalls<Instances>;

@@ -97,6 +97,14 @@ export interface AgentFigures {
   readonly streamLag: number;
 }
 
+/** Unfinished tasks of an agent without a turn, in its store. */
+export interface ParkedCount {
+  /** Those with a wake time. */
+  readonly timed: number;
+  /** Those that wait for a call: a message of their caller, an authorization, or a wake. */
+  readonly untimed: number;
+}
+
 /** A commit of a store. */
 export interface StoreFlush {
   /** The database, such as `sqlite` and `postgresql`. */

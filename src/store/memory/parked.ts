@@ -1,8 +1,10 @@
 import type { DueCursor } from "../../core/ports.js";
+import { isTerminal } from "../../protocol/states.js";
+import type { ParkedCount } from "../../protocol/telemetry/follow.js";
 import { type Position, SortedTasks } from "./sorted-tasks.js";
 import type { TaskEntry } from "./task-entry.js";
 
-interface Parked extends Position {
+interface Timed extends Position {
   readonly entry: TaskEntry;
 }
 
@@ -11,11 +13,17 @@ interface DuePage {
   readonly after?: DueCursor | undefined;
 }
 
-/** Parked tasks with a wake time, by agent. */
-export class ParkedTasks {
+/** The parked tasks of an agent. */
+interface AgentTasks {
   // Times are negated, so that the tasks due first are the newest.
-  readonly #agents = new Map<string, SortedTasks<Parked>>();
-  readonly #places = new Map<TaskEntry, Parked>();
+  readonly timed: SortedTasks<Timed>;
+  readonly untimed: Set<TaskEntry>;
+}
+
+/** Unfinished tasks without a holder, by agent. */
+export class ParkedTasks {
+  readonly #agents = new Map<string, AgentTasks>();
+  readonly #places = new Map<TaskEntry, Timed>();
 
   /** Sets or clears the wake time of a task. */
   set(entry: TaskEntry, wakeAt: number | undefined): void {
@@ -24,19 +32,40 @@ export class ParkedTasks {
     const before = this.#places.get(entry);
     if (before !== undefined) {
       this.#places.delete(entry);
-      this.#drop(before);
+      this.#tasksOf(entry).timed.delete(before);
     }
-    if (wakeAt === undefined) return;
+    if (wakeAt === undefined) return this.#tidy(entry);
     const place = { statusTime: -wakeAt, key: -entry.key, entry };
     this.#places.set(entry, place);
-    this.#tasksOf(entry).add(place);
+    this.#tasksOf(entry).timed.add(place);
+  }
+
+  /** Notes whether a task that was written waits without a time. */
+  note(entry: TaskEntry): void {
+    const waits = !isTerminal(entry.state) && entry.holder === undefined && entry.wakeAt === undefined;
+    if (waits === entry.waits) return;
+    entry.waits = waits;
+    const { untimed } = this.#tasksOf(entry);
+    if (waits) untimed.add(entry);
+    else untimed.delete(entry);
+    this.#tidy(entry);
   }
 
   /** The agent's due tasks, earliest first. */
   due(agent: string, now: number, { limit, after }: DuePage): TaskEntry[] {
     const behind = after === undefined ? undefined : { statusTime: -after.wakeAt, key: -after.key };
-    const parked = this.#agents.get(agent)?.page({ limit, since: -now, after: behind }) ?? [];
-    return parked.map(({ entry }) => entry);
+    const timed = this.#agents.get(agent)?.timed.page({ limit, since: -now, after: behind }) ?? [];
+    return timed.map(({ entry }) => entry);
+  }
+
+  /** The agent's tasks without a wake time, in any order. */
+  untimed(agent: string): TaskEntry[] {
+    return [...(this.#agents.get(agent)?.untimed ?? [])];
+  }
+
+  count(agent: string): ParkedCount {
+    const tasks = this.#agents.get(agent);
+    return { timed: tasks?.timed.size ?? 0, untimed: tasks?.untimed.size ?? 0 };
   }
 
   clear(): void {
@@ -44,18 +73,14 @@ export class ParkedTasks {
     this.#agents.clear();
   }
 
-  #tasksOf({ scope }: TaskEntry): SortedTasks<Parked> {
-    let tasks = this.#agents.get(scope.agent);
-    if (tasks === undefined) {
-      tasks = new SortedTasks();
-      this.#agents.set(scope.agent, tasks);
-    }
+  #tasksOf({ scope }: TaskEntry): AgentTasks {
+    const tasks = this.#agents.get(scope.agent) ?? { timed: new SortedTasks(), untimed: new Set() };
+    this.#agents.set(scope.agent, tasks);
     return tasks;
   }
 
-  #drop(place: Parked): void {
-    const tasks = this.#tasksOf(place.entry);
-    tasks.delete(place);
-    if (tasks.size === 0) this.#agents.delete(place.entry.scope.agent);
+  #tidy({ scope }: TaskEntry): void {
+    const { timed, untimed } = this.count(scope.agent);
+    if (timed + untimed === 0) this.#agents.delete(scope.agent);
   }
 }

@@ -49,6 +49,8 @@ export class TaskEntry {
   inboxPut = 0;
   #inbox = nothingWaits;
   #inboxBytes = 0;
+  /** Not terminal, without a holder and without a wake time. */
+  waits: boolean = false;
   /** Terminal and without a holder: it may be dropped. */
   finished: boolean = false;
   #log: LogRecord[] = [];

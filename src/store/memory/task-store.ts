@@ -27,6 +27,7 @@ import { assertOptions } from "../../protocol/check/rules.js";
 import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";
+import type { ParkedCount } from "../../protocol/telemetry/follow.js";
 import { checkNewSend, checkNewTask } from "../check-indexed.js";
 import { fitting } from "../fitting.js";
 import { createGroupCommit, type Flush, type GroupCommit } from "../group-commit.js";
@@ -217,12 +218,17 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
   async waiting(agent: string, olderMs: number, limit: number, after = nowhere): Promise<readonly Head[]> {
     this.assertOpen();
     const now = this.#clock.now();
-    return [...this.#byKey.values()]
-      .filter((entry) => entry.scope.agent === agent && entry.statusTime <= now - olderMs && waits(entry))
-      .filter((entry) => before(after, entry) < 0)
+    return this.#parked
+      .untimed(agent)
+      .filter((entry) => entry.statusTime <= now - olderMs && before(after, entry) < 0)
       .sort(before)
       .slice(0, limit)
       .map((entry) => entry.head(now));
+  }
+
+  async parked(agent: string): Promise<ParkedCount> {
+    this.assertOpen();
+    return this.#parked.count(agent);
   }
 
   async beginSend(send: NewSend): Promise<SendRecord> {
@@ -316,8 +322,9 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
     }
     if (conversation !== undefined) this.conversations.add(conversation);
     this.#retention.written(entry, entry.bytes - bytesBefore);
+    if (isTerminal(entry.state)) this.#parked.set(entry, undefined);
+    this.#parked.note(entry);
     if (!isTerminal(entry.state)) return;
-    this.#parked.set(entry, undefined);
     if (entry.holder === undefined && !entry.finished) this.#retention.finish(entry);
   }
 
@@ -345,10 +352,6 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
   assertOpen(): void {
     if (this.#closed) throw closedError();
   }
-}
-
-function waits({ state, holder, wakeAt }: TaskEntry): boolean {
-  return !isTerminal(state) && holder === undefined && wakeAt === undefined;
 }
 
 const nowhere: WaitingCursor = { statusTime: Number.NEGATIVE_INFINITY, key: 0 };

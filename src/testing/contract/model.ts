@@ -113,6 +113,12 @@ export class Model {
     return this.#headsOf(agent).filter(({ wakeAt }) => wakeAt !== undefined);
   }
 
+  parked(agent: string) {
+    const parked = this.#headsOf(agent).filter(({ holder, state }) => holder === "" && !isTerminal(state));
+    const timed = parked.filter(({ wakeAt }) => wakeAt !== undefined).length;
+    return { timed, untimed: parked.length - timed };
+  }
+
   list(scope: Scope, { contextId, state, since, after, limit }: ListQuery) {
     const matching = this.heads()
       .filter((head) => isSame(head.scope, scope))

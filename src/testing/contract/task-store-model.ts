@@ -117,6 +117,7 @@ class Pair {
       times,
       times.toSorted((a, b) => a - b),
     );
+    assert.deepEqual(await this.#store.parked(agent), this.#model.parked(agent));
   }
 
   readonly #acts: { readonly [K in keyof Steps]: (step: Steps[K]) => Promise<void> } = {

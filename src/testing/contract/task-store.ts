@@ -8,6 +8,7 @@ import { listTests } from "./task-store-list.js";
 import { logTests } from "./task-store-log.js";
 import { modelTests } from "./task-store-model.js";
 import { nameTests } from "./task-store-names.js";
+import { parkedTests } from "./task-store-parked.js";
 import { raceTests } from "./task-store-races.js";
 import { sendTests } from "./task-store-sends.js";
 import { sizeTests } from "./task-store-sizes.js";
@@ -32,6 +33,7 @@ export function taskStoreContract(
     inboxTests(suite, make);
     holderTests(suite, make);
     turnTests(suite, make);
+    parkedTests(suite, make);
     listTests(suite, make);
     summaryTests(suite, make);
     nameTests(suite, make);

@@ -52,6 +52,7 @@ async function useAll({ backend }: Opened, round: string): Promise<void> {
   await backend.renew("here", 60_000);
   await backend.orphans(alice.agent, 10);
   await backend.due(alice.agent, 10);
+  await backend.parked(alice.agent);
   await backend.push.adopt(alice.agent, "here", 10);
   await useContexts({ backend }, round);
   await backend.prune({ tasksMs: 0, tasksMax: 10, logsMs: 0, sendsMs: 0 }, 10);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ListQuery } from "../../../src/core/ports.js";
 import type { DbContext } from "../../../src/store/sql/dialect.js";
-import { due, expiredHolders, heldBy, waiting } from "../../../src/store/sql/queries/instances.js";
+import { due, expiredHolders, heldBy, parked, waiting } from "../../../src/store/sql/queries/instances.js";
 import { countFor, pageFor } from "../../../src/store/sql/queries/list.js";
 import { adoptable } from "../../../src/store/sql/queries/push.js";
 import { openBackend } from "./database.js";
@@ -90,6 +90,13 @@ describe("repeated queries", () => {
       expect(plan.some((step) => /^SEARCH [tp] USING INDEX trivium_/.test(step))).toBe(true);
     });
   }
+
+  it("parked tasks are counted by two indexes that hold no others", () => {
+    expect(planOf(parked).filter((step) => /^(?:SCAN|SEARCH) (?!CONSTANT)/.test(step))).toEqual([
+      "SEARCH t USING COVERING INDEX trivium_tasks_wake (agent=? AND wake_at>?)",
+      "SEARCH t USING INDEX trivium_tasks_waiting (agent=?)",
+    ]);
+  });
 
   it("expired holders are found by going from one to the next in the index", () => {
     const plan = planOf(expiredHolders);

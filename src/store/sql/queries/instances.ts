@@ -1,5 +1,6 @@
 import { type SqlBool, sql } from "kysely";
 import type { DueCursor, Head, Instances, WaitingCursor } from "../../../core/ports.js";
+import type { ParkedCount } from "../../../protocol/telemetry/follow.js";
 import { compiled, type Params } from "../compiled.js";
 import type { DbContext } from "../dialect.js";
 import { type HeadRow, headFrom, selectHeads } from "../head-row.js";
@@ -12,6 +13,7 @@ export function instanceQueries(context: DbContext): Pick<Backend, keyof Instanc
     orphans: (agent, limit, after) => orphans(context, { agent, limit, after }),
     due: (agent, limit, after) => dueTasks(context, { agent, limit, after }),
     waiting: (agent, olderMs, limit, after) => waitingTasks(context, { agent, olderMs, limit, after }),
+    parked: (agent) => countParked(context, agent),
   };
 }
 
@@ -152,6 +154,22 @@ async function waitingTasks(
   const { agent, olderMs, limit } = sweep;
   return (await waiting.all(context, { agent, olderMs, limit, statusTime, key })).map(headFrom);
 }
+
+async function countParked(context: DbContext, agent: string): Promise<ParkedCount> {
+  const count = await parked.first(context, { agent });
+  return { timed: count?.timed ?? 0, untimed: count?.untimed ?? 0 };
+}
+
+/** Walks the parts of two indexes that hold parked tasks alone. Their conditions are those of the indexes. */
+export const parked = compiled(({ db }, { agent }: Params<{ readonly agent: string }>) => {
+  const counted = () =>
+    db.selectFrom("trivium_tasks as t").select(sql<number>`count(*)`.as("count")).where("t.agent", "=", agent);
+  const untimed = counted()
+    .where("t.holder", "=", sql.lit(""))
+    .where("t.finished_at", "is", null)
+    .where("t.wake_at", "is", null);
+  return db.selectNoFrom([counted().where("t.wake_at", "is not", null).as("timed"), untimed.as("untimed")]);
+});
 
 type HoldingTable = "trivium_tasks" | "trivium_push_configs";
 

@@ -1,0 +1,111 @@
+import { type AgentOptions, authRequired, completed, inputRequired, park, type Store, serve, working } from "trivium";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Client } from "../../src/client/node.js";
+import { memoryTaskStore } from "../../src/store/memory/task-store.js";
+import { postgresStore } from "../../src/store/postgres/index.js";
+import { sqliteStore } from "../../src/store/sqlite/index.js";
+import { around } from "../support/fault-store.js";
+import { startMetrics } from "../support/metric-values.js";
+import { hasPostgres, type PostgresServer, startPostgres, startTimeoutMs } from "../support/postgres.js";
+import { amountOf, type Measured, measured } from "../support/served-metrics.js";
+
+/** Ends its turn as its message says, or with an answer. */
+const agent: AgentOptions["agent"] = async function* ({ text, cause }) {
+  if (cause === "wake") return yield completed("woken");
+  if (text === "until a time") return yield park({ wakeAt: Date.UTC(9999, 0, 1) });
+  yield working();
+  if (text === "until a wake") yield park();
+  else if (text === "question") yield inputRequired("what?");
+  else if (text === "sign in") yield authRequired("who?");
+  else yield completed("done");
+};
+const texts = ["until a time", "until a time", "until a wake", "question", "sign in", "answer", "answer"];
+
+/** Sends without waiting for the end of a task, and returns once its turn has ended. */
+async function sendAll({ client, scrape }: Measured): Promise<readonly string[]> {
+  const sent = texts.map((text) => client.send(text, { configuration: { returnImmediately: true } }));
+  const ids = (await Promise.all(sent)).map(({ taskId = "" }) => taskId);
+  await expect.poll(async () => turnsEnded(await scrape())).toBe(texts.length);
+  return ids;
+}
+
+function turnsEnded(text: string): number {
+  const counts = text.matchAll(/^gen_ai_invoke_agent_duration_count\{[^}]*\} (\d+)/gm);
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+const parkedIn = (text: string): readonly (number | undefined)[] =>
+  ["time", "call"].map((what) => amountOf(text, "trivium_tasks_parked", `trivium_parked_until="${what}"`));
+
+describe("the gauge of parked tasks", () => {
+  let postgres: PostgresServer;
+  beforeAll(async () => {
+    if (hasPostgres) postgres = await startPostgres();
+  }, startTimeoutMs);
+  afterAll(() => postgres?.[Symbol.asyncDispose]());
+
+  const stores: readonly (readonly [string, boolean, () => Store | Promise<Store>])[] = [
+    ["in memory", true, () => memoryTaskStore()],
+    ["on SQLite", true, () => sqliteStore({ path: ":memory:" })],
+    ["on PostgreSQL", hasPostgres, async () => postgresStore({ url: await postgres.createDatabase() })],
+  ];
+  for (const [where, isThere, open] of stores) {
+    it.skipIf(!isThere)(`counts tasks ${where} that wait for a time or a call, whichever process asks`, async () => {
+      const store = await open();
+      await using first = await measured({ agent, store });
+      await using other = await measured({ agent, store });
+      const ids = await sendAll(other);
+      expect(parkedIn(await first.scrape())).toEqual([2, 3]);
+      await first.server.tasks.wake(ids[2] ?? "");
+      await expect.poll(async () => (await other.client.getTask({ id: ids[2] ?? "" })).status?.state).toBe(3);
+      await using third = await measured({ agent, store });
+      expect(parkedIn(await third.scrape())).toEqual([2, 2]);
+      await store.close();
+    });
+  }
+
+  it("is missing while the store does not answer, and the other metrics are served", async () => {
+    const store = around(memoryTaskStore(), async ({ method }, go) => {
+      if (method === "parked") throw new Error("the store is away");
+      return go();
+    });
+    await using here = await measured({ agent, store });
+    await here.client.send("answer");
+    const text = await here.scrape();
+    expect(parkedIn(text)).toEqual([undefined, undefined]);
+    expect(amountOf(text, "trivium_turns", 'trivium_turn_state="running"')).toBe(0);
+  });
+});
+
+describe("an agent that was replaced", () => {
+  it("is counted once, also while its last stream is open", async () => {
+    await using metrics = await startMetrics();
+    const card = { name: "Twice", description: "d", version: "1" };
+    const end = Promise.withResolvers<void>();
+    const first: AgentOptions["agent"] = async function* ({ text }) {
+      yield working();
+      if (text === "park") return yield park();
+      await end.promise;
+    };
+    await using server = await serve({ port: 0, logger: false, agents: { "/twice": { card, agent: first } } });
+    const client = await Client.connect(`${server.url}/twice`);
+    await client.send("park", { configuration: { returnImmediately: true } });
+    const events = client.stream("hold")[Symbol.asyncIterator]();
+    await events.next();
+    await expect.poll(() => valuesOf("trivium.turns")).toContainEqual(["running", 1]);
+    await server.agents.set("/twice", { card, agent: async () => completed() });
+    expect(await valuesOf("trivium.turns")).toContainEqual(["running", 1]);
+    expect(await valuesOf("trivium.tasks.parked")).toContainEqual(["call", 1]);
+    end.resolve();
+    await events.return?.();
+    await client.close();
+
+    async function valuesOf(name: string) {
+      const values = (await metrics.of(name)).filter(({ attributes }) => attributes["gen_ai.agent.name"] === "Twice");
+      return values.map(({ attributes, value }) => [
+        attributes["trivium.turn.state"] ?? attributes["trivium.parked.until"],
+        value,
+      ]);
+    }
+  });
+});
