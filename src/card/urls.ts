@@ -1,4 +1,5 @@
 import { grpcAddress, type Rule, url } from "../protocol/check/rules.js";
+import { trimmed } from "../protocol/http-rules.js";
 import { type Caller, type Forwarded, forwardedBy, forwardedHeaders, type TrustProxy, trustProblems } from "./proxy.js";
 
 /** How an agent is reached from outside. */
@@ -52,7 +53,7 @@ export function createLocations(options: UrlOptions, listening: () => Listening)
   });
   if (publicUrl !== undefined) {
     const origin = new URL(publicUrl);
-    const own = () => location(origin, origin.pathname.replace(/\/+$/, ""));
+    const own = () => location(origin, trimmed(origin.pathname));
     return { of: own, own, varyBy: [] };
   }
   const forwarded = forwardedBy(trustProxy);

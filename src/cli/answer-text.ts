@@ -1,10 +1,9 @@
-import { once } from "node:events";
 import type { Client } from "../client/node.js";
 import { defaultClientLimits } from "../client/options.js";
 import type { CallOptions } from "../protocol/context.js";
 import type { SendMessageResponse, Task } from "../protocol/model.js";
 import { invokeStream, invokeUnary, type Operation } from "../protocol/operations.js";
-import { print } from "./print.js";
+import { print, write } from "./print.js";
 
 const answering: ReadonlySet<string> = new Set(["lf.a2a.v1.Task", "lf.a2a.v1.SendMessageResponse"]);
 
@@ -32,8 +31,6 @@ export async function printText(
 
 /** Prints a text as it comes, and ends its last line. */
 export async function printDeltas(deltas: AsyncIterable<string>): Promise<void> {
-  for await (const delta of deltas) {
-    if (!process.stdout.write(delta)) await once(process.stdout, "drain");
-  }
+  for await (const delta of deltas) await write(delta);
   await print("");
 }

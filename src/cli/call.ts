@@ -14,7 +14,7 @@ import { addCallerOptions, type CallerFlags, callerOptions, understood } from ".
 import { connect, connectionText } from "./connect.js";
 import { interruptible } from "./interruption.js";
 import { authorizationShown } from "./login/login.js";
-import { print, printJson } from "./print.js";
+import { print, printJson, printNote } from "./print.js";
 import { targetOf } from "./target.js";
 
 interface CallFlags extends CallerFlags {
@@ -119,7 +119,7 @@ export function connectOptions({
     extendedCard: false,
     // A person would rather hear of a longer wait than watch it.
     retry: { maxRetryAfterMs: 5000 },
-    onConnection: verbose ? (connection) => void process.stderr.write(connectionText(connection, binding)) : undefined,
+    onConnection: verbose ? (connection) => printNote(connectionText(connection, binding)) : undefined,
   };
 }
 

@@ -57,9 +57,9 @@ async function agentsBeside(url: string, { headers = {}, tls, signal }: ConnectO
 export function connectionText({ passedOver, ...used }: Connection, wanted?: Binding): string {
   const others = passedOver.map((each) => {
     const reason = wanted === undefined || wanted === each.binding ? each.reason : "not asked for";
-    return `passed over ${interfaceText(each)}: ${reason}\n`;
+    return `passed over ${interfaceText(each)}: ${reason}`;
   });
-  return `${others.join("")}using ${interfaceText(used)}\n`;
+  return [...others, `using ${interfaceText(used)}`].join("\n");
 }
 
 /** A minimal card with one interface and its version. */

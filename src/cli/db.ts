@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Retention } from "../store/sql/rows.js";
 import { understood } from "./caller.js";
 import { durationMs } from "./duration.js";
-import { print, printJson } from "./print.js";
+import { print, printJson, printNote } from "./print.js";
 import { type DatabaseLocation, databaseLocation } from "./store-location.js";
 
 interface StoreFlags {
@@ -35,7 +35,7 @@ export function dbCommand(db: Command): void {
   withStore(db.command("migrate").description("bring the schema of a database up to date, or make it")).action(
     async (flags: StoreFlags, command: Command) => {
       const location = locationOf(flags, command);
-      await printJson(await (await databases()).migrate(location, (line) => process.stderr.write(`${line}\n`)));
+      await printJson(await (await databases()).migrate(location, printNote));
     },
   );
   db.command("sql")

@@ -16,7 +16,8 @@ export async function run(): Promise<void> {
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
     else {
       const { errorText } = await import("./error-text.js");
-      process.stderr.write(`${errorText(error)}\n`);
+      const { printNote } = await import("./print.js");
+      printNote(errorText(error));
       process.exitCode = 1;
     }
   }

@@ -7,6 +7,7 @@ import { addCallerOptions, type CallerFlags, callerOptions, understood } from ".
 import { connectAt } from "./connect.js";
 import { interruptible } from "./interruption.js";
 import { authorizationShown } from "./login/login.js";
+import { printNote } from "./print.js";
 import { agentUrl } from "./target.js";
 
 interface SendFlags extends CallerFlags {
@@ -55,10 +56,10 @@ async function send(command: Command, { url, content }: SendArguments, flags: Se
     const { state, taskId, ok } = await stream.answer;
     if (ok) return;
     if (state === "input-required" || state === "auth-required") {
-      process.stderr.write(`${state}: answer with --task ${taskId}\n`);
+      printNote(`${state}: answer with --task ${taskId}`);
       return;
     }
-    process.stderr.write(`the task ended as ${state}\n`);
+    printNote(`the task ended as ${state}`);
     process.exitCode = 1;
   });
 }

@@ -17,6 +17,11 @@ export interface HttpRoute {
   readonly hasBody: boolean;
 }
 
+/** A URL or path without trailing slashes. The look-behind keeps it linear: other agents write some of these URLs. */
+export function trimmed(path: string): string {
+  return path.replace(/(?<!\/)\/+$/, "");
+}
+
 /**
  * Returns all routes of the given operations in order of precedence: without a tenant before with one, and a route with
  * a suffix before one whose last segment would swallow it.

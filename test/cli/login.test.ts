@@ -214,7 +214,7 @@ describe("a task that needs an authorization", () => {
     const run = await trivium(["send", calendar.url, "When am I free?"], { env: await home() });
     expect([run.code, run.stdout]).toEqual([0, "Tuesday is free\n"]);
     expect(run.stderr).toMatch(
-      /^The agent asks for an authorization: I need your calendar. \[2J The code is WDJB-MJHT.\nOpened in your browser: http/,
+      /^The agent asks for an authorization: I need your calendar.\\u001b\[2J The code is WDJB-MJHT.\nOpened in your browser: http/,
     );
   });
 });

@@ -2,11 +2,22 @@ import { once } from "node:events";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Agent, artifact, Client, failed, inputRequired, reply, type Server, serve, working } from "trivium";
+import {
+  A2AError,
+  type Agent,
+  artifact,
+  Client,
+  failed,
+  inputRequired,
+  reply,
+  type Server,
+  serve,
+  working,
+} from "trivium";
 import { apiKey, mutualTls } from "trivium/auth";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthority } from "../support/certificates.js";
-import { startTrivium, trivium } from "../support/command.js";
+import { shell, startTrivium, trivium } from "../support/command.js";
 
 /** Answers as its message says: with a reply, in pieces, with a question, not at all, or by failing. */
 const agent: Agent = async function* ({ text, task, principal, signal }) {
@@ -115,6 +126,38 @@ it("trivium send names the agents that a server lists when there is none at its 
       stderr: `unavailable: no agent card at ${url}: its server lists agents at ${many.url}/weather, ${many.url}/travel\n`,
     });
   }
+});
+
+// Such texts set a terminal's title, fill its clipboard and hide lines.
+const commands = "\u001b]52;c;cm0gLXJm\u0007\u001b[2J\u009b31m\r";
+
+describe("an agent that writes control characters", () => {
+  const card = { name: "Terminal", description: "d", version: "1" };
+  const act: Agent = async ({ text }) => {
+    if (text === "refuse") throw new A2AError("invalidParams", `no\n${commands}`);
+    return reply(`\tyes\n${commands}`);
+  };
+
+  it("gets them to no stderr, and to stdout only where that is no terminal", async () => {
+    await using hostile = await serve({ card, agent: act, port: 0, logger: false });
+    expect((await trivium(["send", hostile.url, "hello"])).stdout).toBe(`\tyes\n${commands}\n`);
+    const { stderr } = await trivium(["send", hostile.url, "refuse"]);
+    expect(stderr).toContain("no\n\\u001b]52;c;cm0gLXJm\\u0007\\u001b[2J\\u009b31m\\u000d");
+    expect(stderr.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
+  });
+
+  // `script` gives the command a terminal.
+  it.runIf(process.platform === "linux")("commands no terminal", async () => {
+    await using hostile = await serve({ card, agent: act, port: 0, logger: false });
+    const run = (command: string) =>
+      shell(`script -qec '"${process.execPath}" dist/src/cli/main.js ${command}' /dev/null`);
+    const sent = await run(`send ${hostile.url} hello`);
+    expect(sent.stdout).toBe("\tyes\r\n\\u001b]52;c;cm0gLXJm\\u0007\\u001b[2J\\u009b31m\\u000d\r\n");
+    const message = JSON.stringify({ message: { parts: [{ text: "hello" }] } });
+    const called = await run(`call ${hostile.url} SendMessage ${JSON.stringify(message)}`);
+    expect(JSON.parse(called.stdout)).toMatchObject({ message: { parts: [{ text: `\tyes\n${commands}` }] } });
+    expect(called.stdout.replaceAll("\r\n", "")).not.toMatch(/\p{Cc}/u);
+  });
 });
 
 it("trivium send fails with the task", async () => {

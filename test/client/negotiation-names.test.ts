@@ -34,7 +34,7 @@ describe.each([
     expect(await client.send("say")).toMatchObject({ text: "said", state: "message" });
     expect(client.connection).toEqual({ binding, listedAs, url, version: "1.0", passedOver: [] });
     if (client.connection !== undefined) {
-      expect(connectionText(client.connection)).toBe(`using ${binding} (listed as "${listedAs}") 1.0 at ${url}\n`);
+      expect(connectionText(client.connection)).toBe(`using ${binding} (listed as "${listedAs}") 1.0 at ${url}`);
     }
   });
 });

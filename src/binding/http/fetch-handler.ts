@@ -1,12 +1,13 @@
 import { noop } from "../../protocol/async/noop.js";
 import type { ReadHeader } from "../../protocol/context.js";
 import type { A2AError } from "../../protocol/errors.js";
+import { trimmed } from "../../protocol/http-rules.js";
 import { BodyWatch } from "../body-watch.js";
 import { defaultListenerLimits } from "../listen/connection.js";
 import { bodyCutOff, bodyTooLarge } from "./body-error.js";
 import { honoCall } from "./hono-mount.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
-import { type Place, placeOf, trimmed } from "./mount-path.js";
+import { type Place, placeOf } from "./mount-path.js";
 import { type HandlerOptions, notFound } from "./node-listener.js";
 import { twoHosts } from "./one-host.js";
 

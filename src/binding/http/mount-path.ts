@@ -1,3 +1,5 @@
+import { trimmed } from "../../protocol/http-rules.js";
+
 // Where an endpoint is mounted. Some frameworks cut the mount path off a request and some do not; the URLs of the card
 // need it in both cases.
 
@@ -40,9 +42,4 @@ export function restBelow(prefix: string, path: string): string | undefined {
 export function firstSegments(path: string, pattern: string): string {
   const count = trimmed(pattern).split("/").length;
   return path.split("/").slice(0, count).join("/");
-}
-
-/** A path without trailing slashes. */
-export function trimmed(path: string): string {
-  return path.replace(/\/+$/, "");
 }

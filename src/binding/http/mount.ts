@@ -1,6 +1,7 @@
 import type { PeerCertificate, ReadHeader } from "../../protocol/context.js";
+import { trimmed } from "../../protocol/http-rules.js";
 import type { HttpEndpoint, HttpRequest } from "./http.js";
-import { restBelow, trimmed } from "./mount-path.js";
+import { restBelow } from "./mount-path.js";
 
 /** Mounts an endpoint below a path prefix such as `/json-rpc`. Returns `undefined` for other paths. */
 export function mount(prefix: string, endpoint: HttpEndpoint): HttpEndpoint {

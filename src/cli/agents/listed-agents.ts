@@ -4,6 +4,7 @@ import { fetchFailure } from "../../binding/fetch/failure.js";
 import { createNodeFetch } from "../../binding/fetch/node-fetch.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
+import { trimmed } from "../../protocol/http-rules.js";
 
 const path = "/.well-known/agents";
 const maxBytes = 1 << 20;
@@ -18,7 +19,7 @@ export interface ListCall {
 
 /** The URLs of the cards that a server lists. Throws `unavailable` for a server that lists none. */
 export async function listedCards(server: string, call: ListCall): Promise<readonly string[]> {
-  const url = `${server.replace(/\/+$/, "")}${path}`;
+  const url = `${trimmed(server)}${path}`;
   const signal = AbortSignal.any([call.signal, AbortSignal.timeout(call.timeoutMs)]);
   const failure = (cause: unknown): unknown => fetchFailure({ what: url, cause, begun: true });
   const fetch = createNodeFetch({ tls: call.tls });

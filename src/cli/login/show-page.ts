@@ -1,3 +1,4 @@
+import { printNote } from "../print.js";
 import { openInBrowser } from "./browser.js";
 
 /** Which page to show, and why. */
@@ -9,11 +10,9 @@ export interface Page {
   readonly opened?: string | undefined;
 }
 
-// An agent wrote some of it: control characters could change what the terminal shows.
-const printable = (text: string): string => text.replace(/\p{Cc}+/gu, " ");
-
 /** Prints a page on stderr and opens it, unless the user wants no browser. */
 export async function showPage({ text, url, opened = url }: Page, browser: boolean): Promise<void> {
   const isOpened = browser && (await openInBrowser(opened));
-  process.stderr.write(`${printable(text)}\n${isOpened ? "Opened in your browser" : "Open in a browser"}: ${url}\n`);
+  // A text of several lines could pass for another page.
+  printNote(`${text.replace(/\s+/gu, " ")}\n${isOpened ? "Opened in your browser" : "Open in a browser"}: ${url}`);
 }

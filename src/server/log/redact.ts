@@ -8,7 +8,7 @@ const secretName =
 
 const secretTexts: readonly (readonly [form: RegExp, shown: string])[] = [
   // Credentials in a URL: the password, or a token in place of the name.
-  [/\b([a-z][a-z\d+.-]*:\/\/)[^\s/?#@"']+@/gi, `$1${redacted}@`],
+  [/:\/\/[^\s/?#@"']+@/g, `://${redacted}@`],
   [/\b(Bearer|Basic|DPoP)\s+[\w.~+/=-]{8,}/gi, `$1 ${redacted}`],
   [/([?&](?:[\w.-]*(?:token|secret|password|signature|api[-_]?key)|key|sig)=)[^&\s#"']+/gi, `$1${redacted}`],
 ];

@@ -1,8 +1,8 @@
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../../binding/http/http.js";
-import { trimmed } from "../../binding/http/mount-path.js";
 import { requestIdOf, requestIdParameter } from "../../binding/request-id.js";
 import type { Caller } from "../../card/proxy.js";
 import { createLocations } from "../../card/urls.js";
+import { trimmed } from "../../protocol/http-rules.js";
 import type { AgentCard } from "../../protocol/model.js";
 import { pathOf } from "./merged-options.js";
 import type { ServedEntry, SharedParts } from "./shared-parts.js";

@@ -1,5 +1,5 @@
-import { trimmed } from "../../binding/http/mount-path.js";
 import { bindingRow } from "../../protocol/bindings.js";
+import { trimmed } from "../../protocol/http-rules.js";
 import { composeAgent, type HostedAgentParts } from "../compose-agent.js";
 import { assertGuarded, isAuthenticated, isLoopback } from "../guarded.js";
 import { createHostGuard, guardedEndpoint } from "../host-guard.js";

@@ -1,8 +1,9 @@
 import type { HttpEndpoint, HttpRequest } from "../../binding/http/http.js";
 import { requestBelow } from "../../binding/http/mount.js";
-import { restBelow, trimmed } from "../../binding/http/mount-path.js";
+import { restBelow } from "../../binding/http/mount-path.js";
 import type { Addressed, NamedTenant, Service } from "../../binding/service.js";
 import { invalidParams } from "../../protocol/errors.js";
+import { trimmed } from "../../protocol/http-rules.js";
 import type { Version } from "../../version/codec.js";
 import { versionNames } from "../../version/versions.js";
 import type { ComposedAgent } from "../host.js";

@@ -1,4 +1,4 @@
-import { trimmed } from "../../binding/http/mount-path.js";
+import { trimmed } from "../../protocol/http-rules.js";
 import { type Logger, withFields } from "../../protocol/logger.js";
 import { loggerOf } from "../log/stderr-logger.js";
 import type { AgentOptions } from "../options.js";

@@ -34,6 +34,16 @@ describe("the limits of discovery", () => {
     });
   });
 
+  it.each(["HTTP+JSON", "CONNECT"] as const)("hold no process up with a long URL of %s", async (binding) => {
+    const url = `http://127.0.0.1:9${"/".repeat(1_000_000)}x`;
+    const listed = cardOf([interfaceAt(binding, url)]);
+    const begun = performance.now();
+    await using client = await Client.connect(listed, { prefer: [binding], retry: false });
+    await expect(client.send("hello")).rejects.toMatchObject({ code: "unavailable" });
+    // A look at each rest of the slashes took minutes.
+    expect(performance.now() - begun).toBeLessThan(30_000);
+  });
+
   it("let the caller abort", async () => {
     const breaking = new AbortController();
     await using server = await cardServer({ [newPath]: () => breaking.abort(new Error("no longer wanted")) });
