@@ -11,7 +11,7 @@ export interface ByteLedger {
 
 /** The bytes of one call: of its request until it is decoded, of its reply until the peer has taken it. */
 export interface LedgerEntry {
-  /** Books bytes of the request as they arrive. Throws as `hold` does, and where there is no memory for a large request. */
+  /** Books a piece of the request as it arrives. Throws as `hold` does, and where there is no memory for a large request. */
   receive(bytes: number): void;
   /** Books bytes. Throws `unavailable` or `resourceExhausted`, and books nothing then. */
   hold(bytes: number): void;
@@ -29,6 +29,9 @@ export interface MemoryLoad {
 
 /** Up to this size a call counts for the process alone: it takes less than finding out who the caller is. */
 const smallBytes = 1024;
+
+/** What a piece of a request takes at least, however small: Node makes a buffer of each. */
+const pieceBytes = 256;
 
 /** `maxBytes`: the limit of the process. */
 export function createByteLedger(maxBytes: number, load?: MemoryLoad): ByteLedger {
@@ -75,9 +78,10 @@ export function createByteLedger(maxBytes: number, load?: MemoryLoad): ByteLedge
       return {
         hold,
         receive(bytes) {
+          const cost = received === 0 ? bytes : Math.max(bytes, pieceBytes);
           received += bytes;
           load?.checkRequest(received);
-          hold(bytes);
+          hold(cost);
         },
         release(bytes = booked) {
           total -= bytes;

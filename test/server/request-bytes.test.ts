@@ -33,7 +33,7 @@ async function send(port: number, caller: string): Promise<HttpAnswer> {
 }
 
 /** Sends a part of a gRPC message, and returns the status that the call ends with. */
-function partOfMessage(session: ClientHttp2Session, { length, sent }: Announced): Promise<number> {
+function partOfMessage(session: ClientHttp2Session, { length, sent }: Required<Announced>): Promise<number> {
   const head = { ":method": "POST", ":path": "/lf.a2a.v1.A2AService/SendMessage", te: "trailers", "x-caller": "hog" };
   const stream = session.request({ ...head, "content-type": "application/grpc" });
   const part = Buffer.alloc(sent + 5);
@@ -46,7 +46,8 @@ function partOfMessage(session: ClientHttp2Session, { length, sent }: Announced)
 }
 
 interface Announced {
-  readonly length: number;
+  /** Default: the body comes in chunks. */
+  readonly length?: number;
   readonly sent: number;
 }
 
@@ -57,7 +58,9 @@ function begun(port: number, caller: string, { length, sent }: Announced): Socke
   const head = `POST /json-rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nx-caller: ${caller}\r\n`;
   // The interim response shows that the server has the headers.
   const expects = sent === 0 ? "Expect: 100-continue\r\n" : "";
-  socket.write(`${head}${expects}Content-Length: ${length}\r\n\r\n`);
+  socket.write(
+    `${head}${expects}${length === undefined ? "Transfer-Encoding: chunked" : `Content-Length: ${length}`}\r\n\r\n`,
+  );
   socket.write(" ".repeat(sent));
   return socket;
 }
@@ -106,6 +109,16 @@ describe("unfinished requests", () => {
     expect(await Promise.race(calls)).toBe(8);
     expect((await send(server.port, "honest")).status).toBe(200);
     session.destroy();
+  });
+
+  it("cost what their pieces take, also when each has a single byte", async () => {
+    await using server = await start(limits);
+    const socket = begun(server.port, "hog", { sent: 0 });
+    await once(socket, "data");
+    socket.write("1\r\n \r\n".repeat(2_000));
+    const [answer] = await once(socket, "data");
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 503 .*too many bytes in memory.*inFlightMaxBytes/is);
+    socket.destroy();
   });
 
   it("are given up when they arrive too slowly, long before the time is over", async () => {

@@ -1,4 +1,10 @@
-import { type ClientHttp2Session, connect, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+} from "node:http2";
 
 /** The answer to a gRPC call as it came over the wire. */
 export interface RawAnswer {
@@ -16,47 +22,69 @@ export function frame(bytes: Uint8Array): Buffer {
   return Buffer.concat([head, bytes]);
 }
 
+/** A call whose request is open. */
+export interface OpenRawCall {
+  readonly stream: ClientHttp2Stream;
+  /** The answer. */
+  readonly ended: Promise<RawAnswer>;
+}
+
 export interface RawSession extends Disposable {
   readonly session: ClientHttp2Session;
-  /** Calls an RPC with the given bytes as body; without a body the request stays open. */
+  /** Opens a call of an RPC. */
+  open(rpc: string, headers?: OutgoingHttpHeaders): OpenRawCall;
+  /**
+   * Calls an RPC with the given bytes as body; without a body the request stays open until the answer has come.
+   */
   call(rpc: string, body: Uint8Array | undefined, headers?: OutgoingHttpHeaders): Promise<RawAnswer>;
 }
 
 /** An HTTP/2 connection for handmade gRPC. */
 export function rawSession(port: number): RawSession {
   const session = connect(`http://127.0.0.1:${port}`);
+  const open = (rpc: string, headers: OutgoingHttpHeaders = {}): OpenRawCall => {
+    const stream = session.request(
+      {
+        ":method": "POST",
+        ":path": `/lf.a2a.v1.A2AService/${rpc}`,
+        "content-type": "application/grpc",
+        te: "trailers",
+        ...headers,
+      },
+      { endStream: false },
+    );
+    return { stream, ended: answerOf(stream) };
+  };
   return {
     session,
+    open,
     [Symbol.dispose]: () => session.destroy(),
-    call: (rpc, body, headers = {}) =>
-      new Promise((resolve, reject) => {
-        const stream = session.request(
-          {
-            ":method": "POST",
-            ":path": `/lf.a2a.v1.A2AService/${rpc}`,
-            "content-type": "application/grpc",
-            te: "trailers",
-            ...headers,
-          },
-          { endStream: false },
-        );
-        let first: IncomingHttpHeaders = {};
-        let trailers: IncomingHttpHeaders = {};
-        const pieces: Buffer[] = [];
-        stream.on("response", (received) => {
-          first = received;
-        });
-        stream.on("trailers", (received) => {
-          trailers = received;
-        });
-        stream.on("data", (piece: Buffer) => pieces.push(piece));
-        stream.on("error", reject);
-        stream.on("end", () => {
-          const status = Number(trailers["grpc-status"] ?? first["grpc-status"]);
-          resolve({ headers: first, trailers, status, body: Buffer.concat(pieces) });
-          stream.close();
-        });
-        if (body !== undefined) stream.end(body);
-      }),
+    call: async (rpc, body, headers) => {
+      const { stream, ended } = open(rpc, headers);
+      if (body !== undefined) stream.end(body);
+      const answer = await ended;
+      stream.close();
+      return answer;
+    },
   };
+}
+
+function answerOf(stream: ClientHttp2Stream): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    let headers: IncomingHttpHeaders = {};
+    let trailers: IncomingHttpHeaders = {};
+    const pieces: Buffer[] = [];
+    stream.on("response", (received) => {
+      headers = received;
+    });
+    stream.on("trailers", (received) => {
+      trailers = received;
+    });
+    stream.on("data", (piece: Buffer) => pieces.push(piece));
+    stream.on("error", reject);
+    stream.on("end", () => {
+      const status = Number(trailers["grpc-status"] ?? headers["grpc-status"]);
+      resolve({ headers, trailers, status, body: Buffer.concat(pieces) });
+    });
+  });
 }

@@ -1,4 +1,10 @@
-import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import {
+  constants,
+  createServer,
+  type Http2Server,
+  type IncomingHttpHeaders,
+  type ServerHttp2Stream,
+} from "node:http2";
 import { type A2AError, errorTable } from "../../protocol/errors.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { ListenerLimits, RequestListener } from "../listen/connection.js";
@@ -52,6 +58,7 @@ function shareStreams(server: Http2Server, { grpc, http, refuse }: GrpcEngineOpt
       requests.emit("stream", stream, headers, ...rest);
       return;
     }
+    stream.on("finish", endRequest);
     const refusal = refuse?.({ header: (name) => headerOf(headers, name) });
     if (refusal !== undefined) return refuseCall(stream, refusal);
     if (isEndless(headers["grpc-timeout"])) delete headers["grpc-timeout"];
@@ -69,9 +76,16 @@ function headerOf(headers: IncomingHttpHeaders, name: string): string | undefine
   return Array.isArray(value) ? value.join(", ") : value;
 }
 
+/**
+ * Node calls this when the response is sent. Ends a request that its peer has not ended (RFC 9113, 8.1); otherwise the
+ * stream would stay open, with what has arrived of the message.
+ */
+function endRequest(this: ServerHttp2Stream): void {
+  if (!this.readableEnded) this.close(constants.NGHTTP2_NO_ERROR);
+}
+
 /** Refuses a call with a trailers-only response. */
 function refuseCall(stream: ServerHttp2Stream, { code, message }: A2AError): void {
-  stream.once("finish", () => stream.close(0));
   const trailers = { "grpc-status": errorTable[code].grpc, "grpc-message": encodeURIComponent(message) };
   stream.respond({ ":status": 200, "content-type": "application/grpc", ...trailers }, { endStream: true });
 }

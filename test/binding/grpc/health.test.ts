@@ -54,6 +54,17 @@ it("needs no credentials for a health check", async () => {
   expect((await raw.call("", frame(Buffer.alloc(0)), { ":path": check })).status).toBe(0);
 });
 
+it.each([check, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"])(
+  "refuses a message of more than 4 KiB to %s before it is whole",
+  async (path) => {
+    await using agent = await grpcAgent(serviceOf({}));
+    using raw = rawSession(agent.port);
+    const { stream, ended } = raw.open("", { ":path": path });
+    stream.write(frame(Buffer.alloc(4097)).subarray(0, -1));
+    expect(await ended).toMatchObject({ status: 8 });
+  },
+);
+
 it.each(["v1", "v1alpha"])("lists and describes its services by reflection %s", async (version) => {
   await using agent = await grpcAgent(serviceOf({}));
   using raw = rawSession(agent.port);

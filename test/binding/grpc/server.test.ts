@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { gzipSync } from "node:zlib";
 import { toBinary } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
@@ -134,6 +135,16 @@ it("gives up on a message that does not arrive in time", async () => {
   await using agent = await grpcAgent(noting().service, { limits: { bodyTimeoutMs: 50 } });
   using raw = rawSession(agent.port);
   expect((await raw.call("SendMessage", undefined)).status).toBe(4);
+});
+
+it("closes the stream of a call that it ends before its request is whole", async () => {
+  await using agent = await grpcAgent(noting().service, { limits: { bodyTimeoutMs: 50 } });
+  using raw = rawSession(agent.port);
+  const { stream, ended } = raw.open("SendMessage");
+  stream.write(helloFrame.subarray(0, -1));
+  expect(await ended).toMatchObject({ status: 4 });
+  await once(stream, "close");
+  expect(stream.rstCode).toBe(0);
 });
 
 it.each([

@@ -57,8 +57,18 @@ class TakenCall extends ServerInterceptingCall {
   }
 }
 
-/** Leaves a call to its registered handler. */
+/** Limit of a message of health checks and reflection, which hold a name. */
+const leftMessageMaxBytes = 4 << 10;
+
+/**
+ * Leaves a call to its registered handler. Its messages have a small limit, since nothing counts their pieces and anyone
+ * may send them. The reader of a call, whose limit it is, is private. Tried with grpc-js 1.14.7. Without it, such a
+ * message could be as long as a request.
+ */
 export function leaveCall(call: RawCall): ServerInterceptingCall {
+  const decoder: unknown = Reflect.get(call, "decoder");
+  if (typeof decoder === "object" && decoder !== null)
+    Reflect.set(decoder, "maxReadMessageLength", leftMessageMaxBytes);
   return new ServerInterceptingCall(call);
 }
 
