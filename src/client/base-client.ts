@@ -94,8 +94,8 @@ export class BaseClient {
   /** Sends a message and waits for the answer: a reply, or a task that has ended or is interrupted (spec 3.1.1). */
   async send(content: Content, options: SendOptions = {}): Promise<Answer> {
     // The id of the task is needed before the answer, or what follows an authorization.
-    const follows = this.#parts.options.onAuthRequired && !options.configuration?.returnImmediately;
-    if (options.cancelOnAbort || follows) return this.stream(content, options).answer;
+    const follows = options.cancelOnAbort || this.#parts.options.onAuthRequired;
+    if (follows && !options.configuration?.returnImmediately) return this.stream(content, options).answer;
     return answerOf(await this.operations.sendMessage(sendRequest(content, options), options));
   }
 
@@ -161,10 +161,8 @@ export class BaseClient {
   }
 
   #sent(request: SendMessageRequest, options: SendOptions): AsyncIterable<StreamItem> {
-    if (!options.cancelOnAbort || options.signal === undefined) {
-      return this.operations.sendStreamingMessage(request, options);
-    }
-    const call = { client: this, clock: this.#parts.clock, signal: options.signal, options };
+    if (!options.cancelOnAbort) return this.operations.sendStreamingMessage(request, options);
+    const call = { client: this, clock: this.#parts.clock, options };
     // Rarely needed, and loaded then.
     return streamFrom(async () => (await import("./stream/cancel-on-abort.js")).sendCancelable(request, call));
   }

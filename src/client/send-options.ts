@@ -37,9 +37,9 @@ export interface SendOptions extends TaskCallOptions {
   /** The answer to continue: its task while that waits or works, else its context. Default: a new conversation. */
   readonly continue?: Continuation | undefined;
   /**
-   * Cancels the task when `signal` aborts; the call then rejects once the agent has answered the cancel, or after two
-   * seconds. Use it where no one else waits for the task, such as in an agent that asks another one. Default: false, and an
-   * abort ends the call and leaves the task working.
+   * Cancels the task when `signal` aborts or `timeoutMs` is over; the call then rejects once the agent has answered the
+   * cancel, or after two seconds. Use it where no one else waits for the task, such as in an agent that asks another one.
+   * Default: false, and either ends the call and leaves the task working.
    */
   readonly cancelOnAbort?: boolean | undefined;
   /** Id of the message; a repeat with the same id may start nothing twice. Default: a random UUID. */

@@ -2,18 +2,18 @@ import type { Clock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
 import { type Step, type StepStream, streamOfSteps } from "../../protocol/async/steps.js";
 import type { CallOptions } from "../../protocol/context.js";
+import { A2AError } from "../../protocol/errors.js";
 import type { SendMessageRequest } from "../../protocol/model.js";
 import type { Operations, StreamItem } from "../../protocol/operations.js";
 import type { SendOptions, TaskCallOptions } from "../send-options.js";
 
-/** A streaming send whose task is canceled when the signal aborts. */
+/** A streaming send whose task is canceled when its signal aborts or its time is over. */
 export interface CancelableSend {
   readonly client: {
     readonly operations: Operations<CallOptions>;
     cancel(taskId: string, options: TaskCallOptions): Promise<unknown>;
   };
   readonly clock: Pick<Clock, "after">;
-  readonly signal: AbortSignal;
   readonly options: SendOptions;
 }
 
@@ -21,8 +21,8 @@ export interface CancelableSend {
 const cancelTimeoutMs = 2_000;
 
 export function sendCancelable(request: SendMessageRequest, call: CancelableSend): StepStream<StreamItem> {
-  const { client, clock, signal, options } = call;
-  const { tenant, headers } = options;
+  const { client, clock, options } = call;
+  const { tenant, headers, signal = new AbortController().signal } = options;
   return cancelingOnAbort({
     signal,
     clock,
@@ -44,7 +44,7 @@ interface CancelableStream {
 /** How long an aborted stream waits for its first event, without which its task has no id, in milliseconds. */
 const idWaitMs = 2_000;
 
-/** The items of a stream, until `signal` aborts; then the task is canceled before the stream fails. */
+/** The items of a stream, until `signal` aborts or its time is over; then the task is canceled before the stream fails. */
 function cancelingOnAbort({ signal, clock, open, cancel }: CancelableStream): StepStream<StreamItem> {
   const inner = new AbortController();
   let source: AsyncIterator<StreamItem, unknown> | undefined;
@@ -77,17 +77,23 @@ function cancelingOnAbort({ signal, clock, open, cancel }: CancelableStream): St
       return { done: false, value: step.value };
     } catch (error) {
       settle();
-      if (!signal.aborted) throw error;
+      const reason = signal.aborted ? signal.reason : error;
+      if (!signal.aborted && !isLate(error)) throw error;
       close();
       // A task that has ended meanwhile, or an agent that is away, changes nothing for the reader.
       if (taskId !== "") await cancel(taskId).catch(noop);
-      throw signal.reason;
+      throw reason;
     }
   };
   return streamOfSteps(next, () => {
     settle();
     return source?.return?.();
   });
+}
+
+// A caller that has passed its time limit leaves its task as one that aborts does.
+function isLate(error: unknown): boolean {
+  return error instanceof A2AError && error.code === "deadlineExceeded";
 }
 
 function taskIdOf({ response: { payload } }: StreamItem): string {

@@ -46,7 +46,7 @@ export interface SendCall {
   readonly scope: Scope;
   /** Takes back that the send was counted as a new task, for limits by who is asking. */
   readonly uncount?: (() => void) | undefined;
-  /** Whether the call waits until the task stops: then its deadline is that of the turn. */
+  /** Whether the deadline of the call is that of the turn: it waits until the task stops, or comes from a turn itself. */
   readonly blocks?: boolean;
   /** Set for an idempotent send that this process is handling. */
   readonly idempotency?: IdempotencyClaim | undefined;

@@ -19,8 +19,11 @@ export function sendMessage(call: SendCall): Promise<SendMessageResponse> {
 
 /** SendStreamingMessage (spec 3.1.2). A caller that passes an event id resumes after it and starts nothing. */
 export function sendStreamingMessage(call: SendCall): AsyncIterable<StreamItem> {
-  return new TaskStream(() => whileExpected(call, open), eventIdMarker(call.context));
+  return new TaskStream(() => whileExpected(call, open, isOfTurn(call)), eventIdMarker(call.context));
 }
+
+/** Whether a turn of this server made the call. Nothing of the turn outlives its deadline, so the task need not either. */
+const isOfTurn = ({ context }: SendCall): boolean => (context.chain?.via.length ?? 0) > 0;
 
 const answer = (call: SendCall): Promise<SendMessageResponse> => send(call, unaryRenderer);
 const open = async (call: SendCall): Promise<StreamStart> => (await attach(call)) ?? send(call, streamRenderer);

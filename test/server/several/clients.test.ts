@@ -139,6 +139,42 @@ describe("an agent that calls another one of its server", () => {
     expect(await ended).toMatchObject({ kind: expect.stringMatching(/^(?:Canceled|DeadlineExceeded)$/) });
   });
 
+  it("takes its deadline along to an agent that has said nothing yet", async () => {
+    const { promise: begun, resolve: begin } = Promise.withResolvers<Turn>();
+    const silent: Agent = async (turn) => {
+      begin(turn);
+      await new Promise((resolve) => turn.signal.addEventListener("abort", resolve, { once: true }));
+    };
+    await using server = await serveAll({
+      limits: { taskAfterMs: 600_000 },
+      agents: {
+        "/asks": { card: card("asks"), agent: asks("/stays"), limits: { turnDeadlineMs: 3000 } },
+        "/stays": { card: card("stays"), agent: silent },
+      },
+    });
+    await using client = await connect(server, "/asks");
+    const outcome = client.send("go").catch(() => "");
+    const { signal } = await begun;
+    await outcome;
+    await expect.poll(() => signal.reason, { timeout: 20_000 }).toMatchObject({ kind: "DeadlineExceeded" });
+  });
+
+  it("starts a task of another agent without waiting for its end", async () => {
+    const { agent, ended } = staying();
+    const starts: Agent = async function* ({ client }) {
+      const { taskId } = await client("/stays").send("go", { configuration: { returnImmediately: true } });
+      yield artifact(taskId);
+    };
+    await using server = await serveAll({
+      agents: { "/starts": { card: card("starts"), agent: starts }, "/stays": { card: card("stays"), agent } },
+    });
+    await using client = await connect(server, "/starts");
+    const { text: taskId } = await client.send("go");
+    await using direct = await connect(server, "/stays");
+    await direct.cancel(taskId);
+    expect(await ended).toMatchObject({ kind: "Canceled" });
+  });
+
   it("passes on the id of the request and the trace", async () => {
     const { log, logger } = recordingLogger();
     let seen: (string | undefined)[] = [];
