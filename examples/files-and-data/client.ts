@@ -6,7 +6,7 @@ const Figures = z.object({ least: z.number(), greatest: z.number(), unit: z.stri
 
 await using client = await Client.connect(process.argv[2] ?? "http://127.0.0.1:41241");
 
-const table = await fileFrom(new URL("depths.csv", import.meta.url), { mediaType: "text/csv" });
+const table = await fileFrom(new URL("depths.csv", import.meta.url));
 const answer = await client.send([table, data({ column: "depth" })]);
 console.log(answer.data(Figures));
 for (const { name, mediaType, bytes } of answer.files) {

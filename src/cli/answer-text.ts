@@ -29,8 +29,13 @@ export async function printText(
   await printDeltas(new AnswerStream(() => items, defaultClientLimits.replyMaxBytes).text);
 }
 
-/** Prints a text as it comes, and ends its last line. */
-export async function printDeltas(deltas: AsyncIterable<string>): Promise<void> {
-  for await (const delta of deltas) await write(delta);
-  await print("");
+/** Prints a text as it comes, and ends its last line. Returns whether there was any. */
+export async function printDeltas(deltas: AsyncIterable<string>): Promise<boolean> {
+  let printed = false;
+  for await (const delta of deltas) {
+    printed ||= delta !== "";
+    await write(delta);
+  }
+  if (printed) await print("");
+  return printed;
 }

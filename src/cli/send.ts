@@ -1,18 +1,24 @@
 import { text } from "node:stream/consumers";
+import type { JsonValue } from "@bufbuild/protobuf";
 import type { Command } from "commander";
+import type { Answer } from "../client/answer/answer.js";
 import type { Continuation } from "../client/send-options.js";
+import type { Part } from "../protocol/model.js";
 import { printDeltas } from "./answer-text.js";
 import { connectOptions } from "./call.js";
 import { addCallerOptions, type CallerFlags, callerOptions, understood } from "./caller.js";
 import { connectAt } from "./connect.js";
 import { interruptible } from "./interruption.js";
 import { authorizationShown } from "./login/login.js";
-import { printNote } from "./print.js";
+import { printJson, printNote } from "./print.js";
 import { agentUrl } from "./target.js";
 
 interface SendFlags extends CallerFlags {
   readonly task?: string;
   readonly context?: string;
+  readonly file: readonly string[];
+  readonly data?: string;
+  readonly save?: string;
   readonly verbose: boolean;
 }
 
@@ -20,30 +26,39 @@ const examples = `
 Examples:
   trivium send http://127.0.0.1:41241 "Hello."
   trivium send https://agent.example "MV Alba, 190 m" --task 01a20d0b-9e35-7001-9840-5bf13cfceb72
-  trivium send https://agent.example - < question.txt`;
+  trivium send https://agent.example - < question.txt
+  trivium send https://agent.example "Sum it up." --file depths.csv --save results`;
 
 /** `trivium send`. */
 export function sendCommand(command: Command): void {
   command
     .argument("<url>", "URL of the agent or of its card")
-    .argument("<text>", "the message; - reads it from standard input");
+    .argument("[text]", "the message; - reads it from standard input; may be left out with --file and --data");
   addCallerOptions(command)
     .option("--task <id>", "task that gets the message, such as one that asks for input")
     .option("--context <id>", "conversation that the message continues")
+    .option(
+      "--file <path>",
+      "file to send with the message; may be repeated",
+      (path: string, all: string[]) => [...all, path],
+      [],
+    )
+    .option("--data <json>", "JSON value to send with the message")
+    .option("--save <folder>", "folder to write the files of the answer into")
     .option("--verbose", "say on stderr which interface is used, and why others are not", false)
     .addHelpText("after", examples)
-    .action((url: string, content: string, flags: SendFlags) => send(command, { url, content }, flags));
+    .action((url: string, content: string | undefined, flags: SendFlags) => send(command, { url, content }, flags));
 }
 
 interface SendArguments {
   readonly url: string;
-  readonly content: string;
+  readonly content: string | undefined;
 }
 
 async function send(command: Command, { url, content }: SendArguments, flags: SendFlags): Promise<void> {
   const agent = understood(command, () => agentUrl(url));
   const caller = understood(command, () => callerOptions(flags, agent));
-  const message = content === "-" ? await text(process.stdin) : content;
+  const message = await messageOf(command, content, flags);
   await interruptible(async (signal) => {
     await using client = await connectAt(agent, {
       ...connectOptions(flags),
@@ -52,16 +67,54 @@ async function send(command: Command, { url, content }: SendArguments, flags: Se
       onAuthRequired: authorizationShown(flags),
     });
     const stream = client.stream(message, { continue: continuation(flags), signal, cancelOnAbort: true });
-    await printDeltas(stream.text);
-    const { state, taskId, ok } = await stream.answer;
-    if (ok) return;
-    if (state === "input-required" || state === "auth-required") {
-      printNote(`${state}: answer with --task ${taskId}`);
-      return;
+    const printed = await printDeltas(stream.text);
+    const answer = await stream.answer;
+    const data = printed ? undefined : answer.data();
+    if (data !== undefined) await printJson(data);
+    if (flags.save === undefined) showFiles(answer);
+    else {
+      const { saveFiles } = await import("./send/save-files.js");
+      const saving = { folder: flags.save, agent, tls: caller.tls, signal };
+      for (const path of await saveFiles(answer.files, saving)) printNote(`saved ${path}`);
     }
-    printNote(`the task ended as ${state}`);
-    process.exitCode = 1;
+    finish(answer);
   });
+}
+
+/** The text, the files and the data of the command, in this order. */
+async function messageOf(command: Command, content: string | undefined, flags: SendFlags): Promise<readonly Part[]> {
+  const { data: json, file: paths } = flags;
+  if (content === undefined && json === undefined && paths.length === 0) {
+    return command.error("error: nothing to send: give a text, --file or --data");
+  }
+  const value = understood(command, () => json !== undefined && (JSON.parse(json) as JsonValue), "--data is no JSON: ");
+  const parts: Part[] = [];
+  const { data, text: textPart } = await import("../protocol/parts.js");
+  const { fileFrom } = await import("../client/files/file-from.js");
+  if (content !== undefined) parts.push(textPart(content === "-" ? await text(process.stdin) : content));
+  for (const path of paths) parts.push(await fileFrom(path, { maxBytes: fileMaxBytes }));
+  if (json !== undefined) parts.push(data(value));
+  return parts;
+}
+
+/** More than agents take, which say themselves what is too much. */
+const fileMaxBytes = 256 << 20;
+
+function showFiles({ files }: Answer): void {
+  for (const { name = "a file", url, bytes } of files) {
+    const where = url === undefined ? `${bytes().length.toLocaleString("en")} bytes` : JSON.stringify(url);
+    printNote(`file ${JSON.stringify(name)}: ${where} (--save <folder> writes it)`);
+  }
+}
+
+function finish({ state, taskId, ok }: Answer): void {
+  if (ok) return;
+  if (state === "input-required" || state === "auth-required") {
+    printNote(`${state}: answer with --task ${taskId}`);
+    return;
+  }
+  printNote(`the task ended as ${state}`);
+  process.exitCode = 1;
 }
 
 function continuation({ task, context }: SendFlags): Continuation | undefined {

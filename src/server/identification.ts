@@ -29,10 +29,10 @@ export interface Caller {
 }
 
 /**
- * Identifies the caller. An `A2AError` that it throws is the caller's error; anything else refuses the call as
- * `unauthenticated`, with the reason only in the log.
+ * Identifies the caller. `undefined` refuses the call as `unauthenticated`. An `A2AError` that it throws is the caller's
+ * error; anything else refuses the call as well, with the reason only in the log.
  */
-export type Authenticate = (caller: Caller) => Principal | Promise<Principal>;
+export type Authenticate = (caller: Caller) => Principal | undefined | Promise<Principal | undefined>;
 
 export interface IdentificationOptions {
   readonly authenticate: Authenticate | undefined;
@@ -52,7 +52,7 @@ export function createIdentification(options: IdentificationOptions): Service["a
   if (authenticate === undefined) return () => everyone;
   return async (head, request) => {
     const { binding } = head;
-    let principal: Principal;
+    let principal: Principal | undefined;
     try {
       principal = await authenticate(callerOf(head));
     } catch (error) {
@@ -61,8 +61,10 @@ export function createIdentification(options: IdentificationOptions): Service["a
       throw new A2AError("unauthenticated", "authentication is required", { cause: error });
     }
     if (typeof principal?.owner === "string" && principal.owner !== "") return { principal };
-    const fields = { requestId: request.requestId, binding };
-    logger.error(fields, "authenticate gave no principal with an owner: the call is refused");
+    if (principal !== undefined) {
+      const fields = { requestId: request.requestId, binding };
+      logger.error(fields, "authenticate gave no principal with an owner: the call is refused");
+    }
     throw new A2AError("unauthenticated", "authentication is required");
   };
 }

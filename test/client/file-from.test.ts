@@ -45,6 +45,17 @@ describe("fileFrom", () => {
     }
   });
 
+  it("knows the media types of common extensions, and takes one that is given", async () => {
+    const types = async (filename: string, mediaType?: string) => {
+      const part = await fileFrom(pieces("x"), { filename, mediaType });
+      return part.mediaType;
+    };
+    expect(await types("Depths.CSV")).toBe("text/csv");
+    expect(await types("chart.png", "image/x-chart")).toBe("image/x-chart");
+    for (const rare of ["chart.bin", "csv", "a.constructor"]) expect(await types(rare)).toBe("");
+    expect((await fileFrom(new URL("../../package.json", import.meta.url))).mediaType).toBe("application/json");
+  });
+
   it.each<[string, () => ByteStream, Uint8Array]>([
     ["of Node", () => Readable.from([Buffer.from([1, 2]), Buffer.from([250, 4])]), bytes],
     ["of the web", () => new Response(bytes).body ?? expect.fail("no body"), bytes],

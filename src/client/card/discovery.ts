@@ -30,10 +30,10 @@ const wellKnown = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
 
 /**
  * URLs at which an agent's card may be: the URL itself if it ends in `.json`, else the well-known paths below it and at
- * its origin (spec 8.2). Throws a `TypeError` for a URL that is not HTTP or contains a password.
+ * its origin (spec 8.2). In a page, a path is one of the page's own origin. Throws a `TypeError` for a URL that is not HTTP or contains a password.
  */
 export function cardUrls(agent: string | URL): readonly string[] {
-  const url = URL.parse(String(agent));
+  const url = URL.parse(String(agent), Object(globalThis)["location"]?.href);
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new TypeError(`the agent must be an http or https URL, not ${JSON.stringify(String(agent).slice(0, 80))}`);
   }

@@ -7,16 +7,30 @@ export interface StreamArtifactOptions extends Omit<ArtifactOptions, "append" | 
   readonly mediaType?: string | undefined;
 }
 
+/** What agents emit: each event has the name of its type. */
+interface AnyEvent {
+  readonly $typeName: string;
+}
+
 /**
- * Turns a model's token stream into one artifact: a chunk for each string, then an empty one with `lastChunk`. Skips
- * empty strings and never splits a surrogate pair. Without any text there is no artifact. An error of `chunks` fails the
- * turn, and the text so far stays. A stream that ends early without an error counts as complete: some model SDKs report
- * errors beside the text. A chunk that is no string is a `TypeError`.
+ * Turns a model's token stream into one artifact: a chunk for each string, then an empty one with `lastChunk`. Events
+ * among the strings, such as `working("searching")` for a tool call, pass through. Skips empty strings and never splits a
+ * surrogate pair. Without any text there is no artifact. An error of `chunks` fails the turn, and the text so far stays.
+ * A stream that ends early without an error counts as complete: some model SDKs report errors beside the text. A chunk
+ * that is neither a string nor an event is a `TypeError`.
  */
-export async function* streamArtifact(
+export function streamArtifact(
   chunks: AsyncIterable<string> | Iterable<string>,
+  options?: StreamArtifactOptions,
+): AsyncGenerator<KeyedArtifactEvent, void, undefined>;
+export function streamArtifact<E extends AnyEvent>(
+  chunks: AsyncIterable<string | E> | Iterable<string | E>,
+  options?: StreamArtifactOptions,
+): AsyncGenerator<KeyedArtifactEvent | E, void, undefined>;
+export async function* streamArtifact<E extends AnyEvent>(
+  chunks: AsyncIterable<string | E> | Iterable<string | E>,
   options: StreamArtifactOptions = {},
-): AsyncGenerator<KeyedArtifactEvent, void, undefined> {
+): AsyncGenerator<KeyedArtifactEvent | E, void, undefined> {
   const key = {};
   const { mediaType, ...rest } = options;
   let held = "";
@@ -38,7 +52,11 @@ export async function* streamArtifact(
     return keyed(artifactEvent(made, true, lastChunk), key, options.artifactId);
   };
   for await (const piece of chunks) {
-    if (typeof piece !== "string") throw notText(piece);
+    if (typeof piece !== "string") {
+      if (typeof piece?.$typeName !== "string") throw notText(piece);
+      yield piece;
+      continue;
+    }
     const value = held + piece;
     held = endsInHighSurrogate(value) ? value.slice(-1) : "";
     const whole = held === "" ? value : value.slice(0, -1);
@@ -56,7 +74,7 @@ function keyed(event: KeyedArtifactEvent, key: object, artifactId: string | unde
 function notText(piece: unknown): TypeError {
   const kind = piece === null ? "null" : typeof piece;
   return new TypeError(
-    `streamArtifact() takes a stream of strings, not of values of type ${kind}: yield the text of each`,
+    `streamArtifact() takes a stream of strings and events, not of values of type ${kind}: yield the text of each`,
   );
 }
 

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { cardUrls } from "../../../src/client/card/discovery.js";
 import { Client } from "../../../src/client/node.js";
 import { AgentCardSchema } from "../../../src/protocol/model.js";
@@ -57,6 +57,14 @@ describe("the card of an agent", () => {
 });
 
 describe("an invalid address", () => {
+  it("is one of the page's own origin when a page gives a path", () => {
+    vi.stubGlobal("location", { href: "https://shop.example/chat?x=1" });
+    expect(cardUrls("/agents/pilot")[0]).toBe(`https://shop.example/agents/pilot${newPath}`);
+    expect(cardUrls("https://agent.example")[0]).toBe(`https://agent.example${newPath}`);
+    vi.unstubAllGlobals();
+    expect(() => cardUrls("/agents/pilot")).toThrow(TypeError);
+  });
+
   it.each(["agent.example", "localhost:41241", "ftp://agent.example/", "", "file:///etc/passwd"])(
     "is refused: %j",
     (url) => {

@@ -89,6 +89,13 @@ overEveryWire((start) => {
     expect(turns()).toBe(0);
   });
 
+  it("a caller that is not known is refused, and no fault is logged", async () => {
+    await using served = await start({ authenticate: async () => undefined, agent: async () => completed() });
+    const error = await errorOf(served.client.sendMessage(say("go"), as("5e11")));
+    expect(error).toMatchObject({ code: "unauthenticated", message: "authentication is required" });
+    expect(served.log.filter(({ level }) => level === "error")).toEqual([]);
+  });
+
   it("the reason for a refusal is only in the log", async () => {
     await using served = await start({
       authenticate: () => Promise.reject(new Error("the key 5e11 has expired")),

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { streamArtifact, type TaskArtifactUpdateEvent } from "trivium";
+import { streamArtifact, type TaskArtifactUpdateEvent, working } from "trivium";
 import { describe, expect, it } from "vitest";
 import { textOf } from "../../../src/protocol/content/read.js";
 import { artifactKey, type KeyedArtifactEvent } from "../../../src/protocol/events.js";
@@ -52,13 +52,26 @@ describe("streamed text", () => {
     );
   });
 
+  it("passes events among the strings on, in their order, and keeps one artifact", async () => {
+    async function* model() {
+      yield "a";
+      yield working("searching");
+      yield "b";
+    }
+    const events = await itemsOf(streamArtifact(model(), { artifactId: "answer" }));
+    const seen = events.map((event) =>
+      event.$typeName === "lf.a2a.v1.TaskStatusUpdateEvent" ? textOf(event.status?.message) : short(event),
+    );
+    expect(seen).toEqual(["a", "searching", "+b", "+."]);
+  });
+
   it.each([
     ["an object, such as an event of a model", { type: "text-delta", text: "a" }, "object"],
     ["undefined", undefined, "undefined"],
     ["null", null, "null"],
   ])("refuses %s in place of a string", async (_, piece, kind) => {
     const pieces = ["a", piece] as Iterable<string>;
-    const text = `streamArtifact() takes a stream of strings, not of values of type ${kind}: yield the text of each`;
+    const text = `streamArtifact() takes a stream of strings and events, not of values of type ${kind}: yield the text of each`;
     await expect(itemsOf(streamArtifact(pieces))).rejects.toThrow(new TypeError(text));
   });
 

@@ -2,9 +2,10 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
-import { amount, assertOptions, jsonObject, type MembersOf, object, string } from "../protocol/check/rules.js";
-import type { Part } from "../protocol/model.js";
-import { file, type PartOptions } from "../protocol/parts.js";
+import { amount, assertOptions, jsonObject, type MembersOf, object, string } from "../../protocol/check/rules.js";
+import type { Part } from "../../protocol/model.js";
+import { file, type PartOptions } from "../../protocol/parts.js";
+import { mediaTypeOf } from "./media-type.js";
 
 /** Options of `fileFrom`. */
 export interface FileFromOptions extends PartOptions {
@@ -25,20 +26,28 @@ const defaultMaxBytes = 4 << 20;
 export type ByteStream = AsyncIterable<Uint8Array | string>;
 
 /**
- * Reads a file, or a stream to its end, into a part. A file keeps its name; give the media type. Rejects with a
- * `RangeError` when there are more than `maxBytes` bytes, a file before it is read, and as `node:fs` or the stream
- * does.
+ * Reads a file, or a stream to its end, into a part. A file keeps its name. The media type follows from the extension of
+ * the name if that is a common one, such as `.csv`, `.pdf` or `.png`; otherwise give it. Rejects with a `RangeError` when
+ * there are more than `maxBytes` bytes, a file before it is read, and as `node:fs` or the stream does.
  */
 export async function fileFrom(source: string | URL | ByteStream, options: FileFromOptions = {}): Promise<Part> {
   assertOptions("fileFrom()", options, rule);
-  const { maxBytes = defaultMaxBytes, ...part } = options;
-  if (isStream(source)) return file(await collected(source, { what: part.filename ?? "the stream", maxBytes }), part);
+  const { maxBytes = defaultMaxBytes, ...given } = options;
+  if (isStream(source)) {
+    const bytes = await collected(source, { what: given.filename ?? "the stream", maxBytes });
+    return file(bytes, typed(given));
+  }
   const path = pathOf(source);
   const what = basename(path);
   const { size } = await stat(path);
   if (size > maxBytes) throw tooLarge(what, maxBytes, size);
   const bytes = await collected(createReadStream(path), { what, maxBytes });
-  return file(bytes, { filename: what, ...part });
+  return file(bytes, typed({ ...given, filename: given.filename ?? what }));
+}
+
+function typed(options: PartOptions): PartOptions {
+  const { filename = "", mediaType = mediaTypeOf(filename) } = options;
+  return { ...options, mediaType };
 }
 
 interface Bound {

@@ -1,0 +1,76 @@
+import { mkdir, open, rm } from "node:fs/promises";
+import { join, parse } from "node:path";
+import { clientPolicy } from "../../binding/fetch/address-policy.js";
+import type { ClientTls } from "../../binding/fetch/client-tls.js";
+import { createNodeFetch } from "../../binding/fetch/node-fetch.js";
+import { extensionOf } from "../../client/files/media-type.js";
+import type { FileContent } from "../../protocol/content/read.js";
+import { A2AError } from "../../protocol/errors.js";
+
+/** Where files go, and what a file that is given by its URL is fetched with. */
+export interface Saving {
+  readonly folder: string;
+  /** URL of the agent, whose machine may also have the files. */
+  readonly agent: string;
+  readonly tls: ClientTls | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Writes the files of an answer into a folder, and returns their paths. Never replaces a file. */
+export async function saveFiles(files: readonly FileContent[], saving: Saving): Promise<readonly string[]> {
+  await mkdir(saving.folder, { recursive: true });
+  const paths: string[] = [];
+  for (const [at, file] of files.entries()) paths.push(await save(file, saving, at + 1));
+  return paths;
+}
+
+async function save(file: FileContent, saving: Saving, place: number): Promise<string> {
+  const pieces = file.url === undefined ? [file.bytes()] : fetched(file.url, saving);
+  const { path, handle } = await created(saving.folder, safeName(file, place));
+  try {
+    for await (const piece of pieces) await handle.writeFile(piece);
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  } finally {
+    await handle.close();
+  }
+  return path;
+}
+
+/** A name that stays in its folder, however the agent has chosen it. */
+function safeName({ name = "", mediaType }: FileContent, place: number): string {
+  const last = name.split(/[/\\]/).at(-1) ?? "";
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a name may not have
+  const safe = last.replace(/[\u0000-\u001f\u007f<>:"|?*]/g, "_").replace(/^\.+/, "");
+  return safe.slice(-200) || `file-${place}${extensionOf(mediaType)}`;
+}
+
+/** Creates a file that did not exist, if need be with a number in its name. */
+async function created(folder: string, name: string) {
+  const { name: stem, ext } = parse(name);
+  for (let number = 1; ; number++) {
+    const path = join(folder, number === 1 ? name : `${stem}-${number}${ext}`);
+    try {
+      return { path, handle: await open(path, "wx") };
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    }
+  }
+}
+
+/** The bytes behind a URL of the agent's choice: no credentials go there, and no private network is reached. */
+async function* fetched(url: string, { agent, tls, signal }: Saving): AsyncGenerator<Uint8Array, void, undefined> {
+  if (!/^https?:/i.test(url))
+    throw new A2AError("invalidAgentResponse", `a file is at ${url}, which is no http(s) URL`);
+  const policy = clientPolicy({ allowPrivate: undefined, cardHost: new URL(agent).hostname });
+  const fetch = createNodeFetch({ policy, tls: { ca: tls?.ca } });
+  try {
+    const response = await fetch(url, { signal });
+    if (!response.ok) throw new A2AError("unavailable", `${url} answered with HTTP status ${response.status}`);
+    const reader = response.body?.getReader();
+    for (let step = await reader?.read(); step?.value !== undefined; step = await reader?.read()) yield step.value;
+  } finally {
+    await fetch.close();
+  }
+}
