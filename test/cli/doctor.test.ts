@@ -165,7 +165,7 @@ describe("trivium doctor checks a database", () => {
 describe("trivium doctor checks an agent", () => {
   it("that has no fault", async () => {
     await using agent = await serveSlow();
-    const { findings } = await doctor([agent.url, "--send", "Count.", "--idle", "1s"]);
+    const { findings } = await doctor([agent.url, "--send", "Count.", "--idle", "200ms"]);
     expect(findings.filter(({ result }) => result !== "ok")).toEqual([]);
     expect(findings.map(({ check }) => check)).toEqual([
       ...["card", "clock", "interface JSONRPC 1.0", "interface GRPC 1.0", "interface HTTP+JSON 1.0"],
@@ -176,7 +176,7 @@ describe("trivium doctor checks an agent", () => {
 
   it("without sending it anything unless asked", async () => {
     await using agent = await serveSlow();
-    const { ok, of } = await doctor([agent.url, "--idle", "1s"]);
+    const { ok, of } = await doctor([agent.url, "--idle", "200ms"]);
     expect(ok).toBe(true);
     expect(of("streaming")).toMatchObject({ result: "skipped", remedy: expect.stringContaining("--send") });
   });
@@ -191,11 +191,11 @@ describe("trivium doctor checks an agent", () => {
       },
     });
     const check = "interface HTTP+JSON 1.0";
-    expect((await doctor([agent.url, "--idle", "1s"])).of(check)).toMatchObject({
+    expect((await doctor([agent.url, "--idle", "200ms"])).of(check)).toMatchObject({
       result: "warning",
       remedy: "give --bearer, --credential or --header",
     });
-    expect((await doctor([agent.url, "--idle", "1s", "--bearer", "t0"])).of(check)?.result).toBe("ok");
+    expect((await doctor([agent.url, "--idle", "200ms", "--bearer", "t0"])).of(check)?.result).toBe("ok");
   });
 
   it("behind a proxy of HTTP/1.1 that buffers", async () => {
@@ -255,7 +255,7 @@ describe("trivium doctor checks an agent", () => {
     });
     await using proxy = await listening(dropping);
     await using agent = await serveSlow({ publicGrpc: `127.0.0.1:${proxy.port}` });
-    const { of } = await doctor([agent.url, "--idle", "1s"]);
+    const { of } = await doctor([agent.url, "--idle", "200ms"]);
     behind.destroy();
     expect(of("http/2")?.result).toBe("ok");
     expect(of("grpc trailers")).toMatchObject({ result: "failed", remedy: expect.stringContaining("trailers") });
@@ -285,7 +285,7 @@ describe("trivium doctor checks TLS", () => {
 
   it("whose certificate is good", async () => {
     await using agent = await served([localhost], new Date(Date.now() + 90 * day));
-    const { findings } = await doctor([agent.url, "--idle", "1s"], triviumAlone, agent.trusted);
+    const { findings } = await doctor([agent.url, "--idle", "200ms"], triviumAlone, agent.trusted);
     expect(findings.filter(({ result }) => result === "failed" || result === "warning")).toEqual([]);
     expect(findings.slice(0, 3).map(({ check }) => check)).toEqual(["tls chain", "tls names", "tls expiry"]);
   });

@@ -72,5 +72,10 @@ export async function identityProvider({ lifetimeSeconds = 600 } = {}): Promise<
     },
   };
   provider = new Provider(url, configuration);
+  // Without an interval in the answer a device waits for five seconds between two questions.
+  provider.use(async (context, next) => {
+    await next();
+    if (context.oidc?.route === "device_authorization") Object.assign(context.body, { interval: 1 });
+  });
   return { origin: url, paths, [Symbol.asyncDispose]: () => served[Symbol.asyncDispose]() };
 }

@@ -101,6 +101,8 @@ function createTls(
     minVersion: "TLSv1.2",
     handshakeTimeout,
     ...socketOptions,
+    // Otherwise the connection of a client that leaves during its handshake stays until the handshake is overdue.
+    allowHalfOpen: false,
     ...tls,
     ALPNProtocols: ["h2", "http/1.1"],
   });
@@ -109,7 +111,10 @@ function createTls(
     // A client may come without a certificate, if the server only asks for one, but not with one that cannot be verified.
     if (tls.requestCert === true && !socket.authorized && socket.getPeerX509Certificate() !== undefined)
       socket.destroy();
-    else hand(socket, socket.alpnProtocol === "h2" ? "http2" : "http1");
+    else {
+      socket.allowHalfOpen = true;
+      hand(socket, socket.alpnProtocol === "h2" ? "http2" : "http1");
+    }
   });
   server.on("tlsClientError", (_error, socket) => socket.destroy());
   return server;

@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { Agent } from "node:http";
 import { constants } from "node:http2";
+import { connect } from "node:tls";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ListenerLimits } from "../../../src/binding/listen/connection.js";
 import { createListener, type Listener } from "../../../src/binding/listen/listener.js";
@@ -122,4 +124,16 @@ it("closes a TLS connection that does not finish its handshake", async () => {
   const wire = wireTo(secure.port);
   await wire.closed;
   await secure.close();
+});
+
+it("keeps no connection of a TLS client that leaves during its handshake", async () => {
+  const patient = { headerTimeoutMs: 60_000 };
+  const secure = await createListener({ host: "127.0.0.1", port: 0, limits: patient, tls: localTls });
+  // Node knows the certificate before it has sent the end of its handshake.
+  const client = connect({ port: secure.port, host: "localhost", ca: localTls.cert });
+  client.once("secureConnect", () => client.destroy());
+  await once(client, "close");
+  const begin = performance.now();
+  await secure.drain(60_000);
+  expect(performance.now() - begin).toBeLessThan(30_000);
 });

@@ -1,5 +1,6 @@
 import { connect as http2Connect } from "node:http2";
 import { request as httpsRequest } from "node:https";
+import { text } from "node:stream/consumers";
 import { connect as tlsConnect } from "node:tls";
 import { expect, it } from "vitest";
 import type { ListenerLimits, RequestListener } from "../../../src/binding/listen/connection.js";
@@ -51,6 +52,13 @@ it("still answers an HTTP/1.1 client that has ended its side", async () => {
   const wire = wireTo(listener.port);
   wire.socket.end("GET /half HTTP/1.1\r\nHost: a\r\n\r\n");
   expect(await wire.closed).toMatch(/1\.1 \/half$/);
+});
+
+it("still answers an HTTP/1.1 client over TLS that has ended its side", async () => {
+  await using listener = await listen({}, { tls: localTls });
+  const client = tlsConnect({ port: listener.port, host: "localhost", ca: localTls.cert });
+  client.end("GET /half HTTP/1.1\r\nHost: a\r\n\r\n");
+  expect(await text(client)).toMatch(/1\.1 \/half$/);
 });
 
 it("closes an HTTP/2 connection whose client has ended", async () => {
