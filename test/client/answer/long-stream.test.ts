@@ -7,6 +7,7 @@ import type { StreamResponse } from "../../../src/protocol/model.js";
 import { connectTo } from "../../../src/testing/index.js";
 import { cut } from "../../support/fault-schedule.js";
 import { itemsOf } from "../../support/items.js";
+import { tries } from "../../support/tries.js";
 import { type FaultyServer, faultyServer } from "../stream/faults-server.js";
 import { chunk, status, taskEvent } from "../stream/lasting-events.js";
 
@@ -136,12 +137,13 @@ describe("the fold of a stream", () => {
     ["statuses with metadata", (place: number) => withMetadata(status("WORKING"), { [`k${place}`]: place })],
     ["chunks with metadata", (place: number) => withMetadata(chunk("x", place > 0), { [`k${place}`]: place })],
   ])("costs the same for each event, however many came before: %s", (_, event) => {
-    costOf(5_000, event);
-    const few = costOf(10_000, event);
+    const count = tries(4_000, 10_000);
+    costOf(count / 2, event);
+    const few = costOf(count, event);
     const most = Math.max(few, 10) * 40;
-    let many = costOf(80_000, event);
+    let many = costOf(count * 8, event);
     // One of three may have to collect the garbage of other tests.
-    for (let others = 0; many >= most && others < 2; others++) many = costOf(80_000, event);
+    for (let others = 0; many >= most && others < 2; others++) many = costOf(count * 8, event);
     expect(many).toBeLessThan(most);
   });
 });

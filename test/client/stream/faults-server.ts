@@ -4,6 +4,7 @@ import { Client } from "../../../src/client/node.js";
 import type { ClientOptions } from "../../../src/client/options.js";
 import { bindingNames, bindingRow } from "../../../src/protocol/bindings.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
+import { connectTo } from "../../../src/testing/index.js";
 import { taskOf } from "../../support/answers.js";
 import { createFaultProxy, type FaultProxy } from "../../support/fault-proxy.js";
 import type { Schedule } from "../../support/fault-schedule.js";
@@ -23,6 +24,8 @@ interface FaultyWay extends AsyncDisposable {
 
 export interface FaultyServer extends AsyncDisposable {
   readonly server: Server;
+  /** A client without a connection. */
+  readonly direct: Client;
   /** The number of turns begun. */
   readonly runs: number;
   /** Starts a task that stays WORKING until `release`. */
@@ -74,15 +77,16 @@ export async function faultyServer(): Promise<FaultyServer> {
     },
   });
   const card = await (await fetch(`${server.url}/.well-known/agent-card.json`)).text();
+  const direct = await connectTo(server);
   return {
     server,
+    direct,
     get runs() {
       return runs;
     },
     async hold() {
       gate = Promise.withResolvers();
-      await using client = await Client.connect(server.url);
-      return taskOf(await client.send("hold", { configuration: { returnImmediately: true } })).id;
+      return taskOf(await direct.send("hold", { configuration: { returnImmediately: true } })).id;
     },
     release: () => gate.resolve(),
     async way(binding, schedule, options = {}) {
@@ -102,7 +106,10 @@ export async function faultyServer(): Promise<FaultyServer> {
         },
       };
     },
-    [Symbol.asyncDispose]: () => server.close(),
+    async [Symbol.asyncDispose]() {
+      await direct.close();
+      await server.close();
+    },
   };
 }
 
