@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { memoryTaskStore } from "trivium";
 import { connectTo, createTestClock, waitFor } from "trivium/testing";
 import { expect, it } from "vitest";
 import { berths, type Office } from "./agent.ts";
@@ -52,4 +53,29 @@ it("stops when it is canceled", async () => {
   stopping.abort();
   await expect(answer).rejects.toThrow("aborted");
   expect((await client.wait(question.taskId)).state).toBe("canceled");
+});
+
+it("books in another process when its own dies", async () => {
+  const clock = createTestClock();
+  const shared = { store: memoryTaskStore({ clock }), restartable: true };
+  await using dying = await connectTo(berths(silent), { ...shared, clock: createTestClock() });
+  const question = await dying.send("a berth, please");
+  await dying.send("MV Alba", { continue: question, configuration: { returnImmediately: true } });
+  await waitFor(dying, question.taskId, "working");
+  await using client = await connectTo(berths(office), { ...shared, clock });
+  await clock.advance(20_000);
+  expect((await client.wait(question.taskId)).text).toBe("Berth N4 for MV Alba.");
+});
+
+it("books nothing while its store is away", async () => {
+  let isAway = true;
+  const store = memoryTaskStore({
+    async beforeFlush() {
+      if (isAway) throw new Error("the disk is full");
+    },
+  });
+  await using client = await connectTo(berths(office), { store, client: { retry: false }, logger: false });
+  await expect(client.send("a berth, please")).rejects.toMatchObject({ code: "unavailable" });
+  isAway = false;
+  expect((await client.send("a berth, please")).state).toBe("input-required");
 });

@@ -56,6 +56,7 @@ const continuation: Rule = (value, path) => {
   const problems = anyObject(value, path);
   if (problems.length > 0) return problems;
   const { taskId, contextId } = value as Partial<Continuation>;
+  if (contextId === undefined) return [`${path} has no contextId: give an answer, or the ids of one`];
   return [...string(contextId, `${path}.contextId`), ...(taskId === undefined ? [] : string(taskId, `${path}.taskId`))];
 };
 

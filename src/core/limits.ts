@@ -28,8 +28,8 @@ export interface CoreLimits {
    */
   readonly tasksPerOwner: number;
   /**
-   * How long a task may wait for its caller, or parked without a `wakeAt`, after its last status; then it ends FAILED.
-   * Default: 30 days.
+   * How long a task without a turn may wait for its caller, or parked without a `wakeAt`, after its last status; then it
+   * ends FAILED. A turn that waits in `ask` has `turnDeadlineMs` instead. Default: 30 days.
    */
   readonly taskWaitMaxMs: number;
   /** How long a send waits for a free turn when a limit of turns is reached; then it is refused. Default: 1 s. */

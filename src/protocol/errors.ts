@@ -23,7 +23,10 @@ const row = (reason: string, jsonRpc: number, grpc: number, http: number): Error
 
 const worded = (plain: ErrorRow, words: string) => ({ ...plain, words }) satisfies ErrorRow;
 
-/** All errors and their forms in each binding (spec 3.3.2, 5.4, 9.5). */
+/**
+ * All errors and their forms in each binding (spec 3.3.2, 5.4, 9.5): `errorTable[error.code].http` is the HTTP status;
+ * `jsonRpc` and `grpc` are the other codes, `reason` is the word for programs.
+ */
 export const errorTable = {
   /** There is no such task, or the caller may not see it. */
   taskNotFound: worded(row("TASK_NOT_FOUND", -32001, 5, 404), "Task not found"),

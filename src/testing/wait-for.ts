@@ -7,7 +7,7 @@ import { isTerminal, type StateName } from "../protocol/states.js";
 
 /** How long `waitFor` waits, and in which tenant. */
 export interface WaitForOptions {
-  /** Timeout in milliseconds of real time. Default: 5,000. */
+  /** Timeout in milliseconds of real time. Default: 4,000, so that its error comes before the time limit of most runners. */
   readonly timeoutMs?: number | undefined;
   /** Tenant of the task. Default: none. */
   readonly tenant?: string | undefined;
@@ -24,7 +24,7 @@ export async function waitFor(
   client: Calls,
   taskId: string,
   wanted: StateName | ((answer: Answer) => boolean),
-  { timeoutMs = 5_000, tenant = "" }: WaitForOptions = {},
+  { timeoutMs = 4_000, tenant = "" }: WaitForOptions = {},
 ): Promise<Answer> {
   const isWanted = typeof wanted === "function" ? wanted : ({ state }: Answer) => state === wanted;
   const goal = typeof wanted === "function" ? "what is waited for" : wanted;

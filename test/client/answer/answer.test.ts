@@ -200,7 +200,8 @@ describe("continuing", () => {
 
   it.each([
     [{ continue: "id" }, "continue must be an object, not a value of type string"],
-    [{ continue: { taskId: "t" } }, "continue.contextId must be a string, not a value of type undefined"],
+    [{ continue: { taskId: "t" } }, "continue has no contextId: give an answer, or the ids of one"],
+    [{ continue: { contextId: 7 } }, "continue.contextId must be a string, not a value of type number"],
     [{ continue: { taskId: 7, contextId: "c" } }, "continue.taskId must be a string, not a value of type number"],
     [{ task: { id: "t", contextId: "c" } }, "task cannot be given: write continue: answer"],
     [{ contextId: "c" }, "contextId cannot be given: write continue: { contextId }"],
