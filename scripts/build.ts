@@ -1,15 +1,16 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { chmodSync, existsSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { type PreRenderedChunk, rolldown } from "rolldown";
+import { type InputOptions, type PreRenderedChunk, rolldown } from "rolldown";
 
-// Makes `dist`: the types as the compiler writes them, a file for each, and the code in few files, since reading hundreds of
-// them was most of a start. `--out DIR` makes it elsewhere.
+// Makes `dist`: the types that the entry points need, as the compiler writes them, and the code in few files, since reading
+// hundreds of them was most of a start. `--out DIR` makes it elsewhere.
 //
 // An entry point, and what is loaded later with `import()`, keeps the path of its source. What they share is in `chunks/`:
 // modules that are loaded by the same of the starts below are one file, so none of them reads code that it does not run.
+// `packages/` has the used parts of a few packages in the same way, without source maps, and the licenses of them.
 
 /** What is loaded by itself, and often. */
 const starts = {
@@ -32,6 +33,13 @@ const later = [
   "src/binding/connect/endpoint.ts",
 ];
 
+/**
+ * Packages of which a start would load many modules and use few: protobuf-es makes the descriptors of Google's files when it
+ * is imported, and Kysely has hundreds of modules. No value of theirs that is passed to another package depends on its copy.
+ */
+const bundled = /^(?:@bufbuild\/protobuf|kysely)(?:\/|$)/;
+/** What a module of a package says about its license, where the package has no file for it. */
+const notice = /^\/\/ Copyright(?:.|\n)*?(?:limitations under the License\.\n|\n(?!\/\/))/;
 /** What the bundler writes newer syntax with. */
 const helpers = /^@oxc-project\/runtime\//;
 
@@ -48,13 +56,28 @@ const made = resolve(values.out);
 const out = `${made}.new`;
 const { bin, exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
   readonly bin: { readonly trivium: string };
-  readonly exports: Readonly<Record<string, string | { readonly default: string }>>;
+  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
+};
+
+const settings: InputOptions = {
+  cwd: root,
+  platform: "node",
+  tsconfig: "tsconfig.build.json",
+  // Newer syntax, such as `using`, is written in older words, for the oldest Node that the package supports.
+  transform: { target: "es2024" },
+  external: (id) => !/^[./]/.test(id) && !helpers.test(id) && !bundled.test(id),
+  preserveEntrySignatures: "allow-extension",
+  // A module that is loaded at once by one start may be loaded later by another.
+  onLog: (level, log, report) => {
+    if (log.code !== "INEFFECTIVE_DYNAMIC_IMPORT") report(level, log);
+  },
 };
 
 rmSync(out, { recursive: true, force: true });
 const compiler = [join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.build.json", "--outDir", out];
 execFileSync(process.execPath, compiler, { cwd: root, stdio: "inherit" });
 await bundle();
+keepTypes();
 chmodSync(join(out, relative("dist", bin.trivium)), 0o755);
 rmSync(made, { recursive: true, force: true });
 renameSync(out, made);
@@ -62,14 +85,8 @@ renameSync(out, made);
 async function bundle(): Promise<void> {
   const modules = new Map<string, Module>();
   await using build = await rolldown({
-    cwd: root,
+    ...settings,
     input: Object.fromEntries(entries().map((source) => [withoutType(source), source])),
-    platform: "node",
-    tsconfig: "tsconfig.build.json",
-    // Newer syntax, such as `using`, is written in older words, for the oldest Node that the package supports.
-    transform: { target: "es2024" },
-    external: (id) => !/^[./]/.test(id) && !helpers.test(id),
-    preserveEntrySignatures: "allow-extension",
     plugins: [
       {
         name: "modules",
@@ -82,13 +99,9 @@ async function bundle(): Promise<void> {
         },
       },
     ],
-    // A module that is loaded at once by one start may be loaded later by another.
-    onLog: (level, log, report) => {
-      if (log.code !== "INEFFECTIVE_DYNAMIC_IMPORT") report(level, log);
-    },
   });
-  const chunkOf = chunks(modules);
-  await build.write({
+  const chunkOf = chunks(modules, await usedAtOnce(starts.client));
+  const { output } = await build.write({
     dir: out,
     format: "esm",
     sourcemap: true,
@@ -100,6 +113,52 @@ async function bundle(): Promise<void> {
       groups: [{ name: (id) => chunkOf(id), debugName: "starts" }],
     },
   });
+  for (const { fileName } of output) if (/^packages\/.*\.js$/.test(fileName)) leaveOutMap(join(out, fileName));
+  writeFileSync(join(out, "packages/LICENSES.txt"), licenses([...modules.keys()].filter(isOfPackage)));
+}
+
+/** The modules of which an entry uses anything when it is loaded. */
+async function usedAtOnce(source: string): Promise<ReadonlySet<string>> {
+  await using build = await rolldown({ ...settings, input: source });
+  const { output } = await build.generate();
+  const parts = output.filter((file) => file.type === "chunk");
+  const loaded = new Set(parts.filter(({ isEntry }) => isEntry));
+  for (const { imports } of loaded) for (const part of parts) if (imports.includes(part.fileName)) loaded.add(part);
+  return new Set([...loaded].flatMap(({ moduleIds }) => moduleIds));
+}
+
+/** Code of packages is as they publish it. */
+function leaveOutMap(file: string): void {
+  writeFileSync(file, readFileSync(file, "utf8").replace(/\n\/\/# sourceMappingURL=.*\s*$/, "\n"));
+  rmSync(`${file}.map`);
+}
+
+/** The licenses of the packages that these modules are from: their own files, or else what their modules begin with. */
+function licenses(ids: readonly string[]): string {
+  const byFolder = Map.groupBy(ids, (id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? "");
+  const texts = [...byFolder].sort().map(([folder, own]) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    const file = join(folder, "LICENSE");
+    const notices = existsSync(file)
+      ? [readFileSync(file, "utf8")]
+      : new Set(own.map((id) => notice.exec(readFileSync(id, "utf8"))?.[0] ?? ""));
+    return [`${name} ${version}, ${license}`, ...notices].map((text) => text.trim()).join("\n\n");
+  });
+  return `${texts.join(`\n\n${"-".repeat(80)}\n\n`)}\n`;
+}
+
+/** Removes the types that no entry point needs. */
+function keepTypes(): void {
+  const targets = Object.values(exports).flatMap((target) => (typeof target === "string" ? [] : [target.types]));
+  const needed = new Set(targets.map((path) => join(out, relative("dist", path))));
+  for (const file of needed) {
+    for (const [, path = ""] of readFileSync(file, "utf8").matchAll(
+      /(?:\bfrom |\bimport\(|\bimport )"(\.[^"]+)\.js"/g,
+    )) {
+      needed.add(join(dirname(file), `${path}.d.ts`));
+    }
+  }
+  for (const file of globSync("**/*.d.ts", { cwd: out })) if (!needed.has(join(out, file))) rmSync(join(out, file));
 }
 
 /** The sources of the entry points, of the command, and of the thread that runs SQLite. */
@@ -108,8 +167,14 @@ function entries(): readonly string[] {
   return [...[...targets, bin.trivium].map((path) => relative("dist", path).replace(/\.js$/, ".ts")), starts.thread];
 }
 
-/** The chunk of a module; `null` where the bundler decides. */
-function chunks(modules: ReadonlyMap<string, Module>): (id: string) => string | null {
+/**
+ * The chunk of a module; `null` where the bundler decides. Of packages, what the client does not use at once is apart: the
+ * bundler of a page can leave out a file, and much less of one.
+ */
+function chunks(
+  modules: ReadonlyMap<string, Module>,
+  usedByClient: ReadonlySet<string>,
+): (id: string) => string | null {
   const loadedBy = (sources: readonly string[], alsoLater = false) => closure(sources, modules, alsoLater);
   const marks = lazy(() => ({
     starts: Object.entries(starts).map(([name, source]) => [name, loadedBy([source])] as const),
@@ -121,12 +186,17 @@ function chunks(modules: ReadonlyMap<string, Module>): (id: string) => string | 
     // It looks for files beside itself.
     if (modules.get(id)?.code.includes('new URL("./')) return withoutType(relative(root, id));
     const loading = namesIn(marks().starts, id);
+    if (isOfPackage(id)) return `packages/${usedByClient.has(id) ? "common" : (loading[0] ?? "others")}`;
     // What even the thread of SQLite needs is in every start.
     if (loading.includes("client") && loading.includes("thread")) return "chunks/common";
     // A program with a store is a server as well.
     const names = loading.includes("server") ? loading.filter((name) => name !== "sqlite") : loading;
     return names.length === 0 ? null : `chunks/${[...names, ...namesIn(marks().others, id)].join("-")}`;
   };
+}
+
+function isOfPackage(id: string): boolean {
+  return id.includes("/node_modules/") && !id.includes("\0");
 }
 
 /** Modules with everything that they import, at once or also later. */

@@ -23,7 +23,7 @@ const nodePackages = /^(?:node:|@grpc\/|undici\b|ipaddr\.js\b)/;
 const nodeModules = /\/node_modules\/(?:@grpc\/|undici\/|ipaddr\.js\/)/;
 const nodeGlobals = ["process", "Buffer", "global", "require", "setImmediate", "__dirname", "__filename"];
 /** Asks whether there is a `process` before it asks it anything. */
-const asksFirst = /\/@bufbuild\/protobuf\/dist\/esm\/proto-int64\.js$/;
+const asksFirst = /\/dist\/packages\/common\.js$/;
 
 const modulesShown = 15;
 const root = fileURLToPath(new URL("..", import.meta.url));

@@ -78,8 +78,8 @@ it("is written in the JavaScript of the oldest Node that it supports", () => {
   expect(newer).toEqual([]);
 });
 
-it("has a source map with its source for each file of code", () => {
-  const code = files("dist/**/*.js");
+it("has a source map with its source for each file of its own code", () => {
+  const code = files("dist/**/*.js").filter((file) => !file.startsWith("dist/packages/"));
   // A file that only passes names on has none, nor has what the bundler itself adds.
   const own = code.filter(
     (file) => !/^(?:(?:import|export) [^;]*;\s*)*$|^\/\/ \\0@oxc-project\+runtime/.test(read(file)),
@@ -93,6 +93,24 @@ it("has a source map with its source for each file of code", () => {
       file,
     ).toBe(true);
   }
+});
+
+it("holds the code of these packages, with their licenses, and loads no other copy", () => {
+  const code = files("dist/packages/*.js").map(read).join("\n");
+  const held = Array.from(code.matchAll(/^\/\/ node_modules\/((?:@[^/]+\/)?[^/]+)\//gm), ([, name = ""]) => name);
+  expect(new Set(held)).toEqual(new Set(["@bufbuild/protobuf", "kysely"]));
+  const licenses = read("dist/packages/LICENSES.txt");
+  for (const line of [
+    "@bufbuild/protobuf 2.",
+    "Buf Technologies",
+    "Google Inc.",
+    "kysely 0.",
+    "Permission is hereby granted",
+  ])
+    expect(licenses).toContain(line);
+  const loading = /^(?:import|export) [^;]* from "(?:@bufbuild\/protobuf|kysely)["/]/m;
+  expect(files("dist/**/*.js").filter((file) => loading.test(read(file)))).toEqual([]);
+  expect(Object.keys(manifest()["dependencies"] ?? {})).not.toContain("kysely");
 });
 
 it("holds no tests but the example of tests, and no databases", () => {

@@ -51,6 +51,45 @@ describe("the entry points of the packed package", () => {
     expect(different).toEqual(["trivium/client Client"]);
   });
 
+  it("load of other packages no more than a start needs", async () => {
+    const loaded = await printed(`
+      import { registerHooks } from "node:module";
+      const urls = [];
+      registerHooks({ load: (url, context, next) => { urls.push(url); return next(url, context); } });
+      const { serve } = await import("trivium");
+      const { sqliteStore } = await import("trivium/sqlite");
+      const card = { name: "Pong", description: "Answers", version: "1.0.0" };
+      await serve({ card, port: 0, logger: false, store: sqliteStore({ path: ":memory:" }), agent: async () => undefined });
+      const names = urls.flatMap((url) => /node_modules\\/((?:@[^/]+\\/)?[^/]+)\\/(?!.*node_modules)/.exec(url)?.[1] ?? []);
+      console.log(JSON.stringify([...new Set(names)].sort()));
+      process.exit();
+    `);
+    expect(loaded).toEqual(["ipaddr.js", "trivium"]);
+  });
+
+  it("carry messages over every binding, also those that read them with the program's own protobuf-es", async () => {
+    const texts = await printed(`
+      import { Client, reply, serve } from "trivium";
+      const server = await serve({
+        card: { name: "Pong", description: "Answers", version: "1.0.0" },
+        port: 0,
+        logger: false,
+        bindings: ["JSONRPC", "GRPC", "HTTP+JSON", "CONNECT"],
+        async *agent({ text }) { yield reply(text + " pong"); },
+      });
+      const texts = [];
+      for (const binding of ["JSONRPC", "GRPC", "HTTP+JSON", "CONNECT"]) {
+        const client = await Client.connect(server.url, { prefer: [binding] });
+        texts.push((await client.send(binding)).text, await client.stream(binding).answer.then(({ text }) => text));
+        await client.close();
+      }
+      await server.close();
+      console.log(JSON.stringify(texts));
+    `);
+    const each = ["JSONRPC", "GRPC", "HTTP+JSON", "CONNECT"].map((binding) => `${binding} pong`);
+    expect(texts).toEqual(each.flatMap((text) => [text, text]));
+  });
+
   it("are the same modules for `import` and `require`", async () => {
     const same = await printed(`
       import { createRequire } from "node:module";
