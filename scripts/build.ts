@@ -34,10 +34,10 @@ const later = [
 ];
 
 /**
- * Packages of which a start would load many modules and use few: protobuf-es makes the descriptors of Google's files when it
- * is imported, and Kysely has hundreds of modules. No value of theirs that is passed to another package depends on its copy.
+ * Packages of which few modules are used and many would be loaded: protobuf-es makes the descriptors of Google's files when it
+ * is imported, and Kysely has hundreds of modules. Connect reads the descriptors of protobuf-es, so the two share a copy.
  */
-const bundled = /^(?:@bufbuild\/protobuf|kysely)(?:\/|$)/;
+const bundled = /^(?:@bufbuild\/protobuf|@connectrpc\/[^/]+|kysely)(?:\/|$)/;
 /** What a module of a package says about its license, where the package has no file for it. */
 const notice = /^\/\/ Copyright(?:.|\n)*?(?:limitations under the License\.\n|\n(?!\/\/))/;
 /** What the bundler writes newer syntax with. */
@@ -186,13 +186,18 @@ function chunks(
     // It looks for files beside itself.
     if (modules.get(id)?.code.includes('new URL("./')) return withoutType(relative(root, id));
     const loading = namesIn(marks().starts, id);
-    if (isOfPackage(id)) return `packages/${usedByClient.has(id) ? "common" : (loading[0] ?? "others")}`;
+    if (isOfPackage(id)) return `packages/${usedByClient.has(id) ? "common" : (loading[0] ?? packageOf(id))}`;
     // What even the thread of SQLite needs is in every start.
     if (loading.includes("client") && loading.includes("thread")) return "chunks/common";
     // A program with a store is a server as well.
     const names = loading.includes("server") ? loading.filter((name) => name !== "sqlite") : loading;
     return names.length === 0 ? null : `chunks/${[...names, ...namesIn(marks().others, id)].join("-")}`;
   };
+}
+
+/** A package or the scope of one. */
+function packageOf(id: string): string {
+  return /^.*\/node_modules\/@?([^/]+)/.exec(id)?.[1] ?? "";
 }
 
 function isOfPackage(id: string): boolean {
