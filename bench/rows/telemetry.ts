@@ -20,7 +20,9 @@ export function telemetryRows(effort: Effort): readonly Row[] {
     row("sampled", "message", { size, atMost: 1.12 }),
     row("sampled", "task", { size, atMost: 1.05 }),
     row("bare", "message", { size }),
+    row("bare", "task", { size }),
     row("sampled", "message", { size, floor: "bare", atMost: 1.12 }),
+    row("sampled", "task", { size, floor: "bare", atMost: 1.12 }),
     // Two processes that do the same differ by about this much.
     row("api", "message", { size, atMost: 1.1 }),
   ];

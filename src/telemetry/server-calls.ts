@@ -1,14 +1,18 @@
-import type { Attributes, Context, Span } from "@opentelemetry/api";
+import type { Attributes, SpanKind, SpanOptions } from "@opentelemetry/api";
 import type { Operation } from "../protocol/operations.js";
 import type { CallOutcome, CallTelemetry, CallTrace } from "../protocol/telemetry/follow.js";
 import type { OpenTelemetry } from "./api.js";
 import { type CallWay, callAttributes, isServerFault, outcomeAttributes } from "./calls.js";
 import { memoized } from "./memo.js";
 import { type Meters, scopeName } from "./meters.js";
-import { callerContexts, SpanTrace } from "./trace-context.js";
+import { callerContexts, SpanTrace, spanPlaces } from "./trace-context.js";
 
 /** What all calls of one operation over one binding in one version have in common. */
 interface CallKind {
+  readonly api: OpenTelemetry;
+  readonly meters: Meters;
+  readonly agent: Attributes;
+  readonly binding: string;
   readonly name: string;
   /** Attributes by which a sampler may decide: an SDK copies them for each call, also for those that it drops. */
   readonly decisive: Attributes;
@@ -22,30 +26,44 @@ interface CallKind {
 export function followServerCalls(api: OpenTelemetry, meters: Meters, agent: Attributes): CallTelemetry {
   const tracer = api.trace.getTracer(scopeName);
   const contextFor = callerContexts(api);
+  const placeOf = spanPlaces(api);
   const kindOf = memoized((operation: Operation | undefined) =>
     memoized((binding: string) =>
-      memoized((version: string | undefined) => callKind(operation, { binding, version }, agent)),
+      memoized((version: string | undefined): CallKind => {
+        const shared = { api, meters, agent, binding };
+        return { ...shared, ...callKind(operation, { binding, version }, agent) };
+      }),
     ),
   );
   return {
     begin({ binding, operation, version, header }, ageMs) {
       const kind = kindOf(operation)(binding)(version);
       const parent = contextFor(header);
-      const options = {
-        kind: api.SpanKind.SERVER,
-        attributes: kind.decisive,
-        // Most spans are not sampled, and an SDK asks only for the others when they began.
-        get startTime() {
-          return wallNow() - ageMs();
-        },
-      };
-      const span = tracer.startSpan(kind.name, options, parent);
-      return new ServerCallTrace(span, api.trace.setSpan(parent, span), { api, meters, agent, kind, binding });
+      const span = tracer.startSpan(kind.name, new BegunSpan(api.SpanKind.SERVER, kind.decisive, ageMs), parent);
+      return new ServerCallTrace(kind, placeOf(parent, span));
     },
   };
 }
 
-function callKind(operation: Operation | undefined, way: CallWay, agent: Attributes): CallKind {
+/** How the span of a call begins. */
+class BegunSpan implements SpanOptions {
+  readonly kind: SpanKind;
+  readonly attributes: Attributes;
+  readonly #ageMs: () => number;
+
+  constructor(kind: SpanKind, attributes: Attributes, ageMs: () => number) {
+    this.kind = kind;
+    this.attributes = attributes;
+    this.#ageMs = ageMs;
+  }
+
+  /** Most spans are not sampled, and an SDK asks only for the others when they began. */
+  get startTime(): number {
+    return wallNow() - this.#ageMs();
+  }
+}
+
+function callKind(operation: Operation | undefined, way: CallWay, agent: Attributes) {
   const attributes = callAttributes(operation, way);
   const outcome = memoized((code: CallOutcome["code"]) => ({
     ...attributes,
@@ -62,33 +80,21 @@ function wallNow(): number {
   return performance.timeOrigin + performance.now();
 }
 
-interface CallFacts {
-  readonly api: OpenTelemetry;
-  readonly meters: Meters;
-  readonly agent: Attributes;
-  readonly kind: CallKind;
-  readonly binding: string;
-}
-
 class ServerCallTrace extends SpanTrace implements CallTrace {
-  readonly #facts: CallFacts;
+  readonly #kind: CallKind;
 
-  constructor(span: Span, within: Context, facts: CallFacts) {
-    super(facts.api, span, within);
-    this.#facts = facts;
+  constructor(kind: CallKind, within: SpanTrace["within"]) {
+    super(kind.api, within);
+    this.#kind = kind;
   }
 
   ended(outcome: CallOutcome): void {
-    const { agent, kind, meters } = this.#facts;
+    const { agent, attributes, meters, outcome: attributesOf } = this.#kind;
     const { code, durationMs, error } = outcome;
-    meters.recordLater("serverCall", durationMs / 1_000, kind.outcome(code), this.within);
+    meters.recordLater("serverCall", durationMs / 1_000, attributesOf(code), this.measured);
     const limit = error?.metadata["limit"];
     if (limit !== undefined && (code === "resourceExhausted" || code === "unavailable")) {
-      meters.count("refused", {
-        "trivium.limit": limit,
-        "rpc.method": kind.attributes["rpc.method"],
-        ...agent,
-      });
+      meters.count("refused", { "trivium.limit": limit, "rpc.method": attributes["rpc.method"], ...agent });
     }
     if (!this.span.isRecording()) return;
     this.#describe(outcome);
@@ -97,9 +103,9 @@ class ServerCallTrace extends SpanTrace implements CallTrace {
 
   #describe({ code, error, requestId, events }: CallOutcome): void {
     const { span, api } = this;
-    const { binding, kind } = this.#facts;
+    const { attributes, binding } = this.#kind;
     span.setAttributes({
-      ...kind.attributes,
+      ...attributes,
       ...outcomeAttributes(code, binding),
       "trivium.request.id": requestId,
       ...(events === undefined ? {} : { "trivium.stream.events": events }),

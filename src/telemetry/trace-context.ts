@@ -8,15 +8,21 @@ const maxStateLength = 512;
 
 /** A span with the context in which what belongs to it runs. */
 export class SpanTrace implements Trace {
-  readonly span: Span;
-  readonly within: Context;
   readonly api: OpenTelemetry;
+  readonly within: SpanPlace;
 
-  /** `within`: the context with the span. */
-  constructor(api: OpenTelemetry, span: Span, within: Context) {
+  constructor(api: OpenTelemetry, within: SpanPlace) {
     this.api = api;
-    this.span = span;
     this.within = within;
+  }
+
+  get span(): Span {
+    return this.within.span;
+  }
+
+  /** The context with which values are measured. Only a sampled span may serve as an example; others would be kept alive. */
+  get measured(): Context {
+    return this.isSampled ? this.within : this.within.parent;
   }
 
   get context(): TraceContext {
@@ -35,9 +41,52 @@ export class SpanTrace implements Trace {
   }
 }
 
+/** Places spans in contexts, like `trace.setSpan`, whose contexts copy all values of their parents. */
+export function spanPlaces({ trace, createContextKey, INVALID_SPAN_CONTEXT }: OpenTelemetry) {
+  // The key of spans is the API's own: it says it when it sets one.
+  let key = createContextKey("span");
+  const probe: Context = {
+    getValue: () => undefined,
+    setValue(asked) {
+      key = asked;
+      return probe;
+    },
+    deleteValue: () => probe,
+  };
+  trace.setSpan(probe, trace.wrapSpanContext(INVALID_SPAN_CONTEXT));
+  return (parent: Context, span: Span) => new SpanPlace(key, parent, span);
+}
+
+/** A context with a span. */
+class SpanPlace implements Context {
+  readonly #key: symbol;
+  readonly parent: Context;
+  readonly span: Span;
+
+  constructor(key: symbol, parent: Context, span: Span) {
+    this.#key = key;
+    this.parent = parent;
+    this.span = span;
+  }
+
+  getValue(key: symbol): unknown {
+    return key === this.#key ? this.span : this.parent.getValue(key);
+  }
+
+  setValue(key: symbol, value: unknown): Context {
+    return this.parent.setValue(this.#key, this.span).setValue(key, value);
+  }
+
+  deleteValue(key: symbol): Context {
+    return this.parent.setValue(this.#key, this.span).deleteValue(key);
+  }
+}
+
+const flagTexts = Array.from({ length: 256 }, (_, flags) => flags.toString(16).padStart(2, "0"));
+
 /** A place in a trace as it is stored and sent. */
 export function contextOf({ traceId, spanId, traceFlags, traceState }: SpanContext): TraceContext {
-  const traceparent = `00-${traceId}-${spanId}-${(traceFlags & 0xff).toString(16).padStart(2, "0")}`;
+  const traceparent = `00-${traceId}-${spanId}-${flagTexts[traceFlags & 0xff]}`;
   const tracestate = traceState?.serialize();
   return tracestate === undefined || tracestate === "" || tracestate.length > maxStateLength
     ? { traceparent }

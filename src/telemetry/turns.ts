@@ -8,7 +8,7 @@ import type { OpenTelemetry } from "./api.js";
 import { memoized } from "./memo.js";
 import { type Meters, scopeName } from "./meters.js";
 import type { FollowedAgent } from "./telemetry.js";
-import { contextOf, SpanTrace, spanContextOf } from "./trace-context.js";
+import { contextOf, SpanTrace, spanContextOf, spanPlaces } from "./trace-context.js";
 
 interface TurnKind {
   readonly api: OpenTelemetry;
@@ -26,6 +26,7 @@ const notableWaitMs = 1;
 /** Follows turns by the conventions for agents: a span each, in whose context the agent runs. */
 export function followTurns(api: OpenTelemetry, meters: Meters, followed: FollowedAgent): TurnTelemetry {
   const tracer = api.trace.getTracer(scopeName);
+  const placeOf = spanPlaces(api);
   const agent = { "gen_ai.agent.name": followed.name };
   const name = `invoke_agent ${followed.name}`;
   const attributes = { ...operation, ...agent, "gen_ai.agent.version": followed.version };
@@ -34,10 +35,10 @@ export function followTurns(api: OpenTelemetry, meters: Meters, followed: Follow
     begin(turn) {
       const { parent, before } = turn;
       // The call is not recorded, so neither is what follows from it.
-      if (parent instanceof SpanTrace && !parent.isSampled) return new AgentTurnTrace(parent, kind, turn);
+      if (parent instanceof SpanTrace && !parent.isSampled) return new AgentTurnTrace(kind, turn, parent.within);
       const within = contextOfParent(api, parent);
       const span = tracer.startSpan(name, { attributes, links: linksTo(api, before) }, within);
-      return new AgentTurnTrace({ span, within: api.trace.setSpan(within, span) }, kind, turn);
+      return new AgentTurnTrace(kind, turn, placeOf(within, span));
     },
     wake: (task, before) => markWake({ api, tracer, agent }, task, before),
   };
@@ -94,8 +95,9 @@ class AgentTurnTrace extends SpanTrace implements TurnTrace {
   #hasEmitted = false;
   #firstSeconds = 0;
 
-  constructor({ span, within }: Pick<SpanTrace, "span" | "within">, kind: TurnKind, turn: BegunTurn) {
-    super(kind.api, span, within);
+  constructor(kind: TurnKind, turn: BegunTurn, within: SpanTrace["within"]) {
+    super(kind.api, within);
+    const { span } = within;
     this.#kind = kind;
     this.#turn = turn;
     this.isRecorded = span.isRecording();
@@ -125,7 +127,7 @@ class AgentTurnTrace extends SpanTrace implements TurnTrace {
 
   waited(ms: number): void {
     const { meters, agent } = this.#kind;
-    meters.recordLater("storeWait", ms / 1_000, agent, this.within);
+    meters.recordLater("storeWait", ms / 1_000, agent, this.measured);
     if (ms >= notableWaitMs) this.span.addEvent("trivium.turn.store_wait", { "trivium.turn.store_wait.ms": ms });
   }
 
@@ -139,10 +141,11 @@ class AgentTurnTrace extends SpanTrace implements TurnTrace {
     const { meters, agent, ended } = this.#kind;
     const type = outcome === "failed" || outcome === "refused" ? kindOfError(error) : undefined;
     const attributes = ended(this.#turn.cause)(outcome)(type);
-    meters.recordLater("turn", this.#seconds(), attributes, this.within);
+    const { measured } = this;
+    meters.recordLater("turn", this.#seconds(), attributes, measured);
     // A reply without a task is the whole turn.
     if (this.#hasEmitted && outcome !== "replied") {
-      meters.recordLater("firstEvent", this.#firstSeconds, agent, this.within);
+      meters.recordLater("firstEvent", this.#firstSeconds, agent, measured);
     }
     if (!this.isRecorded) return;
     this.span.setAttributes(attributes);

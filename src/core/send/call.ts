@@ -4,7 +4,6 @@ import type { Scope, ServerContext } from "../../protocol/context.js";
 import { invalidParams } from "../../protocol/errors.js";
 import { checkIndexedId } from "../../protocol/indexed-text.js";
 import type { Message, SendMessageRequest, Task } from "../../protocol/model.js";
-import type { Trace } from "../../protocol/telemetry/trace.js";
 import type { Delivery } from "../ownership/claim.js";
 import type { Head, LogRecord, QueuedSend } from "../ports.js";
 import { runsHere } from "../read/read-task.js";
@@ -102,8 +101,8 @@ export function openSend({ runtime, policy, request, context, scope, blocks }: S
   // A message that a running turn waits for may be what ends it, and the inbox is bounded.
   if (!runsHere(runtime, { scope, id: message.taskId })) runtime.turns.checkLoad(scope);
   const kept = runtime.keptClaims?.(principal);
-  const sent: QueuedSend = { message, configuration, metadata, extensions, principal: kept };
-  const send = trace === undefined ? sent : traced(sent, trace);
+  const place = trace?.context;
+  const send: QueuedSend = { message, configuration, metadata, extensions, principal: kept, trace: place };
   const entry = runtime.newId();
   const places = quota?.turns;
   return {
@@ -120,16 +119,6 @@ export function openSend({ runtime, policy, request, context, scope, blocks }: S
     trace,
     chain,
     places,
-  };
-}
-
-// The place in the trace is made when the message is stored, which a reply without a task never is.
-function traced(send: QueuedSend, trace: Trace): QueuedSend {
-  return {
-    ...send,
-    get trace() {
-      return trace.context;
-    },
   };
 }
 
