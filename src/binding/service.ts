@@ -42,7 +42,10 @@ export interface BindingLimits {
   readonly contentMaxBytes: number;
   /** Size of a JSON body; larger than `contentMaxBytes`, because base64 is longer. Default: 6 MiB. */
   readonly jsonBodyMaxBytes: number;
-  /** JSON values in one request, at every level; over gRPC those of `data` and `metadata`. Default: 250,000. */
+  /**
+   * Values in one request, at every level: those of JSON, and in binary messages also messages, entries of lists and
+   * unknown fields. Default: 250,000.
+   */
   readonly jsonMaxValues: number;
   /** Silence on an event stream before a comment is sent. Default: 4 s. */
   readonly keepAliveMs: number;

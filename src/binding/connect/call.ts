@@ -1,6 +1,6 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
-import { assertFewValues, JsonValueCounter } from "../../protocol/codec/value-count.js";
+import { JsonValueCounter } from "../../protocol/codec/value-count.js";
 import { A2AError } from "../../protocol/errors.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
 import { methodFor, type RpcMethod, type ServedPath } from "../grpc/method.js";
@@ -10,14 +10,13 @@ import { requestIdHeader } from "../request-id.js";
 import { ServerCall } from "../server-call.js";
 import { endOfTurn, type Service } from "../service.js";
 import { errorToConnect } from "./errors.js";
+import { type BodyForm, measuredBody } from "./request-body.js";
 
 export interface ConnectCallOptions {
   readonly request: HttpRequest;
   readonly service: Service;
   readonly served: ServedPath;
-  readonly bodyMaxBytes: number;
-  /** Whether the body is JSON that is not compressed, so that its values can be counted as it arrives. */
-  readonly isPlainJson: boolean;
+  readonly form: BodyForm;
 }
 
 /** One call over Connect or gRPC-Web. It throws only errors that connect-es can write. */
@@ -63,15 +62,18 @@ export class ConnectCall {
   }
 
   async *body(): AsyncGenerator<Uint8Array> {
-    const { request, service, bodyMaxBytes, isPlainJson } = this.#options;
+    const { request, form } = this.#options;
+    const arrived = (piece: Uint8Array): void => this.#call?.arrived(piece);
     try {
-      const values = isPlainJson ? new JsonValueCounter(service.limits.jsonMaxValues) : undefined;
-      const bytes = await request.body(bodyMaxBytes, (piece) => {
-        this.#call?.arrived(piece);
+      const values = form.isJson && !form.isGzip ? new JsonValueCounter(form.maxValues) : undefined;
+      const bytes = await request.body(form.maxBytes, (piece) => {
+        arrived(piece);
         values?.arrived(piece);
       });
+      const { input } = this.#method.descriptor;
+      const measured = await measuredBody(bytes, form, { input, arrived });
       this.#hasBody = true;
-      yield bytes;
+      yield measured;
     } catch (error) {
       throw this.#public(error);
     }
@@ -81,7 +83,6 @@ export class ConnectCall {
     const { adapter, operation } = this.#method;
     try {
       const call = this.#reach(signal);
-      assertFewValues(wire, call.service.limits.jsonMaxValues);
       const request = adapter.readRequest(operation, wire);
       const reply = await call.unary(request);
       addFields(responseHeader, call);
@@ -97,7 +98,6 @@ export class ConnectCall {
     const { adapter, operation } = this.#method;
     try {
       const call = this.#reach(signal);
-      assertFewValues(wire, call.service.limits.jsonMaxValues);
       const request = adapter.readRequest(operation, wire);
       const writer = adapter.writeStream(operation, request);
       for await (const item of call.stream(request)) {

@@ -7,7 +7,8 @@ import { decodeOptions, type RpcMethod, type ServedPath, servedPaths } from "../
 import { BookedPieces, bookReply } from "../http/booked-body.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import type { BindingLimits, Service } from "../service.js";
-import { ConnectCall, type ConnectCallOptions } from "./call.js";
+import { ConnectCall } from "./call.js";
+import { type BodyForm, bodyFormOf } from "./request-body.js";
 
 export interface ConnectEndpointOptions {
   readonly adapters: readonly GrpcAdapter[];
@@ -27,7 +28,8 @@ function serve(served: ServedPath, service: Service): (request: HttpRequest) => 
   const [method] = served.methods;
   const handler = createHandler(method, service.limits);
   return async (request) => {
-    const call = new ConnectCall({ request, service, served, ...bodyOf(request, service.limits) });
+    const form = bodyFormOf(request, service.limits);
+    const call = new ConnectCall({ request, service, served, form });
     const left = new AbortController();
     request.onLeave(() => left.abort());
     const handle = () =>
@@ -35,7 +37,7 @@ function serve(served: ServedPath, service: Service): (request: HttpRequest) => 
         httpVersion: "1.1",
         method: request.method,
         url: `http://localhost${request.path}${request.query === "" ? "" : `?${request.query}`}`,
-        header: headersOf(request),
+        header: headersOf(request, form),
         body: call.body(),
         signal: left.signal,
         contextValues: createContextValues().set(callKey, call),
@@ -75,15 +77,6 @@ const isUnary = (method: DescMethod): method is DescMethodUnary => method.method
 
 const isStream = (method: DescMethod): method is DescMethodServerStreaming => method.methodKind === "server_streaming";
 
-function bodyOf(request: HttpRequest, limits: BindingLimits): Pick<ConnectCallOptions, "bodyMaxBytes" | "isPlainJson"> {
-  const isJson = request.header("content-type")?.includes("json") === true;
-  const encoding = request.header("content-encoding") ?? "identity";
-  return {
-    bodyMaxBytes: isJson ? limits.jsonBodyMaxBytes : limits.contentMaxBytes,
-    isPlainJson: isJson && encoding === "identity",
-  };
-}
-
 // The headers connect-es reads. The call reads all others from the request itself.
 const protocolHeaders = [
   "content-type",
@@ -98,12 +91,14 @@ const protocolHeaders = [
   "grpc-accept-encoding",
 ];
 
-function headersOf(request: HttpRequest): Headers {
+function headersOf(request: HttpRequest, { isGzip, isEnveloped }: BodyForm): Headers {
   const headers = new Headers();
   for (const name of protocolHeaders) {
     const value = request.header(name);
     if (value !== undefined) headers.set(name, value);
   }
+  // It gets the body unzipped.
+  if (isGzip && !isEnveloped) headers.delete("content-encoding");
   return headers;
 }
 

@@ -1,10 +1,11 @@
-import { isMessage } from "@bufbuild/protobuf";
 import { A2AError } from "../errors.js";
-import { keptJsonOf } from "./json/compact-value.js";
 
 const [quote, backslash, comma, openBrace, openBracket] = [0x22, 0x5c, 0x2c, 0x7b, 0x5b];
 
-/** Whether a JSON body of this many bytes cannot hold more values than this: each takes a byte, and one before the next. */
+/**
+ * Whether a body of this many bytes cannot hold more values than this: in JSON each takes a byte and one before the next, in
+ * binary messages two.
+ */
 export function isTooShort(bytes: number, maxValues: number): boolean {
   return bytes < 2 * maxValues;
 }
@@ -73,53 +74,6 @@ export class JsonValueCounter {
     this.#inString = at < piece.length;
     return at + 1;
   }
-}
-
-/** The fewest bytes of a Value in a binary message. */
-const leastValueBytes = 4;
-
-/** Whether a binary message of this size may hold more free JSON than this. */
-export function mayHoldMore(bytes: number, maxValues: number): boolean {
-  return bytes > leastValueBytes * maxValues;
-}
-
-/** Throws `contentTooLarge` for a message with more values of free JSON than this, in whichever form it holds them. */
-export function assertFewValues(message: object, maxValues: number): void {
-  let left = maxValues;
-  countValues(message, () => {
-    left -= 1;
-    if (left < 0) throw tooManyValues(maxValues);
-  });
-}
-
-function countValues(node: unknown, count: () => void): void {
-  if (typeof node !== "object" || node === null || node instanceof Uint8Array) return;
-  const kept = keptJsonOf(node);
-  if (kept !== undefined) countJson(kept, count);
-  else if (isOneof(node)) countValues(node.value, count);
-  else if (holdsMessages(node)) {
-    if (isValue(node)) count();
-    for (const [name, each] of Object.entries(node)) if (name !== "$unknown") countValues(each, count);
-  } else countJson(node, count);
-}
-
-function countJson(json: unknown, count: () => void): void {
-  count();
-  if (typeof json === "object" && json !== null) for (const each of Object.values(json)) countJson(each, count);
-}
-
-/** Whether this is the content of a oneof, set or not, and no free JSON. */
-function isOneof(node: object): node is { readonly value?: unknown } {
-  return "case" in node && (node.case === undefined || ("value" in node && typeof node.case === "string"));
-}
-
-/** Whether this is a message, a list, or a map of messages such as the members of a Struct. */
-function holdsMessages(node: object): boolean {
-  return isMessage(node) || Array.isArray(node) || isMessage(Object.values(node)[0]);
-}
-
-function isValue(node: object): boolean {
-  return "$typeName" in node && node.$typeName === "google.protobuf.Value";
 }
 
 export function tooManyValues(maxValues: number): A2AError {

@@ -1,10 +1,10 @@
-import { toBinary } from "@bufbuild/protobuf";
+import { type DescMessage, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { assertFewFields } from "../../../src/protocol/codec/binary/field-count.js";
 import { readBinary } from "../../../src/protocol/codec/binary/reader.js";
-import { compactValue } from "../../../src/protocol/codec/json/compact-value.js";
-import { assertFewValues, JsonValueCounter } from "../../../src/protocol/codec/value-count.js";
-import { PartSchema } from "../../../src/protocol/model.js";
+import { JsonValueCounter } from "../../../src/protocol/codec/value-count.js";
+import { MessageSchema, PartSchema } from "../../../src/protocol/model.js";
 import { data } from "../../../src/protocol/parts.js";
 
 const encoder = new TextEncoder();
@@ -53,6 +53,19 @@ describe("the values of a JSON body", () => {
   });
 });
 
+/** One field of a message, with its tag and length. */
+function field(number: number, ...content: readonly Uint8Array[]): Buffer {
+  const bytes = Buffer.concat(content);
+  const length: number[] = [];
+  let rest = bytes.length;
+  for (; rest > 127; rest >>>= 7) length.push((rest & 127) | 128);
+  return Buffer.concat([Buffer.from([(number << 3) | 2, ...length, rest]), bytes]);
+}
+
+function times(count: number, bytes: Uint8Array): Buffer {
+  return Buffer.concat(Array<Uint8Array>(count).fill(bytes));
+}
+
 describe("the values of a binary message", () => {
   const part = data(Array(50).fill(0));
   const bytes = toBinary(PartSchema, part);
@@ -65,8 +78,52 @@ describe("the values of a binary message", () => {
   it("are refused also in a message that the fast reader leaves to protobuf-es", () => {
     // An unknown field in front.
     const odd = Buffer.concat([Buffer.from([0xf8, 0x3f, 1]), bytes]);
-    expect(() => readBinary(PartSchema, odd, { maxValues: 51 })).not.toThrow();
-    expect(() => readBinary(PartSchema, odd, { maxValues: 50 })).toThrow("more than 50 JSON values (jsonMaxValues)");
-    expect(() => assertFewValues({ value: compactValue(null) }, 0)).toThrow("more than 0 JSON values");
+    expect(() => readBinary(PartSchema, odd, { maxValues: 52 })).not.toThrow();
+    expect(() => readBinary(PartSchema, odd, { maxValues: 51 })).toThrow("more than 51 JSON values (jsonMaxValues)");
+  });
+
+  const isRefusedBeyond = (desc: DescMessage, message: Uint8Array, count: number): void => {
+    expect(() => assertFewFields(desc, message, count)).not.toThrow();
+    expect(() => assertFewFields(desc, message, count - 1)).toThrow(`more than ${count - 1} JSON values`);
+  };
+
+  it.each([
+    ["parts", 5],
+    ["extensions", 7],
+    ["unknown fields", 15],
+  ])("are also %s, which take two bytes each", (_, number) => {
+    isRefusedBeyond(MessageSchema, times(1000, field(number)), 1000);
+  });
+
+  it("are counted as they are for JSON", () => {
+    const json = { a: [1, "two", null, { b: true }], c: {}, d: [] };
+    isRefusedBeyond(PartSchema, toBinary(PartSchema, data(json)), valuesOf(json));
+  });
+
+  it("count all that came before for a message that is merged with it", () => {
+    const entry = field(1, field(1, Buffer.from("k")), field(2, Buffer.from([0x20, 1])));
+    const metadata = field(6, times(100, entry));
+    isRefusedBeyond(MessageSchema, metadata, 101);
+    isRefusedBeyond(MessageSchema, Buffer.concat([metadata, field(6)]), 204);
+    const rest = times(20, field(6));
+    expect(() => readBinary(MessageSchema, Buffer.concat([metadata, rest]), { maxValues: 100_000 })).toThrow(
+      "100000 JSON",
+    );
+  });
+
+  it("are found behind wire types that decoders ignore, and within groups none are", () => {
+    // The tag of a part says varint; its bytes begin like a long text of the message.
+    const hidden = Buffer.concat([Buffer.from([0x0a, 0x02]), Buffer.from("ab"), times(50, field(15))]);
+    isRefusedBeyond(MessageSchema, Buffer.concat([Buffer.from([5 << 3, hidden.length]), hidden]), 51);
+    const group = Buffer.concat([Buffer.from([(15 << 3) | 3]), times(50, field(5)), Buffer.from([(15 << 3) | 4])]);
+    isRefusedBeyond(MessageSchema, Buffer.concat([group, field(5)]), 2);
+  });
+
+  it("are counted in any bytes without a failure", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (any) => {
+        expect(() => assertFewFields(MessageSchema, any, 1e6)).not.toThrow();
+      }),
+    );
   });
 });

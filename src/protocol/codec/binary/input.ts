@@ -1,5 +1,3 @@
-import { tooManyValues } from "../value-count.js";
-
 /** Thrown when the fast path does not apply. */
 export const unsupportedInput = new Error("left to fromBinary");
 /** Deeper messages are left to fromBinary, which knows the applicable limit. */
@@ -9,19 +7,9 @@ export const maxDepth = 64;
 export class Input {
   readonly bytes: Buffer;
   at = 0;
-  readonly #maxValues: number;
-  #values = 0;
 
-  /** `maxValues`: how many values of free JSON there may be. */
-  constructor(bytes: Buffer, maxValues: number) {
+  constructor(bytes: Buffer) {
     this.bytes = bytes;
-    this.#maxValues = maxValues;
-  }
-
-  /** Counts a value of free JSON. Throws `contentTooLarge` when there are too many. */
-  countValue(): void {
-    this.#values += 1;
-    if (this.#values > this.#maxValues) throw tooManyValues(this.#maxValues);
   }
 
   byte(): number {

@@ -9,7 +9,8 @@ import {
 import { compactValue } from "../json/compact-value.js";
 import { emptyMessage } from "../json/empty-message.js";
 import { type DynamicMessage, type OneofValue, perMessageType, setOwn } from "../outline/dynamic.js";
-import { assertFewValues, mayHoldMore } from "../value-count.js";
+import { isTooShort } from "../value-count.js";
+import { assertFewFields } from "./field-count.js";
 import { Input, maxDepth, plain, unsupportedInput } from "./input.js";
 import { readJsonValue, readStruct } from "./struct.js";
 
@@ -19,7 +20,7 @@ import { readJsonValue, readStruct } from "./struct.js";
 // malformed bytes, is left to fromBinary, which starts over.
 
 export interface ReadBinaryOptions extends Partial<BinaryReadOptions> {
-  /** How many values of free JSON there may be; more throw `contentTooLarge`. Default: any number. */
+  /** How many values there may be, as `assertFewFields` counts them; more throw `contentTooLarge`. Default: any number. */
   readonly maxValues?: number | undefined;
 }
 
@@ -30,13 +31,14 @@ export function readBinary<Desc extends DescMessage>(
   { maxValues = Number.POSITIVE_INFINITY, ...options }: ReadBinaryOptions = {},
 ): MessageShape<Desc> {
   const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (!isTooShort(buffer.length, maxValues)) assertFewFields(desc, buffer, maxValues);
   try {
-    return messageReader(desc)(new Input(buffer, maxValues), buffer.length, 1) as MessageShape<Desc>;
+    return messageReader(desc)(new Input(buffer), buffer.length, 1) as MessageShape<Desc>;
   } catch (error) {
     if (error !== unsupportedInput) throw error;
-    const message = fromBinary(desc, plain(buffer, 0, buffer.length), options);
-    if (mayHoldMore(buffer.length, maxValues)) assertFewValues(message, maxValues);
-    return message;
+    // Merging makes short messages expensive too.
+    if (maxValues < Number.POSITIVE_INFINITY) assertFewFields(desc, buffer, maxValues);
+    return fromBinary(desc, plain(buffer, 0, buffer.length), options);
   }
 }
 

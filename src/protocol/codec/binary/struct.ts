@@ -35,7 +35,6 @@ const structTag = (5 << 3) | 2;
 const listTag = (6 << 3) | 2;
 
 export function readJsonValue(input: Input, end: number, depth: number): JsonValue {
-  input.countValue();
   const value = readJsonKind(input, input.varint(), depth);
   if (input.at !== end) throw unsupportedInput;
   return value;

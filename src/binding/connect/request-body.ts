@@ -1,0 +1,76 @@
+import type { DescMessage } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { compressionGzip } from "@connectrpc/connect-node";
+import { assertFewFields } from "../../protocol/codec/binary/field-count.js";
+import { JsonValueCounter } from "../../protocol/codec/value-count.js";
+import { A2AError } from "../../protocol/errors.js";
+import { bodyTooLarge } from "../http/body-error.js";
+import type { HttpRequest } from "../http/http.js";
+import type { BindingLimits } from "../service.js";
+import { encodeEnvelope } from "./envelope.js";
+
+/** How the body of a request is written. */
+export interface BodyForm {
+  readonly isJson: boolean;
+  /** Whether messages are in envelopes, as in streams and gRPC-Web. */
+  readonly isEnveloped: boolean;
+  readonly isGzip: boolean;
+  readonly maxBytes: number;
+  readonly maxValues: number;
+}
+
+/** Reads the form of a body from the headers. */
+export function bodyFormOf(request: HttpRequest, limits: BindingLimits): BodyForm {
+  const type = request.header("content-type")?.toLowerCase() ?? "";
+  const isJson = type.includes("json");
+  const isEnveloped = /^application\/(?:connect\+|grpc)/.test(type);
+  const encodings = isEnveloped ? ["connect-content-encoding", "grpc-encoding"] : ["content-encoding"];
+  return {
+    isJson,
+    isEnveloped,
+    isGzip: encodings.some((name) => request.header(name) === "gzip"),
+    maxBytes: isJson ? limits.jsonBodyMaxBytes : limits.contentMaxBytes,
+    maxValues: limits.jsonMaxValues,
+  };
+}
+
+const headBytes = 5;
+const compressed = 1;
+
+/**
+ * The body as connect-es is to read it: measured and not compressed, since connect-es decodes whatever fits in the limit of
+ * bytes. `arrived` gets what was compressed. Throws `contentTooLarge` for too many bytes or values.
+ */
+export async function measuredBody(
+  bytes: Uint8Array,
+  form: BodyForm,
+  { input, arrived }: { readonly input: DescMessage; readonly arrived: (piece: Uint8Array) => void },
+): Promise<Uint8Array> {
+  const message = form.isEnveloped ? bytes.subarray(headBytes) : bytes;
+  if (form.isEnveloped && message.length > lengthIn(bytes)) {
+    throw new A2AError("invalidRequest", "the request has more than one message");
+  }
+  const isGzip = form.isGzip && (!form.isEnveloped || ((bytes[0] ?? 0) & compressed) !== 0);
+  const plain = isGzip ? await unzipped(message, form.maxBytes) : message;
+  if (isGzip) arrived(plain);
+  if (!form.isJson) assertFewFields(input, plain, form.maxValues);
+  // Of others the values were counted as they arrived.
+  else if (form.isGzip) new JsonValueCounter(form.maxValues).arrived(plain);
+  if (!isGzip) return bytes;
+  return form.isEnveloped ? encodeEnvelope(plain) : plain;
+}
+
+/** The length in the head of the first envelope. connect-es refuses a head or a message that is cut off. */
+function lengthIn(bytes: Uint8Array): number {
+  if (bytes.length < headBytes) return Number.POSITIVE_INFINITY;
+  return new DataView(bytes.buffer, bytes.byteOffset, headBytes).getUint32(1);
+}
+
+async function unzipped(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {
+  try {
+    return await compressionGzip.decompress(new Uint8Array(bytes), maxBytes);
+  } catch (cause) {
+    if (cause instanceof ConnectError && cause.code === Code.ResourceExhausted) throw bodyTooLarge(maxBytes);
+    throw new A2AError("parseError", "the body is no gzip", { cause });
+  }
+}
