@@ -1,13 +1,16 @@
 import type { Turn } from "./agent.js";
 import type { ConversationPage } from "./conversation-view.js";
 
-/** A message in the form that the APIs of language models take. */
-export interface ChatMessage {
+/**
+ * A message in the form that the APIs of language models take: whose it is, and its text, which is never empty. A type and
+ * not an interface, so that it also fits where a record is wanted, as in LangChain.
+ */
+export type ChatMessage = {
   /** Whose message it is. */
   readonly role: "user" | "assistant";
   /** Never empty. */
   readonly content: string;
-}
+};
 
 /**
  * Returns the input for a language model: what was said in the turn's context, oldest first, and the message that the

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Agent } from "../../../src/core/agent.js";
-import { type ChatMessage, chatMessages } from "../../../src/core/chat-messages.js";
+import { chatMessages } from "../../../src/core/chat-messages.js";
 import { artifact, completed, inputRequired, reply } from "../../../src/protocol/events.js";
 import { data } from "../../../src/protocol/parts.js";
 import { startHandler } from "../../support/handler.js";
@@ -10,7 +10,7 @@ const here = { contextId: "here" };
 
 describe("chatMessages", () => {
   it("gives the conversation and the message of the turn in the words of model APIs", async () => {
-    const prompts: ChatMessage[][] = [];
+    const prompts: Record<string, unknown>[][] = [];
     const agent: Agent = async function* (turn) {
       prompts.push(await chatMessages(turn));
       if (turn.text === "hello") return yield reply("good morning");
@@ -46,7 +46,7 @@ describe("chatMessages", () => {
   });
 
   it("leaves out what has no text, and reads no more entries than `last`", async () => {
-    const prompts: ChatMessage[][] = [];
+    const prompts: Record<string, unknown>[][] = [];
     const agent: Agent = async (turn) => {
       prompts.push(await chatMessages(turn, { last: 3 }));
       return reply(data({ berth: 4 }));
