@@ -26,7 +26,7 @@ const commands: readonly CommandRow[] = [
   },
   {
     name: "send",
-    usage: "[options] <url> <text>",
+    usage: "[options] <url> [text]",
     description: "send a text to an agent and print the text of its answer as it comes",
     load: async () => (await import("./send.js")).sendCommand,
   },

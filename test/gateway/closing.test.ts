@@ -1,6 +1,7 @@
 import { artifact, gateway, serve, working } from "trivium";
 import { describe, expect, it } from "vitest";
 import { Client } from "../../src/client/node.js";
+import { hasty } from "../client/stream/lasting-agent.js";
 import { itemsOf } from "../support/items.js";
 import { errorOf, linesOf, opened, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 import { bindings, scripted, startScene } from "./scene.js";
@@ -40,7 +41,7 @@ describe("a gateway that closes", () => {
 
   it.each(bindings)("ends endless streams over %s, and reports that not their agent ended them", async (binding) => {
     await using scene = await startScene();
-    const { operations } = await scene.over(binding);
+    const { operations } = await scene.over(binding, { clock: hasty });
     const stream = await opened(operations.sendStreamingMessage(say("wait"), {}));
     const rest = errorOf(stream.rest());
     await scene.gateway.close();

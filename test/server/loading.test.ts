@@ -12,11 +12,18 @@ interface Loaded {
   readonly answered: readonly string[];
 }
 
+const starts = new Map<string, Loaded>();
+
+/** What a server with these options loads. Each kind starts once. */
 function loadedWith(options: "plain" | "authenticate" | "auth" | "interceptors" | "sqlite"): Loaded {
+  const known = starts.get(options);
+  if (known !== undefined) return known;
   if (!existsSync(fileURLToPath(new URL("../../dist/src/index.js", import.meta.url)))) {
     throw new Error("dist is missing: run npm run build");
   }
-  return JSON.parse(execFileSync(process.execPath, [program, options], { encoding: "utf8" }));
+  const loaded: Loaded = JSON.parse(execFileSync(process.execPath, [program, options], { encoding: "utf8" }));
+  starts.set(options, loaded);
+  return loaded;
 }
 
 const gate = ["auth/gate", "auth/refusal"];

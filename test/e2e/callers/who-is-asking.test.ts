@@ -1,5 +1,5 @@
 import { A2AError, artifact, completed, inputRequired, type Task, working } from "trivium";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CallOptions } from "../../../src/protocol/context.js";
 import type { Operations } from "../../../src/protocol/operations.js";
 import { bareSocket, postJson, rawCall } from "../../support/http-agent.js";
@@ -111,11 +111,18 @@ overEveryWire((start) => {
 });
 
 overEach(wiresThat("take ids as they are given"), (start) => {
+  let agent: Awaited<ReturnType<typeof guarded>>;
+  beforeAll(async () => {
+    agent = await guarded(start);
+  });
+  afterAll(async () => {
+    agent.release.resolve();
+    await agent.served[Symbol.asyncDispose]();
+  });
+
   describe.each(onTaskNames)("%s", (name) => {
     it.each(["done", "ask", "run"])("another caller's task is answered like an unknown one: %s", async (text) => {
-      const { served, release } = await guarded(start);
-      await using _ = served;
-      const { client } = served;
+      const { client } = agent.served;
       const stream = await opened(client.sendStreamingMessage(say(text), as("alice")));
       const { id } = taskOf(stream.first.response);
       if (text !== "run") await stream.rest();
@@ -133,7 +140,6 @@ overEach(wiresThat("take ids as they are given"), (start) => {
       const hooks = requestOf("listTaskPushNotificationConfigs", { taskId: id });
       const { configs } = await client.listTaskPushNotificationConfigs(hooks, as("alice"));
       if (text !== "done") expect(configs.map((each) => each.id)).toEqual(["hook"]);
-      release.resolve();
     });
   });
 });
