@@ -1,8 +1,8 @@
 import { A2AError, artifact, type Message, reply, working } from "trivium";
-import { expect, it } from "vitest";
-import { errorCodes, messageInWords } from "../../src/protocol/errors.js";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type ErrorCode, errorCodes, messageInWords } from "../../src/protocol/errors.js";
 import { errorOf, messageOf, opened, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
-import { overEach, overEveryWire } from "../support/serve-agent.js";
+import { overEach, overEveryWire, type ServedAgent } from "../support/serve-agent.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
 import { heard, wireRow, wiresThat } from "../support/wires.js";
 
@@ -109,13 +109,22 @@ overEach(wiresThat("tell the agent's answer"), (start) => {
     answer.resolve(reply("in time"));
     expect(textIn(messageOf(await sent).parts)).toBe("in time");
   });
+});
 
-  it.each(errorCodes)("%s thrown before the first event is the answer, and nothing is stored", async (code) => {
-    await using served = await start({
+overEach(wiresThat("tell the agent's answer"), (start) => {
+  let served: ServedAgent;
+  let thrown: ErrorCode;
+  beforeAll(async () => {
+    served = await start({
       agent: async () => {
-        throw new A2AError(code, "just so", { metadata: { a: "b" } });
+        throw new A2AError(thrown, "just so", { metadata: { a: "b" } });
       },
     });
+  });
+  afterAll(() => served[Symbol.asyncDispose]());
+
+  it.each(errorCodes)("%s thrown before the first event is the answer, and nothing is stored", async (code) => {
+    thrown = code;
     // JSON-RPC has one error for unaccepted content and for an unreadable body.
     const isNamed = code === "unsupportedMediaType" && wireRow(served.wire).binding === "JSONRPC";
     const told = isNamed ? "contentTypeNotSupported" : code;
