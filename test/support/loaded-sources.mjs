@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { fileURLToPath } from "node:url";
 
-/** The sources in `src/` of all that is loaded from now on, without their ending, and the names of packages. */
+/** The sources in `src/` of all that is loaded from now on, without their ending, the names of packages, and
+ * `packages/…` for those that the build holds. */
 export function watchLoading() {
   const loaded = new Set();
   registerHooks({
@@ -14,6 +15,8 @@ export function watchLoading() {
       }
       const [, dependency] = /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url) ?? [];
       if (dependency !== undefined) loaded.add(dependency);
+      const [part] = /packages\/[^/]+(?=\.js$)/.exec(url) ?? [];
+      if (part !== undefined) loaded.add(part);
       return next(url, context);
     },
   });
