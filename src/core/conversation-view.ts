@@ -1,5 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { FileContent, ReadData } from "../protocol/content/read.js";
+import type { StandardSchema } from "../protocol/content/schema.js";
 import type { Artifact, Message } from "../protocol/model.js";
 
 // A context as its agent sees it.
@@ -43,6 +44,11 @@ export interface ConversationEntry {
 export interface ContextState {
   /** The value under a key; `undefined` when there is none. */
   get(key: string): Promise<JsonValue | undefined>;
+  /**
+   * The value under a key as a Standard Schema (zod, valibot, arktype) makes it; `undefined` when there is none. Rejects
+   * with a `TypeError` that has the path of the first violation, which fails the turn, and for an asynchronous schema.
+   */
+  get<T>(key: string, schema: StandardSchema<T>): Promise<T | undefined>;
   /**
    * Replaces a value by what `change` makes of it; `undefined` deletes it. Runs `change` again when another turn was
    * faster, and may run it again when the store fails. Resolves with the new value once it is stored. Rejects with

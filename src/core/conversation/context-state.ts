@@ -1,5 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { retry } from "../../protocol/async/retry.js";
+import { checkSchema, type StandardSchema } from "../../protocol/content/schema.js";
 import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { ContextState } from "../conversation-view.js";
@@ -24,13 +25,29 @@ const maxTries = 100;
 export function openContextState(deps: ContextStateDeps, scope: Scope, contextId: string): ContextState {
   const log = deps.conversations?.log;
   if (log === undefined) throw conversationsOff("turn.context");
+  async function get(key: string): Promise<JsonValue | undefined>;
+  async function get<T>(key: string, schema: StandardSchema<T>): Promise<T | undefined>;
+  async function get<T>(key: string, schema?: StandardSchema<T>): Promise<T | JsonValue | undefined> {
+    const found = await deps.store.readContextValue(scope, contextId, checkedKey(key));
+    if (found === undefined) return undefined;
+    const value: JsonValue = JSON.parse(found.json);
+    return schema === undefined ? value : fitting(schema, value, key);
+  }
   return {
-    async get(key) {
-      const found = await deps.store.readContextValue(scope, contextId, checkedKey(key));
-      return found === undefined ? undefined : JSON.parse(found.json);
-    },
+    get,
     update: (key, change) => updateValue({ deps, log, scope, contextId, key: checkedKey(key) }, change),
   };
+}
+
+// No peer has sent the value, so none is to blame for it.
+function fitting<T>(schema: StandardSchema<T>, value: JsonValue, key: string): T {
+  try {
+    return checkSchema(schema, value, { path: key, code: "invalidParams" });
+  } catch (cause) {
+    if (!(cause instanceof A2AError)) throw cause;
+    const [{ field, description } = { field: key, description: cause.message }] = cause.violations;
+    throw new TypeError(`the state of the context does not fit: ${field} ${description}`, { cause });
+  }
 }
 
 interface Place {

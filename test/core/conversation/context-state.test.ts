@@ -1,5 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import type { Turn } from "../../../src/core/agent.js";
 import { noop } from "../../../src/protocol/async/noop.js";
 import { reply } from "../../../src/protocol/events.js";
@@ -33,6 +34,28 @@ describe("the state of a context", () => {
     expect([await states[1]?.get("cart"), await states[2]?.get("cart")]).toEqual([["apple"], undefined]);
     expect(await states[1]?.update("cart", () => undefined)).toBeUndefined();
     expect(await states[0]?.get("cart")).toBeUndefined();
+  });
+
+  it("is read by a schema, which gives it a type and blames no caller", async () => {
+    const { served, states } = await turnsIn(["a"]);
+    await using _ = served;
+    const [state] = states;
+    const cart = z.object({ items: z.array(z.string()) });
+    expect(await state?.get("cart", cart)).toBeUndefined();
+    await state?.update("cart", () => ({ items: ["apple"], old: 1 }));
+    expect((await state?.get("cart", cart))?.items[0]).toBe("apple");
+    await state?.update("cart", () => ({ items: [7] }));
+    const reading = state?.get("cart", cart);
+    await expect(reading).rejects.toThrow(TypeError);
+    await expect(reading).rejects.toThrow(
+      "the state of the context does not fit: cart.items[0] does not match its schema",
+    );
+    await expect(
+      state?.get(
+        "cart",
+        z.object({}).refine(async () => true),
+      ),
+    ).rejects.toThrow(TypeError);
   });
 
   it("loses no change of several turns at once: the function runs again", async () => {
