@@ -23,7 +23,7 @@ export function frame(bytes: Uint8Array): Buffer {
 }
 
 /** A call whose request is open. */
-export interface OpenRawCall {
+interface OpenRawCall {
   readonly stream: ClientHttp2Stream;
   /** The answer. */
   readonly ended: Promise<RawAnswer>;
