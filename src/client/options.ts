@@ -16,7 +16,10 @@ export interface ClientLimits {
   readonly cardMaxBytes: number;
   /** Time limit for fetching an agent card in milliseconds, including redirects. Default: 10,000. */
   readonly cardTimeoutMs: number;
-  /** Size of a reply, and of one event of a stream, in bytes. Default: 32 MiB. */
+  /**
+   * Size of a reply, and of one event of a stream, in bytes. It may have one JSON value for every 32 of them, and at least
+   * 250,000. Default: 32 MiB.
+   */
   readonly replyMaxBytes: number;
   /** Time limit for establishing a connection in milliseconds. Default: 5,000. */
   readonly connectTimeoutMs: number;

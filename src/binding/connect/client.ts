@@ -1,5 +1,7 @@
-import { type Message as AnyMessage, type DescMessage, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { type Message as AnyMessage, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { noop } from "../../protocol/async/noop.js";
+import { assertFewFields } from "../../protocol/codec/binary/field-count.js";
+import { maxReplyValues, tooManyReplyValues } from "../../protocol/codec/reply-values.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import type { HttpAnswer } from "../../protocol/fetch.js";
@@ -93,17 +95,17 @@ interface WebCall extends RpcMethod {
 async function callUnary(call: WebCall): Promise<AnyMessage> {
   const incoming = await open(call);
   const bytes = call.wire.framesUnary ? await readOnlyMessage(call, incoming) : await readBody(call, incoming);
-  return call.adapter.readReply(call.operation, decode(call.descriptor.output, bytes), call.request);
+  return call.adapter.readReply(call.operation, decode(call, bytes), call.request);
 }
 
 async function* callStream(find: () => WebCall, left: AbortSignal): AsyncGenerator<StreamItem, void, undefined> {
   const call = find();
-  const { adapter, operation, descriptor } = call;
+  const { adapter, operation } = call;
   const reader = adapter.readStream(operation, call.request);
   try {
     const incoming = await open(call, left);
     for await (const bytes of readMessages(call, incoming)) {
-      for (const item of reader.read(decode(descriptor.output, bytes))) yield item;
+      for (const item of reader.read(decode(call, bytes))) yield item;
       if (reader.isOver === true) return;
     }
   } catch (error) {
@@ -230,10 +232,14 @@ async function* readPieces({ response, failure }: Incoming): AsyncGenerator<Uint
   }
 }
 
-function decode(schema: DescMessage, bytes: Uint8Array): AnyMessage {
+function decode({ descriptor, replyMaxBytes }: WebCall, bytes: Uint8Array): AnyMessage {
+  const schema = descriptor.output;
+  const maxValues = maxReplyValues(replyMaxBytes);
   try {
+    assertFewFields(schema, bytes, maxValues);
     return fromBinary(schema, bytes, decodeOptions);
   } catch (cause) {
+    if (cause instanceof A2AError) throw tooManyReplyValues(maxValues, cause);
     throw new A2AError("invalidAgentResponse", `the reply is no ${schema.typeName} message`, { cause });
   }
 }

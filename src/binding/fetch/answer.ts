@@ -6,6 +6,7 @@ import { type AnswerBody, type HttpAnswer, retryAfterOf } from "../../protocol/f
 import { eventStreamType, mediaTypeOf } from "../http/media-type.js";
 import type { Incoming } from "./call.js";
 import { readEventStream } from "./event-stream-reader.js";
+import { assertFewValues, leastLength } from "./few-values.js";
 
 // Reads responses of an agent within limits.
 
@@ -24,14 +25,17 @@ export async function readText(incoming: Incoming, maxBytes: number): Promise<st
     const length = response.headers.get("content-length");
     if (Number(length) > maxBytes) throw tooLarge(maxBytes, response.body);
     // The declared length counts the bytes sent, so it does not bound a compressed body.
-    if (length !== null && !response.headers.has("content-encoding")) return await response.text();
-    return response.body === null ? "" : await readCounting(response.body, maxBytes);
+    const isBounded = length !== null && !response.headers.has("content-encoding");
+    const text = isBounded ? await response.text() : await readCounting(response.body, maxBytes);
+    if (text.length >= leastLength) await assertFewValues([text], maxBytes);
+    return text;
   } catch (cause) {
     throw failure(cause);
   }
 }
 
-async function readCounting(body: AnswerBody, maxBytes: number): Promise<string> {
+async function readCounting(body: AnswerBody | null, maxBytes: number): Promise<string> {
+  if (body === null) return "";
   const decoder = new TextDecoder();
   const reader = body.getReader();
   let text = "";

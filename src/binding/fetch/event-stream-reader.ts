@@ -2,6 +2,7 @@ import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { noop } from "../../protocol/async/noop.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import type { AnswerBody } from "../../protocol/fetch.js";
+import { assertFewValues, leastLength } from "./few-values.js";
 
 // Reads server-sent events. Accepts comments, unknown event names, any line ending and a last event without its blank
 // line.
@@ -40,6 +41,12 @@ export async function* readEventStream(
       if (done && !ready.every(isWhole)) {
         throw new ConnectionError("the agent's stream broke off inside an event", { written: true });
       }
+      const long = ready.filter(({ data }) => data.length >= leastLength);
+      if (long.length > 0)
+        await assertFewValues(
+          long.map(({ data }) => data),
+          eventMaxLength,
+        );
       if (ready.length > 0) yield ready;
       if (done) return;
     }

@@ -1,7 +1,8 @@
-import type { Message as AnyMessage, DescMessage } from "@bufbuild/protobuf";
+import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { type ChannelInterface, Metadata, type StatusObject } from "@grpc/grpc-js";
 import { readBinary } from "../../protocol/codec/binary/reader.js";
 import { writeBuffer } from "../../protocol/codec/binary/writer.js";
+import { maxReplyValues, tooManyReplyValues } from "../../protocol/codec/reply-values.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
@@ -68,7 +69,7 @@ export function createGrpcTransport(options: GrpcTransportOptions): GrpcTranspor
   const credentials = credentialsOf(address, tls);
   const channels = new ChannelManager({ address, credentials, settings, connectTimeoutMs, policy, lookup });
   const metadata = metadataWriter(options);
-  const shared = { channels, address, metadata };
+  const shared = { channels, address, metadata, maxValues: maxReplyValues(replyMaxBytes) };
   const methods = new Map(methodsOf(adapter).map((method) => [method.operation, { ...method, ...shared }]));
   const methodOf = (operation: Operation): CalledMethod => {
     const method = methods.get(operation);
@@ -87,11 +88,12 @@ interface CalledMethod extends RpcMethod {
   readonly channels: ChannelManager;
   readonly address: string;
   readonly metadata: (options: CallOptions) => Metadata;
+  readonly maxValues: number;
 }
 
 async function callUnary(find: () => CalledMethod, request: AnyMessage, options: CallOptions): Promise<AnyMessage> {
   const method = find();
-  const { adapter, operation, descriptor, channels } = method;
+  const { adapter, operation, channels } = method;
   const { signal } = options;
   signal?.throwIfAborted();
   const sent = sentBy(method, request, options);
@@ -108,7 +110,7 @@ async function callUnary(find: () => CalledMethod, request: AnyMessage, options:
         signal?.removeEventListener("abort", call.cancel);
         try {
           if (failure !== undefined) throw failureOf(failure, { method, channel, call });
-          resolve(adapter.readReply(operation, decodeReply(descriptor.output, reply), request));
+          resolve(adapter.readReply(operation, decodeReply(method, reply), request));
         } catch (error) {
           reject(signal?.aborted === true ? signal.reason : error);
         }
@@ -142,7 +144,7 @@ function callStream(
       signal?.addEventListener("abort", call.cancel, { once: true });
       return call;
     },
-    read: (message) => end.reader.read(decodeReply(end.method.descriptor.output, message)),
+    read: (message) => end.reader.read(decodeReply(end.method, message)),
     isOver: () => end.reader.isOver === true,
     ended() {
       left.abort();
@@ -185,11 +187,13 @@ function unlessLeft(left: AbortSignal): (error: unknown) => undefined {
   };
 }
 
-function decodeReply(schema: DescMessage, bytes: Uint8Array | undefined): AnyMessage {
+function decodeReply({ descriptor, maxValues }: CalledMethod, bytes: Uint8Array | undefined): AnyMessage {
   if (bytes === undefined) throw new A2AError("invalidAgentResponse", "the agent ended the call without a reply");
+  const schema = descriptor.output;
   try {
-    return readBinary(schema, bytes, decodeOptions);
+    return readBinary(schema, bytes, { ...decodeOptions, maxValues });
   } catch (cause) {
+    if (cause instanceof A2AError) throw tooManyReplyValues(maxValues, cause);
     throw new A2AError("invalidAgentResponse", `the reply is no ${schema.typeName} message`, { cause });
   }
 }

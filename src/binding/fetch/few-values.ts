@@ -1,0 +1,9 @@
+/** Shorter texts cannot hold too many values. */
+export const leastLength = 500_000;
+
+/** Throws `contentTooLarge` when one of these texts, of `leastLength` or more, has more JSON values than its limit of bytes allows. */
+export async function assertFewValues(texts: readonly string[], maxBytes: number): Promise<void> {
+  // Few replies are so long, and a browser loads no more than it needs.
+  const { assertFewReplyValues } = await import("../../protocol/codec/reply-values.js");
+  for (const text of texts) assertFewReplyValues(text, maxBytes);
+}

@@ -1,0 +1,22 @@
+import { A2AError } from "../errors.js";
+import { JsonValueCounter } from "./value-count.js";
+
+/** The most values of a reply. A limit of bytes alone would let a peer fill the heap with a hundred times as much. */
+export function maxReplyValues(replyMaxBytes: number): number {
+  return Math.max(Math.floor(replyMaxBytes / 32), 250_000);
+}
+
+export function tooManyReplyValues(maxValues: number, cause: unknown): A2AError {
+  const message = `the agent's answer has more than ${maxValues} JSON values (a 32nd of replyMaxBytes)`;
+  return new A2AError("contentTooLarge", message, { cause });
+}
+
+/** Throws `contentTooLarge` for the text of a reply with more JSON values than its limit of bytes allows. */
+export function assertFewReplyValues(text: string, replyMaxBytes: number): void {
+  const maxValues = maxReplyValues(replyMaxBytes);
+  try {
+    new JsonValueCounter(maxValues).arrived(new TextEncoder().encode(text));
+  } catch (cause) {
+    throw tooManyReplyValues(maxValues, cause);
+  }
+}
