@@ -50,6 +50,17 @@ describe("a request over HTTP/1.1", () => {
     expect(await statusLine(port, "/.well-known/agent-card.json", lines)).toBe("HTTP/1.1 200 OK");
   });
 
+  it.each(paths)("for %s whose target is a URL at another host is refused", async (path) => {
+    for (const target of [`http://b.example${path}`, `http://a.example:81${path}`]) {
+      expect(await statusLine(port, target, ["Host: a.example"])).toBe("HTTP/1.1 400 Bad Request");
+    }
+  });
+
+  it("whose target is a URL at its own host is answered", async () => {
+    const target = "http://A.example:80/.well-known/agent-card.json";
+    expect(await statusLine(port, target, ["Host: a.example"])).toBe("HTTP/1.1 200 OK");
+  });
+
   it("is also refused by a mounted agent", async () => {
     await using mounted = await createAgent({ card, agent });
     const app = new Koa().use(await mounted.koa());

@@ -4,6 +4,8 @@ import type { NodeIncoming } from "./node-body.js";
 // A request with two hosts is ambiguous: a proxy may check one and the server use the other (RFC 9112 section 3.2, RFC
 // 9113 section 8.3.1). Node silently keeps the first.
 
+type Request = Pick<NodeIncoming, "headers" | "rawHeaders" | "url">;
+
 /** The reply to a request with more than one host. The rest of the request is not read. */
 export const twoHosts: HttpReply = {
   status: 400,
@@ -11,8 +13,11 @@ export const twoHosts: HttpReply = {
   body: "the request has two hosts: send one `Host` header, or one `:authority`\n",
 };
 
-/** Whether a request has several `Host` headers or, over HTTP/2, a `Host` that differs from its `:authority`. */
-export function namesTwoHosts({ headers, rawHeaders = [] }: Pick<NodeIncoming, "headers" | "rawHeaders">): boolean {
+/**
+ * Whether a request has several `Host` headers, or one that differs from the host of its target: over HTTP/2 its
+ * `:authority`, over HTTP/1.1 a whole URL.
+ */
+export function namesTwoHosts({ headers, rawHeaders = [], url = "/" }: Request): boolean {
   const authority = headers[":authority"];
   if (typeof authority === "string") return (headers.host ?? authority).toLowerCase() !== authority.toLowerCase();
   let hosts = 0;
@@ -20,5 +25,11 @@ export function namesTwoHosts({ headers, rawHeaders = [] }: Pick<NodeIncoming, "
     const name = rawHeaders[index];
     if (name?.length === 4 && name.toLowerCase() === "host") hosts += 1;
   }
-  return hosts > 1;
+  return hosts > 1 || (!url.startsWith("/") && isElsewhere(url, headers.host ?? ""));
+}
+
+/** Whether a target that is a whole URL is at another host. */
+function isElsewhere(target: string, host: string): boolean {
+  const url = URL.parse(target);
+  return url !== null && url.host !== URL.parse(`${url.protocol}//${host}`)?.host;
 }
