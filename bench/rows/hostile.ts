@@ -30,13 +30,12 @@ export function hostileRows(effort: Effort): readonly Row[] {
 function probe(ms: number): Probe {
   return {
     measure: async () => {
-      await using server = await startServer("scratch-mem.ts");
+      await using server = await startServer("ours-guarded.ts");
       const honest = honestLoad(server);
       const quiet = await honest.until(delay(ms / 15));
       await using hostile = await startProgram<string>("clients/hostile.ts", [String(server.http)]);
       const load = hostile.ask({ run: ms });
       const [loud, growth] = await Promise.all([honest.until(load), growthOf(server, ms)]);
-      console.error("DIAG", growth, percentile99(loud), percentile99(quiet));
       if (growth > memoryGrowth) throw new Error(`the memory grew by a factor of ${growth.toFixed(2)}`);
       return percentile99(loud) - percentile99(quiet);
     },
