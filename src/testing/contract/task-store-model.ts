@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { Append, Head, LogRecord, TaskStore } from "../../core/ports.js";
+import { TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 import {
   alice,
@@ -179,13 +180,15 @@ class Pair {
   };
 
   /** Returns an existing task, or a key that no task has. */
-  #pick(index: number): Pick<Head, "key" | "epoch" | "seq" | "inboxPut"> {
+  #pick(index: number): Pick<Head, "key" | "epoch" | "seq" | "inboxPut" | "state"> {
     const task = this.#model.tasks[index % (this.#model.tasks.length + 1)];
-    return task?.head ?? { key: 4_711_000, epoch: 1, seq: 1, inboxPut: 0 };
+    return task?.head ?? { key: 4_711_000, epoch: 1, seq: 1, inboxPut: 0, state: TaskState.WORKING };
   }
 
-  #write({ which, stale, count, status, claim, end, park, starts, takes, snapshot }: Steps["append"]): Append {
+  #write({ which, stale, count, claim, end, park, starts, takes, snapshot, ...drawn }: Steps["append"]): Append {
     const head = this.#pick(which);
+    // No write gives a task that has ended another state.
+    const status = isTerminal(head.state) ? undefined : drawn.status;
     const fence = {
       key: head.key,
       epoch: head.epoch - (stale === "epoch" ? 1 : 0),
