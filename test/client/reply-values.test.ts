@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { Client } from "../../src/client/node.js";
 import { frame } from "../support/grpc-raw.js";
+import { field, metadata, nothing, times } from "../support/wire-fields.js";
 import { answered, cardServer } from "./support/card-server.js";
 import { cardOf, interfaceAt } from "./support/cards.js";
 
@@ -10,20 +11,6 @@ import { cardOf, interfaceAt } from "./support/cards.js";
 
 const refused = { code: "contentTooLarge", message: expect.stringContaining("more than 1048576 JSON values") };
 const options = { retry: false } as const;
-
-/** One field of a message, with its tag and length. */
-function field(number: number, content: Uint8Array | string): Buffer {
-  const bytes = Buffer.from(content);
-  const length: number[] = [];
-  let rest = bytes.length;
-  for (; rest > 127; rest >>>= 7) length.push((rest & 127) | 128);
-  return Buffer.concat([Buffer.from([(number << 3) | 2, ...length, rest]), bytes]);
-}
-
-const times = (count: number, bytes: Uint8Array): Buffer => Buffer.concat(Array<Uint8Array>(count).fill(bytes));
-const entry = (key: string): Buffer => field(1, Buffer.concat([field(1, key), field(2, Buffer.from([0x20, 1]))]));
-const nothing = Buffer.alloc(0);
-const metadata = field(6, Buffer.concat(Array.from({ length: 5000 }, (_, index) => entry(`k${index}`))));
 
 /** A SendMessageResponse with a message. */
 const reply = (...fields: readonly Uint8Array[]): Buffer => field(2, Buffer.concat(fields));

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { frame, type RawSession, rawSession } from "../../support/grpc-raw.js";
 import { grpcOutcome } from "../../support/raw-grpc.js";
 import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
+import { entry, field, metadata, nothing, times } from "../../support/wire-fields.js";
 
 // Few bytes that take long to decode or much room once they are: with the default limits, over every binary form.
 
@@ -30,17 +31,6 @@ beforeEach(() => {
   turns = 0;
 });
 
-/** One field of a message, with its tag and length. */
-function field(number: number, content: Uint8Array | string): Buffer {
-  const bytes = Buffer.from(content);
-  const length: number[] = [];
-  let rest = bytes.length;
-  for (; rest > 127; rest >>>= 7) length.push((rest & 127) | 128);
-  return Buffer.concat([Buffer.from([(number << 3) | 2, ...length, rest]), bytes]);
-}
-
-const times = (count: number, bytes: Uint8Array): Buffer => Buffer.concat(Array<Uint8Array>(count).fill(bytes));
-
 let lastId = 0;
 
 /** A SendMessageRequest whose message has further fields. */
@@ -49,10 +39,6 @@ function request(...fields: readonly Uint8Array[]): Buffer {
   const message = [field(1, `m${++lastId}`), role, field(5, field(1, "hello")), ...fields];
   return field(2, Buffer.concat(message));
 }
-
-const nothing = Buffer.alloc(0);
-const entry = (key: string): Buffer => field(1, Buffer.concat([field(1, key), field(2, Buffer.from([0x20, 1]))]));
-const metadata = field(6, Buffer.concat(Array.from({ length: 5000 }, (_, index) => entry(`k${index}`))));
 
 const messages = [
   ["metadata that is to be merged ten thousand times", () => request(metadata, times(10_000, field(6, nothing)))],

@@ -53,7 +53,7 @@ describe("fileFrom", () => {
     expect(await types("Depths.CSV")).toBe("text/csv");
     expect(await types("chart.png", "image/x-chart")).toBe("image/x-chart");
     for (const rare of ["chart.bin", "csv", "a.constructor"]) expect(await types(rare)).toBe("");
-    expect((await fileFrom(new URL("../../package.json", import.meta.url))).mediaType).toBe("application/json");
+    expect((await fileFrom(new URL("../../../package.json", import.meta.url))).mediaType).toBe("application/json");
   });
 
   it.each<[string, () => ByteStream, Uint8Array]>([
