@@ -16,6 +16,7 @@ const agent: Agent = async function* (turn) {
   const bytes = (name: string) => file(Buffer.from(`this is ${name}`), { filename: name });
   if (turn.text === "same") return yield artifact([bytes("a.txt"), bytes("a.txt")]);
   if (turn.text === "outside") return yield artifact([bytes("../../outside.txt"), bytes("C:\\.hidden"), bytes("..")]);
+  if (turn.text === "long") return yield artifact(bytes(`${"深".repeat(300)}.txt`));
   if (turn.text === "unnamed") return yield artifact(file(Buffer.from("1,2"), { mediaType: "text/csv" }));
   if (turn.text.startsWith("http")) return yield artifact([text("here"), file(turn.text, { filename: "chart.png" })]);
   const seen = turn.files.map(({ name, mediaType, bytes }) => `${name} ${mediaType} ${bytes().length}`);
@@ -73,6 +74,12 @@ it("trivium send writes no file outside of the folder, however the agent calls i
   await send("outside", "--save", to);
   expect(readdirSync(to).sort()).toEqual(["file-3", "hidden", "outside.txt"]);
   expect(existsSync(join(to, "..", "..", "outside.txt"))).toBe(false);
+});
+
+it("trivium send shortens a name that no file system takes", async () => {
+  const to = folder();
+  expect(await send("long", "--save", to)).toMatchObject({ code: 0 });
+  expect(readdirSync(to)).toEqual([`${"深".repeat(78)}.txt`]);
 });
 
 it("trivium send fetches files that are given by their URL", async () => {

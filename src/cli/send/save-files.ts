@@ -43,8 +43,21 @@ function safeName({ name = "", mediaType }: FileContent, place: number): string 
   const last = name.split(/[/\\]/).at(-1) ?? "";
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a name may not have
   const safe = last.replace(/[\u0000-\u001f\u007f<>:"|?*]/g, "_").replace(/^\.+/, "");
-  return safe.slice(-200) || `file-${place}${extensionOf(mediaType)}`;
+  return lastOf(safe) || `file-${place}${extensionOf(mediaType)}`;
 }
+
+/** The end of a name that is too long: file systems take 255 bytes, and a number may be added. */
+function lastOf(name: string): string {
+  const bytes = Buffer.from(name);
+  return bytes.length <= nameMaxBytes
+    ? name
+    : bytes
+        .subarray(-nameMaxBytes)
+        .toString()
+        .replace(/^[\ufffd.]+/, "");
+}
+
+const nameMaxBytes = 240;
 
 /** Creates a file that did not exist, if need be with a number in its name. */
 async function created(folder: string, name: string) {
