@@ -73,13 +73,14 @@ describe("a value that keeps its JSON", () => {
 });
 
 describe("the memory of free JSON", () => {
+  // Large, since other work of the process takes or frees some of the heap meanwhile.
   const shapes: Readonly<Record<string, () => unknown>> = {
-    numbers: () => Array(100_000).fill(0),
-    "empty lists": () => Array.from({ length: 50_000 }, () => []),
-    "empty objects": () => Array.from({ length: 50_000 }, () => ({})),
-    records: () => Array.from({ length: 20_000 }, (_, id) => ({ id, name: `n${id}`, ok: true })),
-    texts: () => Array.from({ length: 20_000 }, (_, n) => `${n}`.padEnd(60, "x")),
-    "an object of many names": () => Object.fromEntries(Array.from({ length: 30_000 }, (_, n) => [`key${n}`, 1])),
+    numbers: () => Array(1_000_000).fill(0),
+    "empty lists": () => Array.from({ length: 500_000 }, () => []),
+    "empty objects": () => Array.from({ length: 500_000 }, () => ({})),
+    records: () => Array.from({ length: 200_000 }, (_, id) => ({ id, name: `n${id}`, ok: true })),
+    texts: () => Array.from({ length: 200_000 }, (_, n) => `${n}`.padEnd(60, "x")),
+    "an object of many names": () => Object.fromEntries(Array.from({ length: 300_000 }, (_, n) => [`key${n}`, 1])),
   };
 
   it.each(Object.entries(shapes))("of %s is what its size says", (_, make) => {
