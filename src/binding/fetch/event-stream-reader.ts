@@ -16,28 +16,14 @@ export async function* readEventStream(
   eventMaxLength: number,
   failure: (cause: unknown) => unknown,
 ): AsyncGenerator<readonly EventSourceMessage[], void, undefined> {
-  let events: EventSourceMessage[] = [];
-  const tooLong = (): never => {
-    throw new A2AError("contentTooLarge", `an event is over the limit of ${eventMaxLength} characters`);
-  };
-  const parser = createParser({
-    // Bounds an unfinished event; complete events are measured in `onEvent`.
-    maxBufferSize: eventMaxLength,
-    onEvent: (event) => (event.data.length > eventMaxLength ? tooLong() : events.push(event)),
-    onError: ({ type }) => {
-      if (type === "max-buffer-size-exceeded") tooLong();
-    },
-  });
-  const decoder = new TextDecoder();
+  const eventsOf = eventParser(eventMaxLength);
   const reader = body.getReader();
   try {
     for (;;) {
       const { done, value } = await reader.read().catch((cause: unknown) => {
         throw failure(cause);
       });
-      parser.feed(done ? `${decoder.decode()}\n\n` : decoder.decode(value, { stream: true }));
-      const ready = events;
-      events = [];
+      const ready = eventsOf(value);
       if (done && !ready.every(isWhole)) {
         throw new ConnectionError("the agent's stream broke off inside an event", { written: true });
       }
@@ -53,6 +39,43 @@ export async function* readEventStream(
   } finally {
     reader.cancel().then(undefined, noop);
   }
+}
+
+/** What the lines of a silent stream may take that are neither events nor comments. */
+const fillers = 2 ** 20;
+
+/** Gives the events that each piece of a stream completes; `undefined` ends the stream. Throws `contentTooLarge`. */
+function eventParser(maxLength: number): (piece: Uint8Array | undefined) => readonly EventSourceMessage[] {
+  let events: EventSourceMessage[] = [];
+  // Bytes since the last event, without comments: each line of data costs memory, even an empty one.
+  let unfinished = 0;
+  const tooLong = (): never => {
+    throw new A2AError("contentTooLarge", `an event is over the limit of ${maxLength} characters`);
+  };
+  const parser = createParser({
+    // Bounds an unfinished event; complete events are measured in `onEvent`.
+    maxBufferSize: maxLength,
+    onEvent: (event) => {
+      if (event.data.length > maxLength) tooLong();
+      unfinished = 0;
+      events.push(event);
+    },
+    onComment: (text) => {
+      unfinished -= text.length + 2;
+    },
+    onError: ({ type }) => {
+      if (type === "max-buffer-size-exceeded") tooLong();
+    },
+  });
+  const decoder = new TextDecoder();
+  return (piece) => {
+    unfinished += piece?.length ?? 0;
+    parser.feed(piece === undefined ? `${decoder.decode()}\n\n` : decoder.decode(piece, { stream: true }));
+    if (unfinished > Math.max(maxLength, fillers)) tooLong();
+    const ready = events;
+    events = [];
+    return ready;
+  };
 }
 
 // The last event may lack its blank line but nothing else: half an event is invalid JSON.
