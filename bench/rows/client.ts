@@ -20,7 +20,7 @@ function row(name: string, wire: Wire, overFloor: number, effort: Effort): Row {
   const streams = wire === "sse" || wire === "grpc-stream";
   const size = streams
     ? { warmUp: 10, count: scaled(20, effort), perUnit: streamLength }
-    : { warmUp: 5_000, count: scaled(6_000, effort), perUnit: 1 };
+    : { warmUp: scaled(40_000, effort, 5_000), count: scaled(6_000, effort), perUnit: 1 };
   const start = (side: Side) => () => clientProbe(side, wire, size);
   const budgets: readonly Budget[] = [
     { of: "floor", atMost: overFloor },

@@ -21,7 +21,7 @@ export function conversationRows(effort: Effort): readonly Row[] {
 }
 
 function replyRow(effort: Effort): Row {
-  const size = { warmUp: 3_000, count: scaled(6_000, effort) };
+  const size = { warmUp: scaled(40_000, effort, 3_000), count: scaled(6_000, effort) };
   const work = ({ http: port }: { readonly http: number }): Work => {
     const check = (body: string, n: number) => assertReply(jsonRpcResult<PayloadJson>(body, n));
     return createHttpLoader({ port, call: jsonRpcCall("SendMessage", (n) => sendParams("message", n)), check });

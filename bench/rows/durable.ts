@@ -61,7 +61,7 @@ function chunkName(length: number): string {
 }
 
 function taskRow(side: FileSide, effort: Effort): Row {
-  const size = { warmUp: 3_000, count: scaled(6_000, effort) };
+  const size = { warmUp: scaled(40_000, effort, 3_000), count: scaled(6_000, effort) };
   const peer = () => cpuProbe(() => startOnFile("peer"), tasksOf, size);
   const full = side === "ours FULL";
   return {
