@@ -36,7 +36,7 @@ export function addCallerOptions(command: Command): Command {
     .option("--scope <scope>", "scope to sign in for; may be repeated; default: what the agent requires", addText)
     .option(
       "--trust <origin>",
-      "origin of the authorization server, if it is not that of the agent; may be repeated",
+      "origin that may have your secrets besides that of the agent: of an interface, or the authorization server; may be repeated",
       addText,
     )
     .option("--no-browser", "print pages to open, and open none")
@@ -47,10 +47,11 @@ export function addCallerOptions(command: Command): Command {
 
 /** Who calls, and over which TLS. Throws a `TypeError` that shows no secret. */
 export function callerOptions(flags: CallerFlags, agent: string): Pick<ConnectOptions, CallerOption> {
-  return { headers: flags.header, credentials: credentialsOf(flags, agent), tls: tlsOf(flags) };
+  const { header: headers, trust: trustedOrigins } = flags;
+  return { headers, credentials: credentialsOf(flags, agent), trustedOrigins, tls: tlsOf(flags) };
 }
 
-type CallerOption = "headers" | "credentials" | "tls";
+type CallerOption = "headers" | "credentials" | "trustedOrigins" | "tls";
 
 function tlsOf({ ca, cert, key }: CallerFlags): ClientTls | undefined {
   if ((cert === undefined) !== (key === undefined)) throw new TypeError("--cert and --key belong together");
@@ -78,9 +79,7 @@ function credentialsOf(flags: CallerFlags, agent: string): CredentialOptions | C
   if (bearer !== undefined && (credential !== undefined || login !== undefined)) {
     throw new TypeError("give a bearer token or credentials by scheme, not both");
   }
-  if (login === undefined && (flags.scope ?? flags.trust) !== undefined) {
-    throw new TypeError("--scope and --trust belong to --login");
-  }
+  if (login === undefined && flags.scope !== undefined) throw new TypeError("--scope belongs to --login");
   if (bearer !== undefined) {
     if (!/^[\x21-\x7e]+$/.test(bearer)) throw new TypeError("a bearer token is printable ASCII without spaces");
     return () => ({ headers: { authorization: `Bearer ${bearer}` } });

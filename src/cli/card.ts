@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { isSameHost } from "../client/secret-places.js";
 import { v1 } from "../version/v1.0/v1.js";
 import { addCallerOptions, type CallerFlags, callerOptions, understood } from "./caller.js";
 import { connectAt } from "./connect.js";
@@ -26,8 +27,9 @@ async function printCard(address: string, flags: CardFlags, command: Command): P
   const limits = timeout === undefined ? {} : { cardTimeoutMs: timeout };
   await interruptible(async (signal) => {
     const cardAt = async (at: string): Promise<object> => {
-      // A list may name other servers, which get none of the caller's secrets.
-      const own = new URL(at).origin === new URL(url).origin ? caller : {};
+      // A list may name any server: others get no secrets, and are called only on the public internet.
+      const isOwn = isSameHost(url, at) || flags.trust?.includes(new URL(at).origin) === true;
+      const own = isOwn ? caller : { allowPrivate: false };
       await using client = await connectAt(at, { ...own, limits, signal, cardCache: false });
       return v1.writeCard(client.card) ?? {};
     };

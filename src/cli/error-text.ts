@@ -17,6 +17,8 @@ export function errorText(error: unknown): string {
 
 function remediesOf(error: Error): readonly string[] {
   if (!(error instanceof A2AError)) return [];
+  if (error.message.includes("unless trustedOrigins lists"))
+    return ["  the option for trustedOrigins is --trust <origin>"];
   if (error.retryAfterMs !== undefined) return [`  try again in ${Math.ceil(error.retryAfterMs / 1000)} s`];
   // The client gives a refusal as the cause of an error of its own when no credential meets the card.
   const { code, cause } = error;

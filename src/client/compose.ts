@@ -7,6 +7,7 @@ import { isGuess, knowsMessageIds, knowsTenants } from "../version/traits.js";
 import type { InterfaceName, PassedOver } from "./connection.js";
 import { InterfaceClient } from "./interface-client.js";
 import { InterfacePool, type InterfacePoolOptions } from "./interface-pool.js";
+import type { SecretPlace } from "./secret-places.js";
 import type { TransportFactory, TransportSetting } from "./transports.js";
 
 export interface Composition extends Pick<InterfacePoolOptions, "clock" | "probeTimeoutMs" | "onConnection"> {
@@ -16,8 +17,8 @@ export interface Composition extends Pick<InterfacePoolOptions, "clock" | "probe
   readonly prefer: readonly string[];
   readonly setting: TransportSetting;
   readonly credentials: CredentialSource | undefined;
-  /** Whether a secret may be sent to an interface. */
-  readonly mayCarry: (binding: string, url: string) => boolean;
+  /** Says which secrets an interface is called with. */
+  readonly secretPlace: (name: InterfaceName) => Promise<SecretPlace>;
   /** Messages may be resent to agents that deduplicate them. */
   readonly sendOnce: boolean;
   /** Aborts when the client is closed. */
@@ -122,7 +123,7 @@ function interfaceOf(card: AgentCard, { entry, version, factory }: Usable, compo
     isGuess: isGuessed,
     connect: () => factory.create({ url, version, isGuess: isGuessed }, setting),
     credentials,
-    mayCarry: composition.mayCarry(binding, url),
+    place: () => composition.secretPlace(name),
     headers: setting.headers,
     streamExtensions: resumesByMetadata(card, binding) ? [resumeExtension] : [],
     closed,

@@ -1,8 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { credentialSource } from "../auth/credential-source.js";
 import { callerClock } from "../protocol/async/clock.js";
-import { mayCarry, mayCarryTo } from "../protocol/authorization/may-carry.js";
-import { bindingNamed, isAuthority } from "../protocol/bindings.js";
+import { bindingNamed } from "../protocol/bindings.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
@@ -213,8 +212,6 @@ function compositionOf(facts: CompositionFacts) {
   const { clock = callerClock, prefer = [], credentials, allowPlaintext = false, headers = {}, tls } = options;
   const secure = options.grpcTls ?? cardUrl?.startsWith("https:") ?? true;
   const isSecure = (url: string): boolean => (/^\w+:\/\//.test(url) ? /^(?:https|grpcs):/i.test(url) : secure);
-  const isSafeForGrpc = (url: string): boolean =>
-    mayCarryTo({ secure: isSecure(url), host: url.replace(/^\w+:\/\//, "").replace(/[/?#].*$/s, "") }, false);
   const { fetch } = network;
   return (card: AgentCard): Composition => ({
     transports,
@@ -230,7 +227,16 @@ function compositionOf(facts: CompositionFacts) {
         allowPlaintext,
         certificates: tls?.cert !== undefined,
       }),
-    mayCarry: (binding, url) => allowPlaintext || (isAuthority(binding) ? isSafeForGrpc(url) : mayCarry(url, false)),
+    // Loaded for calls with secrets.
+    secretPlace: async ({ binding, url }) =>
+      (await import("./secret-places.js")).secretPlace({
+        ...options,
+        card,
+        cardUrl,
+        binding,
+        url,
+        secure: isSecure(url),
+      }),
     clock,
     probeTimeoutMs: limits.probeTimeoutMs,
     onConnection: options.onConnection,

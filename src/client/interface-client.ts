@@ -7,6 +7,7 @@ import type { CallOptions } from "../protocol/context.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
 import { invokeStream, invokeUnary, type Operation, type StreamItem } from "../protocol/operations.js";
 import { CredentialsError, type InterfaceName, NotCalledError } from "./connection.js";
+import type { SecretPlace } from "./secret-places.js";
 
 /** A stream whose first event has arrived, which proves that the agent was reached. */
 export interface OpenStream {
@@ -31,8 +32,8 @@ export interface InterfaceClientOptions {
   readonly isGuess: boolean;
   readonly connect: () => Transport | Promise<Transport>;
   readonly credentials: CredentialSource | undefined;
-  /** Whether a secret may be sent there. */
-  readonly mayCarry: boolean;
+  /** Says which secrets it is called with; asked once. */
+  readonly place: () => Promise<SecretPlace>;
   /** Headers of every call; credentials do not replace them. */
   readonly headers: Readonly<Record<string, string>>;
   /** Extensions to activate for streams. */
@@ -49,11 +50,15 @@ export class InterfaceClient implements Attempt {
   #connecting: Promise<Transport> | undefined;
   #transport: Transport | undefined;
   #isClosed = false;
+  /** Calls have neither credentials nor headers, unless they bring their own. */
+  readonly #isPlain: boolean;
+  #place: SecretPlace | undefined;
 
   constructor(options: InterfaceClientOptions) {
     this.name = options.name;
     this.isGuess = options.isGuess;
     this.#options = options;
+    this.#isPlain = options.credentials === undefined && Object.keys(options.headers).length === 0;
   }
 
   async unary(operation: Operation, request: AnyMessage, options: CallOptions): Promise<AnyMessage> {
@@ -120,7 +125,14 @@ export class InterfaceClient implements Attempt {
   }
 
   #allowed<T>(options: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
-    const { credentials } = this.#options;
+    const isPlain = this.#isPlain && options.headers === undefined;
+    return isPlain ? call(options) : this.#withSecrets(options, call);
+  }
+
+  async #withSecrets<T>(options: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
+    const { credentials, headers } = this.#options;
+    const { noHeaders } = await this.#placed();
+    this.#assertPlace(noHeaders(Object.keys({ ...headers, ...options.headers })));
     return credentials === undefined ? call(options) : this.#withCredentials(credentials, options, call);
   }
 
@@ -132,24 +144,25 @@ export class InterfaceClient implements Attempt {
     const { headers } = this.#options;
     const granted = (credential: Credential | undefined): CallOptions => withCredential(options, credential, headers);
     const credential = await credentials.get(options.signal).catch(unobtainable);
-    this.#checkPlace(credential);
+    if (credential !== undefined) this.#assertPlace((await this.#placed()).noCredentials);
     try {
       return await call(granted(credential));
     } catch (error) {
       if (!isRefusal(error)) throw error;
       const better = await credentials.renew(credential, error, options.signal).catch(unobtainable);
       if (better === undefined) throw error;
-      this.#checkPlace(better);
+      this.#assertPlace((await this.#placed()).noCredentials);
       return call(granted(better));
     }
   }
 
-  #checkPlace(credential: Credential | undefined): void {
-    if (credential === undefined || this.#options.mayCarry) return;
-    throw new NotCalledError(
-      this.name.url,
-      "credentials are not sent in plain text to another machine (allowPlaintext)",
-    );
+  async #placed(): Promise<SecretPlace> {
+    this.#place ??= await this.#options.place();
+    return this.#place;
+  }
+
+  #assertPlace(refused: string | undefined): void {
+    if (refused !== undefined) throw new NotCalledError(this.name.url, refused);
   }
 }
 

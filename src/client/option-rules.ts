@@ -29,6 +29,11 @@ const retry: MembersOf<RetryOptions> = {
   budget: { rule: amount },
 };
 
+const origin: Rule = (value, path) =>
+  typeof value === "string" && URL.parse(value)?.origin === value
+    ? []
+    : [`${path} must be an origin such as "https://agent.example"`];
+
 const credentials: Rule = (value, path) => (typeof value === "function" ? [] : anyObject(value, path));
 const transport = having("a transport with create()", "create");
 
@@ -50,6 +55,7 @@ export const clientMembers: MembersOf<ClientOptions> = {
   extendedCard: { rule: flag },
   cardCache: { rule: valueOr(false, having("a cache of cards", "get", "set")) },
   allowPrivate: { rule: flag },
+  trustedOrigins: { rule: entries(origin) },
   allowPlaintext: { rule: flag },
   tls: { rule: object({ ca: { rule: text }, cert: { rule: text }, key: { rule: text } }) },
   grpcTls: { rule: flag },

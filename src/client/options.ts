@@ -145,6 +145,12 @@ export interface ClientOptions {
    * if the card came from there.
    */
   readonly allowPrivate?: boolean | undefined;
+  /**
+   * Origins besides the host of the card that get secrets, such as `https://grpc.agent.example`: credentials, and the
+   * headers `authorization`, `cookie` and those of the card's API keys. Interfaces elsewhere are not called with them. A card
+   * passed as an object answers for its interfaces. Default: none.
+   */
+  readonly trustedOrigins?: readonly string[] | undefined;
   /** Allows secrets over plaintext to other machines. Default: false. */
   readonly allowPlaintext?: boolean | undefined;
   /** Certificates, where the platform lets a program choose them. */

@@ -1,5 +1,7 @@
 import { serve } from "trivium";
 import { describe, expect, it } from "vitest";
+import { httpPeer } from "../binding/http-peer.js";
+import { cardOf } from "../client/support/cards.js";
 import { trivium, triviumAlone } from "../support/command.js";
 
 const card = { name: "Carded", description: "Has a card", version: "1" };
@@ -51,5 +53,31 @@ describe("trivium card", () => {
     expect(stderr).toMatch(
       /^unavailable: cannot reach http:\/\/127\.0\.0\.1:1\/\.well-known\/agent-card\.json: connect ECONNREFUSED/,
     );
+  });
+
+  it("names the option that trusts an interface at another host", async () => {
+    const supportedInterfaces = [{ url: "https://other.example/", protocolBinding: "JSONRPC", protocolVersion: "1.0" }];
+    const json = JSON.stringify(cardOf(supportedInterfaces));
+    await using peer = await httpPeer((_, response) =>
+      response.setHeader("content-type", "application/json").end(json),
+    );
+    const { code, stderr } = await trivium(["send", peer.url, "Hello.", "--bearer", "t0"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("secrets go to localhost only, unless trustedOrigins lists https://other.example");
+    expect(stderr).toContain("\n  the option for trustedOrigins is --trust <origin>");
+  });
+
+  it("calls addresses of this network that a list names only if they are trusted", async () => {
+    await using server = await serve({ card, agent, port: 0, drainMs: 0, allowedHosts: ["0.0.0.0"] });
+    const other = `http://0.0.0.0:${server.port}`;
+    const list = JSON.stringify({ agents: [{ card: `${other}/.well-known/agent-card.json` }] });
+    await using peer = await httpPeer((_, response) =>
+      response.setHeader("content-type", "application/json").end(list),
+    );
+    const refused = await trivium(["card", peer.url, "--all"]);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain("0.0.0.0");
+    const trusted = await trivium(["card", peer.url, "--all", "--trust", other]);
+    expect(JSON.parse(trusted.stdout)).toMatchObject([{ name: "Carded" }]);
   });
 });

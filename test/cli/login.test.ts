@@ -154,7 +154,7 @@ describe("--login", () => {
 
   it("refuses options that contradict each other", async () => {
     const run = await trivium(["send", agent.url, "x", "--scope", "read"], { env: await home() });
-    expect([run.code, run.stderr.split("\n", 1)[0]]).toEqual([2, "error: --scope and --trust belong to --login"]);
+    expect([run.code, run.stderr.split("\n", 1)[0]]).toEqual([2, "error: --scope belongs to --login"]);
   });
 
   it("answers no request that is not the answer to its own", async () => {

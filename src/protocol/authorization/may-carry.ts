@@ -21,6 +21,7 @@ const hostForm = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 // The URL parser has normalized every spelling of an address to this form.
 const loopbackForm = /^(?:localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-function isLoopback(hostname: string): boolean {
+/** Whether a host, as the URL parser writes it, is this machine. */
+export function isLoopback(hostname: string): boolean {
   return loopbackForm.test(hostname);
 }

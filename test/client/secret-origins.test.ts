@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import { Client } from "../../src/client/node.js";
+import type { ClientOptions } from "../../src/client/options.js";
+import { cardServer } from "./support/card-server.js";
+import { allBindings, type BindingName, cardOf, interfaceAt } from "./support/cards.js";
+import { securedAgent } from "./support/secured-agent.js";
+
+// Which interfaces a client's secrets are sent to. A card may name any.
+
+/** Reaches this machine, and is no name of it. */
+const elsewhere = "0.0.0.0";
+const key = "x-port-key";
+
+/** An agent that wants a key, and a card elsewhere that lists its interfaces. */
+async function agentElsewhere(binding: BindingName, ownToo = false) {
+  const agent = await securedAgent(key, (value) => value === "k");
+  const origin = `http://${elsewhere}:${agent.port}`;
+  const listed =
+    binding === "GRPC"
+      ? { protocolBinding: "GRPC", url: `${elsewhere}:${agent.port}`, protocolVersion: "1.0" }
+      : interfaceAt(binding, origin);
+  const card = cardOf(ownToo ? [listed, interfaceAt("JSONRPC", agent.url)] : [listed], {
+    securitySchemes: { port: { apiKeySecurityScheme: { location: "header", name: key } } },
+    securityRequirements: [{ schemes: { port: { list: [] } } }],
+  });
+  const cards = await cardServer({ "/card.json": card });
+  return {
+    agent,
+    card,
+    origin,
+    url: `${cards.url}/card.json`,
+    async [Symbol.asyncDispose]() {
+      await cards[Symbol.asyncDispose]();
+      await agent[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const anywhere: ClientOptions = { allowPrivate: true, allowPlaintext: true };
+const secrets: Readonly<Record<string, ClientOptions>> = {
+  "a credential by its scheme": { credentials: { port: "k" } },
+  "a credential of a function": { credentials: () => ({ headers: { [key]: "k" } }) },
+  "a header of the card's API key": { headers: { "X-Port-Key": "k" } },
+  "an authorization header": { headers: { authorization: "Bearer k" } },
+};
+const refused = (origin: string) => ({
+  code: "unavailable",
+  message: expect.stringContaining(`secrets go to 127.0.0.1 only, unless trustedOrigins lists ${origin}`),
+});
+
+describe.each(allBindings)("an interface of %s at another host than the card's", (binding) => {
+  it.each(Object.entries(secrets))("is not called with %s", async (_, options) => {
+    await using served = await agentElsewhere(binding);
+    await using client = await Client.connect(served.url, { ...anywhere, ...options });
+    await expect(client.send("say")).rejects.toMatchObject(refused(served.origin));
+    expect(served.agent.shown).toEqual([]);
+  });
+
+  it("is not called with a header of one call", async () => {
+    await using served = await agentElsewhere(binding);
+    await using client = await Client.connect(served.url, anywhere);
+    const call = client.send("say", { headers: { cookie: "session=1" } });
+    await expect(call).rejects.toMatchObject(refused(served.origin));
+    expect(served.agent.shown).toEqual([]);
+  });
+
+  it("is called with secrets when it is trusted", async () => {
+    await using served = await agentElsewhere(binding);
+    const options = { ...anywhere, credentials: { port: "k" }, trustedOrigins: [served.origin] };
+    await using client = await Client.connect(served.url, options);
+    expect((await client.send("say")).text).toBe("said");
+  });
+
+  it("is called without secrets, and with headers that are none", async () => {
+    await using served = await agentElsewhere(binding);
+    await using client = await Client.connect(served.url, { ...anywhere, headers: { "x-trace": "1" } });
+    await expect(client.send("say")).rejects.toMatchObject({ code: "unauthenticated" });
+    expect(new Set(served.agent.shown)).toEqual(new Set([undefined]));
+  });
+
+  it("is passed over for one at the host of the card", async () => {
+    await using served = await agentElsewhere(binding, true);
+    await using client = await Client.connect(served.url, { ...anywhere, credentials: { port: "k" } });
+    expect((await client.send("say")).text).toBe("said");
+    expect(client.connection?.url).toContain("127.0.0.1");
+    expect(new Set(served.agent.shown)).toEqual(new Set(["k"]));
+  });
+});
+
+it("sends secrets to the interfaces of a card that the caller gives", async () => {
+  await using served = await agentElsewhere("HTTP+JSON");
+  await using client = await Client.connect(served.card, { ...anywhere, credentials: { port: "k" } });
+  expect((await client.send("say")).text).toBe("said");
+});
+
+it.each([["agent.example"], ["https://agent.example/a"], [3]])("refuses %j as an origin", async (origin) => {
+  const options = { trustedOrigins: [origin] } as ClientOptions;
+  await expect(Client.connect("http://127.0.0.1:1", options)).rejects.toThrow(
+    'Client.connect(): trustedOrigins[0] must be an origin such as "https://agent.example"',
+  );
+});
