@@ -146,10 +146,7 @@ export class ServerCall<S extends CallGate = Service> {
     this.#rated = service.rates?.(this.#openHead());
   }
 
-  /** Books a piece of the request as it arrives. Throws `unavailable` or `resourceExhausted`. */
-  readonly arrived = (piece: Uint8Array): void => this.received(piece.length);
-
-  /** Books bytes of the request. Throws as `arrived` does. */
+  /** Books bytes of the request as they arrive. Throws `unavailable` or `resourceExhausted`. */
   received(bytes: number): void {
     this.#requestBytes += bytes;
     if (this.#meter !== undefined) this.#meter.requestBytes += bytes;

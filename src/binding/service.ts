@@ -52,7 +52,7 @@ export interface BindingLimits {
 }
 
 /** A call that asks for admission. */
-interface EnteringCall {
+export interface EnteringCall {
   readonly principal: Principal;
   /** The caller's network address, if the binding knows it. It distinguishes callers where there is no `authenticate`. */
   peer(): string | undefined;

@@ -1,10 +1,10 @@
-import type { Service } from "../binding/service.js";
+import type { AdmittedCall, EnteringCall, Service } from "../binding/service.js";
 import type { Clock } from "../protocol/async/clock.js";
-import { createIdleCounter } from "../protocol/async/idle-counter.js";
+import { createIdleCounter, type IdleCounter } from "../protocol/async/idle-counter.js";
 import type { Principal } from "../protocol/context.js";
 import { A2AError, toldError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
-import { type ByteLedger, createByteLedger, type MemoryLoad } from "./byte-ledger.js";
+import { type ByteLedger, createByteLedger, type LedgerEntry, type MemoryLoad } from "./byte-ledger.js";
 import type { AdmissionLimits } from "./limits.js";
 import { createWorkQueue, type WorkQueue } from "./work-queue.js";
 
@@ -12,12 +12,9 @@ import { createWorkQueue, type WorkQueue } from "./work-queue.js";
 export interface ProcessAdmission {
   readonly requests: ByteLedger;
   readonly work: WorkQueue;
-  /** Takes the place of a stream; the returned function releases it. Throws `unavailable` beyond `streamsPerProcess`. */
-  openStream(): () => void;
-  /** Counts a call until the returned function is called. */
-  enter(): () => void;
-  /** Resolves when no call is active. */
-  idle(): Promise<void>;
+  readonly streams: StreamPlaces;
+  /** The calls that are active. */
+  readonly inside: IdleCounter;
   /** Refuses new work from now on. */
   close(): void;
   readonly isClosed: boolean;
@@ -26,14 +23,12 @@ export interface ProcessAdmission {
 /** Creates the admission of a process. */
 export function createProcessAdmission(limits: AdmissionLimits, clock: Clock, load?: MemoryLoad): ProcessAdmission {
   const inside = createIdleCounter();
-  const openStream = streamPlaces(limits.streamsPerProcess);
   let isClosed = false;
   return {
     requests: createByteLedger(limits.inFlightMaxBytes, load),
     work: createWorkQueue({ clock, isShared: (waiting) => inside.count > waiting }),
-    openStream,
-    enter: inside.enter,
-    idle: inside.idle,
+    streams: createStreamPlaces(limits.streamsPerProcess),
+    inside,
     close() {
       isClosed = true;
     },
@@ -44,15 +39,26 @@ export function createProcessAdmission(limits: AdmissionLimits, clock: Clock, lo
 }
 
 /** Counts open streams up to a limit. */
-function streamPlaces(max: number): () => () => void {
-  let open = 0;
-  const leave = (): void => {
-    open -= 1;
-  };
-  return () => {
-    if (open >= max) throw tooMany("unavailable", "open streams", ["streamsPerProcess", max]);
-    open += 1;
-    return leave;
+interface StreamPlaces {
+  readonly count: number;
+  /** Takes a place. Throws `unavailable` when there is none. */
+  open(): void;
+  leave(): void;
+}
+
+function createStreamPlaces(max: number): StreamPlaces {
+  let count = 0;
+  return {
+    get count() {
+      return count;
+    },
+    open() {
+      if (count >= max) throw tooMany("unavailable", "open streams", ["streamsPerProcess", max]);
+      count += 1;
+    },
+    leave() {
+      count -= 1;
+    },
   };
 }
 
@@ -83,10 +89,17 @@ export function createAdmission(options: AdmissionOptions): Admission {
   const { process, realm = "", identify, isOpen, extensions, limits, logger, newId } = options;
   const known = new Set(extensions.map(({ uri }) => uri));
   const required = extensions.filter((extension) => extension.required === true).map(({ uri }) => uri);
-  const streams = createStreams(process, limits);
+  const streams = createStreams(process.streams, limits);
   const inside = createIdleCounter();
   const keyOf = ({ tenant = "", owner }: Principal): string =>
     realm === "" ? `${tenant}\n${owner}` : `${realm}\n${tenant}\n${owner}`;
+  const place: Place = {
+    process,
+    streams,
+    inside,
+    isOpen,
+    callerOf: ({ principal, peer }) => (isOpen ? (peer() ?? "") : keyOf(principal)),
+  };
   let closed = false;
 
   return {
@@ -105,25 +118,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     },
     enter(call) {
       if (call.isInside !== true && (closed || process.isClosed)) throw shuttingDown();
-      const leaveStream = call.streams ? streams.open(isOpen ? undefined : keyOf(call.principal)) : undefined;
-      const callerOf = (): string => (isOpen ? (call.peer() ?? "") : keyOf(call.principal));
-      const { receive, hold, release } = process.requests.open(callerOf);
-      const [exit, exitProcess] = [inside.enter(), process.enter()];
-      let left = false;
-      return {
-        receive,
-        hold,
-        release,
-        work: (steps) => process.work.run(callerOf(), steps),
-        leave() {
-          if (left) return;
-          left = true;
-          release();
-          leaveStream?.();
-          exit();
-          exitProcess();
-        },
-      };
+      return new Admitted(place, call);
     },
     publicError(error, request) {
       if (error instanceof A2AError) return toldError(error);
@@ -134,46 +129,105 @@ export function createAdmission(options: AdmissionOptions): Admission {
   };
 }
 
-/** Counts the open streams of an agent's callers. */
-function createStreams(
-  process: ProcessAdmission,
-  { streamsPerPrincipal, streamsPerProcess }: AdmissionOptions["limits"],
-) {
+/** Where the calls of an agent are admitted. */
+interface Place {
+  readonly process: ProcessAdmission;
+  readonly streams: Streams;
+  readonly inside: IdleCounter;
+  /** Whether all callers count as one. */
+  readonly isOpen: boolean;
+  /** The key of a caller. */
+  callerOf(call: EnteringCall): string;
+}
+
+/** An admitted call, until it leaves. There is one for each open stream, so it has no closures. */
+class Admitted implements AdmittedCall {
+  readonly #place: Place;
+  readonly #call: EnteringCall;
+  readonly #entry: LedgerEntry;
+  #left = false;
+
+  constructor(place: Place, call: EnteringCall) {
+    this.#place = place;
+    this.#call = call;
+    if (call.streams) place.streams.open(this.#streamer);
+    this.#entry = place.process.requests.open(this);
+    place.inside.begin();
+    place.process.inside.begin();
+  }
+
+  get caller(): string {
+    return this.#place.callerOf(this.#call);
+  }
+
+  receive(bytes: number): void {
+    this.#entry.receive(bytes);
+  }
+
+  hold(bytes: number): void {
+    this.#entry.hold(bytes);
+  }
+
+  release(bytes?: number): void {
+    this.#entry.release(bytes);
+  }
+
+  work<T>(steps: Iterator<unknown, T>): Promise<T> {
+    return this.#place.process.work.run(this.caller, steps);
+  }
+
+  leave(): void {
+    if (this.#left) return;
+    this.#left = true;
+    this.release();
+    if (this.#call.streams) this.#place.streams.leave(this.#streamer);
+    this.#place.inside.end();
+    this.#place.process.inside.end();
+  }
+
+  /** Whose stream it is; `undefined` where all callers count as one. */
+  get #streamer(): string | undefined {
+    return this.#place.isOpen ? undefined : this.caller;
+  }
+}
+
+/** The open streams of an agent's callers. */
+interface Streams {
+  readonly count: number;
+  /** Takes the place of a stream. Throws over the limits. */
+  open(caller: string | undefined): void;
+  leave(caller: string | undefined): void;
+}
+
+function createStreams(ofProcess: StreamPlaces, limits: AdmissionOptions["limits"]): Streams {
+  const { streamsPerPrincipal, streamsPerProcess } = limits;
   const callers = new Map<string, number>();
-  const openOwn = streamPlaces(streamsPerProcess);
-  let count = 0;
-  const leaveCaller = (caller: string | undefined): void => {
-    if (caller === undefined) return;
-    const left = (callers.get(caller) ?? 1) - 1;
-    if (left === 0) callers.delete(caller);
-    else callers.set(caller, left);
-  };
+  const own = createStreamPlaces(streamsPerProcess);
   return {
     get count() {
-      return count;
+      return own.count;
     },
-    /** Takes the place of a stream; the returned function releases it. Throws over the limits. */
-    open(caller: string | undefined): () => void {
-      const own = caller === undefined ? 0 : (callers.get(caller) ?? 0);
-      if (own >= streamsPerPrincipal) {
+    open(caller) {
+      const before = caller === undefined ? 0 : (callers.get(caller) ?? 0);
+      if (before >= streamsPerPrincipal) {
         throw tooMany("resourceExhausted", "open streams of this caller", ["streamsPerPrincipal", streamsPerPrincipal]);
       }
-      const leaveOwn = openOwn();
-      let leave: () => void;
+      own.open();
       try {
-        leave = process.openStream();
+        ofProcess.open();
       } catch (error) {
-        leaveOwn();
+        own.leave();
         throw error;
       }
-      count += 1;
-      if (caller !== undefined) callers.set(caller, own + 1);
-      return () => {
-        count -= 1;
-        leave();
-        leaveOwn();
-        leaveCaller(caller);
-      };
+      if (caller !== undefined) callers.set(caller, before + 1);
+    },
+    leave(caller) {
+      own.leave();
+      ofProcess.leave();
+      if (caller === undefined) return;
+      const left = (callers.get(caller) ?? 1) - 1;
+      if (left === 0) callers.delete(caller);
+      else callers.set(caller, left);
     },
   };
 }

@@ -5,8 +5,14 @@ import { A2AError } from "../protocol/errors.js";
  * leave: one alone gets half of the limit, two get a third each, and there is always room for the next.
  */
 export interface ByteLedger {
-  /** Opens an entry for one call. `callerOf` names its caller, and is called only when the call is not small. */
-  open(callerOf: () => string): LedgerEntry;
+  /** Opens an entry for one call. */
+  open(call: LedgerCall): LedgerEntry;
+}
+
+/** The call of an entry. */
+export interface LedgerCall {
+  /** Names its caller; read only when the call is not small. */
+  readonly caller: string;
 }
 
 /** The bytes of one call: of its request until it is decoded, of its reply until the peer has taken it. */
@@ -35,63 +41,93 @@ const pieceBytes = 256;
 
 /** `maxBytes`: the limit of the process. */
 export function createByteLedger(maxBytes: number, load?: MemoryLoad): ByteLedger {
-  const held = new Map<string, number>();
-  let total = 0;
-  const limit = `${maxBytes} (inFlightMaxBytes)`;
+  const ledger = new Ledger(maxBytes, load);
+  return { open: (call) => new Entry(ledger, call) };
+}
 
-  const book = (caller: string, bytes: number): void => {
-    const own = (held.get(caller) ?? 0) + bytes;
-    if (own === 0) held.delete(caller);
-    else held.set(caller, own);
-  };
+/** The bytes of the process and of its callers. */
+class Ledger {
+  readonly load: MemoryLoad | undefined;
+  readonly #maxBytes: number;
+  readonly #held = new Map<string, number>();
+  #total = 0;
+
+  constructor(maxBytes: number, load: MemoryLoad | undefined) {
+    this.#maxBytes = maxBytes;
+    this.load = load;
+  }
+
+  /** Throws `unavailable` when so many bytes more are over the limit of the process. */
+  checkRoom(bytes: number): void {
+    if (this.#total + bytes <= this.#maxBytes) return;
+    throw new A2AError("unavailable", `too many bytes in memory: the limit is ${this.#limit}`, details);
+  }
+
+  add(bytes: number): void {
+    this.#total += bytes;
+  }
 
   /** Books bytes of a request to its caller, who holds `before` of them for this request already. */
-  const share = (caller: string, bytes: number, before: number): void => {
-    const own = held.get(caller) ?? 0;
+  share(caller: string, bytes: number, before: number): void {
+    const own = this.#held.get(caller) ?? 0;
     // A caller's only request may exceed the share, or a small limit would refuse every request.
-    if (own > before && own + bytes > (maxBytes - (total - own)) / 2) {
-      const text = `too many bytes of this caller in memory: the limit is half of what others leave of ${limit}`;
+    if (own > before && own + bytes > (this.#maxBytes - (this.#total - own)) / 2) {
+      const text = `too many bytes of this caller in memory: the limit is half of what others leave of ${this.#limit}`;
       throw new A2AError("resourceExhausted", text, details);
     }
-    book(caller, bytes);
-  };
+    this.book(caller, bytes);
+  }
 
-  return {
-    open(callerOf) {
-      let booked = 0;
-      let received = 0;
-      let caller: string | undefined;
-      const hold = (bytes: number): void => {
-        load?.booked(bytes);
-        if (total + bytes > maxBytes) {
-          throw new A2AError("unavailable", `too many bytes in memory: the limit is ${limit}`, details);
-        }
-        if (caller !== undefined) share(caller, bytes, booked);
-        else if (booked + bytes > smallBytes) {
-          const found = callerOf();
-          share(found, booked + bytes, 0);
-          caller = found;
-        }
-        total += bytes;
-        booked += bytes;
-      };
-      return {
-        hold,
-        receive(bytes) {
-          const cost = received === 0 ? bytes : Math.max(bytes, pieceBytes);
-          received += bytes;
-          load?.checkRequest(received);
-          hold(cost);
-        },
-        release(bytes = booked) {
-          total -= bytes;
-          booked -= bytes;
-          if (caller !== undefined) book(caller, -bytes);
-          if (booked === 0) caller = undefined;
-        },
-      };
-    },
-  };
+  book(caller: string, bytes: number): void {
+    const own = (this.#held.get(caller) ?? 0) + bytes;
+    if (own === 0) this.#held.delete(caller);
+    else this.#held.set(caller, own);
+  }
+
+  get #limit(): string {
+    return `${this.#maxBytes} (inFlightMaxBytes)`;
+  }
+}
+
+class Entry implements LedgerEntry {
+  readonly #ledger: Ledger;
+  readonly #call: LedgerCall;
+  #booked = 0;
+  #received = 0;
+  #caller: string | undefined;
+
+  constructor(ledger: Ledger, call: LedgerCall) {
+    this.#ledger = ledger;
+    this.#call = call;
+  }
+
+  hold(bytes: number): void {
+    const ledger = this.#ledger;
+    ledger.load?.booked(bytes);
+    ledger.checkRoom(bytes);
+    if (this.#caller !== undefined) ledger.share(this.#caller, bytes, this.#booked);
+    else if (this.#booked + bytes > smallBytes) {
+      const { caller } = this.#call;
+      ledger.share(caller, this.#booked + bytes, 0);
+      this.#caller = caller;
+    }
+    ledger.add(bytes);
+    this.#booked += bytes;
+  }
+
+  receive(bytes: number): void {
+    const cost = this.#received === 0 ? bytes : Math.max(bytes, pieceBytes);
+    this.#received += bytes;
+    this.#ledger.load?.checkRequest(this.#received);
+    this.hold(cost);
+  }
+
+  release(bytes = this.#booked): void {
+    this.#ledger.add(-bytes);
+    this.#booked -= bytes;
+    if (this.#caller !== undefined) this.#ledger.book(this.#caller, -bytes);
+    if (this.#booked === 0) this.#caller = undefined;
+  }
 }
 
 const details = { retryAfterMs: 1000, metadata: { limit: "inFlightMaxBytes" } };

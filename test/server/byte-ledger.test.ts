@@ -17,42 +17,32 @@ function refusal(entry: LedgerEntry, bytes: number): unknown {
 describe("the bytes of requests in memory", () => {
   it("of one caller are limited to half of what the others leave", () => {
     const ledger = createByteLedger(maxBytes);
-    ledger.open(() => "a").hold(400_000);
-    const second = ledger.open(() => "a");
+    ledger.open({ caller: "a" }).hold(400_000);
+    const second = ledger.open({ caller: "a" });
     expect(refusal(second, 100_001)).toMatchObject({
       code: "resourceExhausted",
       metadata: { limit: "inFlightMaxBytes" },
     });
     expect(refusal(second, 100_000)).toBeUndefined();
-    const other = ledger.open(() => "b");
+    const other = ledger.open({ caller: "b" });
     other.hold(200_000);
-    expect(
-      refusal(
-        ledger.open(() => "b"),
-        50_001,
-      ),
-    ).toMatchObject({ code: "resourceExhausted" });
-    expect(
-      refusal(
-        ledger.open(() => "b"),
-        50_000,
-      ),
-    ).toBeUndefined();
+    expect(refusal(ledger.open({ caller: "b" }), 50_001)).toMatchObject({ code: "resourceExhausted" });
+    expect(refusal(ledger.open({ caller: "b" }), 50_000)).toBeUndefined();
   });
 
   it("of a caller's only request may take the whole limit, and not more", () => {
-    const entry = createByteLedger(maxBytes).open(() => "a");
+    const entry = createByteLedger(maxBytes).open({ caller: "a" });
     for (let piece = 0; piece < 10; piece++) entry.hold(100_000);
     expect(refusal(entry, 1)).toMatchObject({ code: "unavailable", retryAfterMs: 1000 });
   });
 
   it("are free again when they are released, however often", () => {
     const ledger = createByteLedger(maxBytes);
-    const entry = ledger.open(() => "a");
+    const entry = ledger.open({ caller: "a" });
     entry.hold(maxBytes);
     entry.release();
     entry.release();
-    ledger.open(() => "b").hold(maxBytes);
+    ledger.open({ caller: "b" }).hold(maxBytes);
   });
 
   it("never exceed the limit, whatever arrives and ends, and leave room for a new caller among small requests", () => {
@@ -66,21 +56,16 @@ describe("the bytes of requests in memory", () => {
         const ledger = createByteLedger(maxBytes);
         const open: { readonly entry: LedgerEntry; bytes: number }[] = [];
         for (const { caller, bytes, ends } of steps) {
-          const request = { entry: ledger.open(() => caller), bytes };
+          const request = { entry: ledger.open({ caller }), bytes };
           if (refusal(request.entry, bytes) === undefined) open.push(request);
           if (ends) open.shift()?.entry.release();
           expect(open.reduce((sum, each) => sum + each.bytes, 0)).toBeLessThanOrEqual(maxBytes);
-          const newcomer = ledger.open(() => "new");
+          const newcomer = ledger.open({ caller: "new" });
           expect(refusal(newcomer, 60_000)).toBeUndefined();
           newcomer.release();
         }
         for (const { entry } of open) entry.release();
-        expect(
-          refusal(
-            ledger.open(() => "last"),
-            maxBytes,
-          ),
-        ).toBeUndefined();
+        expect(refusal(ledger.open({ caller: "last" }), maxBytes)).toBeUndefined();
       }),
     );
   });

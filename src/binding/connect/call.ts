@@ -63,7 +63,7 @@ export class ConnectCall {
 
   async *body(): AsyncGenerator<Uint8Array> {
     const { request, form } = this.#options;
-    const arrived = (piece: Uint8Array): void => this.#call?.arrived(piece);
+    const arrived = (piece: Uint8Array): void => this.#call?.received(piece.length);
     try {
       const values = form.isJson && !form.isGzip ? new JsonValueCounter(form.maxValues) : undefined;
       const bytes = await request.body(form.maxBytes, (piece) => {

@@ -43,16 +43,12 @@ function decodeBody(bytes: Uint8Array): string {
 export async function readJsonBody<T>(request: HttpRequest, call: ServerCall, read: (text: string) => T): Promise<T> {
   const { jsonBodyMaxBytes, jsonMaxValues } = call.service.limits;
   const isSmall = isTooShort(Number(request.header("content-length")), jsonMaxValues);
-  const arrived = isSmall ? call.arrived : counting(call, new JsonValueCounter(jsonMaxValues));
-  const bytes = await request.body(jsonBodyMaxBytes, arrived);
+  const values = isSmall ? undefined : new JsonValueCounter(jsonMaxValues);
+  const bytes = await request.body(jsonBodyMaxBytes, (piece) => {
+    call.received(piece.length);
+    values?.arrived(piece);
+  });
   return call.decode(() => read(decodeBody(bytes)));
-}
-
-function counting(call: ServerCall, values: JsonValueCounter): (piece: Uint8Array) => void {
-  return (piece) => {
-    call.arrived(piece);
-    values.arrived(piece);
-  };
 }
 
 export function parseJson(text: string): JsonValue {

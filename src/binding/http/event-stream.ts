@@ -146,7 +146,11 @@ export class EventStream implements AsyncIterableIterator<string> {
     const done = result.done === true;
     try {
       if (!done && this.#call.isLarge(result.value.response)) {
-        this.#call.work(this.#encode(result.value)).then(this.#onWritten, this.#onUnwritten);
+        const written = this.#call.work(this.#encode(result.value));
+        written.then(
+          () => this.#onWritten(),
+          (error: unknown) => this.#onUnwritten(error),
+        );
         return;
       }
       const { writer, before, after } = this.#form;
@@ -189,18 +193,18 @@ export class EventStream implements AsyncIterableIterator<string> {
     this.#text = "";
   }
 
-  readonly #onWritten = (): void => {
+  #onWritten(): void {
     this.#source = "idle";
     this.#opening()?.resolve();
     if (this.#phase === "over" || this.#slices.length > 0) this.#handOver();
     else this.#goOn();
-  };
+  }
 
   /** An event could not be encoded, or there is no room for it. */
-  readonly #onUnwritten = (error: unknown): void => {
+  #onUnwritten(error: unknown): void {
     this.#items.return?.().then(undefined, noop);
     this.#onFailure(error);
-  };
+  }
 
   get #isReady(): boolean {
     return this.#text !== "" || this.#slices.length > 0;

@@ -98,7 +98,8 @@ export class NodeRequest implements HttpRequest {
       listener();
       return;
     }
-    res.once("close", () => {
+    // It closes once, and `once` costs a stream three objects.
+    res.on("close", () => {
       if (!res.writableEnded) listener();
     });
   }

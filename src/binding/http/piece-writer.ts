@@ -20,7 +20,7 @@ export class PieceWriter {
   }
 
   start(): void {
-    this.#res.on("drain", this.#onDrain).on("close", this.#onClose);
+    this.#res.on("close", this.#onClose);
     this.#pull();
   }
 
@@ -40,15 +40,16 @@ export class PieceWriter {
       return;
     }
     this.#state = "full";
+    this.#res.once("drain", () => this.#onDrain());
     if (!this.#isWatched) watchStall(this.#res, this.#stallMs);
     this.#isWatched = true;
   };
 
-  readonly #onDrain = (): void => {
+  #onDrain(): void {
     if (this.#state !== "full") return;
     this.#state = "open";
     this.#pull();
-  };
+  }
 
   readonly #onFailure = (): void => {
     if (this.#state !== "left") this.#res.destroy();

@@ -41,7 +41,8 @@ export function createHttp1Engine(http: RequestListener, limits: ListenerLimits)
   server.emit("listening");
   return {
     accept: (socket) => {
-      socket.once("close", open.enter());
+      open.begin();
+      socket.on("close", open.end);
       watchAge(socket, limits, () => old.add(socket));
       server.emit("connection", socket);
     },

@@ -33,10 +33,15 @@ export function subscribeToTask(
       });
     }
     const after = context.after === undefined ? undefined : parseEventId(context.after);
-    return streamFrom(runtime, head, { after, see: untilTerminal });
+    return streamFrom(runtime, head, after);
   }, eventIdMarker(context));
-  stream.onEnd = () => subscriptions.delete(stream);
+  stream.onEnd = leavingOf(subscriptions, stream);
   return stream;
+}
+
+// A function of its own: one made above would keep the request as long as the stream.
+function leavingOf<T>(members: Set<T>, member: T): () => void {
+  return () => members.delete(member);
 }
 
 export interface StreamFromOptions {
@@ -48,19 +53,20 @@ export interface StreamFromOptions {
 }
 
 /**
- * A stream from a position. It starts with a fresh snapshot if the position is unusable: of another task or
+ * A subscription from a position. It starts with a fresh snapshot if the position is unusable: of another task or
  * incarnation, beyond the head, or compacted. Never an error, never a wait.
  */
 function streamFrom(
   runtime: Runtime,
   head: Head,
-  { after, ...options }: Pick<StreamFromOptions, "see"> & { readonly after: EventPosition | undefined },
+  after: EventPosition | undefined,
 ): StreamStart | Promise<StreamStart> {
-  if (after === undefined || !isPositionIn(after, head)) return streamFromNow(runtime, head, options);
-  const restart = (): Promise<StreamStart> => streamFromNow(runtime, head, { ...options, compacted: true });
-  const idPrefix = eventIdPrefix(head.id, head.incarnation);
+  if (after === undefined || !isPositionIn(after, head)) return streamFromNow(runtime, head, subscribed);
+  const { id, scope, incarnation } = head;
+  // An open stream keeps no more of the task than this.
+  const restart = (): Promise<StreamStart> => streamFromNow(runtime, { id, scope }, { ...subscribed, compacted: true });
   const reader = new RecordReader(runtime, head, after.seq);
-  return { items: [], reader, idPrefix, see: options.see, restart };
+  return { items: [], reader, idPrefix: eventIdPrefix(id, incarnation), see: subscribed.see, restart };
 }
 
 /** A stream that starts with the current task, even if its log was dropped before the read. */
@@ -71,7 +77,9 @@ export async function streamFromNow(runtime: Runtime, ref: TaskRef, options: Str
   const items = [snapshotItem(task, idPrefix, seq)];
   if (isTerminal(state)) return { items };
   const reader = new RecordReader(runtime, { id, key }, seq);
-  const restart = (): Promise<StreamStart> => streamFromNow(runtime, ref, { ...options, compacted: true });
+  const { scope } = ref;
+  // An open stream keeps no more of the task than this.
+  const restart = (): Promise<StreamStart> => streamFromNow(runtime, { id, scope }, { ...options, compacted: true });
   return { items, reader, idPrefix, see, untilIdle, restart };
 }
 
@@ -80,7 +88,10 @@ export function isPositionIn({ taskId, incarnation, seq }: EventPosition, head: 
   return taskId === head.id && incarnation === head.incarnation && seq <= head.seq;
 }
 
-const untilTerminal: StreamStart["see"] = (record) => {
-  const state = stateOf(record);
-  return state !== undefined && isTerminal(state) ? "answer" : undefined;
+/** A subscription ends with its task. */
+const subscribed: StreamFromOptions = {
+  see(record) {
+    const state = stateOf(record);
+    return state !== undefined && isTerminal(state) ? "answer" : undefined;
+  },
 };

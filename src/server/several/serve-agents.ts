@@ -56,7 +56,7 @@ export async function serveAgents(given: ServeAgentsOptions): Promise<AgentsServ
     setServing: (serving) => keeper.setServing(serving),
     retire: (ms) => keeper.retire(ms),
     refuse: () => process.admission.close(),
-    idle: () => process.admission.idle(),
+    idle: () => process.admission.inside.idle(),
   });
   const own = options.grpcPort === undefined ? {} : { grpcPort: port.grpcPort };
   logger.info({ url: port.url, ...own, agents: Object.keys(options.agents) }, "listening");
