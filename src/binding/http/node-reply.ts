@@ -22,6 +22,7 @@ export function writeReply(req: NodeIncoming, res: NodeResponse, reply: HttpRepl
       return;
     }
     writeHead(res, reply.status, headers);
+    flushHead(res);
     new PieceWriter(res, iterator, stallMs).start();
     return;
   }
@@ -54,6 +55,18 @@ function headerPairs(reply: HttpReply): string[] {
 function writeHead(res: NodeResponse, status: number, headers: string[]): void {
   if ("stream" in res) res.writeHead(status, headers);
   else res.writeHead(status, headers);
+}
+
+/**
+ * Writes the header by itself, together with what follows in this turn. Node keeps what it wrote last in one piece, but a
+ * header before a first piece of the body as 27: 0.8 KB for each open stream (Node 24.21).
+ */
+function flushHead(res: NodeResponse): void {
+  if ("stream" in res) return;
+  const { socket } = res;
+  socket?.cork();
+  res.flushHeaders();
+  process.nextTick(() => socket?.uncork());
 }
 
 function end(res: NodeResponse, body: string | Uint8Array): void {
