@@ -6,22 +6,33 @@ export const forwardedCertificateHeader = "x-forwarded-client-cert";
 /** A longer header is not a certificate's and is ignored. */
 const maxLength = 16_384;
 
-const pair = /([A-Za-z]+)=(?:"((?:[^"\\]|\\.)*)"|([^;,"]*))/g;
+// What follows a value is a separator: a quote left open by one hop must not swallow what the next one appends.
+const member = /[ \t]*([A-Za-z]+)=(?:"((?:[^"\\]|\\.)*)"|([^;,"]*))([;,]|$)/y;
 
 /**
  * Reads what a trusted proxy reports: one element for each hop, separated by commas, the nearest caller last. `undefined`
- * when it reports no name.
+ * when it reports no name, and for a header that is not of this form.
  */
 export function forwardedCertificate(header: string | undefined): PeerCertificate | undefined {
-  if (header === undefined || header === "" || header.length > maxLength) return undefined;
-  const element = header.match(/(?:[^,"]|"(?:[^"\\]|\\.)*")+/g)?.at(-1) ?? "";
-  let subject = "";
-  const names: string[] = [];
-  for (const [, name = "", quoted, plain = ""] of element.matchAll(pair)) {
-    const value = quoted?.replace(/\\(.)/g, "$1") ?? plain;
-    const kind = name.toLowerCase();
-    if (kind === "subject") subject = value;
-    if ((kind === "uri" || kind === "dns") && value !== "") names.push(`${kind.toUpperCase()}:${value}`);
-  }
+  if (header === undefined || header.length > maxLength) return undefined;
+  const element = lastElement(header) ?? [];
+  const [, subject = ""] = element.findLast(([kind]) => kind === "SUBJECT") ?? [];
+  const names = element.flatMap(([kind, value]) =>
+    (kind === "URI" || kind === "DNS") && value !== "" ? [`${kind}:${value}`] : [],
+  );
   return subject === "" && names.length === 0 ? undefined : { subject, names, raw: undefined };
+}
+
+type Members = (readonly [kind: string, value: string])[];
+
+function lastElement(header: string): Members | undefined {
+  let element: Members = [];
+  member.lastIndex = 0;
+  while (member.lastIndex < header.length) {
+    const [, name, quoted, plain = "", end] = member.exec(header) ?? [];
+    if (name === undefined) return undefined;
+    element.push([name.toUpperCase(), quoted?.replace(/\\(.)/g, "$1") ?? plain]);
+    if (end === ",") element = [];
+  }
+  return element;
 }

@@ -57,8 +57,8 @@ export async function createGuarding(options: GuardingOptions, clock: Clock, log
   // With `true` every caller would count as a proxy, and could write itself a certificate.
   const trusts = typeof trustProxy === "boolean" ? () => false : trustedPeers(trustProxy);
   const certificateOf = ({ header, peer, certificate }: CallHead): PeerCertificate | undefined => {
-    const isForwarded = trusts(peer?.() ?? "");
-    return (isForwarded ? forwardedCertificate(header(forwardedCertificateHeader)) : undefined) ?? certificate?.();
+    // The certificate of a proxy's own connection is that of the proxy, not of its caller.
+    return trusts(peer?.() ?? "") ? forwardedCertificate(header(forwardedCertificateHeader)) : certificate?.();
   };
   const fetches: NodeFetch[] = [];
   const gate = auth === undefined ? undefined : await openedGate(auth, clock, fetches);

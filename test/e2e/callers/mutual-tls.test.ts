@@ -112,6 +112,39 @@ describe("behind a proxy", () => {
     expect(principals[0]?.owner).toMatch(/^mesh#URI:spiffe:\/\/example\/weather /);
   });
 
+  it("the certificate of the proxy's own connection is not its caller's", async () => {
+    const proxy = await mesh.issue("proxy", { type: "url", value: "spiffe://example/proxy" });
+    const served = await meshAgent({
+      tls: localhost,
+      trustProxy: ["127.0.0.1"],
+      auth: { schemes: { mesh: mutualTls({ ca: mesh.ca }) } },
+    });
+    const calledWith = async (headers: Record<string, string>): Promise<unknown> => {
+      await using client = await Client.connect(served.server.url, { tls: { ca: mesh.ca, ...proxy }, headers });
+      return await client.send("hello").then(
+        ({ text }) => text,
+        ({ code }) => code,
+      );
+    };
+    const answers = [await calledWith({}), await calledWith({ "x-forwarded-client-cert": forwarded })];
+    await served.server.close();
+    expect(answers).toEqual(["unauthenticated", "welcome"]);
+    expect(served.principals.map(({ owner }) => owner)).toEqual(["mesh#spiffe://example/weather"]);
+  });
+
+  // What a caller writes comes before what a proxy appends.
+  const appended = 'By=spiffe://example/proxy;Hash=ab;Subject="CN=weather"';
+  it.each([
+    ["leaves a quote open", `URI=spiffe://example/root;X=",${appended}`],
+    ["leaves a quote open before a certificate", `URI=spiffe://example/root;X=",Cert="ab";${appended}`],
+    ["escapes a quote", `URI=spiffe://example/root;X="\\",${appended}`],
+    ["names no member", `URI=spiffe://example/root;",${appended}`],
+    ["hides a name in another", `${appended};X-URI=spiffe://example/root`],
+  ])("a header that %s proves nothing", async (_, header) => {
+    const [status, { principals }] = await callWith(header, ["127.0.0.1"]);
+    expect([status, principals]).toEqual([401, []]);
+  });
+
   it.each<[string, string, ServeOptions["trustProxy"]]>([
     ["another address than the trusted ones", forwarded, ["10.0.0.0/8"]],
     ["a proxy that reports nothing", "", ["127.0.0.1"]],
