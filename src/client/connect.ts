@@ -92,6 +92,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
     network,
     limits,
     cardUrl: url,
+    firstCard: card,
     closed: closing.signal,
   };
   const access = await accessOf(card, facts, [cards, network]);
@@ -195,6 +196,7 @@ interface CompositionFacts {
   readonly network: Network;
   readonly limits: ClientLimits;
   readonly cardUrl: string | undefined;
+  readonly firstCard: AgentCard;
   readonly closed: AbortSignal;
 }
 
@@ -208,7 +210,7 @@ function transportsOf(
 }
 
 function compositionOf(facts: CompositionFacts) {
-  const { options, credentialsFor, transports, spoken, network, limits, cardUrl, closed } = facts;
+  const { options, credentialsFor, transports, spoken, network, limits, cardUrl, firstCard, closed } = facts;
   const { clock = callerClock, prefer = [], credentials, allowPlaintext = false, headers = {}, tls } = options;
   const secure = options.grpcTls ?? cardUrl?.startsWith("https:") ?? true;
   const isSecure = (url: string): boolean => (/^\w+:\/\//.test(url) ? /^(?:https|grpcs):/i.test(url) : secure);
@@ -232,6 +234,7 @@ function compositionOf(facts: CompositionFacts) {
       (await import("./secret-places.js")).secretPlace({
         ...options,
         card,
+        firstCard,
         cardUrl,
         binding,
         url,

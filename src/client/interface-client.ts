@@ -125,14 +125,14 @@ export class InterfaceClient implements Attempt {
   }
 
   #allowed<T>(options: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
-    const isPlain = this.#isPlain && options.headers === undefined;
+    const isPlain = this.#isPlain && options.headers === undefined && options.query === undefined;
     return isPlain ? call(options) : this.#withSecrets(options, call);
   }
 
   async #withSecrets<T>(options: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
     const { credentials, headers } = this.#options;
     const { noHeaders } = await this.#placed();
-    this.#assertPlace(noHeaders(Object.keys({ ...headers, ...options.headers })));
+    this.#assertPlace(noHeaders(Object.keys({ ...headers, ...options.headers, ...options.query })));
     return credentials === undefined ? call(options) : this.#withCredentials(credentials, options, call);
   }
 

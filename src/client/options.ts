@@ -146,9 +146,9 @@ export interface ClientOptions {
    */
   readonly allowPrivate?: boolean | undefined;
   /**
-   * Origins besides the host of the card that get secrets, such as `https://grpc.agent.example`: credentials, and the
-   * headers `authorization`, `cookie` and those of the card's API keys. Interfaces elsewhere are not called with them. A card
-   * passed as an object answers for its interfaces. Default: none.
+   * Origins besides the host of the card that get secrets, such as `https://grpc.agent.example`: credentials, and headers
+   * and query parameters that are an API key of the card or whose name says so (`authorization`, `cookie`, `x-api-key`).
+   * Interfaces elsewhere are not called with them. The hosts of a card passed as an object get them. Default: none.
    */
   readonly trustedOrigins?: readonly string[] | undefined;
   /** Allows secrets over plaintext to other machines. Default: false. */

@@ -13,7 +13,9 @@ export interface SecretPlace {
 /** An interface, and what its caller trusts. */
 export interface PlaceFacts {
   readonly card: AgentCard;
-  /** Where the card was read. A caller that passes the card itself answers for its interfaces. */
+  /** The card that the caller gave or read. Without `cardUrl` the caller answers for its interfaces. */
+  readonly firstCard: AgentCard;
+  /** Where the card was read. */
   readonly cardUrl: string | undefined;
   readonly binding: string;
   readonly url: string;
@@ -33,22 +35,36 @@ const plaintext = "credentials are not sent in plain text to another machine (al
  */
 export function secretPlace(facts: PlaceFacts): SecretPlace {
   const { card, binding, url, secure, allowPlaintext = false } = facts;
-  const host = url.replace(/^\w+:\/\//, "").replace(/[/?#].*$/s, "");
+  const host = hostIn(url);
   const isHost = isAuthority(binding);
   const safe = isHost ? mayCarryTo({ secure, host }, allowPlaintext) : allowPlaintext || mayCarry(url, false);
-  const foreign = foreignPlace(URL.parse(isHost ? `${secure ? "https" : "http"}://${host}` : url), facts);
+  const foreign = foreignPlace(placeOf(binding, url, secure), facts);
   return {
     noCredentials: foreign ?? (safe ? undefined : plaintext),
     noHeaders: (names) => (names.some((name) => isSecret(name.toLowerCase(), card)) ? foreign : undefined),
   };
 }
 
-function foreignPlace(place: URL | null, { cardUrl, trustedOrigins = [] }: PlaceFacts): string | undefined {
-  if (cardUrl === undefined || (place !== null && isSameHost(cardUrl, place))) return undefined;
+function hostIn(url: string): string {
+  return url.replace(/^\w+:\/\//, "").replace(/[/?#].*$/s, "");
+}
+
+function placeOf(binding: string, url: string, secure = true): URL | null {
+  return URL.parse(isAuthority(binding) ? `${secure ? "https" : "http"}://${hostIn(url)}` : url);
+}
+
+function foreignPlace(place: URL | null, { url, cardUrl, firstCard, trustedOrigins = [] }: PlaceFacts) {
+  const given = cardUrl === undefined ? firstCard.supportedInterfaces : [];
+  const own = cardUrl === undefined ? given.map((each) => placeOf(each.protocolBinding, each.url)) : [new URL(cardUrl)];
+  const hosts = own.filter((each) => each !== null);
+  const isOwn = place !== null && hosts.some((each) => isSameHost(each, place));
   const origin = place?.origin ?? "its origin";
   // An address of a kind that only a transport of the caller's own understands has none.
-  if (origin === "null" || trustedOrigins.includes(origin)) return undefined;
-  return `secrets go to ${new URL(cardUrl).hostname} only, unless trustedOrigins lists ${origin}`;
+  if (isOwn || given.some((each) => each.url === url) || origin === "null" || trustedOrigins.includes(origin)) {
+    return undefined;
+  }
+  const names = [...new Set(hosts.map(({ hostname }) => hostname))].join(", ");
+  return `secrets go to ${names} only, unless trustedOrigins lists ${origin}`;
 }
 
 /** Whether two URLs have one host; all names of this machine are one. */
@@ -57,14 +73,15 @@ export function isSameHost(one: string | URL, other: string | URL): boolean {
   return own === hostname || (isLoopback(own) && isLoopback(hostname));
 }
 
-const secretHeaders = new Set(["authorization", "cookie", "proxy-authorization"]);
+// A card from elsewhere need not declare the API key that the caller has for its agent.
+const secretName = /auth|cookie|credential|(?<!idempotency-)key|passw|secret|session|token/;
 
+/** Whether a header or a query parameter of this name holds a secret. */
 function isSecret(name: string, { securitySchemes }: AgentCard): boolean {
   return (
-    secretHeaders.has(name) ||
+    secretName.test(name) ||
     Object.values(securitySchemes).some(
-      ({ scheme: { case: kind, value } }) =>
-        kind === "apiKeySecurityScheme" && value.location === "header" && value.name.toLowerCase() === name,
+      ({ scheme: { case: kind, value } }) => kind === "apiKeySecurityScheme" && value.name.toLowerCase() === name,
     )
   );
 }

@@ -3,6 +3,7 @@ import { Client } from "../../src/client/node.js";
 import type { ClientOptions } from "../../src/client/options.js";
 import { cardServer } from "./support/card-server.js";
 import { allBindings, type BindingName, cardOf, interfaceAt } from "./support/cards.js";
+import { result, rpcServer } from "./support/rpc-server.js";
 import { securedAgent } from "./support/secured-agent.js";
 
 // Which interfaces a client's secrets are sent to. A card may name any.
@@ -11,8 +12,13 @@ import { securedAgent } from "./support/secured-agent.js";
 const elsewhere = "0.0.0.0";
 const key = "x-port-key";
 
+const declared = {
+  securitySchemes: { port: { apiKeySecurityScheme: { location: "header", name: key } } },
+  securityRequirements: [{ schemes: { port: { list: [] } } }],
+};
+
 /** An agent that wants a key, and a card elsewhere that lists its interfaces. */
-async function agentElsewhere(binding: BindingName, ownToo = false) {
+async function agentElsewhere(binding: BindingName, { ownToo = false, declares = true } = {}) {
   const agent = await securedAgent(key, (value) => value === "k");
   const origin = `http://${elsewhere}:${agent.port}`;
   const listed =
@@ -20,8 +26,7 @@ async function agentElsewhere(binding: BindingName, ownToo = false) {
       ? { protocolBinding: "GRPC", url: `${elsewhere}:${agent.port}`, protocolVersion: "1.0" }
       : interfaceAt(binding, origin);
   const card = cardOf(ownToo ? [listed, interfaceAt("JSONRPC", agent.url)] : [listed], {
-    securitySchemes: { port: { apiKeySecurityScheme: { location: "header", name: key } } },
-    securityRequirements: [{ schemes: { port: { list: [] } } }],
+    ...(declares ? declared : {}),
   });
   const cards = await cardServer({ "/card.json": card });
   return {
@@ -64,6 +69,27 @@ describe.each(allBindings)("an interface of %s at another host than the card's",
     expect(served.agent.shown).toEqual([]);
   });
 
+  it("is not called with a parameter of one call that holds a secret", async () => {
+    await using served = await agentElsewhere(binding);
+    await using client = await Client.connect(served.url, anywhere);
+    const call = client.operations.getTask(
+      { $typeName: "lf.a2a.v1.GetTaskRequest", id: "x", tenant: "" },
+      { query: { [key]: "k" } },
+    );
+    await expect(call).rejects.toMatchObject(refused(served.origin));
+    expect(served.agent.shown).toEqual([]);
+  });
+
+  it.each([key, "X-Access-Token", "my-secret"])(
+    "is not called with %s, which its card does not declare",
+    async (name) => {
+      await using served = await agentElsewhere(binding, { declares: false });
+      await using client = await Client.connect(served.url, { ...anywhere, headers: { [name]: "k" } });
+      await expect(client.send("say")).rejects.toMatchObject(refused(served.origin));
+      expect(served.agent.shown).toEqual([]);
+    },
+  );
+
   it("is called with secrets when it is trusted", async () => {
     await using served = await agentElsewhere(binding);
     const options = { ...anywhere, credentials: { port: "k" }, trustedOrigins: [served.origin] };
@@ -79,7 +105,7 @@ describe.each(allBindings)("an interface of %s at another host than the card's",
   });
 
   it("is passed over for one at the host of the card", async () => {
-    await using served = await agentElsewhere(binding, true);
+    await using served = await agentElsewhere(binding, { ownToo: true });
     await using client = await Client.connect(served.url, { ...anywhere, credentials: { port: "k" } });
     expect((await client.send("say")).text).toBe("said");
     expect(client.connection?.url).toContain("127.0.0.1");
@@ -91,6 +117,20 @@ it("sends secrets to the interfaces of a card that the caller gives", async () =
   await using served = await agentElsewhere("HTTP+JSON");
   await using client = await Client.connect(served.card, { ...anywhere, credentials: { port: "k" } });
   expect((await client.send("say")).text).toBe("said");
+});
+
+it("does not send them to what the extended card of a given card lists elsewhere", async () => {
+  await using served = await agentElsewhere("JSONRPC");
+  const extended = cardOf([interfaceAt("JSONRPC", served.origin)], declared);
+  await using own = await rpcServer(result(extended));
+  const capabilities = { streaming: true, extendedAgentCard: true };
+  await using client = await Client.connect(
+    { ...own.card, ...declared, capabilities },
+    { ...anywhere, credentials: { port: "k" } },
+  );
+  expect(client.card.supportedInterfaces.map(({ url }) => url)).toEqual([`${served.origin}/json-rpc`]);
+  await expect(client.send("say")).rejects.toMatchObject(refused(served.origin));
+  expect(served.agent.shown).toEqual([]);
 });
 
 it.each([["agent.example"], ["https://agent.example/a"], [3]])("refuses %j as an origin", async (origin) => {

@@ -62,7 +62,7 @@ function nextHop({ url, method, headers, abroad }: Hop, response: HttpAnswer): H
 }
 
 /** Headers that describe the request and do not identify the caller. */
-const harmless = /^(?:accept|content-type|a2a-.+)$/i;
+const harmless = /^(?:accept|content-type|a2a-(?:version|extensions))$/i;
 
 function publicHeaders(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => harmless.test(name)));

@@ -11,6 +11,7 @@ const headers = {
   authorization: "Bearer secret",
   cookie: "a=secret",
   "x-api-key": "secret",
+  "a2a-key": "secret",
   "last-event-id": "secret",
 };
 
