@@ -159,7 +159,7 @@ class ClientCall {
     const seconds = (performance.now() - this.#begun) / 1_000;
     meters.record("clientCall", seconds, attributes, within);
     if (span.isRecording()) {
-      span.setAttributes(attributes);
+      span.setAttributes({ ...attributes, ...referenceOf(failure?.error) });
       if (failure !== undefined) span.setStatus({ code: api.SpanStatusCode.ERROR, message: messageOf(failure.error) });
     }
     span.end();
@@ -173,13 +173,15 @@ const eventNames: Readonly<Record<CallEvent, string>> = {
 };
 
 function failureAttributes(error: unknown, binding: string | undefined): Attributes {
-  if (error instanceof A2AError) {
-    const { reference } = error.metadata;
-    const said = reference === undefined ? {} : { "trivium.error.reference": reference };
-    return { ...outcomeAttributes(error.code, binding), ...said };
-  }
+  if (error instanceof A2AError) return outcomeAttributes(error.code, binding);
   const isAbort = error instanceof Error && error.name === "AbortError";
   return isAbort ? outcomeAttributes("CANCELLED", binding) : { "error.type": "_OTHER" };
+}
+
+/** For spans alone: each error has one of its own, and a metric would keep a series for each. */
+function referenceOf(error: unknown): Attributes {
+  const reference = error instanceof A2AError ? error.metadata["reference"] : undefined;
+  return reference === undefined ? {} : { "trivium.error.reference": reference };
 }
 
 function messageOf(error: unknown): string {

@@ -1,6 +1,7 @@
 import { artifact, completed, serve } from "trivium";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Client } from "../../src/client/node.js";
+import { instruments } from "../../src/telemetry/instruments.js";
 import { cardOf, interfaceAt } from "../client/support/cards.js";
 import { throughPauses } from "../client/support/pauses.js";
 import { result, rpcServer, status } from "../client/support/rpc-server.js";
@@ -83,6 +84,28 @@ describe("the metrics of a client", () => {
       "rpc.method": method("GetTask"),
     };
     expect(call).toEqual([{ attributes: expect.objectContaining(failed), value: 1 }]);
+  });
+
+  it("have no attribute that differs for each call that fails alike", async () => {
+    await using server = await serve({
+      ...{ card: { name: "n", description: "d", version: "1" }, port: 0, logger: false },
+      agent: async () => completed(),
+      interceptors: [
+        async () => {
+          throw new RangeError("secret");
+        },
+      ],
+    });
+    await using client = await Client.connect(server.url, { retry: false });
+    const references = new Set<unknown>();
+    for (let sent = 0; sent < 3; sent++) {
+      references.add((await errorOf(client.getTask({ id: "x" }))).metadata["reference"]);
+    }
+    expect(references.size).toBe(3);
+    const { call = [] } = await news();
+    expect(call.map(({ value }) => value)).toEqual([3]);
+    const named: readonly string[] = instruments.clientCall.attributes;
+    expect(Object.keys(call[0]?.attributes ?? {}).filter((name) => !named.includes(name))).toEqual([]);
   });
 
   it("count a change to another interface, by the one that is used from then on", async () => {
