@@ -110,6 +110,7 @@ async function backendOf(
     card: published,
     extensions: allExtensions(card),
     rates: rating?.calls,
+    tasksIn: { store, agentId: agentId ?? "" },
     webhooksDue: push && (() => push.push.due),
     push,
     async dispose() {

@@ -12,7 +12,7 @@ import { type Binding, bindings } from "../protocol/bindings.js";
 import { newId } from "../protocol/id/new-id.js";
 import type { Logger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
-import type { Telemetry } from "../telemetry/telemetry.js";
+import type { TasksPlace, Telemetry } from "../telemetry/telemetry.js";
 import type { Version } from "../version/codec.js";
 import { type Admission, createAdmission } from "./admission.js";
 import type { Observation } from "./call-observer.js";
@@ -56,6 +56,8 @@ export interface Backend<H extends RequestHandler = RequestHandler> {
   readonly wrapAuthenticate?: ((authenticate: Service["authenticate"]) => Service["authenticate"]) | undefined;
   /** Webhooks that are called, or wait for their turn. */
   readonly webhooksDue?: (() => number) | undefined;
+  /** Where its tasks are. A gateway has none. */
+  readonly tasksIn?: TasksPlace | undefined;
   /** Releases what remains after `handler` is closed and no call is active. */
   dispose(): Promise<void>;
 }
@@ -120,6 +122,7 @@ export async function composeAround<H extends RequestHandler>(
   const unwatch = telemetry?.watch(card.card(), () => ({
     ...handler.figures?.(),
     parked: handler.parked,
+    tasksIn: backend.tasksIn,
     streams: admission.streams,
     webhooksDue: backend.webhooksDue?.(),
   }));

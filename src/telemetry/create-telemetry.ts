@@ -5,7 +5,7 @@ import { tracedLogger } from "./logger.js";
 import { both, type Meters, metersOf } from "./meters.js";
 import type { TelemetryOptions } from "./options.js";
 import { followServerCalls } from "./server-calls.js";
-import type { FollowedAgent, HostFigures, Telemetry } from "./telemetry.js";
+import type { FollowedAgent, HostFigures, TasksPlace, Telemetry } from "./telemetry.js";
 import { followTurns } from "./turns.js";
 import { followWebhooks } from "./webhooks.js";
 
@@ -57,6 +57,16 @@ async function flushed({ trace, metrics, ProxyTracerProvider }: OpenTelemetry): 
   await Promise.allSettled(flushes);
 }
 
+const storeNumbers = new WeakMap<object, number>();
+let stores = 0;
+
+/** The same for all servers of the process that have the agent on the store. */
+function nameOfPlace({ store, agentId }: TasksPlace): string {
+  const number = storeNumbers.get(store) ?? ++stores;
+  storeNumbers.set(store, number);
+  return `${number} ${agentId}`;
+}
+
 function watchFigures(meters: Meters, { name }: FollowedAgent, read: () => HostFigures): () => void {
   const agent = { "gen_ai.agent.name": name };
   const one = (value: number | undefined, more: Attributes = {}) =>
@@ -74,8 +84,10 @@ function watchFigures(meters: Meters, { name }: FollowedAgent, read: () => HostF
       return [...ofState("running", running), ...ofState("queued", queued), ...ofState("waiting", waiting)];
     }),
     meters.observe("parked", async () => {
-      const parked = await read().parked?.();
-      return [...until("time", parked?.timed), ...until("call", parked?.untimed)];
+      const { parked: count, tasksIn } = read();
+      const parked = await count?.();
+      const readings = [...until("time", parked?.timed), ...until("call", parked?.untimed)];
+      return tasksIn === undefined ? readings : readings.map((each) => ({ ...each, source: nameOfPlace(tasksIn) }));
     }),
   ];
   return () => {

@@ -5,7 +5,7 @@
 type InstrumentKind = "histogram" | "counter" | "gauge";
 
 /** One metric. */
-interface InstrumentRow {
+export interface InstrumentRow {
   readonly name: string;
   readonly kind: InstrumentKind;
   /** In the notation of UCUM. */
@@ -15,6 +15,8 @@ interface InstrumentRow {
   readonly attributes: readonly string[];
   /** Upper bounds of a histogram. */
   readonly buckets?: readonly number[];
+  /** Of a gauge: the largest value of the process is the value, not the sum. */
+  readonly isLargest?: boolean;
 }
 
 /** Seconds, as the conventions for RPC have them. */
@@ -57,6 +59,7 @@ export const instruments = {
     unit: "{event}",
     description: "Stored events that the slowest stream of this process has not read.",
     attributes: [agent],
+    isLargest: true,
   },
   turn: {
     name: "gen_ai.invoke_agent.duration",

@@ -7,7 +7,7 @@ import type {
   ObservableGauge,
   ObservableResult,
 } from "@opentelemetry/api";
-import { type InstrumentName, instruments, type NameOf } from "./instruments.js";
+import { type InstrumentName, type InstrumentRow, instruments, type NameOf } from "./instruments.js";
 
 /** The name under which spans and metrics are created. */
 export const scopeName = "trivium";
@@ -45,6 +45,8 @@ interface Measurement {
 interface Reading {
   readonly value: number;
   readonly attributes: Attributes;
+  /** What the value is about, if several servers of the process may report it: it counts once. */
+  readonly source?: string;
 }
 
 /** Reads a gauge; a promise must not reject. */
@@ -81,12 +83,12 @@ function createMeters(provider: MeterProvider): Meters {
     return made;
   };
   const gauge = (name: NameOf<"gauge">): Set<ReadGauge> => {
-    const { name: title, unit, description } = instruments[name];
+    const { name: title, unit, description, isLargest }: InstrumentRow = instruments[name];
     const readers = new Set<ReadGauge>();
     const made: ObservableGauge = meter.createObservableGauge(title, { unit, description });
     made.addCallback((result) => {
       flush();
-      return report(result, readers);
+      return report(result, readers, isLargest);
     });
     gauges.set(name, readers);
     return readers;
@@ -124,15 +126,19 @@ function createMeters(provider: MeterProvider): Meters {
   return meters;
 }
 
-/** Values of the same attributes add up: two servers of one agent may run in a process. */
-async function report(result: ObservableResult, readers: Iterable<ReadGauge>): Promise<void> {
-  const sums = new Map<string, Reading>();
+/** Values of the same attributes add up, unless the largest is asked for: two servers of one agent may run in a process. */
+async function report(result: ObservableResult, readers: Iterable<ReadGauge>, isLargest = false): Promise<void> {
+  const totals = new Map<string, Reading>();
+  const sources = new Set<string>();
   const readings = await Promise.all(Array.from(readers, (read) => read()));
-  for (const { value, attributes } of readings.flat()) {
+  for (const { value, attributes, source } of readings.flat()) {
     const key = JSON.stringify(attributes);
-    sums.set(key, { attributes, value: value + (sums.get(key)?.value ?? 0) });
+    const before = totals.get(key)?.value ?? 0;
+    if (source !== undefined && sources.has(key + source)) continue;
+    if (source !== undefined) sources.add(key + source);
+    totals.set(key, { attributes, value: isLargest ? Math.max(before, value) : before + value });
   }
-  for (const { value, attributes } of sums.values()) result.observe(value, attributes);
+  for (const { value, attributes } of totals.values()) result.observe(value, attributes);
 }
 
 /** Measures twice: for an SDK, and for metrics that are served. */

@@ -18,6 +18,12 @@ export interface FollowedAgent {
   readonly version: string;
 }
 
+/** The tasks of one agent in one store. */
+export interface TasksPlace {
+  readonly store: object;
+  readonly agentId: string;
+}
+
 /** What a server counts at a moment; what it does not have is left out. */
 export interface HostFigures extends Partial<AgentFigures> {
   /** Open streams. */
@@ -26,6 +32,8 @@ export interface HostFigures extends Partial<AgentFigures> {
   readonly webhooksDue?: number | undefined;
   /** Counts the agent's parked tasks in its store. */
   readonly parked?: (() => Promise<ParkedCount | undefined>) | undefined;
+  /** Where those tasks are. */
+  readonly tasksIn?: TasksPlace | undefined;
 }
 
 /** Telemetry of a server. */

@@ -77,6 +77,26 @@ describe("the gauge of parked tasks", () => {
   });
 });
 
+describe("two servers of one agent in a process", () => {
+  it("count parked tasks of one store once, and those of two stores together", async () => {
+    await using metrics = await startMetrics();
+    const options = { card: { name: "Pair", description: "d", version: "1" }, agent, port: 0, logger: false } as const;
+    const store = memoryTaskStore();
+    await using first = await serve({ ...options, store });
+    await using second = await serve({ ...options, store });
+    await using apart = await serve(options);
+    for (const server of [first, second, apart]) {
+      await using client = await Client.connect(server.url);
+      await client.send("question");
+    }
+    const parked = async () =>
+      (await metrics.of("trivium.tasks.parked")).filter(
+        ({ attributes }) => attributes["gen_ai.agent.name"] === "Pair" && attributes["trivium.parked.until"] === "call",
+      );
+    expect((await parked()).map(({ value }) => value)).toEqual([3]);
+  });
+});
+
 describe("an agent that was replaced", () => {
   it("is counted once, also while its last stream is open", async () => {
     await using metrics = await startMetrics();

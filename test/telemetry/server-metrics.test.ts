@@ -1,6 +1,8 @@
+import { metrics } from "@opentelemetry/api";
 import { Client, completed, serve, working } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgresStore } from "../../src/store/postgres/index.js";
+import { metersOf } from "../../src/telemetry/meters.js";
 import { postJson } from "../support/http-agent.js";
 import { type Measured, type StartedMetrics, startMetrics } from "../support/metric-values.js";
 import { hasPostgres, type PostgresServer, startPostgres, startTimeoutMs } from "../support/postgres.js";
@@ -54,6 +56,19 @@ describe("durations", () => {
     for (let sent = 0; sent < sends; sent += 50) await Promise.all(Array.from({ length: 50 }, () => client.send("go")));
     await expect.poll(async () => (await valuesOf("rpc.server.call.duration", "Many")).at(0)?.value).toBe(sends);
     expect((await valuesOf("gen_ai.invoke_agent.duration", "Many")).map(({ value }) => value)).toEqual([sends]);
+  });
+});
+
+describe("gauges of two servers of one agent", () => {
+  it.each([
+    ["trivium.server.streams", "streams", 7],
+    ["trivium.server.stream.lag", "streamLag", 4],
+  ] as const)("are one value: %s", async (metric, name, value) => {
+    const meters = metersOf(metrics.getMeterProvider());
+    const attributes = { "gen_ai.agent.name": "Pair" };
+    const stops = [4, 3].map((each) => meters.observe(name, () => [{ attributes, value: each }]));
+    expect((await valuesOf(metric, "Pair")).map((each) => each.value)).toEqual([value]);
+    for (const stop of stops) stop();
   });
 });
 
