@@ -92,7 +92,7 @@ async function examine(
   const grpc = card.supportedInterfaces.find(({ protocolBinding }) => bindingNamed(protocolBinding) === "GRPC");
   const address = grpc === undefined || grpc.url.includes("://") ? grpc?.url : `${url.protocol}//${grpc.url}`;
   const http2 = { url: new URL(address ?? url), hasGrpc: grpc !== undefined };
-  await report(await checkHttp2({ ...http2, timeoutMs: timeout, idleMs: idle }));
+  await report(await checkHttp2({ ...http2, timeoutMs: timeout, idleMs: idle, tls: options?.tls }));
   const { checkStreaming } = await import("./doctor/streaming.js");
   await report(await checkStreaming({ card, message: send, options: options ?? {} }));
 }

@@ -264,6 +264,60 @@ describe("trivium doctor checks an agent", () => {
   });
 });
 
+describe("trivium doctor checks what is between", () => {
+  it("a proxy that breaks streams, which a client would resume", async () => {
+    await using agent = await serveSlow();
+    await using proxy = await listening(
+      createServer((client) => {
+        const server = connect(agent.port, "127.0.0.1");
+        for (const socket of [client, server]) socket.on("error", () => {});
+        client.pipe(server);
+        server.on("data", (data: Buffer) => {
+          client.write(data);
+          if (data.includes('"1"')) for (const socket of [client, server]) socket.destroy();
+        });
+      }),
+    );
+    const { of } = await doctor([`http://127.0.0.1:${proxy.port}`, "--idle", "200ms", "--send", "Count."]);
+    expect(of("streaming")).toMatchObject({
+      result: "warning",
+      seen: expect.stringMatching(/^the stream broke after \d events: /),
+      remedy: expect.stringContaining("proxy_read_timeout"),
+    });
+  });
+
+  it.each([
+    [5_000, "warning"],
+    [120_000, "failed"],
+  ] as const)("a clock that is %d ms behind", async (behindMs, result) => {
+    await using agent = await serveSlow({ bindings: ["JSONRPC"] });
+    await using proxy = await listening(
+      createHttpServer((incoming, outgoing) => {
+        const { method, url, headers } = incoming;
+        const passed = request({ host: "127.0.0.1", port: agent.port, method, path: url, headers }, (answer) => {
+          const date = new Date(Date.now() - behindMs).toUTCString();
+          answer.pipe(outgoing.writeHead(answer.statusCode ?? 502, { ...answer.headers, date }));
+        });
+        incoming.pipe(passed);
+      }),
+    );
+    expect((await doctor([`http://127.0.0.1:${proxy.port}`])).of("clock")).toMatchObject({
+      result,
+      seen: expect.stringMatching(/^this machine is [\d.]+ s ahead of the server$/),
+      remedy: expect.stringContaining("NTP"),
+    });
+  });
+
+  it("an address for gRPC that closes every connection", async () => {
+    await using closing = await listening(createServer((socket) => socket.end()));
+    await using agent = await serveSlow({ publicGrpc: `127.0.0.1:${closing.port}` });
+    expect((await doctor([agent.url])).of("http/2")).toMatchObject({
+      result: "failed",
+      remedy: expect.stringContaining("publicGrpc"),
+    });
+  });
+});
+
 describe("trivium doctor checks TLS", () => {
   const localhost = { type: "dns", value: "localhost" } as const;
   const day = 86_400_000;
@@ -288,6 +342,27 @@ describe("trivium doctor checks TLS", () => {
     const { findings } = await doctor([agent.url, "--idle", "200ms"], triviumAlone, agent.trusted);
     expect(findings.filter(({ result }) => result === "failed" || result === "warning")).toEqual([]);
     expect(findings.slice(0, 3).map(({ check }) => check)).toEqual(["tls chain", "tls names", "tls expiry"]);
+  });
+
+  it("of an agent that asks for certificates", async () => {
+    const { ca, issue } = await createAuthority("doctor", new Date(Date.now() + 90 * day));
+    const [own, caller] = [await issue("agent", localhost), await issue("caller")];
+    const pem = (name: string, text: string): string => {
+      writeFileSync(join(home, name), text);
+      return join(home, name);
+    };
+    const trusting = ["--ca", pem("authority.pem", ca), "--idle", "200ms"];
+    const presenting = ["--cert", pem("caller.pem", caller.cert), "--key", pem("caller.key", caller.key)];
+    const tls = { ...own, ca, requestCert: true, rejectUnauthorized: true };
+    await using agent = await serveSlow({ tls, host: "127.0.0.1" });
+    const url = `https://localhost:${agent.port}`;
+    const { findings, of } = await doctor([url, ...trusting, ...presenting]);
+    expect(findings.filter(({ result }) => result === "failed" || result === "warning")).toEqual([]);
+    for (const check of ["clock", "http/2", "grpc trailers", "idle stream"]) expect(of(check)?.result).toBe("ok");
+    expect((await doctor([url, ...trusting])).of("card")).toMatchObject({
+      result: "failed",
+      remedy: expect.stringContaining("--cert and --key"),
+    });
   });
 
   it("whose certificate has expired, soon expires, has other names, or is of an unknown authority", async () => {

@@ -1,4 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { request } from "node:http";
+import { request as requestTls } from "node:https";
+import type { ClientTls } from "../../binding/fetch/client-tls.js";
 import type { Client } from "../../client/node.js";
 import type { ConnectOptions } from "../../client/options.js";
 import { bindingNamed } from "../../protocol/bindings.js";
@@ -22,15 +25,14 @@ export interface AgentFindings {
 
 /** Reads the card and calls each interface in it. */
 export async function checkAgent({ url, options, timeoutMs }: AgentCheck): Promise<AgentFindings> {
-  const clock = await checkClock(url, timeoutMs);
+  const clock = await checkClock(url, timeoutMs, options.tls);
   const { Client } = await import("../../client/node.js");
   const report = findings("card");
   let client: Client;
   try {
     client = await Client.connect(url, options);
   } catch (error) {
-    const remedy = "check the URL, that the server runs, and that proxies pass /.well-known/";
-    return { card: undefined, findings: [report.failed(reasonOf(error), remedy), ...clock] };
+    return { card: undefined, findings: [report.failed(reasonOf(error), cardRemedy(url, options)), ...clock] };
   }
   const { card } = client;
   await client.close();
@@ -41,18 +43,39 @@ export async function checkAgent({ url, options, timeoutMs }: AgentCheck): Promi
   return { card, findings: [report.ok(seen), ...clock, ...called] };
 }
 
+function cardRemedy(url: string, { tls }: ConnectOptions): string {
+  const remedy = "check the URL, that the server runs, and that proxies pass /.well-known/";
+  const isPlain = !url.startsWith("https:") || tls?.cert !== undefined;
+  return isPlain ? remedy : `${remedy}; a server that wants a certificate needs --cert and --key`;
+}
+
 /** Compares the clock with the `Date` of an answer, which is exact to a second. */
-async function checkClock(url: string, timeoutMs: number): Promise<readonly Finding[]> {
+async function checkClock(url: string, timeoutMs: number, tls: ClientTls = {}): Promise<readonly Finding[]> {
   try {
     const begin = Date.now();
-    const response = await fetch(url, { method: "HEAD", signal: AbortSignal.timeout(timeoutMs) });
-    const time = Date.parse(response.headers.get("date") ?? "");
+    const time = Date.parse((await dateAt(url, timeoutMs, tls)) ?? "");
     if (Number.isNaN(time)) return [findings("clock").skipped("the server sends no Date header")];
     // The header has lost the part of a second.
     return [offsetFinding("clock", (begin + Date.now()) / 2 - (time + 500), "the server")];
   } catch {
     return [];
   }
+}
+
+/** The `Date` of an answer. The certificate is judged elsewhere, and no secret is sent. */
+function dateAt(url: string, timeoutMs: number, tls: ClientTls): Promise<string | undefined> {
+  const options = { method: "HEAD", agent: false, signal: AbortSignal.timeout(timeoutMs) } as const;
+  return new Promise((resolve, reject) => {
+    const sent = url.startsWith("https:")
+      ? requestTls(url, { ...options, ...tls, rejectUnauthorized: false })
+      : request(url, options);
+    sent.once("response", (response) => {
+      response.resume();
+      resolve(response.headers.date);
+    });
+    sent.once("error", reject);
+    sent.end();
+  });
 }
 
 /** Asks one interface for a task that does not exist. */

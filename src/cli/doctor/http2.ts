@@ -1,4 +1,5 @@
 import { type ClientHttp2Session, connect, constants } from "node:http2";
+import type { ClientTls } from "../../binding/fetch/client-tls.js";
 import { type Finding, findings, reasonOf } from "./finding.js";
 
 export interface Http2Check {
@@ -8,15 +9,16 @@ export interface Http2Check {
   readonly timeoutMs: number;
   /** How long an idle stream must last. */
   readonly idleMs: number;
+  readonly tls?: ClientTls | undefined;
 }
 
 /** Checks HTTP/2 at the address: that it is spoken, that gRPC's trailers pass, and that idle streams last. */
-export async function checkHttp2({ url, hasGrpc, timeoutMs, idleMs }: Http2Check): Promise<readonly Finding[]> {
+export async function checkHttp2({ url, hasGrpc, timeoutMs, idleMs, tls }: Http2Check): Promise<readonly Finding[]> {
   const report = findings("http/2");
   const needed = "gRPC needs it: switch HTTP/2 on in the proxy, or give gRPC an address of its own (publicGrpc)";
   let session: ClientHttp2Session;
   try {
-    session = await connected(url.origin, timeoutMs);
+    session = await connected(url.origin, timeoutMs, tls);
   } catch (error) {
     const seen = `not spoken at ${url.origin}: ${reasonOf(error)}`;
     return [hasGrpc ? report.failed(seen, needed) : report.warning(seen, needed)];
@@ -28,15 +30,18 @@ export async function checkHttp2({ url, hasGrpc, timeoutMs, idleMs }: Http2Check
   }
 }
 
-function connected(origin: string, timeoutMs: number): Promise<ClientHttp2Session> {
+function connected(origin: string, timeoutMs: number, tls: ClientTls = {}): Promise<ClientHttp2Session> {
   return new Promise((resolve, reject) => {
     // The certificate is judged elsewhere, and no secret is sent.
-    const session = connect(origin, { rejectUnauthorized: false });
+    const session = connect(origin, { ...tls, rejectUnauthorized: false });
     const late = setTimeout(() => session.destroy(new Error(`no answer in ${timeoutMs} ms`)), timeoutMs);
-    session.once("error", (error) => {
+    const fail = (error: Error): void => {
       clearTimeout(late);
       reject(error);
-    });
+    };
+    session.once("error", fail);
+    // A server that wants a certificate closes without an error.
+    session.once("close", () => fail(new Error("the connection was closed")));
     // Only a peer that speaks it sends its settings.
     session.once("remoteSettings", () => {
       clearTimeout(late);

@@ -15,7 +15,7 @@ const shortestMs = 500;
 
 /** Sends a message over server-sent events, and compares when its events were made with when they came. */
 export async function checkStreaming({ card, message, options }: StreamingCheck): Promise<readonly Finding[]> {
-  const { ok, warning, failed, skipped } = findings("streaming");
+  const { warning, failed, skipped } = findings("streaming");
   const interfaces = card.supportedInterfaces.filter(({ protocolBinding }) => {
     const binding = bindingNamed(protocolBinding);
     return binding === "JSONRPC" || binding === "HTTP+JSON";
@@ -26,42 +26,39 @@ export async function checkStreaming({ card, message, options }: StreamingCheck)
   if (message === undefined) {
     return [skipped("it takes a message to the agent", 'give one that takes the agent some seconds: --send "…"')];
   }
-  const { Client } = await import("../../client/node.js");
+  const came: number[] = [];
+  const made: number[] = [];
   try {
-    await using client = await Client.connect({ ...card, supportedInterfaces: [first] }, options);
-    const came: number[] = [];
-    const made: number[] = [];
-    let resumed = false;
+    const { Client } = await import("../../client/node.js");
+    // A break is what is looked for: the stream is not resumed.
+    const limits = { ...options.limits, streamBreaksMax: 0 };
+    await using client = await Client.connect({ ...card, supportedInterfaces: [first] }, { ...options, limits });
     for await (const event of client.stream(message)) {
       came.push(performance.now());
-      resumed ||= event.recovered !== undefined;
       const time = timeOf(event);
       if (time !== undefined) made.push(time);
     }
-    if (resumed) {
-      return [
-        warning(
-          "the stream broke and was resumed",
-          "raise the proxy's timeouts for streams (proxy_read_timeout, timeout server)",
-        ),
-      ];
-    }
-    const [madeMs, cameMs] = [spread(made), spread(came)];
-    if (madeMs < shortestMs) {
-      return [
-        skipped(
-          `${came.length} events came, too fast to show buffering`,
-          "send a message that takes the agent some seconds",
-        ),
-      ];
-    }
-    const seen = `events of ${(madeMs / 1000).toFixed(1)} s came within ${(cameMs / 1000).toFixed(1)} s`;
-    const remedy =
-      "switch response buffering off in the proxy (proxy_buffering off, no compression of text/event-stream)";
-    return [cameMs < madeMs / 2 ? failed(`the stream is buffered: ${seen}`, remedy) : ok(seen)];
   } catch (error) {
-    return [failed(reasonOf(error), "read the server's log; trivium send shows the same call")];
+    if (came.length === 0) return [failed(reasonOf(error), "read the server's log; trivium send shows the same call")];
+    const remedy = "raise the proxy's timeouts for streams (proxy_read_timeout, timeout server)";
+    return [warning(`the stream broke after ${came.length} events: ${reasonOf(error)}`, remedy)];
   }
+  return [bufferingFinding(made, came)];
+}
+
+function bufferingFinding(made: readonly number[], came: readonly number[]): Finding {
+  const { ok, failed, skipped } = findings("streaming");
+  const [madeMs, cameMs] = [spread(made), spread(came)];
+  if (madeMs < shortestMs) {
+    return skipped(
+      `${came.length} events came, too fast to show buffering`,
+      "send a message that takes the agent some seconds",
+    );
+  }
+  const seen = `events of ${(madeMs / 1000).toFixed(1)} s came within ${(cameMs / 1000).toFixed(1)} s`;
+  const remedy =
+    "switch response buffering off in the proxy (proxy_buffering off, no compression of text/event-stream)";
+  return cameMs < madeMs / 2 ? failed(`the stream is buffered: ${seen}`, remedy) : ok(seen);
 }
 
 const spread = (times: readonly number[]): number => (times.at(-1) ?? 0) - (times[0] ?? 0);
