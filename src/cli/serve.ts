@@ -1,5 +1,7 @@
 import { type Command, Option } from "commander";
 import type { ServeOptions } from "../server/options.js";
+import type { AgentServer } from "../server/serve.js";
+import type { AgentsServer } from "../server/several/serve-agents.js";
 import { allowedHostOption } from "./allowed-host.js";
 import { understood } from "./caller.js";
 import { endOnSignals } from "./ending.js";
@@ -58,13 +60,18 @@ async function run(file: string, flags: ServeFlags, command: Command): Promise<v
     const card = "agents" in settings ? {} : { card: settings.card ?? cardOfPackage(file) };
     // serve() checks what modules and flags have given.
     const options = { ...settings, ...card, store, logger, drainMs, handleSignals: false } as ServeOptions;
-    const server = await serve(options);
+    const server: AgentServer | AgentsServer = await serve(options);
     endOnSignals(server, store, logger);
-    await print(`${server.card.name} listens at ${server.url}`);
+    const agents = isOfSeveral(server) ? [...server.agents] : [server];
+    for (const { card, url } of agents) await print(`${card.name} listens at ${url}`);
   } catch (error) {
     await store?.close();
     throw error;
   }
+}
+
+function isOfSeveral(server: AgentServer | AgentsServer): server is AgentsServer {
+  return "agents" in server;
 }
 
 /** The options that arguments and environment give; a default of a flag gives none. */

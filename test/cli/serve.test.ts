@@ -29,13 +29,18 @@ const write = (file: string, text: string): Promise<void> => writeFile(join(fold
 
 interface Serving extends AsyncDisposable {
   readonly url: string;
+  /** What it has printed. */
+  readonly printed: () => string;
   /** Stops it and returns its exit code. */
   stop(): Promise<number | null>;
 }
 
 async function serving(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Serving> {
   const child = startTrivium(["serve", "--log-level", "silent", ...args], env, folder);
-  let complaints = "";
+  let [complaints, output] = ["", ""];
+  child.stdout.on("data", (piece) => {
+    output += String(piece);
+  });
   child.stderr.on("data", (piece) => {
     complaints += String(piece);
   });
@@ -49,7 +54,7 @@ async function serving(args: readonly string[], env: Readonly<Record<string, str
     const url = /listens at (\S+)$/.exec(line)?.[1];
     if (url === undefined) continue;
     child.stdout.resume();
-    return { url, stop, [Symbol.asyncDispose]: async () => void (await stop()) };
+    return { url, printed: () => output, stop, [Symbol.asyncDispose]: async () => void (await stop()) };
   }
   throw new Error(`it did not listen: ${complaints}`);
 }
@@ -80,6 +85,24 @@ describe("trivium serve", () => {
     expect(await cardAt(served.url)).toMatchObject({ name: "yes-man", description: "Agrees", version: "2.0.0" });
     await using client = await Client.connect(served.url);
     expect((await client.send("really?")).text).toBe("yes");
+  });
+
+  it("serves several agents, and names each", async () => {
+    const agent = (name: string): string =>
+      `{ card: { name: "${name}", description: "d", version: "1.0.0" }, agent: async () => reply("${name}") }`;
+    const agents = `{ "/weather": ${agent("Weather")}, "/travel": ${agent("Travel")} }`;
+    await write("agents.js", `import { reply } from "trivium";\nexport default { agents: ${agents} };\n`);
+    await using served = await serving(["agents.js", "--port", "0", "--store", "tasks.db"]);
+    for (const [path, name] of [
+      ["/weather", "Weather"],
+      ["/travel", "Travel"],
+    ] as const) {
+      await using client = await Client.connect(new URL(path, served.url));
+      expect((await client.send("who?")).text).toBe(name);
+    }
+    expect(await served.stop()).toBe(0);
+    const { origin } = new URL(served.url);
+    expect(served.printed()).toBe(`Weather listens at ${origin}/weather\nTravel listens at ${origin}/travel\n`);
   });
 
   it("says which part of a card its package misses", async () => {
