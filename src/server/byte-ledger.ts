@@ -10,7 +10,7 @@ export interface ByteLedger {
 }
 
 /** The call of an entry. */
-export interface LedgerCall {
+interface LedgerCall {
   /** Names its caller; read only when the call is not small. */
   readonly caller: string;
 }
