@@ -19,6 +19,7 @@ export function authProblems(options: AuthOptions, around: AuthSurroundings): re
   return [
     ...Object.entries(schemes).flatMap(([name, scheme]) => schemeProblems(name, scheme, around)),
     ...requirementProblems("auth", options, around),
+    ...clashes(options),
     ...unknownOf(operations, known).map(
       (name) => `auth.operations.${name} is no operation: ${suggestion(name, known)}`,
     ),
@@ -33,34 +34,71 @@ export interface NamedRequirements extends Pick<AuthOptions, "require" | "operat
 /** Contradictions between the requirements of an option, its schemes and the card. */
 export function requirementProblems(
   option: string,
-  { schemes, require = [], operations = {}, skills = {} }: NamedRequirements,
+  { schemes, require, operations = {}, skills = {} }: NamedRequirements,
   around: AuthSurroundings,
 ): readonly string[] {
   const names = Object.keys(schemes);
   const required: readonly (readonly [string, Requirements])[] = [
-    [`${option}.require`, require],
-    ...Object.entries(operations).map(([name, each = []]) => [`${option}.operations.${name}`, each] as const),
+    ...(require === undefined ? [] : [[`${option}.require`, require] as const]),
+    ...Object.entries(operations).flatMap(([name, each]) =>
+      each === undefined ? [] : [[`${option}.operations.${name}`, each] as const],
+    ),
     ...Object.entries(skills).map(([name, each]) => [`${option}.skills.${name}`, each] as const),
   ];
   return [
     ...(names.length === 0 ? [`${option}.schemes is empty: declare a scheme, or leave out ${option}`] : []),
-    ...required.flatMap(([where, requirements]) =>
-      needsOf(requirements)
-        .flat()
-        .filter(([name]) => !names.includes(name))
-        .map(([name]) => {
+    ...required.flatMap(([where, requirements]) => {
+      if (requirements.length === 0) {
+        return [`${where} is empty, which no call satisfies: leave it out, or use [[]] to require nothing`];
+      }
+      const needs = needsOf(requirements).flat();
+      const unknown = needs.filter(([name]) => !names.includes(name));
+      const unfit = needs.flatMap(([, scopes]) => scopes).filter((scope) => !scopeForm.test(scope));
+      return [
+        ...unknown.map(([name]) => {
           const meant = suggestion(name, names);
           return `${where} names ${JSON.stringify(name)}, which is no scheme of ${option}.schemes: ${meant}`;
         }),
-    ),
+        ...unfit.map(
+          (scope) => `${where} names the scope ${JSON.stringify(scope)}: scopes are text without spaces and quotes`,
+        ),
+      ];
+    }),
     ...unknownOf(skills, around.skills).map(
       (id) => `${option}.skills.${id} is no skill of the card: ${suggestion(id, around.skills)}`,
     ),
   ];
 }
 
+/** A scope of OAuth (RFC 6749, 3.3): challenges list scopes between spaces. */
+const scopeForm = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+
 function unknownOf(given: object, known: readonly string[]): string[] {
   return Object.keys(given).filter((name) => !known.includes(name));
+}
+
+/** Alternatives that no call satisfies, since it has one `Authorization` header. */
+function clashes({ schemes, require = [], operations = {}, skills = {} }: AuthOptions): string[] {
+  const all = [require, ...Object.values(operations), ...Object.values(skills)].flatMap((each) => needsOf(each ?? []));
+  return all.flatMap((needs) => {
+    const names = needs.map(([name]) => name);
+    const used = new Set(names.flatMap((name) => authorizationOf(schemes[name]?.declaration)));
+    if (used.size < 2) return [];
+    return [`auth requires ${names.join(" and ")} of one call, which has a single Authorization header`];
+  });
+}
+
+/** The HTTP authentication that a scheme looks for, if any. */
+function authorizationOf(declaration: AuthScheme["declaration"] | undefined): readonly string[] {
+  switch (declaration?.case) {
+    case "httpAuthSecurityScheme":
+      return [String(declaration.value.scheme).toLowerCase()];
+    case "oauth2SecurityScheme":
+    case "openIdConnectSecurityScheme":
+      return ["bearer"];
+    default:
+      return [];
+  }
 }
 
 function schemeProblems(name: string, scheme: AuthScheme, { hasCertificates }: AuthSurroundings): string[] {

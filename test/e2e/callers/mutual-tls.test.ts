@@ -1,5 +1,5 @@
 import { Client, type Principal, reply, type ServeOptions, type Server, serve } from "trivium";
-import { apiKey, mutualTls } from "trivium/auth";
+import { apiKey, basic, bearerJwt, mutualTls } from "trivium/auth";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Authority, createAuthority } from "../../support/certificates.js";
 import { errorOf, say } from "../../support/say.js";
@@ -179,6 +179,33 @@ it.each<[string, object, string]>([
     { schemes: keys(), skills: { mesch: [["key"]] } },
     'auth.skills.mesch is no skill of the card: did you mean "mesh"?',
   ],
+  [
+    "no alternative",
+    { schemes: keys(), require: [] },
+    "auth.require is empty, which no call satisfies: leave it out, or use [[]] to require nothing",
+  ],
+  [
+    "no alternative for an operation",
+    { schemes: keys(), operations: { cancelTask: [] } },
+    "auth.operations.cancelTask is",
+  ],
+  ["no alternative for a skill", { schemes: keys(), skills: { mesh: [] } }, "auth.skills.mesh is empty"],
+  [
+    "two scopes in one text",
+    { schemes: keys(), require: [{ key: ["read write"] }] },
+    'auth.require names the scope "read write": scopes are text without spaces and quotes',
+  ],
+  [
+    "a token and a password in one call",
+    {
+      schemes: {
+        token: bearerJwt({ issuer: "https://id.example", audience: "a" }),
+        desk: basic({ verify: () => "b" }),
+      },
+      require: [["token", "desk"]],
+    },
+    "auth requires token and desk of one call, which has a single Authorization header",
+  ],
 ])("a server with %s does not start", async (_, auth, message) => {
   await expect(meshAgent({ auth } as Partial<ServeOptions>)).rejects.toThrow(message);
 });
@@ -225,6 +252,11 @@ describe("what authenticate checks", () => {
       "with a scheme that is required and missing",
       { authenticate, declares: { schemes: { token }, require: [["x"]] } },
       'declares.require names "x"',
+    ],
+    [
+      "with no alternative",
+      { authenticate, declares: { schemes: { token }, require: [] } },
+      "declares.require is empty",
     ],
   ])("cannot be declared %s", async (_, options, message) => {
     await expect(meshAgent(options)).rejects.toThrow(message);
