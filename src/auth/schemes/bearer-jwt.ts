@@ -58,7 +58,7 @@ export function tokenCheckOf(options: JwtOptions, environment: SchemeEnvironment
 
 function keysFor({ issuer, jwks, key }: JwtOptions, environment: SchemeEnvironment): JwtKey | JWTVerifyGetKey {
   if (key !== undefined) return key;
-  return jwks === undefined ? keysOf(issuer, environment) : keysAt(jwks, environment.fetch);
+  return jwks === undefined ? keysOf(issuer, environment) : keysAt(jwks, environment);
 }
 
 /** Throws a `TypeError` that names the first member that is not right. */

@@ -49,7 +49,7 @@ export function jwtCheck(
     cache.set(token, identity, (payload.exp ?? 0) * 1000);
     return identity;
   };
-  return (token) => cache.get(token) ?? verify(token);
+  return (token) => cache.identify(token, verify);
 }
 
 interface Moment {

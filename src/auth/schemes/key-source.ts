@@ -8,18 +8,35 @@ import type { SchemeEnvironment } from "./scheme.js";
 /** How long keys are kept, and the shortest time between two requests for them. */
 const cacheMs = 10 * 60_000;
 const cooldownMs = 30_000;
-/** How long a failed discovery is remembered: the next call does not wait for another one. */
+/** How long a failed request is remembered: the next call does not wait for another one. */
 const failedMs = 5_000;
 
 /** The keys at a URL: kept, and read again for a key id that is not among them, at most every 30 s. */
-export function keysAt(url: string, fetch: SchemeEnvironment["fetch"]): JWTVerifyGetKey {
+export function keysAt(url: string, environment: Pick<SchemeEnvironment, "fetch" | "clock">): JWTVerifyGetKey {
   const keys = createRemoteJWKSet(new URL(url), {
     cacheMaxAge: cacheMs,
     cooldownDuration: cooldownMs,
-    [joseFetch]: libraryFetch(fetch),
+    [joseFetch]: restingFetch(environment),
   });
   // Headers that point to a key elsewhere are never followed: `jku`, `x5u` and `jwk` are the sender's word.
   return (header, token) => keys(header, token);
+}
+
+/** Rests after a request that failed, so that calls to an agent are no calls to a server that is down. */
+function restingFetch({ fetch, clock }: Pick<SchemeEnvironment, "fetch" | "clock">): ReturnType<typeof libraryFetch> {
+  const ask = libraryFetch(fetch);
+  let failedUntil = 0;
+  return async (url, request) => {
+    if (clock.now() < failedUntil) throw new Error(`${url} did not answer a moment ago`);
+    let isAnswered = false;
+    try {
+      const answer = await ask(url, request);
+      isAnswered = answer.ok;
+      return answer;
+    } finally {
+      failedUntil = isAnswered ? 0 : clock.now() + failedMs;
+    }
+  };
 }
 
 /**
@@ -33,7 +50,10 @@ export function keysOf(issuer: string, environment: SchemeEnvironment): JWTVerif
     const { clock } = environment;
     if (found === undefined && clock.now() < failedUntil) throw unreachable(issuer);
     found ??= keyUrlOf(issuer, environment)
-      .then((url) => keysAt(url, isOwn(url, issuer) ? environment.fetch : environment.foreignFetch))
+      .then((url) => {
+        const { fetch, foreignFetch } = environment;
+        return keysAt(url, { clock, fetch: isOwn(url, issuer) ? fetch : foreignFetch });
+      })
       .catch((error: unknown) => {
         found = undefined;
         failedUntil = clock.now() + failedMs;

@@ -152,5 +152,5 @@ function introspectionCheck(options: IntrospectionOptions, { fetch, clock }: Sch
     cache.set(token, identity, claims.exp === undefined ? Number.POSITIVE_INFINITY : claims.exp * 1000);
     return identity;
   };
-  return (token) => cache.get(token) ?? check(token);
+  return (token) => cache.identify(token, check);
 }

@@ -9,6 +9,7 @@ export class TokenCache {
   readonly #clock: Clock;
   readonly #maxAgeMs: number;
   readonly #known = new Map<string, { readonly identity: Identity; readonly until: number }>();
+  readonly #checks = new Map<string, Promise<Identity>>();
 
   /** `maxAgeMs`: how long a token is believed without another check, within its own lifetime. */
   constructor(clock: Clock, maxAgeMs: number) {
@@ -16,7 +17,16 @@ export class TokenCache {
     this.#maxAgeMs = maxAgeMs;
   }
 
-  get(token: string): Identity | undefined {
+  /** The identity of a token: known, or by `check`, which runs once for calls at the same time. */
+  identify(token: string, check: (token: string) => Promise<Identity>): Identity | Promise<Identity> {
+    const known = this.#get(token) ?? this.#checks.get(token);
+    if (known !== undefined) return known;
+    const checked = check(token).finally(() => this.#checks.delete(token));
+    this.#checks.set(token, checked);
+    return checked;
+  }
+
+  #get(token: string): Identity | undefined {
     const found = this.#known.get(token);
     if (found === undefined || found.until > this.#clock.now()) return found?.identity;
     this.#known.delete(token);

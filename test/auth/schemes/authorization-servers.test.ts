@@ -138,6 +138,23 @@ describe("tokens of a provider", () => {
     await expect(refused).rejects.toThrow("the token's claim aud does not name this agent");
   });
 
+  it("that are opaque are asked about once by calls at the same time, and again after a refusal", async () => {
+    let asked = 0;
+    const server = createServer((_, response) => {
+      asked += 1;
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify({ active: asked > 1, sub: "robot" }));
+    });
+    const endpoint = `${await listening(server)}/introspection`;
+    const check = oauth2({ flows: flows(), introspection: introspection({ endpoint }) }).open(environment());
+    const askAll = () =>
+      Promise.all(Array.from({ length: 5 }, async () => Promise.resolve(check(bearer("t"))).catch(String)));
+    expect(new Set(await askAll())).toEqual(new Set(["CredentialError: the token is not valid, or no longer"]));
+    expect(await askAll()).toEqual(Array.from({ length: 5 }, () => expect.objectContaining({ subject: "robot" })));
+    expect(asked).toBe(2);
+    await closed(server);
+  });
+
   it("cannot be checked while the provider does not answer, which is not the caller's fault", async () => {
     const endpoint = `${origin}/nothing`;
     const check = oauth2({ flows: flows(), introspection: introspection({ endpoint }) }).open(environment());
@@ -159,8 +176,10 @@ describe("keys of an issuer", () => {
   async function rotatingIssuer() {
     let keys: readonly Pair[] = [pair("a")];
     let requests = 0;
+    let asked = 0;
     let isDown = false;
     const server = createServer((request, response) => {
+      asked += 1;
       if (isDown) {
         response.writeHead(500).end();
         return;
@@ -189,11 +208,18 @@ describe("keys of an issuer", () => {
       get requests() {
         return requests;
       },
+      /** Requests of any kind, answered or not. */
+      get asked() {
+        return asked;
+      },
       rotate: () => {
         keys = [pair(`key-${keys.length}-${requests}`)];
       },
       fail: () => {
         isDown = true;
+      },
+      recover: () => {
+        isDown = false;
       },
       [Symbol.asyncDispose]: () => closed(server),
     };
@@ -221,6 +247,21 @@ describe("keys of an issuer", () => {
     for (let call = 0; call < 3; call++) {
       await expect(ask()).rejects.toMatchObject({ code: "unavailable", retryAfterMs: 5000 });
     }
+  });
+
+  it("at a URL that is down are asked for once in a while too", async () => {
+    await using server = await rotatingIssuer();
+    server.fail();
+    const clock = createTestClock({ start: Date.now() });
+    const jwks = `${server.origin}/keys`;
+    const check = bearerJwt({ issuer: server.origin, audience: "weather", jwks }).open(environment(clock));
+    const ask = async () => check(bearer(server.tokenBy(first(server.keys))));
+    for (let call = 0; call < 3; call++) await expect(ask()).rejects.toMatchObject({ code: "unavailable" });
+    expect(server.asked).toBe(1);
+    server.recover();
+    await clock.advance(5000);
+    expect(await ask()).toMatchObject({ subject: "alice" });
+    expect(server.asked).toBe(2);
   });
 });
 
