@@ -94,7 +94,7 @@ async function examine(
   const http2 = { url: new URL(address ?? url), hasGrpc: grpc !== undefined };
   await report(await checkHttp2({ ...http2, timeoutMs: timeout, idleMs: idle, tls: options?.tls }));
   const { checkStreaming } = await import("./doctor/streaming.js");
-  await report(await checkStreaming({ card, message: send, options: options ?? {} }));
+  await report(await checkStreaming({ url: agent, card, message: send, options: options ?? {} }));
 }
 
 function optionsOf(flags: CallerFlags, agent: string): ConnectOptions {

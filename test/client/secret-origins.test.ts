@@ -1,45 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { Client } from "../../src/client/node.js";
 import type { ClientOptions } from "../../src/client/options.js";
-import { cardServer } from "./support/card-server.js";
-import { allBindings, type BindingName, cardOf, interfaceAt } from "./support/cards.js";
+import { agentElsewhere, declared, key } from "./support/agent-elsewhere.js";
+import { allBindings, cardOf, interfaceAt } from "./support/cards.js";
 import { result, rpcServer } from "./support/rpc-server.js";
-import { securedAgent } from "./support/secured-agent.js";
 
 // Which interfaces a client's secrets are sent to. A card may name any.
-
-/** Reaches this machine, and is no name of it. */
-const elsewhere = "0.0.0.0";
-const key = "x-port-key";
-
-const declared = {
-  securitySchemes: { port: { apiKeySecurityScheme: { location: "header", name: key } } },
-  securityRequirements: [{ schemes: { port: { list: [] } } }],
-};
-
-/** An agent that wants a key, and a card elsewhere that lists its interfaces. */
-async function agentElsewhere(binding: BindingName, { ownToo = false, declares = true } = {}) {
-  const agent = await securedAgent(key, (value) => value === "k");
-  const origin = `http://${elsewhere}:${agent.port}`;
-  const listed =
-    binding === "GRPC"
-      ? { protocolBinding: "GRPC", url: `${elsewhere}:${agent.port}`, protocolVersion: "1.0" }
-      : interfaceAt(binding, origin);
-  const card = cardOf(ownToo ? [listed, interfaceAt("JSONRPC", agent.url)] : [listed], {
-    ...(declares ? declared : {}),
-  });
-  const cards = await cardServer({ "/card.json": card });
-  return {
-    agent,
-    card,
-    origin,
-    url: `${cards.url}/card.json`,
-    async [Symbol.asyncDispose]() {
-      await cards[Symbol.asyncDispose]();
-      await agent[Symbol.asyncDispose]();
-    },
-  };
-}
 
 const anywhere: ClientOptions = { allowPrivate: true, allowPlaintext: true };
 const secrets: Readonly<Record<string, ClientOptions>> = {

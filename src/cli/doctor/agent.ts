@@ -8,6 +8,7 @@ import { bindingNamed } from "../../protocol/bindings.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { AgentCard, AgentInterface } from "../../protocol/model.js";
 import { type Finding, findings, reasonOf } from "./finding.js";
+import { interfaceOptions } from "./interface-options.js";
 import { offsetFinding } from "./store.js";
 
 export interface AgentCheck {
@@ -85,8 +86,9 @@ async function checkInterface(card: AgentCard, named: AgentInterface, check: Age
   const foreign = foreignHost(check.url, url);
   const { Client } = await import("../../client/node.js");
   const alone = { ...card, supportedInterfaces: [named] };
+  const { options, withheld } = interfaceOptions({ ...check, card }, named);
   try {
-    await using client = await Client.connect(alone, { ...check.options, timeoutMs: check.timeoutMs, retry: false });
+    await using client = await Client.connect(alone, { ...options, timeoutMs: check.timeoutMs, retry: false });
     await client.operations.getTask({ ...emptyGetTask, id: randomUUID() }, {});
     return report.ok(url);
   } catch (error) {
@@ -95,7 +97,8 @@ async function checkInterface(card: AgentCard, named: AgentInterface, check: Age
       return report.warning(`${url}: ${foreign}`, "set publicUrl to the address that callers use");
     }
     if (error instanceof A2AError && refusals.has(error.code)) {
-      return report.warning(`${url} answers and wants credentials`, "give --bearer, --credential or --header");
+      const remedy = withheld === undefined ? "give --bearer, --credential or --header" : `${withheld} (--trust)`;
+      return report.warning(`${url} answers and wants credentials`, remedy);
     }
     return report.failed(`${url}: ${reasonOf(error)}`, remedyFor(protocolBinding, foreign));
   }

@@ -3,8 +3,11 @@ import type { ConnectOptions } from "../../client/options.js";
 import { bindingNamed } from "../../protocol/bindings.js";
 import type { AgentCard } from "../../protocol/model.js";
 import { type Finding, findings, reasonOf } from "./finding.js";
+import { interfaceOptions } from "./interface-options.js";
 
 export interface StreamingCheck {
+  /** Where the card was read. */
+  readonly url: string;
   readonly card: AgentCard;
   readonly message: string | undefined;
   readonly options: ConnectOptions;
@@ -14,7 +17,8 @@ export interface StreamingCheck {
 const shortestMs = 500;
 
 /** Sends a message over server-sent events, and compares when its events were made with when they came. */
-export async function checkStreaming({ card, message, options }: StreamingCheck): Promise<readonly Finding[]> {
+export async function checkStreaming(check: StreamingCheck): Promise<readonly Finding[]> {
+  const { card, message } = check;
   const { warning, failed, skipped } = findings("streaming");
   const interfaces = card.supportedInterfaces.filter(({ protocolBinding }) => {
     const binding = bindingNamed(protocolBinding);
@@ -30,6 +34,7 @@ export async function checkStreaming({ card, message, options }: StreamingCheck)
   const made: number[] = [];
   try {
     const { Client } = await import("../../client/node.js");
+    const { options } = interfaceOptions(check, first);
     // A break is what is looked for: the stream is not resumed.
     const limits = { ...options.limits, streamBreaksMax: 0 };
     await using client = await Client.connect({ ...card, supportedInterfaces: [first] }, { ...options, limits });
