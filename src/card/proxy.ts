@@ -75,28 +75,43 @@ interface CallHead {
  */
 export function callerNetwork(trust: TrustProxy): (call: CallHead) => string | undefined {
   const trusts = trustedPeers(trust);
-  const reported = (peer: string, header: CallHead["header"]): string => {
+  const outermost = (peer: string, addresses: readonly string[]): string => {
     let nearest = peer;
-    for (const address of reportedAddresses(header).toReversed()) {
+    for (const address of addresses.toReversed()) {
       if (!ipaddr.isValid(address)) return nearest;
       nearest = address;
       if (trust === true || !trusts(address)) return nearest;
     }
     return nearest;
   };
+  // Most proxies write one of the headers and pass on a caller's other one: where they disagree, neither is believed.
+  const reported = (peer: string, header: CallHead["header"]): string => {
+    const [one = networkOf(peer), other = one] = reportedChains(header).map((chain) =>
+      networkOf(outermost(peer, chain)),
+    );
+    return one === other ? one : networkOf(peer);
+  };
   return ({ peer, header }) => {
     const address = peer?.();
     if (address === undefined) return undefined;
-    return networkOf(trusts(address) ? reported(address, header) : address);
+    return trusts(address) ? reported(address, header) : networkOf(address);
   };
 }
 
-/** What proxies appended, oldest first. Only the end of a long header counts: its beginning is the caller's. */
-function reportedAddresses(header: CallHead["header"]): readonly string[] {
-  const tail = (name: string): string => (header(name) ?? "").slice(-longest);
-  const plain = listed(tail("x-forwarded-for"));
-  if (plain.length > 0) return plain.map(addressOf);
-  return standardChain(tail("forwarded"), { addresses: [], proto: [], host: [], prefix: [] }).addresses;
+/** What proxies appended to each of the headers, oldest first. */
+function reportedChains(header: CallHead["header"]): readonly (readonly string[])[] {
+  // Only the end of a long list counts: its beginning is the caller's.
+  const plain = listed((header("x-forwarded-for") ?? "").slice(-longest)).map(addressOf);
+  const standard = header("forwarded") ?? "";
+  return [plain, standard === "" ? [] : standardAddresses(standard)].filter(({ length }) => length > 0);
+}
+
+/** Quoted values are whole, so that a quote that a caller leaves open hides nothing that a proxy appended. */
+const wellQuoted = /^(?:[^"]|(?<==)"(?:[^"\\]|\\.)*"(?=[\s,;]|$))*$/;
+
+function standardAddresses(header: string): readonly string[] {
+  if (header.length > longest || !wellQuoted.test(header)) return ["unreadable"];
+  return standardChain(header, { addresses: [], proto: [], host: [], prefix: [] }).addresses;
 }
 
 /** What limits count as one address: an IPv6 network of 64 bits, since a caller may have all its addresses. */

@@ -1,5 +1,5 @@
-import { expect, it } from "vitest";
-import { type Caller, forwardedBy, type TrustProxy } from "../../src/card/proxy.js";
+import { describe, expect, it } from "vitest";
+import { type Caller, callerNetwork, forwardedBy, type TrustProxy } from "../../src/card/proxy.js";
 
 const inner = "10.0.0.1";
 const outer = "10.0.0.2";
@@ -66,4 +66,43 @@ it("does not read headers that are longer than any route", () => {
   const quotes = '"\\'.repeat(20_000);
   expect(read(true, { forwarded: `host=port.example;x=${quotes}` })?.host).toBeUndefined();
   expect(read(true, { "x-forwarded-host": `${"a,".repeat(20_000)}port.example` })?.host).toBeUndefined();
+});
+
+describe("the network that a call comes from", () => {
+  const seen = (headers: Readonly<Record<string, string>>, trust: TrustProxy = ["10.0.0.0/8"], peer = inner) =>
+    callerNetwork(trust)({ peer: () => peer, header: (name) => headers[name] });
+
+  it.each([
+    ["192.0.2.1", "192.0.2.1"],
+    [`192.0.2.7, 192.0.2.1, ${outer}`, "192.0.2.1"],
+    ["192.0.2.1:4711", "192.0.2.1"],
+    ["::ffff:192.0.2.1", "192.0.2.1"],
+    ["[2001:DB8::9]:4711", "32.1.13.184.0.0.0.0/64"],
+    ["2001:db8:0:0:ffff::1", "32.1.13.184.0.0.0.0/64"],
+    ["192.0.2.7, unknown", inner],
+    ["", inner],
+  ])("behind `X-Forwarded-For: %s` is %s", (addresses, network) => {
+    expect(seen({ "x-forwarded-for": addresses })).toBe(network);
+    expect(seen({ "x-forwarded-for": addresses }, ["10.0.0.0/8"], stranger)).toBe(stranger);
+  });
+
+  it.each([
+    [`for=192.0.2.7, for="192.0.2.1:80";proto=https;host="a.example"`, "192.0.2.1"],
+    ['for=192.0.2.7;by="a, b, \\"c\\"", for="[2001:db8::9]"', "32.1.13.184.0.0.0.0/64"],
+    // The caller's quote, left open, ends with that of the proxy.
+    ['for=192.0.2.7;by=", for="[2001:db8::9]"', inner],
+    ['for=192.0.2.7;by=", for=192.0.2.1;host="a.example";proto=https', inner],
+    ['for=192.0.2.7;by="\\, for=192.0.2.1;host="a.example"', inner],
+    [`for=192.0.2.1, by=${"x".repeat(2048)}`, inner],
+  ])("behind `Forwarded: %s` is %s", (forwarded, network) => {
+    expect(seen({ forwarded })).toBe(network);
+  });
+
+  it("is the proxy where it cannot be known which header the proxy wrote", () => {
+    const both = { "x-forwarded-for": "192.0.2.1", forwarded: "for=192.0.2.7, for=192.0.2.1" };
+    expect(seen(both)).toBe("192.0.2.1");
+    expect(seen({ ...both, "x-forwarded-for": "192.0.2.7" })).toBe(inner);
+    expect(seen({ ...both, forwarded: "for=192.0.2.7" })).toBe(inner);
+    expect(seen({ ...both, forwarded: 'for="192.0.2.7' }, true)).toBe(inner);
+  });
 });
