@@ -3,20 +3,20 @@ import type { Clock } from "../protocol/async/clock.js";
 import { noop } from "../protocol/async/noop.js";
 import type { Claim, Counters, Standing, Taken } from "./counters.js";
 import type { WindowLimit } from "./limits.js";
-import { periodOf, shiftOf } from "./rate.js";
+import { groupOf, periodOf, shiftOf } from "./rate.js";
 
 type Limiters = typeof import("rate-limiter-flexible");
 
 /** Loads the library, which a server without limits does without. */
 export const loadLimiters = (): Promise<Limiters> => import("rate-limiter-flexible");
 
-/** New callers of one limit in one window that are counted by themselves; further ones are counted together. */
+/** Callers of one limit in one window that are counted by themselves; further ones are counted in groups. */
 const callersMax = 100_000;
 
 interface Counted {
   readonly limiter: RateLimiterMemory;
-  period: number;
-  callers: number;
+  /** The callers that are counted by themselves, by the number of their window. */
+  readonly callers: Map<number, Set<string>>;
 }
 
 /** Counts in the memory of this process. */
@@ -60,10 +60,8 @@ export class LocalCounters implements Counters {
     return Promise.all(
       claims.map(({ limit, key, amount }) => {
         const { number, endsInMs } = periodOf(now, limit.windowMs, shiftOf(key, limit.windowMs));
-        const counted = this.#countedOf(limit, number);
-        const known = counted.callers < callersMax ? key : "others";
-        return counted.limiter.penalty(`${number} ${known}`, sign * amount).then((counts) => {
-          if (counts.isFirstInDuration) counted.callers += 1;
+        const { limiter, callers } = this.#countedOf(limit);
+        return limiter.penalty(`${number} ${nameIn(callers, number, key)}`, sign * amount).then((counts) => {
           const used = counts.consumedPoints;
           return { limit, used, left: Math.max(0, limit.limit - used), endsInMs };
         });
@@ -71,16 +69,28 @@ export class LocalCounters implements Counters {
     );
   }
 
-  #countedOf(limit: WindowLimit, number: number): Counted {
+  #countedOf(limit: WindowLimit): Counted {
     let counted = this.#counted.get(limit);
     if (counted === undefined) {
       // A key belongs to one window, so that the clock of this process decides when it ends.
       const duration = limit.windowMs / 1000;
       const limiter = new this.#limiters.RateLimiterMemory({ points: limit.limit, duration, keyPrefix: "" });
-      counted = { limiter, period: number, callers: 0 };
+      counted = { limiter, callers: new Map() };
       this.#counted.set(limit, counted);
     }
-    if (counted.period < number) Object.assign(counted, { period: number, callers: 0 });
     return counted;
   }
+}
+
+/** What a caller is counted as in a window. Who is counted by itself stays so, however many others come. */
+function nameIn(callers: Counted["callers"], number: number, key: string): string {
+  let known = callers.get(number);
+  if (known === undefined) {
+    // Windows of different callers begin at different times, so that two are open at once.
+    for (const other of callers.keys()) if (Math.abs(other - number) > 1) callers.delete(other);
+    known = new Set();
+    callers.set(number, known);
+  }
+  if (known.size < callersMax) known.add(key);
+  return known.has(key) ? `caller ${key}` : `others ${groupOf(key)}`;
 }

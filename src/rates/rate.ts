@@ -35,8 +35,19 @@ export function periodOf(now: number, windowMs: number, shiftMs: number): Period
 
 /** How much earlier than the multiples of its length a key's windows begin, the same in every process. */
 export function shiftOf(key: string, windowMs: number): number {
-  // FNV-1a.
+  return hashOf(key) % windowMs;
+}
+
+/** Groups that callers are counted in once there are too many to count each by itself. */
+const groups = 10_000;
+
+export function groupOf(key: string): number {
+  return hashOf(key) % groups;
+}
+
+// FNV-1a.
+function hashOf(key: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < key.length; at++) hash = Math.imul(hash ^ key.charCodeAt(at), 0x01000193);
-  return (hash >>> 0) % windowMs;
+  return hash >>> 0;
 }

@@ -36,6 +36,8 @@ const retryMs = 1000;
 const triesMax = 10;
 /** Blocks that are kept before those that have ended are looked for. */
 const blocksBeforeSweep = 5000;
+/** Blocks that are kept at all. What the oldest ones hold beyond that is given up, and drawn again. */
+const blocksMax = 100_000;
 
 export interface SharedCountersOptions {
   readonly store: RateStore;
@@ -214,9 +216,16 @@ export class SharedCounters implements Counters {
   }
 
   #sweep(): void {
-    if (this.#blocks.size < this.#sweepAt) return;
-    for (const [key, { endsAt }] of this.#blocks) if (endsAt <= this.#now()) this.#blocks.delete(key);
-    this.#sweepAt = Math.max(blocksBeforeSweep, 2 * this.#blocks.size);
+    if (this.#blocks.size >= this.#sweepAt) {
+      for (const [key, { endsAt }] of this.#blocks) if (endsAt <= this.#now()) this.#blocks.delete(key);
+      this.#sweepAt = Math.max(blocksBeforeSweep, 2 * this.#blocks.size);
+    }
+    let surplus = this.#blocks.size - blocksMax;
+    for (const [key, { left }] of this.#blocks) {
+      if (surplus <= 0) return;
+      // The store has not counted a block below 0.
+      if (left >= 0 && this.#blocks.delete(key)) surplus -= 1;
+    }
   }
 }
 
