@@ -325,9 +325,9 @@ export class ServerCall<S extends CallGate = Service> {
   }
 
   #enter(streams: boolean): AdmittedCall {
-    const { peer = unknown, via } = this.#openHead();
+    const { peer = unknown, header, via } = this.#openHead();
     const inside = via && { isInside: true };
-    return this.service.enter({ principal: this.principal, peer, streams, ...inside });
+    return this.service.enter({ principal: this.principal, peer, header, streams, ...inside });
   }
 
   #openHead(): CallHead {

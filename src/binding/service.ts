@@ -56,6 +56,7 @@ export interface EnteringCall {
   readonly principal: Principal;
   /** The caller's network address, if the binding knows it. It distinguishes callers where there is no `authenticate`. */
   peer(): string | undefined;
+  readonly header: ReadHeader;
   readonly streams: boolean;
   /** A turn of this process makes the call: while the server drains, it may end its work. */
   readonly isInside?: boolean | undefined;

@@ -67,8 +67,8 @@ export interface AdmissionOptions {
   /** Distinguishes callers that another authentication knows by the same owner. Default: `""`. */
   readonly realm?: string | undefined;
   readonly identify: Service["authenticate"];
-  /** Whether all callers count as one. */
-  readonly isOpen: boolean;
+  /** Finds the network that a call comes from; where all callers are one owner, it distinguishes them. Absent elsewhere. */
+  readonly networkOf?: ((call: EnteringCall) => string | undefined) | undefined;
   readonly extensions: readonly { readonly uri: string; readonly required?: boolean | undefined }[];
   readonly limits: Pick<AdmissionLimits, "streamsPerPrincipal" | "streamsPerProcess">;
   readonly logger: Logger;
@@ -86,20 +86,14 @@ export interface Admission extends Pick<Service, "authenticate" | "extensions" |
 }
 
 export function createAdmission(options: AdmissionOptions): Admission {
-  const { process, realm = "", identify, isOpen, extensions, limits, logger, newId } = options;
+  const { process, realm = "", identify, networkOf, extensions, limits, logger, newId } = options;
   const known = new Set(extensions.map(({ uri }) => uri));
   const required = extensions.filter((extension) => extension.required === true).map(({ uri }) => uri);
   const streams = createStreams(process.streams, limits);
   const inside = createIdleCounter();
   const keyOf = ({ tenant = "", owner }: Principal): string =>
     realm === "" ? `${tenant}\n${owner}` : `${realm}\n${tenant}\n${owner}`;
-  const place: Place = {
-    process,
-    streams,
-    inside,
-    isOpen,
-    callerOf: ({ principal, peer }) => (isOpen ? (peer() ?? "") : keyOf(principal)),
-  };
+  const place: Place = { process, streams, inside, keyOf };
   let closed = false;
 
   return {
@@ -118,7 +112,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     },
     enter(call) {
       if (call.isInside !== true && (closed || process.isClosed)) throw shuttingDown();
-      return new Admitted(place, call);
+      return new Admitted(place, call, networkOf && (networkOf(call) ?? ""));
     },
     publicError(error, request) {
       if (error instanceof A2AError) return toldError(error);
@@ -134,30 +128,33 @@ interface Place {
   readonly process: ProcessAdmission;
   readonly streams: Streams;
   readonly inside: IdleCounter;
-  /** Whether all callers count as one. */
-  readonly isOpen: boolean;
-  /** The key of a caller. */
-  callerOf(call: EnteringCall): string;
+  /** The key of a known caller. */
+  keyOf(principal: Principal): string;
 }
 
-/** An admitted call, until it leaves. There is one for each open stream, so it has no closures. */
+/** An admitted call, until it leaves. There is one for each open stream, so it has no closures and keeps no request. */
 class Admitted implements AdmittedCall {
   readonly #place: Place;
-  readonly #call: EnteringCall;
+  readonly #principal: Principal;
+  readonly #network: string | undefined;
+  readonly #streams: boolean;
   readonly #entry: LedgerEntry;
   #left = false;
 
-  constructor(place: Place, call: EnteringCall) {
+  /** `network`: of a caller who is not known. */
+  constructor(place: Place, { principal, streams }: EnteringCall, network: string | undefined) {
     this.#place = place;
-    this.#call = call;
-    if (call.streams) place.streams.open(this.#streamer);
+    this.#principal = principal;
+    this.#network = network;
+    this.#streams = streams;
+    if (streams) place.streams.open(this.#streamer);
     this.#entry = place.process.requests.open(this);
     place.inside.begin();
     place.process.inside.begin();
   }
 
   get caller(): string {
-    return this.#place.callerOf(this.#call);
+    return this.#network ?? this.#place.keyOf(this.#principal);
   }
 
   receive(bytes: number): void {
@@ -180,14 +177,14 @@ class Admitted implements AdmittedCall {
     if (this.#left) return;
     this.#left = true;
     this.release();
-    if (this.#call.streams) this.#place.streams.leave(this.#streamer);
+    if (this.#streams) this.#place.streams.leave(this.#streamer);
     this.#place.inside.end();
     this.#place.process.inside.end();
   }
 
   /** Whose stream it is; `undefined` where all callers count as one. */
   get #streamer(): string | undefined {
-    return this.#place.isOpen ? undefined : this.caller;
+    return this.#network === undefined ? this.caller : undefined;
   }
 }
 

@@ -4,6 +4,7 @@ import type { Service } from "../binding/service.js";
 import type { Transport } from "../binding/transport.js";
 import { type Mount, mountsOf } from "../card/mounts.js";
 import type { ExtensionOptions } from "../card/options.js";
+import { callerNetwork } from "../card/proxy.js";
 import type { PublishedCard } from "../card/publish.js";
 import type { Clock } from "../core/ports.js";
 import type { RequestHandler } from "../core/request-handler.js";
@@ -178,7 +179,7 @@ async function admittedService(
     process: place.process.admission,
     realm: place.realm,
     identify: guarding.identify,
-    isOpen: !isAuthenticated(options),
+    networkOf: isAuthenticated(options) ? undefined : callerNetwork(options.trustProxy ?? false),
     extensions: isChoice ? [] : extensions,
     limits,
     logger,

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type ClientHttp2Session, connect as connectHttp2, type IncomingHttpHeaders } from "node:http2";
 import { connect, type Socket } from "node:net";
-import { reply, serve } from "trivium";
+import { reply, type ServeOptions, serve } from "trivium";
 import { describe, expect, it } from "vitest";
 import type { Limits } from "../../src/server/limits.js";
 import { type HttpAnswer, httpLine, json } from "../support/raw-http.js";
@@ -11,12 +11,12 @@ import { type HttpAnswer, httpLine, json } from "../support/raw-http.js";
 const mebibyte = 1 << 20;
 
 /** Serves an agent whose callers are the values of the header `x-caller`. */
-function start(limits: Partial<Limits>, tellsApart = true) {
+function start(limits: Partial<Limits>, tellsApart = true, more: Partial<ServeOptions> = {}) {
   const authenticate = tellsApart
     ? ({ header }: { header(name: string): string | undefined }) => ({ owner: header("x-caller") ?? "nobody" })
     : undefined;
   const card = { name: "Bytes", description: "Answers", version: "1.0.0" };
-  return serve({ card, agent: async () => reply("done"), port: 0, limits, authenticate, versions: ["1.0"] });
+  return serve({ card, agent: async () => reply("done"), port: 0, limits, authenticate, versions: ["1.0"], ...more });
 }
 
 const body = (text = "hello") =>
@@ -33,7 +33,10 @@ async function send(port: number, caller: string): Promise<HttpAnswer> {
 }
 
 /** Sends a part of a gRPC message, and returns the status that the call ends with. */
-function partOfMessage(session: ClientHttp2Session, { length, sent }: Required<Announced>): Promise<number> {
+function partOfMessage(
+  session: ClientHttp2Session,
+  { length, sent }: Required<Pick<Announced, "length" | "sent">>,
+): Promise<number> {
   const head = { ":method": "POST", ":path": "/lf.a2a.v1.A2AService/SendMessage", te: "trailers", "x-caller": "hog" };
   const stream = session.request({ ...head, "content-type": "application/grpc" });
   const part = Buffer.alloc(sent + 5);
@@ -49,13 +52,20 @@ interface Announced {
   /** Default: the body comes in chunks. */
   readonly length?: number;
   readonly sent: number;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Opens a request that announces `length` bytes, and sends `sent` of them. */
-function begun(port: number, caller: string, { length, sent }: Announced): Socket {
+function begun(port: number, caller: string, { length, sent, headers = {} }: Announced): Socket {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});
-  const head = `POST /json-rpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nx-caller: ${caller}\r\n`;
+  const fields = Object.entries({
+    Host: "localhost",
+    "Content-Type": "application/json",
+    "x-caller": caller,
+    ...headers,
+  });
+  const head = `POST /json-rpc HTTP/1.1\r\n${fields.map((field) => `${field.join(": ")}\r\n`).join("")}`;
   // The interim response shows that the server has the headers.
   const expects = sent === 0 ? "Expect: 100-continue\r\n" : "";
   socket.write(
@@ -101,6 +111,28 @@ describe("unfinished requests", () => {
     expect((await send(server.port, "honest")).status).toBe(200);
     for (const socket of sockets) socket.destroy();
   });
+
+  it.each([
+    ["192.0.2.1", "192.0.2.2"],
+    ["192.0.2.1, 192.0.2.9", "192.0.2.8"],
+    ["2001:db8::1", "2001:db8:0:1::1"],
+  ])(
+    "without `authenticate` are those of the network that a trusted proxy reports: %s leaves room for %s",
+    async (hog, honest) => {
+      await using server = await start(limits, false, { trustProxy: ["127.0.0.1"] });
+      const proxied = { "x-forwarded-for": hog };
+      const sockets = [1, 2].map(() => begun(server.port, "", { length: 200_000, sent: 150_000, headers: proxied }));
+      const [answer] = await Promise.race(sockets.map((socket) => once(socket, "data")));
+      expect(String(answer)).toMatch(/^HTTP\/1\.1 429 .*this caller.*inFlightMaxBytes/is);
+      using line = httpLine(server.port);
+      const large = body("x".repeat(100_000));
+      const ask = (from: string) =>
+        line.ask({ target: "/json-rpc", headers: { ...json, "x-forwarded-for": from }, body: large });
+      expect((await ask(honest)).status).toBe(200);
+      expect((await ask(hog.replace(/1$/, "1:2"))).status).toBe(429);
+      for (const socket of sockets) socket.destroy();
+    },
+  );
 
   it("are counted over gRPC before a message is whole", async () => {
     await using server = await start({ ...limits, bodyTimeoutMs: 60_000 });

@@ -5,7 +5,7 @@ import { type Clock, monotonic } from "../../protocol/async/clock.js";
 import { A2AError } from "../../protocol/errors.js";
 import { newId } from "../../protocol/id/new-id.js";
 import type { Logger } from "../../protocol/logger.js";
-import { createAdmission } from "../admission.js";
+import { type AdmissionOptions, createAdmission } from "../admission.js";
 import type { Guarding } from "../guarded.js";
 import type { HostProcess } from "../host-process.js";
 import type { Limits } from "../limits.js";
@@ -14,7 +14,8 @@ export interface FrontOptions {
   readonly process: HostProcess;
   /** The authentication that the agents share. */
   readonly guarding: Guarding;
-  readonly isOpen: boolean;
+  /** Distinguishes callers that nothing authenticates. */
+  readonly networkOf: AdmissionOptions["networkOf"];
   readonly limits: Limits;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -24,9 +25,9 @@ export interface FrontOptions {
  * The service of gRPC calls until their request names an agent: it authenticates and admits them for all agents. Version,
  * extensions and everything else are up to the agent.
  */
-export function frontService({ process, guarding, isOpen, limits, clock, logger }: FrontOptions): Service {
+export function frontService({ process, guarding, networkOf, limits, clock, logger }: FrontOptions): Service {
   const admission = createAdmission({
-    ...{ process: process.admission, isOpen, limits, logger, extensions: [] },
+    ...{ process: process.admission, networkOf, limits, logger, extensions: [] },
     identify: guarding.identify,
     newId: () => newId(clock.now()),
   });

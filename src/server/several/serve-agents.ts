@@ -1,5 +1,6 @@
 import { cors } from "../../binding/http/cors.js";
 import type { HttpEndpoint } from "../../binding/http/http.js";
+import { callerNetwork } from "../../card/proxy.js";
 import type { Client } from "../../client/base-client.js";
 import { loadOpenTelemetry } from "../../telemetry/api.js";
 import { assertGuardingOf, skillIdsOf } from "../compose-agent.js";
@@ -96,6 +97,7 @@ async function shareParts(
   const rates = await serverLimitsOf(options, { clock, logger, skills });
   const guarding = await guardingOf(options, clock, logger);
   const allowedHosts = [...(options.allowedHosts ?? []), ...own.flatMap(({ hosts = [] }) => hosts)];
+  const networkOf = isOpen ? callerNetwork(options.trustProxy ?? false) : undefined;
   const guard = isOpen && isLoopback(bound.host) ? createHostGuard({ ...options, allowedHosts }) : undefined;
   const rest = guard && guardedRest(guard);
   const shared: SharedParts = {
@@ -105,7 +107,7 @@ async function shareParts(
     clientsOf: (key, own) => clients.of(key, own),
     directory: new Directory<ServedEntry>({
       basePath: options.basePath,
-      front: frontService({ process, guarding, isOpen, limits, clock, logger }),
+      front: frontService({ process, guarding, networkOf, limits, clock, logger }),
       catalogue: (request) => catalogue?.(request),
       rest,
     }),
