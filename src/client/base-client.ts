@@ -33,7 +33,7 @@ import type { Connection } from "./connection.js";
 import type { ClientLimits, ClientOptions } from "./options.js";
 import { type Retries, withRetries } from "./retrying.js";
 import { completed, sendRequest } from "./send.js";
-import type { SendOptions, TaskCallOptions } from "./send-options.js";
+import { checkCallOptions, type SendOptions, type TaskCallOptions } from "./send-options.js";
 import { LastingStream } from "./stream/lasting-stream.js";
 import { type Allowance, allowanceOf, pollPause } from "./timing.js";
 
@@ -110,6 +110,7 @@ export class BaseClient {
    * its time. Throws `taskNotCancelable` for a task that has ended, and `taskNotFound`.
    */
   async cancel(taskId: string, options: TaskCallOptions = {}): Promise<Answer> {
+    checkCallOptions(options);
     const { tenant = "" } = options;
     const request = { $typeName: "lf.a2a.v1.CancelTaskRequest", id: taskId, tenant } as const;
     return answerOf(await this.operations.cancelTask(request, options));
@@ -120,6 +121,7 @@ export class BaseClient {
    * `taskNotFound`.
    */
   watch(taskId: string, options: TaskCallOptions = {}): AnswerStream {
+    checkCallOptions(options);
     return this.#answered(() => {
       const allowance = this.#allowanceOf(options);
       const items = this.#subscribed(taskId, options, allowance.next());
@@ -132,6 +134,7 @@ export class BaseClient {
    * Returns the task at that point. Throws `taskNotFound`.
    */
   async wait(taskId: string, options: TaskCallOptions = {}): Promise<Answer> {
+    checkCallOptions(options);
     const { clock, limits, closed } = this.#parts;
     const allowance = this.#allowanceOf(options);
     try {

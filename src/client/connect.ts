@@ -160,7 +160,8 @@ async function found(
   agent: AgentAddress,
   { discovery, callable, read }: Search,
 ): Promise<FoundCard | { readonly card: AgentCard; readonly url: undefined }> {
-  if (typeof agent === "string" || agent instanceof URL) {
+  // An address that is not there, such as that of a variable that is not set, is no card either.
+  if (typeof agent !== "object" || agent === null || agent instanceof URL) {
     return findSpokenCard(cardUrls(agent), discovery, callable);
   }
   return { card: isCard(agent) ? agent : await read(agent), url: undefined };

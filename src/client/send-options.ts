@@ -60,7 +60,19 @@ const continuation: Rule = (value, path) => {
   return [...string(contextId, `${path}.contextId`), ...(taskId === undefined ? [] : string(taskId, `${path}.taskId`))];
 };
 
-const rule = object(
+const members: MembersOf<TaskCallOptions> = {
+  tenant: { rule: string },
+  signal: { rule: having("an AbortSignal", "addEventListener", "throwIfAborted") },
+  // Checked with the time that is left.
+  timeoutMs: { rule: () => [] },
+  headers: { rule: record(string) },
+  query: { rule: record(string) },
+  extensions: { rule: entries(text) },
+  after: { rule: string },
+};
+
+const callRule = object(members);
+const sendRule = object(
   {
     continue: { rule: continuation },
     cancelOnAbort: { rule: flag },
@@ -68,19 +80,21 @@ const rule = object(
     referenceTaskIds: { rule: entries(text) },
     metadata: { rule: anyObject },
     configuration: { rule: anyObject },
-    tenant: { rule: string },
-    signal: { rule: having("an AbortSignal", "addEventListener", "throwIfAborted") },
-    // Checked with the time that is left.
-    timeoutMs: { rule: () => [] },
-    headers: { rule: record(string) },
-    query: { rule: record(string) },
-    extensions: { rule: entries(text) },
-    after: { rule: string },
+    ...members,
   } satisfies MembersOf<SendOptions>,
   { task: "write continue: answer", contextId: "write continue: { contextId }" },
 );
 
 /** Throws a `TypeError` for options that a message cannot have. */
 export function checkSendOptions(options: SendOptions): void {
-  if (Object.keys(options).length > 0) assertOptions("the options of a message", options, rule);
+  check("the options of a message", options, sendRule);
+}
+
+/** Throws a `TypeError` for options that a call cannot have. */
+export function checkCallOptions(options: TaskCallOptions): void {
+  check("the options of a call", options, callRule);
+}
+
+function check(what: string, options: object, rule: Rule): void {
+  if (Object.keys(options).length > 0) assertOptions(what, options, rule);
 }

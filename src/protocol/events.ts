@@ -1,5 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type AuthorizationRequest, authorizationContent, authorizationExtension } from "./authorization/request.js";
+import { namesOf } from "./check/rules.js";
 import {
   type Artifact,
   type Message,
@@ -53,8 +54,14 @@ export interface ArtifactOptions {
   readonly extensions?: readonly string[] | undefined;
 }
 
+const checkArtifactOptions = namesOf<ArtifactOptions>("artifact()", {
+  ...{ name: true, description: true, artifactId: true, append: true, lastChunk: true, metadata: true },
+  extensions: true,
+});
+
 /** Creates an artifact event: a result, or a chunk of one (spec 4.2.2). */
 export function artifact(content: Content, options: ArtifactOptions = {}): TaskArtifactUpdateEvent {
+  checkArtifactOptions(options);
   if (options.append === true && options.artifactId === undefined) {
     throw new TypeError("append needs the artifactId that it adds to");
   }
@@ -90,6 +97,8 @@ export interface StatusOptions {
 
 type StatusConstructor = (content?: Content, options?: StatusOptions) => TaskStatusUpdateEvent;
 
+const checkStatusOptions = namesOf<StatusOptions>("the options of a status", { metadata: true });
+
 const statusConstructor =
   (state: TaskState): StatusConstructor =>
   (content, options) =>
@@ -97,6 +106,7 @@ const statusConstructor =
 
 /** Creates a status event of any state. Its time is set when it is emitted. */
 export function statusEvent(state: TaskState, message?: Message, options?: StatusOptions): TaskStatusUpdateEvent {
+  if (options !== undefined) checkStatusOptions(options);
   const event: TaskStatusUpdateEvent = {
     $typeName: "lf.a2a.v1.TaskStatusUpdateEvent",
     taskId: "",
@@ -150,11 +160,14 @@ export interface ReplyOptions {
   readonly extensions?: readonly string[] | undefined;
 }
 
+const checkReplyOptions = namesOf<ReplyOptions>("reply()", { metadata: true, extensions: true });
+
 /**
  * Creates a message of the agent. As the first event it is the whole reply and no task is created; later it completes
  * the task.
  */
 export function reply(content: Content, options: ReplyOptions = {}): Message {
+  checkReplyOptions(options);
   const message: Message = {
     $typeName: "lf.a2a.v1.Message",
     messageId: "",
@@ -175,11 +188,15 @@ export interface ParkOptions {
   readonly wakeAt?: Date | number | undefined;
 }
 
+const checkParkOptions = namesOf<ParkOptions>("park()", { wakeAt: true });
+
 /**
  * Ends the turn and keeps the task in its state, without a running turn, until `wakeAt` has passed, `wake` is called or
  * a message arrives; then the next turn runs. This must be the last event of a turn: later events are dropped.
  */
-export function park({ wakeAt }: ParkOptions = {}): ParkEvent {
+export function park(options: ParkOptions = {}): ParkEvent {
+  checkParkOptions(options);
+  const { wakeAt } = options;
   const time = typeof wakeAt === "object" ? wakeAt.getTime() : wakeAt;
   if (time !== undefined && !Number.isFinite(time)) throw new TypeError(`wakeAt must be a time, not ${String(wakeAt)}`);
   return { $typeName: "trivium.Park", wakeAt: time === undefined ? undefined : Math.ceil(time) };

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { namesOf } from "./check/rules.js";
 import { copyOfJson } from "./codec/json/compact-value.js";
 import { type FreeJsonCheck, valueFromJson } from "./codec/json/struct.js";
 import type { Part } from "./model.js";
@@ -13,6 +14,10 @@ export interface PartOptions {
   /** Metadata of the part. Default: none. */
   readonly metadata?: JsonObject | undefined;
 }
+
+const checkPartOptions = namesOf<PartOptions>("the options of a part", {
+  ...{ mediaType: true, filename: true, metadata: true },
+});
 
 /** The content of a message or an artifact: a text, one part, or several of either. */
 export type Content = string | Part | readonly (string | Part)[];
@@ -83,6 +88,7 @@ function isList<T>(content: Part | readonly T[]): content is readonly T[] {
 }
 
 function part(content: Part["content"], options: PartOptions | undefined): Part {
+  if (options !== undefined) checkPartOptions(options);
   const made: Part = {
     $typeName: "lf.a2a.v1.Part",
     content,

@@ -66,7 +66,7 @@ export async function createAgent(options: AgentOptions): Promise<MountedAgent> 
   assertOptions("createAgent()", options, mountedRule);
   const { publicUrl, basePath } = options;
   const bindings = bindingsOf(options).filter(isMountable);
-  const origin = publicUrl === undefined ? "http://localhost" : new URL(publicUrl).origin;
+  const origin = publicUrl === undefined ? "http://localhost" : (URL.parse(publicUrl)?.origin ?? "");
   // The handlers know where they are mounted, and may be mounted at several paths.
   const here = { origin, mountPath: basePath };
   const process = await openHostProcess(options);

@@ -98,9 +98,9 @@ export function createHandlers(
 const allShare =
   'all callers share all tasks: give `auth` or `authenticate`, or say `anonymous: "shared"` if that is intended';
 
-function assertMount(entry: string, options: object, rule: Rule): void {
+function assertMount(entry: string, options: unknown, rule: Rule): void {
   // `app.use(agent.nodeListener)`: a request, or Koa's context, comes where options are wanted.
-  if ("headers" in options || "req" in options) {
+  if (typeof options === "object" && options !== null && ("headers" in options || "req" in options)) {
     throw new TypeError(
       `${entry}() makes the handler: mount what it returns, \`agent.${entry}()\`, and not the method`,
     );

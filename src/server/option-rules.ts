@@ -40,6 +40,7 @@ import type {
   VersionSettings,
 } from "./options.js";
 import type { OverloadMeasure } from "./overload/limits.js";
+import { tlsRule } from "./tls-rule.js";
 
 // What each option may be. An unknown one is refused where it is given, since what it was meant to do would not happen.
 
@@ -140,7 +141,7 @@ export const listenMembers: MembersOf<ListenOptions> = {
   host: { rule: text },
   allowedHosts: names,
   grpcPort: port,
-  tls: { rule: anyObject },
+  tls: { rule: tlsRule },
   app: { rule: having("a Koa app", "callback") },
   lameDuckMs: { rule: amount },
   drainMs: { rule: amount },

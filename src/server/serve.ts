@@ -30,7 +30,7 @@ export async function serve(options: ServeAgentsOptions): Promise<AgentsServer>;
  */
 export async function serve(options: ServeOptions): Promise<AgentServer>;
 export async function serve(options: ServeOptions | ServeAgentsOptions): Promise<AgentServer | AgentsServer> {
-  if (typeof options === "object" && options !== null && "agents" in options) {
+  if (namesAgents(options)) {
     assertOptions("serve()", options, severalRule);
     return serveAgents(options);
   }
@@ -41,6 +41,10 @@ export async function serve(options: ServeOptions | ServeAgentsOptions): Promise
   );
   if (options.store === undefined) agent.logger.info({}, inMemory);
   return Object.assign(server, hosted(agent));
+}
+
+function namesAgents(options: ServeOptions | ServeAgentsOptions): options is ServeAgentsOptions {
+  return typeof options === "object" && options !== null && "agents" in options && options.agents !== undefined;
 }
 
 /** Serves what `compose` creates on a port; `listening` returns the address once it is known. */

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../core/ports.js";
+import { amount, assertOptions, func, type MembersOf, object } from "../protocol/check/rules.js";
 
 interface Timer {
   readonly due: number;
@@ -25,6 +26,9 @@ export interface TestClockOptions {
   readonly settled?: (() => Promise<void>) | undefined;
 }
 
+const members: MembersOf<TestClockOptions> = { start: { rule: amount }, settled: { rule: func } };
+const rule = object(members);
+
 // Work that yields to the event loop once or twice still counts as an effect of the timer.
 const settleRounds = 3;
 
@@ -44,7 +48,9 @@ export async function turnUntil(clock: TestClock, done: Promise<void>): Promise<
 }
 
 /** Creates a test clock, which replaces the system clock of an agent, a client or a store. */
-export function createTestClock({ start = Date.UTC(2026, 0, 1), settled = settle }: TestClockOptions = {}): TestClock {
+export function createTestClock(options: TestClockOptions = {}): TestClock {
+  assertOptions("createTestClock()", options, rule);
+  const { start = Date.UTC(2026, 0, 1), settled = settle } = options;
   let now = start;
   let timers: readonly Timer[] = [];
 

@@ -1,5 +1,6 @@
 import { type Answer, answerOf } from "../client/answer/answer.js";
 import type { Client } from "../client/node.js";
+import { amount, assertOptions, type MembersOf, object, string } from "../protocol/check/rules.js";
 import { A2AError } from "../protocol/errors.js";
 import { applyEvent, copyTask } from "../protocol/fold.js";
 import { type Task, TaskState } from "../protocol/model.js";
@@ -13,6 +14,9 @@ export interface WaitForOptions {
   readonly tenant?: string | undefined;
 }
 
+const members: MembersOf<WaitForOptions> = { timeoutMs: { rule: amount }, tenant: { rule: string } };
+const rule = object(members);
+
 type Calls = Pick<Client, "operations">;
 
 /**
@@ -24,8 +28,10 @@ export async function waitFor(
   client: Calls,
   taskId: string,
   wanted: StateName | ((answer: Answer) => boolean),
-  { timeoutMs = 4_000, tenant = "" }: WaitForOptions = {},
+  options: WaitForOptions = {},
 ): Promise<Answer> {
+  assertOptions("waitFor()", options, rule);
+  const { timeoutMs = 4_000, tenant = "" } = options;
   const isWanted = typeof wanted === "function" ? wanted : ({ state }: Answer) => state === wanted;
   const goal = typeof wanted === "function" ? "what is waited for" : wanted;
   const late = new AbortController();

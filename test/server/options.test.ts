@@ -1,8 +1,22 @@
-import { type Agent, type AgentOptions, Client, createAgent, gateway, memoryTaskStore, serve } from "trivium";
+import {
+  type Agent,
+  type AgentOptions,
+  artifact,
+  Client,
+  createAgent,
+  file,
+  gateway,
+  memoryPushStore,
+  memoryTaskStore,
+  park,
+  reply,
+  serve,
+  working,
+} from "trivium";
 import { postgresStore } from "trivium/postgres";
 import { sqliteStore } from "trivium/sqlite";
+import { connectTo, createTestClock, pushStoreContract, taskStoreContract, waitFor } from "trivium/testing";
 import { expect, it } from "vitest";
-import { connectTo } from "../../src/testing/connect-to.js";
 
 // Options as programs without TypeScript give them. What is misspelled would otherwise be ignored without a word.
 
@@ -21,6 +35,16 @@ const entries: Readonly<Record<string, Entry>> = {
   "memoryTaskStore()": (options) => memoryTaskStore(options),
   "sqliteStore()": (options) => sqliteStore(options),
   "postgresStore()": (options) => postgresStore(options),
+  "memoryPushStore()": (options) => memoryPushStore(options),
+  "artifact()": (options) => artifact("text", options),
+  "park()": (options) => park(options),
+  "reply()": (options) => reply("text", options),
+  "the options of a part": (options) => file(new Uint8Array(1), options),
+  "the options of a status": (options) => working("text", options),
+  "createTestClock()": (options) => createTestClock(options),
+  "taskStoreContract()": (options) => taskStoreContract(async () => ({ store: memoryTaskStore() }), options),
+  "pushStoreContract()": (options) => pushStoreContract(async () => ({ store: memoryPushStore() }), options),
+  "waitFor()": async (options) => waitFor(await connectTo(agent), "t", "completed", options),
 };
 
 /** The message of the `TypeError` with which an entry refuses its options. */
@@ -151,6 +175,30 @@ it.each<[string, object, string]>([
   ],
   ["postgresStore()", {}, "postgresStore(): url is missing: give postgres://user:password@host:port/database"],
   ["postgresStore()", { url: "postgres://a/b", pool: { size: 2 } }, "postgresStore(): pool.size cannot be given: "],
+  ["serve()", { ...base, tls: {} }, "serve(): tls.cert is missing: give the certificate in PEM, and its key"],
+  ["serve()", { ...base, tls: { cert: "x" } }, "serve(): tls.key is missing: give the private key of the certificate"],
+  ["serve()", { ...base, tls: { certs: "x", key: "y" } }, "serve(): tls.certs cannot be given: did you mean cert?"],
+  ["serve()", { ...base, tls: { cert: "x", key: "y" } }, "serve(): tls cannot be used: error:0480006C:PEM"],
+  ["memoryPushStore()", { maxByte: 1 }, "memoryPushStore(): maxByte cannot be given: did you mean maxBytes?"],
+  ["artifact()", { artifactID: "a" }, "artifact(): artifactID cannot be given: did you mean artifactId?"],
+  ["park()", { wakeat: 1 }, "park(): wakeat cannot be given: did you mean wakeAt?"],
+  ["reply()", { meta: {} }, "reply(): meta cannot be given: take it out, or use one of metadata, extensions"],
+  [
+    "the options of a part",
+    { fileName: "a" },
+    "the options of a part: fileName cannot be given: did you mean filename?",
+  ],
+  [
+    "the options of a status",
+    { metdata: {} },
+    "the options of a status: metdata cannot be given: did you mean metadata?",
+  ],
+  ["createTestClock()", { strat: 1 }, "createTestClock(): strat cannot be given: did you mean start?"],
+  ["createTestClock()", { start: "1" }, 'createTestClock(): start must be a number of 0 or more, not "1"'],
+  ["taskStoreContract()", { seeds: 1 }, "taskStoreContract(): seeds cannot be given: did you mean seed?"],
+  ["taskStoreContract()", { seed: 0.5 }, "taskStoreContract(): seed must be a whole number"],
+  ["pushStoreContract()", { besideTask: true }, "pushStoreContract(): besideTask cannot be given: did you mean"],
+  ["waitFor()", { timeoutMS: 1 }, "waitFor(): timeoutMS cannot be given: did you mean timeoutMs?"],
 ])("%s refuses %j", async (entry, options, message) => {
   expect(await refusal(entry, options)).toContain(message);
 });
@@ -166,6 +214,36 @@ it("an option that is undefined is one that was left out", async () => {
   const options: AgentOptions = { ...base, store: undefined, logger: undefined, push: undefined };
   await using mounted = await createAgent(options);
   expect(mounted.card.name).toBe("Strict");
+  const alone = await serve({ ...base, port: 0, logger: false, ...{ agents: undefined } });
+  await alone.close();
+});
+
+it.each(["serve", "createAgent"] as const)("%s refuses a public URL that is none", async (entry) => {
+  const made = { serve, createAgent }[entry]({ ...base, publicUrl: "agents.example" });
+  await expect(made).rejects.toThrow('publicUrl must be an absolute URL (https, http), not "agents.example"');
+});
+
+it.each([undefined, null, 5])("Client.connect() says what an address is instead of %j", async (address) => {
+  const connect: (agent: never) => Promise<Client> = Client.connect;
+  await expect(connect(address as never)).rejects.toThrow(
+    new TypeError(`the agent must be an http or https URL, not "${address}"`),
+  );
+});
+
+it.each([undefined, "x", 5])("a mounted agent refuses options that are %j", async (options) => {
+  await using mounted = await createAgent({ ...base, logger: false });
+  const listener = mounted.nodeListener as (options: unknown) => unknown;
+  if (options === undefined) expect(() => listener(options)).not.toThrow();
+  else expect(() => listener(options)).toThrow("nodeListener(): the options must be an object, not a value of type");
+});
+
+it("the calls of a client refuse options that would change nothing", async () => {
+  await using client = await connectTo(agent);
+  const options = { timeout: 5 } as object;
+  const text = "the options of a call: timeout cannot be given: did you mean timeoutMs?";
+  await expect(client.wait("t", options)).rejects.toThrow(new TypeError(text));
+  await expect(client.cancel("t", options)).rejects.toThrow(new TypeError(text));
+  expect(() => client.watch("t", options)).toThrow(new TypeError(text));
 });
 
 it("a client of an agent that runs takes none of the agent's own options", async () => {

@@ -1,3 +1,4 @@
+import { assertOptions, func, type MembersOf, object, oneOf, string } from "../../protocol/check/rules.js";
 import { type AuthCall, type AuthScheme, CredentialError, type Identity, quotedString } from "./scheme.js";
 
 /** What `verify` may return: an identity, its subject alone, or nothing for a credential that is not known. */
@@ -15,6 +16,14 @@ export interface ApiKeyOptions {
   readonly description?: string | undefined;
 }
 
+const members: MembersOf<ApiKeyOptions> = {
+  in: { rule: oneOf("header", "query", "cookie"), missing: 'say where callers put the key, such as "header"' },
+  name: { rule: string, missing: "give the name of the header, the parameter or the cookie" },
+  verify: { rule: func, missing: "give a function that says whose key it is" },
+  description: { rule: string },
+};
+const rule = object(members);
+
 /** Longest key that is looked at, in characters. */
 const maxLength = 4096;
 
@@ -22,11 +31,11 @@ const maxLength = 4096;
  * An API key (spec 4.5.2). Compare keys by their hash, so that the time of a comparison says nothing about them. Throws a
  * `TypeError` for options that are not right.
  */
-export function apiKey({ in: location, name, verify, description = "" }: ApiKeyOptions): AuthScheme {
-  if (!(location in readers)) throw new TypeError('apiKey: in must be "header", "query" or "cookie"');
+export function apiKey(options: ApiKeyOptions): AuthScheme {
+  assertOptions("apiKey", options, rule);
+  const { in: location, name, verify, description = "" } = options;
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name))
     throw new TypeError("apiKey: name must be the name of a header or a parameter");
-  if (typeof verify !== "function") throw new TypeError("apiKey: verify must be a function of a key");
   return {
     declaration: { case: "apiKeySecurityScheme", value: { location, name, description } },
     challenge: `ApiKey in=${quotedString(location)}, name=${quotedString(name)}`,

@@ -1,4 +1,5 @@
 import { bytesFromBase64 } from "../../protocol/base64.js";
+import { assertOptions, func, type MembersOf, object, string } from "../../protocol/check/rules.js";
 import { identityOf, type Verified } from "./api-key.js";
 import { type AuthScheme, authorizationOf, CredentialError, quotedString } from "./scheme.js";
 
@@ -12,10 +13,17 @@ export interface BasicOptions {
   readonly description?: string | undefined;
 }
 
+const members: MembersOf<BasicOptions> = {
+  verify: { rule: func, missing: "give a function that says who has a username and a password" },
+  realm: { rule: string },
+  description: { rule: string },
+};
+const rule = object(members);
+
 /** HTTP basic authentication (RFC 7617). Throws a `TypeError` for options that are not right. */
-export function basic({ verify, realm = "agent", description = "" }: BasicOptions): AuthScheme {
-  if (typeof verify !== "function")
-    throw new TypeError("basic: verify must be a function of a username and a password");
+export function basic(options: BasicOptions): AuthScheme {
+  assertOptions("basic", options, rule);
+  const { verify, realm = "agent", description = "" } = options;
   return {
     declaration: { case: "httpAuthSecurityScheme", value: { scheme: "Basic", description } },
     challenge: `Basic realm=${quotedString(realm)}, charset="UTF-8"`,

@@ -1,5 +1,14 @@
 import type { JWTVerifyGetKey } from "jose";
 import { mayCarry } from "../../protocol/authorization/may-carry.js";
+import {
+  amount,
+  assertOptions,
+  entries,
+  type MembersOf,
+  object,
+  type Rule,
+  string,
+} from "../../protocol/check/rules.js";
 import { type JwtKey, jwtCheck, publicKeyAlgorithms, type TokenCheck } from "./jwt.js";
 import { keysAt, keysOf } from "./key-source.js";
 import { type AuthScheme, authorizationOf, type SchemeCheck, type SchemeEnvironment } from "./scheme.js";
@@ -26,12 +35,35 @@ export interface BearerJwtOptions extends JwtOptions {
   readonly description?: string | undefined;
 }
 
+/** A text, or several. */
+const texts: Rule = (value, path) => (Array.isArray(value) ? entries(string) : string)(value, path);
+
+const jwtKey: Rule = (value, path) =>
+  value instanceof Uint8Array || (typeof value === "object" && value !== null && ("kty" in value || "type" in value))
+    ? []
+    : [`${path} must be a CryptoKey, a KeyObject, a JWK or the bytes of a secret`];
+
+/** What each option of a check of tokens may be. */
+export const jwtMembers: MembersOf<JwtOptions> = {
+  issuer: { rule: string, missing: "give the text that tokens have as iss" },
+  audience: { rule: texts, missing: "give the name of this agent at the issuer" },
+  jwks: { rule: string },
+  key: { rule: jwtKey },
+  algorithms: { rule: entries(string) },
+  clockSkewMs: { rule: amount },
+};
+
+const bearerMembers: MembersOf<BearerJwtOptions> = { ...jwtMembers, description: { rule: string } };
+const bearerRule = object(bearerMembers);
+
 /**
  * JSON Web Tokens in `Authorization: Bearer …` (RFC 7519, RFC 6750). Signature, issuer, audience and lifetime are checked;
  * keys are cached, and read again when a token names one that is not known. Throws a `TypeError` for options that are not
  * right.
  */
-export function bearerJwt({ description = "", ...options }: BearerJwtOptions): AuthScheme {
+export function bearerJwt(given: BearerJwtOptions): AuthScheme {
+  assertOptions("bearerJwt", given, bearerRule);
+  const { description = "", ...options } = given;
   checkJwtOptions("bearerJwt", options);
   return {
     declaration: { case: "httpAuthSecurityScheme", value: { scheme: "Bearer", bearerFormat: "JWT", description } },
@@ -63,7 +95,7 @@ function keysFor({ issuer, jwks, key }: JwtOptions, environment: SchemeEnvironme
 
 /** Throws a `TypeError` that names the first member that is not right. */
 export function checkJwtOptions(what: string, options: JwtOptions): void {
-  const { issuer, audience, jwks, key, algorithms, clockSkewMs = 0 } = options;
+  const { issuer, audience, jwks, key, algorithms } = options;
   const require = (holds: boolean, problem: string): void => {
     if (!holds) throw new TypeError(`${what}: ${problem}`);
   };
@@ -81,7 +113,6 @@ export function checkJwtOptions(what: string, options: JwtOptions): void {
   require(!isSecret || algorithms !== undefined, 'a shared secret needs its algorithms, such as ["HS256"]');
   const isMixed = algorithms?.some((name) => name.startsWith("HS")) === true && !isSecret && !isSymmetric(key);
   require(!isMixed, "algorithms with a shared secret (HS…) need that secret as key");
-  require(Number.isFinite(clockSkewMs) && clockSkewMs >= 0, "clockSkewMs must be a number of milliseconds");
 }
 
 function isSymmetric(key: JwtOptions["key"]): boolean {

@@ -1,4 +1,5 @@
 import { X509Certificate } from "node:crypto";
+import { assertOptions, entries, func, type MembersOf, object, string } from "../../protocol/check/rules.js";
 import type { PeerCertificate } from "../../protocol/context.js";
 import { identityOf, type Verified } from "./api-key.js";
 import { type AuthScheme, CredentialError } from "./scheme.js";
@@ -16,11 +17,20 @@ export interface MutualTlsOptions {
   readonly description?: string | undefined;
 }
 
+const members: MembersOf<MutualTlsOptions> = {
+  ca: { rule: (value, path) => (Array.isArray(value) ? entries(string) : string)(value, path) },
+  subject: { rule: func },
+  description: { rule: string },
+};
+const rule = object(members);
+
 /**
  * Client certificates (spec 4.5.6). `serve` asks for one over TLS; behind a proxy in `trustProxy` the header
  * `x-forwarded-client-cert` reports it. Throws a `TypeError` for options that are not right.
  */
-export function mutualTls({ ca, subject = nameOf, description = "" }: MutualTlsOptions = {}): AuthScheme {
+export function mutualTls(options: MutualTlsOptions = {}): AuthScheme {
+  assertOptions("mutualTls", options, rule);
+  const { ca, subject = nameOf, description = "" } = options;
   const clientAuthorities = ca === undefined ? [] : [ca].flat();
   const authorities = clientAuthorities.map(authorityOf);
   return {

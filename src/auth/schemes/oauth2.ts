@@ -6,8 +6,25 @@ import {
   processIntrospectionResponse,
 } from "oauth4webapi";
 import { mayCarry } from "../../protocol/authorization/may-carry.js";
+import {
+  amount,
+  assertOptions,
+  flag,
+  type MembersOf,
+  object,
+  record,
+  string,
+  text,
+} from "../../protocol/check/rules.js";
 import { A2AError } from "../../protocol/errors.js";
-import { bearerChallenge, bearerCheck, checkJwtOptions, type JwtOptions, tokenCheckOf } from "./bearer-jwt.js";
+import {
+  bearerChallenge,
+  bearerCheck,
+  checkJwtOptions,
+  type JwtOptions,
+  jwtMembers,
+  tokenCheckOf,
+} from "./bearer-jwt.js";
 import { libraryFetch } from "./fetch-response.js";
 import { identityFrom, type TokenCheck } from "./jwt.js";
 import { type AuthScheme, CredentialError, type SchemeDeclaration, type SchemeEnvironment } from "./scheme.js";
@@ -70,11 +87,43 @@ export interface OAuth2Options {
   readonly description?: string | undefined;
 }
 
+const url = { rule: string, missing: "give an https URL" };
+
+const endpoint: MembersOf<TokenEndpoint> = {
+  tokenUrl: url,
+  refreshUrl: { rule: string },
+  scopes: { rule: record(string), missing: "list the scopes with a description each, or {}" },
+};
+
+const flows: MembersOf<OAuthFlows> = {
+  clientCredentials: { rule: object(endpoint) },
+  authorizationCode: { rule: object({ ...endpoint, authorizationUrl: url, pkceRequired: { rule: flag } }) },
+  deviceCode: { rule: object({ ...endpoint, deviceAuthorizationUrl: url }) },
+};
+
+const introspection: MembersOf<IntrospectionOptions> = {
+  endpoint: url,
+  clientId: { rule: text, missing: "give the name of this agent at the authorization server" },
+  clientSecret: { rule: text, missing: "give the secret of this agent at the authorization server" },
+  audience: { rule: text },
+  cacheMs: { rule: amount },
+};
+
+const members: MembersOf<OAuth2Options> = {
+  flows: { rule: object(flows), missing: "say how callers get a token, for the card" },
+  jwt: { rule: object(jwtMembers) },
+  introspection: { rule: object(introspection) },
+  metadataUrl: { rule: string },
+  description: { rule: string },
+};
+const rule = object(members);
+
 /**
  * Tokens of an OAuth 2.0 authorization server, in `Authorization: Bearer …` (spec 4.5.4). Give `jwt` or `introspection`.
  * Throws a `TypeError` for options that are not right, such as a URL that is not https.
  */
 export function oauth2(options: OAuth2Options): AuthScheme {
+  assertOptions("oauth2", options, rule);
   const { flows, jwt, introspection, metadataUrl: oauth2MetadataUrl = "", description = "" } = options;
   if ((jwt === undefined) === (introspection === undefined)) {
     throw new TypeError("oauth2: give jwt or introspection, one of them: without, no token is checked");
@@ -100,7 +149,7 @@ type Flow = NonNullable<
 >;
 
 function flowOf(flows: OAuthFlows): Flow {
-  const [name, second] = Object.entries(flows ?? {}).flatMap(([name, flow]) => (flow === undefined ? [] : [name]));
+  const [name, second] = Object.entries(flows).flatMap(([name, flow]) => (flow === undefined ? [] : [name]));
   if (name === undefined || second !== undefined) {
     throw new TypeError("oauth2: flows must have exactly one of clientCredentials, authorizationCode and deviceCode");
   }
@@ -124,8 +173,8 @@ function endpointOf(name: string, { tokenUrl, refreshUrl = "", scopes }: TokenEn
   return { tokenUrl, refreshUrl, scopes: { ...scopes } };
 }
 
-function checkUrl(name: string, url: unknown): void {
-  if (typeof url !== "string" || !mayCarry(url, false)) throw new TypeError(`oauth2: ${name} must be an https URL`);
+function checkUrl(name: string, url: string): void {
+  if (!mayCarry(url, false)) throw new TypeError(`oauth2: ${name} must be an https URL`);
 }
 
 function introspectionCheck(options: IntrospectionOptions, { fetch, clock }: SchemeEnvironment): TokenCheck {

@@ -1,5 +1,13 @@
 import { mayCarry } from "../../protocol/authorization/may-carry.js";
-import { bearerChallenge, bearerCheck, checkJwtOptions, type JwtOptions, tokenCheckOf } from "./bearer-jwt.js";
+import { assertOptions, type MembersOf, object, string } from "../../protocol/check/rules.js";
+import {
+  bearerChallenge,
+  bearerCheck,
+  checkJwtOptions,
+  type JwtOptions,
+  jwtMembers,
+  tokenCheckOf,
+} from "./bearer-jwt.js";
 import type { AuthScheme } from "./scheme.js";
 
 /** Which OpenID Connect provider is trusted, and what its tokens must contain. */
@@ -12,12 +20,21 @@ export interface OpenIdConnectOptions extends Omit<JwtOptions, "issuer" | "jwks"
 
 const wellKnownPath = "/.well-known/openid-configuration";
 
+const { audience, algorithms, clockSkewMs } = jwtMembers;
+const members: MembersOf<OpenIdConnectOptions> = {
+  discoveryUrl: { rule: string, missing: `give the https URL that ends in ${wellKnownPath}` },
+  ...{ audience, algorithms, clockSkewMs, description: { rule: string } },
+};
+const rule = object(members);
+
 /**
  * Tokens of an OpenID Connect provider, in `Authorization: Bearer …` (spec 4.5.5). Its metadata names the keys; it is read
  * when the first token is checked. Throws a `TypeError` for options that are not right.
  */
-export function openIdConnect({ discoveryUrl, description = "", ...rest }: OpenIdConnectOptions): AuthScheme {
-  if (typeof discoveryUrl !== "string" || !mayCarry(discoveryUrl, false) || !discoveryUrl.endsWith(wellKnownPath)) {
+export function openIdConnect(given: OpenIdConnectOptions): AuthScheme {
+  assertOptions("openIdConnect", given, rule);
+  const { discoveryUrl, description = "", ...rest } = given;
+  if (!mayCarry(discoveryUrl, false) || !discoveryUrl.endsWith(wellKnownPath)) {
     throw new TypeError(`openIdConnect: discoveryUrl must be an https URL that ends in ${wellKnownPath}`);
   }
   const options = { ...rest, issuer: discoveryUrl.slice(0, -wellKnownPath.length) };

@@ -45,6 +45,17 @@ export function assertOptions(entry: string, options: unknown, rule: Rule): void
   throw new TypeError(`${entry}: ${problem}`);
 }
 
+/**
+ * Asserts only that an object has no other members than these. For the options of what an agent makes often, whose values
+ * are checked with what is made.
+ */
+export function namesOf<T>(entry: string, names: Readonly<Record<keyof T, true>>): (options: T) => void {
+  const rule = object(Object.fromEntries(Object.keys(names).map((name) => [name, { rule: () => well }])));
+  return (options) => {
+    for (const name in options) if (!Object.hasOwn(names, name)) assertOptions(entry, options, rule);
+  };
+}
+
 function memberProblems({ rule, missing }: Member, value: unknown, path: string): readonly string[] {
   if (value !== undefined) return rule(value, path);
   return missing === undefined ? well : [`${path} is missing: ${missing}`];

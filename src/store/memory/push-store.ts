@@ -1,4 +1,5 @@
 import type { PushRegistration, PushStore } from "../../core/ports.js";
+import { amount, assertOptions, type MembersOf, object } from "../../protocol/check/rules.js";
 import { A2AError } from "../../protocol/errors.js";
 import { checkRegistration } from "../check-indexed.js";
 
@@ -11,6 +12,9 @@ export interface MemoryPushStoreOptions {
   readonly maxBytes?: number | undefined;
 }
 
+const members: MembersOf<MemoryPushStoreOptions> = { maxBytes: { rule: amount } };
+const rule = object(members);
+
 /** A push store for tasks in memory. */
 export interface MemoryPushStore extends PushStore {
   /** Deletes all registrations of a task. */
@@ -22,6 +26,7 @@ export interface MemoryPushStore extends PushStore {
  * released, even if nothing is owed.
  */
 export function memoryPushStore(options: MemoryPushStoreOptions = {}): MemoryPushStore {
+  assertOptions("memoryPushStore()", options, rule);
   const kept = new Registrations(options.maxBytes ?? 64 * 2 ** 20);
   return {
     async set(registration, max) {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import { create, toBinary } from "@bufbuild/protobuf";
 import type { PushRegistration, TaskStore } from "../../core/ports.js";
+import { assertOptions, flag, type MembersOf, object } from "../../protocol/check/rules.js";
 import { indexedMaxBytes } from "../../protocol/indexed-text.js";
 import { TaskPushNotificationConfigSchema } from "../../protocol/model.js";
 import { v1 } from "../../version/v1.0/v1.js";
@@ -32,11 +33,15 @@ export interface PushStoreContractOptions {
   readonly besideTasks?: boolean | undefined;
 }
 
+const rule = object({ besideTasks: { rule: flag } } satisfies MembersOf<PushStoreContractOptions>);
+
 /** Returns the tests that every `PushStore` must pass, for any runner. */
 export function pushStoreContract(
   make: MakePushStore,
-  { besideTasks = false }: PushStoreContractOptions = {},
+  options: PushStoreContractOptions = {},
 ): readonly ContractTest[] {
+  assertOptions("pushStoreContract()", options, rule);
+  const { besideTasks = false } = options;
   return testsOf((suite) => {
     configTests(suite, make);
     settledTests(suite, make);

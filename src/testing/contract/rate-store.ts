@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import type { RateDraw, RateGrant, RateStore } from "../../core/ports.js";
+import { assertOptions } from "../../protocol/check/rules.js";
 import { newId } from "../../protocol/id/new-id.js";
 import { Random } from "./random.js";
-import { type ContractTest, type MakeRateStore, type RateSubject, type Suite, testsOf } from "./suite.js";
+import { type ContractTest, historyRule, type MakeRateStore, type RateSubject, type Suite, testsOf } from "./suite.js";
 
 const dayMs = 86_400_000;
 /** A window whose end a test may wait for. */
@@ -20,8 +21,10 @@ export interface RateStoreContractOptions {
 /** Returns the tests that every `RateStore` must pass, for any runner. The store need not be empty. */
 export function rateStoreContract(
   make: MakeRateStore,
-  { histories = 30, seed }: RateStoreContractOptions = {},
+  options: RateStoreContractOptions = {},
 ): readonly ContractTest[] {
+  assertOptions("rateStoreContract()", options, historyRule);
+  const { histories = 30, seed } = options;
   return testsOf((suite) => {
     grantTests(suite, make);
     windowTests(suite, make);

@@ -1,4 +1,5 @@
-import { type ContractTest, type MakeTaskStore, testsOf } from "./suite.js";
+import { assertOptions } from "../../protocol/check/rules.js";
+import { type ContractTest, historyRule, type MakeTaskStore, testsOf } from "./suite.js";
 import { agentTests } from "./task-store-agents.js";
 import { contextValueTests } from "./task-store-context-values.js";
 import { conversationTests } from "./task-store-conversations.js";
@@ -26,8 +27,10 @@ export interface TaskStoreContractOptions {
 /** Returns the tests that every `TaskStore` must pass, for any runner. */
 export function taskStoreContract(
   make: MakeTaskStore,
-  { histories = 100, seed }: TaskStoreContractOptions = {},
+  options: TaskStoreContractOptions = {},
 ): readonly ContractTest[] {
+  assertOptions("taskStoreContract()", options, historyRule);
+  const { histories = 100, seed } = options;
   return testsOf((suite) => {
     logTests(suite, make);
     inboxTests(suite, make);

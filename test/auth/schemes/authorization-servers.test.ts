@@ -265,24 +265,27 @@ describe("keys of an issuer", () => {
   });
 });
 
+const client = { clientId: "weather", clientSecret: "secret" };
+const flows = { clientCredentials: { tokenUrl: "https://id.example/token", scopes: {} } };
+
 it.each<[string, object, string]>([
-  ["no check of tokens", {}, "oauth2: give jwt or introspection, one of them: without, no token is checked"],
+  ["no check of tokens", { flows }, "oauth2: give jwt or introspection, one of them: without, no token is checked"],
   [
     "no flow",
-    { flows: {}, introspection: { endpoint: "https://id.example/i" } },
+    { flows: {}, introspection: { ...client, endpoint: "https://id.example/i" } },
     "oauth2: flows must have exactly one of",
   ],
   [
     "a token URL in the clear",
     {
       flows: { clientCredentials: { tokenUrl: "http://id.example/token", scopes: {} } },
-      introspection: { endpoint: "https://id.example/i" },
+      introspection: { ...client, endpoint: "https://id.example/i" },
     },
     "oauth2: flows.clientCredentials.tokenUrl must be an https URL",
   ],
   [
     "an introspection endpoint in the clear",
-    { flows: {}, introspection: { endpoint: "http://id.example/i" } },
+    { flows: {}, introspection: { ...client, endpoint: "http://id.example/i" } },
     "oauth2: introspection.endpoint must be an https URL",
   ],
 ])("oauth2 with %s is refused", (_, options, message) => {

@@ -147,7 +147,11 @@ it.each<[string, Partial<BearerJwtOptions>, string]>([
     { algorithms: ["HS256"] },
     "bearerJwt: algorithms with a shared secret (HS…) need that secret as key",
   ],
-  ["with a clock that runs backwards", { clockSkewMs: -1 }, "bearerJwt: clockSkewMs must be a number of milliseconds"],
+  [
+    "with a clock that runs backwards",
+    { clockSkewMs: -1 },
+    "bearerJwt: clockSkewMs must be a number of 0 or more, not -1",
+  ],
 ])("bearerJwt is refused %s", (_, options, message) => {
   expect(() => bearerJwt({ issuer, audience, key: publicKey, ...options })).toThrow(new TypeError(message));
 });
