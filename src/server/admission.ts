@@ -89,11 +89,18 @@ export function createAdmission(options: AdmissionOptions): Admission {
   const { process, realm = "", identify, networkOf, extensions, limits, logger, newId } = options;
   const known = new Set(extensions.map(({ uri }) => uri));
   const required = extensions.filter((extension) => extension.required === true).map(({ uri }) => uri);
-  const streams = createStreams(process.streams, limits);
+  // Callers that are one owner have no limit each.
+  const ofEach = networkOf === undefined ? limits.streamsPerPrincipal : Number.POSITIVE_INFINITY;
+  const streams = createStreams(process.streams, { ...limits, streamsPerPrincipal: ofEach });
   const inside = createIdleCounter();
   const keyOf = ({ tenant = "", owner }: Principal): string =>
     realm === "" ? `${tenant}\n${owner}` : `${realm}\n${tenant}\n${owner}`;
-  const place: Place = { process, streams, inside, keyOf };
+  const place: Place = {
+    process,
+    streams,
+    inside,
+    callerOf: networkOf === undefined ? ({ principal }) => keyOf(principal) : (call) => networkOf(call) ?? "",
+  };
   let closed = false;
 
   return {
@@ -112,7 +119,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     },
     enter(call) {
       if (call.isInside !== true && (closed || process.isClosed)) throw shuttingDown();
-      return new Admitted(place, call, networkOf && (networkOf(call) ?? ""));
+      return new Admitted(place, call);
     },
     publicError(error, request) {
       if (error instanceof A2AError) return toldError(error);
@@ -128,33 +135,34 @@ interface Place {
   readonly process: ProcessAdmission;
   readonly streams: Streams;
   readonly inside: IdleCounter;
-  /** The key of a known caller. */
-  keyOf(principal: Principal): string;
+  /** The key of a caller: its owner, or its network where all are one owner. */
+  callerOf(call: EnteringCall): string;
 }
 
 /** An admitted call, until it leaves. There is one for each open stream, so it has no closures and keeps no request. */
 class Admitted implements AdmittedCall {
   readonly #place: Place;
-  readonly #principal: Principal;
-  readonly #network: string | undefined;
   readonly #streams: boolean;
   readonly #entry: LedgerEntry;
+  /** Until the caller is asked for, which most calls never do. */
+  #call: EnteringCall | undefined;
+  #caller = "";
   #left = false;
 
-  /** `network`: of a caller who is not known. */
-  constructor(place: Place, { principal, streams }: EnteringCall, network: string | undefined) {
+  constructor(place: Place, call: EnteringCall) {
     this.#place = place;
-    this.#principal = principal;
-    this.#network = network;
-    this.#streams = streams;
-    if (streams) place.streams.open(this.#streamer);
+    this.#streams = call.streams;
+    this.#call = call;
+    if (call.streams) place.streams.open(this.caller);
     this.#entry = place.process.requests.open(this);
     place.inside.begin();
     place.process.inside.begin();
   }
 
   get caller(): string {
-    return this.#network ?? this.#place.keyOf(this.#principal);
+    if (this.#call !== undefined) this.#caller = this.#place.callerOf(this.#call);
+    this.#call = undefined;
+    return this.#caller;
   }
 
   receive(bytes: number): void {
@@ -177,14 +185,9 @@ class Admitted implements AdmittedCall {
     if (this.#left) return;
     this.#left = true;
     this.release();
-    if (this.#streams) this.#place.streams.leave(this.#streamer);
+    if (this.#streams) this.#place.streams.leave(this.caller);
     this.#place.inside.end();
     this.#place.process.inside.end();
-  }
-
-  /** Whose stream it is; `undefined` where all callers count as one. */
-  get #streamer(): string | undefined {
-    return this.#network === undefined ? this.caller : undefined;
   }
 }
 
@@ -192,8 +195,8 @@ class Admitted implements AdmittedCall {
 interface Streams {
   readonly count: number;
   /** Takes the place of a stream. Throws over the limits. */
-  open(caller: string | undefined): void;
-  leave(caller: string | undefined): void;
+  open(caller: string): void;
+  leave(caller: string): void;
 }
 
 function createStreams(ofProcess: StreamPlaces, limits: AdmissionOptions["limits"]): Streams {
@@ -205,7 +208,7 @@ function createStreams(ofProcess: StreamPlaces, limits: AdmissionOptions["limits
       return own.count;
     },
     open(caller) {
-      const before = caller === undefined ? 0 : (callers.get(caller) ?? 0);
+      const before = callers.get(caller) ?? 0;
       if (before >= streamsPerPrincipal) {
         throw tooMany("resourceExhausted", "open streams of this caller", ["streamsPerPrincipal", streamsPerPrincipal]);
       }
@@ -216,12 +219,11 @@ function createStreams(ofProcess: StreamPlaces, limits: AdmissionOptions["limits
         own.leave();
         throw error;
       }
-      if (caller !== undefined) callers.set(caller, before + 1);
+      callers.set(caller, before + 1);
     },
     leave(caller) {
       own.leave();
       ofProcess.leave();
-      if (caller === undefined) return;
       const left = (callers.get(caller) ?? 1) - 1;
       if (left === 0) callers.delete(caller);
       else callers.set(caller, left);
