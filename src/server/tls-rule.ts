@@ -1,49 +1,20 @@
 import type { TlsOptions } from "node:tls";
-import { type Member, object, type Rule } from "../protocol/check/rules.js";
+import { object, type Rule } from "../protocol/check/rules.js";
 
 // Node ignores an option of TLS that it does not know, and listens without a certificate.
 
-const anything = { rule: (): readonly string[] => [] };
-
-const members: Readonly<Record<keyof TlsOptions, Member>> = {
-  ...{
-    key: anything,
-    cert: anything,
-    pfx: anything,
-    passphrase: anything,
-    ca: anything,
-    crl: anything,
-    SNICallback: anything,
-    secureContext: anything,
-  },
-  ...{ requestCert: anything, requestOCSP: anything, rejectUnauthorized: anything, allowPartialTrustChain: anything },
-  ...{
-    minVersion: anything,
-    maxVersion: anything,
-    secureProtocol: anything,
-    secureOptions: anything,
-    honorCipherOrder: anything,
-  },
-  ...{ ciphers: anything, sigalgs: anything, ecdhCurve: anything, dhparam: anything },
-  ...{ clientCertEngine: anything, privateKeyEngine: anything, privateKeyIdentifier: anything },
-  ...{ ALPNProtocols: anything, ALPNCallback: anything, pskCallback: anything, pskIdentityHint: anything },
-  ...{
-    sessionTimeout: anything,
-    sessionIdContext: anything,
-    ticketKeys: anything,
-    handshakeTimeout: anything,
-    enableTrace: anything,
-  },
-  ...{
-    allowHalfOpen: anything,
-    pauseOnConnect: anything,
-    noDelay: anything,
-    keepAlive: anything,
-    keepAliveInitialDelay: anything,
-  },
-  ...{ highWaterMark: anything, blockList: anything, certificateCompression: anything },
-};
-const known = object(members);
+const names: readonly (keyof TlsOptions)[] = [
+  ...(["key", "cert", "pfx", "passphrase", "ca", "crl", "SNICallback", "secureContext"] as const),
+  ...(["requestCert", "requestOCSP", "rejectUnauthorized", "allowPartialTrustChain"] as const),
+  ...(["minVersion", "maxVersion", "secureProtocol", "secureOptions", "honorCipherOrder"] as const),
+  ...(["ciphers", "sigalgs", "ecdhCurve", "dhparam"] as const),
+  ...(["clientCertEngine", "privateKeyEngine", "privateKeyIdentifier"] as const),
+  ...(["ALPNProtocols", "ALPNCallback", "pskCallback", "pskIdentityHint"] as const),
+  ...(["sessionTimeout", "sessionIdContext", "ticketKeys", "handshakeTimeout", "enableTrace"] as const),
+  ...(["allowHalfOpen", "pauseOnConnect", "noDelay", "keepAlive", "keepAliveInitialDelay"] as const),
+  ...(["highWaterMark", "blockList", "certificateCompression"] as const),
+];
+const known = object(Object.fromEntries(names.map((name) => [name, { rule: () => [] }])));
 
 /** What names the server to its callers. */
 const identities = ["cert", "pfx", "SNICallback", "secureContext", "pskCallback"];
