@@ -1,5 +1,7 @@
 import type { Identified, Principal } from "../protocol/context.js";
 import type { A2AError } from "../protocol/errors.js";
+import type { Message } from "../protocol/model.js";
+import type { OperationName } from "../protocol/operations.js";
 import type { AuthenticatedCaller, AuthOptions } from "./auth-options.js";
 import { frozenCopy } from "./frozen.js";
 import { namedSkill } from "./named-skill.js";
@@ -25,7 +27,9 @@ const anonymous: Principal = Object.freeze({ owner: "anonymous" });
 /** Opens the schemes that requirements name. The options have no problems. */
 export function openGate(options: AuthOptions, environment: SchemeEnvironment): AuthGate {
   const { schemes, require = eachOf(schemes), operations = {}, skills = {}, skillOf = namedSkill } = options;
-  const required = needsOf(require);
+  const proving = needsOf(require).filter((needs) => needs.length > 0);
+  // The empty alternative comes last: a caller with a credential wants to be known by it.
+  const required = proving.length < require.length ? [...proving, []] : proving;
   const byOperation = mapOf(operations);
   const bySkill = mapOf(skills);
   const hasSecondStage = byOperation.size + bySkill.size > 0;
@@ -34,6 +38,12 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
     const scheme = schemes[name];
     return scheme === undefined ? [] : [[name, scheme.open(environment)] as const];
   });
+
+  const furtherOf = (operation: OperationName, message: Message | undefined): readonly (readonly Needs[])[] => {
+    const skill = message && skillOf(message);
+    const further = [byOperation.get(operation), skill === undefined ? undefined : bySkill.get(skill)];
+    return further.filter((each) => each !== undefined);
+  };
 
   const admit = (found: Findings): Identified => {
     const refuse = (alternatives: readonly Needs[], missing?: readonly string[]): A2AError =>
@@ -46,14 +56,14 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
       throw refuse(alternatives, verdict.is === "narrow" ? verdict.missing : undefined);
     };
     const principal = principalOf(check(required), found.identities, options);
-    if (!hasSecondStage) return { principal };
+    const isKnown = found.identities.size > 0;
+    if (!hasSecondStage && isKnown) return { principal };
     return {
       principal,
       authorize(operation, message) {
-        const skill = message && skillOf(message);
-        for (const more of [byOperation.get(operation), skill === undefined ? undefined : bySkill.get(skill)]) {
-          if (more !== undefined) check(more);
-        }
+        // Only for callers who are known (spec 3.1.11).
+        if (operation === "getExtendedAgentCard" && !isKnown) throw refuse(proving);
+        for (const more of furtherOf(operation, message)) check(more);
       },
     };
   };

@@ -1,5 +1,6 @@
 import { request as httpsRequest } from "node:https";
-import { completed } from "trivium";
+import { type AuthOptions, completed, type Principal } from "trivium";
+import { apiKey } from "trivium/auth";
 import { expect, it } from "vitest";
 import { createGrpcTransport } from "../../src/binding/grpc/client.js";
 import { adapter } from "../support/grpc-agent.js";
@@ -186,6 +187,22 @@ overEach(readers, (start, wire) => {
     expect(await errorOf(nothing.client.getExtendedAgentCard(extendedCard, {}))).toMatchObject({
       code: "extendedAgentCardNotConfigured",
     });
+  });
+
+  it("a caller whom an empty alternative lets in sees no extended card, and one with a credential does", async () => {
+    const owners: string[] = [];
+    const key = apiKey({ in: "header", name: "x-key", verify: (value) => value === "k" && "robot" });
+    const extended = ({ owner }: Principal) => {
+      owners.push(owner);
+      return {};
+    };
+    const auth: AuthOptions = { schemes: { key }, require: [[], ["key"]] };
+    await using served = await startAgent(wire, { agent, auth, card: { ...card, extended } });
+    await served.bare.sendMessage(say("go"), {});
+    const refused = await errorOf(served.bare.getExtendedAgentCard(extendedCard, {}));
+    expect(refused).toMatchObject({ code: "unauthenticated" });
+    await served.bare.getExtendedAgentCard(extendedCard, { headers: { "x-key": "k" } });
+    expect(owners).toEqual(["key#robot"]);
   });
 
   it("an anonymous caller cannot see the extended card", async () => {

@@ -7,7 +7,7 @@ import { bearerJwt } from "trivium/auth";
 import { sqliteStore } from "trivium/sqlite";
 import { expect, it } from "vitest";
 import { noop } from "../../../src/protocol/async/noop.js";
-import { say } from "../../support/say.js";
+import { say, taskOf } from "../../support/say.js";
 import { overEveryWire, startAgent } from "../../support/serve-agent.js";
 
 // Who called, in a turn that a later process starts.
@@ -67,6 +67,30 @@ overEveryWire((_, wire) => {
     expect(files.join("")).toContain("north");
     expect(files.join("")).not.toMatch(/eyJ|alice@example/);
   });
+});
+
+it.each([{}, { keepClaims: false }])("a task knows owner and tenant alone after a restart with %j", async (more) => {
+  const folder = await mkdtemp(join(tmpdir(), "claims-"));
+  const store = () => sqliteStore({ path: join(folder, "tasks.db") });
+  const plain = { ...auth, keepClaims: undefined, ...more };
+  const principals: Principal[] = [];
+  const agent: Agent = async function* ({ principal }) {
+    principals.push(principal);
+    yield working();
+    yield park();
+  };
+  const headers = { authorization: `Bearer ${await token({ team: "north" })}` };
+  const body = say("go", { configuration: { returnImmediately: true } });
+  let id = "";
+  {
+    await using first = await startAgent("JSONRPC", { auth: plain, store: store(), agent, drainMs: 10_000 });
+    id = taskOf(await first.bare.sendMessage(body, { headers })).id;
+  }
+  await using second = await serve({ auth: plain, store: store(), agent, card, port: 0, logger: false });
+  const owner = `${issuer}#alice`;
+  await expect.poll(() => second.tasks.wake(id, undefined, { owner })).toBe(true);
+  await expect.poll(() => principals.length).toBe(2);
+  expect(principals[1]).toEqual({ owner, tenant: "" });
 });
 
 overEveryWire((_, wire) => {
