@@ -1,3 +1,4 @@
+import { namesOf } from "../protocol/check/rules.js";
 import type { Turn } from "./agent.js";
 import type { ConversationPage } from "./conversation-view.js";
 
@@ -12,6 +13,8 @@ export type ChatMessage = {
   readonly content: string;
 };
 
+const checkOptions = namesOf<Pick<ConversationPage, "last">>("chatMessages()", { last: true });
+
 /**
  * Returns the input for a language model: what was said in the turn's context, oldest first, and the message that the
  * turn answers as the last one. The agent's messages and artifacts are those of the `assistant`. It takes the text
@@ -20,8 +23,10 @@ export type ChatMessage = {
  */
 export async function chatMessages(
   turn: Pick<Turn, "conversation" | "text">,
-  { last }: Pick<ConversationPage, "last"> = {},
+  options: Pick<ConversationPage, "last"> = {},
 ): Promise<ChatMessage[]> {
+  checkOptions(options);
+  const { last } = options;
   // Read first: the turn may take another message meanwhile.
   const { text } = turn;
   const messages: ChatMessage[] = [];

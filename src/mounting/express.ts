@@ -1,5 +1,7 @@
 // Entry `trivium/express`: mounts an agent in Express 4 and 5, and in whatever else calls `(req, res, next)`.
 import type { NodeListener } from "../binding/http/node-listener.js";
+import { assertOptions } from "../protocol/check/rules.js";
+import { mountRule } from "../server/mount-rules.js";
 import type { MountOptions } from "../server/mounting.js";
 import { type AgentSource, agentOf } from "./source.js";
 
@@ -12,7 +14,8 @@ export type { AgentSource } from "./source.js";
  * after it. Requests that are not the agent's are passed to `next`; an agent that cannot be created is given to it as an error.
  */
 export function expressAgent(agent: AgentSource, options: MountOptions = {}): NodeListener {
-  const made = agentOf(agent);
+  assertOptions("expressAgent()", options, mountRule);
+  const made = agentOf("expressAgent()", agent);
   let listener: NodeListener | undefined;
   return (req, res, next) => {
     if (listener !== undefined) {

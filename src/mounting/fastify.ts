@@ -47,7 +47,7 @@ export interface FastifyAnswer {
  * not. It is closed when the app closes.
  */
 export function fastifyAgent(agent: AgentSource): (scope: FastifyScope) => Promise<void> {
-  const made = agentOf(agent);
+  const made = agentOf("fastifyAgent()", agent);
   return async (scope) => {
     const known = await made();
     const pattern = trimmed(scope.prefix);

@@ -1,5 +1,7 @@
 // Entry `trivium/hono`: mounts an agent in Hono 4.
 import { firstSegments } from "../binding/http/mount-path.js";
+import { assertOptions } from "../protocol/check/rules.js";
+import { routeRule } from "../server/mount-rules.js";
 import type { FetchOptions } from "../server/mounting.js";
 import { type AgentSource, agentOf } from "./source.js";
 
@@ -20,7 +22,8 @@ export function honoAgent(
   agent: AgentSource,
   options: Omit<FetchOptions, "request"> = {},
 ): (context: HonoCall) => Promise<Response> {
-  const made = agentOf(agent);
+  assertOptions("honoAgent()", options, routeRule);
+  const made = agentOf("honoAgent()", agent);
   return async (context) => {
     const { raw, routePath } = context.req;
     const known = await made();

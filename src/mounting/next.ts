@@ -1,4 +1,6 @@
 // Entry `trivium/next`: an agent as a route of the Next.js App Router.
+import { assertOptions } from "../protocol/check/rules.js";
+import { routeRule } from "../server/mount-rules.js";
 import type { FetchOptions } from "../server/mounting.js";
 import { type AgentSource, agentOf } from "./source.js";
 
@@ -27,7 +29,8 @@ export function nextRoute(
   agent: AgentSource,
   options: Omit<FetchOptions, "request"> = {},
 ): Readonly<Record<NextMethod, NextHandler>> {
-  const made = agentOf(agent);
+  assertOptions("nextRoute()", options, routeRule);
+  const made = agentOf("nextRoute()", agent);
   const answer: NextHandler = async (request, { params }) => {
     const known = await made();
     const url = new URL(request.url);

@@ -6,10 +6,19 @@ import type { MountedAgent } from "../server/agent.js";
  */
 export type AgentSource = MountedAgent | PromiseLike<MountedAgent> | (() => MountedAgent | PromiseLike<MountedAgent>);
 
-/** Returns the agent of a source. All calls share one agent. */
-export function agentOf(source: AgentSource): () => Promise<MountedAgent> {
+/**
+ * Returns the agent of a source for `entry`, such as `expressAgent()`. All calls share one agent. Throws a `TypeError` for
+ * what is no source.
+ */
+export function agentOf(entry: string, source: AgentSource): () => Promise<MountedAgent> {
+  const isLater = typeof source === "function" || (isObject(source) && "then" in source);
+  if (!isLater) assertMounted(entry, source);
   let made: Promise<MountedAgent> | undefined;
-  const make = async (): Promise<MountedAgent> => (typeof source === "function" ? source() : source);
+  const make = async (): Promise<MountedAgent> => {
+    const agent = await (typeof source === "function" ? source() : source);
+    assertMounted(entry, agent);
+    return agent;
+  };
   // A promise that fails before the first request is reported by that request.
   if (typeof source !== "function") make().catch(() => {});
   return () => {
@@ -19,4 +28,15 @@ export function agentOf(source: AgentSource): () => Promise<MountedAgent> {
     });
     return made;
   };
+}
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+/** The options of an agent are often given in its place. */
+function assertMounted(entry: string, agent: unknown): void {
+  if (isObject(agent) && "nodeListener" in agent) return;
+  const seen = isObject(agent)
+    ? `an object with ${Object.keys(agent).slice(0, 3).join(", ") || "nothing"}`
+    : String(agent);
+  throw new TypeError(`${entry} takes what createAgent() returns, or a function that returns it, not ${seen}`);
 }

@@ -3,10 +3,11 @@ import type { HttpReply } from "../binding/http/http.js";
 import { type HandlerOptions, type NodeListener, nodeListener } from "../binding/http/node-listener.js";
 import { basePathRule } from "../card/urls.js";
 import { bindings } from "../protocol/bindings.js";
-import { assertOptions, func, type MembersOf, object, type Rule } from "../protocol/check/rules.js";
+import { assertOptions, type Rule } from "../protocol/check/rules.js";
 import { isAuthenticated } from "./guarded.js";
 import type { ComposedAgent } from "./host.js";
 import type { KoaMiddleware } from "./koa/koa-call.js";
+import { fetchRule, mountRule } from "./mount-rules.js";
 import type { AgentOptions } from "./options.js";
 
 /** Where a handler is mounted. */
@@ -38,11 +39,6 @@ export interface Handlers {
   /** Koa, also below `koa-mount`. */
   koa(options?: MountOptions): Promise<KoaMiddleware>;
 }
-
-const members: MembersOf<MountOptions> = { basePath: { rule: basePathRule }, request: { rule: () => [] } };
-const mountRule = object(members);
-const fetchMembers: MembersOf<FetchOptions> = { ...members, remoteAddress: { rule: func } };
-const fetchRule = object(fetchMembers);
 
 /** What the whole agent says about its address and its callers. */
 type AgentSettings = Pick<AgentOptions, "basePath" | "publicUrl" | "auth" | "authenticate" | "anonymous">;

@@ -1,5 +1,6 @@
 import type { AuthOptions } from "../auth/auth-options.js";
 import type { CorsOptions } from "../binding/http/cors.js";
+import { tlsRule } from "../binding/listen/tls-rule.js";
 import { basePathRule } from "../card/urls.js";
 import type { ConversationOptions } from "../core/conversation/log.js";
 import { bindingNames } from "../protocol/bindings.js";
@@ -40,7 +41,6 @@ import type {
   VersionSettings,
 } from "./options.js";
 import type { OverloadMeasure } from "./overload/limits.js";
-import { tlsRule } from "./tls-rule.js";
 
 // What each option may be. An unknown one is refused where it is given, since what it was meant to do would not happen.
 

@@ -6,6 +6,7 @@ import { Hono } from "hono";
 import Koa from "koa";
 import { artifact, createAgent, type MountedAgent } from "trivium";
 import { expressAgent } from "trivium/express";
+import { fastifyAgent } from "trivium/fastify";
 import { honoAgent } from "trivium/hono";
 import { nextRoute } from "trivium/next";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -206,3 +207,41 @@ async function urlsOf(response: Response): Promise<readonly string[]> {
   const { supportedInterfaces } = (await response.json()) as { supportedInterfaces: { url: string }[] };
   return supportedInterfaces.map(({ url }) => url);
 }
+
+describe("what frameworks are given in place of an agent", () => {
+  const entries: Readonly<Record<string, (agent: never, options?: never) => unknown>> = {
+    expressAgent,
+    fastifyAgent,
+    honoAgent,
+    nextRoute,
+  };
+
+  it.each(Object.keys(entries))("is refused by %s at once", (name) => {
+    const mount = entries[name] as (agent: unknown) => unknown;
+    const text = `${name}() takes what createAgent() returns, or a function that returns it, not`;
+    expect(() => mount({ card, agent: async () => undefined })).toThrow(`${text} an object with card, agent`);
+    expect(() => mount(undefined)).toThrow(`${text} undefined`);
+    expect(() => mount(agent)).not.toThrow();
+  });
+
+  it.each(["expressAgent", "honoAgent", "nextRoute"])("may have no other options than those of %s", (name) => {
+    const mount = entries[name] as (agent: unknown, options: unknown) => unknown;
+    expect(() => mount(agent, { basepath: "/a" })).toThrow(
+      `${name}(): basepath cannot be given: did you mean basePath?`,
+    );
+  });
+
+  it("is an error of the app, and no end of the process, where a promise gives it", async () => {
+    const app = express();
+    app.use(path, expressAgent(Promise.resolve({ card }) as never));
+    const failed: express.ErrorRequestHandler = (error: Error, _req, res, _next) => {
+      res.status(500).send(error.message);
+    };
+    app.use(failed);
+    await using server = await serveHttp(createServer(app));
+    const response = await fetch(server.url + path + cardPath);
+    expect(await response.text()).toBe(
+      "expressAgent() takes what createAgent() returns, or a function that returns it, not an object with card",
+    );
+  });
+});

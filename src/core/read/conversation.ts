@@ -1,3 +1,4 @@
+import { namesOf } from "../../protocol/check/rules.js";
 import { sizeOfArtifact, sizeOfMessage } from "../../protocol/check/size.js";
 import { dataReader, type FileContent, filesOf, type ReadData, textOf } from "../../protocol/content/read.js";
 import type { Scope } from "../../protocol/context.js";
@@ -21,15 +22,21 @@ const maxLast = 1_000;
 /** Size of one page, and of what is read from tasks for it. */
 const pageBytes = 8 << 20;
 
+const checkPage = namesOf<ConversationPage>("turn.conversation()", { last: true, before: true });
+
 /** The conversation in the context of a turn, oldest first, without the message that the turn answers. */
 export async function readConversation(
   reader: ConversationReader,
-  { last = 50, before }: ConversationPage,
+  page: ConversationPage,
 ): Promise<readonly ConversationEntry[]> {
+  checkPage(page);
+  const { last = 50, before } = page;
   const { runtime, scope, contextId, taskId, message } = reader;
   if (runtime.conversations === undefined) throw conversationsOff("turn.conversation()");
   if (!Number.isInteger(last) || last < 1 || last > maxLast) {
-    throw new TypeError(`\`last\` of turn.conversation() is a whole number from 1 to ${maxLast}, not ${String(last)}`);
+    throw new TypeError(
+      `\`last\` of turn.conversation() is a whole number from 1 to ${maxLast}, not ${JSON.stringify(last)}`,
+    );
   }
   const query = { limit: last + 1, before: numberOf(before), maxBytes: pageBytes };
   await runtime.conversations.replies.flushed();

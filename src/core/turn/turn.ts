@@ -1,6 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { noop } from "../../protocol/async/noop.js";
 import type { AuthorizationRequest } from "../../protocol/authorization/request.js";
+import { namesOf } from "../../protocol/check/rules.js";
 import { dataReader, type FileContent, filesOf, type ReadData, textOf } from "../../protocol/content/read.js";
 import type { Principal, Scope } from "../../protocol/context.js";
 import { type AgentEvent, authRequired } from "../../protocol/events.js";
@@ -19,6 +20,8 @@ import type { TurnInbox } from "./inbox.js";
 import { createYieldBudget, type YieldBudget } from "./yield-budget.js";
 
 const maxReferences = 16;
+
+const checkHistory = namesOf<{ last?: number | undefined }>("turn.history()", { last: true });
 
 const headerName = /^[\w!#$%&'*+.^`|~-]+$/;
 
@@ -162,7 +165,9 @@ class AgentTurn implements Turn {
   }
 
   get history(): Turn["history"] {
-    return async ({ last } = {}) => {
+    return async (options = {}) => {
+      checkHistory(options);
+      const { last } = options;
       const history = this.#run.live?.task.history ?? [this.#run.message];
       return last === undefined ? [...history] : history.slice(Math.max(0, history.length - last));
     };

@@ -70,10 +70,14 @@ describe("chatMessages", () => {
     const failures: string[] = [];
     const agent: Agent = async (turn) => {
       await chatMessages(turn, { last: 0 }).catch((error: Error) => failures.push(error.message));
+      await chatMessages(turn, { lst: 1 } as object).catch((error: Error) => failures.push(error.message));
       return reply("done");
     };
     await using served = startHandler({ agent });
     await served.send("hello");
-    expect(failures).toEqual(["`last` of turn.conversation() is a whole number from 1 to 1000, not 0"]);
+    expect(failures).toEqual([
+      "`last` of turn.conversation() is a whole number from 1 to 1000, not 0",
+      "chatMessages(): lst cannot be given: did you mean last?",
+    ]);
   });
 });

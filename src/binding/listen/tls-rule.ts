@@ -1,5 +1,5 @@
 import type { TlsOptions } from "node:tls";
-import { object, type Rule } from "../protocol/check/rules.js";
+import { object, type Rule } from "../../protocol/check/rules.js";
 
 // Node ignores an option of TLS that it does not know, and listens without a certificate.
 
