@@ -52,12 +52,19 @@ class LongestFirst extends BaseSequencer {
     "store/sql/sqlite-contract",
     "cli/login",
     "store/postgres/contract",
+    "store/postgres/contract-pooled",
     "callers/agents-on-one-store",
     "isolation/sweep",
     "stream/faults",
     "bad-input/sockets",
     "bad-input/fields",
     "client/flat",
+    "cli/serve",
+    "cli/doctor",
+    "e2e/streaming",
+    "bad-input/agent-garbage",
+    "callers/who-is-asking",
+    "callers/keep-claims",
   ];
 
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -157,6 +157,8 @@ import { artifact } from "trivium";
 export default {
   card: { name: "Slow", description: "${description}", version: "1.0.0" },
   restartable: true,
+  // A server takes over tasks one heartbeat after its start.
+  limits: { heartbeatMs: 300 },
   async *agent({ signal }) {
     yield artifact("one ", { artifactId: "a" });
     // The run of before waits until the restart aborts it.
@@ -167,7 +169,9 @@ export default {
 `;
     await write("agent.js", slow("before"));
     await using served = await serving(["agent.js", "--port", String(await fixedPort()), "--watch"]);
-    await using client = await Client.connect(served.url, { retry: { maxAttempts: 50 } });
+    await using client = await Client.connect(served.url, {
+      retry: { maxAttempts: 500, maxPauseMs: 200, budget: 500 },
+    });
     const stream = client.stream("go");
     let count = 0;
     for await (const _ of stream) if (count++ === 0) await write("agent.js", slow("after"));

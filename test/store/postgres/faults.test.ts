@@ -117,9 +117,10 @@ describe.skipIf(!hasPostgres)("when PostgreSQL is stopped", () => {
     await other.connect();
     await other.query("begin");
     await other.query("select * from trivium_tasks where key = $1 for update", [key]);
-    await expect(store.append(appendTo(await headOf(store, { id, scope })))).rejects.toMatchObject({
-      failure: "locked",
-    });
+    const hasty = postgresStore({ url: databases.url, statementTimeoutMs: 500 });
+    const write = hasty.append(appendTo(await headOf(store, { id, scope })));
+    await expect(write).rejects.toMatchObject({ failure: "locked" });
+    await hasty.close();
     await other.query("rollback");
     await other.end();
     await appendAnyway(id);

@@ -3,8 +3,6 @@ import { readMaxBytes } from "../../../src/store/sql/queries/tasks.js";
 import { databaseKinds, type TestDatabase } from "./databases.js";
 import { appendRow, taskRow } from "./rows.js";
 
-const count = 10;
-
 for (const { name, skipped, make } of databaseKinds()) {
   describe.skipIf(skipped)(`a log of large records on ${name}`, () => {
     let database: TestDatabase;
@@ -14,8 +12,8 @@ for (const { name, skipped, make } of databaseKinds()) {
     });
     afterEach(() => database.backend.close());
 
-    /** The log of a task with records of this size, read to its end: the last number of each page. */
-    async function pagesOf(bytes: number): Promise<readonly number[]> {
+    /** A log of `count` records of this size after the first, read to its end: the last number of each page. */
+    async function pagesOf(bytes: number, count: number): Promise<readonly number[]> {
       const { backend } = database;
       let head = await backend.create(taskRow("large"));
       for (let written = 0; written < count; written += 1) {
@@ -34,15 +32,15 @@ for (const { name, skipped, make } of databaseKinds()) {
     }
 
     it("is read in pages of 8 MiB", async () => {
-      expect(await pagesOf(readMaxBytes / 4)).toEqual([5, 9, 11]);
+      expect(await pagesOf(readMaxBytes / 4, 10)).toEqual([5, 9, 11]);
     });
 
     it("is read record by record when each is larger than that", async () => {
-      expect(await pagesOf(readMaxBytes + 1)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+      expect(await pagesOf(readMaxBytes + 1, 4)).toEqual([2, 3, 4, 5]);
     });
 
     it("is read at once when its records are small", async () => {
-      expect(await pagesOf(1000)).toEqual([11]);
+      expect(await pagesOf(1000, 10)).toEqual([11]);
     });
   });
 }
