@@ -5,7 +5,10 @@ import { type AuthScheme, authorizationOf, CredentialError, quotedString } from 
 
 /** How a user name and a password are checked. */
 export interface BasicOptions {
-  /** Says who the user is: the owner's name, or an identity with scopes and claims. Nothing: the pair is wrong. */
+  /**
+   * Says who the user is: the owner's name, or an identity with scopes and claims. Nothing: the pair is wrong. Called for
+   * every call; compare hashes, so that the time of a comparison says nothing about the password.
+   */
   readonly verify: (username: string, password: string) => Verified | Promise<Verified>;
   /** Shown by browsers that ask for the password. Default: `"agent"`. */
   readonly realm?: string | undefined;
