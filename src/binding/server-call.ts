@@ -39,7 +39,7 @@ export interface CallTarget {
 /** The parts of a service that the steps before the operation use. */
 type CallGate = Pick<
   Service,
-  "authenticate" | "extensions" | "enter" | "publicError" | "interception" | "rates" | "observer"
+  "authenticate" | "extensions" | "enter" | "publicError" | "interception" | "rates" | "booksAnswers" | "observer"
 >;
 
 /** Replies and events up to this size are not booked: a socket takes them at once. Coding more than that is large work. */
@@ -351,7 +351,8 @@ export class ServerCall<S extends CallGate = Service> {
     this.#head = undefined;
     const after = header("last-event-id");
     const call = { principal, binding, version, extensions, after, caller: address, header, requestId, trace, chain };
-    const context = createContext({ ...call, deadline });
+    const memory = this.service.booksAnswers === true ? (this.#request ?? this.#stream) : undefined;
+    const context = createContext({ ...call, deadline, memory });
     if (deadline !== undefined) this.#deadline = announcedDeadline(deadline, (reason) => this.leave(reason));
     if (this.#left !== undefined) context.leave(this.#left.reason);
     this.#context = context;

@@ -174,6 +174,8 @@ export interface Service {
   readonly interception?: Interception<ServerContext> | undefined;
   /** Limits calls by who is asking. Absent without such limits. */
   readonly rates?: ((head: CallHead) => RatedCall) | undefined;
+  /** Whether operations bring answers from elsewhere into memory, which they book for their calls. Default: false. */
+  readonly booksAnswers?: boolean | undefined;
   /** Logs and measures calls. Absent when nothing does. */
   readonly observer?: CallObserver | undefined;
 }

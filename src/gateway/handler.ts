@@ -19,6 +19,7 @@ import {
   operations,
   type StreamItem,
 } from "../protocol/operations.js";
+import { BookedAnswer } from "./booked-answer.js";
 import { isOutage, publicFailure } from "./failures.js";
 import { passedStream, type StreamWatch } from "./passed-stream.js";
 import type { Upstream } from "./upstream.js";
@@ -57,11 +58,13 @@ export function passOperations(calls: PassingCalls): PassedOperations {
   };
   const told = async <T>(context: ServerContext, call: (options: CallOptions) => Promise<T>): Promise<T> => {
     const leave = underway.enter();
+    const answer = new BookedAnswer(context);
     try {
-      return await call(callOptions(calls, context));
+      return await answer.run(() => call(callOptions(calls, context, answer.signal)));
     } catch (error) {
-      throw context.signal.aborted ? left(error) : failed(error);
+      throw context.signal.aborted ? left(error) : (answer.refusal ?? failed(error));
     } finally {
+      answer.release();
       leave();
     }
   };
@@ -71,9 +74,10 @@ export function passOperations(calls: PassingCalls): PassedOperations {
   };
   const stream = (operation: Operation, request: AnyMessage, context: ServerContext, watch?: StreamWatch) => {
     const admitted = admit(calls, operation, request, context);
-    const items = invokeStream(client.operations, operation, admitted, callOptions(calls, context));
+    const answer = new BookedAnswer(context);
+    const items = invokeStream(client.operations, operation, admitted, callOptions(calls, context, answer.signal));
     const marks = context.extensions.includes(resumeExtension);
-    return passedStream(items, { marks, signal: context.signal, enter: underway.enter, failed, watch });
+    return passedStream(items, { marks, signal: context.signal, answer, enter: underway.enter, failed, watch });
   };
   const passed = operations.map((operation) => {
     const call = operation.streams ? stream : unary;
@@ -95,7 +99,8 @@ type AnyPassed = (request: AnyMessage, context: ServerContext) => Promise<never>
 
 function callOptions(
   { headersOf, timeoutMs }: PassingCalls,
-  { principal, signal, after, extensions, requestId, deadline }: ServerContext,
+  { principal, after, extensions, requestId, deadline }: ServerContext,
+  signal: AbortSignal,
 ): CallOptions {
   // The client requests ids in metadata where it needs them.
   const passing = extensions.filter((uri) => uri !== resumeExtension);

@@ -1,6 +1,7 @@
 import { over, type Step, type StepStream, streamOfSteps } from "../protocol/async/steps.js";
 import { withEventId } from "../protocol/extensions.js";
 import type { StreamItem } from "../protocol/operations.js";
+import type { BookedAnswer } from "./booked-answer.js";
 
 /** Called with the task that a stream belongs to. */
 export interface StreamWatch {
@@ -15,6 +16,8 @@ export interface PassedStreamOptions {
   readonly marks: boolean;
   /** Aborts when the caller leaves. */
   readonly signal: AbortSignal;
+  /** Books what arrives of the next event. */
+  readonly answer: BookedAnswer;
   /** Counts the stream as active from its first event until the returned function is called. */
   readonly enter: () => () => void;
   /** Converts a failure into the caller's error. */
@@ -25,11 +28,12 @@ export interface PassedStreamOptions {
 /** A stream of the upstream agent, read as the caller reads it. Leaving it closes the agent's at once. */
 export function passedStream(
   source: AsyncIterable<StreamItem>,
-  { marks, signal, enter, failed, watch }: PassedStreamOptions,
+  { marks, signal, answer, enter, failed, watch }: PassedStreamOptions,
 ): StepStream<StreamItem> {
   const items = source[Symbol.asyncIterator]();
   let exit: (() => void) | undefined;
   const end = (): Step<StreamItem> => {
+    answer.release();
     exit?.();
     watch?.over();
     return over;
@@ -37,14 +41,15 @@ export function passedStream(
   const next = async (): Promise<Step<StreamItem>> => {
     exit ??= enter();
     try {
-      const step = await items.next();
+      const step = await answer.run(() => items.next());
+      answer.release();
       if (step.done === true) return end();
       tell(watch, step.value);
       return { done: false, value: marks ? marked(step.value) : step.value };
     } catch (error) {
       end();
       if (signal.aborted) return over;
-      throw failed(error);
+      throw answer.refusal ?? failed(error);
     }
   };
   return streamOfSteps(next, async () => {

@@ -91,6 +91,7 @@ async function backendOf(parts: Parts): Promise<Backend> {
     // The agent itself decides which ones are required.
     extensions: (requested) => (requested.length === 0 ? requested : requested.filter(known)),
     rates: rating?.calls,
+    booksAnswers: true,
     wrapAuthenticate,
     dispose: async () => {},
   };

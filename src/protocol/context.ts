@@ -75,6 +75,13 @@ export interface CallQuota {
   readonly newTask?: (() => Promise<() => void>) | undefined;
 }
 
+/** The bytes of a call in memory, beside those of its request and its reply. */
+export interface CallMemory {
+  /** Books bytes. Throws `resourceExhausted` or `unavailable` when a limit on bytes in memory is reached. */
+  hold(bytes: number): void;
+  release(bytes: number): void;
+}
+
 /** What a server operation gets about its call beside the request message. */
 export interface ServerContext {
   /** Who calls. */
@@ -103,6 +110,8 @@ export interface ServerContext {
   readonly quota?: CallQuota | undefined;
   /** What the call passes on within the process. `undefined` when there is nothing to pass on. */
   readonly chain?: CallChain | undefined;
+  /** Books what the operation brings into memory from elsewhere, where a service asks for it. */
+  readonly memory?: CallMemory | undefined;
   /** Aborts when the caller leaves or its deadline passes. Created on first use. */
   readonly signal: AbortSignal;
 }
@@ -145,10 +154,10 @@ export function changedContext(
   changes: Partial<Pick<ServerContext, "after" | "taskName" | "quota">>,
 ): ServerContext {
   const { principal, binding, version, extensions, after, caller, header, taskName } = context;
-  const { requestId, deadline, trace, quota, chain } = context;
+  const { requestId, deadline, trace, quota, chain, memory } = context;
   return {
     ...{ principal, binding, version, extensions, after, caller, header, taskName },
-    ...{ requestId, deadline, trace, quota, chain },
+    ...{ requestId, deadline, trace, quota, chain, memory },
     ...changes,
     // Created on first use.
     get signal() {
@@ -170,6 +179,7 @@ class CallContext implements OpenContext {
   readonly deadline: number | undefined;
   readonly trace: Trace | undefined;
   readonly chain: CallChain | undefined;
+  readonly memory: CallMemory | undefined;
   #controller: AbortController | undefined;
   #left = false;
   #quota: CallQuota | undefined;
@@ -188,6 +198,7 @@ class CallContext implements OpenContext {
     this.deadline = call.deadline;
     this.trace = call.trace;
     this.chain = call.chain;
+    this.memory = call.memory;
   }
 
   get signal(): AbortSignal {

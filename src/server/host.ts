@@ -53,6 +53,8 @@ export interface Backend<H extends RequestHandler = RequestHandler> {
   readonly extensions: readonly ExtensionOptions[] | Service["extensions"];
   /** Limits calls by who is asking. Absent without such limits. */
   readonly rates?: Service["rates"];
+  /** Whether its operations bring answers from elsewhere into memory. Default: false. */
+  readonly booksAnswers?: boolean;
   /** Wraps the authentication. */
   readonly wrapAuthenticate?: ((authenticate: Service["authenticate"]) => Service["authenticate"]) | undefined;
   /** Webhooks that are called, or wait for their turn. */
@@ -196,6 +198,7 @@ async function admittedService(
     enter: admission.enter,
     publicError: admission.publicError,
     rates: backend.rates,
+    booksAnswers: backend.booksAnswers,
     interception: interceptors.length === 0 ? undefined : await interceptionBy(interceptors),
     observer: await observerOf(options, { logger, clock, telemetry: telemetry?.calls(card.card()) }),
   };

@@ -8,9 +8,10 @@ import { defaultOverloadLimits, type OverloadLimits } from "./overload/limits.js
 /** Admission limits, shared by all calls of the process. */
 export interface AdmissionLimits extends BindingLimits {
   /**
-   * Bytes of requests that are not decoded yet, and of large replies and events that are not taken yet; beyond it calls are
-   * `unavailable`. One caller may hold half of what the others leave; without `authenticate`, callers are distinguished
-   * by address: the one that proxies in `trustProxy` report, and networks of 64 bits in IPv6. Default: 256 MiB.
+   * Bytes of requests that are not decoded yet, and of large replies and events that are not taken yet, in a gateway also
+   * of what the agent answers; beyond it calls are `unavailable`. One caller may hold half of what the others leave;
+   * without `authenticate`, callers are distinguished by address: the one that proxies in `trustProxy` report, and
+   * networks of 64 bits in IPv6. Default: 256 MiB.
    */
   readonly inFlightMaxBytes: number;
   /** Open streams of one principal. Without `authenticate` only the process limit applies. Default: 1,000. */

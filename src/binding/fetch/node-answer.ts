@@ -14,6 +14,8 @@ export interface RawAnswer {
   readonly body: Readable & { text(): Promise<string> };
 }
 
+type Received = (bytes: number) => void;
+
 const decoders: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
   ["gzip", createGunzip],
   ["x-gzip", createGunzip],
@@ -27,9 +29,12 @@ export class NodeAnswer implements HttpAnswer {
   readonly status: number;
   readonly headers: HttpAnswer["headers"];
   readonly #data: RawAnswer;
+  readonly #received: Received | undefined;
   #stream: Readable | undefined;
 
-  constructor(data: RawAnswer) {
+  /** `received`: called with the size of each piece of the body, decoded. */
+  constructor(data: RawAnswer, received?: Received) {
+    this.#received = received;
     this.status = data.statusCode;
     this.headers = new NodeHeaders(data.headers);
     this.#data = data;
@@ -42,14 +47,17 @@ export class NodeAnswer implements HttpAnswer {
   }
 
   get body(): AnswerBody {
-    return new NodeBody(this.#decoded());
+    return new NodeBody(this.#decoded(), this.#received);
   }
 
   async text(): Promise<string> {
     const stream = this.#decoded();
-    if (stream === this.#data.body) return this.#data.body.text();
+    if (stream === this.#data.body && this.#received === undefined) return this.#data.body.text();
     const pieces: Buffer[] = [];
-    for await (const piece of stream) pieces.push(piece);
+    for await (const piece of stream) {
+      this.#received?.(piece.length);
+      pieces.push(piece);
+    }
     return Buffer.concat(pieces).toString();
   }
 
@@ -95,10 +103,12 @@ class NodeHeaders {
 
 class NodeBody implements AnswerBody, AnswerReader {
   readonly #stream: Readable;
+  readonly #received: Received | undefined;
   #iterator: AsyncIterator<Uint8Array> | undefined;
 
-  constructor(stream: Readable) {
+  constructor(stream: Readable, received: Received | undefined) {
     this.#stream = stream;
+    this.#received = received;
   }
 
   getReader(): AnswerReader {
@@ -108,6 +118,7 @@ class NodeBody implements AnswerBody, AnswerReader {
   async read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }> {
     this.#iterator ??= this.#stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
     const { done = false, value } = await this.#iterator.next();
+    if (!done) this.#received?.(value.length);
     // A plain `Uint8Array`: values that reference these bytes must not be `Buffer`s.
     return done ? { done } : { done, value: new Uint8Array(value.buffer, value.byteOffset, value.byteLength) };
   }

@@ -6,6 +6,7 @@ import { type AddressPolicy, allowedAddresses, ForbiddenAddressError, type Looku
 import type { ClientTls } from "./client-tls.js";
 import { fetchFailure } from "./failure.js";
 import { NodeAnswer } from "./node-answer.js";
+import { received } from "./received.js";
 import { followRedirects, type Hop, refuseRedirect } from "./redirects.js";
 
 export interface NodeFetchOptions {
@@ -98,7 +99,7 @@ async function openNetwork(options: NodeFetchOptions): Promise<Network> {
         dispatcher: attempt,
       };
       try {
-        return new NodeAnswer(await undici.request(url, request));
+        return new NodeAnswer(await undici.request(url, request), received.getStore());
       } catch (cause) {
         if (signal?.aborted === true || !(cause instanceof Error)) throw cause;
         throw fetchFailure({ what: `cannot reach ${url.origin}${url.pathname}`, cause, begun: attempt.begun });

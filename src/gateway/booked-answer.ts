@@ -1,0 +1,45 @@
+import { received } from "../binding/fetch/received.js";
+import type { CallMemory, ServerContext } from "../protocol/context.js";
+
+/**
+ * What the agent answers one call, booked as it arrives, until it is decoded. Where there is no room for it, the call to the
+ * agent is aborted.
+ */
+export class BookedAnswer {
+  /** Aborts when the caller leaves, or when there is no room. */
+  readonly signal: AbortSignal;
+  readonly #memory: CallMemory | undefined;
+  readonly #full = new AbortController();
+  #bytes = 0;
+
+  constructor({ memory, signal }: Pick<ServerContext, "memory" | "signal">) {
+    this.#memory = memory;
+    this.signal = memory === undefined ? signal : AbortSignal.any([signal, this.#full.signal]);
+  }
+
+  /** Why there was no room; `undefined` while there is. */
+  get refusal(): unknown {
+    return this.#full.signal.aborted ? this.#full.signal.reason : undefined;
+  }
+
+  /** Makes a call, or a part of one, whose answer is booked. */
+  run<T>(call: () => T): T {
+    return this.#memory === undefined ? call() : received.run(this.#arrived, call);
+  }
+
+  /** Releases what was booked: it is decoded, and booked as a reply from now on. */
+  release(): void {
+    this.#memory?.release(this.#bytes);
+    this.#bytes = 0;
+  }
+
+  readonly #arrived = (bytes: number): void => {
+    if (this.#full.signal.aborted) return;
+    try {
+      this.#memory?.hold(bytes);
+      this.#bytes += bytes;
+    } catch (refusal) {
+      this.#full.abort(refusal);
+    }
+  };
+}
