@@ -31,7 +31,9 @@ function lastElement(header: string): Members | undefined {
   while (member.lastIndex < header.length) {
     const [, name, quoted, plain = "", end] = member.exec(header) ?? [];
     if (name === undefined) return undefined;
-    element.push([name.toUpperCase(), quoted?.replace(/\\(.)/g, "$1") ?? plain]);
+    const kind = name.toUpperCase();
+    // A subject keeps the escapes of its form (RFC 2253): without them, a comma in one name would begin another.
+    element.push([kind, (kind === "SUBJECT" ? quoted : quoted?.replace(/\\(.)/g, "$1")) ?? plain]);
     if (end === ",") element = [];
   }
   return element;

@@ -37,7 +37,7 @@ export interface CallChain {
 
 /** A client certificate (RFC 5280). */
 export interface PeerCertificate {
-  /** The subject as a distinguished name, such as `CN=weather,O=Example`. */
+  /** The subject as a distinguished name, such as `CN=weather,O=Example`; a comma in a value is `\,` (RFC 2253). */
   readonly subject: string;
   /** Subject alternative names, such as `URI:spiffe://example/weather` and `DNS:weather.example`. */
   readonly names: readonly string[];

@@ -103,8 +103,13 @@ describe("behind a proxy", () => {
     const [status, { principals }] = await callWith(forwarded, ["127.0.0.1"]);
     expect(status).toBe(200);
     expect(principals).toEqual([
-      expect.objectContaining({ owner: 'mesh#URI:spiffe://example/weather CN=weather,O="Example"' }),
+      expect.objectContaining({ owner: 'mesh#URI:spiffe://example/weather CN=weather,O=\\"Example\\"' }),
     ]);
+  });
+
+  it("a comma in a name of the subject begins no other name", async () => {
+    const [, { principals }] = await callWith('Hash=ab;Subject="CN=weather\\,O=Example"', ["127.0.0.1"]);
+    expect(principals.map(({ owner }) => owner)).toEqual(["mesh# CN=weather\\,O=Example"]);
   });
 
   it("the nearest of several hops counts", async () => {
