@@ -44,6 +44,7 @@ function schemeSource({ parts, unmet }: Requirement): CredentialSource {
     return mergeCredentials(await Promise.all(parts.map((part) => part.get(signal))));
   };
   return {
+    isSure: parts.length > 0,
     get,
     renew: async (refused, error, signal) => {
       if (unmet !== undefined) throw unmetError(unmet, error);

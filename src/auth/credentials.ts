@@ -10,6 +10,8 @@ export interface Credential {
 
 /** Provides the credentials for one agent. Both methods may run concurrently. */
 export interface CredentialSource {
+  /** Whether each call gets a credential: no sign-in begins for an interface that may not have it. Default: not known. */
+  readonly isSure?: boolean | undefined;
   /**
    * The credential for the next call; `undefined` for none. Throws `unauthenticated` when an authorization server
    * refuses, and `unavailable` when it cannot be reached. In both cases nothing was sent to the agent.

@@ -131,7 +131,8 @@ export class InterfaceClient implements Attempt {
 
   async #withSecrets<T>(options: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
     const { credentials, headers } = this.#options;
-    const { noHeaders } = await this.#placed();
+    const { noHeaders, noCredentials } = await this.#placed();
+    if (credentials?.isSure === true) this.#assertPlace(noCredentials);
     this.#assertPlace(noHeaders(Object.keys({ ...headers, ...options.headers, ...options.query })));
     return credentials === undefined ? call(options) : this.#withCredentials(credentials, options, call);
   }

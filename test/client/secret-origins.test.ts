@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { Client } from "../../src/client/node.js";
 import type { ClientOptions } from "../../src/client/options.js";
+import { authorizationServer, tokenAnswer } from "../auth/authorization-server.js";
+import { clientCredentials } from "../auth/sources.js";
 import { agentElsewhere, declared, key } from "./support/agent-elsewhere.js";
+import { cardServer } from "./support/card-server.js";
 import { allBindings, cardOf, interfaceAt } from "./support/cards.js";
 import { result, rpcServer } from "./support/rpc-server.js";
 
@@ -77,6 +80,20 @@ describe.each(allBindings)("an interface of %s at another host than the card's",
     expect(client.connection?.url).toContain("127.0.0.1");
     expect(new Set(served.agent.shown)).toEqual(new Set(["k"]));
   });
+});
+
+it("signs in for no interface that would not get the token", async () => {
+  await using served = await agentElsewhere("JSONRPC", { declares: false });
+  await using login = await authorizationServer(() => tokenAnswer("t"));
+  const scheme = clientCredentials(login.url);
+  const security = { securitySchemes: { port: scheme }, securityRequirements: [{ schemes: { port: { list: [] } } }] };
+  await using cards = await cardServer({
+    "/card.json": cardOf([interfaceAt("JSONRPC", served.origin)], security),
+  });
+  const credentials = { port: { clientId: "ada", clientSecret: "s", trustedOrigins: [login.url] } };
+  await using client = await Client.connect(`${cards.url}/card.json`, { ...anywhere, credentials });
+  await expect(client.send("say")).rejects.toMatchObject(refused(served.origin));
+  expect(login.requests).toEqual([]);
 });
 
 it("sends secrets to the interfaces of a card that the caller gives", async () => {
