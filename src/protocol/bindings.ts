@@ -115,3 +115,6 @@ export function hasEventIds(word: string): boolean {
 function plain(word: string): string {
   return word.replace(/[-_+/ ]/g, "").toUpperCase();
 }
+
+/** The binding of clients in the process of their agent, as a card would name it. */
+export const inProcessBinding = "urn:trivium:binding:in-process:v1";

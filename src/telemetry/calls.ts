@@ -1,5 +1,5 @@
 import type { Attributes } from "@opentelemetry/api";
-import { type Binding, bindings } from "../protocol/bindings.js";
+import { type Binding, bindings, inProcessBinding } from "../protocol/bindings.js";
 import { type ErrorCode, errorTable } from "../protocol/errors.js";
 import { grpcStatusNames } from "../protocol/grpc-status.js";
 import type { Operation } from "../protocol/operations.js";
@@ -22,13 +22,20 @@ export interface CallWay {
 }
 
 /** What spans and metrics say of every call of an operation over one binding in one version. */
-export function callAttributes(operation: Operation | undefined, { binding, version }: CallWay): Attributes {
+export function callAttributes(operation: Operation | undefined, { binding: named, version }: CallWay): Attributes {
+  // A client names it as cards do, and a server by one word.
+  const binding = isInProcess(named) ? "in-process" : named;
   return {
     ...(binding === undefined ? {} : { "rpc.system.name": systems[binding] ?? binding }),
     "rpc.method": operation === undefined ? "_OTHER" : methodOf(operation),
     ...(binding === undefined ? {} : { "a2a.protocol.binding": binding }),
     ...(version === undefined ? {} : { "a2a.protocol.version": version }),
   };
+}
+
+/** Whether a client calls its agent without a network. */
+export function isInProcess(binding: string | undefined): boolean {
+  return binding === inProcessBinding;
 }
 
 /** The full name of an operation. It is the same over every binding and in every version. */

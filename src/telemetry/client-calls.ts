@@ -6,7 +6,7 @@ import { A2AError } from "../protocol/errors.js";
 import type { InterceptedReply, Interceptor } from "../protocol/intercept.js";
 import { type OperationName, operationOf, type StreamItem } from "../protocol/operations.js";
 import type { OpenTelemetry } from "./api.js";
-import { type CallWay, callAttributes, methodOf, outcomeAttributes } from "./calls.js";
+import { type CallWay, callAttributes, isInProcess, methodOf, outcomeAttributes } from "./calls.js";
 import { type Meters, metersOf, scopeName } from "./meters.js";
 import { quietly } from "./trace-context.js";
 
@@ -153,7 +153,7 @@ class ClientCall {
     const way = at ?? noWay;
     const attributes = {
       ...callAttributes(operationOf(operation), way),
-      ...(at === undefined ? {} : serverOf(at.url)),
+      ...(at === undefined || isInProcess(at.binding) ? {} : serverOf(at.url)),
       ...(failure === undefined ? outcomeAttributes("OK", way.binding) : failureAttributes(failure.error, way.binding)),
     };
     const seconds = (performance.now() - this.#begun) / 1_000;

@@ -1,17 +1,17 @@
 import { Client } from "../client/node.js";
 import type { ConnectOptions } from "../client/options.js";
 import type { TransportFactory } from "../client/transports.js";
+import { inProcessBinding } from "../protocol/bindings.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { InProcessAgent } from "../server/agent.js";
 
-const binding = "urn:trivium:binding:in-process:v1";
 // Never called. Secrets may be sent to it, since it is the local machine.
 const url = "http://in-process.localhost";
 
 /** Connects a client to an agent in the same process. It opens no port and calls nothing else. */
 export function connectInProcess(agent: InProcessAgent, options: ConnectOptions): Promise<Client> {
   const transport: TransportFactory = {
-    binding,
+    binding: inProcessBinding,
     create: ({ version }, { headers }) => {
       const calls = agent.inProcess({ version, headers });
       return {
@@ -28,7 +28,7 @@ function hereOnly(card: AgentCard): AgentCard {
   const supportedInterfaces = card.supportedInterfaces.slice(0, 1).map(({ protocolVersion }) => ({
     $typeName: "lf.a2a.v1.AgentInterface" as const,
     url,
-    protocolBinding: binding,
+    protocolBinding: inProcessBinding,
     protocolVersion,
     tenant: "",
   }));

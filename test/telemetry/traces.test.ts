@@ -121,3 +121,33 @@ describe.each(["JSONRPC", "GRPC", "HTTP+JSON", "CONNECT"] as const)("over %s", (
     expect(call?.events).toContain("trivium.client.resume");
   });
 });
+
+describe("a call between agents of one server", () => {
+  it("is a part of the trace, with the same attributes at both ends and no address", async () => {
+    await using server = await serve({
+      ...{ port: 0, logger: false },
+      agents: {
+        "/a": { card: card("A"), agent: async ({ client, text }) => reply((await client("/b").send(text)).text) },
+        "/b": { card: card("B"), agent: async () => reply("from B") },
+      },
+    });
+    await using client = await Client.connect(`${server.url}/a`);
+    const traceId = await traced(async () => expect((await client.send("hello")).text).toBe("from B"));
+    await expect
+      .poll(() => treeOf(sdk.receiver.spans, traceId))
+      .toEqual([
+        "INTERNAL test",
+        "  CLIENT SendMessage",
+        "    SERVER SendMessage",
+        "      INTERNAL invoke_agent A",
+        "        CLIENT SendStreamingMessage",
+        "          SERVER SendStreamingMessage",
+        "            INTERNAL invoke_agent B",
+      ]);
+    const ends = spansOf(traceId).filter(({ name }) => name.endsWith("/SendStreamingMessage"));
+    for (const { attributes } of ends) {
+      expect(attributes).toMatchObject({ "rpc.system.name": "in_process", "a2a.protocol.binding": "in-process" });
+      expect(attributes).not.toHaveProperty("server.address");
+    }
+  });
+});

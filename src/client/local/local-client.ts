@@ -1,6 +1,7 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import type { Clock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
+import { inProcessBinding } from "../../protocol/bindings.js";
 import type { CallOptions } from "../../protocol/context.js";
 import type { AgentCard } from "../../protocol/model.js";
 import { invokeStream, invokeUnary, type Operation, type Operations } from "../../protocol/operations.js";
@@ -13,8 +14,6 @@ import type { OpenStream } from "../interface-client.js";
 import { defaultClientLimits } from "../options.js";
 import { createRetries } from "../retrying.js";
 import type { SendOptions, TaskCallOptions } from "../send-options.js";
-
-const binding = "urn:trivium:binding:in-process:v1";
 
 /** An agent of this process, and how it is called. */
 export interface LocalAgent {
@@ -88,7 +87,7 @@ function accessTo({ url, card, operations }: LocalAgent): ClientParts["access"] 
     },
     get connection(): Connection {
       const [newest] = card().supportedInterfaces;
-      return { binding, url, version: newest?.protocolVersion ?? "", passedOver: [] };
+      return { binding: inProcessBinding, url, version: newest?.protocolVersion ?? "", passedOver: [] };
     },
     isRepeatable: () => false,
     replaceCard: noop,
