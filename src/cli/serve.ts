@@ -7,7 +7,7 @@ import { understood } from "./caller.js";
 import { endOnSignals } from "./ending.js";
 import { print } from "./print.js";
 import { cardOfPackage, readAgentModule, readConfiguration, type ServeSettings } from "./serve/agent-module.js";
-import { runWatched, watchedDrainMs, watchedStore, watchedVariable } from "./serve/watch.js";
+import { endWithWatcher, runWatched, watchedDrainMs, watchedStore, watchedVariable } from "./serve/watch.js";
 import { accessLogOption, hostOption, logLevelOption, portOption, type ServingFlags } from "./serving.js";
 import { openStorage, storeLocation } from "./store-location.js";
 
@@ -62,6 +62,7 @@ async function run(file: string, flags: ServeFlags, command: Command): Promise<v
     const options = { ...settings, ...card, store, logger, drainMs, handleSignals: false } as ServeOptions;
     const server: AgentServer | AgentsServer = await serve(options);
     endOnSignals(server, store, logger);
+    endWithWatcher();
     const agents = isOfSeveral(server) ? [...server.agents] : [server];
     for (const { card, url } of agents) await print(`${card.name} listens at ${url}`);
   } catch (error) {

@@ -1,11 +1,11 @@
 import { once } from "node:events";
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Client } from "trivium";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { root, startTrivium, trivium } from "../support/command.js";
+import { root, startTrivium, trivium, triviumAlone } from "../support/command.js";
 import { fixedPort } from "../support/fixed-port.js";
 
 const card = '{ name: "Echo", description: "Repeats what you say", version: "1.0.0" }';
@@ -31,8 +31,10 @@ interface Serving extends AsyncDisposable {
   readonly url: string;
   /** What it has printed. */
   readonly printed: () => string;
+  /** The same on stderr. */
+  readonly complaints: () => string;
   /** Stops it and returns its exit code. */
-  stop(): Promise<number | null>;
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
 async function serving(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Serving> {
@@ -45,8 +47,8 @@ async function serving(args: readonly string[], env: Readonly<Record<string, str
     complaints += String(piece);
   });
   const ended = once(child, "close");
-  const stop = async (): Promise<number | null> => {
-    child.kill("SIGTERM");
+  const stop = async (signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> => {
+    child.kill(signal);
     await ended;
     return child.exitCode;
   };
@@ -54,7 +56,13 @@ async function serving(args: readonly string[], env: Readonly<Record<string, str
     const url = /listens at (\S+)$/.exec(line)?.[1];
     if (url === undefined) continue;
     child.stdout.resume();
-    return { url, printed: () => output, stop, [Symbol.asyncDispose]: async () => void (await stop()) };
+    return {
+      url,
+      printed: () => output,
+      complaints: () => complaints,
+      stop,
+      [Symbol.asyncDispose]: async () => void (await stop()),
+    };
   }
   throw new Error(`it did not listen: ${complaints}`);
 }
@@ -177,5 +185,42 @@ export default {
     for await (const _ of stream) if (count++ === 0) await write("agent.js", slow("after"));
     expect((await stream.answer).text).toBe("one two");
     expect(await (await fetch(`${served.url}/.well-known/agent-card.json`)).text()).toContain("after");
+  });
+
+  it("restarts with --watch each time that an editor replaces a file, also one that could not be loaded", async () => {
+    const replace = async (file: string, text: string): Promise<void> => {
+      await write(`${file}~`, text);
+      await rename(join(folder, `${file}~`), join(folder, file));
+    };
+    const named = (name: string): string =>
+      `import "./part.js";\nexport default { card: { name: "${name}", description: "d", version: "1" }, agent: async () => {} };\n`;
+    await write("part.js", "");
+    await write("agent.js", named("one"));
+    await using served = await serving(["agent.js", "--port", String(await fixedPort()), "--watch"]);
+    const name = async () => (await cardAt(served.url).catch(() => undefined))?.name;
+    await replace("agent.js", named("two"));
+    await expect.poll(name).toBe("two");
+    await replace("part.js", "throw new Error('broken');\n");
+    await expect.poll(served.complaints).toContain("starts again when a file changes");
+    await replace("agent.js", named("three"));
+    await expect.poll(served.complaints).toMatch(/broken.*broken/s);
+    await replace("part.js", "");
+    await expect.poll(name).toBe("three");
+    expect(await served.stop()).toBe(0);
+  });
+
+  it("ends with --watch when the process that watches is killed", async () => {
+    await write("agent.js", `export default { card: ${card}, agent: async () => {} };\n`);
+    await using served = await serving(["agent.js", "--port", "0", "--watch"]);
+    await served.stop("SIGKILL");
+    await expect.poll(() => fetch(served.url).catch(() => "gone")).toBe("gone");
+  });
+
+  it("ends with --watch when its arguments are wrong", async () => {
+    await write("agent.js", "export default async () => {};\n");
+    const { code, stderr } = await triviumAlone(["serve", "agent.js", "--watch", "--store", "mysql://db"], {
+      cwd: folder,
+    });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(/^error: a store is memory, /) });
   });
 });
