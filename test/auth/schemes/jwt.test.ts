@@ -1,6 +1,7 @@
 import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { type BearerJwtOptions, bearerJwt, CredentialError, type Identity } from "trivium/auth";
 import { describe, expect, it } from "vitest";
+import { openGate } from "../../../src/auth/gate.js";
 import { createTestClock } from "../../../src/testing/test-clock.js";
 import { callWith, unreachable } from "./call-with.js";
 
@@ -105,6 +106,24 @@ describe("a JSON Web Token", () => {
     expect((refused as Error).message).toBe(message);
     // What is refused once is refused again.
     await expect(check()(bearer)).rejects.toThrow(message);
+  });
+
+  it("of one issuer is not taken by the keys of another, where both are accepted", async () => {
+    const second = "https://second.example";
+    const environment = { ...unreachable, clock: createTestClock({ start: now }) };
+    const schemes = {
+      first: bearerJwt({ issuer, audience, key: publicKey }),
+      second: bearerJwt({ issuer: second, audience, key: other.publicKey }),
+    };
+    const gate = openGate({ schemes }, environment);
+    const owner = async (iss: string, key = privateKey) => {
+      const bearer = token({ ...claims, iss }, { alg: "ES256" }, key);
+      return (await gate.identify(callWith({ authorization: `Bearer ${bearer}` }))).principal.owner;
+    };
+    expect(await owner(issuer)).toBe(`${issuer}#alice`);
+    expect(await owner(second, other.privateKey)).toBe(`${second}#alice`);
+    await expect(owner(issuer, other.privateKey)).rejects.toMatchObject({ code: "unauthenticated" });
+    await expect(owner(second)).rejects.toMatchObject({ code: "unauthenticated" });
   });
 
   it("that was taken a moment ago is not verified again, and expires all the same", async () => {
