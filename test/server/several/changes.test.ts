@@ -146,3 +146,33 @@ describe("an agent that is replaced under load", () => {
     expect(answers.size).toBeGreaterThanOrEqual(releases);
   });
 });
+
+describe("agents that are added and removed under load", () => {
+  it("disturb no call of the others, over any binding, unary or streamed", async () => {
+    await using server = await serveAll({ agents: { "/calm": release("calm") } });
+    let [isOver, calls] = [false, 0];
+    const callers = bindings.flatMap((binding) =>
+      (["send", "stream"] as const).map(async (way) => {
+        const options = { prefer: [binding], cardCache: false, retry: false } as const;
+        await using client = await Client.connect(`${server.url}/calm`, options);
+        while (!isOver) {
+          const answer = way === "send" ? await client.send("hi") : await client.stream("hi").answer;
+          expect(answer.text).toBe("calm hi");
+          calls += 1;
+        }
+      }),
+    );
+    const load = Promise.all(callers);
+    for (let number = 1; number <= tries(20, 200); number++) {
+      await server.agents.set("/guest", release(String(number)));
+      const before = calls;
+      // Until each caller may have called.
+      while (calls < before + callers.length) await Promise.race([setImmediate(), load]);
+      expect((await server.client("/guest").send("hi")).text).toBe(`${number} hi`);
+      expect(await server.agents.remove("/guest")).toBe(true);
+    }
+    isOver = true;
+    await load;
+    expect([...server.agents].map(({ path }) => path)).toEqual(["/calm"]);
+  });
+});
