@@ -367,10 +367,13 @@ describe("trivium doctor checks TLS", () => {
 
   it("whose certificate has expired, soon expires, has other names, or is of an unknown authority", async () => {
     await using expired = await served([localhost], new Date(Date.now() - day / 2));
-    expect((await doctor([expired.url], triviumAlone, expired.trusted)).of("tls expiry")).toMatchObject({
+    const ofExpired = await doctor([expired.url], triviumAlone, expired.trusted);
+    expect(ofExpired.of("tls expiry")).toMatchObject({
       result: "failed",
       seen: expect.stringContaining("expired on"),
     });
+    // Each finding that is not ok says how to mend it.
+    expect(ofExpired.findings.filter(({ result, remedy }) => result !== "ok" && remedy === undefined)).toEqual([]);
     await using other = await served([{ type: "dns", value: "agent.example" }]);
     const { of } = await doctor([other.url], triviumAlone, other.trusted);
     expect(of("tls expiry")).toMatchObject({ result: "warning" });

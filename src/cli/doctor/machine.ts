@@ -39,6 +39,8 @@ function checkMemory(): Finding {
 
 const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;
 
+const otherPort = "choose another port: PORT, or serve({ port })";
+
 async function checkPort(port: number): Promise<Finding> {
   const { ok, warning, failed } = findings("port");
   const error = await listenError(port);
@@ -47,10 +49,10 @@ async function checkPort(port: number): Promise<Finding> {
   if (code === "EACCES") {
     return failed(`${port} may not be opened by this user`, "choose a port of 1024 or more: PORT, or serve({ port })");
   }
-  if (code !== "EADDRINUSE") return failed(`${port} cannot be opened: ${reasonOf(error)}`);
+  if (code !== "EADDRINUSE") return failed(`${port} cannot be opened: ${reasonOf(error)}`, otherPort);
   if (await isAgent(port))
     return ok(`${port} is taken by a running agent: trivium doctor http://127.0.0.1:${port} checks it`);
-  return warning(`${port} is taken by another program`, "stop it, or choose another port: PORT, or serve({ port })");
+  return warning(`${port} is taken by another program`, `stop it, or ${otherPort}`);
 }
 
 function listenError(port: number): Promise<Error | undefined> {

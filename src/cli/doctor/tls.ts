@@ -55,7 +55,10 @@ function chainFinding(code: string): Finding {
       return ok("leads to a certificate authority that this machine trusts");
     case "CERT_HAS_EXPIRED":
     case "CERT_NOT_YET_VALID":
-      return warning("cannot be judged while a certificate in it is not valid");
+      return warning(
+        "cannot be judged while a certificate in it is not valid",
+        "see tls expiry; if that is ok, renew the intermediate certificates",
+      );
     case "UNABLE_TO_VERIFY_LEAF_SIGNATURE":
       return failed(
         "the authority that issued the certificate is unknown here",
