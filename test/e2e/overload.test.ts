@@ -1,6 +1,9 @@
 import { createAgent, reply, serve, working } from "trivium";
 import { expect, it } from "vitest";
+import { createGrpcTransport } from "../../src/binding/grpc/client.js";
 import { connectTo } from "../../src/testing/index.js";
+import { adapter } from "../support/grpc-agent.js";
+import { errorOf, say } from "../support/say.js";
 
 // Callers that are not told apart share the turns of the process.
 
@@ -48,6 +51,18 @@ it.each([
     );
     const overHttp = await call("/http-json/message:send", { message, configuration });
     expect([overHttp.status, overHttp.headers.get("retry-after")]).toEqual([status, "1"]);
+    const overConnect = await call("/lf.a2a.v1.A2AService/SendMessage", { message, configuration });
+    expect([overConnect.status, ((await overConnect.json()) as { code: string }).code]).toEqual([
+      status,
+      reason.toLowerCase(),
+    ]);
+    const grpc = createGrpcTransport({ address: `127.0.0.1:${server.port}`, adapter });
+    expect(await errorOf(grpc.sendMessage(say("go"), {}))).toMatchObject({
+      code: limit === "turnsPerOwner" ? "resourceExhausted" : "unavailable",
+      retryAfterMs: 1000,
+      metadata: { limit },
+    });
+    grpc.close();
   } finally {
     await server.close();
   }
