@@ -5,7 +5,7 @@ import type { OperationName } from "../protocol/operations.js";
 import type { AuthenticatedCaller, AuthOptions } from "./auth-options.js";
 import { frozenCopy } from "./frozen.js";
 import { namedSkill } from "./named-skill.js";
-import { type Refused, refusal } from "./refusal.js";
+import { type RefusedCredential, refusal } from "./refusal.js";
 import { judge, type Needs, needsOf, type Requirements } from "./requirements.js";
 import {
   type AuthCall,
@@ -81,7 +81,7 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
 interface Findings {
   readonly identities: Map<string, Identity>;
   /** Credentials that do not do, by scheme. */
-  readonly failures: Refused[];
+  readonly failures: RefusedCredential[];
   /** The first check that could not be made. */
   broken: unknown;
 }

@@ -4,7 +4,7 @@ import type { Needs } from "./requirements.js";
 import { type CredentialError, quotedString } from "./schemes/scheme.js";
 
 /** A credential that does not do. */
-export interface Refused {
+export interface RefusedCredential {
   readonly scheme: string;
   readonly error: CredentialError;
 }
@@ -13,7 +13,7 @@ export interface RefusalFacts {
   /** What would do. */
   readonly alternatives: readonly Needs[];
   readonly schemes: AuthOptions["schemes"];
-  readonly failures: readonly Refused[];
+  readonly failures: readonly RefusedCredential[];
   /** Scopes that are missing, if nothing else is. */
   readonly missing: readonly string[] | undefined;
 }
@@ -40,7 +40,7 @@ export function refusal({ alternatives, schemes, failures, missing }: RefusalFac
   return new A2AError("unauthenticated", text, { challenge, cause: failure?.error });
 }
 
-function invalidToken(challenge: string, { error }: Refused): string {
+function invalidToken(challenge: string, { error }: RefusedCredential): string {
   return `${challenge} error="invalid_token", error_description=${quotedString(error.message)}`;
 }
 

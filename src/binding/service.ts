@@ -107,7 +107,7 @@ export interface CallObserver {
 }
 
 /** What answers the calls at an address. */
-export interface Addressed {
+export interface AddressedService {
   readonly service: Service;
   /** The served versions, newest first. */
   readonly versions: readonly Version[];
@@ -120,7 +120,7 @@ export interface Addressed {
 
 /** A tenant as its agent and the rest. */
 export interface NamedTenant {
-  readonly addressed: Addressed;
+  readonly addressed: AddressedService;
   /** `""`: the tenant names no agent, and one takes such requests. */
   readonly name: string;
   /** The tenant at the agent. */

@@ -2,7 +2,7 @@ import { clone, create } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema } from "../protocol/model.js";
 import { assertNone, cardProblems, interfaceProblems } from "./check.js";
 import { extensionInit, skillInit } from "./extended.js";
-import type { Mounted } from "./mounts.js";
+import type { MountAddress } from "./mounts.js";
 import type { CardOptions, SkillOptions } from "./options.js";
 import { type CardSecurity, declareSecurity } from "./security.js";
 
@@ -21,7 +21,7 @@ export interface RunningCapabilities {
 export interface BuildOptions {
   readonly options: CardOptions;
   /** In order of preference. */
-  readonly mounted: readonly Mounted[];
+  readonly mounted: readonly MountAddress[];
   readonly capabilities: RunningCapabilities;
 }
 
@@ -96,7 +96,7 @@ function defaultSkill({ name, description }: CardOptions): SkillOptions {
 }
 
 /** A described card with interfaces that have no problems. */
-export function placeCard(card: AgentCard, mounted: readonly Mounted[]): AgentCard {
+export function placeCard(card: AgentCard, mounted: readonly MountAddress[]): AgentCard {
   const placed = clone(AgentCardSchema, card);
   const { supportedInterfaces } = create(AgentCardSchema, {
     supportedInterfaces: mounted.map(({ binding, url, version, tenant = "" }) => ({

@@ -14,7 +14,7 @@ import {
   url,
 } from "../protocol/check/rules.js";
 import { parseVersion } from "../protocol/service-parameters.js";
-import type { Mounted } from "./mounts.js";
+import type { MountAddress } from "./mounts.js";
 
 // What a card must contain (spec 4.4, 5.7), and which of it is contradictory.
 
@@ -133,7 +133,7 @@ export function audienceProblems(audience: unknown, served: readonly string[]): 
 }
 
 /** Problems of a card's interfaces: none, a duplicate, or one that cannot be called. */
-export function interfaceProblems(mounted: readonly Mounted[]): readonly string[] {
+export function interfaceProblems(mounted: readonly MountAddress[]): readonly string[] {
   if (mounted.length === 0) return ["the agent is mounted on no binding: mount at least one"];
   const problems: string[] = [];
   const seen = new Set<string>();

@@ -17,7 +17,7 @@ export interface Mount {
 }
 
 /** A mount with its address at one location. */
-export interface Mounted {
+export interface MountAddress {
   readonly binding: string;
   readonly url: string;
   readonly version: string;
@@ -38,7 +38,7 @@ export function mountsFor(mounts: readonly Mount[], reader: string): readonly Mo
 }
 
 /** The mounts with their addresses at one location. */
-export function mountedAt(mounts: readonly Mount[], location: Location): readonly Mounted[] {
+export function mountedAt(mounts: readonly Mount[], location: Location): readonly MountAddress[] {
   return mounts.map(({ binding, version, path, tenant, host }) => ({
     binding,
     version,

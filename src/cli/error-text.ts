@@ -6,9 +6,9 @@ export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return `error: ${String(error)}`;
   const name = error instanceof A2AError ? error.code : "error";
   const fields = error instanceof A2AError ? error.violations : [];
-  const told = fields.map(({ field, description }) => `${field} ${description}`);
+  const violations = fields.map(({ field, description }) => `${field} ${description}`);
   // The message usually names the first of them.
-  const lines = told.filter((each) => !error.message.includes(each)).map((each) => `  ${each}`);
+  const lines = violations.filter((each) => !error.message.includes(each)).map((each) => `  ${each}`);
   const causes = causesOf(error)
     .filter((cause) => !error.message.includes(cause))
     .map((cause) => `  because: ${cause}`);
@@ -39,8 +39,8 @@ function causesOf(error: Error): string[] {
   let cause = error.cause;
   while (cause instanceof Error && causes.length < maxCauses) {
     // When several addresses fail, Node has one error for each and no message in the surrounding one.
-    const told = cause.message || (cause instanceof AggregateError ? cause.errors.map(messageOf).join(", ") : "");
-    if (told !== "") causes.push(told);
+    const text = cause.message || (cause instanceof AggregateError ? cause.errors.map(messageOf).join(", ") : "");
+    if (text !== "") causes.push(text);
     cause = cause.cause;
   }
   return causes;

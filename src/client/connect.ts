@@ -12,7 +12,7 @@ import { AgentAccess } from "./agent-access.js";
 import { BaseClient, type Client, type ClientParts } from "./base-client.js";
 import { cardUrls, type DiscoveryOptions, type FoundCard } from "./card/discovery.js";
 import { cardReader, type ReadCard } from "./card/read-card.js";
-import { findSpokenCard, type Spoken } from "./card/spoken-card.js";
+import { findSpokenCard, type SpokenProtocols } from "./card/spoken-card.js";
 import { type Composition, isCallable } from "./compose.js";
 import { connectRule } from "./option-rules.js";
 import { type ClientLimits, type ClientOptions, type ConnectOptions, defaultClientLimits } from "./options.js";
@@ -77,7 +77,10 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
     signal: options.signal,
   };
   const transports = transportsOf(options, platform.transports(versions));
-  const callable: Spoken = { versions: spoken, isCallable: (card) => isCallable(card, { transports, spoken }) };
+  const callable: SpokenProtocols = {
+    versions: spoken,
+    isCallable: (card) => isCallable(card, { transports, spoken }),
+  };
   const { card, url } = await found(agent, { discovery, callable, read }).catch(async (error: unknown) => {
     await cards.close();
     throw error;
@@ -152,7 +155,7 @@ async function extend(
 
 interface Search {
   readonly discovery: DiscoveryOptions;
-  readonly callable: Spoken;
+  readonly callable: SpokenProtocols;
   readonly read: ReadCard;
 }
 

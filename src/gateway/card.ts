@@ -2,7 +2,7 @@ import { clone } from "@bufbuild/protobuf";
 import { type AgentCard, AgentCardSchema, type SecurityRequirement, type SecurityScheme } from "../protocol/model.js";
 
 /** Which abilities of the agent the gateway passes on. */
-export interface Passing {
+export interface PassedAbilities {
   /** Lower-case names of the callers' headers that are sent to the agent. */
   readonly forward: ReadonlySet<string>;
   readonly pushNotifications: boolean;
@@ -13,7 +13,10 @@ export interface Passing {
  * The agent's card as its gateway publishes it, without interfaces. Signatures are omitted, since they cover another
  * card. Security schemes stay if the callers' headers reach the agent.
  */
-export function gatewayCard(card: AgentCard, { forward, pushNotifications, extendedAgentCard }: Passing): AgentCard {
+export function gatewayCard(
+  card: AgentCard,
+  { forward, pushNotifications, extendedAgentCard }: PassedAbilities,
+): AgentCard {
   const shown = clone(AgentCardSchema, card);
   const reaches = (scheme: SecurityScheme | undefined): boolean => forward.has(headerOf(scheme) ?? "");
   const schemes = Object.entries(shown.securitySchemes).filter(([, scheme]) => reaches(scheme));

@@ -56,7 +56,7 @@ export function passOperations(calls: PassingCalls): PassedOperations {
     if (isOutage(error)) doubt();
     return publicFailure(error);
   };
-  const told = async <T>(context: ServerContext, call: (options: CallOptions) => Promise<T>): Promise<T> => {
+  const forwarded = async <T>(context: ServerContext, call: (options: CallOptions) => Promise<T>): Promise<T> => {
     const leave = underway.enter();
     const answer = new BookedAnswer(context);
     try {
@@ -70,7 +70,7 @@ export function passOperations(calls: PassingCalls): PassedOperations {
   };
   const unary = async (operation: Operation, request: AnyMessage, context: ServerContext): Promise<AnyMessage> => {
     const admitted = admit(calls, operation, request, context);
-    return told(context, (options) => invokeUnary(client.operations, operation, admitted, options));
+    return forwarded(context, (options) => invokeUnary(client.operations, operation, admitted, options));
   };
   const stream = (operation: Operation, request: AnyMessage, context: ServerContext, watch?: StreamWatch) => {
     const admitted = admit(calls, operation, request, context);
@@ -89,7 +89,7 @@ export function passOperations(calls: PassingCalls): PassedOperations {
   return {
     operations: Object.fromEntries(passed) as Record<OperationName, AnyPassed>,
     stream: (request, context, watch) => stream(operationOf("sendStreamingMessage"), request, context, watch),
-    wait: (taskId, context) => told(context, async (options) => void (await client.wait(taskId, options))),
+    wait: (taskId, context) => forwarded(context, async (options) => void (await client.wait(taskId, options))),
     drain: (ms) => within(calls.clock, ms, underway.idle()),
   };
 }

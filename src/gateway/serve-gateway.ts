@@ -98,7 +98,7 @@ async function backendOf(parts: Parts): Promise<Backend> {
 }
 
 /** The published view of the upstream agent. */
-interface Shown {
+interface UpstreamView {
   /**
    * Whether webhooks registered by callers of this version get payloads they understand, since the agent itself calls
    * them.
@@ -121,7 +121,7 @@ function createShown(
   { options, upstream, forward, settings: { versions } }: Parts,
   adapters: PushAdapters,
   security: CardSecurity | undefined,
-): Shown {
+): UpstreamView {
   const names = new Set(forward);
   const isKnown = isAuthenticated(options) || forward.length > 0;
   // Callers of the extended card must be authenticated.
@@ -139,7 +139,7 @@ function createShown(
   };
 }
 
-function publish({ options, upstream, listening, settings }: Parts, shown: Shown): RepublishedCard {
+function publish({ options, upstream, listening, settings }: Parts, shown: UpstreamView): RepublishedCard {
   const { publicUrl, publicGrpc, trustProxy, basePath, audience, refreshMs = defaultRefreshMs } = options;
   return republishCard({
     cardFor: (version) => shown.card(upstream.card, version),
@@ -154,7 +154,7 @@ function publish({ options, upstream, listening, settings }: Parts, shown: Shown
 
 function extendedCard(
   { operations }: PassedOperations,
-  shown: Shown,
+  shown: UpstreamView,
   published: RepublishedCard,
 ): Pick<Operations<ServerContext>, "getExtendedAgentCard"> {
   return {

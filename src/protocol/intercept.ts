@@ -30,11 +30,15 @@ type End<C, R> = (request: AnyMessage, context: C) => R;
 
 /** Interceptors in front of operations; the first one is the outermost. */
 export interface Interception<C> {
-  unary(operation: Operation, call: Arriving<C>, end: End<C, Promise<AnyMessage>>): Promise<AnyMessage>;
-  stream(operation: Operation, call: Arriving<C>, end: End<C, AsyncIterable<StreamItem>>): AsyncIterable<StreamItem>;
+  unary(operation: Operation, call: ArrivingCall<C>, end: End<C, Promise<AnyMessage>>): Promise<AnyMessage>;
+  stream(
+    operation: Operation,
+    call: ArrivingCall<C>,
+    end: End<C, AsyncIterable<StreamItem>>,
+  ): AsyncIterable<StreamItem>;
 }
 
-interface Arriving<C> {
+interface ArrivingCall<C> {
   readonly request: AnyMessage;
   readonly context: C;
 }
@@ -42,7 +46,7 @@ interface Arriving<C> {
 export function interceptionOf<C>(interceptors: readonly Interceptor<C>[]): Interception<C> {
   // The types of request and reply follow from the operation, which stays the same along the chain.
   type Run = (request: AnyMessage, context: C) => Promise<unknown>;
-  const run = ({ name }: Operation, { request, context }: Arriving<C>, end: Run): Promise<unknown> => {
+  const run = ({ name }: Operation, { request, context }: ArrivingCall<C>, end: Run): Promise<unknown> => {
     type Next = Parameters<Interceptor<C>>[1];
     const last: Next = (call) => end(call.request, call.context) as Promise<InterceptedReply>;
     const chain = interceptors.reduceRight<Next>((next, each) => async (call) => each(call, next), last);

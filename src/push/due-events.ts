@@ -3,7 +3,7 @@ import type { StreamResponse, Task } from "../protocol/model.js";
 import type { AskStore } from "./ask-store.js";
 import { joinChunks } from "./join-chunks.js";
 import type { Due } from "./plan.js";
-import { type Replayed, TaskReplay } from "./task-replay.js";
+import { type ReplayedTask, TaskReplay } from "./task-replay.js";
 
 /** A due event, as a log position where that is enough to read it again: the task or the event at a record. */
 export type DueEvent = Due | { readonly kind: "task" | "record"; readonly seq: number };
@@ -20,7 +20,7 @@ export class DueEvents {
   readonly #ask: AskStore;
   readonly #replay: TaskReplay;
 
-  constructor(tasks: TaskStore, replayed: Replayed, ask: AskStore) {
+  constructor(tasks: TaskStore, replayed: ReplayedTask, ask: AskStore) {
     this.#tasks = tasks;
     this.#key = replayed.key;
     this.#ask = ask;

@@ -5,7 +5,7 @@ import type { Task } from "../protocol/model.js";
 import { pageRecords } from "./join-chunks.js";
 
 /** The task to replay. */
-export interface Replayed {
+export interface ReplayedTask {
   readonly key: number;
   readonly taskId: string;
   readonly scope: Scope;
@@ -17,11 +17,11 @@ export interface Replayed {
  */
 export class TaskReplay {
   readonly #tasks: TaskStore;
-  readonly #of: Replayed;
+  readonly #of: ReplayedTask;
   #task: Task | undefined;
   #seq = 0;
 
-  constructor(tasks: TaskStore, of: Replayed) {
+  constructor(tasks: TaskStore, of: ReplayedTask) {
     this.#tasks = tasks;
     this.#of = of;
   }

@@ -11,7 +11,7 @@ import { LazyCursor } from "./lazy-cursor.js";
 import { type Plan, planArtifacts, planEvents } from "./plan.js";
 import { type DeliveryDeps, WebhookSender } from "./webhook-sender.js";
 
-class Stopped extends Error {}
+class DeliveryStopped extends Error {}
 
 /**
  * Delivers a task's events to one webhook, in order, one at a time. It is a log position with a wake-up: while it
@@ -92,14 +92,14 @@ export class WebhookDelivery {
 
   /** Sends what the log has, waits for nothing more, and ends. */
   drain(): void {
-    this.#hurry.abort(new Stopped());
+    this.#hurry.abort(new DeliveryStopped());
     this.wake();
   }
 
   /** Ends now; a call under way is aborted. */
   stop(): void {
     this.finished = true;
-    this.#stop.abort(new Stopped());
+    this.#stop.abort(new DeliveryStopped());
     this.drain();
   }
 
@@ -108,7 +108,7 @@ export class WebhookDelivery {
       do await this.#woken();
       while (await this.#readOn());
     } catch (error) {
-      if (!(error instanceof Stopped))
+      if (!(error instanceof DeliveryStopped))
         this.#deps.logger.error(this.#said({ err: error }), "push deliveries have ended early");
     } finally {
       this.finished = true;

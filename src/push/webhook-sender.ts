@@ -44,11 +44,11 @@ interface DeliveryWays {
 type EventSource = () => Promise<StreamResponse | undefined>;
 
 /** `gone`: the configuration is deleted, or another process delivers it. `lost`: the log no longer has the event. */
-type Delivered = "done" | "gone" | "lost";
+type DeliveryResult = "done" | "gone" | "lost";
 
 const pauseFactor = 4;
 
-class Moved extends Error {}
+class DeliveryMoved extends Error {}
 
 /** Delivers events to one webhook by its current configuration, as payloads of its version, with retries. */
 export class WebhookSender {
@@ -72,7 +72,7 @@ export class WebhookSender {
     this.#registration = registration;
     this.#replaced += 1;
     if (this.#place.origin === origin) return;
-    this.#moved.abort(new Moved());
+    this.#moved.abort(new DeliveryMoved());
     this.#moved = new AbortController();
   }
 
@@ -82,7 +82,7 @@ export class WebhookSender {
   }
 
   /** Sends to the webhook by its configuration at that time. An event that the webhook refuses is dropped. */
-  async deliver(event: EventSource): Promise<Delivered> {
+  async deliver(event: EventSource): Promise<DeliveryResult> {
     const { limits, logger } = this.#deps;
     let pauseMs = 0;
     for (let attempts = 1; ; ) {
@@ -124,7 +124,7 @@ export class WebhookSender {
   }
 
   // `moved`: the turn, or the call that failed, was for another destination than the configuration now has.
-  async #attemptInTurn(event: EventSource, pauseMs: number): Promise<CallOutcome | Delivered | "moved"> {
+  async #attemptInTurn(event: EventSource, pauseMs: number): Promise<CallOutcome | DeliveryResult | "moved"> {
     const { stop, hurry } = this.#ways;
     const place = this.#place;
     const ticket = { ...place, pauseMs, hurry, signals: [stop, this.#moved.signal] };
@@ -133,12 +133,12 @@ export class WebhookSender {
       const isFailed = typeof result !== "string" && result.kind === "failed";
       return isFailed && this.#place.origin !== place.origin ? "moved" : result;
     } catch (error) {
-      if (error instanceof Moved) return "moved";
+      if (error instanceof DeliveryMoved) return "moved";
       throw error;
     }
   }
 
-  async #attempt(event: EventSource, origin: string): Promise<CallOutcome | Delivered | "moved"> {
+  async #attempt(event: EventSource, origin: string): Promise<CallOutcome | DeliveryResult | "moved"> {
     const response = await event();
     if (response === undefined) return "lost";
     const payload = this.#write(response);

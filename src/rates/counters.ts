@@ -18,7 +18,7 @@ export interface Standing {
 }
 
 /** The outcome of claims. */
-export interface Taken {
+export interface ClaimOutcome {
   /** The first limit that has too little left; then nothing was taken. */
   readonly refused: Standing | undefined;
   readonly standings: readonly Standing[];
@@ -29,7 +29,7 @@ export interface Taken {
 /** Counts what callers use of their limits. */
 export interface Counters {
   /** Takes all claims or none. */
-  take(claims: readonly Claim[]): Promise<Taken>;
+  take(claims: readonly Claim[]): Promise<ClaimOutcome>;
   /** Counts what was used, whether or not so much is left. */
   charge(claims: readonly Claim[]): Promise<readonly Standing[]>;
 }

@@ -13,14 +13,14 @@ const units: Readonly<Record<WindowLimit["what"], string>> = {
 };
 
 /** A limit as the fields name and describe it. */
-interface Described {
+interface LimitDescription {
   readonly name: string;
   readonly policy: string;
 }
 
-const described = new WeakMap<WindowLimit, Described>();
+const described = new WeakMap<WindowLimit, LimitDescription>();
 
-function describe(limit: WindowLimit): Described {
+function describe(limit: WindowLimit): LimitDescription {
   const known = described.get(limit);
   if (known !== undefined) return known;
   // A string of structured fields has printable ASCII only.

@@ -7,7 +7,7 @@ import { type ReadRate, readRate } from "./rate.js";
 /** Whom a limit counts together. */
 export type Who = "owner" | "tenant" | "address" | "all";
 
-interface Named {
+interface LimitName {
   /** Where the option is, below `rate`: `owner.requests`. */
   readonly path: string;
   /** Distinguishes the limit among all that hold for a call: the path, and `server.` before it if all agents share it. */
@@ -20,12 +20,12 @@ interface Named {
 }
 
 /** A limit of what is used in a window. */
-export interface WindowLimit extends Named, ReadRate {
+export interface WindowLimit extends LimitName, ReadRate {
   readonly what: "requests" | "tasks" | "bytes" | "tokens";
 }
 
 /** A limit of what is there at once. */
-export interface PlaceLimit extends Named {
+export interface PlaceLimit extends LimitName {
   readonly what: "turns" | "streams";
   readonly max: number;
 }
@@ -82,7 +82,7 @@ function mapOf<T extends object>(
 const callers: readonly Who[] = ["owner", "tenant", "address", "all"];
 
 function groupIn(
-  { path: above, of, ofServer }: Pick<Named, "path" | "of" | "ofServer">,
+  { path: above, of, ofServer }: Pick<LimitName, "path" | "of" | "ofServer">,
   limits: AnyLimits,
 ): LimitGroup {
   const windows: WindowLimit[] = [];

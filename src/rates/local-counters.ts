@@ -1,7 +1,7 @@
 import type { RateLimiterMemory } from "rate-limiter-flexible";
 import type { Clock } from "../protocol/async/clock.js";
 import { noop } from "../protocol/async/noop.js";
-import type { Claim, Counters, Standing, Taken } from "./counters.js";
+import type { Claim, ClaimOutcome, Counters, Standing } from "./counters.js";
 import type { WindowLimit } from "./limits.js";
 import { groupOf, periodOf, shiftOf } from "./rate.js";
 
@@ -13,7 +13,7 @@ export const loadLimiters = (): Promise<Limiters> => import("rate-limiter-flexib
 /** Callers of one limit in one window that are counted by themselves; further ones are counted in groups. */
 const callersMax = 100_000;
 
-interface Counted {
+interface CallerCounter {
   readonly limiter: RateLimiterMemory;
   /** The callers that are counted by themselves, by the number of their window. */
   readonly callers: Map<number, Set<string>>;
@@ -23,14 +23,14 @@ interface Counted {
 export class LocalCounters implements Counters {
   readonly #limiters: Limiters;
   readonly #clock: Pick<Clock, "now">;
-  readonly #counted = new Map<WindowLimit, Counted>();
+  readonly #counted = new Map<WindowLimit, CallerCounter>();
 
   constructor(limiters: Limiters, clock: Pick<Clock, "now">) {
     this.#limiters = limiters;
     this.#clock = clock;
   }
 
-  async take(claims: readonly Claim[]): Promise<Taken> {
+  async take(claims: readonly Claim[]): Promise<ClaimOutcome> {
     // All are counted before any is waited for, so that no other call comes between.
     const tried = await this.#addAll(claims, 1);
     const refused = claims.findIndex(({ limit, amount, isUsed }, index) => {
@@ -69,7 +69,7 @@ export class LocalCounters implements Counters {
     );
   }
 
-  #countedOf(limit: WindowLimit): Counted {
+  #countedOf(limit: WindowLimit): CallerCounter {
     let counted = this.#counted.get(limit);
     if (counted === undefined) {
       // A key belongs to one window, so that the clock of this process decides when it ends.
@@ -83,7 +83,7 @@ export class LocalCounters implements Counters {
 }
 
 /** What a caller is counted as in a window. Who is counted by itself stays so, however many others come. */
-function nameIn(callers: Counted["callers"], number: number, key: string): string {
+function nameIn(callers: CallerCounter["callers"], number: number, key: string): string {
   let known = callers.get(number);
   if (known === undefined) {
     // Windows of different callers begin at different times, so that two are open at once.

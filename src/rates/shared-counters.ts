@@ -3,7 +3,7 @@ import type { RateDraw, RateGrant, RateStore } from "../core/ports.js";
 import { type Clock, monotonic } from "../protocol/async/clock.js";
 import { noop } from "../protocol/async/noop.js";
 import type { Logger } from "../protocol/logger.js";
-import type { Claim, Counters, Standing, Taken } from "./counters.js";
+import type { Claim, ClaimOutcome, Counters, Standing } from "./counters.js";
 import { shiftOf } from "./rate.js";
 
 // Counts for processes that share a store. Each process draws blocks from the store's windows and takes from its blocks
@@ -21,7 +21,7 @@ interface Block {
 }
 
 /** A claim that the store is asked for. */
-interface Wanted {
+interface OpenClaim {
   readonly claim: Claim;
   need: number;
 }
@@ -53,7 +53,7 @@ export class SharedCounters implements Counters {
   readonly #options: SharedCountersOptions;
   readonly #blocks = new Map<string, Block>();
   /** What the next statement draws. */
-  #wanted = new Map<string, Wanted>();
+  #wanted = new Map<string, OpenClaim>();
   #next: Promise<void> | undefined;
   #asking: Promise<void> = Promise.resolve();
   #sweepAt = blocksBeforeSweep;
@@ -64,7 +64,7 @@ export class SharedCounters implements Counters {
     this.#options = options;
   }
 
-  async take(claims: readonly Claim[]): Promise<Taken> {
+  async take(claims: readonly Claim[]): Promise<ClaimOutcome> {
     for (let tries = 0; tries < triesMax && !this.#isAway(claims); tries++) {
       const short = claims.filter((claim) => this.#blockOf(claim).left < needOf(claim));
       if (short.length === 0) return this.#takeFromBlocks(claims);
@@ -77,7 +77,7 @@ export class SharedCounters implements Counters {
     return this.#options.local.take(claims);
   }
 
-  #takeFromBlocks(claims: readonly Claim[]): Taken {
+  #takeFromBlocks(claims: readonly Claim[]): ClaimOutcome {
     const blocks = claims.map((claim) => this.#blockOf(claim));
     const change = (sign: 1 | -1): void => {
       for (const [index, { amount }] of claims.entries()) {
@@ -166,7 +166,7 @@ export class SharedCounters implements Counters {
     }
   }
 
-  async #askFor(wanted: readonly Wanted[]): Promise<void> {
+  async #askFor(wanted: readonly OpenClaim[]): Promise<void> {
     const { store, clock, logger } = this.#options;
     const draws = wanted.map((each) => this.#drawOf(each));
     const asked = this.#now();
@@ -191,7 +191,7 @@ export class SharedCounters implements Counters {
     }
   }
 
-  #drawOf({ claim, need }: Wanted): Drawn {
+  #drawOf({ claim, need }: OpenClaim): BlockDraw {
     const { windowMs, limit } = claim.limit;
     const block = this.#blockOf(claim);
     const used = Math.max(0, -block.left);
@@ -203,7 +203,7 @@ export class SharedCounters implements Counters {
     return { claim, block, draw };
   }
 
-  #granted({ claim, block: asking, draw }: Drawn, grant: RateGrant | undefined, asked: number): void {
+  #granted({ claim, block: asking, draw }: BlockDraw, grant: RateGrant | undefined, asked: number): void {
     if (grant === undefined) return;
     const block = this.#blockOf(claim);
     // Counted from before the store was asked, so that no block is used in the window after its own.
@@ -229,7 +229,7 @@ export class SharedCounters implements Counters {
   }
 }
 
-interface Drawn {
+interface BlockDraw {
   readonly claim: Claim;
   readonly block: Block;
   readonly draw: RateDraw;

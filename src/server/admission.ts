@@ -119,7 +119,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     },
     enter(call) {
       if (call.isInside !== true && (closed || process.isClosed)) throw shuttingDown();
-      return new Admitted(place, call);
+      return new CallAdmission(place, call);
     },
     publicError(error, request) {
       if (error instanceof A2AError) return toldError(error);
@@ -140,7 +140,7 @@ interface Place {
 }
 
 /** An admitted call, until it leaves. There is one for each open stream, so it has no closures and keeps no request. */
-class Admitted implements AdmittedCall {
+class CallAdmission implements AdmittedCall {
   readonly #place: Place;
   readonly #streams: boolean;
   readonly #entry: LedgerEntry;

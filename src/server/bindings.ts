@@ -5,7 +5,7 @@ import { extendedCardEndpoint } from "../binding/json-rpc/extended-card.js";
 import { jsonRpcEndpoint } from "../binding/json-rpc/server.js";
 import type { RequestListener } from "../binding/listen/connection.js";
 import type { Http2Engine } from "../binding/listen/http2-engine.js";
-import type { Addressed, CallHead, Service } from "../binding/service.js";
+import type { AddressedService, CallHead, Service } from "../binding/service.js";
 import type { Binding } from "../protocol/bindings.js";
 import type { A2AError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
@@ -35,7 +35,7 @@ export interface EngineSetting {
   /** The versions of all agents, newest first. */
   readonly versions: readonly Version[];
   /** What answers at an authority (`host:port`). */
-  readonly at: (authority: string) => Addressed;
+  readonly at: (authority: string) => AddressedService;
   readonly limits: Limits;
   readonly logger: Logger;
   /** Whether agents may come later that serve more than `versions`. Default: false. */

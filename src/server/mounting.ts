@@ -49,10 +49,10 @@ export function createHandlers(
   at: AgentSettings,
 ): Handlers {
   const { endpoint, limits: times, logger } = agent;
-  const told = new Set<string>();
+  const logged = new Set<string>();
   const explained = (status: number, message: string): HttpReply => {
-    if (!told.has(message) && told.size < mostTold) {
-      told.add(message);
+    if (!logged.has(message) && logged.size < mostLogged) {
+      logged.add(message);
       logger.warn({}, message);
     }
     return {
@@ -105,7 +105,7 @@ function assertMount(entry: string, options: unknown, rule: Rule): void {
 }
 
 /** How many different explanations are logged. Paths come from callers. */
-const mostTold = 16;
+const mostLogged = 16;
 
 const cutByHono =
   "Hono's mount() cuts the agent's path off the request, so the card cannot name it: use `honoAgent()` of trivium/hono, or say `basePath` to fetch()";

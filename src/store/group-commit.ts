@@ -30,7 +30,7 @@ export interface GroupCommitOptions {
   readonly gather?: boolean | undefined;
 }
 
-interface Waiting<W, R> {
+interface WaitingWrite<W, R> {
   readonly write: W;
   resolve(result: R): void;
   reject(error: unknown): void;
@@ -40,11 +40,11 @@ interface Waiting<W, R> {
 export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommitOptions = {}): GroupCommit<W, R> {
   const { maxWrites = 1_000, gather = false } = options;
   const listeners = new Set<FlushListener>();
-  let waiting: Waiting<W, R>[] = [];
+  let waiting: WaitingWrite<W, R>[] = [];
   let flushing: Promise<void> | undefined;
   let scheduled = false;
 
-  function take(): Waiting<W, R>[] {
+  function take(): WaitingWrite<W, R>[] {
     const batch = waiting.length <= maxWrites ? waiting : waiting.slice(0, maxWrites);
     waiting = waiting.length <= maxWrites ? [] : waiting.slice(maxWrites);
     return batch;
@@ -82,7 +82,7 @@ export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommit
    * Handlers for the end of a flush. Unless it gathers, the next flush starts before the callers of this one are
    * notified.
    */
-  function handlers(batch: readonly Waiting<W, R>[], begunMs: number) {
+  function handlers(batch: readonly WaitingWrite<W, R>[], begunMs: number) {
     const finish = (settleBatch: () => void): void => {
       flushing = undefined;
       tell(batch.length, begunMs);
@@ -111,7 +111,7 @@ export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommit
   };
 }
 
-function settle<W, R>(batch: readonly Waiting<W, R>[], results: readonly (R | Error)[]): void {
+function settle<W, R>(batch: readonly WaitingWrite<W, R>[], results: readonly (R | Error)[]): void {
   if (results.length !== batch.length) {
     fail(batch, new Error(`a flush of ${batch.length} writes gave ${results.length} results`));
     return;
@@ -122,6 +122,6 @@ function settle<W, R>(batch: readonly Waiting<W, R>[], results: readonly (R | Er
   });
 }
 
-function fail<W, R>(batch: readonly Waiting<W, R>[], error: unknown): void {
+function fail<W, R>(batch: readonly WaitingWrite<W, R>[], error: unknown): void {
   for (const { reject } of batch) reject(error);
 }

@@ -11,7 +11,7 @@ export interface Detection<F> {
   readonly strict: boolean;
 }
 
-interface Named {
+interface NamedVersion {
   readonly version: string;
   readonly isImplied: boolean;
 }
@@ -38,7 +38,7 @@ export function declaredVersion(value: string | undefined, served: readonly stri
  * method, route or service. In strict mode, skips adapters of versions other than the declared one, and those that
  * require a declaration if there is none. Throws `versionNotSupported` if no adapter remains only because of that.
  */
-export function adaptersFor<F extends Named>(
+export function adaptersFor<F extends NamedVersion>(
   { adapters, strict }: Detection<F>,
   declared: string | undefined,
   knows: (adapter: F) => boolean,

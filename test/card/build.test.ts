@@ -2,13 +2,13 @@ import { toBinary } from "@bufbuild/protobuf";
 import { expect, it } from "vitest";
 import { buildCard, namedInputModes, type RunningCapabilities } from "../../src/card/build.js";
 import { CardError } from "../../src/card/check.js";
-import type { Mounted } from "../../src/card/mounts.js";
+import type { MountAddress } from "../../src/card/mounts.js";
 import type { CardOptions } from "../../src/card/options.js";
 import { AgentCardSchema } from "../../src/protocol/model.js";
 import { writeCard } from "../../src/version/v1.0/card.js";
 
 const options: CardOptions = { name: "Port Planner 2", description: "Plans berths", version: "3.1.0" };
-const mounted: readonly Mounted[] = [
+const mounted: readonly MountAddress[] = [
   { binding: "JSONRPC", url: "https://port.example/json-rpc", version: "1.0" },
   { binding: "GRPC", url: "port.example:443", version: "1.0", tenant: "north" },
 ];

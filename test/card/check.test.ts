@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { additionProblems, CardError, cardProblems, interfaceProblems } from "../../src/card/check.js";
-import type { Mounted } from "../../src/card/mounts.js";
+import type { MountAddress } from "../../src/card/mounts.js";
 
 const card = { name: "Port Planner", description: "Plans berths", version: "3.1.0" };
 const skill = { id: "berth", name: "Berths", description: "Finds free berths", tags: ["berth"] };
@@ -144,7 +144,7 @@ it("asks an extended card for nothing that is in the public one", () => {
   expect(additionProblems({ capabilities: {} })).toHaveLength(1);
 });
 
-const rpc: Mounted = { binding: "JSONRPC", url: "https://port.example/json-rpc", version: "1.0" };
+const rpc: MountAddress = { binding: "JSONRPC", url: "https://port.example/json-rpc", version: "1.0" };
 
 it.each([
   ["no interface", [], "the agent is mounted on no binding: mount at least one"],

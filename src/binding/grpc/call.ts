@@ -11,7 +11,7 @@ import type { CallTimes } from "../listen/connection.js";
 import { certificateFrom } from "../peer-certificate.js";
 import { requestIdParameter } from "../request-id.js";
 import { oneStep, ServerCall } from "../server-call.js";
-import type { Addressed } from "../service.js";
+import type { AddressedService } from "../service.js";
 import { errorToStatus } from "./errors.js";
 import type { RawCall, TakenCallListener } from "./internals/taken-call.js";
 import { asBuffer, decodeMessage, headersOf, methodFor, type RpcMethod } from "./method.js";
@@ -25,9 +25,9 @@ const succeeded = { code: status.OK, details: "OK", metadata: null };
 /** What a call needs to be served. */
 export interface GrpcCallOptions {
   readonly path: string;
-  readonly targetOf: (addressed: Addressed) => GrpcTarget;
+  readonly targetOf: (addressed: AddressedService) => GrpcTarget;
   /** What answers at an authority. */
-  readonly at: (authority: string) => Addressed;
+  readonly at: (authority: string) => AddressedService;
   /** The time limits of the request message. */
   readonly times: CallTimes;
 }

@@ -1,7 +1,7 @@
 import { Server } from "@grpc/grpc-js";
 import type { GrpcAdapter } from "../../version/codec.js";
 import { defaultListenerLimits, type ListenerLimits } from "../listen/connection.js";
-import type { Addressed, Service } from "../service.js";
+import type { AddressedService, Service } from "../service.js";
 import { GrpcCall } from "./call.js";
 import { createHealth } from "./health.js";
 import { leaveCall, registerTaken, takeCall } from "./internals/taken-call.js";
@@ -15,7 +15,7 @@ export interface GrpcServerOptions {
   /** Its limits hold for all calls. */
   readonly service: Pick<Service, "limits">;
   /** What answers at an authority (`host:port`). */
-  readonly at: (authority: string) => Addressed;
+  readonly at: (authority: string) => AddressedService;
   /** Limits of connections and of request messages. Default: the listener's. */
   readonly limits?: ListenerLimits | undefined;
 }

@@ -1,18 +1,18 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { dynamic } from "../../protocol/codec/outline/dynamic.js";
-import type { Addressed, Service } from "../service.js";
+import type { AddressedService, Service } from "../service.js";
 import { type ServedPath, servedPaths } from "./method.js";
 
 /** What answers the calls at an address over gRPC. */
 export interface GrpcTarget {
   readonly service: Service;
   readonly paths: ReadonlyMap<string, ServedPath>;
-  readonly addressed: Addressed;
+  readonly addressed: AddressedService;
 }
 
 /** Returns the targets of addresses, each made once. */
-export function createTargets(): (addressed: Addressed) => GrpcTarget {
-  const made = new WeakMap<Addressed, GrpcTarget>();
+export function createTargets(): (addressed: AddressedService) => GrpcTarget {
+  const made = new WeakMap<AddressedService, GrpcTarget>();
   return (addressed) => {
     const known = made.get(addressed);
     if (known !== undefined) return known;
@@ -26,13 +26,13 @@ export function createTargets(): (addressed: Addressed) => GrpcTarget {
 
 /** The agent that a request named by its tenant. */
 export interface NamedAgent {
-  readonly addressed: Addressed;
+  readonly addressed: AddressedService;
   /** Its name, which replies have before their tenant. */
   readonly name: string;
 }
 
 /** Finds the agent that a request names, and takes the name off its tenant. Throws for an unknown name. */
-export function takeName(wire: AnyMessage, named: NonNullable<Addressed["named"]>): NamedAgent {
+export function takeName(wire: AnyMessage, named: NonNullable<AddressedService["named"]>): NamedAgent {
   const request = dynamic(wire);
   const { tenant } = request;
   const { name, rest, addressed } = named(typeof tenant === "string" ? tenant : "");

@@ -40,7 +40,7 @@ interface HttpClient {
 }
 
 /** One outgoing call. */
-interface Outgoing {
+interface OutgoingRequest {
   readonly operation: Operation;
   readonly request: AnyMessage;
   readonly options: CallOptions;
@@ -65,13 +65,13 @@ export function createHttpJsonTransport(options: HttpJsonTransportOptions): Oper
   return adapter.call?.(calls) ?? calls;
 }
 
-async function callUnary(client: HttpClient, call: Outgoing): Promise<AnyMessage> {
+async function callUnary(client: HttpClient, call: OutgoingRequest): Promise<AnyMessage> {
   const incoming = await open(client, call);
   const json = parseAnswer(await readText(incoming, client.replyMaxBytes));
   return client.adapter.codec(call.operation).readReply(json, call.request);
 }
 
-async function* callStream(client: HttpClient, call: Outgoing): AsyncGenerator<StreamItem, void, undefined> {
+async function* callStream(client: HttpClient, call: OutgoingRequest): AsyncGenerator<StreamItem, void, undefined> {
   const reader = client.adapter.readStream(call.operation, call.request);
   try {
     const incoming = await open(client, call);
@@ -91,7 +91,7 @@ async function* callStream(client: HttpClient, call: Outgoing): AsyncGenerator<S
 }
 
 /** Sends a call and returns the response if it succeeds. */
-async function open(client: HttpClient, call: Outgoing): Promise<Incoming> {
+async function open(client: HttpClient, call: OutgoingRequest): Promise<Incoming> {
   const { operation } = call;
   const taken = client.verbs.get(operation);
   const addresses = placesOf(client, call, taken);
@@ -116,7 +116,11 @@ async function open(client: HttpClient, call: Outgoing): Promise<Incoming> {
  * Returns the addresses to try, the verb that the agent accepted before first. Throws if the version lacks the
  * operation.
  */
-function placesOf({ adapter }: HttpClient, { operation, request }: Outgoing, taken: string | undefined): Address[] {
+function placesOf(
+  { adapter }: HttpClient,
+  { operation, request }: OutgoingRequest,
+  taken: string | undefined,
+): Address[] {
   if (adapter.routes.every((route) => route.operation !== operation)) throw missingIn(adapter, operation, "HTTP+JSON");
   const json = adapter.codec(operation).writeRequest(request);
   const addresses = addressesOf(adapter, operation, isJsonObject(json) ? json : {});
@@ -129,7 +133,7 @@ function isUnrouted({ response }: Incoming, error: A2AError): boolean {
 
 function sendTo(
   { adapter, base, send }: HttpClient,
-  call: Outgoing,
+  call: OutgoingRequest,
   { verb, target, body }: Address,
 ): Promise<Incoming> {
   const { options, accept, left } = call;

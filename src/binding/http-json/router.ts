@@ -10,12 +10,12 @@ export interface RouteMatch {
 }
 
 /** The result of routing. `allow` lists the verbs of the path if the request's verb is not one of them. */
-type Routed = { readonly match: RouteMatch } | { readonly allow: readonly string[] };
+type RoutingResult = { readonly match: RouteMatch } | { readonly allow: readonly string[] };
 
 /** Picks the adapters that may take a request, best first, given which of them know its path and verb. */
 type PickAdapters = (knows: (adapter: HttpJsonAdapter) => boolean) => readonly HttpJsonAdapter[];
 
-export type Router = (verb: string, path: string, pick: PickAdapters) => Routed;
+export type Router = (verb: string, path: string, pick: PickAdapters) => RoutingResult;
 
 interface Entry {
   readonly adapter: HttpJsonAdapter;

@@ -6,7 +6,7 @@ import { versionTable } from "../../version/versions.js";
 import { type DiscoveryOptions, type FoundCard, findCard } from "./discovery.js";
 
 /** What a client may call. */
-export interface Spoken {
+export interface SpokenProtocols {
   /** Versions that may be used. Default: any that the client knows. */
   readonly versions: readonly string[] | undefined;
   /** Whether a card lists an interface that this client can and may call. */
@@ -21,7 +21,7 @@ export interface Spoken {
 export async function findSpokenCard(
   urls: readonly string[],
   options: DiscoveryOptions,
-  { versions = versionTable.map(({ name }) => name), isCallable }: Spoken,
+  { versions = versionTable.map(({ name }) => name), isCallable }: SpokenProtocols,
 ): Promise<FoundCard> {
   const found = await findCard(urls, options);
   if (isCallable(found.card)) return found;

@@ -5,7 +5,7 @@ import type { StreamItem } from "../../protocol/operations.js";
 import type { AuthorizationPrompt, ClientInterceptor } from "../options.js";
 
 /** A status of a task, wherever a reply has it. */
-interface Stated {
+interface StatusCarrier {
   readonly taskId: string;
   readonly contextId: string;
   readonly status?: TaskStatus | undefined;
@@ -23,7 +23,7 @@ export function authorizationInterceptor(
 ): ClientInterceptor {
   const known = new Set<string>();
 
-  async function look(stated: Stated | undefined): Promise<void> {
+  async function look(stated: StatusCarrier | undefined): Promise<void> {
     if (stated?.status === undefined || Number(stated.status.state) !== authRequired) return;
     const { taskId, contextId, status } = stated;
     const { message } = status;
@@ -61,7 +61,7 @@ function isTask(value: { readonly $typeName: string }): value is Task {
 
 type Reply = AnyMessage & Partial<Pick<StreamResponse, "payload">>;
 
-function statedIn(reply: Reply): Stated | undefined {
+function statedIn(reply: Reply): StatusCarrier | undefined {
   const value = reply.payload?.value ?? reply;
   if (isTask(value)) return { taskId: value.id, contextId: value.contextId, status: value.status };
   return reply.payload?.case === "statusUpdate" ? reply.payload.value : undefined;

@@ -82,7 +82,7 @@ export function isSent(record: LogRecord, sent: SentKey): boolean {
 }
 
 /** A message that a send delivered, by the id of the send, anywhere behind `after`. */
-interface Placed {
+interface PlacedMessage {
   readonly head: Pick<Head, "key" | "id" | "scope">;
   readonly after: number;
   readonly entry: string;
@@ -92,7 +92,7 @@ interface Placed {
 const pageRecords = 256;
 
 /** Whether a message waits in the inbox or was taken. Without its log the task's history shows that. */
-export async function isPlaced(runtime: Runtime, { head, after, entry, messageId }: Placed): Promise<boolean> {
+export async function isPlaced(runtime: Runtime, { head, after, entry, messageId }: PlacedMessage): Promise<boolean> {
   const { key } = head;
   // The inbox first: an entry that leaves it meanwhile is found in the log.
   const { entries } = await runtime.store.inbox(key);

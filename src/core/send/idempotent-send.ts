@@ -57,7 +57,7 @@ export async function sendOnce<T>(call: SendCall, renderer: SendRenderer<T>): Pr
 }
 
 /** What a send finds under its message id: a reply, a task, or nothing, in which case it runs. */
-type Found =
+type FoundSend =
   | { readonly kind: "reply"; readonly message: Message }
   | (ReachedTask & { readonly kind: "task" })
   | OwnedSend;
@@ -71,7 +71,7 @@ interface OwnedSend {
   readonly uncount?: (() => void) | undefined;
 }
 
-async function find(call: SendCall): Promise<Found> {
+async function find(call: SendCall): Promise<FoundSend> {
   const { runtime, scope } = call;
   const start = openSend(call);
   const { messageId, taskId } = start.send.message;
@@ -147,7 +147,7 @@ async function holdLease({ lease }: Runtime): Promise<void> {
 
 // Waits while another send with this message id has no outcome yet, and takes its place when its process is gone.
 // `undefined`: that send was refused, so this one is the first.
-async function waitForOutcome(call: SendCall, start: TurnStart, first: SendRecord): Promise<Found | undefined> {
+async function waitForOutcome(call: SendCall, start: TurnStart, first: SendRecord): Promise<FoundSend | undefined> {
   const { runtime, context } = call;
   const waiter = new TaskWaiter(runtime, first.taskId, context.signal);
   try {
@@ -174,7 +174,7 @@ async function isUnderWay(runtime: Runtime, { live, instance, entry }: SendRecor
   return instance === runtime.instance || !mayBeGone;
 }
 
-async function outcomeOf({ runtime }: SendCall, record: SendRecord): Promise<Found | undefined> {
+async function outcomeOf({ runtime }: SendCall, record: SendRecord): Promise<FoundSend | undefined> {
   const { outcome, scope, taskId, seq: after, entry } = record;
   if (outcome?.kind === "reply") return { kind: "reply", message: outcome.message };
   const head = await runtime.store.head(scope, taskId);

@@ -63,7 +63,7 @@ function sendDelivered({ call, start, register }: SentMessage, delivery: Deliver
 }
 
 /** A message that a send delivered, and where its log is followed from. */
-interface Followed {
+interface FollowedMessage {
   /** Of the task. */
   readonly id: string;
   readonly key: number;
@@ -72,7 +72,7 @@ interface Followed {
 }
 
 /** Follows a task from a position until the message is answered, or taken if that is enough. */
-function followTaken(call: SendCall, placed: Followed): Promise<SendMessageResponse> {
+function followTaken(call: SendCall, placed: FollowedMessage): Promise<SendMessageResponse> {
   const immediately = call.request.configuration?.returnImmediately === true;
   const reader = new RecordReader(call.runtime, placed, placed.after);
   const answered = follow(call, reader, createSendGate(placed, immediately ? "taken" : "stop"));
@@ -151,7 +151,11 @@ async function answerAgain(call: SendCall, { sent, head }: ReachedTask): Promise
 }
 
 // A send that must not wait is answered when its message was taken. If it is not taken in time, it is withdrawn.
-async function withdrawLate<T>({ runtime, idempotency }: SendCall, placed: Followed, answered: Promise<T>): Promise<T> {
+async function withdrawLate<T>(
+  { runtime, idempotency }: SendCall,
+  placed: FollowedMessage,
+  answered: Promise<T>,
+): Promise<T> {
   const { clock, limits, store } = runtime;
   const { id: taskId, key, entry } = placed;
   let cancel = noop;

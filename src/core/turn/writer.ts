@@ -22,7 +22,7 @@ interface WrittenTurn {
 }
 
 /** A task to write to, and the records that must precede the next event. */
-interface Opened {
+interface OpenedTask {
   readonly live: LiveTask;
   readonly prelude: readonly Draft[];
 }
@@ -129,7 +129,7 @@ export class TurnWriter {
 
   // The live task and the records that must precede the next event: the start of the task, or WORKING on a continued
   // one.
-  #open(isStatus: boolean): Opened {
+  #open(isStatus: boolean): OpenedTask {
     if (this.#live !== undefined) {
       const prelude = this.#needsWorking && !isStatus ? [this.#statusDraft(this.#live, TaskState.WORKING)] : [];
       if (prelude.length > 0) this.#needsWorking = false;
@@ -190,7 +190,7 @@ export class TurnWriter {
     return this.#addStatus({ live, prelude }, { state, event });
   }
 
-  #addStatus({ live, prelude }: Opened, { state, event }: Status): Promise<void> {
+  #addStatus({ live, prelude }: OpenedTask, { state, event }: Status): Promise<void> {
     this.#needsWorking = false;
     if (isTerminal(state)) this.#state.answer();
     else this.#state.status(isStop(state));

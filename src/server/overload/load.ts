@@ -5,7 +5,7 @@ import { A2AError } from "../../protocol/errors.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { OverloadLimits, OverloadMeasure } from "./limits.js";
 import { type Memories, processMemories } from "./memory.js";
-import { type Watched, type WatchedMemory, watchedEventLoop, watchedMemories } from "./watched.js";
+import { type WatchedMeasure, type WatchedMemory, watchedEventLoop, watchedMemories } from "./watched.js";
 
 // Memory and event loop are measured four times a second while calls come; memory also after garbage collections and
 // when many bytes have come.
@@ -48,7 +48,7 @@ export function createLoad({ memories = processMemories(), ...options }: LoadOpt
 export class Load implements ProcessLoad {
   readonly #options: Omit<LoadOptions, "memories">;
   readonly #memories: readonly WatchedMemory[];
-  readonly #eventLoop: Watched | undefined;
+  readonly #eventLoop: WatchedMeasure | undefined;
   readonly #listeners: ((ready: boolean) => void)[] = [];
   /** Sends and large requests that were refused so far, by limit. */
   readonly refused: Record<OverloadMeasure, number> = { heapMaxRatio: 0, containerMaxRatio: 0, eventLoopMaxMs: 0 };
@@ -67,7 +67,7 @@ export class Load implements ProcessLoad {
 
   constructor(
     options: Omit<LoadOptions, "memories">,
-    { memories, eventLoop }: { memories: readonly WatchedMemory[]; eventLoop: Watched | undefined },
+    { memories, eventLoop }: { memories: readonly WatchedMemory[]; eventLoop: WatchedMeasure | undefined },
   ) {
     this.#options = options;
     this.#memories = memories;
@@ -153,7 +153,7 @@ export class Load implements ProcessLoad {
     if (changed) this.#conclude();
   }
 
-  #watched(): readonly Watched[] {
+  #watched(): readonly WatchedMeasure[] {
     return this.#eventLoop === undefined ? this.#memories : [...this.#memories, this.#eventLoop];
   }
 
@@ -166,7 +166,7 @@ export class Load implements ProcessLoad {
     this.#follow(this.#overload?.refuses === "all");
   }
 
-  #overloadBy(watched: Watched): Overload {
+  #overloadBy(watched: WatchedMeasure): Overload {
     const refuses = watched.level.refuses === "all" ? "all" : "excess";
     return {
       refuses,
@@ -181,7 +181,7 @@ export class Load implements ProcessLoad {
   }
 
   // One record when an overload begins, and one when it ends.
-  #log(worst: Watched | undefined): void {
+  #log(worst: WatchedMeasure | undefined): void {
     const { clock, logger } = this.#options;
     const refused = Object.values(this.refused).reduce((sum, each) => sum + each, 0);
     if (worst !== undefined && this.#begun === undefined) {

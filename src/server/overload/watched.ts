@@ -3,7 +3,7 @@ import type { OverloadLimits, OverloadMeasure } from "./limits.js";
 import type { Memories, MemoryGauge } from "./memory.js";
 
 /** A measure beside its limit. */
-export interface Watched {
+export interface WatchedMeasure {
   readonly name: OverloadMeasure;
   readonly max: number;
   readonly level: Level;
@@ -12,7 +12,7 @@ export interface Watched {
 }
 
 /** A memory beside its limit. */
-export interface WatchedMemory extends Watched {
+export interface WatchedMemory extends WatchedMeasure {
   readonly gauge: MemoryGauge;
 }
 
@@ -32,7 +32,7 @@ const eventLoopRule: LevelRule = {
 };
 
 /** The event loop, unless it is not to be measured. */
-export function watchedEventLoop({ eventLoopMaxMs: max }: OverloadLimits): Watched | undefined {
+export function watchedEventLoop({ eventLoopMaxMs: max }: OverloadLimits): WatchedMeasure | undefined {
   if (max === false) return undefined;
   const level = new Level(eventLoopRule);
   const name = "eventLoopMaxMs";

@@ -8,7 +8,7 @@ import { pathOf } from "./merged-options.js";
 import type { ServedEntry, SharedParts } from "./shared-parts.js";
 
 /** One agent in the list, in its JSON form. */
-interface Listed {
+interface ListedAgent {
   readonly path: string;
   readonly name: string;
   readonly description: string;
@@ -80,7 +80,7 @@ async function isLetIn(request: HttpRequest, { addressed: { service } }: ServedE
   }
 }
 
-function listed({ path, agent, own }: ServedEntry, base: string, caller: Caller): Listed {
+function listed({ path, agent, own }: ServedEntry, base: string, caller: Caller): ListedAgent {
   const { name, description, version }: AgentCard = agent.card.card(caller);
   const url = own.publicUrl === undefined ? `${base}${path}` : trimmed(own.publicUrl);
   return { path: pathOf(path), name, description, version, url, card: `${url}/.well-known/agent-card.json` };
@@ -103,7 +103,7 @@ const style =
   ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem}" +
   "li{margin:0 0 1.25rem}ul{list-style:none;padding:0}code,small{opacity:.75}p{margin:.2rem 0}";
 
-function page(agents: readonly Listed[]): string {
+function page(agents: readonly ListedAgent[]): string {
   const items = agents.map(
     ({ name, version, description, url, card }) =>
       `<li><strong>${escaped(name)}</strong> <small>${escaped(version)}</small><p>${escaped(description)}</p>` +

@@ -1,7 +1,7 @@
 import type { HttpEndpoint, HttpRequest } from "../../binding/http/http.js";
 import { requestBelow } from "../../binding/http/mount.js";
 import { restBelow } from "../../binding/http/mount-path.js";
-import type { Addressed, NamedTenant, Service } from "../../binding/service.js";
+import type { AddressedService, NamedTenant, Service } from "../../binding/service.js";
 import { invalidParams } from "../../protocol/errors.js";
 import { trimmed } from "../../protocol/http-rules.js";
 import type { Version } from "../../version/codec.js";
@@ -22,7 +22,7 @@ export interface Entry<A extends ComposedAgent = ComposedAgent> {
   readonly hosts: readonly string[];
   /** Whether gRPC calls reach it by its name, after the authentication that it shares with others. */
   readonly isNamed: boolean;
-  readonly addressed: Addressed;
+  readonly addressed: AddressedService;
 }
 
 export interface DirectoryOptions {
@@ -45,7 +45,7 @@ export class Directory<E extends Entry = Entry> {
   readonly #basePath: string;
   readonly #byPath = new Map<string, E>();
   readonly #byHost = new Map<string, E>();
-  #front: Addressed | undefined;
+  #front: AddressedService | undefined;
 
   constructor(options: DirectoryOptions = {}) {
     this.#options = options;
@@ -113,7 +113,7 @@ export class Directory<E extends Entry = Entry> {
   }
 
   /** What answers gRPC calls at an authority. */
-  readonly at = (authority: string): Addressed => {
+  readonly at = (authority: string): AddressedService => {
     const hosted = this.#byHost.size === 0 ? undefined : this.#byHost.get(hostName(authority));
     const addressed = hosted?.addressed ?? this.#front ?? this.#byPath.get("")?.addressed;
     if (addressed === undefined) throw new TypeError("the server has no agent");

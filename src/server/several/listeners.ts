@@ -2,7 +2,7 @@ import type { TlsOptions } from "node:tls";
 import type { RequestListener } from "../../binding/listen/connection.js";
 import { type LaterEngine, laterEngine } from "../../binding/listen/later-engine.js";
 import { createListener, type Listener } from "../../binding/listen/listener.js";
-import type { Addressed } from "../../binding/service.js";
+import type { AddressedService } from "../../binding/service.js";
 import type { Binding } from "../../protocol/bindings.js";
 import type { Logger } from "../../protocol/logger.js";
 import { type ConnectionEngine, type EngineSetting, engineOf } from "../bindings.js";
@@ -88,7 +88,7 @@ export interface GrpcPort {
   readonly wanted: number;
   readonly port: number;
   /** Reaches another agent from now on. */
-  serve(addressed: Addressed): void;
+  serve(addressed: AddressedService): void;
   setServing(serving: boolean): void;
   retire(ms: number): Promise<void>;
   drain(ms: number): Promise<void>;
@@ -97,7 +97,7 @@ export interface GrpcPort {
 /** Opens a port on which gRPC reaches one agent. Rejects when it is taken. */
 export async function openGrpcPort(
   wanted: number,
-  first: Addressed,
+  first: AddressedService,
   { host, tls, limits, logger }: PortOptions,
 ): Promise<GrpcPort> {
   let addressed = first;

@@ -1,7 +1,7 @@
 import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 
-interface Named {
+interface NamedTask {
   readonly id: string;
   readonly scope: Scope;
   readonly name?: string | undefined;
@@ -16,16 +16,16 @@ export class NameIndex {
   }
 
   /** Throws when another task has the name. */
-  assertFree({ scope, name }: Named): void {
+  assertFree({ scope, name }: NamedTask): void {
     if (name === undefined || this.find(scope, name) === undefined) return;
     throw new A2AError("internalError", `a task with the name ${JSON.stringify(name)} exists`);
   }
 
-  add({ id, scope, name }: Named): void {
+  add({ id, scope, name }: NamedTask): void {
     if (name !== undefined) this.#ids.set(keyOf(scope, name), id);
   }
 
-  delete({ scope, name }: Named): void {
+  delete({ scope, name }: NamedTask): void {
     if (name !== undefined) this.#ids.delete(keyOf(scope, name));
   }
 

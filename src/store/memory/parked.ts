@@ -4,7 +4,7 @@ import type { ParkedCount } from "../../protocol/telemetry/follow.js";
 import { type Position, SortedTasks } from "./sorted-tasks.js";
 import type { TaskEntry } from "./task-entry.js";
 
-interface Timed extends Position {
+interface TimedTask extends Position {
   readonly entry: TaskEntry;
 }
 
@@ -16,14 +16,14 @@ interface DuePage {
 /** The parked tasks of an agent. */
 interface AgentTasks {
   // Times are negated, so that the tasks due first are the newest.
-  readonly timed: SortedTasks<Timed>;
+  readonly timed: SortedTasks<TimedTask>;
   readonly untimed: Set<TaskEntry>;
 }
 
 /** Unfinished tasks without a holder, by agent. */
 export class ParkedTasks {
   readonly #agents = new Map<string, AgentTasks>();
-  readonly #places = new Map<TaskEntry, Timed>();
+  readonly #places = new Map<TaskEntry, TimedTask>();
 
   /** Sets or clears the wake time of a task. */
   set(entry: TaskEntry, wakeAt: number | undefined): void {

@@ -8,7 +8,7 @@ export interface SendLimits {
   readonly sendsMaxBytes: number;
 }
 
-interface Kept {
+interface RememberedSend {
   readonly send: NewSend;
   readonly at: number;
   instance: string;
@@ -25,7 +25,7 @@ export class SendRecords {
   readonly #limits: SendLimits;
   readonly #clock: Clock;
   readonly #isLive: (instance: string) => boolean;
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, RememberedSend>();
   #bytes = 0;
 
   constructor(limits: SendLimits, clock: Clock, isLive: (instance: string) => boolean) {
@@ -83,12 +83,12 @@ export class SendRecords {
     this.#bytes = 0;
   }
 
-  #claimed({ scope, messageId, entry, attempt }: SendClaim): Kept | undefined {
+  #claimed({ scope, messageId, entry, attempt }: SendClaim): RememberedSend | undefined {
     const kept = this.#kept.get(keyOf(scope, messageId));
     return kept?.send.entry === entry && kept.attempt === attempt ? kept : undefined;
   }
 
-  #shown({ send, instance, attempt, outcome }: Kept): SendRecord {
+  #shown({ send, instance, attempt, outcome }: RememberedSend): SendRecord {
     return { ...send, instance, attempt, outcome, live: this.#isLive(instance) };
   }
 

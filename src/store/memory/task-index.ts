@@ -4,14 +4,14 @@ import type { TaskState } from "../../protocol/model.js";
 import type { TaskEntry } from "./task-entry.js";
 import { TaskList } from "./task-list.js";
 
-interface Owned {
+interface OwnedTasks {
   readonly list: TaskList<TaskEntry>;
   readonly contexts: Map<string, TaskList<TaskEntry>>;
 }
 
 /** Every task in each list that can be queried. Empty lists are removed. */
 export class TaskIndex {
-  readonly #agents = new Map<string, Map<string, Map<string, Owned>>>();
+  readonly #agents = new Map<string, Map<string, Map<string, OwnedTasks>>>();
 
   /** The lists of a new task. */
   lists(scope: Scope, contextId: string): TaskEntry["lists"] {
@@ -67,9 +67,9 @@ export class TaskIndex {
     this.#agents.clear();
   }
 
-  #owned({ agent, tenant, owner }: Scope): Owned {
-    const tenants = memberOf(this.#agents, agent, () => new Map<string, Map<string, Owned>>());
-    const owners = memberOf(tenants, tenant, () => new Map<string, Owned>());
+  #owned({ agent, tenant, owner }: Scope): OwnedTasks {
+    const tenants = memberOf(this.#agents, agent, () => new Map<string, Map<string, OwnedTasks>>());
+    const owners = memberOf(tenants, tenant, () => new Map<string, OwnedTasks>());
     return memberOf(owners, owner, () => ({ list: new TaskList(), contexts: new Map() }));
   }
 }

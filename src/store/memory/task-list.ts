@@ -2,7 +2,7 @@ import type { TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 import { type Position, SortedTasks } from "./sorted-tasks.js";
 
-interface Listed extends Position {
+interface ListedTask extends Position {
   readonly state: TaskState;
 }
 
@@ -10,7 +10,7 @@ interface Listed extends Position {
 const plainMax = 64;
 
 /** The tasks of an owner or of one of its contexts, newest status first, also by state. */
-export class TaskList<T extends Listed> {
+export class TaskList<T extends ListedTask> {
   readonly all = new SortedTasks<T>();
   #byState: Map<TaskState, SortedTasks<T>> | undefined;
   #unfinished = 0;
@@ -46,13 +46,13 @@ export class TaskList<T extends Listed> {
   }
 }
 
-function groupByState<T extends Listed>(tasks: SortedTasks<T>): Map<TaskState, SortedTasks<T>> {
+function groupByState<T extends ListedTask>(tasks: SortedTasks<T>): Map<TaskState, SortedTasks<T>> {
   const groups = new Map<TaskState, SortedTasks<T>>();
   for (const entry of tasks) stateOf(groups, entry.state).add(entry);
   return groups;
 }
 
-function stateOf<T extends Listed>(groups: Map<TaskState, SortedTasks<T>>, state: TaskState): SortedTasks<T> {
+function stateOf<T extends ListedTask>(groups: Map<TaskState, SortedTasks<T>>, state: TaskState): SortedTasks<T> {
   let tasks = groups.get(state);
   if (tasks === undefined) {
     tasks = new SortedTasks();

@@ -41,7 +41,7 @@ export function createListener(options: ListenerOptions): Listener {
   let failures = 0;
   let closed = false;
   /** The last text that `client` sends: a connection takes one query at a time. */
-  let told = Promise.resolve();
+  let sending = Promise.resolve();
 
   function start(): void {
     if (closed || client !== undefined || connecting !== undefined || cancelRetry !== undefined) return;
@@ -55,7 +55,7 @@ export function createListener(options: ListenerOptions): Listener {
       const made = await connect(options, lost);
       if (closed) return await end(made, clock);
       client = made;
-      told = Promise.resolve();
+      sending = Promise.resolve();
       failures = 0;
       options.connected();
     } catch {
@@ -87,8 +87,8 @@ export function createListener(options: ListenerOptions): Listener {
       const teller = client;
       if (teller === undefined) return;
       const query = { name: "trivium_tell", text: tellText, values: [channels[channel], texts] };
-      told = told.then(() => teller.query(query)).then(noop, () => lost(teller));
-      await told;
+      sending = sending.then(() => teller.query(query)).then(noop, () => lost(teller));
+      await sending;
     },
     async close() {
       closed = true;

@@ -107,14 +107,14 @@ async function pruneLogs(context: DbContext, { logsMs }: Retention, limit: numbe
   return { tasks: 0, logs: rows, more: due.length >= limit || emptied.length < due.length };
 }
 
-interface Dropped {
+interface DroppedRows {
   readonly rows: number;
   /** Tasks with no row left that a snapshot includes. */
   readonly emptied: readonly number[];
 }
 
 /** Drops rows that a snapshot includes, from the start of each log. */
-async function dropFolded(context: DbContext, keys: readonly number[], limit: number): Promise<Dropped> {
+async function dropFolded(context: DbContext, keys: readonly number[], limit: number): Promise<DroppedRows> {
   const found = await selectFolded(context, keys, limit + 1).execute();
   const left = found.length > limit ? found.pop() : undefined;
   const emptied = left === undefined ? keys : keys.filter((key) => key < left.key);

@@ -124,7 +124,7 @@ export function runStatement<Row>(connection: SqliteConnection, query: CompiledQ
 }
 
 /** The taken connection; the driver begins and ends transactions. */
-class Taken implements DatabaseConnection {
+class TakenConnection implements DatabaseConnection {
   readonly connection: SqliteConnection;
   readonly release: () => void;
 
@@ -151,12 +151,12 @@ class SqliteDriver implements Driver {
 
   async init(): Promise<void> {}
 
-  async acquireConnection(): Promise<Taken> {
-    return new Taken(this.#connection, await this.#connection.acquire());
+  async acquireConnection(): Promise<TakenConnection> {
+    return new TakenConnection(this.#connection, await this.#connection.acquire());
   }
 
   /** A write transaction takes the lock at once, so that it cannot fail because another was quicker. */
-  async beginTransaction(_taken: Taken, { accessMode }: TransactionSettings): Promise<void> {
+  async beginTransaction(_taken: TakenConnection, { accessMode }: TransactionSettings): Promise<void> {
     this.#connection.prepare(accessMode === "read only" ? "begin" : "begin immediate").run();
   }
 
@@ -168,7 +168,7 @@ class SqliteDriver implements Driver {
     rollBack(this.#connection);
   }
 
-  async releaseConnection(taken: Taken): Promise<void> {
+  async releaseConnection(taken: TakenConnection): Promise<void> {
     taken.release();
   }
 

@@ -27,7 +27,7 @@ export function createDatabaseThread(options: ThreadOptions): DatabaseThread {
   return new ThreadOwner(options);
 }
 
-interface Waiting {
+interface WaitingRequest {
   readonly report: ReportMigration | undefined;
   resolve(value: unknown): void;
   reject(error: Error): void;
@@ -36,7 +36,7 @@ interface Waiting {
 class ThreadOwner implements DatabaseThread {
   readonly #settings: SqliteSettings;
   readonly #now: (() => number) | undefined;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, WaitingRequest>();
   #worker: Worker | undefined;
   #lastId = 0;
   #lost: StoreError | undefined;

@@ -54,13 +54,13 @@ async function failureOf(history: readonly AnyStep[], make: MakeTaskStore): Prom
   }
 }
 
-interface Failed {
+interface FailedHistory {
   readonly history: readonly AnyStep[];
   readonly failure: Error;
 }
 
 /** Drops every step that the failure does not need. */
-async function shortened(history: readonly AnyStep[], make: MakeTaskStore): Promise<Failed> {
+async function shortened(history: readonly AnyStep[], make: MakeTaskStore): Promise<FailedHistory> {
   let kept = history;
   let failure = new Error("it did not fail again");
   for (let index = history.length; index >= 0; index -= 1) {

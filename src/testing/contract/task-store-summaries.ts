@@ -10,7 +10,7 @@ import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
 const { SUBMITTED, WORKING, COMPLETED } = TaskState;
 
 /** A write of a test: a status with or without a summary, or a chunk of an artifact. */
-interface Written {
+interface TestWrite {
   readonly state?: TaskState;
   readonly text?: string;
   /** Whether the write brings a summary. Default: true. */
@@ -19,7 +19,7 @@ interface Written {
 
 const long = "a long status message ".repeat(500);
 
-const histories: Readonly<Record<string, readonly Written[]>> = {
+const histories: Readonly<Record<string, readonly TestWrite[]>> = {
   "that was just created": [{ state: SUBMITTED }],
   "whose first write has no summary": [{ state: SUBMITTED, summarized: false }],
   "that continues after its status": [{ state: SUBMITTED }, { state: WORKING, text: "begun" }, {}, {}],
@@ -65,7 +65,7 @@ export function summaryTests({ describe, it }: Suite, make: MakeTaskStore): void
 }
 
 /** Creates a task by these writes, and returns it as a whole log. */
-async function write(store: TaskStore, history: readonly Written[]): Promise<StoredTask> {
+async function write(store: TaskStore, history: readonly TestWrite[]): Promise<StoredTask> {
   const [first, ...later] = history.map((written, index) => bodyOf(written, index + 1));
   assert.ok(first?.status !== undefined);
   const task = newTask();
@@ -83,10 +83,10 @@ async function write(store: TaskStore, history: readonly Written[]): Promise<Sto
 
 interface Body {
   readonly records: readonly LogRecord[];
-  readonly status?: Written;
+  readonly status?: TestWrite;
 }
 
-function bodyOf(written: Written, seq: number): Body {
+function bodyOf(written: TestWrite, seq: number): Body {
   const { state, text } = written;
   if (state === undefined) return { records: [event(seq)] };
   const said = text === undefined ? {} : { message: { ...message(`m${seq}`), messageId: text } };
@@ -95,7 +95,7 @@ function bodyOf(written: Written, seq: number): Body {
   return { records: [{ kind: "event", seq, event: status }], status: written };
 }
 
-function statusOf({ id, contextId }: NewTask, log: readonly LogRecord[], written: Written): WrittenStatus {
+function statusOf({ id, contextId }: NewTask, log: readonly LogRecord[], written: TestWrite): WrittenStatus {
   const { state = SUBMITTED, summarized = true } = written;
   const status = { state, time: 1_000 + log.length };
   return summarized ? { ...status, summary: summaryAfter(emptyTask(id, contextId), log) } : status;

@@ -18,7 +18,7 @@ import { errorUnderName, namedStream } from "./named-stream.js";
 type Handler = Operations<ServerContext>;
 
 /** A call about one task, with the caller's name for it. */
-interface Named {
+interface CallByName {
   readonly context: ServerContext;
   readonly name: string;
 }
@@ -37,7 +37,7 @@ export function withTaskNames(handler: Handler, names: TaskNames): Handler {
 
 function namedSends(handler: Handler, names: TaskNames): Pick<Handler, "sendMessage" | "sendStreamingMessage"> {
   // If another new task takes the name at the same moment, the message goes to that task.
-  const sendUnder = async (request: SendMessageRequest, named: Named): Promise<SendMessageResponse> => {
+  const sendUnder = async (request: SendMessageRequest, named: CallByName): Promise<SendMessageResponse> => {
     const { context, name } = named;
     for (let tries = 1; ; tries++) {
       try {
@@ -120,7 +120,7 @@ function namedPushConfigs(handler: Handler, names: TaskNames): PushConfigs {
 }
 
 /** Calls `ask` with the id of the named task. An unknown name is used as an id. */
-async function under<T>(names: TaskNames, named: Named, ask: (id: string) => Promise<T>): Promise<T> {
+async function under<T>(names: TaskNames, named: CallByName, ask: (id: string) => Promise<T>): Promise<T> {
   try {
     return await ask(await idOf(names, named));
   } catch (error) {
@@ -128,7 +128,7 @@ async function under<T>(names: TaskNames, named: Named, ask: (id: string) => Pro
   }
 }
 
-async function idOf(names: TaskNames, { context, name }: Named): Promise<string> {
+async function idOf(names: TaskNames, { context, name }: CallByName): Promise<string> {
   return (await names.find(context.principal, name)) ?? name;
 }
 

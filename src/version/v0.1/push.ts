@@ -10,12 +10,12 @@ export const pushAdapter: PushAdapter = {
   mediaType: "application/json",
   tokenHeaders: ["X-A2A-Notification-Token"],
   tells: "task",
-  write: ({ response: { payload } }: StreamItem) => JSON.stringify(told(payload)),
+  write: ({ response: { payload } }: StreamItem) => JSON.stringify(notificationOf(payload)),
 };
 
 type Payload = StreamItem["response"]["payload"];
 
-function told(payload: Payload): JsonObject {
+function notificationOf(payload: Payload): JsonObject {
   const task = taskOf(payload);
   return { eventType: "taskUpdate", taskId: task["id"] ?? "", ...task };
 }

@@ -7,8 +7,8 @@ import { setOwn } from "../outline/dynamic.js";
 
 const keptJson = Symbol("json");
 
-type Kept = JsonObject | readonly JsonValue[];
-type CompactValue = Value & { [keptJson]?: Kept | undefined };
+type KeptJson = JsonObject | readonly JsonValue[];
+type CompactValue = Value & { [keptJson]?: KeptJson | undefined };
 
 /** A Value message of JSON, which it keeps: the JSON must not change from then on. */
 export function compactValue(json: JsonValue): Value {
@@ -18,7 +18,7 @@ export function compactValue(json: JsonValue): Value {
 }
 
 /** The JSON that a Value keeps; `undefined` for one that is a tree of messages, and for anything else. */
-export function keptJsonOf(value: object): Kept | undefined {
+export function keptJsonOf(value: object): KeptJson | undefined {
   return keptJson in value ? (value as CompactValue)[keptJson] : undefined;
 }
 

@@ -37,19 +37,19 @@ function putEntry(context: DbContext, put: Put): Promise<PutResult> {
   });
 }
 
-interface Numbered {
+interface NumberedEntry {
   readonly key: number;
   readonly ordinal: number;
 }
 
 const insertEntry = compiled(
-  ({ db }, params: Params<Numbered & Pick<InboxRow, "id" | "kind" | "format" | "bytes">>) => {
+  ({ db }, params: Params<NumberedEntry & Pick<InboxRow, "id" | "kind" | "format" | "bytes">>) => {
     const { key, ordinal, id, kind, format, bytes } = params;
     return db.insertInto("trivium_inbox").values({ key, ordinal, id, kind, format, payload: bytes });
   },
 );
 
-const countEntry = compiled(({ db }, { key, ordinal }: Params<Numbered>) =>
+const countEntry = compiled(({ db }, { key, ordinal }: Params<NumberedEntry>) =>
   db.updateTable("trivium_tasks").set({ inbox_put: ordinal }).where("key", "=", key),
 );
 

@@ -101,17 +101,17 @@ const moveCursor = compiled(({ db }, { key, id, cursor }: Params<Position>) =>
     .where("cursor", "<", cursor),
 );
 
-async function settleConfig(context: DbContext, settled: Settled): Promise<void> {
+async function settleConfig(context: DbContext, settled: SettledDelivery): Promise<void> {
   await settleHeld.write(context, settled);
 }
 
-interface Settled extends Position, Holder {}
+interface SettledDelivery extends Position, Holder {}
 
 interface Holder {
   readonly holder: string;
 }
 
-const settleHeld = compiled(({ db }, { key, id, cursor, holder }: Params<Settled>) =>
+const settleHeld = compiled(({ db }, { key, id, cursor, holder }: Params<SettledDelivery>) =>
   db
     .updateTable("trivium_push_configs")
     .set({ cursor, holder: settledHolder })

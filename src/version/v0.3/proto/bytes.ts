@@ -10,9 +10,9 @@ import type { WireFile } from "./model.js";
  * them is. Returns `undefined` if no file has bytes.
  */
 export function bytesFormOf(files: readonly WireFile[]): FileBytes | undefined {
-  const told = files.filter(({ file }) => file.case === "fileWithBytes" && file.value.length > 0);
-  if (told.length === 0) return undefined;
-  return told.every((file) => contentOfText(file) !== undefined) ? "base64" : "raw";
+  const withBytes = files.filter(({ file }) => file.case === "fileWithBytes" && file.value.length > 0);
+  if (withBytes.length === 0) return undefined;
+  return withBytes.every((file) => contentOfText(file) !== undefined) ? "base64" : "raw";
 }
 
 /** Returns the content of a file, decoded from a form. */

@@ -53,7 +53,7 @@ export function requestReading(): Reading {
   return { from: "client", fileBytes: undefined, violations: [] };
 }
 
-export interface Judged {
+export interface RequestJudgment {
   readonly limits: ValidationLimits;
   /** Violations found while reading the request. */
   readonly violations: readonly FieldViolation[];
@@ -65,7 +65,7 @@ export interface Judged {
 export function wrongIn(
   operation: Operation,
   request: AnyMessage,
-  { limits, violations, isRead }: Judged,
+  { limits, violations, isRead }: RequestJudgment,
 ): readonly FieldViolation[] {
   const missed = validate(operation.input, request, limits, { isRead }).filter(
     // 0.3 allows reading the configuration of a task without its id.

@@ -32,7 +32,7 @@ export interface Translation<W extends AnyMessage = AnyMessage, M extends AnyMes
 }
 
 /** A request that identifies a task or push configuration only by its resource name. */
-type Named = AnyMessage & { readonly name: string };
+type NamedMessage = AnyMessage & { readonly name: string };
 
 const send: Translation<WireSendRequest, SendMessageRequest> = {
   read({ request, configuration, metadata }, reading) {
@@ -94,7 +94,7 @@ const getTask: Translation<WireGetRequest, GetTaskRequest> = {
   write: ({ id, historyLength = 0 }) => ({ $typeName: "a2a.v1.GetTaskRequest", name: taskName(id), historyLength }),
 };
 
-const cancelTask: Translation<Named, CancelTaskRequest> = {
+const cancelTask: Translation<NamedMessage, CancelTaskRequest> = {
   read: ({ name }, { violations }) => ({
     $typeName: "lf.a2a.v1.CancelTaskRequest",
     tenant: "",
@@ -103,7 +103,7 @@ const cancelTask: Translation<Named, CancelTaskRequest> = {
   write: ({ id }) => named("a2a.v1.CancelTaskRequest", taskName(id)),
 };
 
-const subscribeToTask: Translation<Named, SubscribeToTaskRequest> = {
+const subscribeToTask: Translation<NamedMessage, SubscribeToTaskRequest> = {
   read: ({ name }, { violations }) => ({
     $typeName: "lf.a2a.v1.SubscribeToTaskRequest",
     tenant: "",
@@ -121,7 +121,7 @@ const getConfig: Translation<WireConfigRequest, GetTaskPushNotificationConfigReq
   write: (request) => ({ $typeName: "a2a.v1.GetTaskPushNotificationConfigRequest", name: configName(request) }),
 };
 
-const deleteConfig: Translation<Named, DeleteTaskPushNotificationConfigRequest> = {
+const deleteConfig: Translation<NamedMessage, DeleteTaskPushNotificationConfigRequest> = {
   read: ({ name }, { violations }) => ({
     $typeName: "lf.a2a.v1.DeleteTaskPushNotificationConfigRequest",
     tenant: "",
@@ -159,7 +159,7 @@ const getCard: Translation = {
   write: () => ({ $typeName: "a2a.v1.GetAgentCardRequest" }),
 };
 
-function named(typeName: string, name: string): Named {
+function named(typeName: string, name: string): NamedMessage {
   return { $typeName: typeName, name };
 }
 
