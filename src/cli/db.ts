@@ -66,7 +66,7 @@ function addPrune(db: Command): void {
       age("--logs-older-than <time>", "logs of finished tasks, which late subscribers read", true).default(day, "1d"),
     )
     .addOption(
-      age("--sends-older-than <time>", "what is remembered of sends that are done once", false).default(day, "1d"),
+      age("--sends-older-than <time>", "records of idempotent sends", false).default(day, "1d"),
     )
     .action(async (flags: PruneFlags, command: Command) => {
       const location = locationOf(flags, command);

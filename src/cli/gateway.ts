@@ -11,7 +11,7 @@ import { agentUrl } from "./target.js";
 
 /** Flags of `trivium gateway`. */
 interface GatewayFlags extends CallerFlags, ServingFlags {
-  readonly anonymousShared: boolean;
+  readonly anonymous: boolean;
   readonly allowedHost: readonly string[];
   readonly forwardHeader: readonly string[];
   readonly protocolVersion?: readonly VersionName[];
@@ -26,7 +26,7 @@ export function gatewayCommand(command: Command): void {
     .argument("<url>", "base URL of the agent, or URL of its card")
     .addOption(portOption())
     .addOption(hostOption())
-    .option("--anonymous-shared", "share all tasks with every caller; required for a host beyond this machine", false)
+    .option("--anonymous", "share all tasks with every caller; required for a host beyond this machine", false)
     .addOption(allowedHostOption())
     .option("--public-url <url>", "base URL of the gateway as callers see it; default: derived from each request")
     .option("--forward-header <name>", "header of callers that is passed on to the agent; may be repeated", add, [])
@@ -41,12 +41,12 @@ export function gatewayCommand(command: Command): void {
 }
 
 async function run(address: string, flags: GatewayFlags, command: Command): Promise<void> {
-  const { host, port, anonymousShared, publicUrl, forwardHeader: forward, protocolVersion, timeout: timeoutMs } = flags;
+  const { host, port, anonymous, publicUrl, forwardHeader: forward, protocolVersion, timeout: timeoutMs } = flags;
   understood(command, () => forwardedNames(forward));
   const upstream = understood(command, () => agentUrl(address));
   const caller = understood(command, () => callerOptions(flags, upstream));
   const limits = timeoutMs === undefined ? {} : { cardTimeoutMs: timeoutMs };
-  await assertShared(host, "--anonymous-shared", anonymousShared);
+  await assertShared(host, anonymous);
   const options: GatewayOptions = {
     upstream,
     client: { ...caller, timeoutMs, limits },
@@ -54,7 +54,7 @@ async function run(address: string, flags: GatewayFlags, command: Command): Prom
     port,
     host,
     publicUrl,
-    anonymous: anonymousShared ? "shared" : undefined,
+    anonymous: anonymous ? "shared" : undefined,
     allowedHosts: flags.allowedHost,
     versions: protocolVersion,
     logger: stderrLogger(flags.logLevel),

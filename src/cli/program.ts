@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import { Command, Help, type Option } from "commander";
 import { packageVersion } from "./package-version.js";
 
 /** A command as the list of commands shows it. */
@@ -80,6 +80,7 @@ export async function createProgram(words: readonly string[]): Promise<Command> 
   const program = new Command("trivium")
     .description("Agents on the A2A (Agent2Agent) protocol.")
     .version(packageVersion())
+    .configureHelp({ optionDescription })
     .exitOverride();
   for (const { name, usage, description, load } of commands) {
     const isNamed = words.includes(name);
@@ -88,6 +89,11 @@ export async function createProgram(words: readonly string[]): Promise<Command> 
   }
   shortenUsage(program, "trivium");
   return program;
+}
+
+/** Without the defaults that say nothing: a flag that is off, a list without entries. */
+function optionDescription(this: Help, option: Option): string {
+  return Help.prototype.optionDescription.call(this, option).replace(/ ?\(default: (?:false|\{\}|\[\])\)$/, "");
 }
 
 /** An error is followed by the form of its command alone: the page of `--help` would push it off the screen. */

@@ -12,7 +12,8 @@ export interface ServingFlags {
 const defaultPort = 41241;
 
 export function portOption(): Option {
-  return new Option("--port <number>", "0 takes a free one").env("PORT").default(defaultPort).argParser(parsePort);
+  const option = new Option("--port <number>", "port to listen on; 0 takes a free one");
+  return option.env("PORT").default(defaultPort).argParser(parsePort);
 }
 
 export function hostOption(): Option {
@@ -21,18 +22,21 @@ export function hostOption(): Option {
 
 export function logLevelOption(): Option {
   const level: LogLevel = "info";
-  return new Option("--log-level <level>").env(levelVariable).default(level).choices(logLevels);
+  return new Option("--log-level <level>", "least severe level to log")
+    .env(levelVariable)
+    .default(level)
+    .choices(logLevels);
 }
 
 export function accessLogOption(): Option {
   return new Option("--access-log", "log every call when it has ended, at the level info").default(false);
 }
 
-/** Throws when other machines can reach `host`, unless the named flag lets all callers share all tasks. */
-export async function assertShared(host: string, flag: string, isShared: boolean): Promise<void> {
+/** Throws when other machines can reach `host`, unless `--anonymous` lets all callers share all tasks. */
+export async function assertShared(host: string, isShared: boolean): Promise<void> {
   const { isLoopback } = await import("../server/guarded.js");
   if (isShared || isLoopback(host)) return;
-  throw new Error(`other machines can reach host ${host}: say ${flag} to let all callers share all tasks`);
+  throw new Error(`other machines can reach host ${host}: say --anonymous to let all callers share all tasks`);
 }
 
 function parsePort(value: string): number {

@@ -136,9 +136,9 @@ describe("trivium gateway", () => {
     const { code, stderr } = await trivium(["gateway", behind.url, "--port", "0", "--host", "0.0.0.0"]);
     expect([code, stderr]).toEqual([
       1,
-      "error: other machines can reach host 0.0.0.0: say --anonymous-shared to let all callers share all tasks\n",
+      "error: other machines can reach host 0.0.0.0: say --anonymous to let all callers share all tasks\n",
     ]);
-    await using open = await startGateway(["--host", "0.0.0.0", "--anonymous-shared"]);
+    await using open = await startGateway(["--host", "0.0.0.0", "--anonymous"]);
     expect((await fetch(`${open.url}/healthz`)).status).toBe(200);
   });
 

@@ -16,6 +16,14 @@ describe("trivium", () => {
     expect((await createProgram([])).helpInformation()).toBe((await createProgram(commandNames)).helpInformation());
   });
 
+  it.each(commandNames)("prints no default of %s that says nothing", async (name) => {
+    const listed = (await createProgram(commandNames)).commands.find((each) => each.name() === name);
+    for (const command of [listed, ...(listed?.commands ?? [])]) {
+      expect(command?.helpInformation()).toMatch(/--help/);
+      expect(command?.helpInformation()).not.toMatch(/default: (?:false|\{|\[)/);
+    }
+  });
+
   it("loads nothing but commander for its help, and one command's code for the command", () => {
     const none = loadedBy(["--help"]);
     expect(none).toContain("commander");
