@@ -65,9 +65,7 @@ function addPrune(db: Command): void {
     .addOption(
       age("--logs-older-than <time>", "logs of finished tasks, which late subscribers read", true).default(day, "1d"),
     )
-    .addOption(
-      age("--sends-older-than <time>", "records of idempotent sends", false).default(day, "1d"),
-    )
+    .addOption(age("--sends-older-than <time>", "records of idempotent sends", false).default(day, "1d"))
     .action(async (flags: PruneFlags, command: Command) => {
       const location = locationOf(flags, command);
       await printJson(await (await databases()).prune(location, retentionOf(flags)));

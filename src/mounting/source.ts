@@ -1,3 +1,4 @@
+import { noop } from "../protocol/async/noop.js";
 import type { MountedAgent } from "../server/agent.js";
 
 /**
@@ -20,7 +21,7 @@ export function agentOf(entry: string, source: AgentSource): () => Promise<Mount
     return agent;
   };
   // A promise that fails before the first request is reported by that request.
-  if (typeof source !== "function") make().catch(() => {});
+  if (typeof source !== "function") make().catch(noop);
   return () => {
     made ??= make().catch((error: unknown) => {
       made = undefined;

@@ -175,7 +175,7 @@ export class SharedCounters implements Counters {
       for (const drawn of draws) this.#granted(drawn, found.get(drawn.draw.key), asked);
     });
     const late = Promise.withResolvers<never>();
-    const cancel = clock.after(drawWaitMs, () => late.reject(new Error(`no answer in ${drawWaitMs} ms`)));
+    const cancel = clock.after(drawWaitMs, () => late.reject(new Error(`no answer within ${drawWaitMs} ms`)));
     try {
       await Promise.race([answered, late.promise]);
       if (this.#retryAt !== undefined) logger.info({}, "the limits of callers are shared again");

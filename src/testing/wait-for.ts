@@ -49,7 +49,7 @@ export async function waitFor(
     clearTimeout(timer);
   }
   const why = late.signal.aborted ? `within ${timeoutMs} ms` : "and has ended";
-  throw new Error(`the task ${taskId} did not come to ${goal} ${why}: its state is ${state}`);
+  throw new Error(`the task ${taskId} did not reach ${goal} ${why}: its state is ${state}`);
 }
 
 /** Yields the task as it is, and again after each event. */

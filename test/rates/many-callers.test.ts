@@ -16,7 +16,7 @@ const limit: WindowLimit = {
 };
 const claim = (key: string): Claim => ({ limit, key, amount: 1, isUsed: false });
 
-it("more callers than can be counted each by itself take no more memory, and give nobody a new count", async () => {
+it("more callers than can be counted each by itself take no more memory, and give none of them a new count", async () => {
   const clock = createVirtualClock();
   const local = new LocalCounters(await loadLimiters(), clock);
   const counters = new SharedCounters({

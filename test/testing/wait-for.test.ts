@@ -41,7 +41,7 @@ it("reports how the task has ended if that is not what was awaited", async () =>
   await using client = await connectTo(async () => completed());
   const { id } = taskOf(await client.sendMessage(say("go")));
   await expect(waitFor(client, id, "input-required")).rejects.toThrow(
-    `the task ${id} did not come to input-required and has ended: its state is completed`,
+    `the task ${id} did not reach input-required and has ended: its state is completed`,
   );
 });
 
@@ -51,7 +51,7 @@ it("reports the task's state when the time is over", async () => {
   const { id } = taskOf(await client.sendMessage(immediately));
   await waitFor(client, id, "working");
   await expect(waitFor(client, id, "completed", { timeoutMs: 30 })).rejects.toThrow(
-    `the task ${id} did not come to completed within 30 ms: its state is working`,
+    `the task ${id} did not reach completed within 30 ms: its state is working`,
   );
   go();
 });

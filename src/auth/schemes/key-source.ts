@@ -27,7 +27,7 @@ function restingFetch({ fetch, clock }: Pick<SchemeEnvironment, "fetch" | "clock
   const ask = libraryFetch(fetch);
   let failedUntil = 0;
   return async (url, request) => {
-    if (clock.now() < failedUntil) throw new Error(`${url} did not answer a moment ago`);
+    if (clock.now() < failedUntil) throw new Error(`${url} is not asked again yet: its last request failed`);
     let isAnswered = false;
     try {
       const answer = await ask(url, request);

@@ -194,7 +194,7 @@ function introspectionCheck(options: IntrospectionOptions, { fetch, clock }: Sch
   };
   const check = async (token: string) => {
     const { active, ...claims } = await ask(token);
-    if (!active) throw new CredentialError("the token is not valid, or no longer");
+    if (!active) throw new CredentialError("the token is invalid, expired or revoked");
     const isForeign = audience !== undefined && ![claims.aud].flat().includes(audience);
     if (isForeign) throw new CredentialError("the token's claim aud does not name this agent");
     const identity = identityFrom({ iss: server.issuer, ...claims });

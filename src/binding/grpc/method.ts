@@ -55,7 +55,11 @@ export function methodFor(call: ServerCall, { methods }: ServedPath): RpcMethod 
     () => true,
   );
   const method = methods.find((each) => each.adapter === adapter);
-  if (method === undefined) throw new A2AError("methodNotFound", `version ${call.declared} has another service`);
+  if (method === undefined)
+    throw new A2AError(
+      "methodNotFound",
+      `version ${call.declared} uses another gRPC service: send the A2A-Version of this one`,
+    );
   call.target = { ...method, handler: handlerFor(method.adapter, call.service) };
   return method;
 }

@@ -1,5 +1,6 @@
 import { type ClientHttp2Session, connect, constants } from "node:http2";
 import type { ClientTls } from "../../binding/fetch/client-tls.js";
+import { noop } from "../../protocol/async/noop.js";
 import { type Finding, findings, reasonOf } from "./finding.js";
 
 export interface Http2Check {
@@ -34,7 +35,7 @@ function connected(origin: string, timeoutMs: number, tls: ClientTls = {}): Prom
   return new Promise((resolve, reject) => {
     // The certificate is judged elsewhere, and no secret is sent.
     const session = connect(origin, { ...tls, rejectUnauthorized: false });
-    const late = setTimeout(() => session.destroy(new Error(`no answer in ${timeoutMs} ms`)), timeoutMs);
+    const late = setTimeout(() => session.destroy(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
     const fail = (error: Error): void => {
       clearTimeout(late);
       reject(error);
@@ -118,7 +119,7 @@ function health(session: ClientHttp2Session, method: "Check" | "Watch", ms: numb
     stream.on("data", () => {
       hasData = true;
     });
-    stream.on("error", () => {});
+    stream.on("error", noop);
     stream.on("close", end(false));
     // An empty message: the health of the server as a whole.
     stream.end(Buffer.alloc(5));

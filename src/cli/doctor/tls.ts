@@ -42,7 +42,7 @@ function connected(address: Address, timeoutMs: number): Promise<TLSSocket> {
       timeout: timeoutMs,
     });
     socket.once("secureConnect", () => resolve(socket));
-    socket.once("timeout", () => socket.destroy(new Error(`no answer in ${timeoutMs} ms`)));
+    socket.once("timeout", () => socket.destroy(new Error(`no answer within ${timeoutMs} ms`)));
     socket.once("error", reject);
   });
 }

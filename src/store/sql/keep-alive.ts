@@ -1,3 +1,5 @@
+import { noop } from "../../protocol/async/noop.js";
+
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
@@ -5,7 +7,7 @@ const longestTimerMs = 2 ** 31 - 1;
  * exit while closing them.
  */
 export async function keepAlive<T>(run: () => Promise<T>): Promise<T> {
-  const timer = setInterval(() => {}, longestTimerMs);
+  const timer = setInterval(noop, longestTimerMs);
   try {
     return await run();
   } finally {

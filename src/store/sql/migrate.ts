@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import { noop } from "../../protocol/async/noop.js";
 
 import { type DbContext, inTransaction } from "./dialect.js";
 import type { ReportMigration } from "./migration-report.js";
@@ -24,7 +25,7 @@ export async function schemaStatus(context: DbContext): Promise<SchemaStatus> {
  * Migrates the tables in one transaction without a time limit, and returns the version before. Several processes may
  * start at once. Rejects for tables of a newer release.
  */
-export async function migrate(context: DbContext, report: ReportMigration = () => {}): Promise<number> {
+export async function migrate(context: DbContext, report: ReportMigration = noop): Promise<number> {
   const version = await readVersion(context);
   assertKnown(version);
   // Takes no lock and writes nothing when there is nothing to do.

@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/ports.js";
+import { noop } from "../../protocol/async/noop.js";
 
 /** Progress of a migration. */
 export type MigrationProgress =
@@ -36,7 +37,7 @@ const everyMs = 10_000;
 export function createMigrationReport({ clock, say }: MigrationReportOptions): MigrationReport {
   let begun: { readonly from: number; readonly to: number; readonly at: number } | undefined;
   let where = "";
-  let cancel = (): void => {};
+  let cancel = noop;
 
   function tell(how: (facts: { readonly what: string; readonly seconds: number }) => string): void {
     if (begun === undefined) return;

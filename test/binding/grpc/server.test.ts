@@ -184,7 +184,8 @@ it("counts each call in with its size and out when it is over, however it ends",
     enter: (call) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       over.push(promise);
-      const entry = { ...call, peer: call.peer(), bytes: 0, released: false };
+      const { principal, streams } = call;
+      const entry = { principal, streams, peer: call.peer(), bytes: 0, released: false };
       seen.push(entry);
       inside += 1;
       let counted = true;
