@@ -197,8 +197,12 @@ function introspectionCheck(options: IntrospectionOptions, { fetch, clock }: Sch
     if (!active) throw new CredentialError("the token is invalid, expired or revoked");
     const isForeign = audience !== undefined && ![claims.aud].flat().includes(audience);
     if (isForeign) throw new CredentialError("the token's claim aud does not name this agent");
+    // Some servers answer from a cache of their own.
+    const { exp = Number.POSITIVE_INFINITY, nbf = 0 } = claims;
+    if (exp * 1000 <= clock.now()) throw new CredentialError("the token has expired");
+    if (nbf * 1000 > clock.now()) throw new CredentialError("the token's claim nbf is in the future");
     const identity = identityFrom({ iss: server.issuer, ...claims });
-    cache.set(token, identity, claims.exp === undefined ? Number.POSITIVE_INFINITY : claims.exp * 1000);
+    cache.set(token, identity, exp * 1000);
     return identity;
   };
   return (token) => cache.identify(token, check);
