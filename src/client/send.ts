@@ -1,6 +1,12 @@
 import { create } from "@bufbuild/protobuf";
 import { randomUuid } from "../protocol/id/random-uuid.js";
-import { type Message, Role, SendMessageConfigurationSchema, type SendMessageRequest } from "../protocol/model.js";
+import {
+  type Message,
+  type Part,
+  Role,
+  SendMessageConfigurationSchema,
+  type SendMessageRequest,
+} from "../protocol/model.js";
 import { type Content, partsOf } from "../protocol/parts.js";
 import type { StateName } from "../protocol/states.js";
 import { type Continuation, checkSendOptions, type SendOptions } from "./send-options.js";
@@ -16,7 +22,7 @@ export function sendRequest(content: Content, options: SendOptions): SendMessage
     role: Role.USER,
     taskId,
     contextId,
-    parts: partsOf(content),
+    parts: partsOf(content).map(checked),
     extensions: [],
     referenceTaskIds: [...referenceTaskIds],
   };
@@ -24,6 +30,13 @@ export function sendRequest(content: Content, options: SendOptions): SendMessage
   const request: SendMessageRequest = { $typeName: "lf.a2a.v1.SendMessageRequest", tenant, message };
   if (configuration !== undefined) request.configuration = create(SendMessageConfigurationSchema, configuration);
   return request;
+}
+
+// A program may be written without TypeScript; `{ text }` is a part in JSON.
+function checked(part: Part): Part {
+  if (typeof part?.content === "object") return part;
+  const seen = JSON.stringify(part)?.slice(0, 80);
+  throw new TypeError(`content must be a text, a part as data() and file() make it, or a list of them, not ${seen}`);
 }
 
 /** States of an answer whose task takes no more messages, or that has none. */

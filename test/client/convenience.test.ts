@@ -96,6 +96,12 @@ describe("a message", () => {
     await using server = await rpcServer(said);
     await using client = await Client.connect(server.card);
     await expect(client.send([])).rejects.toThrow("content needs one part or more");
+    const wanted = "content must be a text, a part as data() and file() make it, or a list of them, not";
+    for (const content of [undefined, 5, {}, { text: "go" }, ["go", { text: "go" }]]) {
+      const seen = JSON.stringify(Array.isArray(content) ? content[1] : content);
+      await expect(client.send(content as never)).rejects.toThrow(new TypeError(`${wanted} ${seen}`));
+      expect(() => client.stream(content as never)).toThrow(new TypeError(`${wanted} ${seen}`));
+    }
     expect(server.requests).toEqual([]);
   });
 

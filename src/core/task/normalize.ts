@@ -37,7 +37,7 @@ export type Normalized =
 /** Throws `invalidAgentResponse` for an event that the turn may not emit. */
 export function normalizeEvent(event: AgentEvent, identity: Identity): Normalized {
   if (typeof event !== "object" || event === null)
-    throw unfit(`an agent emits events, such as reply(text) or artifact(text), not a ${typeof event}`);
+    throw unfit(`an agent emits events, such as reply(text) or artifact(text), not ${describe(event)}`);
   switch (event.$typeName) {
     case "lf.a2a.v1.TaskArtifactUpdateEvent":
       return normalizeArtifact(event, identity);
@@ -156,6 +156,7 @@ function unfit(message: string): A2AError {
 }
 
 function describe(value: unknown): string {
-  if (typeof value !== "object" || value === null) return typeof value;
+  if (typeof value !== "object" || value === null) return value == null ? String(value) : `a ${typeof value}`;
+  if (Symbol.iterator in value) return "a list of events: write `async function*`, and `yield` each";
   return "$typeName" in value ? String(value.$typeName) : "an object of another kind";
 }

@@ -51,6 +51,14 @@ describe("an agent may be", () => {
   });
 });
 
+it.each<[string, unknown, string]>([
+  ["a text", "hello", "events, such as reply(text) or artifact(text), not a string"],
+  ["a list", [completed()], "messages, status and artifact events, not a list of events: write `async function*`"],
+])("an agent that gives %s fails the call and says what to give", async (_, given, text) => {
+  await using served = startHandler({ agent: (async () => given) as never });
+  await expect(served.send("go")).rejects.toThrow(`an agent emits ${text}`);
+});
+
 it("an iterator without throw() is closed, and fails its turn with the refusal of its event", async () => {
   let closed = 0;
   const events = [working(), foreign, working()].values();
