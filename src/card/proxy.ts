@@ -115,7 +115,7 @@ function standardAddresses(header: string): readonly string[] {
 }
 
 /** What limits count as one address: an IPv6 network of 64 bits, since a caller may have all its addresses. */
-function networkOf(address: string): string {
+export function networkOf(address: string): string {
   const known = networks.get(address);
   if (known !== undefined) return known;
   if (networks.size >= networksMax) networks.clear();

@@ -1,4 +1,6 @@
+import type { OpenUnsent } from "../binding/listen/unsent.js";
 import type { AdmittedCall, EnteringCall, Service } from "../binding/service.js";
+import { networkOf } from "../card/proxy.js";
 import type { Clock } from "../protocol/async/clock.js";
 import { createIdleCounter, type IdleCounter } from "../protocol/async/idle-counter.js";
 import type { Principal } from "../protocol/context.js";
@@ -11,6 +13,8 @@ import { createWorkQueue, type WorkQueue } from "./work-queue.js";
 /** What all calls of a process share: bytes in memory, open streams, the processor for large work. */
 export interface ProcessAdmission {
   readonly requests: ByteLedger;
+  /** Books what a peer asks for and does not take, for its network. */
+  readonly unsent: OpenUnsent;
   readonly work: WorkQueue;
   readonly streams: StreamPlaces;
   /** The calls that are active. */
@@ -23,9 +27,11 @@ export interface ProcessAdmission {
 /** Creates the admission of a process. */
 export function createProcessAdmission(limits: AdmissionLimits, clock: Clock, load?: MemoryLoad): ProcessAdmission {
   const inside = createIdleCounter();
+  const requests = createByteLedger(limits.inFlightMaxBytes, load);
   let isClosed = false;
   return {
-    requests: createByteLedger(limits.inFlightMaxBytes, load),
+    requests,
+    unsent: (address) => requests.open({ caller: `peer\n${networkOf(address)}` }),
     work: createWorkQueue({ clock, isShared: (waiting) => inside.count > waiting }),
     streams: createStreamPlaces(limits.streamsPerProcess),
     inside,

@@ -5,6 +5,7 @@ import { extendedCardEndpoint } from "../binding/json-rpc/extended-card.js";
 import { jsonRpcEndpoint } from "../binding/json-rpc/server.js";
 import type { RequestListener } from "../binding/listen/connection.js";
 import type { Http2Engine } from "../binding/listen/http2-engine.js";
+import type { OpenUnsent } from "../binding/listen/unsent.js";
 import type { AddressedService, CallHead, Service } from "../binding/service.js";
 import type { Binding } from "../protocol/bindings.js";
 import type { A2AError } from "../protocol/errors.js";
@@ -37,6 +38,8 @@ export interface EngineSetting {
   /** What answers at an authority (`host:port`). */
   readonly at: (authority: string) => AddressedService;
   readonly limits: Limits;
+  /** Books what the peers of HTTP/2 do not take. */
+  readonly unsent: OpenUnsent;
   readonly logger: Logger;
   /** Whether agents may come later that serve more than `versions`. Default: false. */
   readonly grows?: boolean | undefined;
@@ -80,7 +83,7 @@ export const serverBindings: Readonly<Record<Binding, ServerBinding>> = {
     },
   },
   GRPC: {
-    engine({ versions, at, limits, logger, refuse, grows }) {
+    engine({ versions, at, limits, unsent, logger, refuse, grows }) {
       const adaptersOf = (of: readonly Version[]) => of.flatMap(({ grpc }) => grpc ?? []);
       const adapters = adaptersOf(versions);
       if (adapters.length === 0 && grows !== true) return undefined;
@@ -103,7 +106,7 @@ export const serverBindings: Readonly<Record<Binding, ServerBinding>> = {
           const grpc = createGrpcServer({ adapters, service: { limits }, at, limits });
           grpc.setServing(isServing);
           server = grpc;
-          return createGrpcEngine({ grpc, http, limits, logger, refuse });
+          return createGrpcEngine({ grpc, http, limits, unsent, logger, refuse });
         },
       };
     },

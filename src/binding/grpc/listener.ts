@@ -11,6 +11,7 @@ import type { ListenerLimits, RequestListener } from "../listen/connection.js";
 import { refuseHttp } from "../listen/http1-engine.js";
 import type { Http2Engine } from "../listen/http2-engine.js";
 import { keepSessions } from "../listen/sessions.js";
+import type { OpenUnsent } from "../listen/unsent.js";
 import type { CallHead } from "../service.js";
 import { injectConnections, isEndless, takeStreams } from "./internals/http2-server.js";
 import type { GrpcServer } from "./server.js";
@@ -22,6 +23,8 @@ export interface GrpcEngineOptions {
   /** Handles the streams that are not gRPC. Default: they are refused. */
   readonly http?: RequestListener | undefined;
   readonly limits: ListenerLimits;
+  /** Books what peers do not take. Default: it is not booked. */
+  readonly unsent?: OpenUnsent | undefined;
   readonly logger: Logger;
   /** Returns the error that refuses a call by its headers, before grpc-js sees it. Default: no call is refused. */
   readonly refuse?: ((caller: Pick<CallHead, "header">) => A2AError | undefined) | undefined;
@@ -29,7 +32,7 @@ export interface GrpcEngineOptions {
 
 /** Creates an HTTP/2 engine for gRPC and HTTP. The content type of each stream decides. */
 export async function createGrpcEngine(options: GrpcEngineOptions): Promise<Http2Engine> {
-  const { grpc, limits, logger } = options;
+  const { grpc, limits, logger, unsent } = options;
   const { injector, http2 } = injectConnections(grpc.server);
   if (http2 === undefined) {
     logger.warn({}, "this release of grpc-js hides its HTTP/2 server: HTTP/2 connections are for gRPC only");
@@ -37,7 +40,7 @@ export async function createGrpcEngine(options: GrpcEngineOptions): Promise<Http
     const retire = async (): Promise<void> => injector.drain(2 ** 31 - 1);
     return { accept: injector.injectConnection, retire, close: injector.destroy };
   }
-  const sessions = keepSessions(http2, limits);
+  const sessions = keepSessions(http2, limits, unsent);
   shareStreams(http2, options);
   return {
     accept: (socket) => sessions.accept(socket, injector.injectConnection),

@@ -2,7 +2,7 @@ import { noop } from "../../protocol/async/noop.js";
 import type { HttpReply } from "./http.js";
 import { contentLength, hasBody, type NodeIncoming } from "./node-body.js";
 import { isGone, type NodeResponse } from "./node-request.js";
-import { type Pieces, PieceWriter } from "./piece-writer.js";
+import { http2Body, type Pieces, PieceWriter } from "./piece-writer.js";
 import { watchStall } from "./reply-stall.js";
 
 /** How long and how many bytes of a refused upload are still read, so that its sender sees the reply. */
@@ -70,7 +70,7 @@ function flushHead(res: NodeResponse): void {
 }
 
 function end(res: NodeResponse, body: string | Uint8Array): void {
-  if ("stream" in res) res.end(body);
+  if ("stream" in res) res.end(http2Body(body));
   else res.end(body);
 }
 
@@ -91,7 +91,7 @@ function writeDuringUpload(req: NodeIncoming, res: NodeResponse, { status, heade
     const { stream } = res;
     stream.once("finish", () => stream.close(0));
     res.writeHead(status, headers);
-    res.end(body);
+    res.end(http2Body(body));
     return;
   }
   const length = contentLength(req);

@@ -64,5 +64,10 @@ export class PieceWriter {
 function write(res: NodeResponse, piece: string | Uint8Array): boolean {
   // An empty chunk would end a chunked body.
   if (piece.length === 0) return true;
-  return "stream" in res ? res.write(piece) : res.write(piece);
+  return "stream" in res ? res.write(http2Body(piece)) : res.write(piece);
+}
+
+/** Node reserves three bytes for each character of a text until an HTTP/2 peer has taken it. */
+export function http2Body(body: string | Uint8Array): Uint8Array {
+  return typeof body === "string" ? Buffer.from(body) : body;
 }

@@ -2,6 +2,7 @@ import { createServer } from "node:http2";
 import type { Socket } from "node:net";
 import type { ListenerLimits, RequestListener } from "./connection.js";
 import { keepSessions } from "./sessions.js";
+import type { OpenUnsent } from "./unsent.js";
 
 /** Serves the HTTP/2 connections of a listener. */
 export interface Http2Engine {
@@ -17,9 +18,9 @@ export interface Http2Engine {
 }
 
 /** HTTP/2 without gRPC: every stream is an HTTP request. */
-export function createHttp2Engine(http: RequestListener, limits: ListenerLimits): Http2Engine {
+export function createHttp2Engine(http: RequestListener, limits: ListenerLimits, unsent?: OpenUnsent): Http2Engine {
   const server = createServer(http);
-  const sessions = keepSessions(server, limits);
+  const sessions = keepSessions(server, limits, unsent);
   return {
     accept: (socket) => sessions.accept(socket, (given) => server.emit("connection", given)),
     retire: sessions.retire,

@@ -6,6 +6,7 @@ import { createHttp1Engine, refuseHttp } from "./http1-engine.js";
 import type { Http2Engine } from "./http2-engine.js";
 import { laterEngine } from "./later-engine.js";
 import { createSniffer, type HttpProtocol } from "./sniff.js";
+import type { OpenUnsent } from "./unsent.js";
 
 export interface ListenerOptions {
   readonly port: number;
@@ -17,6 +18,8 @@ export interface ListenerOptions {
   /** Default: HTTP/2 requests go to `http`. */
   readonly http2?: Http2Engine | undefined;
   readonly limits?: Partial<ListenerLimits> | undefined;
+  /** Books what the peers of HTTP/2 do not take. Default: it is not booked. */
+  readonly unsent?: OpenUnsent | undefined;
 }
 
 /** One port with all of its protocols. */
@@ -39,7 +42,7 @@ export async function createListener(options: ListenerOptions): Promise<Listener
   const limits = { ...defaultListenerLimits, ...options.limits };
   const http1 = createHttp1Engine(options.http ?? refuseHttp, limits);
   const plainHttp2 = async (): Promise<Http2Engine> =>
-    (await import("./http2-engine.js")).createHttp2Engine(options.http ?? refuseHttp, limits);
+    (await import("./http2-engine.js")).createHttp2Engine(options.http ?? refuseHttp, limits, options.unsent);
   const http2 = options.http2 ?? laterEngine(plainHttp2, noop);
   const hand = (socket: Socket, protocol: HttpProtocol): void => {
     if (protocol === "http1") {

@@ -4,6 +4,7 @@ import { noop } from "../../protocol/async/noop.js";
 import type { ListenerLimits } from "./connection.js";
 import { watchAge } from "./connection-age.js";
 import { sendShutdownNotice } from "./shutdown-notice.js";
+import { type OpenUnsent, UnsentWatch } from "./unsent.js";
 
 // Graceful shutdown (RFC 9113, 6.8). The first GOAWAY is a notice that allows every stream; when the peer answers the PING
 // that follows, all requests sent before it read the notice have arrived, and a second GOAWAY names the last stream. Where
@@ -22,9 +23,10 @@ export interface Sessions {
 /** How long a peer gets to confirm that it has read a GOAWAY, where no shutdown waits for it. */
 const noticeMs = 1000;
 
-/** Puts limits on an HTTP/2 server and keeps its sessions. */
-export function keepSessions(server: Http2Server, limits: ListenerLimits): Sessions {
+/** Puts limits on an HTTP/2 server and keeps its sessions. Without `unsent`, bytes that peers do not take are not booked. */
+export function keepSessions(server: Http2Server, limits: ListenerLimits, unsent: OpenUnsent | undefined): Sessions {
   const sessions = new Set<Session>();
+  const watch = unsent && new UnsentWatch(unsent);
   // Node emits `session` while it takes over the socket.
   let accepted: Socket | undefined;
   server.updateSettings({
@@ -36,6 +38,7 @@ export function keepSessions(server: Http2Server, limits: ListenerLimits): Sessi
   server.on("session", (http2) => {
     const session = new Session(http2, accepted, limits);
     sessions.add(session);
+    watch?.add(http2);
     http2.on("close", () => sessions.delete(session));
   });
   return {

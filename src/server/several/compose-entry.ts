@@ -55,7 +55,8 @@ export async function composeEntry(shared: SharedParts, made: NewEntry): Promise
   const hasGrpc = agent.bindings.some((name) => bindingRow(name).address === "authority");
   const addressed = { service: agent.service, versions: hasGrpc ? agent.versions : [] };
   try {
-    if (grpcPort !== undefined) port ??= await openGrpcPort(grpcPort, addressed, shared);
+    if (grpcPort !== undefined)
+      port ??= await openGrpcPort(grpcPort, addressed, { ...shared, unsent: shared.process.admission.unsent });
   } catch (error) {
     await agent.dismiss();
     throw error;

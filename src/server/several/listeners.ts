@@ -2,6 +2,7 @@ import type { TlsOptions } from "node:tls";
 import type { RequestListener } from "../../binding/listen/connection.js";
 import { type LaterEngine, laterEngine } from "../../binding/listen/later-engine.js";
 import { createListener, type Listener } from "../../binding/listen/listener.js";
+import type { OpenUnsent } from "../../binding/listen/unsent.js";
 import type { AddressedService } from "../../binding/service.js";
 import type { Binding } from "../../protocol/bindings.js";
 import type { Logger } from "../../protocol/logger.js";
@@ -13,6 +14,8 @@ export interface PortOptions {
   readonly host: string;
   readonly tls: TlsOptions | undefined;
   readonly limits: Limits;
+  /** Books what the peers of HTTP/2 do not take. */
+  readonly unsent: OpenUnsent;
   readonly logger: Logger;
 }
 
@@ -38,8 +41,8 @@ export interface Listeners {
 
 /** Listens on the ports. Rejects when one is taken. */
 export async function openListeners(options: ListenersOptions): Promise<Listeners> {
-  const { host, port, grpcPort, tls, limits, logger, bindings, http } = options;
-  const base = { host, tls, limits };
+  const { host, port, grpcPort, tls, limits, unsent, logger, bindings, http } = options;
+  const base = { host, tls, limits, unsent };
   try {
     const engine = engineOf(bindings, options);
     if (engine === undefined) return listenersOf([await createListener({ ...base, port, http })], undefined);
@@ -98,11 +101,11 @@ export interface GrpcPort {
 export async function openGrpcPort(
   wanted: number,
   first: AddressedService,
-  { host, tls, limits, logger }: PortOptions,
+  { host, tls, limits, unsent, logger }: PortOptions,
 ): Promise<GrpcPort> {
   let addressed = first;
   const engine = engineOf(["GRPC"], {
-    ...{ limits, logger, refuse: undefined },
+    ...{ limits, unsent, logger, refuse: undefined },
     versions: first.versions,
     at: () => addressed,
   });

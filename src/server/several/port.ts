@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import type { TlsOptions } from "node:tls";
 import { nodeListener } from "../../binding/http/node-listener.js";
 import type { RequestListener } from "../../binding/listen/connection.js";
+import type { OpenUnsent } from "../../binding/listen/unsent.js";
 import type { CallHead } from "../../binding/service.js";
 import { pause } from "../../protocol/async/pause.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
@@ -74,6 +75,8 @@ export interface Site {
   readonly directory: Pick<Directory, "endpoint" | "at" | "versions">;
   readonly bindings: readonly Binding[];
   readonly limits: Limits;
+  /** Books what the peers of HTTP/2 do not take. */
+  readonly unsent: OpenUnsent;
   readonly logger: Logger;
   readonly tls: TlsOptions | undefined;
   /** Refuses calls over gRPC by their headers. */
@@ -101,12 +104,12 @@ export async function listenWith(
   site: Site,
 ): Promise<ListeningPort> {
   const { drainMs = defaultDrainMs, lameDuckMs = 0, basePath = "", clock = systemClock } = options;
-  const { directory, limits, logger, guard, tls } = site;
+  const { directory, limits, unsent, logger, guard, tls } = site;
   const ready = createReadiness();
   site.watchStore(ready.storeReady);
   site.load?.watch(ready.loadReady);
   const listeners = await openListeners({
-    ...{ host: bound.host, port: bound.port, grpcPort: bound.grpcPort, tls, limits, logger },
+    ...{ host: bound.host, port: bound.port, grpcPort: bound.grpcPort, tls, limits, unsent, logger },
     ...{ bindings: site.bindings, at: directory.at, versions: directory.versions, grows: site.grows },
     refuse: guard && ((caller: Pick<CallHead, "header">) => guard.grpc(caller)?.error),
     http: createHttp(options, site, ready),
