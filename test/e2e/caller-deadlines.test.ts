@@ -103,6 +103,9 @@ it.each([{ "grpc-timeout": "300m" }, { "grpc-timeout": "300000u" }, { "connect-t
   const reply = await postJson(`${served.server.url}/json-rpc`, body, { "a2a-version": "1.0", ...headers });
   expect(JSON.parse(reply.text).error.message).toMatch(/^no answer within \d+/);
   expect(await aborted).toBe("DeadlineExceeded");
-  const listed = await served.client.listTasks(requestOf("listTasks"), {});
-  expect(textIn(listed.tasks[0]?.status?.message?.parts)).toContain("turn deadline exceeded");
+  const reasonGiven = async (): Promise<string> => {
+    const { tasks } = await served.client.listTasks(requestOf("listTasks"), {});
+    return textIn(tasks[0]?.status?.message?.parts);
+  };
+  await expect.poll(reasonGiven).toContain("turn deadline exceeded");
 });

@@ -113,7 +113,7 @@ describe("the programs", () => {
       const port = await fixedPort();
       writeFileSync(join(folder, "program.ts"), placed(program, { port, database }));
       const named = [...ambient].filter((name) => new RegExp(`\\b${name}\\b`).test(program.source)).join(" ");
-      const env = { NAMED: named, PORT: String(port), DATABASE_URL: database };
+      const env = { NAMED: named, PORT: String(port), DATABASE_URL: database, INTROSPECTION_SECRET: "secret" };
       expect(await run("program.ts", folder, env)).not.toContain("Error");
     });
   }

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SignJWT } from "jose";
-import { type Agent, type AuthOptions, type Principal, park, serve, working } from "trivium";
+import { type Agent, type AuthOptions, Client, type Principal, park, serve, working } from "trivium";
 import { bearerJwt } from "trivium/auth";
 import { sqliteStore } from "trivium/sqlite";
 import { expect, it } from "vitest";
@@ -83,8 +83,9 @@ it.each([{}, { keepClaims: false }])("a task knows owner and tenant alone after 
   const body = say("go", { configuration: { returnImmediately: true } });
   let id = "";
   {
-    await using first = await startAgent("JSONRPC", { auth: plain, store: store(), agent, drainMs: 10_000 });
-    id = taskOf(await first.bare.sendMessage(body, { headers })).id;
+    await using first = await serve({ auth: plain, store: store(), agent, card, port: 0, logger: false });
+    await using client = await Client.connect(first.url, { headers });
+    id = taskOf(await client.operations.sendMessage(body, {})).id;
   }
   await using second = await serve({ auth: plain, store: store(), agent, card, port: 0, logger: false });
   const owner = `${issuer}#alice`;
