@@ -25,6 +25,7 @@ sweeps.test.include = [
   "test/core/task/no-loss.test.ts",
   "test/e2e/isolation/{histories,sweep}.test.ts",
   "test/protocol/codec/binary-{reader,writer}.test.ts",
+  "test/server/ledger-heap.test.ts",
   "test/store/memory-contract.test.ts",
   "test/store/postgres/contract{,-pooled}.test.ts",
   "test/store/sql/sqlite-contract.test.ts",
