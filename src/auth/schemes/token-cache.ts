@@ -1,14 +1,21 @@
 import type { Clock } from "../../protocol/async/clock.js";
 import type { Identity } from "./scheme.js";
 
-/** Tokens that are remembered at most, the latest ones. */
-const maxTokens = 10_000;
+interface KnownToken {
+  readonly identity: Identity;
+  readonly until: number;
+}
+
+/** Of tokens that are remembered, at most twice as many. */
+const generation = 5_000;
 
 /** Identities of tokens that were checked a moment ago, so that the next call with one costs no signature. */
 export class TokenCache {
   readonly #clock: Clock;
   readonly #maxAgeMs: number;
-  readonly #known = new Map<string, { readonly identity: Identity; readonly until: number }>();
+  #latest = new Map<string, KnownToken>();
+  // Forgotten all at once: to find the oldest of a map costs as much as what was deleted before it.
+  #before = new Map<string, KnownToken>();
   readonly #checks = new Map<string, Promise<Identity>>();
 
   /** `maxAgeMs`: how long a token is believed without another check, within its own lifetime. */
@@ -27,18 +34,16 @@ export class TokenCache {
   }
 
   #get(token: string): Identity | undefined {
-    const found = this.#known.get(token);
-    if (found === undefined || found.until > this.#clock.now()) return found?.identity;
-    this.#known.delete(token);
-    return undefined;
+    const found = this.#latest.get(token) ?? this.#before.get(token);
+    return found !== undefined && found.until > this.#clock.now() ? found.identity : undefined;
   }
 
   /** Remembers a token that is valid until `expiresAt`, in milliseconds since the epoch. */
   set(token: string, identity: Identity, expiresAt: number): void {
-    if (this.#known.size >= maxTokens) {
-      const [oldest = ""] = this.#known.keys();
-      this.#known.delete(oldest);
+    if (this.#latest.size >= generation) {
+      this.#before = this.#latest;
+      this.#latest = new Map();
     }
-    this.#known.set(token, { identity, until: Math.min(expiresAt, this.#clock.now() + this.#maxAgeMs) });
+    this.#latest.set(token, { identity, until: Math.min(expiresAt, this.#clock.now() + this.#maxAgeMs) });
   }
 }
