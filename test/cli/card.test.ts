@@ -80,4 +80,14 @@ describe("trivium card", () => {
     const trusted = await trivium(["card", peer.url, "--all", "--trust", other]);
     expect(JSON.parse(trusted.stdout)).toMatchObject([{ name: "Carded" }]);
   });
+
+  it("says that a list names a card that is no URL", async () => {
+    const list = JSON.stringify({ agents: [{ card: "/weather/card.json" }] });
+    await using peer = await httpPeer((_, response) =>
+      response.setHeader("content-type", "application/json").end(list),
+    );
+    const { code, stderr } = await trivium(["card", peer.url, "--all"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("/.well-known/agents lists a card that is no absolute URL");
+  });
 });

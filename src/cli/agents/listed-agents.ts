@@ -39,5 +39,11 @@ export async function listedCards(server: string, call: ListCall): Promise<reado
 function cardsIn(json: ReturnType<typeof parseAnswer>, url: string): readonly string[] {
   const agents = isJsonObject(json) ? json["agents"] : undefined;
   if (!Array.isArray(agents)) throw new A2AError("invalidAgentResponse", `${url} answered with no list of agents`);
-  return agents.flatMap((agent) => (isJsonObject(agent) && typeof agent["card"] === "string" ? agent["card"] : []));
+  const cards = agents.flatMap((agent) =>
+    isJsonObject(agent) && typeof agent["card"] === "string" ? agent["card"] : [],
+  );
+  if (!cards.every((card) => URL.canParse(card))) {
+    throw new A2AError("invalidAgentResponse", `${url} lists a card that is no absolute URL`);
+  }
+  return cards;
 }
