@@ -7,7 +7,7 @@ import { assertReply, jsonRpcCall, jsonRpcResult, type PayloadJson, sendParams }
 
 /** What tokens cost a call: one that the server knows, and a new one each time. */
 export function authRows(effort: Effort): readonly Row[] {
-  const size = { warmUp: scaled(3_000, effort, 1_000), count: scaled(6_000, effort) };
+  const size = { warmUp: scaled(20_000, effort, 1_000), count: scaled(6_000, effort) };
   const what = "CPU time of the server per JSON-RPC message, 16 in flight, each with a token of ES256";
   return [
     {

@@ -1,16 +1,16 @@
-/** Copies that this module has made: frozen, with everything in them. */
-const copies = new WeakSet<object>();
+/** Freezes an object that was read from JSON and belongs to nobody else, with everything in it. Returns it. */
+export function frozenJson<T extends object>(value: T): T {
+  for (const member of Object.values(value)) if (typeof member === "object" && member !== null) frozenJson(member);
+  return Object.freeze(value);
+}
 
-/**
- * A copy of plain objects and lists that cannot be changed, to any depth; other values stay as they are. A copy made
- * before is returned at once.
- */
+/** A copy of plain objects and lists that cannot be changed, to any depth; other values stay as they are. */
 export function frozenCopy<T>(value: T): T {
   return copied(value, new Map()) as T;
 }
 
 function copied(value: unknown, seen: Map<object, object>): unknown {
-  if (typeof value !== "object" || value === null || copies.has(value)) return value;
+  if (typeof value !== "object" || value === null) return value;
   if (!Array.isArray(value) && !isPlain(value)) return value;
   const before = seen.get(value);
   if (before !== undefined) return before;
@@ -20,7 +20,6 @@ function copied(value: unknown, seen: Map<object, object>): unknown {
     // Defined, not set: a claim may be called `__proto__`.
     Object.defineProperty(copy, name, { value: copied(member, seen), enumerable: true });
   }
-  copies.add(copy);
   return Object.freeze(copy);
 }
 

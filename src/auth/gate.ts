@@ -13,6 +13,7 @@ import {
   type Identity,
   type SchemeCheck,
   type SchemeEnvironment,
+  SharedIdentity,
 } from "./schemes/scheme.js";
 
 /** Holds calls to the requirements of `auth`. */
@@ -148,10 +149,15 @@ function principalOf(needs: Needs, identities: ReadonlyMap<string, Identity>, op
   if (identity === undefined) return anonymous;
   const { subject, issuer, scopes = [], claims = {} } = identity;
   const caller: AuthenticatedCaller = { scheme, subject, issuer, scopes, claims, identities };
-  const named = (options.principal ?? defaultPrincipal)(caller);
+  const named = options.principal === undefined ? defaultPrincipal(caller) : frozenCopy(options.principal(caller));
   if (typeof named.owner !== "string" || named.owner === "")
     throw new TypeError("auth.principal must return an object with an owner");
-  return frozenCopy({ scheme, scopes, claims, ...named });
+  const proved = { scopes, claims };
+  return Object.freeze({
+    scheme,
+    ...(identity instanceof SharedIdentity ? proved : frozenCopy(proved)),
+    ...named,
+  });
 }
 
 function defaultPrincipal({ scheme, issuer = scheme, subject }: AuthenticatedCaller): Pick<Principal, "owner"> {

@@ -8,8 +8,7 @@ import {
   type KeyObject,
 } from "jose";
 import { A2AError } from "../../protocol/errors.js";
-import { frozenCopy } from "../frozen.js";
-import { CredentialError, type Identity, type SchemeEnvironment } from "./scheme.js";
+import { CredentialError, type Identity, type SchemeEnvironment, SharedIdentity } from "./scheme.js";
 import { hasSingleMembers } from "./single-members.js";
 import { TokenCache } from "./token-cache.js";
 
@@ -112,13 +111,13 @@ function assertSingleMembers(part: string, value: object): void {
   if (!hasSingleMembers(json, value)) throw new CredentialError("the token is not valid");
 }
 
-/** The identity that the claims of a verified token name: frozen, since calls with the token share it. */
+/** The identity that the claims of a verified token name. They are its own from now on. */
 export function identityFrom(claims: Readonly<Record<string, unknown>>): Identity {
   const { sub, client_id: client, iss } = claims;
   const subject = [sub, client].find((name) => typeof name === "string" && name !== "");
   if (typeof subject !== "string") throw new CredentialError("the token names neither a subject nor a client");
   const issuer = typeof iss === "string" ? iss : undefined;
-  return frozenCopy({ subject, issuer, scopes: scopesOf(claims), claims });
+  return new SharedIdentity({ subject, issuer, scopes: scopesOf(claims), claims });
 }
 
 /** The scopes of a token: `scope` as text (RFC 9068), or the list that some servers write. */

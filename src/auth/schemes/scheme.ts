@@ -3,6 +3,7 @@ import type { Clock } from "../../protocol/async/clock.js";
 import type { CallOrigin, PeerCertificate } from "../../protocol/context.js";
 import type { Fetch } from "../../protocol/fetch.js";
 import type { AgentCardSchema } from "../../protocol/model.js";
+import { frozenJson } from "../frozen.js";
 
 // What every security scheme of a server is: a declaration for the card, and a check of calls.
 
@@ -33,6 +34,23 @@ export interface Identity {
   readonly scopes?: readonly string[] | undefined;
   /** Everything else that the credential says. Default: nothing. */
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** The identity of a token, frozen with everything in it, since calls with the token share it. */
+export class SharedIdentity implements Identity {
+  readonly subject: string;
+  readonly issuer: string | undefined;
+  readonly scopes: readonly string[];
+  readonly claims: Readonly<Record<string, unknown>>;
+
+  /** `scopes` and `claims` were read from JSON and belong to nobody else. */
+  constructor({ subject, issuer, scopes = [], claims = {} }: Identity) {
+    this.subject = subject;
+    this.issuer = issuer;
+    this.scopes = frozenJson(scopes);
+    this.claims = frozenJson(claims);
+    Object.freeze(this);
+  }
 }
 
 /** What checks need of the server. */

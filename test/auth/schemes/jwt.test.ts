@@ -1,6 +1,7 @@
 import { createHmac, generateKeyPairSync, sign } from "node:crypto";
-import { type BearerJwtOptions, bearerJwt, CredentialError, type Identity } from "trivium/auth";
+import { type AuthScheme, type BearerJwtOptions, bearerJwt, CredentialError, type Identity } from "trivium/auth";
 import { describe, expect, it } from "vitest";
+import type { AuthOptions } from "../../../src/auth/auth-options.js";
 import { openGate } from "../../../src/auth/gate.js";
 import { createTestClock } from "../../../src/testing/test-clock.js";
 import { callWith, unreachable } from "./call-with.js";
@@ -138,6 +139,33 @@ describe("a JSON Web Token", () => {
     expect(await checked(bearer)).toEqual(known);
     await clock.advance(32_000);
     await expect(checked(bearer)).rejects.toThrow("the token has expired");
+  });
+});
+
+describe("the principal of a caller", () => {
+  const principalBy = async (scheme: AuthScheme, principal?: AuthOptions["principal"], bearer = token()) => {
+    const environment = { ...unreachable, clock: createTestClock({ start: now }) };
+    const gate = openGate({ schemes: { user: scheme }, principal }, environment);
+    return (await gate.identify(callWith({ authorization: `Bearer ${bearer}` }))).principal;
+  };
+  const jwt = bearerJwt({ issuer, audience, key: publicKey });
+  const groups = ["cooks"];
+  const own: AuthScheme = {
+    ...jwt,
+    open: () => () => ({ subject: "alice", scopes: groups, claims: { groups } }),
+  };
+  const roles = ["admin"];
+
+  it.each<[string, AuthScheme, AuthOptions["principal"]]>([
+    ["of a token", jwt, undefined],
+    ["of a token, with members of the application's own", jwt, () => ({ owner: "a", roles })],
+    ["of a scheme of one's own", own, undefined],
+    ["of a scheme of one's own, with members of the application's own", own, () => ({ owner: "a", roles })],
+  ])("%s cannot be changed at any depth", async (_, scheme, named) => {
+    const principal = await principalBy(scheme, named, token({ ...claims, groups, address: { city: "Rome" } }));
+    const parts = [principal, ...Object.values(principal), ...Object.values(principal["claims"] ?? {})];
+    expect(parts.filter((part) => !Object.isFrozen(part))).toEqual([]);
+    expect([groups, roles].map((list) => Object.isFrozen(list))).toEqual([false, false]);
   });
 });
 
