@@ -35,14 +35,19 @@ export interface TurnCounter {
   readonly running: ReadonlyMap<CountedTurn, unknown>;
   /** Sends that wait for room. */
   readonly queued: number;
-  /** Throws `resourceExhausted` or `unavailable` when no turn may start now. */
-  check(scope: Scope): void;
+  /** Whether no turn of any owner may start now. */
+  readonly isFull: boolean;
+  /**
+   * Runs `start`, which may start a turn, in the room of one turn. Rejects with `resourceExhausted` or `unavailable` when
+   * no turn may start now.
+   */
+  within<T>(scope: Scope, start: () => Promise<T>): Promise<T>;
   /** Throws `unavailable` when the process is overloaded, first for owners who hold more than their share. */
   checkLoad(scope: Scope): void;
   /**
    * Reserves room for the turn of a send. `undefined` if there is room; else a promise that resolves when other turns
    * have ended, with a function that releases the room once the turn has begun or will not begin. After `turnWaitMs` it
-   * rejects with the errors of `check`, and at once when what waits takes too many bytes. `bytes`: the size of the send.
+   * rejects with the errors of `within`, and at once when what waits takes too many bytes. `bytes`: the size of the send.
    */
   room(turn: StartingTurn, bytes: number): Promise<() => void> | undefined;
   /** Announces a turn that may start; it counts as running until the returned function is called. */
@@ -67,6 +72,7 @@ export interface TurnCounter {
 interface TurnPlaces {
   /** Why a turn may not start now. */
   refusal(turn: StartingTurn): A2AError | undefined;
+  readonly isFull: boolean;
   occupy(turn: StartingTurn): () => void;
   readonly queue: TurnQueue<StartingTurn>;
   limit(limits: TurnLimits): void;
@@ -123,7 +129,16 @@ function createTurnPlaces(
     limits = next;
     grant();
   };
-  return { refusal, occupy, queue, limit, close };
+  return {
+    refusal,
+    get isFull() {
+      return room.isFull || total >= limits.turnsPerProcess;
+    },
+    occupy,
+    queue,
+    limit,
+    close,
+  };
 }
 
 /** `turnsPerProcess` among the limits is the agent's own, the room has that of the process. */
@@ -141,10 +156,20 @@ export function createTurnCounter(first: TurnLimits, clock: Clock, room: TurnRoo
     get queued() {
       return queue.size;
     },
-    check(scope) {
+    get isFull() {
+      return places.isFull;
+    },
+    async within(scope, start) {
       const error = refusal({ scope });
       if (error !== undefined) throw error;
       room.shares.check(scope);
+      const leave = occupy({ scope });
+      try {
+        return await start();
+      } finally {
+        // A turn that has started counts itself.
+        leave();
+      }
     },
     checkLoad: (scope) => room.shares.check(scope),
     room(turn, bytes) {

@@ -1,5 +1,6 @@
 import { monotonic } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
+import { sideBySide } from "../../protocol/async/side-by-side.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { Lease } from "../lease.js";
 import type { CoreLimits } from "../limits.js";
@@ -10,7 +11,7 @@ import { freeGivenUp } from "./abandoned-sends.js";
 import { isGone, isOrphan } from "./claim-turn.js";
 import { expireWaiting } from "./expire.js";
 import { giveUpHeld } from "./held.js";
-import { takeOver } from "./take-over.js";
+import { takeOver, tasksAtOnce } from "./take-over.js";
 import { wakeDue } from "./wake.js";
 
 /** Page size of a sweep for orphans. */
@@ -156,14 +157,21 @@ async function sweepOrphans(runtime: Runtime, sweep: OrphanSweep): Promise<void>
   for (let heads: readonly Head[] | undefined; heads === undefined || heads.length === orphanPage; ) {
     heads = await store.orphans(agentId, orphanPage, sweep.behind);
     if (heads.length > 0 && !(await isGone(runtime))) return;
-    for (const { key, scope, id } of heads) {
-      if (sweep.stopped) return;
+    await sideBySide(untilStopped(sweep, heads), tasksAtOnce, async ({ key, scope, id }) => {
       sweep.behind = key;
       const stored = await store.read(scope, id);
       if (stored !== undefined) await takeOrphan(runtime, stored);
-    }
+    });
+    if (sweep.stopped) return;
   }
   sweep.behind = undefined;
+}
+
+function* untilStopped(sweep: OrphanSweep, heads: readonly Head[]): Generator<Head> {
+  for (const head of heads) {
+    if (sweep.stopped) return;
+    yield head;
+  }
 }
 
 // An orphan for which this process has no room is left to others, or to the next sweep.

@@ -14,7 +14,7 @@ interface WokenTurn {
   readonly replacing?: string | undefined;
 }
 
-/** Starts the turn of a wake. Returns false when another process was faster. */
+/** Starts the turn of a wake, in room that the caller has taken. Returns false when another process was faster. */
 export async function startWoken(
   runtime: Runtime,
   stored: StoredTask,
@@ -23,7 +23,6 @@ export async function startWoken(
   const { scope } = stored.head;
   const origin = await readOrigin(runtime, stored);
   const { messageSeq: message, entry, send } = origin;
-  runtime.turns.check(scope);
   const live = await continueTask(runtime, stored);
   // Entries may have been put while another process held the task, so their number is unknown.
   if (replacing !== undefined) live.sawInbox(-1);

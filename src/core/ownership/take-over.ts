@@ -14,6 +14,8 @@ import { startWoken } from "./start-woken.js";
 
 /** How often a turn is re-run. */
 const maxRestarts = 3;
+/** Tasks that a sweep takes over or wakes at a time: callers need connections to the database too. */
+export const tasksAtOnce = 8;
 
 /**
  * Takes over a task whose holder is gone: re-runs its turn if the agent is safe to re-run, else ends it. Returns true
@@ -34,10 +36,12 @@ export async function takeOver(runtime: Runtime, stored: StoredTask): Promise<bo
   if (!released && origin.attempt > maxRestarts) {
     return giveUp(runtime, stored, `the task was tried ${origin.attempt} times, and each time the process has gone`);
   }
-  runtime.turns.check(stored.head.scope);
-  const restart = await claimRestart(runtime, stored, released ? origin : { ...origin, attempt: origin.attempt + 1 });
-  restart?.start(isAsked ? endOfWait(entries) : undefined);
-  return restart !== undefined;
+  return runtime.turns.within(stored.head.scope, async () => {
+    const attempt = released ? origin.attempt : origin.attempt + 1;
+    const restart = await claimRestart(runtime, stored, { ...origin, attempt });
+    restart?.start(isAsked ? endOfWait(entries) : undefined);
+    return restart !== undefined;
+  });
 }
 
 // What ends the wait of a turn that asked. A message does before a wake.
@@ -54,7 +58,17 @@ async function leave(runtime: Runtime, stored: StoredTask): Promise<boolean> {
   if (entries.some(({ kind }) => kind === "cancel")) return endNow(runtime, stored, { state: TaskState.CANCELED });
   const answeredBy = endOfWait(entries);
   if (answeredBy === undefined) return release(runtime, stored, inboxPut);
-  runtime.turns.check(scope);
+  return runtime.turns.within(scope, () => goOn(runtime, stored, { entries, answeredBy }));
+}
+
+interface Answered {
+  readonly entries: readonly InboxEntry[];
+  readonly answeredBy: "message" | "wake";
+}
+
+/** Starts the turn that an answer begins, or re-runs the one that it answers. */
+async function goOn(runtime: Runtime, stored: StoredTask, { entries, answeredBy }: Answered): Promise<boolean> {
+  const { scope } = stored.head;
   if (runtime.restartable && (answeredBy === "message" || awaitsAuthorization(stored))) {
     const restart = await claimRestart(runtime, stored, await readOrigin(runtime, stored));
     restart?.start(answeredBy);

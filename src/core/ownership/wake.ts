@@ -1,4 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
+import { sideBySide } from "../../protocol/async/side-by-side.js";
 import { conformJson } from "../../protocol/check/conform.js";
 import { A2AError, taskNotFound } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";
@@ -10,7 +11,7 @@ import { tooLarge } from "../task/task-size.js";
 import { isOrphan } from "./claim-turn.js";
 import { awaitsAuthorization, claimRestart, waitingTurn } from "./restart.js";
 import { startWoken } from "./start-woken.js";
-import { takeOver } from "./take-over.js";
+import { takeOver, tasksAtOnce } from "./take-over.js";
 
 const maxTries = 20;
 /** Page size of a sweep for due tasks, and the number of pages; the rest waits for the next sweep. */
@@ -46,17 +47,18 @@ async function tryWake(
   }
   if (holder !== "") return putWake(runtime, stored, wake);
   const waiting = awaitsAuthorization(stored) ? await waitingTurn(runtime, stored) : undefined;
-  if (waiting === undefined) return (await startWoken(runtime, stored, { wake })) || undefined;
-  runtime.turns.check(stored.head.scope);
-  const restart = await claimRestart(runtime, stored, waiting);
-  if (restart === undefined) return undefined;
-  let woken: boolean | undefined;
-  try {
-    woken = await putWake(runtime, stored, wake);
-    return woken;
-  } finally {
-    restart.start(woken === true ? "wake" : undefined);
-  }
+  return runtime.turns.within(stored.head.scope, async () => {
+    if (waiting === undefined) return (await startWoken(runtime, stored, { wake })) || undefined;
+    const restart = await claimRestart(runtime, stored, waiting);
+    if (restart === undefined) return undefined;
+    let woken: boolean | undefined;
+    try {
+      woken = await putWake(runtime, stored, wake);
+      return woken;
+    } finally {
+      restart.start(woken === true ? "wake" : undefined);
+    }
+  });
 }
 
 async function putWake(
@@ -77,42 +79,46 @@ async function putWake(
 export async function wakeDue(runtime: Runtime): Promise<void> {
   const { agentId, alarm, store } = runtime;
   const refused = new Set<string>();
-  let { behind } = alarm;
-  try {
-    for (let pages = 0; pages < duePages; pages++) {
-      const heads = await store.due(agentId, duePage, behind);
-      for (const head of heads) {
-        if (alarm.closed || isFull(runtime)) return;
-        // Set before the try: an unreadable task blocks the sweep only once, since the next one starts after it.
-        behind = cursorOf(head);
-        await wakeParked(runtime, head, refused);
-      }
-      if (heads.length < duePage) {
-        behind = undefined;
-        return;
-      }
+  for (let pages = 0; pages < duePages; pages++) {
+    const heads = await store.due(agentId, duePage, alarm.behind);
+    await sideBySide(whileRoom(runtime, heads), tasksAtOnce, (head) => {
+      // Set before the try: an unreadable task blocks the sweep only once, since the next one starts after it.
+      alarm.behind = cursorOf(head);
+      return wakeParked(runtime, head, refused);
+    });
+    if (isHeldUp(runtime)) return;
+    if (heads.length < duePage) {
+      alarm.behind = undefined;
+      return;
     }
-  } finally {
-    alarm.behind = behind;
+  }
+}
+
+function* whileRoom(runtime: Runtime, heads: readonly Head[]): Generator<Head> {
+  for (const head of heads) {
+    if (isHeldUp(runtime)) return;
+    yield head;
   }
 }
 
 async function wakeParked(runtime: Runtime, { scope, id, wakeAt }: Head, refused: Set<string>): Promise<void> {
+  const { store, turns } = runtime;
   const owner = `${scope.tenant}\n${scope.owner}`;
   if (refused.has(owner)) return;
   try {
-    runtime.turns.check(scope);
-    const stored = await runtime.store.read(scope, id);
-    if (stored === undefined || stored.head.holder !== "" || stored.head.wakeAt !== wakeAt) return;
-    await startWoken(runtime, stored);
+    await turns.within(scope, async () => {
+      const stored = await store.read(scope, id);
+      if (stored === undefined || stored.head.holder !== "" || stored.head.wakeAt !== wakeAt) return;
+      await startWoken(runtime, stored);
+    });
   } catch (error) {
     if (!isAnswer(error)) throw error;
     refused.add(owner);
   }
 }
 
-function isFull({ turns, limits }: Runtime): boolean {
-  return turns.running.size >= limits.turnsPerProcess;
+function isHeldUp({ alarm, turns }: Runtime): boolean {
+  return alarm.closed || turns.isFull;
 }
 
 function cursorOf({ wakeAt, key }: Head): DueCursor | undefined {

@@ -69,6 +69,18 @@ describe("orphaned tasks", () => {
     expect((await store.list(alice, { state: 4, limit: 1 })).total).toBe(250);
   });
 
+  it("are taken over several at a time", async () => {
+    const { clock, store } = await leftBehind(799);
+    const read: TaskStore["read"] = async (scope, id) => {
+      await new Promise<void>((resolve) => clock.after(10, resolve));
+      return store.read(scope, id);
+    };
+    await using _served = startHandler({ agent: async () => {}, clock, store: changed(store, "read", read) });
+    await clock.advance(expiryMs);
+    await clock.advance(1100);
+    expect(await store.orphans("", 10)).toEqual([]);
+  });
+
   it("are taken over, except one that cannot be read", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Agent } from "../../../src/core/agent.js";
 import { createAlarm } from "../../../src/core/alarm.js";
+import type { CoreLimits } from "../../../src/core/limits.js";
 import type { Head, TaskStore } from "../../../src/core/ports.js";
 import type { Scope } from "../../../src/protocol/context.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
@@ -59,6 +60,17 @@ function unreadable(store: TaskStore, lost: string): TaskStore {
   });
 }
 
+/** The store in which a read takes 10 ms, as over a network. */
+function distant(store: TaskStore, clock: VirtualClock): TaskStore {
+  const read = store.read.bind(store);
+  return Object.assign(store, {
+    read: async (scope: Scope, id: string) => {
+      await new Promise<void>((resolve) => clock.after(10, resolve));
+      return read(scope, id);
+    },
+  });
+}
+
 const heartbeat = (clock: VirtualClock): Promise<void> => clock.advance(3000);
 
 describe("parked tasks that are due", () => {
@@ -95,6 +107,37 @@ describe("parked tasks that are due", () => {
       letGo();
     }
     expect(seen).toEqual([2, 4, 5, 5]);
+  });
+
+  it("are woken several at a time", async () => {
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ clock });
+    const { agent, woken } = staying();
+    await parkMany(store, bob, 800);
+    await using served = startHandler({ agent, clock, store: distant(store, clock) });
+    await heartbeat(clock);
+    await clock.advance(1100);
+    expect(woken.length).toBe(800);
+    expect(served.log).toEqual([]);
+  });
+
+  it.each<[string, Partial<CoreLimits>]>([
+    ["an owner", { turnsPerOwner: 3 }],
+    ["the process", { turnsPerProcess: 3 }],
+  ])("never exceed the limit of %s meanwhile", async (_, limits) => {
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ clock });
+    const { agent, woken, letGo } = staying();
+    await parkMany(store, alice, 8);
+    await using _served = startHandler({ agent, clock, store: distant(store, clock), limits });
+    const seen: number[] = [];
+    for (let beat = 0; beat < 4; beat++) {
+      await heartbeat(clock);
+      await clock.advance(100);
+      seen.push(woken.length);
+      letGo();
+    }
+    expect(seen).toEqual([3, 6, 8, 8]);
   });
 
   it("are not held up by a task that cannot be read", async () => {
