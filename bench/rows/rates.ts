@@ -6,7 +6,7 @@ import { assertReply, jsonRpcCall, jsonRpcResult, type PayloadJson, sendParams }
 
 /** What limits by who is asking cost a call. */
 export function rateRows(effort: Effort): readonly Row[] {
-  const size = { warmUp: scaled(3_000, effort, 1_000), count: scaled(6_000, effort) };
+  const size = { warmUp: scaled(20_000, effort, 1_000), count: scaled(6_000, effort) };
   return [
     {
       name: "JSON-RPC message under five limits of its caller",

@@ -15,7 +15,7 @@ const floors = { off: "`telemetry: false`", bare: "`telemetry: false`, and the b
  * are measured by themselves: nothing that calls it can cost less.
  */
 export function telemetryRows(effort: Effort): readonly Row[] {
-  const size = { warmUp: scaled(3_000, effort, 1_000), count: scaled(6_000, effort) };
+  const size = { warmUp: scaled(20_000, effort, 1_000), count: scaled(6_000, effort) };
   return [
     row("sampled", "message", { size, atMost: 1.12 }),
     row("sampled", "task", { size, atMost: 1.05 }),
