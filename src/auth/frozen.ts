@@ -1,4 +1,4 @@
-/** Freezes an object that was read from JSON and belongs to nobody else, with everything in it. Returns it. */
+/** Freezes an object that was read from JSON and is shared with no one, with everything in it. Returns it. */
 export function frozenJson<T extends object>(value: T): T {
   for (const member of Object.values(value)) if (typeof member === "object" && member !== null) frozenJson(member);
   return Object.freeze(value);

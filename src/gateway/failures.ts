@@ -1,4 +1,5 @@
 import { CredentialsError } from "../client/connection.js";
+import { isReplyTooLarge } from "../protocol/codec/reply-too-large.js";
 import { A2AError, ConnectionError, type ErrorCode } from "../protocol/errors.js";
 
 // The errors that callers of the gateway get when one of its own calls fails. The agent's errors are passed on; the
@@ -31,6 +32,10 @@ export function publicFailure(error: unknown): unknown {
   // The gateway's versions differ from those of its agent.
   if (error.code === "versionNotSupported") {
     return unavailable("the agent behind the gateway does not take the version that its card names", error);
+  }
+  if (isReplyTooLarge(error)) {
+    const message = "the answer of the agent behind the gateway is over the gateway's limit (replyMaxBytes)";
+    return new A2AError("invalidAgentResponse", message, { cause: error });
   }
   const status = foreignStatus(error);
   return status === undefined ? error : foreignAnswer(error, status);

@@ -12,7 +12,7 @@ type Clients = { readonly [B in (typeof httpBindings)[number]]: Operations<CallO
 
 type Answer = (req: IncomingMessage, res: ServerResponse) => void;
 
-const limits = { replyMaxBytes: 10_000, eventMaxLength: 1_000 };
+const limits = { replyMaxBytes: 10_000 };
 
 /** Clients of an agent with a custom response. */
 async function agent(answer: Answer) {
@@ -213,7 +213,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
 
   it.each([
     { what: "an event that is no JSON", text: "data: <html>\n\n", code: "invalidAgentResponse" },
-    { what: "an event over the limit", text: `data: ${"x".repeat(2_000)}\n\n`, code: "contentTooLarge" },
+    { what: "an event over the limit", text: `data: ${"x".repeat(20_000)}\n\n`, code: "contentTooLarge" },
   ])("with $what fails with $code", async ({ text, code }) => {
     await using served = await agent(events(text));
     await expect(read(served)).rejects.toMatchObject({ code });

@@ -43,7 +43,7 @@ export class SharedIdentity implements Identity {
   readonly scopes: readonly string[];
   readonly claims: Readonly<Record<string, unknown>>;
 
-  /** `scopes` and `claims` were read from JSON and belong to nobody else. */
+  /** `scopes` and `claims` were read from JSON and are shared with no one. */
   constructor({ subject, issuer, scopes = [], claims = {} }: Identity) {
     this.subject = subject;
     this.issuer = issuer;

@@ -5,7 +5,7 @@ import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError, type ErrorCode } from "../../protocol/errors.js";
 import type { HttpAnswer } from "../../protocol/fetch.js";
 import { grpcStatusNames } from "../../protocol/grpc-status.js";
-import { errorFromHttpStatus, parseOrNothing, readText, withAnswerHeaders } from "../fetch/answer.js";
+import { errorFromHttpStatus, parseOrNothing, readReply, withAnswerHeaders } from "../fetch/answer.js";
 import type { Incoming } from "../fetch/call.js";
 import { errorFromStatusBytes } from "../grpc/details.js";
 
@@ -14,7 +14,7 @@ import { errorFromStatusBytes } from "../grpc/details.js";
 /** Reads the error of a response that failed as a whole. */
 export async function errorFromAnswer(incoming: Incoming, maxBytes: number): Promise<A2AError> {
   const { headers } = incoming.response;
-  const text = await readText(incoming, maxBytes);
+  const text = await readReply(incoming, maxBytes);
   if (headers.has(statusHeader)) return errorFromTrailers(headers) ?? errorFromHttpStatus(incoming);
   const json = parseOrNothing(text);
   return withAnswerHeaders(errorFromJson(json) ?? errorFromHttpStatus(incoming), incoming.response.headers);

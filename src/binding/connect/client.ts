@@ -1,6 +1,7 @@
 import { type Message as AnyMessage, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { noop } from "../../protocol/async/noop.js";
 import { assertFewFields } from "../../protocol/codec/binary/field-count.js";
+import { replyTooLarge } from "../../protocol/codec/reply-too-large.js";
 import { maxReplyValues, tooManyReplyValues } from "../../protocol/codec/reply-values.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
@@ -16,12 +17,10 @@ import { createTransport, missingIn, type Transport } from "../transport.js";
 import { errorFromAnswer, errorFromEnd, errorFromTrailerBytes, errorFromTrailers } from "./answer-errors.js";
 import { type Envelope, EnvelopeReader, encodeEnvelope, joined } from "./envelope.js";
 
-export interface ConnectTransportOptions extends Omit<HttpTransportOptions, "eventMaxLength"> {
+export interface ConnectTransportOptions extends HttpTransportOptions {
   readonly adapter: GrpcAdapter;
   /** The protocol to use, always with binary messages. Default: `"connect"`. */
   readonly protocol?: "connect" | "grpc-web" | undefined;
-  /** Largest reply or stream event, in bytes. Default: 32 MiB. */
-  readonly replyMaxBytes?: number | undefined;
 }
 
 /** Creates a client transport for Connect or gRPC-Web over `fetch`. */
@@ -205,10 +204,7 @@ async function readBody({ replyMaxBytes }: WebCall, incoming: Incoming): Promise
   for await (const piece of readPieces(incoming)) {
     bytes += piece.length;
     if (bytes > replyMaxBytes) {
-      throw new A2AError(
-        "contentTooLarge",
-        `the agent's answer is over the limit of ${replyMaxBytes} bytes (replyMaxBytes)`,
-      );
+      throw replyTooLarge(`the agent's answer is over the limit of ${replyMaxBytes} bytes (replyMaxBytes)`);
     }
     pieces.push(piece);
   }

@@ -1,4 +1,4 @@
-import { A2AError } from "../../protocol/errors.js";
+import { replyTooLarge } from "../../protocol/codec/reply-too-large.js";
 
 // The framing of Connect streams and gRPC-Web: each message follows one byte of flags and four bytes of length.
 
@@ -52,7 +52,7 @@ export class EnvelopeReader {
     if (bytes.length < headBytes) return headBytes;
     const length = new DataView(bytes.buffer, bytes.byteOffset, headBytes).getUint32(1);
     if (length > this.#maxBytes) {
-      throw new A2AError("contentTooLarge", `a message of the agent is over the limit of ${this.#maxBytes} bytes`);
+      throw replyTooLarge(`a message of the agent is over the limit of ${this.#maxBytes} bytes (replyMaxBytes)`);
     }
     return headBytes + length;
   }

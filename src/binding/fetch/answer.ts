@@ -10,11 +10,24 @@ import { assertFewValues, leastLength } from "./few-values.js";
 
 // Reads responses of an agent within limits.
 
+/** How large a body may be. */
+interface BodyLimit {
+  readonly maxBytes: number;
+  /** Name of the limit for the error. Default: none. */
+  readonly name?: string | undefined;
+}
+
+/** Reads the whole body of a reply as text, as `readText` does. */
+export function readReply(incoming: Incoming, replyMaxBytes: number): Promise<string> {
+  return readText(incoming, { maxBytes: replyMaxBytes, name: "replyMaxBytes" });
+}
+
 /**
  * Reads the whole body as text. An event stream is cancelled unread: it throws, or gives `""` if the status is an
- * error.
+ * error. Throws `contentTooLarge` over the limit.
  */
-export async function readText(incoming: Incoming, maxBytes: number): Promise<string> {
+export async function readText(incoming: Incoming, limit: BodyLimit): Promise<string> {
+  const { maxBytes } = limit;
   const { response, failure } = incoming;
   try {
     if (isEventStream(incoming)) {
@@ -23,10 +36,10 @@ export async function readText(incoming: Incoming, maxBytes: number): Promise<st
       throw new A2AError("invalidAgentResponse", "the agent answered one call with an event stream");
     }
     const length = response.headers.get("content-length");
-    if (Number(length) > maxBytes) throw tooLarge(maxBytes, response.body);
+    if (Number(length) > maxBytes) throw tooLarge(limit, response.body);
     // The declared length counts the bytes sent, so it does not bound a compressed body.
     const isBounded = length !== null && !response.headers.has("content-encoding");
-    const text = isBounded ? await response.text() : await readCounting(response.body, maxBytes);
+    const text = isBounded ? await response.text() : await readCounting(response.body, limit);
     if (text.length >= leastLength) await assertFewValues([text], maxBytes);
     return text;
   } catch (cause) {
@@ -34,7 +47,7 @@ export async function readText(incoming: Incoming, maxBytes: number): Promise<st
   }
 }
 
-async function readCounting(body: AnswerBody | null, maxBytes: number): Promise<string> {
+async function readCounting(body: AnswerBody | null, limit: BodyLimit): Promise<string> {
   if (body === null) return "";
   const decoder = new TextDecoder();
   const reader = body.getReader();
@@ -44,14 +57,15 @@ async function readCounting(body: AnswerBody | null, maxBytes: number): Promise<
     const { done, value } = await reader.read();
     if (done || value === undefined) return text + decoder.decode();
     bytes += value.length;
-    if (bytes > maxBytes) throw tooLarge(maxBytes, reader);
+    if (bytes > limit.maxBytes) throw tooLarge(limit, reader);
     text += decoder.decode(value, { stream: true });
   }
 }
 
-function tooLarge(maxBytes: number, rest: { cancel(): Promise<void> } | null): A2AError {
+function tooLarge({ maxBytes, name }: BodyLimit, rest: { cancel(): Promise<void> } | null): A2AError {
   leave(rest);
-  return new A2AError("contentTooLarge", `the agent's answer is over the limit of ${maxBytes} bytes`);
+  const message = `the agent's answer is over the limit of ${maxBytes} bytes${name === undefined ? "" : ` (${name})`}`;
+  return new A2AError("contentTooLarge", message, { metadata: name === undefined ? {} : { limit: name } });
 }
 
 // Frees the connection of a response that is not read to its end.
@@ -85,10 +99,10 @@ export function isEventStream({ response }: Incoming): boolean {
 /** Yields the events of a streamed response, in batches as they arrive. */
 export function readEvents(
   { response, failure }: Incoming,
-  eventMaxLength: number,
+  replyMaxBytes: number,
 ): AsyncGenerator<readonly EventSourceMessage[], void, undefined> {
   const body = response.body ?? new ReadableStream<Uint8Array>({ start: (empty) => empty.close() });
-  return readEventStream(body, eventMaxLength, failure);
+  return readEventStream(body, replyMaxBytes, failure);
 }
 
 /** Adds what only the headers of the response carry: the challenge and the retry delay. */

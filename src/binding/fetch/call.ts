@@ -14,10 +14,8 @@ export interface HttpTransportOptions {
   readonly fetch?: Fetch | undefined;
   /** Headers for every call. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Largest accepted reply, in bytes. Default: 32 MiB. */
+  /** Largest reply, or event of a stream, in bytes. Default: 32 MiB. */
   readonly replyMaxBytes?: number | undefined;
-  /** Largest event of a stream, in characters. Default: 32 Mi. */
-  readonly eventMaxLength?: number | undefined;
 }
 
 export const replyMaxDefault = 32 * 1024 * 1024;

@@ -1,6 +1,7 @@
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { noop } from "../../protocol/async/noop.js";
-import { A2AError, ConnectionError } from "../../protocol/errors.js";
+import { replyTooLarge } from "../../protocol/codec/reply-too-large.js";
+import { ConnectionError } from "../../protocol/errors.js";
 import type { AnswerBody } from "../../protocol/fetch.js";
 import { assertFewValues, leastLength } from "./few-values.js";
 
@@ -13,10 +14,10 @@ import { assertFewValues, leastLength } from "./few-values.js";
  */
 export async function* readEventStream(
   body: AnswerBody,
-  eventMaxLength: number,
+  maxBytes: number,
   failure: (cause: unknown) => unknown,
 ): AsyncGenerator<readonly EventSourceMessage[], void, undefined> {
-  const eventsOf = eventParser(eventMaxLength);
+  const eventsOf = eventParser(maxBytes);
   const reader = body.getReader();
   try {
     for (;;) {
@@ -31,7 +32,7 @@ export async function* readEventStream(
       if (long.length > 0)
         await assertFewValues(
           long.map(({ data }) => data),
-          eventMaxLength,
+          maxBytes,
         );
       if (ready.length > 0) yield ready;
       if (done) return;
@@ -45,18 +46,18 @@ export async function* readEventStream(
 const fillers = 2 ** 20;
 
 /** Gives the events that each piece of a stream completes; `undefined` ends the stream. Throws `contentTooLarge`. */
-function eventParser(maxLength: number): (piece: Uint8Array | undefined) => readonly EventSourceMessage[] {
+function eventParser(maxBytes: number): (piece: Uint8Array | undefined) => readonly EventSourceMessage[] {
   let events: EventSourceMessage[] = [];
   // Bytes since the last event, without comments: each line of data costs memory, even an empty one.
   let unfinished = 0;
   const tooLong = (): never => {
-    throw new A2AError("contentTooLarge", `an event is over the limit of ${maxLength} characters`);
+    throw replyTooLarge(`an event is over the limit of ${maxBytes} bytes (replyMaxBytes)`);
   };
   const parser = createParser({
     // Bounds an unfinished event; complete events are measured in `onEvent`.
-    maxBufferSize: maxLength,
+    maxBufferSize: maxBytes,
     onEvent: (event) => {
-      if (event.data.length > maxLength) tooLong();
+      if (event.data.length > maxBytes) tooLong();
       unfinished = 0;
       events.push(event);
     },
@@ -71,7 +72,7 @@ function eventParser(maxLength: number): (piece: Uint8Array | undefined) => read
   return (piece) => {
     unfinished += piece?.length ?? 0;
     parser.feed(piece === undefined ? `${decoder.decode()}\n\n` : decoder.decode(piece, { stream: true }));
-    if (unfinished > Math.max(maxLength, fillers)) tooLong();
+    if (unfinished > Math.max(maxBytes, fillers)) tooLong();
     const ready = events;
     events = [];
     return ready;

@@ -11,7 +11,7 @@ import {
   parseAnswer,
   parseOrNothing,
   readEvents,
-  readText,
+  readReply,
   withAnswerHeaders,
 } from "../fetch/answer.js";
 import {
@@ -34,7 +34,6 @@ interface HttpClient {
   readonly base: string;
   readonly send: SendHttp;
   readonly replyMaxBytes: number;
-  readonly eventMaxLength: number;
   /** For operations with two verbs, the one that the agent has accepted. */
   readonly verbs: Map<Operation, string>;
 }
@@ -50,10 +49,10 @@ interface OutgoingRequest {
 
 /** Creates a client transport for HTTP+JSON over `fetch`. */
 export function createHttpJsonTransport(options: HttpJsonTransportOptions): Operations<CallOptions> {
-  const { adapter, url, replyMaxBytes = replyMaxDefault, eventMaxLength = replyMaxDefault } = options;
+  const { adapter, url, replyMaxBytes = replyMaxDefault } = options;
   const base = trimmed(url);
   const send = createSender(options, adapter);
-  const client: HttpClient = { adapter, base, send, replyMaxBytes, eventMaxLength, verbs: new Map() };
+  const client: HttpClient = { adapter, base, send, replyMaxBytes, verbs: new Map() };
   const jsonTypes = [...new Set([adapter.mediaType, jsonMediaType])].join(", ");
   const calls = createTransport({
     unary: (operation, request, call) => callUnary(client, { operation, request, options: call, accept: jsonTypes }),
@@ -67,7 +66,7 @@ export function createHttpJsonTransport(options: HttpJsonTransportOptions): Oper
 
 async function callUnary(client: HttpClient, call: OutgoingRequest): Promise<AnyMessage> {
   const incoming = await open(client, call);
-  const json = parseAnswer(await readText(incoming, client.replyMaxBytes));
+  const json = parseAnswer(await readReply(incoming, client.replyMaxBytes));
   return client.adapter.codec(call.operation).readReply(json, call.request);
 }
 
@@ -76,10 +75,10 @@ async function* callStream(client: HttpClient, call: OutgoingRequest): AsyncGene
   try {
     const incoming = await open(client, call);
     if (!isEventStream(incoming)) {
-      yield* reader.read(eventOf(await readText(incoming, client.replyMaxBytes)));
+      yield* reader.read(eventOf(await readReply(incoming, client.replyMaxBytes)));
       return;
     }
-    for await (const events of readEvents(incoming, client.eventMaxLength)) {
+    for await (const events of readEvents(incoming, client.replyMaxBytes)) {
       for (const { data, id, event: name } of events) {
         for (const item of reader.read(eventOf(data), { id, name })) yield item;
         if (reader.isOver === true) return;
@@ -143,7 +142,7 @@ function sendTo(
 
 async function errorOf({ adapter, replyMaxBytes }: HttpClient, incoming: Incoming): Promise<A2AError> {
   const { status } = incoming.response;
-  const json = parseOrNothing(await readText(incoming, replyMaxBytes));
+  const json = parseOrNothing(await readReply(incoming, replyMaxBytes));
   const error = adapter.readError(status, json);
   return withAnswerHeaders(isJsonObject(json) ? error : fromStatusAlone(error, status), incoming.response.headers);
 }

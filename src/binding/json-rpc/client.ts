@@ -11,7 +11,7 @@ import {
   parseAnswer,
   parseOrNothing,
   readEvents,
-  readText,
+  readReply,
   withAnswerHeaders,
   withStatus,
 } from "../fetch/answer.js";
@@ -41,7 +41,6 @@ interface RpcClient {
   readonly nextId: () => number;
   readonly isGuess: boolean;
   readonly replyMaxBytes: number;
-  readonly eventMaxLength: number;
 }
 
 interface RpcCall {
@@ -53,7 +52,7 @@ interface RpcCall {
 
 /** The client transport for JSON-RPC, over `fetch`. */
 export function createJsonRpcTransport(options: JsonRpcTransportOptions): Operations<CallOptions> {
-  const { adapter, url, isGuess = false, replyMaxBytes = replyMaxDefault, eventMaxLength = replyMaxDefault } = options;
+  const { adapter, url, isGuess = false, replyMaxBytes = replyMaxDefault } = options;
   let lastId = 0;
   const client: RpcClient = {
     adapter,
@@ -62,7 +61,6 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Operat
     nextId: () => ++lastId,
     isGuess,
     replyMaxBytes,
-    eventMaxLength,
   };
   const calls = createTransport({
     unary: async (operation, request, callOptions) => {
@@ -99,7 +97,7 @@ async function readExtendedCard(
   url: string,
 ): Promise<AnyMessage> {
   const incoming = await send({ method: "GET", url, accept: jsonMediaType, options });
-  const text = await readText(incoming, replyMaxBytes);
+  const text = await readReply(incoming, replyMaxBytes);
   if (incoming.response.ok) return adapter.codec(operation).readReply(parseAnswer(text), request);
   const { status, headers } = incoming.response;
   if (status !== 404) throw withAnswerHeaders(errorFromHttpStatus(incoming), headers);
@@ -110,7 +108,7 @@ async function readExtendedCard(
 async function readResult(client: RpcClient, incoming: Incoming): Promise<JsonValue | undefined> {
   const { adapter, replyMaxBytes } = client;
   const { response } = incoming;
-  const text = await readText(incoming, replyMaxBytes);
+  const text = await readReply(incoming, replyMaxBytes);
   const json = response.ok ? parseAnswer(text) : parseOrNothing(text);
   if (isJsonObject(json)) {
     if (json["error"] !== undefined && json["error"] !== null) {
@@ -134,7 +132,7 @@ async function* callStream(
       yield* reader.read((await readResult(client, incoming)) ?? null);
       return;
     }
-    for await (const events of readEvents(incoming, client.eventMaxLength)) {
+    for await (const events of readEvents(incoming, client.replyMaxBytes)) {
       for (const { data, id, event: name } of events) {
         for (const item of reader.read(resultOfEvent(client, data), { id, name })) yield item;
         if (reader.isOver === true) return;

@@ -25,7 +25,7 @@ export async function listedCards(server: string, call: ListCall): Promise<reado
   const fetch = createNodeFetch({ tls: call.tls });
   try {
     const response = await fetch(url, { headers: { ...call.headers, accept: "application/json" }, signal });
-    const text = await readText({ response, failure }, maxBytes);
+    const text = await readText({ response, failure }, { maxBytes });
     if (response.ok) return cardsIn(parseAnswer(text), url);
     const hint = response.status === 404 ? ": a server lists its agents with `catalogue: true`" : "";
     throw new A2AError("unavailable", `${url} answered with HTTP status ${response.status}${hint}`);

@@ -1,5 +1,6 @@
 import { mergeInPlace } from "../../protocol/artifact-chunks.js";
 import { replacedBytes, sizeOfEvent, sizeOfMessage, sizeOfPart, sizeOfTask } from "../../protocol/check/size.js";
+import { replyTooLarge } from "../../protocol/codec/reply-too-large.js";
 import { A2AError } from "../../protocol/errors.js";
 import { applyEvent, artifactIndex, copyTask, emptyTask } from "../../protocol/fold.js";
 import {
@@ -102,7 +103,7 @@ export class AnswerFold {
   result(): Message | Task {
     if (this.isFull) {
       const limit = `the limit \`replyMaxBytes\` is ${this.#maxBytes.toLocaleString("en")}`;
-      throw new A2AError("contentTooLarge", `the answer is too large to be put together: ${limit}`);
+      throw replyTooLarge(`the answer is too large to be put together: ${limit}`);
     }
     this.#settle();
     const result = this.#message ?? this.#task;

@@ -81,7 +81,9 @@ async function fetchCard(url: string, options: DiscoveryOptions, limit: SearchLi
   try {
     const response = await options.fetch(url, { headers, signal: limit.signal });
     if (response.ok) {
-      const card = await readCard(parseAnswer(await readText({ response, failure }, maxBytes)));
+      const card = await readCard(
+        parseAnswer(await readText({ response, failure }, { maxBytes, name: "cardMaxBytes" })),
+      );
       const etag = response.headers.get("etag");
       if (etag !== null) cache?.set(name, { card, etag });
       return card;

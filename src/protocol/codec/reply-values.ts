@@ -1,4 +1,5 @@
-import { A2AError } from "../errors.js";
+import type { A2AError } from "../errors.js";
+import { replyTooLarge } from "./reply-too-large.js";
 import { JsonValueCounter } from "./value-count.js";
 
 /** The most values of a reply. A limit of bytes alone would let a peer fill the heap with a hundred times as much. */
@@ -7,8 +8,7 @@ export function maxReplyValues(replyMaxBytes: number): number {
 }
 
 export function tooManyReplyValues(maxValues: number, cause: unknown): A2AError {
-  const message = `the agent's answer has more than ${maxValues} JSON values (a 32nd of replyMaxBytes)`;
-  return new A2AError("contentTooLarge", message, { cause });
+  return replyTooLarge(`the agent's answer has more than ${maxValues} JSON values (a 32nd of replyMaxBytes)`, cause);
 }
 
 /** Throws `contentTooLarge` for the text of a reply with more JSON values than its limit of bytes allows. */

@@ -13,7 +13,7 @@ import { httpPeer } from "../http-peer.js";
 
 const getTask = validRequest("getTask");
 const send = validRequest("sendStreamingMessage");
-const limits = { replyMaxBytes: 10_000, eventMaxLength: 10_000 };
+const limits = { replyMaxBytes: 10_000 };
 
 /** Clients of a URL, with their own connections. */
 function clientsOf(url: string, fetch: Fetch) {

@@ -15,7 +15,7 @@ describe("the limits of discovery", () => {
     await using server = await cardServer({ [newPath]: answered(200, headers, " ".repeat(2000)) });
     await expect(Client.connect(server.url, { limits: { cardMaxBytes: 1000 } })).rejects.toMatchObject({
       code: "contentTooLarge",
-      message: "the agent's answer is over the limit of 1000 bytes",
+      message: "the agent's answer is over the limit of 1000 bytes (cardMaxBytes)",
     });
   });
 

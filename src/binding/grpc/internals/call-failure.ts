@@ -1,4 +1,5 @@
 import { type ChannelInterface, type StatusObject, status } from "@grpc/grpc-js";
+import { replyTooLarge } from "../../../protocol/codec/reply-too-large.js";
 import { A2AError, ConnectionError } from "../../../protocol/errors.js";
 import { errorFromStatus } from "../errors.js";
 import type { RpcMethod } from "../method.js";
@@ -40,9 +41,7 @@ function errorOfAnswer(outcome: StatusObject, method: RpcMethod): A2AError {
   // grpc-js sets this status, also for a response that is not gRPC and whose first bytes read as a length.
   if (given.code === "resourceExhausted" && /^Received message larger than max \(/.test(outcome.details)) {
     const cause = new Error(outcome.details);
-    return new A2AError("contentTooLarge", "the agent's answer is over the limit (replyMaxBytes), or is no gRPC", {
-      cause,
-    });
+    return replyTooLarge("the agent's answer is over the limit (replyMaxBytes), or is no gRPC", cause);
   }
   const [, httpStatus] = /^Received HTTP status code (\d{3})$/.exec(outcome.details) ?? [];
   if (httpStatus === undefined) return given;
