@@ -11,6 +11,7 @@ export class BookedAnswer {
   readonly #memory: CallMemory | undefined;
   readonly #full = new AbortController();
   #bytes = 0;
+  #ended = false;
 
   constructor({ memory, signal }: Pick<ServerContext, "memory" | "signal">) {
     this.#memory = memory;
@@ -33,8 +34,14 @@ export class BookedAnswer {
     this.#bytes = 0;
   }
 
+  /** Releases what was booked and books no more. */
+  end(): void {
+    this.release();
+    this.#ended = true;
+  }
+
   readonly #arrived = (bytes: number): void => {
-    if (this.#full.signal.aborted) return;
+    if (this.#ended || this.#full.signal.aborted) return;
     try {
       this.#memory?.hold(bytes);
       this.#bytes += bytes;

@@ -64,7 +64,7 @@ export function passOperations(calls: PassingCalls): PassedOperations {
     } catch (error) {
       throw context.signal.aborted ? left(error) : (answer.refusal ?? failed(error));
     } finally {
-      answer.release();
+      answer.end();
       leave();
     }
   };

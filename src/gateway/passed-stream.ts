@@ -33,7 +33,7 @@ export function passedStream(
   const items = source[Symbol.asyncIterator]();
   let exit: (() => void) | undefined;
   const end = (): Step<StreamItem> => {
-    answer.release();
+    answer.end();
     exit?.();
     watch?.over();
     return over;

@@ -1,4 +1,5 @@
 import { create, equals } from "@bufbuild/protobuf";
+import { reportAnswerPieces } from "../binding/grpc/internals/answer-pieces.js";
 import type { Connection } from "../client/connection.js";
 import { CredentialsError } from "../client/connection.js";
 import { Client } from "../client/node.js";
@@ -58,6 +59,7 @@ export async function connectUpstream(options: GatewayOptions, { clock, logger }
     throw error;
   }
   refresher.start();
+  const stopReports = reportAnswerPieces();
   return {
     client,
     get card() {
@@ -78,6 +80,7 @@ export async function connectUpstream(options: GatewayOptions, { clock, logger }
     doubt: refresher.doubt,
     async close() {
       refresher.stop();
+      stopReports();
       await client.close();
     },
   };
