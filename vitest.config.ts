@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { bundledThread } from "./test/support/bundled-thread.js";
 
 const source = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -78,6 +79,7 @@ class LongestFirst extends BaseSequencer {
 
 export default defineConfig({
   resolve: { alias },
+  plugins: [bundledThread()],
   test: {
     include: ["test/**/*.test.ts"],
     exclude: [
