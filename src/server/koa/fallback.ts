@@ -5,18 +5,26 @@ import type { Readiness } from "../readiness.js";
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
 
+export interface FallbackOptions {
+  readonly app: ServeOptions["app"];
+  readonly ready: Pick<Readiness, "status">;
+  readonly logger: Logger;
+  /** Says what a request looked for, for callers of an unknown path. */
+  readonly missing: (path: string, host: string | undefined) => string | undefined;
+}
+
 /**
  * Answers requests outside the protocol: `/healthz`, `/readyz`, and the user's own Koa app. Koa is loaded with the
  * first such request, so that an agent that is only called does not pay for it.
  */
-export function createFallback(app: ServeOptions["app"], ready: Pick<Readiness, "status">, logger: Logger): Handle {
+export function createFallback(options: FallbackOptions): Handle {
   let loading: Promise<Handle> | undefined;
   return (request, response) => {
-    loading ??= load(app, ready);
+    loading ??= load(options);
     loading.then(
       (handle) => handle(request, response),
       (error: unknown) => {
-        logger.error({ err: error }, "the app could not be loaded");
+        options.logger.error({ err: error }, "the app could not be loaded");
         response.statusCode = 500;
         response.end("internal error\n");
       },
@@ -24,7 +32,7 @@ export function createFallback(app: ServeOptions["app"], ready: Pick<Readiness, 
   };
 }
 
-async function load(app: ServeOptions["app"], ready: Pick<Readiness, "status">): Promise<Handle> {
+async function load({ app, ready, missing }: FallbackOptions): Promise<Handle> {
   const [{ default: Koa }, { default: Router }] = await Promise.all([import("koa"), import("@koa/router")]);
   const own = new Koa();
   // Every method that Node knows: an unknown path is then 404, not 501.
@@ -38,7 +46,16 @@ async function load(app: ServeOptions["app"], ready: Pick<Readiness, "status">):
     ctx.body = { status };
   });
   own.use(health.routes()).use(health.allowedMethods());
-  if (app === undefined) return own.callback();
+  if (app === undefined) {
+    own.use((ctx) => {
+      const text = missing(ctx.path, ctx.get("host"));
+      if (text === undefined) return;
+      ctx.status = 404;
+      ctx.type = "text/plain";
+      ctx.body = `${text}\n`;
+    });
+    return own.callback();
+  }
   const theirs = app.callback() as Handle;
   own.use((ctx) => {
     // The app writes the response itself, with its own error handling.

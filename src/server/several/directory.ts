@@ -2,7 +2,7 @@ import type { HttpEndpoint, HttpRequest } from "../../binding/http/http.js";
 import { requestBelow } from "../../binding/http/mount.js";
 import { restBelow } from "../../binding/http/mount-path.js";
 import type { AddressedService, NamedTenant, Service } from "../../binding/service.js";
-import { invalidParams } from "../../protocol/errors.js";
+import { A2AError } from "../../protocol/errors.js";
 import { trimmed } from "../../protocol/http-rules.js";
 import type { Version } from "../../version/codec.js";
 import { versionNames } from "../../version/versions.js";
@@ -10,6 +10,8 @@ import type { ComposedAgent } from "../host.js";
 
 /** Where the list of the agents is served. */
 const cataloguePath = "/.well-known/agents";
+/** How much of a name that no agent has is repeated to its caller. */
+const longestName = 64;
 
 /** An agent of a server, and how calls reach it. */
 export interface Entry<A extends ComposedAgent = ComposedAgent> {
@@ -98,7 +100,7 @@ export class Directory<E extends Entry = Entry> {
     if (this.#options.front === undefined) return this.#byPath.get("")?.endpoint(request);
     const path = restBelow(this.#basePath, request.path);
     if (path === undefined) return this.#options.rest?.(request);
-    const hosted = this.#byHost.size === 0 ? undefined : this.#byHost.get(hostName(request.header("host")));
+    const hosted = this.#hosted(request.header("host"));
     const entry = hosted ?? this.#byPath.get(firstSegment(path));
     const rest = entry === undefined ? undefined : restBelow(entry.path, path);
     if (entry !== undefined && rest !== undefined) return this.#below(entry, request, { path: entry.path, rest });
@@ -108,13 +110,17 @@ export class Directory<E extends Entry = Entry> {
     return root === undefined ? this.#options.rest?.(request) : this.#below(root, request, { path: "", rest: path });
   };
 
+  #hosted(host: string | undefined): E | undefined {
+    return this.#byHost.size === 0 ? undefined : this.#byHost.get(hostName(host));
+  }
+
   #below({ endpoint }: E, request: HttpRequest, at: { readonly path: string; readonly rest: string }) {
     return endpoint(requestBelow(request, at.rest, request.mountPath + this.#basePath + at.path));
   }
 
   /** What answers gRPC calls at an authority. */
   readonly at = (authority: string): AddressedService => {
-    const hosted = this.#byHost.size === 0 ? undefined : this.#byHost.get(hostName(authority));
+    const hosted = this.#hosted(authority);
     const addressed = hosted?.addressed ?? this.#front ?? this.#byPath.get("")?.addressed;
     if (addressed === undefined) throw new TypeError("the server has no agent");
     return addressed;
@@ -128,11 +134,20 @@ export class Directory<E extends Entry = Entry> {
       return { addressed: entry.addressed, name, rest: slash === -1 ? "" : tenant.slice(slash + 1) };
     const root = this.#byPath.get("");
     if (root?.isNamed === true) return { addressed: root.addressed, name: "", rest: tenant };
-    throw invalidParams({
-      field: "tenant",
-      description: "does not begin with the name of an agent here, as the interface in its card does",
-    });
+    // As an unknown path over HTTP: gRPC takes its 404 for UNIMPLEMENTED, and its NOT_FOUND is a task that does not exist.
+    const path = `/${name.slice(0, longestName)}`;
+    throw new A2AError("methodNotFound", `no agent at ${path}: the tenant of a request begins with the agent's name`);
   }
+
+  /** Says which agent an HTTP request looked for, if there is none. */
+  readonly missing = (path: string, host: string | undefined): string | undefined => {
+    const rest = this.#options.front === undefined ? undefined : restBelow(this.#basePath, path);
+    if (rest === undefined) return undefined;
+    const found = this.#hosted(host) ?? this.#byPath.get("") ?? this.#byPath.get(firstSegment(rest));
+    if (found !== undefined) return undefined;
+    const sought = rest.startsWith("/.well-known/") ? "/" : firstSegment(rest);
+    return `no agent at ${sought.slice(0, longestName) || "/"}`;
+  };
 }
 
 /** `/weather` of `/weather/json-rpc`. */

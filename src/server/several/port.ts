@@ -72,7 +72,7 @@ export function bindAddress(options: Pick<ListenOptions, "port" | "host" | "grpc
 
 /** What a port serves. */
 export interface Site {
-  readonly directory: Pick<Directory, "endpoint" | "at" | "versions">;
+  readonly directory: Pick<Directory, "endpoint" | "missing" | "at" | "versions">;
   readonly bindings: readonly Binding[];
   readonly limits: Limits;
   /** Books what the peers of HTTP/2 do not take. */
@@ -155,7 +155,7 @@ function createHttp({ app }: Pick<ListenOptions, "app">, site: Site, ready: Read
   const { directory, limits, logger } = site;
   const onError = (error: unknown): void => logger.error({ err: error }, "a request could not be answered");
   const protocol = nodeListener(directory.endpoint, { times: limits, onError });
-  const fallback = createFallback(app, ready, logger);
+  const fallback = createFallback({ app, ready, logger, missing: directory.missing });
   return (request, response) =>
     protocol(request, response, () => fallback(request as IncomingMessage, response as ServerResponse));
 }

@@ -84,7 +84,10 @@ describe("several agents on one port", () => {
     expect((await client.send("hi")).text).toBe("weather key#alice  hi");
     expect((await client.send("hi", { tenant: "weather/acme" })).text).toBe("weather key#alice acme hi");
     await expect(client.send("hi", { tenant: "weather/none" })).rejects.toMatchObject({ code: "invalidParams" });
-    await expect(client.send("hi", { tenant: "nowhere" })).rejects.toMatchObject({ code: "invalidParams" });
+    await expect(client.send("hi", { tenant: "nowhere/acme" })).rejects.toMatchObject({
+      code: "methodNotFound",
+      message: "no agent at /nowhere: the tenant of a request begins with the agent's name",
+    });
     expect((await client.send("hi", { tenant: "travel" })).text).toBe("travel key#alice  hi");
     await using stranger = await Client.connect(`${server.url}/weather`, { prefer: ["GRPC"], retry: false });
     await expect(stranger.send("hi")).rejects.toMatchObject({ code: "unauthenticated" });
@@ -124,7 +127,7 @@ describe("several agents on one port", () => {
     // By the name of another agent, it is as if it were not there.
     await using weather = await connect("/weather", "alice-1", "GRPC");
     for (const tenant of ["private", "hidden", "hidden/x"]) {
-      await expect(weather.send("hi", { tenant })).rejects.toMatchObject({ code: "invalidParams" });
+      await expect(weather.send("hi", { tenant })).rejects.toMatchObject({ code: "methodNotFound" });
     }
   });
 

@@ -53,6 +53,41 @@ describe("an agent of a server", () => {
     expect(() => added.card).toThrow("the agent at /weather was removed");
   });
 
+  it("is a path that does not exist once it is removed, over any binding", async () => {
+    await using server = await serveAll({
+      basePath: "/api",
+      agents: { "/weather": release("one"), "/b": release("b") },
+    });
+    const clients = await Promise.all(
+      bindings.map((binding) =>
+        Client.connect(`${server.url}/weather`, { prefer: [binding], cardCache: false, retry: false }),
+      ),
+    );
+    for (const client of clients) expect((await client.send("hi")).text).toBe("one hi");
+    await server.agents.remove("/weather");
+    for (const client of clients) {
+      await expect(client.send("hi")).rejects.toMatchObject({ code: "methodNotFound" });
+      await expect(client.stream("hi").answer).rejects.toMatchObject({ code: "methodNotFound" });
+      await expect(client.getTask({ id: "x" })).rejects.toMatchObject({ code: "methodNotFound" });
+      if (client === clients[bindings.indexOf("GRPC")]) {
+        await expect(client.send("hi")).rejects.toThrow("no agent at /weather: the tenant");
+      }
+      await client.close();
+    }
+    const texts = ["/weather/json-rpc", "/weather/.well-known/agent-card.json", "/.well-known/agent-card.json", "/b/x"];
+    const answers = texts.map(async (path) => {
+      const response = await fetch(`${server.url}${path}`);
+      return [response.status, response.headers.get("content-type"), await response.text()];
+    });
+    const [type, weather] = ["text/plain; charset=utf-8", "no agent at /weather\n"];
+    expect(await Promise.all(answers)).toEqual([
+      [404, type, weather],
+      [404, type, weather],
+      [404, type, "no agent at /\n"],
+      [404, type, "Not Found"],
+    ]);
+  });
+
   it("leaves its tasks in the store when it is removed, for the next one with its id", async () => {
     await using server = await serveAll({ agents: { "/weather": release("one"), "/other": release("other") } });
     const connect = (path: string) => Client.connect(`${server.url}${path}`, { cardCache: false });
