@@ -60,11 +60,11 @@ async function flushed({ trace, metrics, ProxyTracerProvider }: OpenTelemetry): 
 const storeNumbers = new WeakMap<object, number>();
 let stores = 0;
 
-/** The same for all servers of the process that have the agent on the store. */
-function nameOfPlace({ store, agentId }: TasksPlace): string {
+/** The same for all servers of the process that have the agent on the store, or on stores of one database. */
+function nameOfPlace({ store, agentId }: TasksPlace, database: string | undefined): string {
   const number = storeNumbers.get(store) ?? ++stores;
   storeNumbers.set(store, number);
-  return `${number} ${agentId}`;
+  return `${database ?? number} ${agentId}`;
 }
 
 function watchFigures(meters: Meters, { name }: FollowedAgent, read: () => HostFigures): () => void {
@@ -87,7 +87,8 @@ function watchFigures(meters: Meters, { name }: FollowedAgent, read: () => HostF
       const { parked: count, tasksIn } = read();
       const parked = await count?.();
       const readings = [...until("time", parked?.timed), ...until("call", parked?.untimed)];
-      return tasksIn === undefined ? readings : readings.map((each) => ({ ...each, source: nameOfPlace(tasksIn) }));
+      const source = tasksIn && nameOfPlace(tasksIn, parked?.database);
+      return source === undefined ? readings : readings.map((each) => ({ ...each, source }));
     }),
   ];
   return () => {

@@ -1,12 +1,31 @@
-import { type AgentOptions, authRequired, completed, inputRequired, park, type Store, serve, working } from "trivium";
+import { mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type AgentOptions,
+  type AgentServer,
+  authRequired,
+  completed,
+  inputRequired,
+  park,
+  type Store,
+  serve,
+  working,
+} from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Client } from "../../src/client/node.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
 import { postgresStore } from "../../src/store/postgres/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { around } from "../support/fault-store.js";
-import { startMetrics } from "../support/metric-values.js";
-import { hasPostgres, type PostgresServer, startPostgres, startTimeoutMs } from "../support/postgres.js";
+import { type StartedMetrics, startMetrics } from "../support/metric-values.js";
+import {
+  hasPostgres,
+  type PostgresServer,
+  sharedPostgres,
+  startPostgres,
+  startTimeoutMs,
+} from "../support/postgres.js";
 import { amountOf, type Measured, measured } from "../support/served-metrics.js";
 
 /** Ends its turn as its message says, or with an answer. */
@@ -78,22 +97,57 @@ describe("the gauge of parked tasks", () => {
 });
 
 describe("two servers of one agent in a process", () => {
+  const open = (store: Store | undefined) =>
+    serve({ card: { name: "Pair", description: "d", version: "1" }, agent, port: 0, logger: false, store });
+  const parkedUntilCalled = async (metrics: StartedMetrics) => {
+    const all = (await metrics.of("trivium.tasks.parked")).filter(
+      ({ attributes }) => attributes["gen_ai.agent.name"] === "Pair" && attributes["trivium.parked.until"] === "call",
+    );
+    return all.map(({ value }) => value);
+  };
+  const ask = async ({ url }: AgentServer) => {
+    await using client = await Client.connect(url);
+    await client.send("question");
+  };
+
+  it.skipIf(!hasPostgres)(
+    "count parked tasks of one PostgreSQL database once, whatever their stores call it",
+    async () => {
+      const database = new URL(await (await sharedPostgres()).createDatabase());
+      const alias = new URL(database);
+      alias.searchParams.set("application_name", "other");
+      const other = await (await sharedPostgres()).createDatabase();
+      await countsOnce([String(database), String(alias), other].map((url) => postgresStore({ url })));
+    },
+  );
+
+  it("count parked tasks of one SQLite file once, whatever their stores call it", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "trivium-parked-"));
+    await symlink(folder, `${folder}-link`);
+    await countsOnce([`${folder}/a.db`, `${folder}-link/a.db`, `${folder}/b.db`].map((path) => sqliteStore({ path })));
+    await rm(`${folder}-link`);
+    await rm(folder, { recursive: true });
+  });
+
+  /** Asks three questions over stores of which the first two are on one database. */
+  async function countsOnce(stores: readonly Store[]): Promise<void> {
+    await using metrics = await startMetrics();
+    const servers = [];
+    for (const store of stores) servers.push(await open(store));
+    for (const server of servers) await ask(server);
+    expect(await parkedUntilCalled(metrics)).toEqual([3]);
+    for (const server of servers) await server.close();
+    for (const store of stores) await store.close();
+  }
+
   it("count parked tasks of one store once, and those of two stores together", async () => {
     await using metrics = await startMetrics();
-    const options = { card: { name: "Pair", description: "d", version: "1" }, agent, port: 0, logger: false } as const;
     const store = memoryTaskStore();
-    await using first = await serve({ ...options, store });
-    await using second = await serve({ ...options, store });
-    await using apart = await serve(options);
-    for (const server of [first, second, apart]) {
-      await using client = await Client.connect(server.url);
-      await client.send("question");
-    }
-    const parked = async () =>
-      (await metrics.of("trivium.tasks.parked")).filter(
-        ({ attributes }) => attributes["gen_ai.agent.name"] === "Pair" && attributes["trivium.parked.until"] === "call",
-      );
-    expect((await parked()).map(({ value }) => value)).toEqual([3]);
+    await using first = await open(store);
+    await using second = await open(store);
+    await using apart = await open(undefined);
+    for (const server of [first, second, apart]) await ask(server);
+    expect(await parkedUntilCalled(metrics)).toEqual([3]);
   });
 });
 

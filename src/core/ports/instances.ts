@@ -40,7 +40,7 @@ export interface Instances {
   waiting(agent: string, olderMs: number, limit: number, after?: WaitingCursor): Promise<readonly Head[]>;
   /**
    * Counts the agent's unfinished tasks that have no holder: those with a wake time, and the others, which are the tasks
-   * of `waiting`. It is called at most every ten seconds.
+   * of `waiting`. Names the database where other stores may be on it. It is called at most every ten seconds.
    */
   parked(agent: string): Promise<ParkedCount>;
 }

@@ -103,6 +103,8 @@ export interface ParkedCount {
   readonly timed: number;
   /** Those that wait for a call: a message of their caller, an authorization, or a wake. */
   readonly untimed: number;
+  /** Names the database, alike for all stores on it. Default: no other store has these tasks. */
+  readonly database?: string | undefined;
 }
 
 /** A commit of a store. */

@@ -45,6 +45,8 @@ export function postgresDialect({ now, withoutLimits }: PostgresDialectOptions):
       now === undefined
         ? sql<number>`(select ${sql.raw(clockText)})`
         : sql<number>`${late ? new Param(now) : now()}::bigint`,
+    // The identifier of a server is not for every role to read, so the times of the migrations stand for it.
+    databaseName: sql`(select concat_ws('/', current_database(), 'trivium_tasks'::regclass::oid, min(applied_at), max(applied_at)) from trivium_schema)`,
     nowText: clockText,
     isOneOf: (column, numbers) => sql`${sql.ref(column)} = any(${numbers}::bigint[])`,
     rare: (condition) => condition,

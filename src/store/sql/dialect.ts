@@ -19,6 +19,8 @@ export interface SqlDialect {
    * each run.
    */
   now(late?: boolean): RawBuilder<number>;
+  /** Names the database, alike on every connection; null for one that has a single connection. */
+  readonly databaseName: RawBuilder<string | null>;
   /** The database's clock, for SQL that is run by hand. */
   readonly nowText: string;
   /** Whether a column equals one of the numbers, with the same SQL text for any count. */

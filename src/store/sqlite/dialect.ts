@@ -12,6 +12,8 @@ export function sqliteDialect(now: () => number, connection?: SqliteConnection |
     types: { serial: "integer primary key autoincrement", integer: "integer", bytes: "blob" },
     tableEnd: (clustered) => (clustered ? sql`without rowid, strict` : sql`strict`),
     now: (late = false) => sql<number>`${late ? new Param(now) : now()}`,
+    // A database in memory has no file.
+    databaseName: sql`(select nullif(file, '') from pragma_database_list where name = 'main')`,
     nowText: "cast(unixepoch('subsec') * 1000 as integer)",
     isOneOf: (column, numbers) =>
       sql`${sql.ref(column)} in (select value from json_each(${sentAs(numbers, (list) => JSON.stringify(list))}))`,

@@ -118,7 +118,8 @@ class Pair {
       times,
       times.toSorted((a, b) => a - b),
     );
-    assert.deepEqual(await this.#store.parked(agent), this.#model.parked(agent));
+    const { timed, untimed } = await this.#store.parked(agent);
+    assert.deepEqual({ timed, untimed }, this.#model.parked(agent));
   }
 
   readonly #acts: { readonly [K in keyof Steps]: (step: Steps[K]) => Promise<void> } = {

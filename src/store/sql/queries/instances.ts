@@ -156,8 +156,8 @@ async function waitingTasks(
 }
 
 async function countParked(context: DbContext, agent: string): Promise<ParkedCount> {
-  const count = await parked.first(context, { agent });
-  return { timed: count?.timed ?? 0, untimed: count?.untimed ?? 0 };
+  const [count, database] = await Promise.all([parked.first(context, { agent }), databaseName.first(context, {})]);
+  return { timed: count?.timed ?? 0, untimed: count?.untimed ?? 0, database: database?.name ?? undefined };
 }
 
 /** Walks the parts of two indexes that hold parked tasks alone. Their conditions are those of the indexes. */
@@ -170,6 +170,8 @@ export const parked = compiled(({ db }, { agent }: Params<{ readonly agent: stri
     .where("t.wake_at", "is", null);
   return db.selectNoFrom([counted().where("t.wake_at", "is not", null).as("timed"), untimed.as("untimed")]);
 });
+
+const databaseName = compiled(({ db, dialect }) => db.selectNoFrom(dialect.databaseName.as("name")));
 
 type HoldingTable = "trivium_tasks" | "trivium_push_configs";
 
