@@ -4,7 +4,7 @@ import type { HttpRequest } from "../binding/http/http.js";
 export interface Validators {
   /** Including its quotes. */
   readonly etag: string;
-  readonly lastModified: Date;
+  readonly lastModified?: Date | undefined;
 }
 
 /** True when the caller already has the reply: 304. An entity tag, if present, decides alone (RFC 9110, 13.2.2). */
@@ -13,7 +13,7 @@ export function isFresh(request: Pick<HttpRequest, "header">, { etag, lastModifi
   if (tags !== undefined) return tags.trim() === "*" || tagsIn(tags).includes(etag);
   const since = request.header("if-modified-since") ?? "";
   // `Date.parse` accepts more than HTTP dates, and anything else must be ignored.
-  if (!since.endsWith(" GMT")) return false;
+  if (lastModified === undefined || !since.endsWith(" GMT")) return false;
   return Math.floor(lastModified.getTime() / 1000) * 1000 <= Date.parse(since);
 }
 

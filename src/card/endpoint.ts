@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { HttpEndpoint, HttpReply } from "../binding/http/http.js";
 import type { AgentCard } from "../protocol/model.js";
 import { parseVersion, versionParameter } from "../protocol/service-parameters.js";
 import type { Version } from "../version/codec.js";
 import { isFresh } from "./conditional.js";
+import { type Encoded, encode, keepRecent } from "./encoded.js";
 import { unionCard } from "./union.js";
 import type { Location, Locations } from "./urls.js";
 
@@ -28,11 +28,6 @@ export interface CardEndpointOptions {
 /** How many locations have their cards cached. Only a caller that invents hosts needs more. */
 const keptPlaces = 16;
 
-interface EncodedCard {
-  readonly body: Uint8Array;
-  readonly etag: string;
-}
-
 /** Serves the card at the well-known paths (spec 8.2, 8.6), encoded once for each location and version. */
 export function cardEndpoint(options: CardEndpointOptions): HttpEndpoint {
   const { locations, versions, lastModified } = options;
@@ -42,7 +37,9 @@ export function cardEndpoint(options: CardEndpointOptions): HttpEndpoint {
     "Last-Modified": lastModified.toUTCString(),
     ...(varyBy.length > 0 ? { Vary: varyBy.join(", ") } : {}),
   };
-  const cardsAt = keepRecent(keptPlaces, (location) => cardsOf(location, options));
+  const recent = keepRecent<CardFor>(keptPlaces);
+  const cardsAt = (location: Location): CardFor =>
+    recent(`${location.base} ${location.grpc}`, () => cardsOf(location, options));
   return (request) => {
     if (!cardPaths.includes(request.path)) return undefined;
     if (request.method !== "GET" && request.method !== "HEAD") {
@@ -62,7 +59,7 @@ export function cardEndpoint(options: CardEndpointOptions): HttpEndpoint {
   };
 }
 
-type CardFor = (version: string | undefined) => EncodedCard;
+type CardFor = (version: string | undefined) => Encoded;
 
 /**
  * The card in the form of each version. A version that is not served, or that cannot express the card, is not an error
@@ -75,31 +72,12 @@ function cardsOf(location: Location, { cardAt, versions, audience = "" }: CardEn
     if (json !== undefined) pure.set(version.name, json);
   }
   const union = unionCard([...pure.values()]);
-  const encoded = new Map<JsonObject, EncodedCard>();
+  const encoded = new Map<JsonObject, Encoded>();
   return (version = "") => {
     const json = pure.get(version) ?? pure.get(audience) ?? union;
-    const known = encoded.get(json) ?? encode(json);
+    const known = encoded.get(json) ?? encode(JSON.stringify(json));
     encoded.set(json, known);
     return known;
-  };
-}
-
-function encode(card: JsonObject): EncodedCard {
-  const body = new TextEncoder().encode(JSON.stringify(card));
-  return { body, etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"` };
-}
-
-function keepRecent(most: number, make: (location: Location) => CardFor): (location: Location) => CardFor {
-  const kept = new Map<string, CardFor>();
-  return (location) => {
-    const key = `${location.base} ${location.grpc}`;
-    const cards = kept.get(key) ?? make(location);
-    // A map keeps insertion order: the first key is the least recently used.
-    kept.delete(key);
-    kept.set(key, cards);
-    const [oldest] = kept.keys();
-    if (kept.size > most && oldest !== undefined) kept.delete(oldest);
-    return cards;
   };
 }
 

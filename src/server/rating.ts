@@ -1,6 +1,6 @@
 import { namedSkill } from "../auth/named-skill.js";
 import type { Service } from "../binding/service.js";
-import { callerNetwork } from "../card/proxy.js";
+import { callerNetwork, type TrustProxy } from "../card/proxy.js";
 import type { RateStore } from "../core/ports.js";
 import type { Clock } from "../protocol/async/clock.js";
 import { createPlaces, type Places } from "../protocol/async/places.js";
@@ -44,6 +44,8 @@ export interface ServerLimits {
   readonly skillOf: RateOptions["skillOf"];
   /** Counts for all agents. `shared`: for all processes on the store. */
   counters(shared: RateStore | undefined): Promise<Counters>;
+  /** Counts what callers ask of the server itself, with their calls of the agents. */
+  calls(shared: RateStore | undefined, trustProxy: TrustProxy | undefined): Promise<NonNullable<Service["rates"]>>;
 }
 
 /** Limits by who is asking, as a host and an agent use them. */
@@ -86,6 +88,7 @@ export function createServerLimits(
   const table = limitTable(rate, true);
   if (findLimit(table, () => true) === undefined) return undefined;
   let counters: Promise<Counters> | undefined;
+  const { skillOf = namedSkill } = rate;
   return {
     table,
     places: createPlaces(),
@@ -93,6 +96,13 @@ export function createServerLimits(
     counters(shared) {
       counters ??= countersOf({ ...parts, shared }, undefined);
       return counters;
+    },
+    async calls(shared, trustProxy = false) {
+      const { places } = this;
+      const own = { table, places, skillOf, agent: "", realm: "", tenants: new Set<string>() };
+      const calls = new RatedCalls({ ...own, counters: await this.counters(shared) });
+      const addressOf = callerNetwork(trustProxy);
+      return (head) => calls.open(addressOf(head));
     },
   };
 }

@@ -1,9 +1,13 @@
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../../binding/http/http.js";
 import { requestIdOf, requestIdParameter } from "../../binding/request-id.js";
-import type { Caller } from "../../card/proxy.js";
+import type { CallHead } from "../../binding/service.js";
+import { isFresh } from "../../card/conditional.js";
+import { type Encoded, encode, keepRecent } from "../../card/encoded.js";
 import { createLocations } from "../../card/urls.js";
+import { A2AError, errorTable } from "../../protocol/errors.js";
 import { trimmed } from "../../protocol/http-rules.js";
 import type { AgentCard } from "../../protocol/model.js";
+import { isAuthenticated } from "../guarded.js";
 import { pathOf } from "./merged-options.js";
 import type { ServedEntry, SharedParts } from "./shared-parts.js";
 
@@ -18,9 +22,14 @@ interface ListedAgent {
   readonly card: string;
 }
 
+/** How long a list that all callers share may be used without another request, in seconds. */
+const maxAgeSeconds = 10;
+/** How many lists are kept: for each address of the server, and for callers that see different agents. */
+const keptLists = 16;
+
 /**
  * Lists the agents of a server, as JSON or, for browsers, as a page. An agent that requires a sign-in is listed for callers
- * that it lets in.
+ * that it lets in. Requests count as requests of their address, where those are limited. Each list is made once.
  */
 export function catalogueEndpoint(shared: SharedParts): HttpEndpoint {
   const { publicUrl, trustProxy, basePath = "" } = shared.options;
@@ -29,59 +38,112 @@ export function catalogueEndpoint(shared: SharedParts): HttpEndpoint {
     mountPath: trimmed(basePath),
   });
   const locations = createLocations({ publicUrl, trustProxy, basePath }, own);
-  const vary = ["Accept", "Authorization", ...locations.varyBy].join(", ");
+  const listsOf = keptByRevision(shared);
+  const arrive = arrivals(shared);
   return async (request) => {
     if (request.method !== "GET" && request.method !== "HEAD") {
       return plain(405, "the list of agents is read by GET or HEAD", { Allow: "GET, HEAD" });
     }
     const location = locations.of(request);
     if (location === undefined) return plain(400, "the request names a host that cannot be one");
-    const entries = await visibleTo(request, shared);
-    const agents = entries.map((entry) => listed(entry, location.base, request));
+    const head = headOf(request);
+    const refusal = await arrive(head);
+    if (refusal !== undefined) return refusal;
+    const lists = listsOf();
+    const entries = await visibleTo(head, shared);
     const isPage = prefersPage(request.header("accept"));
+    const key = [location.base, isPage, ...entries.map(({ path }) => path)].join("\n");
+    const { body, etag } = lists(key, () => encode(textOf(entries, location.base, isPage)));
+    const headers = { ...cachingOf(shared, locations.varyBy), ETag: etag, "X-Content-Type-Options": "nosniff" };
+    if (isFresh(request, { etag })) return { status: 304, headers, body: undefined };
     const type = isPage ? "text/html; charset=utf-8" : "application/json";
-    const headers = { "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", Vary: vary };
-    return {
-      status: 200,
-      headers: { ...headers, "Content-Type": type, ...(isPage ? { "Content-Security-Policy": policy } : {}) },
-      body: isPage ? page(agents) : JSON.stringify({ agents }),
-    };
+    const safe = isPage ? { "Content-Security-Policy": policy } : {};
+    return { status: 200, headers: { ...headers, "Content-Type": type, ...safe }, body };
+  };
+}
+
+/** The lists of the present agents. */
+function keptByRevision({ directory }: SharedParts): () => (key: string, make: () => Encoded) => Encoded {
+  let revision = directory.revision;
+  let lists = keepRecent<Encoded>(keptLists);
+  return () => {
+    if (revision !== directory.revision) lists = keepRecent<Encoded>(keptLists);
+    revision = directory.revision;
+    return lists;
+  };
+}
+
+/** A caller's credentials may be in any header, which caches cannot know: they ask each time whether a list has changed. */
+function cachingOf({ directory, options }: SharedParts, varyBy: readonly string[]): Readonly<Record<string, string>> {
+  const isOpen = ![options, ...directory.entries.map(({ own }) => own)].some(isAuthenticated);
+  if (isOpen) return { "Cache-Control": `public, max-age=${maxAgeSeconds}`, Vary: ["Accept", ...varyBy].join(", ") };
+  return { "Cache-Control": "private, no-cache", Vary: ["Accept", "Authorization", ...varyBy].join(", ") };
+}
+
+/** Counts a request for its address, and refuses one that is over a limit. */
+function arrivals({ rates, process, options }: SharedParts): (head: CallHead) => Promise<HttpReply | undefined> {
+  if (rates === undefined) return async () => undefined;
+  let opening: ReturnType<typeof rates.calls> | undefined;
+  const open = async (): ReturnType<typeof rates.calls> =>
+    rates.calls((await process.tasks()).rates, options.trustProxy);
+  return async (head) => {
+    opening ??= open();
+    const call = (await opening)(head);
+    try {
+      await call.arrive();
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof A2AError)) throw error;
+      const { code, message, retryAfterMs = 0 } = error;
+      return plain(errorTable[code].http, message, {
+        ...call.fields,
+        "Retry-After": `${Math.ceil(retryAfterMs / 1000)}`,
+      });
+    }
   };
 }
 
 /** The agents whose callers include this one. */
-async function visibleTo(request: HttpRequest, { directory }: SharedParts): Promise<readonly ServedEntry[]> {
+async function visibleTo(head: CallHead, { directory }: SharedParts): Promise<readonly ServedEntry[]> {
+  const { entries } = directory;
   // Agents that share an authentication have the same callers.
   const asked = new Map<string, Promise<boolean>>();
   const seen = await Promise.all(
-    directory.entries.map((entry) => {
-      const answer = asked.get(entry.realm) ?? isLetIn(request, entry);
+    entries.map((entry) => {
+      const answer = asked.get(entry.realm) ?? isLetIn(head, entry);
       asked.set(entry.realm, answer);
       return answer;
     }),
   );
-  return directory.entries.filter((_, index) => seen[index] === true);
+  return entries.filter((_, index) => seen[index] === true);
 }
 
-async function isLetIn(request: HttpRequest, { addressed: { service } }: ServedEntry): Promise<boolean> {
-  const header = request.headers();
-  const head = {
-    binding: "HTTP+JSON" as const,
-    header,
-    query: request.query,
-    peer: () => request.remoteAddress,
-    certificate: () => request.certificate,
-  };
+async function isLetIn(head: CallHead, { addressed: { service } }: ServedEntry): Promise<boolean> {
   try {
-    await service.authenticate(head, { requestId: requestIdOf(header(requestIdParameter)) });
+    await service.authenticate(head, { requestId: requestIdOf(head.header(requestIdParameter)) });
     return true;
   } catch {
     return false;
   }
 }
 
-function listed({ path, agent, own }: ServedEntry, base: string, caller: Caller): ListedAgent {
-  const { name, description, version }: AgentCard = agent.card.card(caller);
+function headOf(request: HttpRequest): CallHead {
+  return {
+    binding: "HTTP+JSON",
+    header: request.headers(),
+    query: request.query,
+    peer: () => request.remoteAddress,
+    certificate: () => request.certificate,
+  };
+}
+
+function textOf(entries: readonly ServedEntry[], base: string, isPage: boolean): string {
+  const agents = entries.map((entry) => listed(entry, base));
+  return isPage ? page(agents) : JSON.stringify({ agents });
+}
+
+function listed({ path, agent, own }: ServedEntry, base: string): ListedAgent {
+  const { name, description, version }: AgentCard = agent.card.card();
   const url = own.publicUrl === undefined ? `${base}${path}` : trimmed(own.publicUrl);
   return { path: pathOf(path), name, description, version, url, card: `${url}/.well-known/agent-card.json` };
 }

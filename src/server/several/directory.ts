@@ -48,6 +48,8 @@ export class Directory<E extends Entry = Entry> {
   readonly #byPath = new Map<string, E>();
   readonly #byHost = new Map<string, E>();
   #front: AddressedService | undefined;
+  /** How often the agents have changed. */
+  revision = 0;
 
   constructor(options: DirectoryOptions = {}) {
     this.#options = options;
@@ -88,6 +90,7 @@ export class Directory<E extends Entry = Entry> {
   }
 
   #change(): void {
+    this.revision += 1;
     const { front } = this.#options;
     if (front === undefined) return;
     const { versions } = this;

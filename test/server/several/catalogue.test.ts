@@ -1,5 +1,5 @@
 import { request } from "node:http";
-import { type Agent, artifact, type ServeAgentsOptions, serve } from "trivium";
+import { type Agent, artifact, Client, type ServeAgentsOptions, serve } from "trivium";
 import { apiKey } from "trivium/auth";
 import { describe, expect, it } from "vitest";
 import { trivium } from "../../support/command.js";
@@ -45,7 +45,7 @@ describe("the list of the agents", () => {
       const response = await fetch(`${server.url}/.well-known/agents`, {
         headers: key === undefined ? {} : { "x-key": key },
       });
-      expect(response.headers.get("cache-control")).toBe("no-store");
+      expect(response.headers.get("cache-control")).toBe("private, no-cache");
       return ((await response.json()) as { agents: { name: string }[] }).agents.map(({ name }) => name);
     };
     expect(await names()).toEqual(["Open"]);
@@ -54,6 +54,52 @@ describe("the list of the agents", () => {
     await server.agents.set("/late", one("Late"));
     await server.agents.remove("/open", 0);
     expect(await names("a")).toEqual(["Users", "Late"]);
+  });
+
+  it("is not sent again while it has not changed", async () => {
+    await using server = await serveAll({ auth: undefined, agents: { "/a": one("A"), "/b": one("B") } });
+    const ask = (headers: Readonly<Record<string, string>> = {}) =>
+      fetch(`${server.url}/.well-known/agents`, { headers });
+    const first = await ask();
+    const etag = first.headers.get("etag") ?? "";
+    expect(first.headers.get("cache-control")).toBe("public, max-age=10");
+    expect(first.headers.get("vary")).toBe("Accept");
+    const again = await ask({ "if-none-match": etag });
+    expect([again.status, again.headers.get("etag"), await again.text()]).toEqual([304, etag, ""]);
+    const page = await ask({ accept: "text/html", "if-none-match": etag });
+    expect(page.status).toBe(200);
+    await server.agents.set("/b", one("C"));
+    const changed = await ask({ "if-none-match": etag });
+    expect(await changed.json()).toMatchObject({ agents: [{ name: "A" }, { name: "C" }] });
+    expect(changed.headers.get("etag")).not.toBe(etag);
+  });
+
+  it("differs for callers that see different agents", async () => {
+    await using server = await serveAll();
+    const ask = (headers: Readonly<Record<string, string>>) => fetch(`${server.url}/.well-known/agents`, { headers });
+    const etag = (await ask({ "x-key": "a" })).headers.get("etag") ?? "";
+    expect((await ask({ "x-key": "a", "if-none-match": etag })).status).toBe(304);
+    const other = await ask({ "x-key": "b", "if-none-match": etag });
+    expect(await other.json()).toMatchObject({ agents: [{ name: "Open" }, { name: "Own" }] });
+  });
+
+  it("counts as requests of its address, as calls do", async () => {
+    await using server = await serveAll({
+      auth: undefined,
+      agents: { "/a": one("A") },
+      rate: { address: { requests: "5/minute" } },
+    });
+    const ask = () => fetch(`${server.url}/.well-known/agents`);
+    await using client = await Client.connect(`${server.url}/a`, { retry: false, cardCache: false });
+    // Two requests: a client asks once whether its interface answers.
+    expect((await client.send("hi")).text).toBe("hi");
+    for (let count = 0; count < 3; count++) expect((await ask()).status).toBe(200);
+    const refused = await ask();
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(refused.headers.get("ratelimit")).toContain("r=0");
+    expect(await refused.text()).toContain("the limit is 5/minute (server.rate.address.requests)");
+    await expect(client.send("hi")).rejects.toMatchObject({ code: "resourceExhausted" });
   });
 
   it("leads to their cards, by the address that was called", async () => {
