@@ -11,7 +11,7 @@ import { followWebhooks } from "./webhooks.js";
 
 /** Creates the telemetry of a server; `metrics` says where metrics are served besides. */
 export async function createTelemetry(api: OpenTelemetry, { metrics }: TelemetryOptions): Promise<Telemetry> {
-  const served = metrics && (await (await import("./prometheus.js")).serveMetrics(metrics));
+  const served = metrics && (await (await import("./prometheus.js")).serveMetrics(api, metrics));
   const ofSdk = metersOf(api.metrics.getMeterProvider());
   const meters = served === undefined ? ofSdk : both(ofSdk, metersOf(served.provider));
 

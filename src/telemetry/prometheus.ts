@@ -1,7 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import type { Attributes, MeterProvider } from "@opentelemetry/api";
 import type { MeterProviderOptions } from "@opentelemetry/sdk-metrics";
+import type { OpenTelemetry } from "./api.js";
 import type { MetricsOptions } from "./options.js";
 
 /** Metrics served for Prometheus. */
@@ -11,17 +13,36 @@ export interface ServedMetrics {
   close(): Promise<void>;
 }
 
+const plain = { "content-type": "text/plain" };
 const packages = "@opentelemetry/exporter-prometheus and @opentelemetry/sdk-metrics";
 
 /** Serves what is measured with a provider of its own at `/metrics`. Rejects when a package is missing or the port taken. */
-export async function serveMetrics({ port, host = "127.0.0.1" }: MetricsOptions): Promise<ServedMetrics> {
-  const { PrometheusExporter, MeterProvider } = await load();
+export async function serveMetrics(
+  { diag }: OpenTelemetry,
+  { port, host = "127.0.0.1" }: MetricsOptions,
+): Promise<ServedMetrics> {
+  const { PrometheusExporter, PrometheusSerializer, MeterProvider } = await load();
   const exporter = new PrometheusExporter({ preventServerStart: true });
+  const serializer = new PrometheusSerializer();
+  const collect = paced(async () => {
+    const { resourceMetrics, errors } = await exporter.collect();
+    if (errors.length > 0) diag.error("some metrics could not be collected", ...errors);
+    return serializer.serialize(resourceMetrics);
+  });
   const provider = new MeterProvider({ readers: [exporter], ...resourceOf(process.env) });
   const server = createServer((request, response) => {
     const [path] = (request.url ?? "").split("?");
-    if (path === "/metrics") return exporter.getMetricsRequestHandler(request, response);
-    response.writeHead(404, { "content-type": "text/plain" }).end("metrics are at /metrics\n");
+    if (path === "/metrics") {
+      collect().then(
+        (text) => response.writeHead(200, plain).end(text),
+        (error: unknown) => {
+          diag.error("metrics could not be collected", error);
+          response.writeHead(500, plain).end("metrics could not be collected\n");
+        },
+      );
+      return;
+    }
+    response.writeHead(404, plain).end("metrics are at /metrics\n");
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause) =>
@@ -41,6 +62,29 @@ export async function serveMetrics({ port, host = "127.0.0.1" }: MetricsOptions)
       await closed;
       await provider.shutdown();
     },
+  };
+}
+
+/** The time between two collections, in milliseconds: a flood of scrapes costs about a hundredth of the processor. */
+const pauseMs = 100;
+
+/** Collects once for all that ask at the same time. Those that ask during the rest after it wait for the next time. */
+function paced(collect: () => Promise<string>): () => Promise<string> {
+  let next: Promise<string> | undefined;
+  let restUntil = 0;
+  const rested = async (): Promise<string> => {
+    const rest = restUntil - performance.now();
+    if (rest > 0) await setTimeout(rest, undefined, { ref: false });
+    try {
+      return await collect();
+    } finally {
+      next = undefined;
+      restUntil = performance.now() + pauseMs;
+    }
+  };
+  return () => {
+    next ??= rested();
+    return next;
   };
 }
 
@@ -76,11 +120,11 @@ function resourceWith(attributes: Attributes): NonNullable<MeterProviderOptions[
 
 async function load() {
   try {
-    const [{ PrometheusExporter }, { MeterProvider }] = await Promise.all([
+    const [{ PrometheusExporter, PrometheusSerializer }, { MeterProvider }] = await Promise.all([
       import("@opentelemetry/exporter-prometheus"),
       import("@opentelemetry/sdk-metrics"),
     ]);
-    return { PrometheusExporter, MeterProvider };
+    return { PrometheusExporter, PrometheusSerializer, MeterProvider };
   } catch (cause) {
     throw new TypeError(`telemetry.metrics needs the packages ${packages}: run npm install for both`, { cause });
   }

@@ -1,8 +1,13 @@
+import { channel } from "node:diagnostics_channel";
+import type { IncomingMessage } from "node:http";
+import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
 import { type AgentOptions, completed, inputRequired, serve } from "trivium";
 import { describe, expect, it, vi } from "vitest";
+import { memoryTaskStore } from "../../src/store/memory/task-store.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { instruments } from "../../src/telemetry/instruments.js";
 import { webhook } from "../push/receiver.js";
+import { around } from "../support/fault-store.js";
 import { prometheusName } from "../support/prometheus-name.js";
 import { errorOf, say } from "../support/say.js";
 import { amountOf, measured } from "../support/served-metrics.js";
@@ -64,6 +69,38 @@ describe("metrics of a server", () => {
     expect(amountOf(all, "rpc_server_call_duration_count", ...calls, 'error_type="resourceExhausted"')).toBe(1);
     expect(amountOf(all, "gen_ai_invoke_agent_duration_count", 'trivium_turn_outcome="completed"')).toBe(2);
     await store.close();
+  });
+
+  it("are collected once for all that ask at the same time", async () => {
+    const held = Promise.withResolvers<void>();
+    const store = around(memoryTaskStore(), async ({ method }, go) => {
+      if (method === "parked") await held.promise;
+      return go();
+    });
+    await using here = await measured({ agent: async () => completed(), store });
+    const collections = vi.spyOn(PrometheusExporter.prototype, "collect");
+    const all = Promise.withResolvers<void>();
+    let waiting = 20;
+    const arrived = ({ request }: { readonly request: IncomingMessage }): void => {
+      if (request.url === "/metrics" && --waiting === 0) all.resolve();
+    };
+    const requests = channel("http.server.request.start");
+    requests.subscribe(arrived as (message: unknown) => void);
+    try {
+      const scrapes = Array.from({ length: waiting }, here.scrape);
+      await all.promise;
+      held.resolve();
+      const texts = new Set(await Promise.all(scrapes));
+      expect([collections.mock.calls.length, texts.size]).toEqual([1, 1]);
+      await here.client.send("go");
+      // One after the other, they wait for each other, and are as fresh as before.
+      const later = await Promise.all(Array.from({ length: 20 }, here.scrape));
+      expect(later.map((text) => amountOf(text, "gen_ai_invoke_agent_duration_count"))).toEqual(Array(20).fill(1));
+      expect(collections).toHaveBeenCalledTimes(2);
+    } finally {
+      requests.unsubscribe(arrived as (message: unknown) => void);
+      collections.mockRestore();
+    }
   });
 
   it("end with their server, and only they are at their port", async () => {
