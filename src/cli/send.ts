@@ -10,7 +10,7 @@ import { addCallerOptions, type CallerFlags, callerOptions, understood } from ".
 import { connectAt } from "./connect.js";
 import { interruptible } from "./interruption.js";
 import { authorizationShown } from "./login/login.js";
-import { printJson, printNote } from "./print.js";
+import { print, printJson, printNote } from "./print.js";
 import { agentUrl } from "./target.js";
 
 interface SendFlags extends CallerFlags {
@@ -77,7 +77,7 @@ async function send(command: Command, { url, content }: SendArguments, flags: Se
       const saving = { folder: flags.save, agent, tls: caller.tls, signal };
       for (const path of await saveFiles(answer.files, saving)) printNote(`saved ${path}`);
     }
-    finish(answer);
+    await finish(answer);
   });
 }
 
@@ -107,13 +107,16 @@ function showFiles({ files }: Answer): void {
   }
 }
 
-function finish({ state, taskId, ok }: Answer): void {
+async function finish({ state, statusText, artifacts, taskId, ok }: Answer): Promise<void> {
   if (ok) return;
+  // Where there was text of artifacts, the stream of texts left the last message out.
+  const unsaid = artifacts.some(({ text }) => text !== "") ? statusText : "";
   if (state === "input-required" || state === "auth-required") {
+    if (unsaid !== "") await print(`\n${unsaid}`);
     printNote(`${state}: answer with --task ${taskId}`);
     return;
   }
-  printNote(`the task ended as ${state}`);
+  printNote(`the task ended as ${state}${unsaid === "" ? "" : `: ${unsaid}`}`);
   process.exitCode = 1;
 }
 

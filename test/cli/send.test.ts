@@ -25,6 +25,10 @@ const agent: Agent = async function* ({ text, task, principal, signal }) {
   if (text === "who") return yield reply(principal.owner);
   if (text === "ask") return yield inputRequired("Which ship?");
   if (text === "fail") return yield failed("no berth is free");
+  if (text.startsWith("offer")) {
+    yield artifact("Berth N4, 120 €");
+    return yield text === "offer" ? inputRequired("Shall I book it?") : failed("N4 is taken");
+  }
   yield working("looking");
   yield artifact("one ", { artifactId: "a" });
   yield artifact("two", { artifactId: "a", append: true });
@@ -57,6 +61,17 @@ it("trivium send answers a question, as it says", async () => {
   expect(asked).toMatchObject({ code: 0, stdout: "Which ship?\n" });
   const [, taskId = ""] = /^input-required: answer with --task (\S+)\n$/.exec(asked.stderr) ?? [];
   expect(await send("MV Alba", "--task", taskId)).toMatchObject({ code: 0, stdout: "a berth for MV Alba\n" });
+});
+
+it("trivium send prints a question and a failure behind the text of the artifacts", async () => {
+  const asked = await send("offer");
+  expect(asked).toMatchObject({ code: 0, stdout: "Berth N4, 120 €\n\nShall I book it?\n" });
+  expect(asked.stderr).toMatch(/^input-required: answer with --task \S+\n$/);
+  expect(await send("offer, too late")).toEqual({
+    code: 1,
+    stdout: "Berth N4, 120 €\n",
+    stderr: "the task ended as failed: N4 is taken\n",
+  });
 });
 
 it("trivium send continues a conversation in a new task", async () => {
