@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterEach, beforeAll, describe, inject, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, inject, it } from "vitest";
 import { type Block, blocksOf, documents, read } from "../docs/pages.js";
 import { fixedPort } from "../support/fixed-port.js";
 import { hasPostgres, sharedPostgres } from "../support/postgres.js";
@@ -14,6 +14,27 @@ import { openTerminals, type Terminals } from "./terminals.js";
 const pages = documents.filter(
   (page) => /^docs\/(?:tutorial\.md|guides\/)/.test(page) && blocksOf(page).some(({ language }) => language === "sh"),
 );
+
+/** Commands that the tests cannot run, by a text in their block. What they are about is tried otherwise. */
+const leftOut: Readonly<Record<string, string>> = {
+  "docker run": "needs Docker",
+  "docker build": "needs Docker and a cluster; image.test.ts executes the steps of the image",
+  "trivium doctor": "needs agents and databases that are wrong; test/cli/doctor.test.ts has them",
+  "weather.mesh.example": "needs an agent with a certificate; test/cli/send.test.ts has one",
+  "--login": "needs a browser; test/cli/login.test.ts has one",
+  "VACUUM INTO": "needs the tools of both databases",
+};
+
+const shellBlocks = documents
+  .filter((page) => /^docs\/(?:tutorial\.md|guides\/)/.test(page))
+  .flatMap((page) => blocksOf(page).filter(({ language }) => /^(?:sh|bash|shell|console)$/.test(language)));
+
+it("runs all shell commands of the tutorial and the guides, except for those with a reason", () => {
+  const others = shellBlocks.filter(({ language }) => language !== "sh");
+  const isLeftOut = ({ code }: Block): boolean => Object.keys(leftOut).some((text) => code.includes(text));
+  expect(others.filter((block) => !isLeftOut(block)).map(({ page, line }) => `${page}:${line}`)).toEqual([]);
+  expect(Object.keys(leftOut).filter((text) => !others.some(({ code }) => code.includes(text)))).toEqual([]);
+});
 
 /** The name that a block has as a file: "`server.ts`:". */
 const fileName = /`([\w./[\]-]+\.\w+)`[^`]*:$/;
