@@ -77,7 +77,7 @@ export function createOperations(runtime: Runtime, options: OperationOptions): O
     cancelTask: async (request, context) => cancelTask(runtime, request, scopeOf(context, request)),
     subscribeToTask: (request, context) => {
       gate("subscribeToTask");
-      return subscribeToTask(runtime, request, context, scopeOf(context, request));
+      return subscribeToTask(runtime, { scope: scopeOf(context, request), id: request.id }, context);
     },
     ...pushOperations(operationContext),
     getExtendedAgentCard: async (request, context) => {

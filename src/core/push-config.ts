@@ -40,7 +40,7 @@ export async function createPushConfig(
   const { runtime, push } = call;
   const head = await headOf(call, request.taskId);
   check(push, request, "");
-  const made = registrationOf(runtime, head, request, registrant);
+  const made = registrationOf(runtime, head, { config: request, registrant });
   const registration = request.id === "" ? made : await inPlace(push, made);
   await keep(runtime, push, owesNothing(head, registration) ? settled(registration) : registration);
   return shown(made);
@@ -102,7 +102,7 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
   if (taskId !== "") await checkRoom({ runtime, push }, await headOf({ runtime, scope }, taskId), config.id);
   let kept: Promise<void> | undefined;
   const store = async ({ key, id, seq, again }: Parameters<Register>[0]): Promise<void> => {
-    const registration = registrationOf(runtime, { key, id, scope, seq }, config, context);
+    const registration = registrationOf(runtime, { key, id, scope, seq }, { config, registrant: context });
     try {
       await retry(async () => {
         if (again === true && (await push.store.get(key, config.id)) !== undefined) return;
@@ -144,9 +144,9 @@ async function checkRoom({ runtime, push }: Omit<PushCall, "scope">, head: Head,
 function registrationOf(
   runtime: Runtime,
   { key, id, scope, seq }: Pick<Head, "key" | "id" | "scope" | "seq">,
-  config: TaskPushNotificationConfig,
-  { version, taskName }: Registrant,
+  { config, registrant }: { readonly config: TaskPushNotificationConfig; readonly registrant: Registrant },
 ): PushRegistration {
+  const { version, taskName } = registrant;
   const own = { ...config, id: config.id === "" ? runtime.newId() : config.id, taskId: id };
   const registration = { key, taskId: id, scope, config: own, cursor: seq, version, holder: runtime.instance };
   return taskName === undefined || taskName === id ? registration : { ...registration, taskName };

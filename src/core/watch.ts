@@ -55,18 +55,17 @@ export function createWatch(options: WatchOptions): Watch {
     for (const id of ids) wake(id, "moved");
   };
 
+  const checkHeads = async (): Promise<void> => {
+    const keys = keysOf(watchers);
+    if (keys.length === 0) return;
+    for (const head of await store.heads(keys)) {
+      for (const watcher of watchers.get(head.id) ?? []) watcher.check(head);
+    }
+  };
+
   const poll = async (): Promise<void> => {
     cancelPoll = undefined;
-    const keys = keysOf(watchers);
-    try {
-      if (keys.length > 0) {
-        for (const head of await store.heads(keys)) {
-          for (const watcher of watchers.get(head.id) ?? []) watcher.check(head);
-        }
-      }
-    } catch (error) {
-      onError(error);
-    }
+    await checkHeads().catch(onError);
     schedulePoll();
   };
 

@@ -86,10 +86,11 @@ async function startNaming(
 
 async function sendNamed(
   passed: PassedOperations,
-  { request, learn }: Naming,
+  naming: Naming,
   context: ServerContext,
 ): Promise<SendMessageResponse> {
-  if (request.message?.taskId === "") return sendNew(passed, request, context, learn);
+  const { request, learn } = naming;
+  if (request.message?.taskId === "") return sendNew(passed, naming, context);
   const response = await passed.operations.sendMessage(request, context);
   // Some agents give the task another id than the requested one.
   learn(taskIdOf(response));
@@ -109,9 +110,8 @@ async function* streamNamed(
 // is sent without blocking, and the gateway waits for the task.
 async function sendNew(
   passed: PassedOperations,
-  request: SendMessageRequest,
+  { request, learn }: Naming,
   context: ServerContext,
-  learn: Naming["learn"],
 ): Promise<SendMessageResponse> {
   const configuration = request.configuration ?? create(SendMessageConfigurationSchema);
   const atOnce = { ...request, configuration: { ...configuration, returnImmediately: true } };

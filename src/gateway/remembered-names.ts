@@ -27,16 +27,16 @@ export class RememberedNames {
     const own = this.#ids.get(key);
     const id = own?.get(name);
     if (own === undefined || id === undefined) return undefined;
-    keep(this.#ids, key, own, this.#limits.principals);
-    keep(own, name, id, this.#limits.namesPerPrincipal);
+    keep(this.#ids, [key, own], this.#limits.principals);
+    keep(own, [name, id], this.#limits.namesPerPrincipal);
     return id;
   }
 
   give(principal: Principal, name: string, id: string): void {
     const key = keyOf(principal);
     const own = this.#ids.get(key) ?? new Map<string, string>();
-    keep(own, name, id, this.#limits.namesPerPrincipal);
-    keep(this.#ids, key, own, this.#limits.principals);
+    keep(own, [name, id], this.#limits.namesPerPrincipal);
+    keep(this.#ids, [key, own], this.#limits.principals);
   }
 
   /**
@@ -60,7 +60,7 @@ function keyOf({ owner, tenant = "" }: Principal): string {
 }
 
 // A map keeps insertion order: its first key is the least recently used.
-function keep<V>(map: Map<string, V>, key: string, value: V, most: number): void {
+function keep<V>(map: Map<string, V>, [key, value]: readonly [string, V], most: number): void {
   map.delete(key);
   map.set(key, value);
   const [oldest] = map.keys();

@@ -19,20 +19,32 @@ export function checkAgentId(agentId: string): void {
 
 /** Throws `invalidParams` if an agent, owner or tenant is too long to be stored. */
 export function checkIndexedScope({ agent, tenant, owner }: Scope): void {
-  check("agent", agent, indexedMaxBytes.agent, "the host must give a shorter agentId");
-  check("owner", owner, indexedMaxBytes.owner, "authenticate must give a shorter one");
-  check("tenant", tenant, indexedMaxBytes.tenant, "authenticate must give a shorter one");
+  check("agent", agent, bounds.agent);
+  check("owner", owner, bounds.owner);
+  check("tenant", tenant, bounds.tenant);
 }
 
 /** Throws `invalidParams` if an id, or a name used as one, is too long to be stored. */
 export function checkIndexedId(field: string, id: string): void {
-  check(field, id, indexedMaxBytes.id, "send a shorter one");
+  check(field, id, bounds.id);
 }
 
 /** The most bytes that one UTF-16 unit can take. */
 const unitMaxBytes = 4;
 
-function check(field: string, text: string, limit: number, remedy: string): void {
+interface Bound {
+  readonly limit: number;
+  readonly remedy: string;
+}
+
+const bounds = {
+  agent: { limit: indexedMaxBytes.agent, remedy: "the host must give a shorter agentId" },
+  owner: { limit: indexedMaxBytes.owner, remedy: "authenticate must give a shorter one" },
+  tenant: { limit: indexedMaxBytes.tenant, remedy: "authenticate must give a shorter one" },
+  id: { limit: indexedMaxBytes.id, remedy: "send a shorter one" },
+} as const satisfies Record<keyof typeof indexedMaxBytes, Bound>;
+
+function check(field: string, text: string, { limit, remedy }: Bound): void {
   if (text.length * unitMaxBytes <= limit) return;
   const bytes = bytesOf(text);
   if (bytes <= limit) return;

@@ -3,17 +3,10 @@ import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { trimmed } from "../../protocol/http-rules.js";
-import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
+import type { Operation, Operations } from "../../protocol/operations.js";
 import type { HttpJsonAdapter } from "../../version/codec.js";
 import { cancelable } from "../cancelable.js";
-import {
-  isEventStream,
-  parseAnswer,
-  parseOrNothing,
-  readEvents,
-  readReply,
-  withAnswerHeaders,
-} from "../fetch/answer.js";
+import { parseAnswer, parseOrNothing, readReply, withAnswerHeaders } from "../fetch/answer.js";
 import {
   createSender,
   type HttpTransportOptions,
@@ -21,6 +14,7 @@ import {
   replyMaxDefault,
   type SendHttp,
 } from "../fetch/call.js";
+import { readItems, type StreamForm } from "../fetch/item-stream.js";
 import { eventStreamType, jsonMediaType } from "../http/media-type.js";
 import { createTransport, missingIn } from "../transport.js";
 import { type Address, addressesOf } from "./address.js";
@@ -58,7 +52,7 @@ export function createHttpJsonTransport(options: HttpJsonTransportOptions): Oper
     unary: (operation, request, call) => callUnary(client, { operation, request, options: call, accept: jsonTypes }),
     stream: (operation, request, call) => {
       const accept = `${eventStreamType}, ${jsonTypes}`;
-      return cancelable((left) => callStream(client, { operation, request, options: call, accept, left }));
+      return cancelable((left) => readItems(streamForm, client, { operation, request, options: call, accept, left }));
     },
   });
   return adapter.call?.(calls) ?? calls;
@@ -70,24 +64,11 @@ async function callUnary(client: HttpClient, call: OutgoingRequest): Promise<Any
   return client.adapter.codec(call.operation).readReply(json, call.request);
 }
 
-async function* callStream(client: HttpClient, call: OutgoingRequest): AsyncGenerator<StreamItem, void, undefined> {
-  const reader = client.adapter.readStream(call.operation, call.request);
-  try {
-    const incoming = await open(client, call);
-    if (!isEventStream(incoming)) {
-      yield* reader.read(eventOf(await readReply(incoming, client.replyMaxBytes)));
-      return;
-    }
-    for await (const events of readEvents(incoming, client.replyMaxBytes)) {
-      for (const { data, id, event: name } of events) {
-        for (const item of reader.read(eventOf(data), { id, name })) yield item;
-        if (reader.isOver === true) return;
-      }
-    }
-  } catch (error) {
-    if (call.left?.aborted !== true) throw error;
-  }
-}
+const streamForm: StreamForm<HttpClient, OutgoingRequest> = {
+  send: open,
+  readEvent: (_client, data) => eventOf(data),
+  readWhole: async ({ replyMaxBytes }, incoming) => eventOf(await readReply(incoming, replyMaxBytes)),
+};
 
 /** Sends a call and returns the response if it succeeds. */
 async function open(client: HttpClient, call: OutgoingRequest): Promise<Incoming> {

@@ -35,7 +35,9 @@ export async function readNodeBody(req: NodeIncoming, parsed: ParsedBody, option
   // A destroyed stream emits no more events, not even `end`.
   if (req.destroyed) throw bodyCutOff();
   if (isWaiting(req)) return counted(req.read() ?? empty, options);
-  return new Promise((resolve, reject) => new BodyReader(req, options, resolve, reject));
+  const whole = Promise.withResolvers<Uint8Array>();
+  new BodyReader(req, options, whole);
+  return whole.promise;
 }
 
 /** The declared length of a body. `undefined` if it is missing or invalid. */
@@ -60,23 +62,16 @@ function counted(body: Uint8Array, { maxBytes, arrived }: BodyOptions): Uint8Arr
 class BodyReader {
   readonly #req: NodeIncoming;
   readonly #options: BodyOptions;
-  readonly #resolve: (body: Uint8Array) => void;
-  readonly #reject: (error: unknown) => void;
+  readonly #whole: PromiseWithResolvers<Uint8Array>;
   readonly #watch: BodyWatch;
   #first: Buffer | undefined;
   #more: Buffer[] | undefined;
   #bytes = 0;
 
-  constructor(
-    req: NodeIncoming,
-    options: BodyOptions,
-    resolve: (body: Uint8Array) => void,
-    reject: (error: unknown) => void,
-  ) {
+  constructor(req: NodeIncoming, options: BodyOptions, whole: PromiseWithResolvers<Uint8Array>) {
     this.#req = req;
     this.#options = options;
-    this.#resolve = resolve;
-    this.#reject = reject;
+    this.#whole = whole;
     this.#watch = new BodyWatch(options.times, (error) => this.#fail(error));
     req.on("data", this.#onData).on("end", this.#onEnd).on("error", this.#onCut).on("close", this.#onCut);
   }
@@ -99,7 +94,7 @@ class BodyReader {
 
   readonly #onEnd = (): void => {
     this.#stop();
-    this.#resolve(this.#more === undefined ? (this.#first ?? empty) : Buffer.concat(this.#more, this.#bytes));
+    this.#whole.resolve(this.#more === undefined ? (this.#first ?? empty) : Buffer.concat(this.#more, this.#bytes));
   };
 
   readonly #onCut = (): void => this.#fail(bodyCutOff());
@@ -107,7 +102,7 @@ class BodyReader {
   #fail(error: unknown): void {
     this.#stop();
     this.#req.pause();
-    this.#reject(error);
+    this.#whole.reject(error);
   }
 
   #stop(): void {

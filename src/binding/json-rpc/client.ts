@@ -2,15 +2,13 @@ import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
-import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
+import type { Operation, Operations } from "../../protocol/operations.js";
 import type { JsonRpcAdapter } from "../../version/codec.js";
 import { cancelable } from "../cancelable.js";
 import {
   errorFromHttpStatus,
-  isEventStream,
   parseAnswer,
   parseOrNothing,
-  readEvents,
   readReply,
   withAnswerHeaders,
   withStatus,
@@ -22,6 +20,7 @@ import {
   replyMaxDefault,
   type SendHttp,
 } from "../fetch/call.js";
+import { readItems, type StreamForm } from "../fetch/item-stream.js";
 import { eventStreamType, jsonMediaType } from "../http/media-type.js";
 import { createTransport, missingIn, OtherVersionError } from "../transport.js";
 
@@ -70,7 +69,7 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Operat
         : callUnary(client, call);
     },
     stream: (operation, request, callOptions) =>
-      cancelable((left) => callStream(client, { operation, request, options: callOptions, left })),
+      cancelable((left) => readItems(streamForm, client, { operation, request, options: callOptions, left })),
   });
   return adapter.call?.(calls) ?? calls;
 }
@@ -121,27 +120,11 @@ async function readResult(client: RpcClient, incoming: Incoming): Promise<JsonVa
   throw withAnswerHeaders(errorFromHttpStatus(incoming), incoming.response.headers);
 }
 
-async function* callStream(
-  client: RpcClient,
-  call: RpcCall & { readonly left: AbortSignal },
-): AsyncGenerator<StreamItem, void, undefined> {
-  const reader = client.adapter.readStream(call.operation, call.request);
-  try {
-    const incoming = await post(client, call, `${eventStreamType}, ${jsonMediaType}`);
-    if (!isEventStream(incoming)) {
-      yield* reader.read((await readResult(client, incoming)) ?? null);
-      return;
-    }
-    for await (const events of readEvents(incoming, client.replyMaxBytes)) {
-      for (const { data, id, event: name } of events) {
-        for (const item of reader.read(resultOfEvent(client, data), { id, name })) yield item;
-        if (reader.isOver === true) return;
-      }
-    }
-  } catch (error) {
-    if (!call.left.aborted) throw error;
-  }
-}
+const streamForm: StreamForm<RpcClient, RpcCall> = {
+  send: (client, call) => post(client, call, `${eventStreamType}, ${jsonMediaType}`),
+  readEvent: resultOfEvent,
+  readWhole: async (client, incoming) => (await readResult(client, incoming)) ?? null,
+};
 
 function resultOfEvent(client: RpcClient, data: string): JsonValue {
   const { adapter } = client;

@@ -40,7 +40,7 @@ export async function fileFrom(source: string | URL | ByteStream, options: FileF
   const path = pathOf(source);
   const what = basename(path);
   const { size } = await stat(path);
-  if (size > maxBytes) throw tooLarge(what, maxBytes, size);
+  if (size > maxBytes) throw tooLarge({ what, maxBytes }, size);
   const bytes = await collected(createReadStream(path), { what, maxBytes });
   return file(bytes, typed({ ...given, filename: given.filename ?? what }));
 }
@@ -65,13 +65,13 @@ async function collected(stream: ByteStream, { what, maxBytes }: Bound): Promise
       throw new TypeError(`fileFrom(): ${what} must give bytes or strings, not values of type ${typeof piece}`);
     }
     size += piece.length;
-    if (size > maxBytes) throw tooLarge(what, maxBytes, size, "at least ");
+    if (size > maxBytes) throw tooLarge({ what, maxBytes }, size, "at least ");
     pieces.push(piece);
   }
   return Buffer.concat(pieces, size);
 }
 
-function tooLarge(what: string, maxBytes: number, size: number, least = ""): RangeError {
+function tooLarge({ what, maxBytes }: Bound, size: number, least = ""): RangeError {
   const [limit, over] = [maxBytes, size - maxBytes].map((count) => count.toLocaleString("en"));
   return new RangeError(
     `fileFrom(): ${what} is ${least}${over} bytes over the limit of ${limit}: raise maxBytes ` +

@@ -34,7 +34,7 @@ export async function deliver(runtime: Runtime, start: TurnStart): Promise<Deliv
     const stored = await readSettled(runtime, start.scope, start.send.message.taskId);
     checkOpen(stored, start);
     const delivery =
-      stored.head.holder === "" ? await claim(runtime, start, stored) : await enqueue(runtime, start, stored);
+      stored.head.holder === "" ? await claim(runtime, start, stored) : await enqueue(runtime, start, { stored });
     if (delivery !== undefined) return delivery;
   }
   throw contended();
@@ -69,7 +69,9 @@ export async function deliverOnce(
     checkOpen(stored, start);
     const { holder, epoch, inboxPut } = stored.head;
     const delivery =
-      holder === "" ? await claim(runtime, start, stored) : await enqueue(runtime, start, stored, { epoch, inboxPut });
+      holder === ""
+        ? await claim(runtime, start, stored)
+        : await enqueue(runtime, start, { stored, fence: { epoch, inboxPut } });
     if (delivery !== undefined) return delivery;
     stored = undefined;
   }
@@ -106,7 +108,7 @@ function checkOpen({ head }: StoredTask, { send }: TurnStart): void {
 
 async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Promise<Delivery | undefined> {
   const waiting = await waitingTurn(runtime, stored);
-  if (waiting !== undefined) return answer(runtime, start, stored, waiting);
+  if (waiting !== undefined) return answer(runtime, start, { stored, waiting });
   const live = new LiveTask(runtime, stored);
   const before = await causeOfLastTurn(runtime, stored);
   checkRoom(runtime, live.task, start.send.message);
@@ -133,8 +135,7 @@ async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Pr
 async function answer(
   runtime: Runtime,
   start: TurnStart,
-  stored: StoredTask,
-  waiting: TurnOrigin,
+  { stored, waiting }: { readonly stored: StoredTask; readonly waiting: TurnOrigin },
 ): Promise<Delivery | undefined> {
   checkRoom(runtime, foldStored(stored), start.send.message);
   const leave = (await runtime.turns.room(start, sizeOfMessage(start.send.message))) ?? noop;
@@ -144,7 +145,7 @@ async function answer(
   });
   let delivery: Delivery | undefined;
   try {
-    delivery = restart === undefined ? undefined : await enqueue(runtime, start, stored);
+    delivery = restart === undefined ? undefined : await enqueue(runtime, start, { stored });
     return delivery;
   } finally {
     restart?.start(delivery && "message");
@@ -165,8 +166,7 @@ async function arrived(runtime: Runtime, start: TurnStart, before: StoredTask): 
 async function enqueue(
   runtime: Runtime,
   start: TurnStart,
-  stored: StoredTask,
-  fence?: PutFence,
+  { stored, fence }: { readonly stored: StoredTask; readonly fence?: PutFence },
 ): Promise<Delivery | undefined> {
   const { key, id } = stored.head;
   checkRoom(runtime, foldStored(stored), start.send.message);

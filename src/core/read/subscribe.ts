@@ -1,6 +1,5 @@
-import type { Scope, ServerContext } from "../../protocol/context.js";
+import type { ServerContext } from "../../protocol/context.js";
 import { A2AError, taskNotFound } from "../../protocol/errors.js";
-import type { SubscribeToTaskRequest } from "../../protocol/model.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { Head } from "../ports.js";
@@ -17,19 +16,18 @@ import { type StreamStart, snapshotItem, TaskStream } from "./task-stream.js";
  */
 export function subscribeToTask(
   runtime: Runtime,
-  request: SubscribeToTaskRequest,
+  { scope, id }: TaskRef,
   context: ServerContext,
-  scope: Scope,
 ): AsyncIterable<StreamItem> {
   const { subscriptions } = runtime;
   const stream = new TaskStream(async () => {
     // Not earlier: an unread stream never ends.
     subscriptions.add(stream);
-    const head = await runtime.store.head(scope, request.id);
-    if (head === undefined) throw taskNotFound(request.id);
+    const head = await runtime.store.head(scope, id);
+    if (head === undefined) throw taskNotFound(id);
     if (context.after === undefined && isTerminal(head.state)) {
       throw new A2AError("unsupportedOperation", "the task has ended: there is nothing to subscribe to", {
-        metadata: { taskId: request.id },
+        metadata: { taskId: id },
       });
     }
     const after = context.after === undefined ? undefined : parseEventId(context.after);

@@ -94,6 +94,10 @@ export async function* merge(...sources: readonly AsyncIterable<AgentEvent>[]): 
       closed.push(leave(iterator));
     }
   };
+  const refuse = (iterator: AsyncIterator<AgentEvent, unknown>, reason: unknown): Promise<Step> => {
+    if (reason instanceof TurnAborted) closeAllBut(iterator);
+    return throwInto(iterator, reason);
+  };
   let broken = false;
   try {
     while (ready.size > 0) {
@@ -110,8 +114,7 @@ export async function* merge(...sources: readonly AsyncIterable<AgentEvent>[]): 
         yield step.value;
         next = iterator.next();
       } catch (reason) {
-        if (reason instanceof TurnAborted) closeAllBut(iterator);
-        next = throwInto(iterator, reason);
+        next = refuse(iterator, reason);
       }
       // At the end of the race, so that a source that is always ready does not starve the others.
       ready.set(iterator, readyOf(iterator, next));

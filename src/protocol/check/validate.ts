@@ -38,15 +38,28 @@ type Check<T = unknown> = (value: T, run: Run, depth: number) => void;
 
 /**
  * Says what is wrong with a message; empty when nothing is. A request of the protocol is held against the rules of its
- * operation as well. `isRead`: the message was made by `readJson` without violations in its strings and free JSON.
+ * operation as well.
  */
 export function validate(
   desc: DescMessage,
   message: AnyMessage,
   limits: ValidationLimits = defaultValidationLimits,
-  { isRead = false }: { readonly isRead?: boolean } = {},
 ): readonly FieldViolation[] {
-  const run: Run = { limits, isRead, violations: [], maxDepth: limits.jsonDepthMax, lenient: false };
+  const run: Run = { limits, isRead: false, violations: [], maxDepth: limits.jsonDepthMax, lenient: false };
+  return violationsIn(desc, message, run);
+}
+
+/** The same for a message that `readJson` made without violations in its strings and free JSON. */
+export function validateRead(
+  desc: DescMessage,
+  message: AnyMessage,
+  limits: ValidationLimits,
+): readonly FieldViolation[] {
+  const run: Run = { limits, isRead: true, violations: [], maxDepth: limits.jsonDepthMax, lenient: false };
+  return violationsIn(desc, message, run);
+}
+
+function violationsIn(desc: DescMessage, message: AnyMessage, run: Run): readonly FieldViolation[] {
   messageCheck(desc)(message, run, 1);
   rootRuleOf(desc)?.(dynamic(message), run.violations);
   return run.violations;

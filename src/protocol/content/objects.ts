@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { validate } from "../check/validate.js";
+import { validateRead } from "../check/validate.js";
 import { readJson } from "../codec/json/reader.js";
 import { writeJson } from "../codec/json/writer.js";
 import { invalidParams } from "../errors.js";
@@ -108,7 +108,7 @@ export function fromJson<K extends ProtocolKind>(
   }
   const schema: GenMessage<ProtocolObjects[K]> = schemas[kind];
   const { message, violations } = readJson(schema, json as JsonValue, { lenient });
-  const missing = lenient ? [] : validate(schema, message, unlimited(), { isRead: true });
+  const missing = lenient ? [] : validateRead(schema, message, unlimited());
   if (violations.length > 0 || missing.length > 0) throw invalidParams(...mergeViolations(violations, missing));
   return message as ProtocolObjects[K];
 }

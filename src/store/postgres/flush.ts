@@ -101,8 +101,7 @@ async function flush(options: HotPathOptions, writes: readonly Write[]): Promise
     } catch (error) {
       // What earlier statements did is committed.
       const failure = errorOf(error);
-      for (const index of waiting) if (!results.has(index)) results.set(index, failure);
-      break;
+      return writes.map((_, index) => results.get(index) ?? failure);
     }
     waiting = [...again, ...round.later].toSorted((a, b) => a - b);
   }

@@ -5,6 +5,7 @@ import { conversationTables } from "./migrations/conversations.js";
 import { rateTable } from "./migrations/rates.js";
 import type { Database } from "./schema.js";
 import {
+  clusteredTableOf,
   countsTable,
   periodsIndex,
   periodsTable,
@@ -101,7 +102,7 @@ function snapshots(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
 
 function log(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
   const { integer } = dialect.types;
-  const table = tableOf(db, dialect, "log", true)
+  const table = clusteredTableOf(db, dialect, "log")
     .addColumn("key", integer, (column) => column.notNull())
     .addColumn("seq", integer, (column) => column.notNull())
     .addColumn("count", integer, (column) => column.notNull());
@@ -110,7 +111,7 @@ function log(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
 
 function inbox(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
   const { integer } = dialect.types;
-  const table = tableOf(db, dialect, "inbox", true)
+  const table = clusteredTableOf(db, dialect, "inbox")
     .addColumn("key", integer, (column) => column.notNull())
     .addColumn("ordinal", integer, (column) => column.notNull());
   const named = withText(table, "id", "kind");

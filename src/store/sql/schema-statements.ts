@@ -17,9 +17,16 @@ type Name<T extends keyof Database> = T extends `trivium_${infer Short}` ? Short
 /** A table name without the prefix. */
 export type TableName = Name<keyof Database>;
 
-export function tableOf(db: Kysely<Database>, dialect: SqlDialect, name: TableName, clustered = false): Table {
-  const end = dialect.tableEnd(clustered);
-  const table = db.schema.createTable(`trivium_${name}`);
+export function tableOf(db: Kysely<Database>, dialect: SqlDialect, name: TableName): Table {
+  return withEnd(db.schema.createTable(`trivium_${name}`), dialect.tableEnd(false));
+}
+
+/** A table whose rows are kept in the order of its primary key, where the database can do that. */
+export function clusteredTableOf(db: Kysely<Database>, dialect: SqlDialect, name: TableName): Table {
+  return withEnd(db.schema.createTable(`trivium_${name}`), dialect.tableEnd(true));
+}
+
+function withEnd(table: Table, end: ReturnType<SqlDialect["tableEnd"]>): Table {
   return end === undefined ? table : table.modifyEnd(end);
 }
 
@@ -76,7 +83,7 @@ export function sendsIndex(db: Kysely<Database>): SchemaStatement {
 /** The number of an owner's tasks by state. */
 export function countsTable(db: Kysely<Database>, dialect: SqlDialect, owned: Owned): SchemaStatement {
   const { integer } = dialect.types;
-  return withOwner(tableOf(db, dialect, "counts", true), owned)
+  return withOwner(clusteredTableOf(db, dialect, "counts"), owned)
     .addColumn("state", integer, (column) => column.notNull())
     .addColumn("shard", "text", (column) => column.notNull())
     .addColumn("count", integer, (column) => column.notNull())
@@ -86,7 +93,7 @@ export function countsTable(db: Kysely<Database>, dialect: SqlDialect, owned: Ow
 /** The same by time. */
 export function periodsTable(db: Kysely<Database>, dialect: SqlDialect, owned: Owned): SchemaStatement {
   const { integer } = dialect.types;
-  return withOwner(tableOf(db, dialect, "periods", true), owned)
+  return withOwner(clusteredTableOf(db, dialect, "periods"), owned)
     .addColumn("period", integer, (column) => column.notNull())
     .addColumn("state", integer, (column) => column.notNull())
     .addColumn("shard", "text", (column) => column.notNull())

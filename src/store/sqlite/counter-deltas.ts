@@ -1,11 +1,12 @@
 import type { Scope } from "../../protocol/context.js";
 import { periodOf } from "../sql/periods.js";
+import type { StatusRow } from "../sql/rows.js";
 import type { Statements } from "./statements.js";
 
 /** Changes of the task counters within a transaction: each counter is written once, however many tasks change it. */
 export interface CounterDeltas {
   /** A task entered a state at a time, or (-1) left it. */
-  count(scope: Scope, state: number, statusTime: number, change: 1 | -1): void;
+  count(scope: Scope, status: Pick<StatusRow, "state" | "time">, change: 1 | -1): void;
   /** Writes the changes and starts over. */
   write(statements: Pick<Statements, "count" | "countPeriod">): void;
 }
@@ -19,8 +20,8 @@ interface Counter extends Scope {
 export function createCounterDeltas(): CounterDeltas {
   const counters = new Map<string, Counter>();
   return {
-    count({ agent, tenant, owner }, state, statusTime, change) {
-      const period = periodOf(statusTime);
+    count({ agent, tenant, owner }, { state, time }, change) {
+      const period = periodOf(time);
       const name = `${state} ${period} ${agent.length} ${agent}${tenant.length} ${tenant}${owner}`;
       const counter = counters.get(name);
       if (counter === undefined) counters.set(name, { agent, tenant, owner, state, period, change });

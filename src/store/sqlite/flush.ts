@@ -82,7 +82,7 @@ function createTask(writer: Writer, task: NewTaskRow): InsertedTask {
   const finishedAt = isTerminal(status.state) && holder === "" ? now() : null;
   const key = insertTask(writer, task, { holder, wakeAt: wakeOf(task), finishedAt });
   insertPayloads(statements, key, task);
-  deltas.count(scope, status.state, status.time, 1);
+  deltas.count(scope, status, 1);
   return { key, incarnation, holderLive: isLive(writer, holder) };
 }
 
@@ -141,10 +141,10 @@ function moveHead(writer: Writer, write: AppendRow, before: WrittenHead): Append
   if (end !== undefined && !terminal && end.inboxPut !== before.inboxPut) return "inboxMoved";
   if (!takeEntries(statements, key, takes)) return "inboxMoved";
   const after = headAfter(writer, write, before);
-  statements.updateHead(key, before, after, write.status);
+  statements.updateHead(write, before, after);
   if (state !== before.state || after.statusTime !== before.statusTime) {
-    deltas.count(before, before.state, before.statusTime, -1);
-    deltas.count(after, state, after.statusTime, 1);
+    deltas.count(before, { state: before.state, time: before.statusTime }, -1);
+    deltas.count(after, { state, time: after.statusTime }, 1);
   }
   if (terminal && before.inboxPut > 0) statements.clearInbox.run(key);
   return undefined;

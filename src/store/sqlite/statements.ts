@@ -1,6 +1,6 @@
 import type { SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { Scope } from "../../protocol/context.js";
-import type { StatusRow } from "../sql/rows.js";
+import type { AppendRow } from "../sql/rows.js";
 import type { SqliteConnection } from "./driver.js";
 
 /** The parts of a head that an append needs. */
@@ -80,8 +80,8 @@ export function hotStatements(connection: SqliteConnection) {
     takeEntries: prepare("delete from trivium_inbox where key = ? and id in (select value from json_each(?))"),
     clearInbox: prepare("delete from trivium_inbox where key = ?"),
     expiry: prepare("select expires_at from trivium_instances where name = ?"),
-    /** `status`: brings the summary. */
-    updateHead(key: number, before: WrittenHead, after: WrittenHead, status: StatusRow | undefined): void {
+    /** The status of the write brings the summary. */
+    updateHead({ key, status }: Pick<AppendRow, "key" | "status">, before: WrittenHead, after: WrittenHead): void {
       const changed = indexedNames.filter((name) => before[name] !== after[name]);
       const summarized = status === undefined ? 0 : 1 << indexedNames.length;
       const mask = changed.reduce((bits, name) => bits | (1 << indexedNames.indexOf(name)), summarized);

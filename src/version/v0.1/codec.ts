@@ -1,5 +1,5 @@
 import { type Message as AnyMessage, create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
-import { validate } from "../../protocol/check/validate.js";
+import { validateRead } from "../../protocol/check/validate.js";
 import { readJson } from "../../protocol/codec/json/reader.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { type FieldViolation, invalidParams, taskNotFound } from "../../protocol/errors.js";
@@ -141,7 +141,7 @@ function readParams(operation: Operation, json: JsonValue | undefined, limits: V
   const reading: Reading = { violations: [], lenient: false, mintId: randomUuid };
   const upgraded = isJsonObject(params) ? (upgradeOf(name)?.(params, reading) ?? params) : params;
   const { message, violations } = readJson(input, upgraded, { maxDepth: limits.jsonDepthMax });
-  const missing = validate(input, message, limits, { isRead: true });
+  const missing = validateRead(input, message, limits);
   const found = mergeViolations(violations, missing).map(({ field, description }) => ({
     field: oldField(name, field),
     description,

@@ -41,7 +41,7 @@ function namedSends(handler: Handler, names: TaskNames): Pick<Handler, "sendMess
     const { context, name } = named;
     for (let tries = 1; ; tries++) {
       try {
-        return responseOf(await handler.sendMessage(await placed(handler, names, request, context), context), name);
+        return responseOf(await handler.sendMessage(await placed(handler, names, { request, context }), context), name);
       } catch (error) {
         if (!(error instanceof NameTaken) || tries === maxTries) throw errorUnderName(error, name);
       }
@@ -58,7 +58,8 @@ function namedSends(handler: Handler, names: TaskNames): Pick<Handler, "sendMess
       const name = nameIn(request);
       if (name === "") return handler.sendStreamingMessage(request, context);
       const named = changedContext(context, { taskName: name });
-      const open = async () => handler.sendStreamingMessage(await placed(handler, names, request, named), named);
+      const open = async () =>
+        handler.sendStreamingMessage(await placed(handler, names, { request, context: named }), named);
       return namedStream(name, open, maxTries);
     },
   };
@@ -136,8 +137,7 @@ async function idOf(names: TaskNames, { context, name }: CallByName): Promise<st
 async function placed(
   handler: Handler,
   names: TaskNames,
-  request: SendMessageRequest,
-  context: ServerContext,
+  { request, context }: { readonly request: SendMessageRequest; readonly context: ServerContext },
 ): Promise<SendMessageRequest> {
   const { message } = request;
   if (message === undefined) return request;

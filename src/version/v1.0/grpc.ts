@@ -1,10 +1,10 @@
 import { type Message as AnyMessage, isMessage } from "@bufbuild/protobuf";
+import type { validate } from "../../protocol/check/validate.js";
 import { invalidParams } from "../../protocol/errors.js";
 import { A2AService, ListTasksRequestSchema, type StreamResponse } from "../../protocol/model.js";
 import { operations } from "../../protocol/operations.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import type { GrpcAdapter, StreamReader, StreamWriter } from "../codec.js";
-import type { CheckRequest } from "./json.js";
 
 const streamWriter: StreamWriter<AnyMessage> = {
   write: ({ response, id }) => [{ payload: response, id }],
@@ -18,7 +18,7 @@ const streamReader: StreamReader<StreamResponse> = {
 export function grpcAdapter(
   adapter: Pick<GrpcAdapter, "version" | "isImplied" | "declares" | "extensionsName">,
   limits: ValidationLimits,
-  check: CheckRequest,
+  check: typeof validate,
 ): GrpcAdapter {
   return {
     ...adapter,

@@ -1,5 +1,5 @@
 import type { Message as AnyMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { validate } from "../../protocol/check/validate.js";
+import type { validateRead } from "../../protocol/check/validate.js";
 import { readJson } from "../../protocol/codec/json/reader.js";
 import { writeJson } from "../../protocol/codec/json/writer.js";
 import { dynamic, isJsonObject, type OneofValue } from "../../protocol/codec/outline/dynamic.js";
@@ -14,8 +14,8 @@ import { jsonTexts, pageTexts } from "./json-texts.js";
 
 // The JSON of 1.0, shared by both JSON bindings. The model is 1.0's, so no objects are converted.
 
-/** Finds every invalid field of a request. Only a server needs it, so a browser does not load it. */
-export type CheckRequest = typeof validate;
+/** Finds every invalid field of a request that was read from JSON. */
+export type CheckRequest = typeof validateRead;
 
 /** JSON codecs of all operations. */
 export function jsonCodecs(limits: ValidationLimits, check: CheckRequest): (operation: Operation) => OperationCodec {
@@ -32,7 +32,7 @@ function codecOf({ name, input, output }: Operation, limits: ValidationLimits, c
   return {
     readRequest(json) {
       const { message, violations } = readJson(input, json, { maxDepth: limits.jsonDepthMax });
-      const missing = check(input, message, limits, { isRead: true });
+      const missing = check(input, message, limits);
       if (violations.length > 0 || missing.length > 0) throw invalidParams(...mergeViolations(violations, missing));
       return message;
     },

@@ -1,11 +1,11 @@
-import { validate } from "../../protocol/check/validate.js";
+import { validate, validateRead } from "../../protocol/check/validate.js";
 import { defaultValidationLimits, type ValidationLimits } from "../../protocol/validation-limits.js";
 import type { Version } from "../codec.js";
 import { versionOf } from "./version.js";
 
 /** Creates version 1.0 with custom limits. */
 export function createV1(limits: ValidationLimits = defaultValidationLimits): Version {
-  return versionOf(limits, validate);
+  return versionOf(limits, { validate, validateRead });
 }
 
 /** Version 1.0 with the default limits. */

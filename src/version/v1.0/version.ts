@@ -1,4 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
+import type { validate, validateRead } from "../../protocol/check/validate.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { httpRoutes, sortRoutes } from "../../protocol/http-rules.js";
 import { AgentCardSchema } from "../../protocol/model.js";
@@ -10,7 +11,7 @@ import { queryFromJson, queryToJson } from "../query.js";
 import { readCard, writeCard } from "./card.js";
 import { errorFromHttp, errorFromJsonRpc, httpBodyFromError, jsonRpcFromError } from "./errors.js";
 import { grpcAdapter } from "./grpc.js";
-import { type CheckRequest, eventTexts, jsonCodecs, jsonStreamReader, jsonStreamWriter } from "./json.js";
+import { eventTexts, jsonCodecs, jsonStreamReader, jsonStreamWriter } from "./json.js";
 
 // Version 1.0, which is the model's own: its objects are the model's messages, and its methods are the service's.
 
@@ -25,12 +26,18 @@ const routes: readonly HttpRoute[] = sortRoutes(
   ),
 );
 
-/** Version 1.0, whose requests are held against limits by `check` when they are read. */
-export function versionOf(limits: ValidationLimits, check: CheckRequest): Version {
+/** What finds the invalid fields of requests. Only a server needs it, so a browser does not load it. */
+export interface Validation {
+  readonly validate: typeof validate;
+  readonly validateRead: typeof validateRead;
+}
+
+/** Version 1.0, whose requests are held against limits when they are read. */
+export function versionOf(limits: ValidationLimits, { validate, validateRead }: Validation): Version {
   const adapter = { version: name, isImplied: false, declares: name, extensionsName: "A2A-Extensions" };
   const shared = {
     ...adapter,
-    codec: jsonCodecs(limits, check),
+    codec: jsonCodecs(limits, validateRead),
     writeStream: () => jsonStreamWriter,
     readStream: () => jsonStreamReader,
   };
@@ -59,10 +66,10 @@ export function versionOf(limits: ValidationLimits, check: CheckRequest): Versio
     name,
     jsonRpc,
     httpJson,
-    grpc: grpcAdapter(adapter, limits, check),
+    grpc: grpcAdapter(adapter, limits, validate),
     push,
     writeCard,
-    readCard: (json) => readCard(json, (card) => check(AgentCardSchema, card)),
+    readCard: (json) => readCard(json, (card) => validate(AgentCardSchema, card)),
   };
 }
 

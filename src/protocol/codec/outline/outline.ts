@@ -119,7 +119,7 @@ function messageProto(outline: FileOutline, name: string, fields: readonly Field
   const oneofs = [...new Set(fields.flatMap(([, , , , oneof = ""]) => (oneof === "" ? [] : oneof)))];
   const entries: DescriptorProto[] = [];
   const field = fields.map(([own, number, type, marks = "", oneof = "", jsonName]) => {
-    const proto = fieldProto(outline, own, number, type);
+    const proto = fieldProto(outline, [own, number, type]);
     proto.jsonName = jsonName ?? camelCase(own);
     if (/[lm]/.test(marks)) proto.label = labels.repeated;
     if (marks.includes("o")) proto.proto3Optional = true;
@@ -138,11 +138,11 @@ function messageProto(outline: FileOutline, name: string, fields: readonly Field
 }
 
 function mapEntryProto(outline: FileOutline, name: string, type: FieldOutline[2]): DescriptorProto {
-  const field = [fieldProto(outline, "key", 1, types.string), fieldProto(outline, "value", 2, type)];
+  const field = [fieldProto(outline, ["key", 1, types.string]), fieldProto(outline, ["value", 2, type])];
   return made(unsetInMessage, { name, field, options: { mapEntry: true } });
 }
 
-function fieldProto(outline: FileOutline, name: string, number: number, type: FieldOutline[2]): FieldDescriptorProto {
+function fieldProto(outline: FileOutline, [name, number, type]: FieldOutline): FieldDescriptorProto {
   const proto = { name, number, jsonName: name };
   if (typeof type === "number") return made(unsetInField, { ...proto, type });
   const typeName = absolute(outline.package, type);

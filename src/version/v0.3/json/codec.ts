@@ -1,5 +1,5 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
-import { validate } from "../../../protocol/check/validate.js";
+import { validateRead } from "../../../protocol/check/validate.js";
 import { readJson } from "../../../protocol/codec/json/reader.js";
 import { A2AError, invalidParams } from "../../../protocol/errors.js";
 import { type Operation, type OperationName, operations } from "../../../protocol/operations.js";
@@ -65,7 +65,7 @@ function readRequest(
   const run: Upgrade = { lenient: false, violations: [] };
   const upgraded = upgrade(json ?? {}, run);
   const { message, violations } = readJson(input, upgraded, { maxDepth: limits.jsonDepthMax });
-  const checked = validate(input, message, limits, { isRead: true });
+  const checked = validateRead(input, message, limits);
   const needed = checked.filter(
     ({ field, description }) => !(optional.includes(field) && description === "is required"),
   );

@@ -1,5 +1,5 @@
 import type { Message as AnyMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { validate } from "../../../protocol/check/validate.js";
+import { validateRead } from "../../../protocol/check/validate.js";
 import { readJson } from "../../../protocol/codec/json/reader.js";
 import { writeJson } from "../../../protocol/codec/json/writer.js";
 import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
@@ -62,7 +62,7 @@ export function readPlain({ name, input }: Operation, json: JsonObject, limits: 
   const known: JsonObject = {};
   for (const [own, model] of names) if (json[own] !== undefined) known[model] = json[own];
   const { message, violations } = readJson(input, known, { maxDepth: limits.jsonDepthMax });
-  const wrong = mergeViolations(violations, validate(input, message, limits, { isRead: true }));
+  const wrong = mergeViolations(violations, validateRead(input, message, limits));
   if (wrong.length > 0) {
     const ownName = (field: string) => names.find(([, model]) => model === field)?.[0] ?? field;
     throw invalidParams(...wrong.map(({ field, description }) => ({ field: ownName(field), description })));

@@ -1,5 +1,5 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
-import { validate } from "../../../protocol/check/validate.js";
+import { validate, validateRead } from "../../../protocol/check/validate.js";
 import { A2AError, type FieldViolation } from "../../../protocol/errors.js";
 import type {
   ListTaskPushNotificationConfigsResponse,
@@ -67,7 +67,7 @@ export function wrongIn(
   request: AnyMessage,
   { limits, violations, isRead }: RequestJudgment,
 ): readonly FieldViolation[] {
-  const missed = validate(operation.input, request, limits, { isRead }).filter(
+  const missed = (isRead ? validateRead : validate)(operation.input, request, limits).filter(
     // 0.3 allows reading the configuration of a task without its id.
     ({ field }) => operation.name !== "getTaskPushNotificationConfig" || field !== "id" || !isUnnamed(request),
   );
