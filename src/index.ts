@@ -17,7 +17,7 @@ export { type AnswerEvent, eventOf } from "./client/answer/events.js";
 export type { ClientOperations } from "./client/base-client.js";
 export { type CardCache, createCardCache } from "./client/card/card-cache.js";
 export type { AgentAddress } from "./client/connect.js";
-export { type Connection, type InterfaceName, NoInterfaceError, type PassedOver } from "./client/connection.js";
+export { type Connection, type InterfaceName, NoInterfaceError, type UnusedInterface } from "./client/connection.js";
 export { type ByteStream, type FileFromOptions, fileFrom } from "./client/files/file-from.js";
 export { Client } from "./client/node.js";
 export type {

@@ -1,4 +1,4 @@
-import type { Identified, Principal } from "../protocol/context.js";
+import type { IdentifiedCaller, Principal } from "../protocol/context.js";
 import type { A2AError } from "../protocol/errors.js";
 import type { Message } from "../protocol/model.js";
 import type { OperationName } from "../protocol/operations.js";
@@ -19,7 +19,7 @@ import {
 /** Holds calls to the requirements of `auth`. */
 export interface AuthGate {
   /** Throws `unauthenticated` or `permissionDenied`, and `unavailable` when a check could not be made. */
-  identify(call: AuthCall): Identified | Promise<Identified>;
+  identify(call: AuthCall): IdentifiedCaller | Promise<IdentifiedCaller>;
 }
 
 /** The principal of callers whom an empty alternative lets in. */
@@ -46,7 +46,7 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
     return further.filter((each) => each !== undefined);
   };
 
-  const admit = (found: Findings): Identified => {
+  const admit = (found: Findings): IdentifiedCaller => {
     const refuse = (alternatives: readonly Needs[], missing?: readonly string[]): A2AError =>
       refusal({ alternatives, schemes, failures: found.failures, missing });
     const check = (alternatives: readonly Needs[]): Needs => {
@@ -116,12 +116,12 @@ function findIn(checks: Checks, call: AuthCall): Findings | Promise<Findings> {
  * The same for a gate with one scheme. An identity that its check gives at once, and again, is that of a token which is
  * known: the caller is then known too.
  */
-function identifyBy([name, check]: Checks[number], admit: (found: Findings) => Identified): AuthGate["identify"] {
-  const known = new WeakMap<Identity, Identified>();
+function identifyBy([name, check]: Checks[number], admit: (found: Findings) => IdentifiedCaller): AuthGate["identify"] {
+  const known = new WeakMap<Identity, IdentifiedCaller>();
   const none = (): Findings => ({ identities: new Map(), failures: [], broken: undefined });
-  const proved = (identity: Identity | undefined): Identified =>
+  const proved = (identity: Identity | undefined): IdentifiedCaller =>
     admit(identity === undefined ? none() : { ...none(), identities: new Map([[name, identity]]) });
-  const failed = (error: unknown): Identified =>
+  const failed = (error: unknown): IdentifiedCaller =>
     admit(
       error instanceof CredentialError
         ? { ...none(), failures: [{ scheme: name, error }] }

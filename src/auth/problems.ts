@@ -5,7 +5,7 @@ import { needsOf, type Requirements } from "./requirements.js";
 import type { AuthScheme } from "./schemes/scheme.js";
 
 /** Facts about the server that `auth` must not contradict. */
-export interface AuthSurroundings {
+export interface ServerFacts {
   /** Ids of the card's skills. */
   readonly skills: readonly string[];
   /** Whether callers can show certificates: over TLS here, or to a trusted proxy. */
@@ -13,7 +13,7 @@ export interface AuthSurroundings {
 }
 
 /** Contradictions of `auth`, each as a sentence that says what to change. */
-export function authProblems(options: AuthOptions, around: AuthSurroundings): readonly string[] {
+export function authProblems(options: AuthOptions, around: ServerFacts): readonly string[] {
   const { schemes, operations = {} } = options;
   const known = operationTable.map(({ name }) => String(name));
   return [
@@ -35,7 +35,7 @@ export interface NamedRequirements extends Pick<AuthOptions, "require" | "operat
 export function requirementProblems(
   option: string,
   { schemes, require, operations = {}, skills = {} }: NamedRequirements,
-  around: AuthSurroundings,
+  around: ServerFacts,
 ): readonly string[] {
   const names = Object.keys(schemes);
   const required: readonly (readonly [string, Requirements])[] = [
@@ -101,7 +101,7 @@ function authorizationOf(declaration: AuthScheme["declaration"] | undefined): re
   }
 }
 
-function schemeProblems(name: string, scheme: AuthScheme, { hasCertificates }: AuthSurroundings): string[] {
+function schemeProblems(name: string, scheme: AuthScheme, { hasCertificates }: ServerFacts): string[] {
   if (typeof scheme.open !== "function" || typeof scheme.declaration !== "object") {
     return [`auth.schemes.${name} is no security scheme: make it with a function of trivium/auth, such as bearerJwt()`];
   }

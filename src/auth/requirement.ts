@@ -40,14 +40,17 @@ function alternativesOf(card: AgentCard): readonly Alternative[] {
     .filter((alternative) => alternative.length > 0);
 }
 
-interface Means {
+interface CredentialMeans {
   readonly card: AgentCard;
   readonly secrets: ReadonlyMap<string, Secret>;
   readonly environment: CredentialEnvironment;
 }
 
 /** The parts that satisfy an alternative, or why it is not satisfied. */
-function satisfy(alternative: Alternative, { card, secrets, environment }: Means): readonly CredentialPart[] | string {
+function satisfy(
+  alternative: Alternative,
+  { card, secrets, environment }: CredentialMeans,
+): readonly CredentialPart[] | string {
   const parts: CredentialPart[] = [];
   const reasons: string[] = [];
   for (const [name, scopes] of alternative) {

@@ -4,7 +4,7 @@ import { isLarger, sizeOfContentIn } from "../protocol/check/size.js";
 import {
   changedContext,
   createContext,
-  type Identified,
+  type IdentifiedCaller,
   type OpenContext,
   type Principal,
   type ServerContext,
@@ -20,7 +20,7 @@ import { type AnnouncedDeadline, announcedDeadline } from "./announced-deadline.
 import type { CallMeter } from "./call-meter.js";
 import { queryValue } from "./query-value.js";
 import { requestIdOf, requestIdParameter } from "./request-id.js";
-import type { AdmittedCall, CallHead, RatedCall, Service } from "./service.js";
+import type { AdmittedCall, CallHead, LimitedCall, Service } from "./service.js";
 
 // The call pipeline. Its order is the same for every binding: authenticate → version → extensions → admit → decode →
 // invoke → encode → mask. A binding supplies the head, decodes and encodes; the other steps are here.
@@ -58,7 +58,7 @@ export class ServerCall<S extends CallGate = Service> {
   /** Set by the binding once it is known. */
   target: CallTarget | undefined;
   readonly #binding: CallHead["binding"];
-  #identified: Identified | undefined;
+  #identified: IdentifiedCaller | undefined;
   #requestId: string | undefined;
   /** Dropped when the operation is called, so that a long stream keeps nothing that it does not need. */
   #head: CallHead | undefined;
@@ -69,7 +69,7 @@ export class ServerCall<S extends CallGate = Service> {
   /** The place at the agent of a call that began at another service. */
   #moved: AdmittedCall | undefined;
   #meter: CallMeter | undefined;
-  #rated: RatedCall | undefined;
+  #rated: LimitedCall | undefined;
   #deadline: AnnouncedDeadline | undefined;
   #ended = false;
   #requestBytes = 0;
@@ -106,11 +106,11 @@ export class ServerCall<S extends CallGate = Service> {
     return undefined;
   }
 
-  async #identify(identified: Promise<Identified>): Promise<void> {
+  async #identify(identified: Promise<IdentifiedCaller>): Promise<void> {
     this.#identified = await identified;
   }
 
-  async #identifyWithin(rated: RatedCall): Promise<void> {
+  async #identifyWithin(rated: LimitedCall): Promise<void> {
     this.#rated = rated;
     const arrived = rated.arrive();
     if (arrived !== undefined) await arrived;

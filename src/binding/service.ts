@@ -3,7 +3,7 @@ import type {
   CallAddress,
   CallOrigin,
   CallQuota,
-  Identified,
+  IdentifiedCaller,
   PeerCertificate,
   Principal,
   ReadHeader,
@@ -128,7 +128,7 @@ export interface NamedTenant {
 }
 
 /** A call on its way through the limits by who is asking. Each step rejects with `resourceExhausted` when one is reached. */
-export interface RatedCall {
+export interface LimitedCall {
   /** Counts the call for its address. */
   arrive(): Promise<unknown> | undefined;
   /** Refuses a known caller that may send no more bytes. */
@@ -157,7 +157,7 @@ export interface Service {
   /** The names that callers give their tasks, in versions where they do. */
   readonly taskNames: TaskNames;
   /** Identifies the caller by headers alone. Throws `unauthenticated` or `permissionDenied`. */
-  authenticate(head: CallHead, request: IdentifiedRequest): Identified | Promise<Identified>;
+  authenticate(head: CallHead, request: IdentifiedRequest): IdentifiedCaller | Promise<IdentifiedCaller>;
   /** Returns the requested extensions that are active for a call. Throws `extensionSupportRequired` (spec 3.3.4). */
   extensions(requested: readonly string[]): readonly string[];
   /**
@@ -173,7 +173,7 @@ export interface Service {
   /** Wraps every operation that a caller may call. Absent without interceptors. */
   readonly interception?: Interception<ServerContext> | undefined;
   /** Limits calls by who is asking. Absent without such limits. */
-  readonly rates?: ((head: CallHead) => RatedCall) | undefined;
+  readonly rates?: ((head: CallHead) => LimitedCall) | undefined;
   /** Whether operations bring answers from elsewhere into memory, which they book for their calls. Default: false. */
   readonly booksAnswers?: boolean | undefined;
   /** Logs and measures calls. Absent when nothing does. */

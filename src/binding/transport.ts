@@ -13,7 +13,7 @@ import {
 export type Transport = Operations<CallOptions> & { close?(): void | Promise<void> };
 
 /** The two ways to call an operation, given its row in the table. */
-export interface Caller {
+export interface OperationCaller {
   /** Calls an operation with one reply. */
   unary(operation: Operation, request: AnyMessage, options: CallOptions): Promise<AnyMessage>;
   /** Calls an operation that streams. */
@@ -37,7 +37,7 @@ export function missingIn({ version }: { readonly version: string }, { method }:
 }
 
 /** Builds a transport that calls every operation of the table through `caller`. */
-export function createTransport(caller: Caller): Operations<CallOptions> {
+export function createTransport(caller: OperationCaller): Operations<CallOptions> {
   const calls = operations.map((operation) => {
     const call = (
       request: AnyMessage,

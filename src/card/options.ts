@@ -66,7 +66,7 @@ export interface CardOptions {
    * `streaming` and `pushNotifications`: `false` turns one off; `true` for one that is not running fails at startup. Default:
    * what is running.
    */
-  readonly capabilities?: CapabilityWishes | undefined;
+  readonly capabilities?: CapabilityOptions | undefined;
   /** What authenticated callers see beyond the public card; needs `authenticate`. Default: no extended card. */
   readonly extended?: CardAdditions | ExtendCard | undefined;
   /** How long clients may use the card without revalidation, in seconds. Default: 300. */
@@ -79,18 +79,18 @@ export interface CardOptions {
   readonly audience?: "both" | VersionName | undefined;
 }
 
-interface CapabilityWishes {
+interface CapabilityOptions {
   readonly streaming?: boolean | undefined;
   readonly pushNotifications?: boolean | undefined;
 }
 
-type Described = Omit<CardOptions, "capabilities" | "extended" | "cacheMaxAgeSeconds" | "audience">;
+type DescriptionOptions = Omit<CardOptions, "capabilities" | "extended" | "cacheMaxAgeSeconds" | "audience">;
 
 /**
  * The additions of an extended card: skills and extensions are added to the public ones, replacing those with the same
  * id or URI; every other member replaces the public one.
  */
-export type CardAdditions = { readonly [K in keyof Described]?: Described[K] | undefined };
+export type CardAdditions = { readonly [K in keyof DescriptionOptions]?: DescriptionOptions[K] | undefined };
 
 /**
  * Returns what one caller sees beyond the public card. `undefined` means nothing, and the caller gets

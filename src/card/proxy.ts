@@ -16,7 +16,7 @@ export interface Caller {
 export type TrustProxy = boolean | readonly string[];
 
 /** What proxies report about the request that reached the outermost of them. */
-export interface Forwarded {
+export interface ForwardedOrigin {
   readonly proto: string | undefined;
   readonly host: string | undefined;
   readonly prefix: string | undefined;
@@ -26,7 +26,7 @@ export interface Forwarded {
 export const forwardedHeaders = ["Forwarded", "X-Forwarded-Host", "X-Forwarded-Prefix", "X-Forwarded-Proto"] as const;
 
 /** Reads what trusted proxies report about a request; `undefined` when its peer is not trusted. */
-export type ReadForwarded = (caller: Caller) => Forwarded | undefined;
+export type ReadForwarded = (caller: Caller) => ForwardedOrigin | undefined;
 
 /** Problems of `trustProxy`. */
 export function trustProblems(trust: TrustProxy): readonly string[] {
@@ -153,7 +153,7 @@ interface Chain {
 }
 
 /** What the outermost of `hops` proxies wrote. A proxy that replaces instead of appending leaves a shorter list. */
-function pick({ proto, host, prefix }: Chain, hops: number): Forwarded {
+function pick({ proto, host, prefix }: Chain, hops: number): ForwardedOrigin {
   const entry = (list: readonly string[]) => list[Math.max(0, list.length - hops)] || undefined;
   return { proto: entry(proto)?.toLowerCase(), host: entry(host), prefix: entry(prefix) };
 }

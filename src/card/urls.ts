@@ -1,6 +1,13 @@
 import { grpcAddress, type Rule, url } from "../protocol/check/rules.js";
 import { trimmed } from "../protocol/http-rules.js";
-import { type Caller, type Forwarded, forwardedBy, forwardedHeaders, type TrustProxy, trustProblems } from "./proxy.js";
+import {
+  type Caller,
+  type ForwardedOrigin,
+  forwardedBy,
+  forwardedHeaders,
+  type TrustProxy,
+  trustProblems,
+} from "./proxy.js";
 
 /** How an agent is reached from outside. */
 export interface UrlOptions {
@@ -93,7 +100,7 @@ export function urlProblems({
   return [...problems, ...basePathRule(basePath, "basePath")];
 }
 
-function originOf(caller: Caller, outside: Forwarded | undefined, listening: () => Listening): URL | undefined {
+function originOf(caller: Caller, outside: ForwardedOrigin | undefined, listening: () => Listening): URL | undefined {
   const scheme = outside?.proto ?? (caller.secure ? "https" : "http");
   const host = outside?.host ?? caller.header("host") ?? "";
   // HTTP/1.0 may omit the host, and HTTP/1.1 may send an empty one.

@@ -1,5 +1,5 @@
 import { type Message as AnyMessage, create, type MessageInitShape } from "@bufbuild/protobuf";
-import { type Caller, createTransport } from "../binding/transport.js";
+import { createTransport, type OperationCaller } from "../binding/transport.js";
 import type { Clock } from "../protocol/async/clock.js";
 import { pause } from "../protocol/async/pause.js";
 import { streamFrom } from "../protocol/async/steps.js";
@@ -213,9 +213,9 @@ function asTask(answer: Answer): Answer {
 }
 
 /** Calls that pass the interceptors, whose code is loaded if there are any. */
-function passing(caller: Caller, options: ClientParts["options"]): Caller {
+function passing(caller: OperationCaller, options: ClientParts["options"]): OperationCaller {
   if (!options.interceptors?.length && !options.onAuthRequired) return caller;
-  let wrapped: Caller | undefined;
+  let wrapped: OperationCaller | undefined;
   const load = async () => {
     const { intercepted } = await import("./wrapping/intercepted.js");
     wrapped ??= intercepted(caller, options);
@@ -228,7 +228,7 @@ function passing(caller: Caller, options: ClientParts["options"]): Caller {
 }
 
 /** The calls below the interceptors: retries for unary calls, and resumed streams. */
-function callerOf(parts: ClientParts): Caller {
+function callerOf(parts: ClientParts): OperationCaller {
   const { access, clock, limits, retries, closed } = parts;
   const { extensions = [], sendOnce = true, timeoutMs } = parts.options;
   const attempt = withRetries(access, { retries, clock, isRepeatable: access.isRepeatable, closed });

@@ -4,7 +4,7 @@ import { idempotentSendExtension, resumeExtension } from "../protocol/extensions
 import type { AgentCard, AgentInterface } from "../protocol/model.js";
 import { parseVersion } from "../protocol/service-parameters.js";
 import { isGuess, knowsMessageIds, knowsTenants } from "../version/traits.js";
-import type { InterfaceName, PassedOver } from "./connection.js";
+import type { InterfaceName, UnusedInterface } from "./connection.js";
 import { InterfaceClient } from "./interface-client.js";
 import { InterfacePool, type InterfacePoolOptions } from "./interface-pool.js";
 import type { SecretPlace } from "./secret-places.js";
@@ -55,7 +55,7 @@ export function isCallable(card: AgentCard, composition: Pick<Composition, "tran
 }
 
 /** A callable interface. */
-interface Usable {
+interface UsableInterface {
   readonly entry: AgentInterface;
   /** `Major.Minor`. */
   readonly version: string;
@@ -65,7 +65,7 @@ interface Usable {
 function listedOf(
   entry: AgentInterface,
   { transports, spoken }: Pick<Composition, "transports" | "spoken">,
-): Usable | PassedOver {
+): UsableInterface | UnusedInterface {
   // The patch number of a version is ignored (spec 3.6).
   const version = parseVersion(entry.protocolVersion) ?? entry.protocolVersion;
   const name = bindingNamed(entry.protocolBinding);
@@ -81,10 +81,11 @@ function listedOf(
 /** Drops interfaces over which an agent that deduplicates messages would not do so, unless there are no others. */
 function recognized(
   card: AgentCard,
-  listed: readonly (Usable | PassedOver)[],
+  listed: readonly (UsableInterface | UnusedInterface)[],
   sendOnce: boolean,
-): readonly (Usable | PassedOver)[] {
-  const isNameless = (each: Usable | PassedOver): each is Usable => !("reason" in each) && !knowsMessageIds(each.entry);
+): readonly (UsableInterface | UnusedInterface)[] {
+  const isNameless = (each: UsableInterface | UnusedInterface): each is UsableInterface =>
+    !("reason" in each) && !knowsMessageIds(each.entry);
   if (
     !sendOnce ||
     !lists(card, idempotentSendExtension) ||
@@ -96,7 +97,7 @@ function recognized(
   );
 }
 
-function passedOver(entry: AgentInterface, reason: string): PassedOver {
+function passedOver(entry: AgentInterface, reason: string): UnusedInterface {
   return { ...nameOf(entry), reason };
 }
 
@@ -110,7 +111,11 @@ function nameOf({ protocolBinding, url, protocolVersion: version }: AgentInterfa
   };
 }
 
-function interfaceOf(card: AgentCard, { entry, version, factory }: Usable, composition: Composition): InterfaceClient {
+function interfaceOf(
+  card: AgentCard,
+  { entry, version, factory }: UsableInterface,
+  composition: Composition,
+): InterfaceClient {
   const { setting, credentials, closed } = composition;
   const { url, tenant } = entry;
   const name = nameOf(entry);

@@ -13,7 +13,7 @@ export interface InterfaceName {
 }
 
 /** An interface that was not used, and why. */
-export interface PassedOver extends InterfaceName {
+export interface UnusedInterface extends InterfaceName {
   /** For people; the wording may change. */
   readonly reason: string;
 }
@@ -21,7 +21,7 @@ export interface PassedOver extends InterfaceName {
 /** How a client currently reaches its agent. */
 export interface Connection extends InterfaceName {
   /** Interfaces before it that were not used. */
-  readonly passedOver: readonly PassedOver[];
+  readonly passedOver: readonly UnusedInterface[];
 }
 
 /** An interface that this client refuses to call; a retry changes nothing. */
@@ -44,11 +44,11 @@ export class CredentialsError extends A2AError {
 /** No interface of the card could serve a call; `code` is `unavailable`. */
 export class NoInterfaceError extends ConnectionError {
   /** Every interface of the card, and why it was not used. */
-  readonly passedOver: readonly PassedOver[];
+  readonly passedOver: readonly UnusedInterface[];
   /** The errors of the interfaces that were tried. */
   readonly failures: readonly unknown[];
 
-  constructor(passedOver: readonly PassedOver[], failures: readonly unknown[], written: boolean) {
+  constructor(passedOver: readonly UnusedInterface[], failures: readonly unknown[], written: boolean) {
     const list = passedOver.map((each) => `${interfaceText(each)}: ${each.reason}`);
     const waits = failures.flatMap((error) => (error instanceof A2AError ? (error.retryAfterMs ?? []) : []));
     super(list.length === 0 ? "the card lists no interface" : `no interface of the agent answers: ${list.join("; ")}`, {

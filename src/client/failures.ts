@@ -5,7 +5,7 @@ import { CredentialsError, NoInterfaceError, NotCalledError } from "./connection
 // What a failed call means for the next step: another interface, a retry, or an answer for the caller.
 
 /** Facts about a failed call. */
-export interface Circumstances {
+export interface CallCircumstances {
   /** The call may safely be sent twice. */
   readonly repeatable: boolean;
   /** The interface has answered before, so its answers come from the agent. */
@@ -31,7 +31,7 @@ const away: ReadonlySet<number> = new Set([502, 503]);
 const asksForMore: ReadonlySet<number> = new Set([401, 403, 407, 429]);
 
 /** Whether a failure leads to the next interface (the card may list a broken one). */
-export function leadsOn(error: unknown, { repeatable, proven }: Circumstances): boolean {
+export function leadsOn(error: unknown, { repeatable, proven }: CallCircumstances): boolean {
   if (error instanceof ConnectionError) return repeatable || !error.written;
   if (!(error instanceof A2AError) || error instanceof CredentialsError) return false;
   const status = foreignStatus(error);

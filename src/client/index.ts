@@ -45,7 +45,7 @@ export { type AnswerEvent, eventOf } from "./answer/events.js";
 export type { ClientOperations } from "./base-client.js";
 export { type CardCache, createCardCache } from "./card/card-cache.js";
 export type { AgentAddress } from "./connect.js";
-export { type Connection, type InterfaceName, NoInterfaceError, type PassedOver } from "./connection.js";
+export { type Connection, type InterfaceName, NoInterfaceError, type UnusedInterface } from "./connection.js";
 export type { AuthorizationPrompt, ClientInterceptor, ClientLimits, ClientOptions, ConnectOptions } from "./options.js";
 export type { RetryOptions } from "./retrying.js";
 export type { Continuation, SendOptions, TaskCallOptions } from "./send-options.js";

@@ -5,7 +5,7 @@ import { grownPause } from "../protocol/async/retry.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
 import type { Operation } from "../protocol/operations.js";
-import { type Connection, type InterfaceName, NoInterfaceError, type PassedOver } from "./connection.js";
+import { type Connection, type InterfaceName, NoInterfaceError, type UnusedInterface } from "./connection.js";
 import { isAnswer, isUnknownMethod, leadsOn, reasonOf } from "./failures.js";
 import type { Attempt, InterfaceClient, OpenStream } from "./interface-client.js";
 import { hurried, probe } from "./probe.js";
@@ -13,7 +13,7 @@ import { allowanceOf } from "./timing.js";
 
 export interface InterfacePoolOptions {
   /** All interfaces of the card in order of preference; uncallable ones with the reason. */
-  readonly interfaces: readonly (InterfaceClient | PassedOver)[];
+  readonly interfaces: readonly (InterfaceClient | UnusedInterface)[];
   readonly clock: Clock;
   /** Whether a call may be sent twice. */
   readonly isRepeatable: (operation: Operation, options: CallOptions) => boolean;
@@ -198,7 +198,7 @@ export class InterfacePool implements Attempt {
     return new NoInterfaceError(this.#passedOver(this.#options.interfaces), failures, written);
   }
 
-  #passedOver(interfaces: InterfacePoolOptions["interfaces"]): readonly PassedOver[] {
+  #passedOver(interfaces: InterfacePoolOptions["interfaces"]): readonly UnusedInterface[] {
     const reasons = new Map(this.#candidates.map(({ client, reason }) => [client, reason]));
     return interfaces.map((each) => ("reason" in each ? each : { ...each.name, reason: reasons.get(each) ?? "" }));
   }

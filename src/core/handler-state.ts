@@ -38,7 +38,7 @@ export interface RuntimeOptions {
 }
 
 /** The parts of a runtime that belong to one release of the agent. */
-type OfRelease =
+type ReleaseMember =
   | "agent"
   | "restartable"
   | "keptClaims"
@@ -58,7 +58,7 @@ type OfRelease =
  */
 export class HandlerState {
   readonly #process: CoreProcess;
-  readonly #kept: Omit<Runtime, OfRelease>;
+  readonly #kept: Omit<Runtime, ReleaseMember>;
   #member: Member | undefined;
   #current: Runtime | undefined;
   #conversations: { readonly settings: string; readonly opened: Conversations | undefined } | undefined;

@@ -81,13 +81,13 @@ export function createRequestHandler(options: RequestHandlerOptions): HostedHand
 }
 
 /** What the releases of a handler have in common besides their state. */
-interface Hosting {
+interface HandlerHost {
   /** Whether other processes may be on the store. */
   readonly isShared: boolean;
   close(): Promise<void>;
 }
 
-function handlerOf(state: HandlerState, options: ReleaseOptions, hosting: Hosting): HostedHandler {
+function handlerOf(state: HandlerState, options: ReleaseOptions, hosting: HandlerHost): HostedHandler {
   const runtime = state.open(options);
   const { agentId } = runtime;
   const parked = countParked(runtime);

@@ -46,7 +46,7 @@ export function isPassed({ aborted, reason }: AbortSignal): boolean {
 }
 
 /** Receives what a turn without a task becomes: a message, a task, or an error. Called once. */
-export interface Opening {
+export interface OutcomeReceiver {
   /** A larger reply completes a task instead. Default: no limit. */
   readonly replyMaxBytes?: number | undefined;
   reply(message: Message): void;
@@ -62,7 +62,7 @@ export type TurnSubject =
       readonly version: string;
       /** The caller's name for the task. With a name the task is created before the agent's first event. */
       readonly name: string | undefined;
-      readonly opening: Opening;
+      readonly opening: OutcomeReceiver;
     }
   | { readonly live: LiveTask };
 

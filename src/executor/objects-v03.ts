@@ -6,7 +6,7 @@ import { violationText } from "../protocol/violations.js";
 import { upgradeEvent } from "../version/v0.3/json/upgrade.js";
 import { messageToKindJson, taskToKindJson } from "../version/v0.3/json/write.js";
 import { callContext } from "./call-context.js";
-import { isRecord, type Json, type Published, type SdkObjects, unfit } from "./objects.js";
+import { isRecord, type Json, type PublishedEvent, type SdkObjects, unfit } from "./objects.js";
 
 // The objects of 0.3 are its JSON, so they are read and written as on the wire.
 
@@ -25,7 +25,7 @@ export const objectsV03: SdkObjects = {
     };
   },
 
-  read(event): Published {
+  read(event): PublishedEvent {
     if (!isRecord(event) || "data" in event) throw notAnEvent();
     const { payload } = readResponse(event);
     switch (payload.case) {

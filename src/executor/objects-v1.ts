@@ -15,7 +15,7 @@ import {
 import { data } from "../protocol/parts.js";
 import { formatTimestamp, parseTimestamp } from "../protocol/timestamp.js";
 import { callContext } from "./call-context.js";
-import { isRecord, type Json, type Published, type SdkObjects, unfit } from "./objects.js";
+import { isRecord, type Json, type PublishedEvent, type SdkObjects, unfit } from "./objects.js";
 
 // The objects of 1.x: the schema's messages in memory, with `$case` in oneofs, texts for times, and empty strings for
 // what is missing. Enums have the numbers of the model. Wrong types are left for the check of every event of an agent.
@@ -43,7 +43,7 @@ export const objectsV1: SdkObjects = {
     };
   },
 
-  read(event): Published {
+  read(event): PublishedEvent {
     const { kind, data: content } = isRecord(event) ? event : {};
     if (!isRecord(content)) throw notAnEvent(kind);
     switch (kind) {

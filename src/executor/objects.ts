@@ -3,7 +3,7 @@ import { A2AError } from "../protocol/errors.js";
 import type { Message, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from "../protocol/model.js";
 
 /** What an executor has published, in the model. */
-export type Published =
+export type PublishedEvent =
   | { readonly kind: "message"; readonly message: Message }
   | { readonly kind: "task"; readonly task: Task }
   | { readonly kind: "artifact"; readonly event: TaskArtifactUpdateEvent }
@@ -29,7 +29,7 @@ export interface SdkObjects {
   /** The request context of an executor. */
   requestContext(request: ExecutedRequest): object;
   /** Reads an event. Throws `invalidAgentResponse` for anything else. */
-  read(event: unknown): Published;
+  read(event: unknown): PublishedEvent;
 }
 
 /** A record with members of any kind. */

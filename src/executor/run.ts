@@ -6,7 +6,7 @@ import { type Message, type StreamResponse, type Task, TaskState } from "../prot
 import { isInterrupted, isTerminal } from "../protocol/states.js";
 import { translateError } from "./errors.js";
 import { EventBus } from "./event-bus.js";
-import type { Published, SdkObjects } from "./objects.js";
+import type { PublishedEvent, SdkObjects } from "./objects.js";
 import { eventsOfTask } from "./published-task.js";
 
 // One turn of an executor. What it publishes waits in a queue and is emitted in order. The execution ends with a
@@ -138,7 +138,7 @@ export class ExecutorRun {
   }
 
   /** Emits what was published. Returns true if it ends the execution. */
-  async #emitOne(published: Published): Promise<boolean> {
+  async #emitOne(published: PublishedEvent): Promise<boolean> {
     if (this.#isUnasked(published)) return true;
     const events = this.#eventsOf(published);
     this.#owesTask ||= this.#isSilent && events.length === 0;
@@ -149,7 +149,7 @@ export class ExecutorRun {
     return isTerminal(this.#state);
   }
 
-  #eventsOf(published: Published): readonly AgentEvent[] {
+  #eventsOf(published: PublishedEvent): readonly AgentEvent[] {
     switch (published.kind) {
       case "message":
         return [published.message];
@@ -185,7 +185,7 @@ export class ExecutorRun {
   }
 
   // An executor answers `cancelTask` with CANCELED also where no caller has canceled: at a shutdown or a deadline.
-  #isUnasked(published: Published): boolean {
+  #isUnasked(published: PublishedEvent): boolean {
     if (this.#aborted === undefined || this.#aborted === "Canceled") return false;
     return stateOf(published) === TaskState.CANCELED;
   }
@@ -239,7 +239,7 @@ function wrapped(payload: StreamResponse["payload"]): StreamResponse {
   return { $typeName: "lf.a2a.v1.StreamResponse", payload };
 }
 
-function stateOf(published: Published): TaskState | undefined {
+function stateOf(published: PublishedEvent): TaskState | undefined {
   if (published.kind === "status") return published.event.status?.state;
   return published.kind === "task" ? published.task.status?.state : undefined;
 }

@@ -38,7 +38,7 @@ export function forwardedNames(names: readonly string[] = []): readonly string[]
 }
 
 /** Headers of callers, from authentication to their upstream call. */
-export interface Forwarding {
+export interface HeaderForwarding {
   /** Wraps the authentication. */
   readonly wrapAuthenticate: (authenticate: Service["authenticate"]) => Service["authenticate"];
   /** The headers of the principal's current call. */
@@ -46,7 +46,7 @@ export interface Forwarding {
 }
 
 /** Keeps only the named headers, for the duration of their call. */
-export function createForwarding(names: readonly string[]): Forwarding {
+export function createForwarding(names: readonly string[]): HeaderForwarding {
   const brought = new WeakMap<Principal, Readonly<Record<string, string>>>();
   return {
     wrapAuthenticate: (authenticate) => {

@@ -8,9 +8,9 @@ import type { ServerContext } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Operations } from "../protocol/operations.js";
-import { isAuthenticated } from "../server/guarded.js";
-import { type Backend, composeAround, type HostSettings } from "../server/host.js";
-import { loadGuarding, ratingOf } from "../server/load-guarding.js";
+import { isAuthenticated } from "../server/caller-guard.js";
+import { composeAround, type HostBackend, type HostSettings } from "../server/host.js";
+import { loadCallerGuard, rateLimiterOf } from "../server/load-caller-guard.js";
 import { loggerOf } from "../server/log/stderr-logger.js";
 import { listenTo, type Server } from "../server/serve.js";
 import type { PushAdapter } from "../version/codec.js";
@@ -50,7 +50,7 @@ export async function serveGateway(given: GatewayOptions): Promise<Gateway> {
   }
 }
 
-interface Parts {
+interface BackendParts {
   readonly options: GatewayOptions;
   readonly upstream: Upstream;
   readonly forward: readonly string[];
@@ -58,13 +58,13 @@ interface Parts {
   readonly settings: HostSettings;
 }
 
-async function backendOf(parts: Parts): Promise<Backend> {
+async function backendOf(parts: BackendParts): Promise<HostBackend> {
   const { options, upstream, forward, settings } = parts;
-  const guarding = await loadGuarding(options);
+  const guardModule = await loadCallerGuard(options);
   const skills = upstream.card.skills.map(({ id }) => id);
-  guarding?.assertAuth(options, skills);
-  const rating = await ratingOf(options, { ...settings, skills, hasTasks: false });
-  const shown = createShown(parts, await loadPushAdapters(), guarding?.cardSecurity(options));
+  guardModule?.assertAuth(options, skills);
+  const rateLimiter = await rateLimiterOf(options, { ...settings, skills, hasTasks: false });
+  const shown = createShown(parts, await loadPushAdapters(), guardModule?.cardSecurity(options));
   const card = publish(parts, shown);
   upstream.onChange = card.renew;
   const { wrapAuthenticate, of: headersOf } = createForwarding(forward);
@@ -90,7 +90,7 @@ async function backendOf(parts: Parts): Promise<Backend> {
     card,
     // The agent itself decides which ones are required.
     extensions: (requested) => (requested.length === 0 ? requested : requested.filter(known)),
-    rates: rating?.calls,
+    rates: rateLimiter?.calls,
     booksAnswers: true,
     wrapAuthenticate,
     dispose: async () => {},
@@ -118,7 +118,7 @@ async function loadPushAdapters(): Promise<PushAdapters> {
 }
 
 function createShown(
-  { options, upstream, forward, settings: { versions } }: Parts,
+  { options, upstream, forward, settings: { versions } }: BackendParts,
   adapters: PushAdapters,
   security: CardSecurity | undefined,
 ): UpstreamView {
@@ -139,7 +139,7 @@ function createShown(
   };
 }
 
-function publish({ options, upstream, listening, settings }: Parts, shown: UpstreamView): RepublishedCard {
+function publish({ options, upstream, listening, settings }: BackendParts, shown: UpstreamView): RepublishedCard {
   const { publicUrl, publicGrpc, trustProxy, basePath, audience, refreshMs = defaultRefreshMs } = options;
   return republishCard({
     cardFor: (version) => shown.card(upstream.card, version),

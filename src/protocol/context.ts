@@ -18,7 +18,7 @@ export interface Principal {
 }
 
 /** A caller that its headers have identified. */
-export interface Identified {
+export interface IdentifiedCaller {
   readonly principal: Principal;
   /**
    * Called once the request is decoded: throws `unauthenticated` or `permissionDenied` when this operation, or the skill
@@ -32,7 +32,7 @@ export interface CallChain {
   /** Paths of the agents whose turns have led to the call, the first one first. */
   readonly via: readonly string[];
   /** Holds further calls of the same caller to what they require. Default: nothing is required of it. */
-  readonly authorize?: Identified["authorize"];
+  readonly authorize?: IdentifiedCaller["authorize"];
 }
 
 /** A client certificate (RFC 5280). */

@@ -30,7 +30,7 @@ export interface DeliveryDeps {
   readonly instance: string | undefined;
 }
 
-interface DeliveryWays {
+interface DeliveryControls {
   readonly ask: AskStore;
   /** Aborts everything. */
   readonly stop: AbortSignal;
@@ -53,7 +53,7 @@ class DeliveryMoved extends Error {}
 /** Delivers events to one webhook by its current configuration, as payloads of its version, with retries. */
 export class WebhookSender {
   readonly #deps: DeliveryDeps;
-  readonly #ways: DeliveryWays;
+  readonly #ways: DeliveryControls;
   /** The registration as last read, which determines version and address. */
   #registration: PushRegistration;
   /** Number of replacements of the configuration during deliveries. */
@@ -61,7 +61,7 @@ export class WebhookSender {
   /** Aborted when the configuration is replaced by one for another destination. */
   #moved = new AbortController();
 
-  constructor(deps: DeliveryDeps, registration: PushRegistration, ways: DeliveryWays) {
+  constructor(deps: DeliveryDeps, registration: PushRegistration, ways: DeliveryControls) {
     this.#deps = deps;
     this.#registration = registration;
     this.#ways = ways;

@@ -11,7 +11,7 @@ export interface Claim {
 }
 
 /** What a caller has left of a limit. */
-export interface Standing {
+export interface LimitBalance {
   readonly limit: WindowLimit;
   readonly left: number;
   readonly endsInMs: number;
@@ -20,8 +20,8 @@ export interface Standing {
 /** The outcome of claims. */
 export interface ClaimOutcome {
   /** The first limit that has too little left; then nothing was taken. */
-  readonly refused: Standing | undefined;
-  readonly standings: readonly Standing[];
+  readonly refused: LimitBalance | undefined;
+  readonly standings: readonly LimitBalance[];
   /** Gives back what was taken. */
   undo(): void;
 }
@@ -31,5 +31,5 @@ export interface Counters {
   /** Takes all claims or none. */
   take(claims: readonly Claim[]): Promise<ClaimOutcome>;
   /** Counts what was used, whether or not so much is left. */
-  charge(claims: readonly Claim[]): Promise<readonly Standing[]>;
+  charge(claims: readonly Claim[]): Promise<readonly LimitBalance[]>;
 }

@@ -1,4 +1,4 @@
-import type { Standing } from "./counters.js";
+import type { LimitBalance } from "./counters.js";
 import type { WindowLimit } from "./limits.js";
 
 // RateLimit and RateLimit-Policy as in draft-ietf-httpapi-ratelimit-headers-11, lists of structured fields (RFC 9651).
@@ -32,7 +32,7 @@ function describe(limit: WindowLimit): LimitDescription {
 }
 
 /** The fields about limits in windows; none without such limits. */
-export function rateFields(standings: Iterable<Standing>): Readonly<Record<string, string>> {
+export function rateFields(standings: Iterable<LimitBalance>): Readonly<Record<string, string>> {
   let policies = "";
   let states = "";
   for (const { limit, left, endsInMs } of standings) {

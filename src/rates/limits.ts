@@ -5,7 +5,7 @@ import { type ReadRate, readRate } from "./rate.js";
 // The options as lists of limits: which caller, which calls, what, and how much.
 
 /** Whom a limit counts together. */
-export type Who = "owner" | "tenant" | "address" | "all";
+export type CallerKind = "owner" | "tenant" | "address" | "all";
 
 interface LimitName {
   /** Where the option is, below `rate`: `owner.requests`. */
@@ -14,7 +14,7 @@ interface LimitName {
   readonly name: string;
   /** Whether it counts the calls of all agents of a server together. */
   readonly ofServer: boolean;
-  readonly who: Who;
+  readonly who: CallerKind;
   /** What it is about besides, for errors: ` for listTasks`. */
   readonly of: string;
 }
@@ -79,7 +79,7 @@ function mapOf<T extends object>(
   return new Map(made);
 }
 
-const callers: readonly Who[] = ["owner", "tenant", "address", "all"];
+const callers: readonly CallerKind[] = ["owner", "tenant", "address", "all"];
 
 function groupIn(
   { path: above, of, ofServer }: Pick<LimitName, "path" | "of" | "ofServer">,
@@ -120,7 +120,7 @@ export function findLimit(
   return groups.flatMap(({ windows, places }) => [...windows, ...places]).find(isSought);
 }
 
-const whose: Readonly<Record<Who, string>> = {
+const whose: Readonly<Record<CallerKind, string>> = {
   owner: "of this caller",
   tenant: "of this tenant",
   address: "from this address",

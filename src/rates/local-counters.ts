@@ -1,7 +1,7 @@
 import type { RateLimiterMemory } from "rate-limiter-flexible";
 import type { Clock } from "../protocol/async/clock.js";
 import { noop } from "../protocol/async/noop.js";
-import type { Claim, ClaimOutcome, Counters, Standing } from "./counters.js";
+import type { Claim, ClaimOutcome, Counters, LimitBalance } from "./counters.js";
 import type { WindowLimit } from "./limits.js";
 import { groupOf, periodOf, shiftOf } from "./rate.js";
 
@@ -47,7 +47,7 @@ export class LocalCounters implements Counters {
     return { refused: standings[refused], standings, undo: noop };
   }
 
-  charge(claims: readonly Claim[]): Promise<readonly Standing[]> {
+  charge(claims: readonly Claim[]): Promise<readonly LimitBalance[]> {
     return this.#addAll(claims, 1);
   }
 
@@ -55,7 +55,7 @@ export class LocalCounters implements Counters {
     void this.#addAll(claims, -1);
   }
 
-  #addAll(claims: readonly Claim[], sign: 1 | -1): Promise<(Standing & { readonly used: number })[]> {
+  #addAll(claims: readonly Claim[], sign: 1 | -1): Promise<(LimitBalance & { readonly used: number })[]> {
     const now = this.#clock.now();
     return Promise.all(
       claims.map(({ limit, key, amount }) => {

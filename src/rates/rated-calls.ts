@@ -4,15 +4,15 @@ import type { Place, Places } from "../protocol/async/places.js";
 import type { CallQuota, Principal } from "../protocol/context.js";
 import { type Message, SendMessageRequestSchema } from "../protocol/model.js";
 import type { Operation } from "../protocol/operations.js";
-import type { Claim, Counters, Standing } from "./counters.js";
+import type { Claim, Counters, LimitBalance } from "./counters.js";
 import { rateFields } from "./fields.js";
 import {
+  type CallerKind,
   type LimitGroup,
   type LimitTable,
   overLimit,
   overPlaces,
   type PlaceLimit,
-  type Who,
   type WindowLimit,
 } from "./limits.js";
 
@@ -46,7 +46,7 @@ export interface DecodedCall {
 }
 
 /** Whom the limits of a call count it for. */
-type Subject = { readonly [W in Exclude<Who, "all">]?: string | undefined };
+type Subject = { readonly [W in Exclude<CallerKind, "all">]?: string | undefined };
 
 /** The limits of the calls of one operation, for a message to one skill, by when they hold. */
 interface Plan {
@@ -150,7 +150,7 @@ export class RatedCalls {
 export class RatedCall {
   readonly #calls: RatedCalls;
   readonly #address: string | undefined;
-  readonly #standings = new Map<WindowLimit, Standing>();
+  readonly #standings = new Map<WindowLimit, LimitBalance>();
   /** Taken for the stream of the call. */
   #held: readonly Place[] = [];
   #hasEnded = false;

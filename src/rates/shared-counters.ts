@@ -3,7 +3,7 @@ import type { RateDraw, RateGrant, RateStore } from "../core/ports.js";
 import { type Clock, monotonic } from "../protocol/async/clock.js";
 import { noop } from "../protocol/async/noop.js";
 import type { Logger } from "../protocol/logger.js";
-import type { Claim, ClaimOutcome, Counters, Standing } from "./counters.js";
+import type { Claim, ClaimOutcome, Counters, LimitBalance } from "./counters.js";
 import { shiftOf } from "./rate.js";
 
 // Counts for processes that share a store. Each process draws blocks from the store's windows and takes from its blocks
@@ -91,7 +91,7 @@ export class SharedCounters implements Counters {
     return { refused: undefined, standings: this.#standings(claims), undo: () => change(-1) };
   }
 
-  async charge(claims: readonly Claim[]): Promise<readonly Standing[]> {
+  async charge(claims: readonly Claim[]): Promise<readonly LimitBalance[]> {
     if (this.#isAway(claims)) return this.#options.local.charge(claims);
     this.#countAlong(claims, 1);
     for (const claim of claims) this.#blockOf(claim).left -= claim.amount;
@@ -110,11 +110,11 @@ export class SharedCounters implements Counters {
     void this.#options.local.charge(claims.map((claim) => ({ ...claim, amount: sign * claim.amount })));
   }
 
-  #standings(claims: readonly Claim[]): readonly Standing[] {
+  #standings(claims: readonly Claim[]): readonly LimitBalance[] {
     return claims.map((claim) => this.#standing(claim));
   }
 
-  #standing(claim: Claim): Standing {
+  #standing(claim: Claim): LimitBalance {
     const { left, storeLeft = 0, endsAt } = this.#blockOf(claim);
     const endsInMs = Math.max(1, Math.ceil(endsAt - this.#now()));
     return { limit: claim.limit, left: Math.max(0, left) + storeLeft, endsInMs };

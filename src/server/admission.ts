@@ -101,7 +101,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
   const inside = createIdleCounter();
   const keyOf = ({ tenant = "", owner }: Principal): string =>
     realm === "" ? `${tenant}\n${owner}` : `${realm}\n${tenant}\n${owner}`;
-  const place: Place = {
+  const place: AgentAdmission = {
     process,
     streams,
     inside,
@@ -137,7 +137,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
 }
 
 /** Where the calls of an agent are admitted. */
-interface Place {
+interface AgentAdmission {
   readonly process: ProcessAdmission;
   readonly streams: Streams;
   readonly inside: IdleCounter;
@@ -147,7 +147,7 @@ interface Place {
 
 /** An admitted call, until it leaves. There is one for each open stream, so it has no closures and keeps no request. */
 class CallAdmission implements AdmittedCall {
-  readonly #place: Place;
+  readonly #place: AgentAdmission;
   readonly #streams: boolean;
   readonly #entry: LedgerEntry;
   /** Until the caller is asked for, which most calls never do. */
@@ -155,7 +155,7 @@ class CallAdmission implements AdmittedCall {
   #caller = "";
   #left = false;
 
-  constructor(place: Place, call: EnteringCall) {
+  constructor(place: AgentAdmission, call: EnteringCall) {
     this.#place = place;
     this.#streams = call.streams;
     this.#call = call;

@@ -11,12 +11,12 @@ import type { TurnClients } from "../core/turn-start.js";
 import { checkAgentId } from "../protocol/indexed-text.js";
 import type { AgentCard } from "../protocol/model.js";
 import { createPush, type Push } from "../push/push.js";
-import { isAuthenticated } from "./guarded.js";
-import { type Backend, type ComposedAgent, composeAround, type HostPlace, type HostSettings } from "./host.js";
+import { isAuthenticated } from "./caller-guard.js";
+import { type ComposedAgent, composeAround, type HostBackend, type HostPlace, type HostSettings } from "./host.js";
 import type { TaskProcess } from "./host-process.js";
-import { loadGuarding, ratingOf } from "./load-guarding.js";
+import { loadCallerGuard, rateLimiterOf } from "./load-caller-guard.js";
 import type { AgentOptions } from "./options.js";
-import type { ServerLimits } from "./rating.js";
+import type { ServerLimits } from "./rate-limiter.js";
 
 /** Where an agent is hosted, and the agent whose place it takes there. */
 export interface AgentPlace extends HostPlace {
@@ -72,7 +72,7 @@ async function backendOf(
   options: AgentOptions,
   place: AgentPlace,
   settings: HostSettings,
-): Promise<Backend<HostedHandler> & { readonly push: OpenPush | undefined }> {
+): Promise<HostBackend<HostedHandler> & { readonly push: OpenPush | undefined }> {
   const { card, agentId } = options;
   const { limits, logger } = settings;
   if (agentId !== undefined) checkAgentId(agentId);
@@ -82,7 +82,7 @@ async function backendOf(
   const { clock } = settings;
   const { realm, rates: server } = place;
   const rated = { clock, logger, shared: process.rates, skills, hasTasks: true, server, realm };
-  const rating = await ratingOf(options, rated);
+  const rateLimiter = await rateLimiterOf(options, rated);
   const { capabilities } = published.card();
   const push = openPush(options, process, { ...settings, before: place.replaces?.push, card: published.card() });
   const release = {
@@ -99,7 +99,7 @@ async function backendOf(
     keptClaims: options.auth && (await import("../auth/kept-claims.js")).keptClaims(options.auth),
     telemetry: settings.telemetry?.turns(published.card()),
     clients: place.clients,
-    charge: rating?.charge,
+    charge: rateLimiter?.charge,
   };
   const { core, store, signals } = process;
   const handler =
@@ -109,7 +109,7 @@ async function backendOf(
     handler,
     card: published,
     extensions: allExtensions(card),
-    rates: rating?.calls,
+    rates: rateLimiter?.calls,
     tasksIn: { store, agentId: agentId ?? "" },
     webhooksDue: push && (() => push.push.due),
     push,
@@ -149,11 +149,11 @@ function openPush(
 }
 
 /** Throws when what several agents share about their callers contradicts itself or their skills. */
-export async function assertGuardingOf(
-  options: Parameters<typeof loadGuarding>[0] & Pick<AgentOptions, "trustProxy">,
+export async function assertAuthOf(
+  options: Parameters<typeof loadCallerGuard>[0] & Pick<AgentOptions, "trustProxy">,
   skills: readonly string[],
 ): Promise<void> {
-  (await loadGuarding(options))?.assertAuth(options, skills);
+  (await loadCallerGuard(options))?.assertAuth(options, skills);
 }
 
 /** The ids of the skills on cards. A card with problems has none: composing its agent reports them. */
@@ -164,10 +164,10 @@ export function skillIdsOf(cards: readonly CardOptions[]): readonly string[] {
 /** Checks the card and everything it depends on. */
 async function publishedCard(
   options: AgentOptions,
-  { listening, guarding: shared }: AgentPlace,
+  { listening, callerGuard: shared }: AgentPlace,
   { versions, clock }: HostSettings,
 ): Promise<PublishedCard> {
-  const guarding = await loadGuarding(options);
+  const guardModule = await loadCallerGuard(options);
   const { card, publicUrl, publicGrpc, trustProxy, basePath } = options;
   const published = publishCard({
     card,
@@ -175,7 +175,7 @@ async function publishedCard(
       streaming: true,
       pushNotifications: options.push !== undefined,
       authentication: isAuthenticated(options),
-      security: guarding?.cardSecurity(options),
+      security: guardModule?.cardSecurity(options),
     },
     versions,
     urls: { publicUrl, publicGrpc, trustProxy, basePath },
@@ -184,7 +184,7 @@ async function publishedCard(
   });
   // The card has no problems, so its skills have ids. What several agents share was checked with the skills of all.
   if (shared === undefined) {
-    guarding?.assertAuth(
+    guardModule?.assertAuth(
       options,
       skillsOf(card).map(({ id }) => id),
     );

@@ -17,11 +17,11 @@ import type { TasksPlace, Telemetry } from "../telemetry/telemetry.js";
 import type { Version } from "../version/codec.js";
 import { type Admission, createAdmission } from "./admission.js";
 import type { Observation } from "./call-observer.js";
+import { type CallerGuard, isAuthenticated, openGuard } from "./caller-guard.js";
 import { createEndpoint } from "./endpoint.js";
-import { type Guarding, isAuthenticated, openGuarding } from "./guarded.js";
 import type { HostProcess } from "./host-process.js";
 import { type Limits, resolveLimits } from "./limits.js";
-import { loadGuarding } from "./load-guarding.js";
+import { loadCallerGuard } from "./load-caller-guard.js";
 import { type HostOptions, type ServerInterceptor, versionSettings } from "./options.js";
 import type { Load } from "./overload/load.js";
 
@@ -46,7 +46,7 @@ export interface HostSettings {
 }
 
 /** What answers the calls that a host admits. */
-export interface Backend<H extends RequestHandler = RequestHandler> {
+export interface HostBackend<H extends RequestHandler = RequestHandler> {
   readonly handler: H;
   readonly card: PublishedCard;
   /** Extensions that calls may activate, or a function that chooses among a call's extensions where they vary. */
@@ -71,7 +71,7 @@ export interface HostPlace {
   /** Distinguishes callers of the agent's own authentication from others with the same owner. Default: `""`. */
   readonly realm?: string | undefined;
   /** The authentication of several agents. Default: the agent's own. */
-  readonly guarding?: Guarding | undefined;
+  readonly callerGuard?: CallerGuard | undefined;
   /** The interfaces that callers can reach, with their tenants. Default: all. */
   readonly reachable?: ((mounts: readonly Mount[]) => readonly Mount[]) | undefined;
 }
@@ -103,7 +103,7 @@ export function bindingsOf({ bindings: named = defaultBindings }: Pick<HostOptio
 /** Puts admission, bindings and card in front of a backend. */
 export async function composeAround<H extends RequestHandler>(
   options: HostOptions,
-  build: (settings: HostSettings) => Backend<H> | Promise<Backend<H>>,
+  build: (settings: HostSettings) => HostBackend<H> | Promise<HostBackend<H>>,
   place: HostPlace,
 ): Promise<ComposedAgent<H>> {
   const { clock, telemetry, load } = place.process;
@@ -117,8 +117,8 @@ export async function composeAround<H extends RequestHandler>(
   const settings = { versions, limits, clock, logger, load, telemetry };
   const backend = await build(settings);
   const { handler, card } = backend;
-  const guarding = place.guarding ?? (await guardingOf(options, clock, logger));
-  const parts = { options, backend, settings, guarding, place };
+  const callerGuard = place.callerGuard ?? (await callerGuardOf(options, clock, logger));
+  const parts = { options, backend, settings, callerGuard, place };
   const { admission, service } = await admittedService(parts, strict);
   const mounts = mountsOf(bindings, versions);
   card.mount(place.reachable?.(mounts) ?? mounts);
@@ -130,7 +130,7 @@ export async function composeAround<H extends RequestHandler>(
     webhooksDue: backend.webhooksDue?.(),
   }));
   const release = async (): Promise<void> => {
-    await Promise.all([backend.dispose(), place.guarding === undefined && guarding.close()]);
+    await Promise.all([backend.dispose(), place.callerGuard === undefined && callerGuard.close()]);
     unwatch?.();
   };
   return {
@@ -151,26 +151,26 @@ export async function composeAround<H extends RequestHandler>(
 }
 
 /** Opens what identifies callers by the options. */
-export async function guardingOf(
+export async function callerGuardOf(
   options: Pick<HostOptions, "auth" | "authenticate" | "declares" | "trustProxy">,
   clock: Clock,
   logger: Logger,
-): Promise<Guarding> {
-  const guarding = await loadGuarding(options);
-  return (await guarding?.createGuarding(options, clock, logger)) ?? openGuarding;
+): Promise<CallerGuard> {
+  const module = await loadCallerGuard(options);
+  return (await module?.createCallerGuard(options, clock, logger)) ?? openGuard;
 }
 
 /** What an agent's service is made of. */
 interface ServiceParts {
   readonly options: HostOptions;
-  readonly backend: Backend;
+  readonly backend: HostBackend;
   readonly settings: HostSettings;
-  readonly guarding: Guarding;
+  readonly callerGuard: CallerGuard;
   readonly place: HostPlace;
 }
 
 async function admittedService(
-  { options, backend, settings, guarding, place }: ServiceParts,
+  { options, backend, settings, callerGuard, place }: ServiceParts,
   strictVersions: boolean,
 ): Promise<{ readonly admission: Admission; readonly service: Service }> {
   const { handler, card, extensions } = backend;
@@ -180,7 +180,7 @@ async function admittedService(
   const admission = createAdmission({
     process: place.process.admission,
     realm: place.realm,
-    identify: guarding.identify,
+    identify: callerGuard.identify,
     networkOf: isAuthenticated(options) ? undefined : callerNetwork(options.trustProxy ?? false),
     extensions: isChoice ? [] : extensions,
     limits,

@@ -1,6 +1,6 @@
 import type { AuthGate } from "../auth/gate.js";
 import type { CallHead, Service } from "../binding/service.js";
-import type { CallOrigin, Identified, PeerCertificate, Principal } from "../protocol/context.js";
+import type { CallOrigin, IdentifiedCaller, PeerCertificate, Principal } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import { everyone } from "./anonymous.js";
@@ -79,7 +79,7 @@ function gated(
   identify: () => ReturnType<AuthGate["identify"]>,
   head: CallHead,
   refusal: Refusal,
-): Identified | Promise<Identified> {
+): IdentifiedCaller | Promise<IdentifiedCaller> {
   try {
     const identified = identify();
     return identified instanceof Promise

@@ -4,7 +4,7 @@ import { type HandlerOptions, type NodeListener, nodeListener } from "../binding
 import { basePathRule } from "../card/urls.js";
 import { bindings } from "../protocol/bindings.js";
 import { assertOptions, type Rule } from "../protocol/check/rules.js";
-import { isAuthenticated } from "./guarded.js";
+import { isAuthenticated } from "./caller-guard.js";
 import type { ComposedAgent } from "./host.js";
 import type { KoaMiddleware } from "./koa/koa-call.js";
 import { fetchRule, mountRule } from "./mount-rules.js";

@@ -1,14 +1,14 @@
 import type { Listening } from "../card/urls.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import { type HostedAgent, hosted } from "./agent.js";
+import { assertGuarded, isAuthenticated, isLoopback, tlsWithAuth } from "./caller-guard.js";
 import { composeAgent } from "./compose-agent.js";
-import { assertGuarded, isAuthenticated, isLoopback, tlsWithAuth } from "./guarded.js";
 import type { ComposedAgent, HostPlace, InProcessAgent } from "./host.js";
 import { createHostGuard, guardedEndpoint } from "./host-guard.js";
 import { closing, type HostProcess, openHostProcess } from "./host-process.js";
 import { serveRule } from "./option-rules.js";
 import type { HostOptions, ListenOptions, ServeOptions } from "./options.js";
-import { Directory, type Entry } from "./several/directory.js";
+import { Directory, type DirectoryEntry } from "./several/directory.js";
 import { severalRule } from "./several/option-rules.js";
 import type { ServeAgentsOptions } from "./several/options.js";
 import { bindAddress, defaultHost, type ListeningPort, listenWith } from "./several/port.js";
@@ -69,7 +69,7 @@ async function listenAlone<A extends ComposedAgent>(
   const bound = bindAddress(options);
   const agent = await compose(() => bound.address()).catch(closing(process));
   const { bindings, versions, service, limits, logger, handler } = agent;
-  const directory = new Directory<Entry<A>>();
+  const directory = new Directory<DirectoryEntry<A>>();
   const guarded = !isAuthenticated(options) && isLoopback(host) ? guard : undefined;
   const endpoint = guarded === undefined ? agent.endpoint : guardedEndpoint(agent, guarded, options);
   directory.put({ path: "", agent, endpoint, hosts: [], isNamed: false, addressed: { service, versions } });

@@ -16,13 +16,16 @@ const systems: Readonly<Record<string, string>> = {
 };
 
 /** The interface by which a call is made, as far as it is known. */
-export interface CallWay {
+export interface CallInterface {
   readonly binding: string | undefined;
   readonly version: string | undefined;
 }
 
 /** What spans and metrics say of every call of an operation over one binding in one version. */
-export function callAttributes(operation: Operation | undefined, { binding: named, version }: CallWay): Attributes {
+export function callAttributes(
+  operation: Operation | undefined,
+  { binding: named, version }: CallInterface,
+): Attributes {
   // A client names it as cards do, and a server by one word.
   const binding = isInProcess(named) ? "in-process" : named;
   return {

@@ -6,12 +6,12 @@ import { A2AError } from "../protocol/errors.js";
 import type { InterceptedReply, Interceptor } from "../protocol/intercept.js";
 import { type OperationName, operationOf, type StreamItem } from "../protocol/operations.js";
 import type { OpenTelemetry } from "./api.js";
-import { type CallWay, callAttributes, isInProcess, methodOf, outcomeAttributes } from "./calls.js";
+import { type CallInterface, callAttributes, isInProcess, methodOf, outcomeAttributes } from "./calls.js";
 import { type Meters, metersOf, scopeName } from "./meters.js";
 import { quietly } from "./trace-context.js";
 
 /** The interface over which a client reaches its agent. */
-interface ReachedInterface extends CallWay {
+interface ReachedInterface extends CallInterface {
   readonly url: string;
 }
 
@@ -68,7 +68,7 @@ export function followClientCalls(api: OpenTelemetry): ClientTelemetry {
   };
 }
 
-const noWay: CallWay = { binding: undefined, version: undefined };
+const noWay: CallInterface = { binding: undefined, version: undefined };
 
 /** Headers with the place in the trace; what the caller has of the same names would belong to another one. */
 function carrying(

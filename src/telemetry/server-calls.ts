@@ -2,7 +2,7 @@ import type { Attributes, SpanKind, SpanOptions } from "@opentelemetry/api";
 import type { Operation } from "../protocol/operations.js";
 import type { CallOutcome, CallTelemetry, CallTrace } from "../protocol/telemetry/follow.js";
 import type { OpenTelemetry } from "./api.js";
-import { type CallWay, callAttributes, isServerFault, outcomeAttributes } from "./calls.js";
+import { type CallInterface, callAttributes, isServerFault, outcomeAttributes } from "./calls.js";
 import { memoized } from "./memo.js";
 import { type Meters, scopeName } from "./meters.js";
 import { callerContexts, SpanTrace, spanPlaces } from "./trace-context.js";
@@ -63,7 +63,7 @@ class BegunSpan implements SpanOptions {
   }
 }
 
-function callKind(operation: Operation | undefined, way: CallWay, agent: Attributes) {
+function callKind(operation: Operation | undefined, way: CallInterface, agent: Attributes) {
   const attributes = callAttributes(operation, way);
   const outcome = memoized((code: CallOutcome["code"]) => ({
     ...attributes,

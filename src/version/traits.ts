@@ -3,7 +3,7 @@ import { parseVersion } from "../protocol/service-parameters.js";
 
 // Facts about card interfaces that a client needs before it loads the code of their versions.
 
-type Place = Pick<AgentInterface, "protocolVersion" | "protocolBinding" | "url">;
+type InterfaceFacts = Pick<AgentInterface, "protocolVersion" | "protocolBinding" | "url">;
 
 /**
  * Whether cards of other versions list the interfaces of this version. Readers of 0.1 and 0.2 use no such list; each
@@ -14,12 +14,12 @@ export function isListed(version: string): boolean {
 }
 
 /** Whether requests can name a tenant. Without this the tenant would be lost and another one called. */
-export function knowsTenants({ protocolVersion }: Place): boolean {
+export function knowsTenants({ protocolVersion }: InterfaceFacts): boolean {
   return !protocolVersion.startsWith("0.");
 }
 
 /** Whether messages have ids, so that an agent can detect duplicates. */
-export function knowsMessageIds({ protocolVersion }: Place): boolean {
+export function knowsMessageIds({ protocolVersion }: InterfaceFacts): boolean {
   return parseVersion(protocolVersion) !== "0.1";
 }
 
@@ -27,7 +27,7 @@ export function knowsMessageIds({ protocolVersion }: Place): boolean {
  * Whether an interface is a guess: a card that may be 0.1 or 0.2 lists its interface in both. The two share most method
  * names but differ in sending.
  */
-export function isGuess(place: Place, all: readonly Place[]): boolean {
+export function isGuess(place: InterfaceFacts, all: readonly InterfaceFacts[]): boolean {
   if (parseVersion(place.protocolVersion) !== "0.2") return false;
   return all.some(
     ({ protocolVersion, protocolBinding, url }) =>

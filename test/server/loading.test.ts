@@ -27,7 +27,7 @@ function loadedWith(options: "plain" | "authenticate" | "auth" | "interceptors" 
 }
 
 const gate = ["auth/gate", "auth/refusal"];
-const guarding = ["server/guarding", "server/identification"];
+const guarding = ["server/create-caller-guard", "server/identification"];
 const wrapping = ["protocol/intercept", "server/call-observer"];
 
 describe("the built server loads", () => {

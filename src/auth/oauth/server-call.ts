@@ -28,7 +28,7 @@ export function resolveEnvironment(
 }
 
 /** A request to an authorization server. */
-export interface ServerCall {
+export interface AuthServerCall {
   readonly url: string;
   /** Name of the endpoint in error messages: `token endpoint`. */
   readonly what: string;
@@ -53,7 +53,7 @@ const maxBytes = 64 * 1024;
  */
 export async function callServer(
   environment: ServerEnvironment,
-  call: ServerCall,
+  call: AuthServerCall,
   signal: AbortSignal,
 ): Promise<ServerAnswer> {
   assertServer(environment, call);
@@ -77,7 +77,7 @@ export async function callServer(
 /** Throws `unauthenticated` unless secrets may be sent to an endpoint, and the user to its page. */
 export function assertServer(
   { allowPlaintext, trustedOrigins }: ServerEnvironment,
-  call: Pick<ServerCall, "what" | "url">,
+  call: Pick<AuthServerCall, "what" | "url">,
 ): void {
   if (!mayCarry(call.url, allowPlaintext)) {
     throw new A2AError("unauthenticated", `${named(call)} is not https, and plaintext is not allowed`);
@@ -89,7 +89,7 @@ export function assertServer(
   throw new UntrustedOriginError(problem, origin.slice(0, shownLength));
 }
 
-function requestOf({ form, headers }: ServerCall, signal: AbortSignal): FetchInit {
+function requestOf({ form, headers }: AuthServerCall, signal: AbortSignal): FetchInit {
   const accept = { ...headers, accept: "application/json" };
   const always = { signal, redirect: "error" } as const;
   if (form === undefined) return { ...always, headers: accept };
@@ -97,14 +97,14 @@ function requestOf({ form, headers }: ServerCall, signal: AbortSignal): FetchIni
   return { ...always, method: "POST", headers: { ...accept, "content-type": contentType }, body: form.toString() };
 }
 
-function reasonOf(call: ServerCall, { timeoutMs }: ServerEnvironment, limit: AbortSignal): string {
+function reasonOf(call: AuthServerCall, { timeoutMs }: ServerEnvironment, limit: AbortSignal): string {
   if (limit.aborted) return `${named(call)} did not answer within ${timeoutMs} ms`;
   return `${named(call)} cannot be reached, or redirects, which is not followed`;
 }
 
 const jsonType = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
-async function readJson(call: ServerCall, response: HttpAnswer): Promise<JsonObject | undefined> {
+async function readJson(call: AuthServerCall, response: HttpAnswer): Promise<JsonObject | undefined> {
   if (response.body === null || !jsonType.test(response.headers.get("content-type") ?? "")) return undefined;
   const decoder = new TextDecoder();
   let text = "";
@@ -133,14 +133,14 @@ function parseObject(text: string): JsonObject | undefined {
 const shownLength = 200;
 
 /** The endpoint in error messages: without its query, and shortened if long. */
-export function named({ what, url }: Pick<ServerCall, "what" | "url">): string {
+export function named({ what, url }: Pick<AuthServerCall, "what" | "url">): string {
   const parsed = URL.parse(url);
   const place = parsed === null ? JSON.stringify(url.slice(0, shownLength)) : parsed.origin + parsed.pathname;
   return `the ${what} ${place.slice(0, shownLength)}`;
 }
 
 /** A text member of an answer. Throws `unauthenticated` if it is missing or not text. */
-export function textOf(json: JsonObject, name: string, call: Pick<ServerCall, "what" | "url">): string {
+export function textOf(json: JsonObject, name: string, call: Pick<AuthServerCall, "what" | "url">): string {
   const value = json[name];
   if (typeof value === "string" && value !== "") return value;
   throw new A2AError("unauthenticated", `the answer of ${named(call)} has no ${name}`);
@@ -150,7 +150,7 @@ export function textOf(json: JsonObject, name: string, call: Pick<ServerCall, "w
 export function durationOf(
   json: JsonObject,
   name: string,
-  { call, mostMs }: { readonly call: Pick<ServerCall, "what" | "url">; readonly mostMs: number },
+  { call, mostMs }: { readonly call: Pick<AuthServerCall, "what" | "url">; readonly mostMs: number },
 ): number | undefined {
   const value = json[name];
   if (value === undefined || value === null) return undefined;

@@ -3,11 +3,11 @@ import { base64FromBytes } from "../../protocol/base64.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { OAuthSecret } from "../options.js";
 import {
+  type AuthServerCall,
   callServer,
   durationOf,
   named,
   type ServerAnswer,
-  type ServerCall,
   type ServerEnvironment,
   textOf,
 } from "./server-call.js";
@@ -42,7 +42,7 @@ export async function sendForm(client: OAuthClient, request: FormRequest, signal
   const { secret, environment } = client;
   const form = new URLSearchParams({ ...secret.parameters, ...fields });
   const headers = authenticate(secret, form);
-  const call: ServerCall = { url, what, headers, form };
+  const call: AuthServerCall = { url, what, headers, form };
   const answer = await callServer(environment, call, signal);
   // Some servers send errors with status 200.
   if (answer.status === 200 && answer.json !== undefined && answer.json["error"] === undefined) return answer.json;
@@ -115,7 +115,7 @@ const knownErrors: ReadonlySet<unknown> = new Set([
   "temporarily_unavailable",
 ]);
 
-function answerError(call: ServerCall, { status, json }: ServerAnswer): A2AError {
+function answerError(call: AuthServerCall, { status, json }: ServerAnswer): A2AError {
   const code = json?.["error"];
   if (typeof code === "string" && knownErrors.has(code)) return oauthError(call, code);
   if (status >= 500 || status === 429) {
@@ -126,7 +126,7 @@ function answerError(call: ServerCall, { status, json }: ServerAnswer): A2AError
 }
 
 /** The error for an OAuth error code. */
-export function oauthError(call: Pick<ServerCall, "what" | "url">, code: string): A2AError {
+export function oauthError(call: Pick<AuthServerCall, "what" | "url">, code: string): A2AError {
   return new A2AError("unauthenticated", `${named(call)} refused: ${code}`, { metadata: { oauthError: code } });
 }
 

@@ -2,7 +2,7 @@ import { assertOptions, func, type MembersOf, object, oneOf, string } from "../.
 import { type AuthCall, type AuthScheme, CredentialError, type Identity, quotedString } from "./scheme.js";
 
 /** What `verify` may return: an identity, its subject alone, or nothing for a credential that is not known. */
-export type Verified = Identity | string | undefined | null | false;
+export type VerifyResult = Identity | string | undefined | null | false;
 
 /** Where the key is, and how it is checked. */
 export interface ApiKeyOptions {
@@ -11,7 +11,7 @@ export interface ApiKeyOptions {
   /** The name of the header, the parameter or the cookie. */
   readonly name: string;
   /** Says whose key it is: the owner's name, or an identity with scopes and claims. Nothing: the key is not known. */
-  readonly verify: (key: string) => Verified | Promise<Verified>;
+  readonly verify: (key: string) => VerifyResult | Promise<VerifyResult>;
   /** For people, in the card. Default: none. */
   readonly description?: string | undefined;
 }
@@ -49,7 +49,7 @@ export function apiKey(options: ApiKeyOptions): AuthScheme {
 }
 
 /** The function that said who a caller is, and what a caller hears whom it does not know. */
-interface VerifiedBy {
+interface Verifier {
   readonly what: string;
   readonly refusal: string;
 }
@@ -58,7 +58,7 @@ interface VerifiedBy {
  * The identity that a `verify` returned. Throws a `CredentialError` when it returned none, and a `TypeError` when what it
  * returned has no subject: all such callers would be one owner.
  */
-export function identityOf(verified: Verified, { what, refusal }: VerifiedBy): Identity {
+export function identityOf(verified: VerifyResult, { what, refusal }: Verifier): Identity {
   if (typeof verified === "string" && verified !== "") return { subject: verified };
   if (typeof verified !== "object" || verified === null) throw new CredentialError(refusal);
   if (typeof verified.subject === "string" && verified.subject !== "") return verified;

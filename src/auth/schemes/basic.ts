@@ -1,6 +1,6 @@
 import { bytesFromBase64 } from "../../protocol/base64.js";
 import { assertOptions, func, type MembersOf, object, string } from "../../protocol/check/rules.js";
-import { identityOf, type Verified } from "./api-key.js";
+import { identityOf, type VerifyResult } from "./api-key.js";
 import { type AuthScheme, authorizationOf, CredentialError, quotedString } from "./scheme.js";
 
 /** How a user name and a password are checked. */
@@ -9,7 +9,7 @@ export interface BasicOptions {
    * Says who the user is: the owner's name, or an identity with scopes and claims. Nothing: the pair is wrong. Called for
    * every call; compare hashes, so that the time of a comparison says nothing about the password.
    */
-  readonly verify: (username: string, password: string) => Verified | Promise<Verified>;
+  readonly verify: (username: string, password: string) => VerifyResult | Promise<VerifyResult>;
   /** Shown by browsers that ask for the password. Default: `"agent"`. */
   readonly realm?: string | undefined;
   /** For people, in the card. Default: none. */

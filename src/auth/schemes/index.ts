@@ -1,5 +1,5 @@
 // The public API of `trivium/auth`: security schemes for the option `auth`.
-export { type ApiKeyOptions, apiKey, type Verified } from "./api-key.js";
+export { type ApiKeyOptions, apiKey, type VerifyResult } from "./api-key.js";
 export { type BasicOptions, basic } from "./basic.js";
 export { type BearerJwtOptions, bearerJwt, type JwtOptions } from "./bearer-jwt.js";
 export type { JwtKey } from "./jwt.js";

@@ -51,12 +51,12 @@ export function jwtCheck(
   return (token) => cache.identify(token, verify);
 }
 
-interface Moment {
+interface JwtCheck {
   readonly rules: JwtRules;
   readonly now: number;
 }
 
-async function verified(keys: JwtKey | JWTVerifyGetKey, token: string, { rules, now }: Moment): Promise<JWTPayload> {
+async function verified(keys: JwtKey | JWTVerifyGetKey, token: string, { rules, now }: JwtCheck): Promise<JWTPayload> {
   const { issuer, audience, algorithms, clockSkewMs } = rules;
   const options = {
     ...{ issuer, audience: [audience].flat(), algorithms: [...algorithms], clockTolerance: clockSkewMs / 1000 },

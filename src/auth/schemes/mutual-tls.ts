@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { assertOptions, entries, func, type MembersOf, object, string } from "../../protocol/check/rules.js";
 import type { PeerCertificate } from "../../protocol/context.js";
-import { identityOf, type Verified } from "./api-key.js";
+import { identityOf, type VerifyResult } from "./api-key.js";
 import { type AuthScheme, CredentialError } from "./scheme.js";
 
 /** Which client certificates are accepted. */
@@ -12,7 +12,7 @@ export interface MutualTlsOptions {
    */
   readonly ca?: string | readonly string[] | undefined;
   /** Names the caller: the owner, or an identity. Nothing: it is not known. Default: the first URI, else the subject. */
-  readonly subject?: ((certificate: PeerCertificate) => Verified) | undefined;
+  readonly subject?: ((certificate: PeerCertificate) => VerifyResult) | undefined;
   /** For people, in the card. Default: none. */
   readonly description?: string | undefined;
 }

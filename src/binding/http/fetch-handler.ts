@@ -7,7 +7,7 @@ import { defaultListenerLimits } from "../listen/connection.js";
 import { bodyCutOff, bodyTooLarge } from "./body-error.js";
 import { honoCall } from "./hono-mount.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "./http.js";
-import { type Place, placeOf } from "./mount-path.js";
+import { type MountedPath, placeOf } from "./mount-path.js";
 import { type HandlerOptions, notFound } from "./node-listener.js";
 import { twoHosts } from "./one-host.js";
 
@@ -38,7 +38,7 @@ export function fetchHandler(endpoint: HttpEndpoint, options: FetchHandlerOption
   };
 }
 
-interface CallPlace extends Place {
+interface CallPlace extends MountedPath {
   /** Whether the framework may have cut a path off that nothing names. */
   readonly isGuessed?: boolean;
 }
@@ -53,7 +53,7 @@ function placeOfCall(path: string, more: readonly unknown[], basePath: string | 
 
 interface Arrival {
   readonly url: URL;
-  readonly place: Place;
+  readonly place: MountedPath;
   readonly options: FetchHandlerOptions;
 }
 

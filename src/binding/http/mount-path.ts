@@ -4,7 +4,7 @@ import { trimmed } from "../../protocol/http-rules.js";
 // need it in both cases.
 
 /** The path where an endpoint is mounted, and the rest of the request's path below it. */
-export interface Place {
+export interface MountedPath {
   /** Percent-encoded, without a trailing slash; `""` at the root. */
   readonly mountPath: string;
   readonly path: string;
@@ -14,7 +14,7 @@ export interface Place {
  * The place of a request. `path` is what the framework left, `original` the path as it arrived, and `basePath` what the
  * program says. `undefined` if the request is not below `basePath`.
  */
-export function placeOf(path: string, original: string, basePath: string | undefined): Place | undefined {
+export function placeOf(path: string, original: string, basePath: string | undefined): MountedPath | undefined {
   const cut = cutOff(path, original);
   if (basePath === undefined) return { mountPath: cut, path };
   const base = trimmed(basePath);

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { systemClock } from "../../protocol/async/system-clock.js";
 import type { DbContext } from "../../store/sql/dialect.js";
 import { databaseTime } from "../../store/sql/dialect.js";
-import { type Pruned, prune as pruneAll } from "../../store/sql/maintenance.js";
+import { type PruneTotals, prune as pruneAll } from "../../store/sql/maintenance.js";
 import { migrate as migrateAll, migrationSql, type SchemaStatus, schemaStatus } from "../../store/sql/migrate.js";
 import { createMigrationReport } from "../../store/sql/migration-report.js";
 import { renewIncarnations } from "../../store/sql/renew.js";
@@ -43,7 +43,7 @@ export function migrate(location: DatabaseLocation, say: (line: string) => void)
 }
 
 /** Drops what is past its retention. A schema of another release is left alone and is an error. */
-export function prune(location: DatabaseLocation, retention: Retention): Promise<Pruned> {
+export function prune(location: DatabaseLocation, retention: Retention): Promise<PruneTotals> {
   return within(location, "existing", async (database) => {
     await openAsItIs(database);
     return pruneAll(database.backend, retention);

@@ -8,7 +8,7 @@ import type { FileContent } from "../../protocol/content/read.js";
 import { A2AError } from "../../protocol/errors.js";
 
 /** Where files go, and what a file that is given by its URL is fetched with. */
-export interface Saving {
+export interface SaveOptions {
   readonly folder: string;
   /** URL of the agent, whose machine may also have the files. */
   readonly agent: string;
@@ -17,14 +17,14 @@ export interface Saving {
 }
 
 /** Writes the files of an answer into a folder, and returns their paths. Never replaces a file. */
-export async function saveFiles(files: readonly FileContent[], saving: Saving): Promise<readonly string[]> {
+export async function saveFiles(files: readonly FileContent[], saving: SaveOptions): Promise<readonly string[]> {
   await mkdir(saving.folder, { recursive: true });
   const paths: string[] = [];
   for (const [at, file] of files.entries()) paths.push(await save(file, saving, at + 1));
   return paths;
 }
 
-async function save(file: FileContent, saving: Saving, place: number): Promise<string> {
+async function save(file: FileContent, saving: SaveOptions, place: number): Promise<string> {
   const pieces = file.url === undefined ? [file.bytes()] : fetched(file.url, saving);
   const { path, handle } = await created(saving.folder, safeName(file, place));
   try {
@@ -73,7 +73,7 @@ async function created(folder: string, name: string) {
 }
 
 /** The bytes behind a URL of the agent's choice: no credentials go there, and no private network is reached. */
-async function* fetched(url: string, { agent, tls, signal }: Saving): AsyncGenerator<Uint8Array, void, undefined> {
+async function* fetched(url: string, { agent, tls, signal }: SaveOptions): AsyncGenerator<Uint8Array, void, undefined> {
   if (!/^https?:/i.test(url))
     throw new A2AError("invalidAgentResponse", `a file is at ${url}, which is no http(s) URL`);
   const policy = clientPolicy({ allowPrivate: undefined, cardHost: new URL(agent).hostname });

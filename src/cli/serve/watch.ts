@@ -23,7 +23,7 @@ export async function runWatched({ args: [file] }: Command): Promise<void> {
   const changes = new FileChanges();
   changes.add(resolve(file));
   const stopped = Promise.withResolvers<void>();
-  let [child, isStopped]: [Started | undefined, boolean] = [undefined, false];
+  let [child, isStopped]: [ServerRun | undefined, boolean] = [undefined, false];
   // A terminal sends its SIGINT to the child as well, for which a second one would be the end at once.
   const stop = (): void => {
     isStopped = true;
@@ -53,14 +53,14 @@ export function endWithWatcher(): void {
     process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
 }
 
-interface Started {
+interface ServerRun {
   readonly process: ChildProcess;
   /** Resolves with the exit code. */
   readonly ended: Promise<number>;
 }
 
 /** Starts the command without `--watch`. Node has it say which files it loads, as for its own `--watch`. */
-function start(changes: FileChanges): Started {
+function start(changes: FileChanges): ServerRun {
   const [main = "", ...given] = process.argv.slice(1);
   const rest = given.filter((argument) => argument !== "--watch");
   const child = spawn(process.execPath, [...process.execArgv, main, ...rest], {

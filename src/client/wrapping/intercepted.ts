@@ -1,13 +1,13 @@
-import type { Caller } from "../../binding/transport.js";
+import type { OperationCaller } from "../../binding/transport.js";
 import { interceptionOf } from "../../protocol/intercept.js";
 import type { ClientOptions } from "../options.js";
 import { authorizationInterceptor } from "./authorization.js";
 
 /** Puts interceptors in front of a caller, and the one that shows requests for an authorization. */
 export function intercepted(
-  caller: Caller,
+  caller: OperationCaller,
   { interceptors = [], onAuthRequired }: Pick<ClientOptions, "interceptors" | "onAuthRequired">,
-): Caller {
+): OperationCaller {
   const shown = onAuthRequired === undefined ? [] : [authorizationInterceptor(onAuthRequired)];
   const { unary, stream } = interceptionOf([...shown, ...interceptors]);
   return {

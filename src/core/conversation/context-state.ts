@@ -50,7 +50,7 @@ function fitting<T>(schema: StandardSchema<T>, value: JsonValue, key: string): T
   }
 }
 
-interface Place {
+interface StateLocation {
   readonly deps: ContextStateDeps;
   readonly log: ConversationLog;
   readonly scope: Scope;
@@ -60,7 +60,7 @@ interface Place {
 
 type Change = Parameters<ContextState["update"]>[1];
 
-function updateValue(place: Place, change: Change): Promise<JsonValue | undefined> {
+function updateValue(place: StateLocation, change: Change): Promise<JsonValue | undefined> {
   const { deps, key } = place;
   /** What this call has tried to write: a write whose answer was lost may be found later. */
   const tried = new Map<string, JsonValue>();
@@ -79,7 +79,7 @@ function updateValue(place: Place, change: Change): Promise<JsonValue | undefine
 }
 
 async function changeOnce(
-  place: Place,
+  place: StateLocation,
   tried: Map<string, JsonValue>,
   change: Change,
 ): Promise<"moved" | { readonly value: JsonValue | undefined }> {
@@ -97,7 +97,7 @@ async function changeOnce(
 }
 
 function writeValue(
-  { deps, log, scope, contextId, key }: Place,
+  { deps, log, scope, contextId, key }: StateLocation,
   replaces: string | undefined,
   value: ContextValue | undefined,
 ): Promise<ContextValueResult> {

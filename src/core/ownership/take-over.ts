@@ -61,13 +61,13 @@ async function leave(runtime: Runtime, stored: StoredTask): Promise<boolean> {
   return runtime.turns.within(scope, () => goOn(runtime, stored, { entries, answeredBy }));
 }
 
-interface Answered {
+interface InboxAnswer {
   readonly entries: readonly InboxEntry[];
   readonly answeredBy: "message" | "wake";
 }
 
 /** Starts the turn that an answer begins, or re-runs the one that it answers. */
-async function goOn(runtime: Runtime, stored: StoredTask, { entries, answeredBy }: Answered): Promise<boolean> {
+async function goOn(runtime: Runtime, stored: StoredTask, { entries, answeredBy }: InboxAnswer): Promise<boolean> {
   const { scope } = stored.head;
   if (runtime.restartable && (answeredBy === "message" || awaitsAuthorization(stored))) {
     const restart = await claimRestart(runtime, stored, await readOrigin(runtime, stored));

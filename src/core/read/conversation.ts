@@ -47,7 +47,7 @@ export async function readConversation(
   });
   const shown = found.filter((entry) => entry !== current).slice(-last);
   const contents = await largeContents(reader, shown);
-  return shown.map((record) => new Entry(record, contents.get(record) ?? record.content ?? "large"));
+  return shown.map((record) => new RecordEntry(record, contents.get(record) ?? record.content ?? "large"));
 }
 
 function numberOf(before: ConversationPage["before"]): number | undefined {
@@ -58,14 +58,14 @@ function numberOf(before: ConversationPage["before"]): number | undefined {
 }
 
 type Missing = "dropped" | "large";
-type Contents = Map<StoredConversationRecord, Message | Artifact | Missing>;
+type ContentMap = Map<StoredConversationRecord, Message | Artifact | Missing>;
 
 // From the tasks of the entries, the latest first.
 async function largeContents(
   reader: ConversationReader,
   records: readonly StoredConversationRecord[],
-): Promise<Contents> {
-  const contents: Contents = new Map();
+): Promise<ContentMap> {
+  const contents: ContentMap = new Map();
   const large = records.filter(({ content, taskId }) => content === undefined && taskId !== "").reverse();
   let tasks = new Map<string, Task | undefined>();
   let read = 0;
@@ -99,7 +99,7 @@ function sizeOf(content: Message | Artifact | undefined): number {
   return content.$typeName === "lf.a2a.v1.Message" ? sizeOfMessage(content) : sizeOfArtifact(content);
 }
 
-class Entry implements ConversationEntry {
+class RecordEntry implements ConversationEntry {
   readonly #record: StoredConversationRecord;
   readonly #content: Message | Artifact | Missing;
 

@@ -8,7 +8,7 @@ import { eventIdPrefix } from "../task/event-id.js";
 import { foldStored } from "../task/fold.js";
 
 /** The stored state of a task and its position in the log. */
-export interface TaskNow {
+export interface TaskSnapshot {
   readonly id: string;
   readonly key: number;
   readonly seq: number;
@@ -30,7 +30,7 @@ export interface ReadOptions extends CopyOptions {
 /**
  * Reads a task, from the turn in this process if one runs it, else from the store. Throws `taskNotFound` (spec 3.1.3).
  */
-export async function readTask(runtime: Runtime, task: TaskRef, options?: ReadOptions): Promise<TaskNow> {
+export async function readTask(runtime: Runtime, task: TaskRef, options?: ReadOptions): Promise<TaskSnapshot> {
   return copyOfLive(runtime, task, options) ?? readStoredTask(runtime, task, options);
 }
 
@@ -38,7 +38,7 @@ export async function readTask(runtime: Runtime, task: TaskRef, options?: ReadOp
  * Copies a task that a turn of this process runs; `undefined` for any other, for one behind `from`, and for all while
  * another process may have taken them over.
  */
-export function copyOfLive(runtime: Runtime, { scope, id }: TaskRef, options?: ReadOptions): TaskNow | undefined {
+export function copyOfLive(runtime: Runtime, { scope, id }: TaskRef, options?: ReadOptions): TaskSnapshot | undefined {
   const live = runtime.lease.valid ? runtime.live.get(id) : undefined;
   const fresh = live?.closed === false && live.stored >= (options?.from ?? 0);
   if (!fresh || live.key === undefined || !sameScope(live.scope, scope)) return undefined;
@@ -58,7 +58,7 @@ export async function readStoredTask(
   runtime: Runtime,
   { scope, id }: TaskRef,
   options?: CopyOptions,
-): Promise<TaskNow> {
+): Promise<TaskSnapshot> {
   const stored = await runtime.store.read(scope, id);
   if (stored === undefined) throw taskNotFound(id);
   const { key, seq, state, incarnation } = stored.head;

@@ -9,7 +9,7 @@ import type { Head, LogRecord, QueuedSend } from "../ports.js";
 import { runsHere } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
 import type { LiveTask } from "../task/live-task.js";
-import type { Opening, TurnStart } from "../turn-start.js";
+import type { OutcomeReceiver, TurnStart } from "../turn-start.js";
 import { endedFirst } from "./gate.js";
 import type { IdempotencyClaim } from "./idempotency-claim.js";
 
@@ -152,7 +152,7 @@ export async function withRoom<T>(call: SendCall, start: () => Promise<T>): Prom
 }
 
 /** Starts the turn of a message that names no task. */
-export function startNew({ call, start, register }: SentMessage, opening: Opening): void {
+export function startNew({ call, start, register }: SentMessage, opening: OutcomeReceiver): void {
   const { runtime, context, idempotency } = call;
   idempotency?.begun();
   const { message } = start.send;
@@ -168,7 +168,7 @@ export function startNew({ call, start, register }: SentMessage, opening: Openin
 }
 
 // A reply without a task is recorded after it is sent.
-function remembering({ runtime, scope }: SendCall, message: Message, opening: Opening): Opening {
+function remembering({ runtime, scope }: SendCall, message: Message, opening: OutcomeReceiver): OutcomeReceiver {
   const replies = runtime.conversations?.replies;
   if (replies === undefined) return opening;
   return {
@@ -188,7 +188,7 @@ export function registerLive(register: Register | undefined, { key, id, stored }
 }
 
 // An inline push configuration is registered with the first write of its task and receives everything after it.
-function registering(opening: Opening, register: Register): Opening {
+function registering(opening: OutcomeReceiver, register: Register): OutcomeReceiver {
   return {
     replyMaxBytes: opening.replyMaxBytes,
     reply: (message) => opening.reply(message),

@@ -9,7 +9,7 @@ import type { Runtime } from "../runtime.js";
 import { inStoreTime, isAnswer, publicFailure, storeRetries } from "../store-failure.js";
 import type { LiveTask } from "../task/live-task.js";
 import { recordedError } from "../task/recorded-error.js";
-import type { Opening } from "../turn-start.js";
+import type { OutcomeReceiver } from "../turn-start.js";
 
 /** Errors of an agent that mean "not now". They are not recorded, so the message may be retried. */
 const passing: ReadonlySet<ErrorCode> = new Set(["unavailable", "resourceExhausted"]);
@@ -62,7 +62,7 @@ export class IdempotencyClaim {
   }
 
   /** Wraps the opening of a turn so that the outcome is stored before it is answered. */
-  keeping(opening: Opening): Opening {
+  keeping(opening: OutcomeReceiver): OutcomeReceiver {
     const { keptReplyMaxBytes } = this.#runtime.limits;
     return {
       // A process that took the send over must not reply while another one creates the task: only creating a task is

@@ -46,14 +46,14 @@ function streamNew(sent: SentMessage): Promise<StreamStart> {
   });
 }
 
-interface AwaitedStart {
+interface StartReceiver {
   readonly entry: string;
   readonly resolve: (from: StreamStart | Promise<StreamStart>) => void;
   readonly reject: (error: unknown) => void;
 }
 
 // A new task's stream starts with the task up to its first event, whatever was written together with it.
-function firstSnapshot(call: SendCall, live: LiveTask, { entry, resolve, reject }: AwaitedStart): RecordObserver {
+function firstSnapshot(call: SendCall, live: LiveTask, { entry, resolve, reject }: StartReceiver): RecordObserver {
   const { see } = createSendGate({ entry }, "stream", true);
   const task = emptyTask(live.id, live.contextId);
   const observer: RecordObserver = {

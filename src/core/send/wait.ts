@@ -6,7 +6,7 @@ import { TurnAborted } from "../agent.js";
 import type { LogRecord } from "../ports.js";
 import { publicFailure } from "../store-failure.js";
 import type { LiveTask, RecordObserver } from "../task/live-task.js";
-import type { Opening } from "../turn-start.js";
+import type { OutcomeReceiver } from "../turn-start.js";
 import type { SendGate } from "./gate.js";
 
 /**
@@ -16,7 +16,7 @@ import type { SendGate } from "./gate.js";
 export type SendOutcome = SendMessageResponse | { readonly live: LiveTask };
 
 /** Waits for the answer of one send and gets it the moment it is stored. */
-export class SendWait implements Opening, RecordObserver {
+export class SendWait implements OutcomeReceiver, RecordObserver {
   readonly outcome: Promise<SendOutcome>;
   readonly #gate: SendGate;
   readonly #historyLength: number | undefined;

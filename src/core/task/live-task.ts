@@ -17,7 +17,7 @@ import { StatusTimes } from "./status-times.js";
 import { createTail, type Tail } from "./tail.js";
 import { TaskSize } from "./task-size.js";
 import { makeFirstWrite, makeWrite, type Outcome, type Write } from "./write.js";
-import type { Extras, WriteBatch } from "./write-batch.js";
+import type { WriteBatch, WriteExtras } from "./write-batch.js";
 import { WriteQueue } from "./write-queue.js";
 
 /** Who sent a message, as its call says. */
@@ -200,11 +200,11 @@ export class LiveTask {
     this.#writes.add(drafts);
   }
 
-  addStored(drafts: readonly Draft[], extras?: Extras): Promise<void> {
+  addStored(drafts: readonly Draft[], extras?: WriteExtras): Promise<void> {
     return this.#writes.addStored(drafts, extras);
   }
 
-  exclusive(drafts: readonly Draft[], extras: Extras): Promise<AppendResult> {
+  exclusive(drafts: readonly Draft[], extras: WriteExtras): Promise<AppendResult> {
     return this.#writes.exclusive(drafts, extras);
   }
 

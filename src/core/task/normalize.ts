@@ -20,7 +20,7 @@ const contentDepth = 5;
 const metadataDepth = 4;
 
 /** What a turn fills into its events. */
-export interface Identity {
+export interface EventIds {
   readonly taskId: string;
   readonly contextId: string;
   readonly newId: () => string;
@@ -28,14 +28,14 @@ export interface Identity {
   readonly artifactId: (key: object | undefined) => string;
 }
 
-export type Normalized =
+export type NormalEvent =
   | { readonly kind: "reply"; readonly message: Message }
   | { readonly kind: "status"; readonly state: TaskState; readonly event: StreamResponse }
   | { readonly kind: "park"; readonly wakeAt: number | undefined }
   | { readonly kind: "artifact"; readonly lastChunk: boolean; readonly event: StreamResponse };
 
 /** Throws `invalidAgentResponse` for an event that the turn may not emit. */
-export function normalizeEvent(event: AgentEvent, identity: Identity): Normalized {
+export function normalizeEvent(event: AgentEvent, identity: EventIds): NormalEvent {
   if (typeof event !== "object" || event === null)
     throw unfit(`an agent emits events, such as reply(text) or artifact(text), not ${describe(event)}`);
   switch (event.$typeName) {
@@ -55,7 +55,7 @@ export function normalizeEvent(event: AgentEvent, identity: Identity): Normalize
 }
 
 /** A status event that the turn itself creates. */
-export function statusUpdate(state: TaskState, identity: Identity, message?: Message): StreamResponse {
+export function statusUpdate(state: TaskState, identity: EventIds, message?: Message): StreamResponse {
   const status: TaskStatusUpdateEvent["status"] = {
     $typeName: "lf.a2a.v1.TaskStatus",
     state,
@@ -69,21 +69,21 @@ export function statusUpdate(state: TaskState, identity: Identity, message?: Mes
   });
 }
 
-function normalizeWrapped({ payload }: StreamResponse, identity: Identity): Normalized {
+function normalizeWrapped({ payload }: StreamResponse, identity: EventIds): NormalEvent {
   if (payload.case === undefined || payload.case === "task") {
     throw unfit("an agent emits events of its task, not the task itself");
   }
   return normalizeEvent(payload.value, identity);
 }
 
-function normalizePark({ wakeAt }: ParkEvent): Normalized {
+function normalizePark({ wakeAt }: ParkEvent): NormalEvent {
   if (wakeAt !== undefined && !Number.isSafeInteger(wakeAt)) {
     throw unfit("a task is parked until a time in whole milliseconds, or for none");
   }
   return { kind: "park", wakeAt };
 }
 
-function normalizeStatus(event: TaskStatusUpdateEvent, identity: Identity): Normalized {
+function normalizeStatus(event: TaskStatusUpdateEvent, identity: EventIds): NormalEvent {
   checkIds(event, identity);
   const { status } = event;
   if (status === undefined || !states.has(status.state)) throw unfit("a status event needs a status with a state");
@@ -94,7 +94,7 @@ function normalizeStatus(event: TaskStatusUpdateEvent, identity: Identity): Norm
   return { kind: "status", state: status.state, event: wrapped };
 }
 
-function normalizeArtifact(event: KeyedArtifactEvent, identity: Identity): Normalized {
+function normalizeArtifact(event: KeyedArtifactEvent, identity: EventIds): NormalEvent {
   checkIds(event, identity);
   const { append, lastChunk } = event;
   if (event.artifact === undefined) throw unfit("an artifact event needs an artifact");
@@ -122,7 +122,7 @@ function normalizeArtifact(event: KeyedArtifactEvent, identity: Identity): Norma
 }
 
 /** A message of the agent; `taskId` stays empty until there is a task. */
-function normalizeMessage(message: Message, identity: Identity, withTask: boolean): Message {
+function normalizeMessage(message: Message, identity: EventIds, withTask: boolean): Message {
   const given = conform(MessageSchema, message, "message", contentDepth);
   checkIds(given, identity);
   if (given.parts.length === 0) throw unfit("a message needs one part or more");
@@ -136,7 +136,7 @@ function normalizeMessage(message: Message, identity: Identity, withTask: boolea
 }
 
 // The error omits the ids, since it may reach a caller that must not see them.
-function checkIds(event: { readonly taskId: string; readonly contextId: string }, identity: Identity): void {
+function checkIds(event: { readonly taskId: string; readonly contextId: string }, identity: EventIds): void {
   if (!isOwn(event.taskId, identity.taskId)) throw unfit("the event names another task than that of its turn");
   if (!isOwn(event.contextId, identity.contextId)) throw unfit("the event names another context than that of its turn");
 }

@@ -4,7 +4,7 @@ import { sizeOfRecord } from "./record-size.js";
 import type { Write } from "./write.js";
 
 /** What a write does besides appending its records. */
-export interface Extras {
+export interface WriteExtras {
   readonly end?: { readonly inboxPut: number; readonly park?: Park | undefined } | undefined;
   readonly takes?: readonly string[] | undefined;
   readonly claim?: { readonly turn: number } | undefined;
@@ -14,7 +14,7 @@ export interface Extras {
 export interface WriteBatch {
   readonly drafts: Draft[];
   bytes: number;
-  extras: Extras | undefined;
+  extras: WriteExtras | undefined;
   /** Accepts no further records. */
   readonly alone: boolean;
   /** Set once the records are numbered. */
@@ -37,7 +37,7 @@ export function openBatch(): WriteBatch {
 }
 
 /** A batch that nothing else may join. */
-export function exclusiveBatch(drafts: readonly Draft[], extras: Extras): WriteBatch {
+export function exclusiveBatch(drafts: readonly Draft[], extras: WriteExtras): WriteBatch {
   const batch: WriteBatch = { ...openBatch(), extras, alone: true };
   join(batch, drafts);
   return batch;

@@ -3,7 +3,7 @@ import type { CoreLimits } from "../limits.js";
 import type { AppendResult } from "../ports.js";
 import type { Draft } from "./draft.js";
 import type { Outcome } from "./write.js";
-import { committed, type Extras, exclusiveBatch, join, openBatch, type WriteBatch } from "./write-batch.js";
+import { committed, exclusiveBatch, join, openBatch, type WriteBatch, type WriteExtras } from "./write-batch.js";
 
 /** Makes the writes of a queue, one at a time. */
 export interface BatchWriter {
@@ -40,7 +40,7 @@ export class WriteQueue {
   }
 
   /** The same for records that must be stored before the turn continues; resolves when they are. */
-  addStored(drafts: readonly Draft[], extras: Extras | undefined): Promise<void> {
+  addStored(drafts: readonly Draft[], extras: WriteExtras | undefined): Promise<void> {
     const batch = this.#accept(drafts);
     if (extras !== undefined) batch.extras = { ...batch.extras, ...extras };
     const stored = committed(batch);
@@ -50,7 +50,7 @@ export class WriteQueue {
   }
 
   /** A separate write after everything accepted so far. Resolves with whether it was refused. */
-  exclusive(drafts: readonly Draft[], extras: Extras): Promise<AppendResult> {
+  exclusive(drafts: readonly Draft[], extras: WriteExtras): Promise<AppendResult> {
     if (this.#refusal !== undefined) return Promise.reject(this.#refusal());
     const batch = exclusiveBatch(drafts, extras);
     this.#pending.push(batch);

@@ -1,6 +1,6 @@
 import { equals } from "@bufbuild/protobuf";
 import { type Message, type Part, PartSchema, Role, type Task, type TaskStatus } from "../../protocol/model.js";
-import type { Normalized } from "../task/normalize.js";
+import type { NormalEvent } from "../task/normalize.js";
 import type { TurnStart } from "../turn-start.js";
 
 /** A question with its answer. */
@@ -9,7 +9,7 @@ interface Exchange {
   readonly answer: Message;
 }
 
-interface Asking {
+interface QuestionOptions {
   readonly takesWakes: boolean;
   readonly isSilent: boolean;
 }
@@ -18,7 +18,7 @@ interface Asking {
  * Questions of a turn that is re-run: those that an earlier run asked are not asked again, so that each answer reaches its
  * own question.
  */
-export class AskedBefore {
+export class EarlierQuestions {
   readonly #status: TaskStatus | undefined;
   /** Those that the agent has not come to yet, oldest first. */
   #exchanges: readonly Exchange[];
@@ -36,7 +36,7 @@ export class AskedBefore {
    * The answer that an earlier run took; `"waiting"` when the question is asked already. A wake answers only a question that
    * `takesWakes`; any other waits on, but not with another state (`isSilent`: this run has emitted nothing).
    */
-  find(normal: Normalized, { takesWakes, isSilent }: Asking): Message | "waiting" | undefined {
+  find(normal: NormalEvent, { takesWakes, isSilent }: QuestionOptions): Message | "waiting" | undefined {
     const status = statusIn(normal);
     if (status === undefined) return undefined;
     const at = this.#exchanges.findIndex(({ question }) => isSame(question.parts, partsOf(status)));
@@ -61,7 +61,7 @@ function exchangesIn(history: readonly Message[], started: string): readonly Exc
   });
 }
 
-function statusIn(normal: Normalized): TaskStatus | undefined {
+function statusIn(normal: NormalEvent): TaskStatus | undefined {
   if (normal.kind !== "status" || normal.event.payload.case !== "statusUpdate") return undefined;
   return normal.event.payload.value.status;
 }

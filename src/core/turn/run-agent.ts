@@ -126,13 +126,13 @@ export async function* merge(...sources: readonly AsyncIterable<AgentEvent>[]): 
   }
 }
 
-type Ready = { readonly iterator: AsyncIterator<AgentEvent, unknown> } & (
+type ReadyStep = { readonly iterator: AsyncIterator<AgentEvent, unknown> } & (
   | { readonly step: Step; readonly failure?: undefined }
   | { readonly step?: undefined; readonly failure: { readonly error: unknown } }
 );
 
 // Never rejects: while the consumer is busy a rejection would be unhandled.
-async function readyOf(iterator: AsyncIterator<AgentEvent, unknown>, step: Promise<Step>): Promise<Ready> {
+async function readyOf(iterator: AsyncIterator<AgentEvent, unknown>, step: Promise<Step>): Promise<ReadyStep> {
   try {
     return { iterator, step: await step };
   } catch (error) {

@@ -19,7 +19,7 @@ import { type EndingTurn, endTurn } from "./end.js";
 import { TurnInbox } from "./inbox.js";
 import { outcomeOf } from "./outcome.js";
 import { TurnState } from "./phase.js";
-import { AskedBefore } from "./question.js";
+import { EarlierQuestions } from "./question.js";
 import { runAgent } from "./run-agent.js";
 import { createTurn } from "./turn.js";
 import { TurnWaits } from "./waits.js";
@@ -44,7 +44,7 @@ export class TurnRun {
   /** Settles when all events that wait for room have been accepted. */
   #line: Promise<void> | undefined;
   #begun = 0;
-  #askedBefore: AskedBefore | undefined;
+  #askedBefore: EarlierQuestions | undefined;
   #timers: (() => void)[] = [];
   readonly #trace: TurnTrace | undefined;
 
@@ -247,7 +247,7 @@ export class TurnRun {
   /** What an earlier run of the turn has of a question: the answer, or that it waits. An answer becomes the message. */
   askedBefore(event: AgentEvent, takesWakes: boolean): Message | "waiting" | undefined {
     if (this.start.cause !== "restart") return undefined;
-    this.#askedBefore ??= new AskedBefore(this.start, this.before);
+    this.#askedBefore ??= new EarlierQuestions(this.start, this.before);
     const isSilent = this.state.output.name === "silent";
     const found = this.#askedBefore.find(normalizeEvent(event, this.#writer.identity), { takesWakes, isSilent });
     if (typeof found === "object") this.message = found;

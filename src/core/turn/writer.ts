@@ -8,7 +8,7 @@ import type { Runtime } from "../runtime.js";
 import type { Draft } from "../task/draft.js";
 import { LiveTask } from "../task/live-task.js";
 import { messageDraft } from "../task/message-record.js";
-import { type Identity, type Normalized, statusUpdate } from "../task/normalize.js";
+import { type EventIds, type NormalEvent, statusUpdate } from "../task/normalize.js";
 import { tooLarge } from "../task/task-size.js";
 import type { TurnStart, TurnSubject } from "../turn-start.js";
 import type { TurnState } from "./phase.js";
@@ -37,7 +37,7 @@ interface Status {
  * one no task is created.
  */
 export class TurnWriter {
-  readonly identity: Identity;
+  readonly identity: EventIds;
   readonly #runtime: Runtime;
   readonly #start: TurnStart;
   readonly #subject: TurnSubject;
@@ -75,7 +75,7 @@ export class TurnWriter {
   /**
    * Writes an event: accepted at once (`undefined`), or stored when the promise resolves. Throws when it is too large.
    */
-  write(normal: Normalized): Promise<void> | undefined {
+  write(normal: NormalEvent): Promise<void> | undefined {
     if (normal.kind === "reply") return this.#reply(normal.message);
     if (normal.kind === "status") return this.#status(normal.state, normal.event);
     if (normal.kind === "park") return this.#park(normal.wakeAt);

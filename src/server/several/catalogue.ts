@@ -7,7 +7,7 @@ import { createLocations } from "../../card/urls.js";
 import { A2AError, errorTable } from "../../protocol/errors.js";
 import { trimmed } from "../../protocol/http-rules.js";
 import type { AgentCard } from "../../protocol/model.js";
-import { isAuthenticated } from "../guarded.js";
+import { isAuthenticated } from "../caller-guard.js";
 import { pathOf } from "./merged-options.js";
 import type { ServedEntry, SharedParts } from "./shared-parts.js";
 

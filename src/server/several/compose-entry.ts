@@ -1,11 +1,11 @@
 import { bindingRow } from "../../protocol/bindings.js";
 import { trimmed } from "../../protocol/http-rules.js";
+import { assertGuarded, isAuthenticated, isLoopback } from "../caller-guard.js";
 import { composeAgent, type HostedAgentParts } from "../compose-agent.js";
-import { assertGuarded, isAuthenticated, isLoopback } from "../guarded.js";
 import { createHostGuard, guardedEndpoint } from "../host-guard.js";
 import { loggerOf } from "../log/stderr-logger.js";
 import type { AgentOptions } from "../options.js";
-import type { Entry } from "./directory.js";
+import type { DirectoryEntry } from "./directory.js";
 import { type GrpcPort, openGrpcPort } from "./listeners.js";
 import { hasOwnAuth, optionsOf } from "./merged-options.js";
 import type { ServedAgentOptions } from "./options.js";
@@ -31,7 +31,7 @@ interface ComposedEntry {
 /** Composes an agent for its place in a server. Rejects for options that contradict each other or another agent. */
 export async function composeEntry(shared: SharedParts, made: NewEntry): Promise<ComposedEntry> {
   const { path, own, before, portBefore, leaving } = made;
-  const { host, process, guarding, rates } = shared;
+  const { host, process, callerGuard, rates } = shared;
   const options = optionsOf(shared, path, own);
   const { agentId = "", logger } = options;
   const hosts = (own.hosts ?? []).map((each) => each.toLowerCase());
@@ -46,7 +46,7 @@ export async function composeEntry(shared: SharedParts, made: NewEntry): Promise
   let port = portBefore?.wanted === grpcPort ? portBefore : undefined;
   const agent = await composeAgent(options, {
     ...{ process, realm, rates },
-    guarding: isOwn ? undefined : guarding,
+    callerGuard: isOwn ? undefined : callerGuard,
     reachable: (mounts) => reachable(mounts, reach, loggerOf(logger)),
     listening: () => listeningAt(shared, path, port?.port ?? grpcPort),
     clients: shared.clientsOf(path, own),
@@ -85,7 +85,7 @@ function endpointOf(
     options,
     hosts,
   }: { readonly agent: HostedAgentParts; readonly options: AgentOptions; readonly hosts: readonly string[] },
-): Entry["endpoint"] {
+): DirectoryEntry["endpoint"] {
   if (isAuthenticated(options) || !isLoopback(host)) return agent.endpoint;
   const guard = createHostGuard({ ...options, allowedHosts: [...allowedHosts, ...hosts] });
   return guardedEndpoint(agent, guard, {});

@@ -14,7 +14,7 @@ const cataloguePath = "/.well-known/agents";
 const longestName = 64;
 
 /** An agent of a server, and how calls reach it. */
-export interface Entry<A extends ComposedAgent = ComposedAgent> {
+export interface DirectoryEntry<A extends ComposedAgent = ComposedAgent> {
   /** `""` for the agent at the root, else `/weather`. */
   readonly path: string;
   readonly agent: A;
@@ -42,7 +42,7 @@ export interface DirectoryOptions {
  * The agents of a server: the one place that finds the agent of a call, by host, by path, or by the name that a gRPC
  * request has in its tenant.
  */
-export class Directory<E extends Entry = Entry> {
+export class Directory<E extends DirectoryEntry = DirectoryEntry> {
   readonly #options: DirectoryOptions;
   readonly #basePath: string;
   readonly #byPath = new Map<string, E>();

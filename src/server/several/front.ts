@@ -6,14 +6,14 @@ import { A2AError } from "../../protocol/errors.js";
 import { newId } from "../../protocol/id/new-id.js";
 import type { Logger } from "../../protocol/logger.js";
 import { type AdmissionOptions, createAdmission } from "../admission.js";
-import type { Guarding } from "../guarded.js";
+import type { CallerGuard } from "../caller-guard.js";
 import type { HostProcess } from "../host-process.js";
 import type { Limits } from "../limits.js";
 
 export interface FrontOptions {
   readonly process: HostProcess;
   /** The authentication that the agents share. */
-  readonly guarding: Guarding;
+  readonly callerGuard: CallerGuard;
   /** Distinguishes callers that nothing authenticates. */
   readonly networkOf: AdmissionOptions["networkOf"];
   readonly limits: Limits;
@@ -25,10 +25,10 @@ export interface FrontOptions {
  * The service of gRPC calls until their request names an agent: it authenticates and admits them for all agents. Version,
  * extensions and everything else are up to the agent.
  */
-export function frontService({ process, guarding, networkOf, limits, clock, logger }: FrontOptions): Service {
+export function frontService({ process, callerGuard, networkOf, limits, clock, logger }: FrontOptions): Service {
   const admission = createAdmission({
     ...{ process: process.admission, networkOf, limits, logger, extensions: [] },
-    identify: guarding.identify,
+    identify: callerGuard.identify,
     newId: () => newId(clock.now()),
   });
   const named = (): never => {

@@ -3,13 +3,13 @@ import type { HttpEndpoint } from "../../binding/http/http.js";
 import { callerNetwork } from "../../card/proxy.js";
 import type { Client } from "../../client/base-client.js";
 import { loadOpenTelemetry } from "../../telemetry/api.js";
-import { assertGuardingOf, skillIdsOf } from "../compose-agent.js";
-import { isAuthenticated, isLoopback, tlsWithAuth } from "../guarded.js";
-import { bindingsOf, guardingOf } from "../host.js";
+import { isAuthenticated, isLoopback, tlsWithAuth } from "../caller-guard.js";
+import { assertAuthOf, skillIdsOf } from "../compose-agent.js";
+import { bindingsOf, callerGuardOf } from "../host.js";
 import { createHostGuard, guardedRest, type HostGuard } from "../host-guard.js";
 import { closing, type HostProcess, openHostProcess, type TaskProcess } from "../host-process.js";
 import { resolveLimits } from "../limits.js";
-import { serverLimitsOf } from "../load-guarding.js";
+import { serverLimitsOf } from "../load-caller-guard.js";
 import { loggerOf } from "../log/stderr-logger.js";
 import { AgentKeeper, type ServedAgents } from "./agents.js";
 import { catalogueEndpoint } from "./catalogue.js";
@@ -37,12 +37,12 @@ export async function serveAgents(given: ServeAgentsOptions): Promise<AgentsServ
   const bound = bindAddress(options);
   const process = await openHostProcess(options);
   const shared = await shareParts(options, bound, process).catch(closing(process));
-  const { guarding, directory, limits, logger, tls, guard } = shared;
+  const { callerGuard, directory, limits, logger, tls, guard } = shared;
   const keeper = new AgentKeeper(shared);
   const end = async (drainMs: number): Promise<void> => {
     process.admission.close();
     await keeper.close(drainMs);
-    await Promise.all([guarding.close(), process.close()]);
+    await Promise.all([callerGuard.close(), process.close()]);
   };
   const { core } = await served(keeper, options.agents, process).catch(async (error: unknown) => {
     await end(0);
@@ -94,21 +94,21 @@ async function shareParts(
   const limits = resolveLimits(options.limits, !isOpen);
   const own = Object.values(options.agents);
   const skills = skillIdsOf(own.map(({ card }) => card));
-  await assertGuardingOf(options, skills);
+  await assertAuthOf(options, skills);
   const rates = await serverLimitsOf(options, { clock, logger, skills });
-  const guarding = await guardingOf(options, clock, logger);
+  const callerGuard = await callerGuardOf(options, clock, logger);
   const allowedHosts = [...(options.allowedHosts ?? []), ...own.flatMap(({ hosts = [] }) => hosts)];
   const networkOf = isOpen ? callerNetwork(options.trustProxy ?? false) : undefined;
   const guard = isOpen && isLoopback(bound.host) ? createHostGuard({ ...options, allowedHosts }) : undefined;
   const rest = guard && guardedRest(guard);
   const shared: SharedParts = {
-    ...{ options, host: bound.host, process, guarding, rates, limits, clock, logger },
+    ...{ options, host: bound.host, process, callerGuard, rates, limits, clock, logger },
     drainMs: options.drainMs ?? defaultDrainMs,
     tls: own.reduce((tls, { auth }) => tlsWithAuth({ tls, auth }), tlsWithAuth(options)),
     clientsOf: (key, own) => clients.of(key, own),
     directory: new Directory<ServedEntry>({
       basePath: options.basePath,
-      front: frontService({ process, guarding, networkOf, limits, clock, logger }),
+      front: frontService({ process, callerGuard, networkOf, limits, clock, logger }),
       catalogue: (request) => catalogue?.(request),
       rest,
     }),

@@ -2,17 +2,17 @@ import type { TlsOptions } from "node:tls";
 import type { TurnClients } from "../../core/turn-start.js";
 import type { Clock } from "../../protocol/async/clock.js";
 import type { Logger } from "../../protocol/logger.js";
+import type { CallerGuard } from "../caller-guard.js";
 import type { HostedAgentParts } from "../compose-agent.js";
-import type { Guarding } from "../guarded.js";
 import type { HostProcess } from "../host-process.js";
 import type { Limits } from "../limits.js";
-import type { ServerLimits } from "../rating.js";
-import type { Directory, Entry } from "./directory.js";
+import type { ServerLimits } from "../rate-limiter.js";
+import type { Directory, DirectoryEntry } from "./directory.js";
 import type { Listeners } from "./listeners.js";
 import type { ServeAgentsOptions, ServedAgentOptions } from "./options.js";
 
 /** An agent of a server, with its own options. */
-export interface ServedEntry extends Entry<HostedAgentParts> {
+export interface ServedEntry extends DirectoryEntry<HostedAgentParts> {
   readonly own: ServedAgentOptions;
   /** Agents of one realm have the same callers. */
   readonly realm: string;
@@ -26,7 +26,7 @@ export interface SharedParts {
   readonly tls: TlsOptions | undefined;
   readonly process: HostProcess;
   /** The authentication beside `agents`. */
-  readonly guarding: Guarding;
+  readonly callerGuard: CallerGuard;
   /** The limits beside `agents`. */
   readonly rates: ServerLimits | undefined;
   readonly directory: Directory<ServedEntry>;

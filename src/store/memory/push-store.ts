@@ -69,12 +69,12 @@ export function memoryPushStore(options: MemoryPushStoreOptions = {}): MemoryPus
   };
 }
 
-type ByConfig = Map<string, PushRegistration>;
+type ConfigMap = Map<string, PushRegistration>;
 
 /** All registrations, by task and id, within a limit of bytes. */
 class Registrations {
   readonly #maxBytes: number;
-  readonly #tasks = new Map<number, ByConfig>();
+  readonly #tasks = new Map<number, ConfigMap>();
   /** Registrations without a holder, by agent and `nameOf`. */
   readonly #free = new Map<string, Map<string, PushRegistration>>();
   /** Settled registrations by `nameOf`, oldest first. */
@@ -103,7 +103,7 @@ class Registrations {
   }
 
   put(registration: PushRegistration): void {
-    const configs: ByConfig = this.#tasks.get(registration.key) ?? new Map();
+    const configs: ConfigMap = this.#tasks.get(registration.key) ?? new Map();
     const growth = bytesOf(registration) - bytesOf(configs.get(registration.config.id));
     // The replaced registration must not be evicted to make room for its replacement.
     this.#settled.delete(nameOf(registration));
@@ -137,7 +137,7 @@ class Registrations {
     this.#bytes = 0;
   }
 
-  #keep(registration: PushRegistration, configs: ByConfig): void {
+  #keep(registration: PushRegistration, configs: ConfigMap): void {
     configs.set(registration.config.id, registration);
     this.#unlist(registration);
     if (registration.settled === true) this.#settled.set(nameOf(registration), registration);

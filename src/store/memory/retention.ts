@@ -18,7 +18,7 @@ interface FinishedLog {
 }
 
 /** What shares the memory with the tasks: it is dropped when no finished task is left to drop. */
-export interface Besides {
+export interface OtherMemory {
   readonly bytes: number;
   dropOldest(): boolean;
 }
@@ -28,7 +28,7 @@ export class Retention {
   readonly #limits: RetentionLimits;
   readonly #clock: Clock;
   readonly #drop: (entry: TaskEntry) => void;
-  readonly #besides: Besides;
+  readonly #besides: OtherMemory;
   readonly #tasks = new Fifo<TaskEntry>();
   readonly #logs = new Fifo<FinishedLog>();
   /** Bytes of the unfinished tasks of each owner. */
@@ -42,7 +42,7 @@ export class Retention {
   constructor(
     limits: RetentionLimits,
     clock: Clock,
-    { drop, besides }: { readonly drop: (entry: TaskEntry) => void; readonly besides: Besides },
+    { drop, besides }: { readonly drop: (entry: TaskEntry) => void; readonly besides: OtherMemory },
   ) {
     this.#limits = limits;
     this.#clock = clock;

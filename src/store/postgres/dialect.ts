@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { type RawBuilder, sql } from "kysely";
 import type { LogRange, SqlDialect } from "../sql/dialect.js";
-import { type Given, Param, sentAs } from "../sql/param.js";
+import { Param, type QueryInput, sentAs } from "../sql/param.js";
 import type { Database } from "../sql/schema.js";
 
 /** Uses the database's clock, so that all processes agree on the time. */
@@ -66,7 +66,7 @@ export function postgresDialect({ now, withoutLimits }: PostgresDialectOptions):
   };
 }
 
-function tableOfRanges(ranges: Given<readonly LogRange[]>): RawBuilder<LogRange> {
+function tableOfRanges(ranges: QueryInput<readonly LogRange[]>): RawBuilder<LogRange> {
   const column = (name: keyof LogRange) => sql`${sentAs(ranges, (list) => list.map((range) => range[name]))}::bigint[]`;
   return sql`(select * from unnest(${column("key")}, ${column("after")}, ${column("upto")}) as r(key, after, upto))`;
 }

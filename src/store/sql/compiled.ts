@@ -6,7 +6,7 @@ import { Param } from "./param.js";
 export type Params<A> = { readonly [K in keyof A]: Param<A[K]> };
 
 /** A statement that is built and compiled once per database; a run only binds its arguments. */
-export interface Compiled<A extends object, R> {
+export interface CompiledStatement<A extends object, R> {
   all(context: DbContext, args: A): Promise<R[]>;
   first(context: DbContext, args: A): Promise<R | undefined>;
   /** For a statement that writes: returns the number of rows written. */
@@ -21,7 +21,7 @@ export interface Compiled<A extends object, R> {
  */
 export function compiled<A extends object, R>(
   build: (context: DbContext, params: Params<A>) => Compilable<R>,
-): Compiled<A, R> {
+): CompiledStatement<A, R> {
   const made = new WeakMap<SqlDialect, CompiledQuery<R>>();
   const queryFor = ({ db, dialect }: DbContext): CompiledQuery<R> => {
     let query = made.get(dialect);

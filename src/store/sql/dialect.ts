@@ -1,6 +1,6 @@
 import { type CompiledQuery, type Kysely, type QueryResult, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { AppendResult, Head } from "../../core/ports.js";
-import type { Given } from "./param.js";
+import type { QueryInput } from "./param.js";
 import type { AppendRow, ConversationWriteRow, NewTaskRow } from "./rows.js";
 import type { Database } from "./schema.js";
 
@@ -24,11 +24,11 @@ export interface SqlDialect {
   /** The database's clock, for SQL that is run by hand. */
   readonly nowText: string;
   /** Whether a column equals one of the numbers, with the same SQL text for any count. */
-  isOneOf(column: string, numbers: Given<readonly number[]>): RawBuilder<SqlBool>;
+  isOneOf(column: string, numbers: QueryInput<readonly number[]>): RawBuilder<SqlBool>;
   /** The same condition, marked as matching few rows where the planner would not know. */
   rare(condition: RawBuilder<SqlBool>): RawBuilder<SqlBool>;
   /** The ranges as a table with the columns `key`, `after` and `upto`, for a join. */
-  ranges(ranges: Given<readonly LogRange[]>): RawBuilder<LogRange>;
+  ranges(ranges: QueryInput<readonly LogRange[]>): RawBuilder<LogRange>;
   /**
    * Runs a compiled statement without Kysely, where the database has a faster path; `undefined` if it cannot now.
    * `within`: as part of the current transaction.

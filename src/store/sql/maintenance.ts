@@ -38,7 +38,7 @@ export interface PruneOptions {
 }
 
 /** What a round of pruning dropped. */
-export interface Pruned {
+export interface PruneTotals {
   readonly tasks: number;
   readonly logs: number;
   /** Entries of conversations. */
@@ -50,7 +50,7 @@ export async function prune(
   backend: Pick<Backend, "prune">,
   retention: Retention,
   { batch = 200, signal }: PruneOptions = {},
-): Promise<Pruned> {
+): Promise<PruneTotals> {
   const sum = { tasks: 0, logs: 0, entries: 0 };
   while (signal?.aborted !== true) {
     const { tasks, logs, entries, more } = await backend.prune(retention, batch);

@@ -18,9 +18,9 @@ export class Param<T> implements Expression<T> {
 }
 
 /** An input of a query: a value, or the parameter in its place. */
-export type Given<T> = T | Param<T>;
+export type QueryInput<T> = T | Param<T>;
 
 /** Converts a given value, or a later parameter, to the form sent to the database. */
-export function sentAs<T, U>(given: Given<T>, send: (value: T) => U): Given<U> {
+export function sentAs<T, U>(given: QueryInput<T>, send: (value: T) => U): QueryInput<U> {
   return given instanceof Param ? new Param((args) => send(given.valueFor(args))) : send(given);
 }

@@ -5,7 +5,7 @@ import { foldPeriods, periodMs } from "./periods.js";
 import { type Retention, terminalStates } from "./rows.js";
 import type { Database } from "./schema.js";
 
-export interface Pruned {
+export interface PruneBatch {
   readonly tasks: number;
   /** Rows of logs. */
   readonly logs: number;
@@ -21,7 +21,7 @@ export interface Pruned {
 export async function prune(
   context: DbContext,
   { retention, limit, sweep }: { readonly retention: Retention; readonly limit: number; readonly sweep: ContextSweep },
-): Promise<Pruned> {
+): Promise<PruneBatch> {
   const tasks = await inTransaction(context, (within) => pruneTasks(within, retention, limit));
   const left = limit - tasks.logs;
   const logs = left > 0 ? await inTransaction(context, (within) => pruneLogs(within, retention, left)) : nothing;
@@ -37,7 +37,7 @@ export async function prune(
   };
 }
 
-type PrunedTasks = Omit<Pruned, "entries">;
+type PrunedTasks = Omit<PruneBatch, "entries">;
 
 const nothing: PrunedTasks = { tasks: 0, logs: 0, more: false };
 

@@ -50,9 +50,9 @@ export function statementOf(db: Kysely<Database>, statement: RawBuilder<unknown>
 }
 
 /** The columns of a row's scope; they include the agent since schema 3. */
-export type Owned = readonly ["tenant", "owner"] | readonly ["agent", "tenant", "owner"];
+export type ScopeColumns = readonly ["tenant", "owner"] | readonly ["agent", "tenant", "owner"];
 
-function withOwner(table: Table, owned: Owned): Table {
+function withOwner(table: Table, owned: ScopeColumns): Table {
   return owned.reduce<Table>(
     (made, name) =>
       made.addColumn(name, "text", (column) =>
@@ -63,7 +63,7 @@ function withOwner(table: Table, owned: Owned): Table {
 }
 
 /** Idempotent sends. */
-export function sendsTable(db: Kysely<Database>, dialect: SqlDialect, owned: Owned): SchemaStatement {
+export function sendsTable(db: Kysely<Database>, dialect: SqlDialect, owned: ScopeColumns): SchemaStatement {
   const { integer, bytes } = dialect.types;
   const texts = ["message_id", "entry", "digest", "task_id", "instance"];
   return withText(withOwner(tableOf(db, dialect, "sends"), owned), ...texts)
@@ -81,7 +81,7 @@ export function sendsIndex(db: Kysely<Database>): SchemaStatement {
 }
 
 /** The number of an owner's tasks by state. */
-export function countsTable(db: Kysely<Database>, dialect: SqlDialect, owned: Owned): SchemaStatement {
+export function countsTable(db: Kysely<Database>, dialect: SqlDialect, owned: ScopeColumns): SchemaStatement {
   const { integer } = dialect.types;
   return withOwner(clusteredTableOf(db, dialect, "counts"), owned)
     .addColumn("state", integer, (column) => column.notNull())
@@ -91,7 +91,7 @@ export function countsTable(db: Kysely<Database>, dialect: SqlDialect, owned: Ow
 }
 
 /** The same by time. */
-export function periodsTable(db: Kysely<Database>, dialect: SqlDialect, owned: Owned): SchemaStatement {
+export function periodsTable(db: Kysely<Database>, dialect: SqlDialect, owned: ScopeColumns): SchemaStatement {
   const { integer } = dialect.types;
   return withOwner(clusteredTableOf(db, dialect, "periods"), owned)
     .addColumn("period", integer, (column) => column.notNull())

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { LogRange, SqlDialect } from "../sql/dialect.js";
-import { type Given, Param, sentAs } from "../sql/param.js";
+import { Param, type QueryInput, sentAs } from "../sql/param.js";
 import { runStatement, type SqliteConnection } from "./driver.js";
 
 /** `now`: the store's clock. `connection`: runs statements directly while it is free. */
@@ -32,7 +32,7 @@ export function sqliteDialect(now: () => number, connection?: SqliteConnection |
   };
 }
 
-function tableOfRanges(ranges: Given<readonly LogRange[]>): RawBuilder<LogRange> {
+function tableOfRanges(ranges: QueryInput<readonly LogRange[]>): RawBuilder<LogRange> {
   const rows = sentAs(ranges, (list) => JSON.stringify(list.map(({ key, after, upto }) => [key, after, upto])));
   return sql`(select value ->> 0 as key, value ->> 1 as after, value ->> 2 as upto from json_each(${rows}))`;
 }

@@ -86,13 +86,13 @@ function createTask(writer: Writer, task: NewTaskRow): InsertedTask {
   return { key, incarnation, holderLive: isLive(writer, holder) };
 }
 
-interface Birth {
+interface NewTaskHead {
   readonly holder: string;
   readonly wakeAt: number | undefined;
   readonly finishedAt: number | null;
 }
 
-function insertTask({ statements, incarnation }: Writer, task: NewTaskRow, birth: Birth): number {
+function insertTask({ statements, incarnation }: Writer, task: NewTaskRow, birth: NewTaskHead): number {
   const { id, scope, contextId, name, version, log, status, turnSeq } = task;
   const { holder, wakeAt = null, finishedAt } = birth;
   const owned = [id, scope.agent, scope.tenant, scope.owner, contextId, name ?? null, incarnation, version] as const;

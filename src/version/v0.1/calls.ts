@@ -54,7 +54,7 @@ function isAnswer({ status }: Task): boolean {
   return status === undefined || status.state === TaskState.UNSPECIFIED || isStop(status.state);
 }
 
-interface AskedCall {
+interface PolledCall {
   readonly transport: Transport;
   readonly options: CallOptions;
   readonly deadline: number | undefined;
@@ -63,7 +63,7 @@ interface AskedCall {
 }
 
 /** Polls a task until a send may return it. Returns the task as sent if the agent cannot be polled. */
-async function settled(sent: Task, asked: AskedCall): Promise<Task> {
+async function settled(sent: Task, asked: PolledCall): Promise<Task> {
   const { options, clock, historyLength } = asked;
   const request = create(GetTaskRequestSchema, { id: sent.id, historyLength });
   let breaks = 0;
@@ -107,6 +107,6 @@ function afterSend(error: unknown): unknown {
   });
 }
 
-function timeLeft({ deadline, clock }: AskedCall): number | undefined {
+function timeLeft({ deadline, clock }: PolledCall): number | undefined {
   return deadline === undefined ? undefined : Math.max(0, deadline - clock.now());
 }

@@ -97,15 +97,15 @@ export function readFlatCard(
   return message;
 }
 
-interface Place {
+interface CardInterface {
   readonly url: string;
   readonly transport: string;
 }
 
 /** Returns the distinct interfaces, main one first. Most cards list the main one in both members. */
-function placesOf({ url, preferredTransport, additionalInterfaces }: JsonObject): readonly Place[] {
+function placesOf({ url, preferredTransport, additionalInterfaces }: JsonObject): readonly CardInterface[] {
   const main = { url: url ?? "", transport: typeof preferredTransport === "string" ? preferredTransport : "" };
-  const places = new Map<string, Place>();
+  const places = new Map<string, CardInterface>();
   for (const { url: address, transport } of [main, ...objectsOf(additionalInterfaces)]) {
     if (typeof address !== "string" || address === "" || typeof transport !== "string") continue;
     const place = { url: address, transport: wireName(transport || defaultTransport) };

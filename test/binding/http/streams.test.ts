@@ -2,7 +2,7 @@ import { type IncomingMessage, request as nodeRequest } from "node:http";
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import type { Service } from "../../../src/binding/service.js";
-import type { Identified } from "../../../src/protocol/context.js";
+import type { IdentifiedCaller } from "../../../src/protocol/context.js";
 import { TaskSchema } from "../../../src/protocol/model.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import { inPlace, serviceOf, statusItem } from "../../support/echo-service.js";
@@ -111,7 +111,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
         },
       });
     };
-    const authenticate = async (): Promise<Identified> => {
+    const authenticate = async (): Promise<IdentifiedCaller> => {
       asked.resolve();
       await admitted.promise;
       return { principal: { owner: "somebody" } };

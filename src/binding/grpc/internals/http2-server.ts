@@ -12,12 +12,12 @@ const setupName = "_setupHandlers";
  * Feeds grpc-js with connections accepted elsewhere. `http2` is the server that receives their streams, `undefined` if
  * grpc-js hides it.
  */
-export interface Injected {
+export interface InjectionPort {
   readonly injector: ConnectionInjector;
   readonly http2: Http2Server | undefined;
 }
 
-export function injectConnections(server: Server): Injected {
+export function injectConnections(server: Server): InjectionPort {
   let http2: Http2Server | undefined;
   const setup: unknown = Reflect.get(server, setupName);
   if (typeof setup === "function") {

@@ -79,7 +79,7 @@ export const expiredHolders = expiredIn("trivium_tasks");
  * Tasks of one holder by key. `+ 0` makes the planner use the small index of holders; without statistics it would
  * rather scan all tasks in order.
  */
-export const heldBy = compiled((context, { agent, limit, after, holder }: Params<Sweep & OrphansOf>) =>
+export const heldBy = compiled((context, { agent, limit, after, holder }: Params<Sweep & OrphanPosition>) =>
   selectHeads(context)
     .where("t.agent", "=", agent)
     .where("t.holder", "<>", sql.lit(""))
@@ -89,7 +89,7 @@ export const heldBy = compiled((context, { agent, limit, after, holder }: Params
     .limit(limit),
 );
 
-interface OrphansOf {
+interface OrphanPosition {
   readonly holder: string;
   readonly after: number;
 }

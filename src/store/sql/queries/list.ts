@@ -5,7 +5,7 @@ import { fitting } from "../../fitting.js";
 import { compiled, compiledBy, type Params } from "../compiled.js";
 import type { DbContext } from "../dialect.js";
 import { headFrom, selectHeads } from "../head-row.js";
-import type { Given } from "../param.js";
+import type { QueryInput } from "../param.js";
 import { periodMs, periodOf } from "../periods.js";
 import { type StoredTaskRow, scopeOf } from "../rows.js";
 import { inScope } from "../scope.js";
@@ -147,7 +147,7 @@ function pageWith(has: ReadonlySet<string>) {
   });
 }
 
-function inContext({ dialect }: DbContext, contextId: Given<string>) {
+function inContext({ dialect }: DbContext, contextId: QueryInput<string>) {
   return dialect.rare(sql<SqlBool>`t.context_id = ${contextId}`);
 }
 

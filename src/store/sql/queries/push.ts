@@ -140,11 +140,11 @@ export const adoptable = compiled((context, { agent, limit, holder }: Params<Omi
     .$if(dialect.locksRows, (select) => select.forUpdate("p").skipLocked());
 });
 
-interface AgentHolding extends Holding {
+interface HolderOfAgent extends HolderName {
   readonly agent: string;
 }
 
-interface Adoption extends AgentHolding {
+interface Adoption extends HolderOfAgent {
   readonly limit: number;
 }
 
@@ -164,11 +164,11 @@ function adoptConfigs(context: DbContext, { agent, instance, limit }: Adoption):
   });
 }
 
-interface Holding {
+interface HolderName {
   readonly instance: string;
 }
 
-const holdConfig = compiled(({ db }, { key, id, instance }: Params<ConfigId & Holding>) =>
+const holdConfig = compiled(({ db }, { key, id, instance }: Params<ConfigId & HolderName>) =>
   db
     .updateTable("trivium_push_configs")
     .set({ holder: instance })
@@ -177,11 +177,11 @@ const holdConfig = compiled(({ db }, { key, id, instance }: Params<ConfigId & Ho
     .returningAll(),
 );
 
-async function releaseConfigs(context: DbContext, held: AgentHolding): Promise<void> {
+async function releaseConfigs(context: DbContext, held: HolderOfAgent): Promise<void> {
   await freeConfigs.write(context, held);
 }
 
-const freeConfigs = compiled(({ db }, { agent, instance }: Params<AgentHolding>) =>
+const freeConfigs = compiled(({ db }, { agent, instance }: Params<HolderOfAgent>) =>
   db.updateTable("trivium_push_configs").set({ holder: "" }).where("agent", "=", agent).where("holder", "=", instance),
 );
 

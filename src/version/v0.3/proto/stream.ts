@@ -83,11 +83,13 @@ export function withoutHistory(task: Task, request: AnyMessage | undefined): voi
   if (request !== undefined && wantedHistory(request) === 0) task.history = [];
 }
 
-interface Wish {
+interface HistoryOption {
   readonly historyLength?: number;
 }
 
-function wantedHistory(request: AnyMessage & Wish & { readonly configuration?: Wish }): number | undefined {
+function wantedHistory(
+  request: AnyMessage & HistoryOption & { readonly configuration?: HistoryOption },
+): number | undefined {
   const { historyLength, configuration } = request;
   return configuration?.historyLength ?? historyLength;
 }

@@ -1,7 +1,7 @@
 import type { AuthOptions } from "../auth/auth-options.js";
 import { forwardedCertificate, forwardedCertificateHeader } from "../auth/forwarded-certificate.js";
 import type { AuthGate } from "../auth/gate.js";
-import { type AuthSurroundings, authProblems, requirementProblems } from "../auth/problems.js";
+import { authProblems, requirementProblems, type ServerFacts } from "../auth/problems.js";
 import { needsOf } from "../auth/requirements.js";
 import type { NodeFetch } from "../binding/fetch/node-fetch.js";
 import type { CallHead, Service } from "../binding/service.js";
@@ -12,7 +12,7 @@ import type { PeerCertificate } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import { defaultFailedAttempts, FailedAttempts } from "../rates/failed-attempts.js";
-import { type Guarding, type GuardingOptions, isAuthenticated } from "./guarded.js";
+import { type CallerGuard, type CallerGuardOptions, isAuthenticated } from "./caller-guard.js";
 import { createIdentification } from "./identification.js";
 import type { HostOptions } from "./options.js";
 
@@ -35,7 +35,7 @@ function declarationsOf({ schemes }: AuthOptions): CardSecurity["schemes"] {
 }
 
 /** Throws a `TypeError` that lists how what is said about callers contradicts itself, the card or the server. */
-export function assertAuth(options: GuardingOptions, skills: AuthSurroundings["skills"]): void {
+export function assertAuth(options: CallerGuardOptions, skills: ServerFacts["skills"]): void {
   const { auth, authenticate, declares, tls, trustProxy = false } = options;
   if (auth !== undefined && authenticate !== undefined) {
     throw new TypeError("give auth or authenticate, not both: each decides who calls");
@@ -52,7 +52,11 @@ export function assertAuth(options: GuardingOptions, skills: AuthSurroundings["s
   if (problems.length > 0) throw new TypeError(problems.join("\n"));
 }
 
-export async function createGuarding(options: GuardingOptions, clock: Clock, logger: Logger): Promise<Guarding> {
+export async function createCallerGuard(
+  options: CallerGuardOptions,
+  clock: Clock,
+  logger: Logger,
+): Promise<CallerGuard> {
   const { auth, authenticate, trustProxy = false } = options;
   // With `true` every caller would count as a proxy, and could write itself a certificate.
   const trusts = typeof trustProxy === "boolean" ? () => false : trustedPeers(trustProxy);
@@ -87,7 +91,7 @@ async function openedGate(auth: AuthOptions, clock: Clock, fetches: NodeFetch[])
 /** The same with a limit on the attempts that fail. */
 function limitedAttempts(
   identify: Service["authenticate"],
-  options: GuardingOptions,
+  options: CallerGuardOptions,
   clock: Clock,
 ): Service["authenticate"] {
   const { failedAttempts: rate = defaultFailedAttempts } = options.rate ?? {};

@@ -13,10 +13,10 @@ import { LocalCounters, loadLimiters } from "../rates/local-counters.js";
 import type { RateOptions } from "../rates/options.js";
 import { type ChargingTurn, RatedCalls } from "../rates/rated-calls.js";
 import { SharedCounters } from "../rates/shared-counters.js";
-import { isAuthenticated } from "./guarded.js";
+import { isAuthenticated } from "./caller-guard.js";
 import type { AgentOptions, HostOptions } from "./options.js";
 
-export type RatingOptions = HostOptions & Pick<AgentOptions, "agentId" | "tenants">;
+export type RateLimiterOptions = HostOptions & Pick<AgentOptions, "agentId" | "tenants">;
 
 interface CounterParts {
   readonly clock: Clock;
@@ -25,7 +25,7 @@ interface CounterParts {
   readonly shared?: RateStore | undefined;
 }
 
-export interface RatingParts extends CounterParts {
+export interface RateLimiterParts extends CounterParts {
   /** Ids of the card's skills. */
   readonly skills: readonly string[];
   /** Whether tasks run here. */
@@ -49,7 +49,7 @@ export interface ServerLimits {
 }
 
 /** Limits by who is asking, as a host and an agent use them. */
-export interface Rating {
+export interface RateLimiter {
   readonly calls: Service["rates"];
   charge(turn: ChargingTurn, tokens: number): Promise<{ readonly left: number }>;
 }
@@ -58,7 +58,10 @@ export interface Rating {
  * Creates the limits of the options; `undefined` when there are none. Throws a `TypeError` that lists how they contradict
  * the other options.
  */
-export async function createRating(options: RatingOptions, parts: RatingParts): Promise<Rating | undefined> {
+export async function createRateLimiter(
+  options: RateLimiterOptions,
+  parts: RateLimiterParts,
+): Promise<RateLimiter | undefined> {
   const { rate = {}, auth, agentId: agent = "", tenants = [] } = options;
   const { server, realm = "", skills } = parts;
   const own = limitTable(rate);
@@ -80,8 +83,8 @@ export async function createRating(options: RatingOptions, parts: RatingParts): 
  * agents. Throws a `TypeError` for a skill that none of them has.
  */
 export function createServerLimits(
-  { rate = {} }: Pick<RatingOptions, "rate">,
-  { skills, ...parts }: CounterParts & Pick<RatingParts, "skills">,
+  { rate = {} }: Pick<RateLimiterOptions, "rate">,
+  { skills, ...parts }: CounterParts & Pick<RateLimiterParts, "skills">,
 ): ServerLimits | undefined {
   const problems = unknownSkills(rate, skills);
   if (problems.length > 0) throw new TypeError(problems.join("\n"));
@@ -114,7 +117,11 @@ async function countersOf({ clock, logger, shared }: CounterParts, scope: string
 }
 
 /** What cannot hold, each as a sentence that says what to change. */
-function contradictions(options: RatingOptions, table: LimitTable, { hasTasks }: RatingParts): readonly string[] {
+function contradictions(
+  options: RateLimiterOptions,
+  table: LimitTable,
+  { hasTasks }: RateLimiterParts,
+): readonly string[] {
   const { tenants = [] } = options;
   const isOpen = !isAuthenticated(options);
   const problem = (isSo: boolean, of: Parameters<typeof findLimit>[1], text: string): readonly string[] => {

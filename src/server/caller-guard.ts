@@ -4,13 +4,13 @@ import type { Service } from "../binding/service.js";
 import { everyone } from "./anonymous.js";
 import type { HostOptions, ListenOptions } from "./options.js";
 
-export type GuardingOptions = Pick<
+export type CallerGuardOptions = Pick<
   HostOptions & ListenOptions,
   "auth" | "authenticate" | "declares" | "trustProxy" | "tls" | "rate"
 >;
 
 /** The first stage of every call: who it is. */
-export interface Guarding {
+export interface CallerGuard {
   readonly identify: Service["authenticate"];
   /** Closes the connections to authorization servers. */
   close(): Promise<void>;
@@ -41,13 +41,13 @@ export function isLoopback(host: string): boolean {
 }
 
 /** Lets every caller in, as one. */
-export const openGuarding: Guarding = { identify: () => everyone, close: async () => {} };
+export const openGuard: CallerGuard = { identify: () => everyone, close: async () => {} };
 
 /**
  * The TLS options, which ask callers for certificates where a scheme reads them. A caller may come without one: the card is
  * public, and another alternative may do.
  */
-export function tlsWithAuth({ tls, auth }: Pick<GuardingOptions, "tls" | "auth">): TlsOptions | undefined {
+export function tlsWithAuth({ tls, auth }: Pick<CallerGuardOptions, "tls" | "auth">): TlsOptions | undefined {
   const schemes = Object.values(auth?.schemes ?? {}).filter(({ needsCertificate }) => needsCertificate === true);
   if (tls === undefined || schemes.length === 0) return tls;
   const authorities = schemes.flatMap(({ clientAuthorities = [] }) => clientAuthorities);
