@@ -34,22 +34,10 @@ export async function connectAt(url: string, options: ConnectOptions): Promise<C
     return await Client.connect(url, options);
   } catch (error) {
     if (!(error instanceof A2AError) || error.code !== "unavailable") throw error;
+    const { agentsBeside } = await import("./agents/beside.js");
     const agents = await agentsBeside(url, options);
     if (agents.length === 0) throw error;
     throw new A2AError("unavailable", `no agent card at ${url}: its server lists agents at ${agents.join(", ")}`);
-  }
-}
-
-const listTimeoutMs = 2000;
-
-async function agentsBeside(url: string, { headers = {}, tls, signal }: ConnectOptions): Promise<readonly string[]> {
-  const { listedCards } = await import("./agents/listed-agents.js");
-  try {
-    const call = { headers, tls, timeoutMs: listTimeoutMs, signal: signal ?? new AbortController().signal };
-    const cards = await listedCards(new URL(url).origin, call);
-    return cards.map((card) => card.replace(/\/\.well-known\/[^/]*$/, ""));
-  } catch {
-    return [];
   }
 }
 

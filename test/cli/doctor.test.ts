@@ -181,6 +181,33 @@ describe("trivium doctor checks an agent", () => {
     expect(of("streaming")).toMatchObject({ result: "skipped", remedy: expect.stringContaining("--send") });
   });
 
+  it("by the list of its server, where there is no card", async () => {
+    const agent = async () => completed();
+    const agents = { "/weather": { card, agent }, "/travel": { card, agent } };
+    const options = { port: 0, drainMs: 0, logger: false, agents, basePath: "/api" } as const;
+    await using listing = await serve({ ...options, catalogue: true });
+    const { of } = await doctor([listing.url]);
+    expect(of("card")).toEqual({
+      check: "card",
+      result: "failed",
+      seen: `no agent card at ${listing.url}, its server has several agents`,
+      remedy: `trivium doctor ${listing.url}/weather\ntrivium doctor ${listing.url}/travel`,
+    });
+    const { stdout } = await trivium(["doctor", `${listing.url}/none`]);
+    expect(stdout).toContain("its server has several agents");
+    expect(stdout).toContain(
+      `\n        -> trivium doctor ${listing.url}/weather\n           trivium doctor ${listing.url}/travel\n`,
+    );
+    await using silent = await serve(options);
+    expect((await doctor([silent.url])).of("card")).toMatchObject({
+      result: "failed",
+      seen: expect.stringContaining("404"),
+      remedy: expect.stringMatching(
+        /; a server of several agents has each below its path, and lists them with catalogue: true$/,
+      ),
+    });
+  });
+
   it("that is not there, and one that wants credentials", async () => {
     const { of } = await doctor(["http://127.0.0.1:1"]);
     expect(of("card")).toMatchObject({ result: "failed", seen: expect.stringContaining("ECONNREFUSED") });

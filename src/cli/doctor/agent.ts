@@ -33,7 +33,7 @@ export async function checkAgent({ url, options, timeoutMs }: AgentCheck): Promi
   try {
     client = await Client.connect(url, options);
   } catch (error) {
-    return { card: undefined, findings: [report.failed(reasonOf(error), cardRemedy(url, options)), ...clock] };
+    return { card: undefined, findings: [await missingCard(error, url, options), ...clock] };
   }
   const { card } = client;
   await client.close();
@@ -42,6 +42,24 @@ export async function checkAgent({ url, options, timeoutMs }: AgentCheck): Promi
   for (const each of card.supportedInterfaces)
     called.push(await checkInterface(card, each, { url, options, timeoutMs }));
   return { card, findings: [report.ok(seen), ...clock, ...called] };
+}
+
+/** A server of several agents has a card for each, and none at its root. */
+async function missingCard(error: unknown, url: string, options: ConnectOptions): Promise<Finding> {
+  const report = findings("card");
+  const { agentsBeside } = await import("../agents/beside.js");
+  const agents = await agentsBeside(url, options);
+  if (agents.length > 0) {
+    const commands = agents.map((agent) => `trivium doctor ${agent}`);
+    return report.failed(`no agent card at ${url}, its server has several agents`, commands.join("\n"));
+  }
+  const remedy = cardRemedy(url, options);
+  const several = "a server of several agents has each below its path, and lists them with catalogue: true";
+  return report.failed(reasonOf(error), isNotFound(error) ? `${remedy}; ${several}` : remedy);
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof A2AError && /\b404\b/.test(error.message);
 }
 
 function cardRemedy(url: string, { tls }: ConnectOptions): string {

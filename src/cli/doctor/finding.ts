@@ -24,7 +24,7 @@ export function findings(check: string): Readonly<Record<Finding["result"], Repo
 /** The finding as lines for people. */
 export function findingText({ check, result, seen, remedy }: Finding): string {
   const line = `${result.padEnd(8)}${check}: ${seen}`;
-  return remedy === undefined ? line : `${line}\n${" ".repeat(8)}-> ${remedy}`;
+  return remedy === undefined ? line : `${line}\n${" ".repeat(8)}-> ${remedy.replaceAll("\n", `\n${" ".repeat(11)}`)}`;
 }
 
 /** What went wrong, with its causes, in one line. */
