@@ -48,66 +48,69 @@ let lastId = 0;
 const sendOf = (text: string): string =>
   JSON.stringify({ message: { messageId: `m${++lastId}`, role: "ROLE_USER", parts: [{ text }] } });
 
-describe.each(bindings.filter(({ isCore }) => isCore).map(({ name }) => name))("trivium call over %s", (binding) => {
-  const call = (operation: string, json: string, ...flags: string[]) =>
-    trivium(["call", places[binding] ?? "", operation, json, ...flags]);
+describe.concurrent.each(bindings.filter(({ isCore }) => isCore).map(({ name }) => name))(
+  "trivium call over %s",
+  (binding) => {
+    const call = (operation: string, json: string, ...flags: string[]) =>
+      trivium(["call", places[binding] ?? "", operation, json, ...flags]);
 
-  it("prints a reply as JSON, having sent headers and extensions", async () => {
-    const flags = [
-      "--header",
-      "X-Test: one:two",
-      "--header",
-      "X-Other:",
-      "--extension",
-      known,
-      "--extension",
-      "urn:no",
-    ];
-    const { code, stdout, stderr } = await call("sendMessage", sendOf("who"), ...flags);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(JSON.parse(stdout)).toMatchObject({
-      message: { role: "ROLE_AGENT", parts: [{ text: `one:two ${known}` }] },
+    it("prints a reply as JSON, having sent headers and extensions", async () => {
+      const flags = [
+        "--header",
+        "X-Test: one:two",
+        "--header",
+        "X-Other:",
+        "--extension",
+        known,
+        "--extension",
+        "urn:no",
+      ];
+      const { code, stdout, stderr } = await call("sendMessage", sendOf("who"), ...flags);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(JSON.parse(stdout)).toMatchObject({
+        message: { role: "ROLE_AGENT", parts: [{ text: `one:two ${known}` }] },
+      });
     });
-  });
 
-  it("prints a stream as one JSON object a line", async () => {
-    const { code, stdout } = await call("SendStreamingMessage", sendOf("hello"));
-    const kinds = stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => Object.keys(JSON.parse(line) as object));
-    expect(code).toBe(0);
-    expect(kinds.flat()).toEqual(["task", ...Array(3).fill("artifactUpdate"), "statusUpdate"]);
-  });
-
-  it("prints only the text of an answer on request, that of a stream as it comes", async () => {
-    const text = [0, 1, 2].map((index) => `${index} ${"x".repeat(1000)}`).join("");
-    for (const operation of ["SendMessage", "SendStreamingMessage"]) {
-      const { code, stdout } = await call(operation, sendOf("hello"), "--text");
-      expect({ code, stdout }).toEqual({ code: 0, stdout: `${text}\n` });
-    }
-    expect((await call("SendMessage", sendOf("who"), "--text")).stdout).toBe("undefined \n");
-    expect(await call("ListTasks", "{}", "--text")).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining(
-        "--text is for operations that answer with a task or a message, not for ListTasks",
-      ),
+    it("prints a stream as one JSON object a line", async () => {
+      const { code, stdout } = await call("SendStreamingMessage", sendOf("hello"));
+      const kinds = stdout
+        .trimEnd()
+        .split("\n")
+        .map((line) => Object.keys(JSON.parse(line) as object));
+      expect(code).toBe(0);
+      expect(kinds.flat()).toEqual(["task", ...Array(3).fill("artifactUpdate"), "statusUpdate"]);
     });
-  });
 
-  it.each(["GetTask", "SubscribeToTask"])("prints the error of %s on stderr and exits with 1", async (operation) => {
-    const answer = { code: 1, stdout: "", stderr: "taskNotFound: Task not found\n" };
-    expect(await call(operation, '{"id":"none"}')).toEqual(answer);
-  });
+    it("prints only the text of an answer on request, that of a stream as it comes", async () => {
+      const text = [0, 1, 2].map((index) => `${index} ${"x".repeat(1000)}`).join("");
+      for (const operation of ["SendMessage", "SendStreamingMessage"]) {
+        const { code, stdout } = await call(operation, sendOf("hello"), "--text");
+        expect({ code, stdout }).toEqual({ code: 0, stdout: `${text}\n` });
+      }
+      expect((await call("SendMessage", sendOf("who"), "--text")).stdout).toBe("undefined \n");
+      expect(await call("ListTasks", "{}", "--text")).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(
+          "--text is for operations that answer with a task or a message, not for ListTasks",
+        ),
+      });
+    });
 
-  it("gives up at its timeout", async () => {
-    const { code, stdout, stderr } = await call("SendMessage", sendOf("never"), "--timeout", "300");
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toMatch(/^deadlineExceeded: /);
-  });
-});
+    it.each(["GetTask", "SubscribeToTask"])("prints the error of %s on stderr and exits with 1", async (operation) => {
+      const answer = { code: 1, stdout: "", stderr: "taskNotFound: Task not found\n" };
+      expect(await call(operation, '{"id":"none"}')).toEqual(answer);
+    });
 
-describe("trivium call", () => {
+    it("gives up at its timeout", async () => {
+      const { code, stdout, stderr } = await call("SendMessage", sendOf("never"), "--timeout", "300");
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toMatch(/^deadlineExceeded: /);
+    });
+  },
+);
+
+describe.concurrent("trivium call", () => {
   it("reads the request from standard input, and an empty one if there is no input", async () => {
     const sent = await trivium(["call", server.url, "send-message", "-"], { stdin: sendOf("who") });
     expect(JSON.parse(sent.stdout)).toHaveProperty("message");

@@ -70,7 +70,7 @@ const databases = [
 ] as const;
 
 for (const { name, skipped, make } of databases) {
-  describe.skipIf(skipped)(`trivium db on ${name}`, () => {
+  describe.skipIf(skipped)(`trivium db on ${name}`, { concurrent: true }, () => {
     it("migrates an empty database, and prints the pending migrations before and after", async () => {
       const store = await make();
       if (name === "SQLite") new DatabaseSync(store).close();
@@ -132,7 +132,7 @@ for (const { name, skipped, make } of databases) {
   });
 }
 
-describe("trivium db", () => {
+describe.concurrent("trivium db", () => {
   it.each(["status", "prune"])("%s of a file that is not there makes none", async (command) => {
     const store = newFile();
     const { code, stdout, stderr } = await trivium(["db", command, "--store", store]);

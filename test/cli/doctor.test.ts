@@ -10,6 +10,7 @@ import { A2AError, type AgentServer, artifact, completed, type ServeOptions, ser
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthority } from "../support/certificates.js";
 import { trivium, triviumAlone } from "../support/command.js";
+import { fixedPort } from "../support/fixed-port.js";
 import { hasPostgres, type SharedPostgres, sharedPostgres } from "../support/postgres.js";
 
 const card = { name: "Checked", description: "Is checked", version: "1.2.3" };
@@ -68,10 +69,9 @@ function serveSlow(options: Partial<ServeOptions> = {}): Promise<AgentServer> {
   });
 }
 
-describe("trivium doctor checks the machine", () => {
+describe.concurrent("trivium doctor checks the machine", () => {
   it("Node, memory and a free port, in lines for people", async () => {
-    const { port, [Symbol.asyncDispose]: free } = await listening(createServer());
-    await free();
+    const port = await fixedPort();
     const { code, stdout, stderr } = await triviumAlone(["doctor", "--port", String(port)], {
       env: { TRIVIUM_STORE: "" },
     });
@@ -101,7 +101,7 @@ describe("trivium doctor checks the machine", () => {
   });
 });
 
-describe("trivium doctor checks a database", () => {
+describe.concurrent("trivium doctor checks a database", () => {
   let files = 0;
   const migrated = async (): Promise<string> => {
     const file = join(home, `${++files}.db`);
@@ -162,7 +162,7 @@ describe("trivium doctor checks a database", () => {
   });
 });
 
-describe("trivium doctor checks an agent", () => {
+describe.concurrent("trivium doctor checks an agent", () => {
   it("that has no fault", async () => {
     await using agent = await serveSlow();
     const { findings } = await doctor([agent.url, "--send", "Count.", "--idle", "200ms"]);
@@ -244,7 +244,7 @@ describe("trivium doctor checks an agent", () => {
     expect(of("http/2")).toMatchObject({ result: "failed", remedy: expect.stringContaining("publicGrpc") });
     expect(of("streaming")).toMatchObject({
       result: "failed",
-      seen: expect.stringMatching(/^the stream is buffered: events of 1\.\d s came within 0\.\d s$/),
+      seen: expect.stringMatching(/^the stream is buffered: events of [1-9]\.\d s came within 0\.\d s$/),
       remedy: expect.stringContaining("proxy_buffering off"),
     });
   });
@@ -291,7 +291,7 @@ describe("trivium doctor checks an agent", () => {
   });
 });
 
-describe("trivium doctor checks what is between", () => {
+describe.concurrent("trivium doctor checks what is between", () => {
   it("a proxy that breaks streams, which a client would resume", async () => {
     await using agent = await serveSlow();
     await using proxy = await listening(
@@ -345,14 +345,15 @@ describe("trivium doctor checks what is between", () => {
   });
 });
 
-describe("trivium doctor checks TLS", () => {
+describe.concurrent("trivium doctor checks TLS", () => {
   const localhost = { type: "dns", value: "localhost" } as const;
   const day = 86_400_000;
+  let authorities = 0;
 
   async function served(names: readonly { type: "dns"; value: string }[], notAfter?: Date) {
     const authority = await createAuthority("doctor", notAfter);
     const { cert, key } = await authority.issue("agent", ...names);
-    const file = join(home, "ca.pem");
+    const file = join(home, `ca-${++authorities}.pem`);
     writeFileSync(file, authority.ca);
     const agent = await serveSlow({ tls: { cert, key }, host: "127.0.0.1" });
     const url = `https://localhost:${agent.port}`;

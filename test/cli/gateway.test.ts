@@ -55,7 +55,7 @@ async function startGateway(args: readonly string[] = []) {
 
 const message = '{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"ahoy"}]}}';
 
-describe("trivium gateway", () => {
+describe.concurrent("trivium gateway", () => {
   it("logs each call that has ended with --access-log", async () => {
     await using gateway = await startGateway(["--access-log"]);
     const { code } = await trivium(["call", gateway.url, "SendMessage", message]);
@@ -83,20 +83,6 @@ describe("trivium gateway", () => {
       expect(await started.stop(signal)).toBe(0);
     },
   );
-
-  it("sends the agent its own token, or its callers' if they are to be forwarded", async () => {
-    const missing = ["GetTask", '{"id":"nowhere"}'];
-    await using own = await startGateway(["--bearer", "mine"]);
-    tokens.length = 0;
-    expect((await trivium(["call", own.url, ...missing, "--bearer", "ada"])).stderr).toContain("taskNotFound");
-    expect(tokens).toEqual(["Bearer mine"]);
-    await using passing = await startGateway(["--forward-header", "Authorization", "--forward-header", "X-Other"]);
-    tokens.length = 0;
-    await trivium(["call", passing.url, ...missing, "--bearer", "ada"]);
-    expect(new Set(tokens)).toEqual(new Set(["Bearer ada"]));
-    const { code, stderr } = await trivium(["call", passing.url, ...missing, "--bearer", "wrong"]);
-    expect([code, stderr]).toEqual([1, expect.stringContaining("unauthenticated: not this one")]);
-  });
 
   it("serves the versions that are named, under the address that is named", async () => {
     await using started = await startGateway(["--protocol-version", "1.0", "--public-url", "https://front.example/x"]);
@@ -155,5 +141,20 @@ describe("trivium gateway", () => {
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(told);
     expect(stderr).toContain("Usage: trivium gateway");
+  });
+
+  // The agent sees the calls of all gateways.
+  it("sends the agent its own token, or its callers' if they are to be forwarded", { concurrent: false }, async () => {
+    const missing = ["GetTask", '{"id":"nowhere"}'];
+    await using own = await startGateway(["--bearer", "mine"]);
+    tokens.length = 0;
+    expect((await trivium(["call", own.url, ...missing, "--bearer", "ada"])).stderr).toContain("taskNotFound");
+    expect(tokens).toEqual(["Bearer mine"]);
+    await using passing = await startGateway(["--forward-header", "Authorization", "--forward-header", "X-Other"]);
+    tokens.length = 0;
+    await trivium(["call", passing.url, ...missing, "--bearer", "ada"]);
+    expect(new Set(tokens)).toEqual(new Set(["Bearer ada"]));
+    const { code, stderr } = await trivium(["call", passing.url, ...missing, "--bearer", "wrong"]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("unauthenticated: not this one")]);
   });
 });

@@ -30,30 +30,44 @@ export async function triviumAlone(args: readonly string[], options: RunOptions 
   return finished(child);
 }
 
-let host: ChildProcess | undefined;
-let last: Promise<unknown> = Promise.resolve();
+/** Shared processes. Each runs one command at a time: cases that run at the same time have several. */
+const hosts = { free: [] as ChildProcess[], started: 0, most: 4 };
+const waiting: (() => void)[] = [];
 
 /** Runs `trivium …` to its end in a shared process. With `stdin` it gets a process of its own. */
 export async function trivium(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
   if (options.stdin !== undefined) return triviumAlone(args, options);
   const run = { main: builtMain(), args, env: envOf(options.env, options.cwd), cwd: options.cwd ?? root };
-  const answer = last.then(() => hosted(run));
-  last = answer.catch(() => {});
-  return answer;
+  const host = await freeHost();
+  try {
+    return await hosted(host, run);
+  } finally {
+    if (host.connected && host.exitCode === null) hosts.free.push(host);
+    else hosts.started -= 1;
+    waiting.shift()?.();
+  }
 }
 
-async function hosted(run: HostedRun): Promise<Finished> {
-  host ??= fork(hostFile, { execArgv: [], stdio: ["ignore", "ignore", "inherit", "ipc"] });
-  const running = host;
+async function freeHost(): Promise<ChildProcess> {
+  for (;;) {
+    const free = hosts.free.pop();
+    if (free !== undefined) return free;
+    if (hosts.started < hosts.most) break;
+    await new Promise<void>((resolve) => waiting.push(resolve));
+  }
+  hosts.started += 1;
+  return fork(hostFile, { execArgv: [], stdio: ["ignore", "ignore", "inherit", "ipc"] });
+}
+
+async function hosted(host: ChildProcess, run: HostedRun): Promise<Finished> {
   const over = new AbortController();
   const { signal } = over;
-  const gone = once(running, "exit", { signal }).then(([code]) => {
-    host = undefined;
+  const gone = once(host, "exit", { signal }).then(([code]) => {
     throw new Error(`trivium ${run.args.join(" ")} ended the shared process with code ${code}`);
   });
-  running.send(run);
+  host.send(run);
   try {
-    const [answer] = await Promise.race([once(running, "message", { signal }), gone]);
+    const [answer] = await Promise.race([once(host, "message", { signal }), gone]);
     return answer as Finished;
   } finally {
     over.abort();

@@ -12,7 +12,7 @@ interface Listed {
   readonly protocolVersion: string;
 }
 
-describe("trivium demo", () => {
+describe.concurrent("trivium demo", () => {
   it("prints the URLs of its card and its interfaces, as in the card", async () => {
     await using demo = await startDemo();
     const response = await fetch(`${demo.url}/.well-known/agent-card.json`);
@@ -34,21 +34,23 @@ describe("trivium demo", () => {
     expect(commands.map((command) => command.trim().split(" ")[0])).toEqual(["curl", "npx", "curl"]);
     const tasks: (string | undefined)[] = [];
     const messages: (string | undefined)[] = [];
+    const run = async (command: string): Promise<void> => {
+      // An own cache, since npx keeps a link to the folder it ran in. Nothing has to be downloaded.
+      const env = { npm_config_cache: cache, npm_config_offline: "true" };
+      const { code, stdout, stderr } = await shell(command, env);
+      expect({ command, code, stderr: code === 0 ? "" : stderr }).toEqual({ command, code: 0, stderr: "" });
+      expect(stdout).toContain("# Text analysis");
+      expect(stdout).toContain("TASK_STATE_COMPLETED");
+      tasks.push(/"task":\{"id":"([^"]+)"/.exec(stdout)?.[1]);
+      messages.push(/"messageId":"([^"]+)"/.exec(stdout)?.[1]);
+    };
     try {
-      for (const command of [...commands, ...commands]) {
-        // An own cache, since npx keeps a link to the folder it ran in. Nothing has to be downloaded.
-        const env = { npm_config_cache: cache, npm_config_offline: "true" };
-        const { code, stdout, stderr } = await shell(command, env);
-        expect({ command, code, stderr: code === 0 ? "" : stderr }).toEqual({ command, code: 0, stderr: "" });
-        expect(stdout).toContain("# Text analysis");
-        expect(stdout).toContain("TASK_STATE_COMPLETED");
-        tasks.push(/"task":\{"id":"([^"]+)"/.exec(stdout)?.[1]);
-        messages.push(/"messageId":"([^"]+)"/.exec(stdout)?.[1]);
-      }
+      for (const round of [commands, commands]) await Promise.all(round.map(run));
     } finally {
       rmSync(cache, { recursive: true });
     }
     for (const ids of [tasks, messages]) {
+      expect(ids).toHaveLength(6);
       expect(ids).not.toContain(undefined);
       expect(new Set(ids).size).toBe(ids.length);
     }
