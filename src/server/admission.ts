@@ -1,6 +1,4 @@
-import type { OpenUnsent } from "../binding/listen/unsent.js";
 import type { AdmittedCall, EnteringCall, Service } from "../binding/service.js";
-import { networkOf } from "../card/proxy.js";
 import type { Clock } from "../protocol/async/clock.js";
 import { createIdleCounter, type IdleCounter } from "../protocol/async/idle-counter.js";
 import type { Principal } from "../protocol/context.js";
@@ -8,13 +6,13 @@ import { A2AError, toldError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import { type ByteLedger, createByteLedger, type LedgerEntry, type MemoryLoad } from "./byte-ledger.js";
 import type { AdmissionLimits } from "./limits.js";
+import { UnsentRoom } from "./overload/unsent-room.js";
 import { createWorkQueue, type WorkQueue } from "./work-queue.js";
 
 /** What all calls of a process share: bytes in memory, open streams, the processor for large work. */
 export interface ProcessAdmission {
   readonly requests: ByteLedger;
-  /** Books what a peer asks for and does not take, for its network. */
-  readonly unsent: OpenUnsent;
+  readonly unsent: UnsentRoom;
   readonly work: WorkQueue;
   readonly streams: StreamPlaces;
   /** The calls that are active. */
@@ -31,7 +29,7 @@ export function createProcessAdmission(limits: AdmissionLimits, clock: Clock, lo
   let isClosed = false;
   return {
     requests,
-    unsent: (address) => requests.open({ caller: `peer\n${networkOf(address)}` }),
+    unsent: new UnsentRoom(requests),
     work: createWorkQueue({ clock, isShared: (waiting) => inside.count > waiting }),
     streams: createStreamPlaces(limits.streamsPerProcess),
     inside,
@@ -125,6 +123,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
     },
     enter(call) {
       if (call.isInside !== true && (closed || process.isClosed)) throw shuttingDown();
+      process.unsent.check(call);
       return new CallAdmission(place, call);
     },
     publicError(error, request) {

@@ -10,7 +10,7 @@ export interface AdmissionLimits extends BindingLimits {
   /**
    * Bytes of requests that are not decoded yet, and of large replies and events that are not taken yet, in a gateway also
    * of what the agent answers; beyond it calls are `unavailable`. Small replies that an HTTP/2 peer does not take count for
-   * its address, and beyond it their streams end (`CANCEL`). One caller may hold half of what the others leave;
+   * its address, and beyond it their streams end (`CANCEL`) and calls are refused for a moment. One caller may hold half of what the others leave;
    * without `authenticate`, callers are distinguished by address: the one that proxies in `trustProxy` report, and
    * networks of 64 bits in IPv6. Default: 256 MiB.
    */

@@ -75,7 +75,7 @@ async function listenAlone<A extends ComposedAgent>(
   directory.put({ path: "", agent, endpoint, hosts: [], isNamed: false, addressed: { service, versions } });
   const port = await listenWith(options, bound, {
     load: process.load,
-    unsent: process.admission.unsent,
+    unsent: process.admission.unsent.open,
     ...{ directory, bindings, limits, logger, guard: guarded, tls: tlsWithAuth(options) },
     watchStore: (listener) => handler.watchStore?.(listener),
     refuse: () => agent.admission.close(),

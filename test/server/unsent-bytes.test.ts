@@ -84,6 +84,24 @@ describe.each(Object.entries(forms))("small replies over %s that a peer does not
     for (const session of sessions) session.destroy();
   });
 
+  it("are refused before they are made, once a burst of them has filled the room", async () => {
+    const sessions = await Promise.all(Array.from({ length: 10 }, closedWindow));
+    const refused = Promise.withResolvers<void>();
+    for (const session of sessions) {
+      for (let count = 0; count < replies; count++) {
+        const stream = session.request(form.head()).on("error", () => {});
+        stream.on("response", ({ ":status": status, "grpc-status": code }) => {
+          // RESOURCE_EXHAUSTED
+          if (status === 429 || code === "8") refused.resolve();
+        });
+        stream.end(form.body?.());
+      }
+    }
+    await refused.promise;
+    for (const session of sessions) session.destroy();
+    await expect.poll(() => ask("GetTask", { id })).toHaveProperty("result.id", id);
+  });
+
   it("are given to a peer that takes them late", async () => {
     const session = await closedWindow();
     const stream = await unread(session, form);

@@ -7,6 +7,8 @@ import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node
 interface UnsentEntry {
   hold(bytes: number): void;
   release(bytes?: number): void;
+  /** Refuses the peer's calls for the rest of this turn of the event loop. */
+  refuse(): void;
 }
 
 /** Opens an entry for the peer at an address. */
@@ -20,9 +22,10 @@ const lookMs = 250;
 const looksPerStream = 8;
 
 /**
- * Books what waits on HTTP/2 streams. Where there is no room for it, those streams of the session are ended; Node frees what
- * they hold in the next turn of the event loop. A session is looked at when the next one has a request, and all of them
- * four times a second: one turn may answer the requests of a thousand connections.
+ * Books what waits on HTTP/2 streams. Where there is no room for it, those streams of the session are ended, and as Node
+ * frees what they hold in the next turn of the event loop, the peer's calls are refused until then. A session is looked at
+ * when the next one has a request, and all of them four times a second: one turn may answer the requests of a thousand
+ * connections.
  */
 export class UnsentWatch {
   readonly #open: OpenUnsent;
@@ -93,14 +96,22 @@ class UnsentSession {
   /** Books what waits. If there is no room for it, ends what has waited longest, or all of it. */
   look(): void {
     this.#fresh = 0;
-    let waiting = [...this.#streams].filter(hasFew);
+    const waiting = [...this.#streams].filter(hasFew);
     if (waiting.length === 0 && this.#booked === 0) return;
-    for (const isStuck of [(stream: ServerHttp2Stream) => this.#waited.has(stream), () => true]) {
-      if (this.#book(waiting)) break;
-      for (const stream of waiting.filter(isStuck)) stream.close(constants.NGHTTP2_CANCEL);
-      waiting = waiting.filter((stream) => !isStuck(stream));
-    }
-    this.#waited = new Set(waiting);
+    if (this.#keep(waiting)) return;
+    const fresh = waiting.filter((stream) => !this.#waited.has(stream));
+    end(waiting.filter((stream) => this.#waited.has(stream)));
+    if (this.#keep(fresh)) return;
+    end(fresh);
+    this.#keep([]);
+    this.#entry.refuse();
+  }
+
+  /** Books what these streams wait with, if there is room for it. */
+  #keep(waiting: readonly ServerHttp2Stream[]): boolean {
+    const isBooked = this.#book(waiting);
+    if (isBooked) this.#waited = new Set(waiting);
+    return isBooked;
   }
 
   close(): void {
@@ -121,6 +132,10 @@ class UnsentSession {
       return false;
     }
   }
+}
+
+function end(streams: readonly ServerHttp2Stream[]): void {
+  for (const stream of streams) stream.close(constants.NGHTTP2_CANCEL);
 }
 
 function hasFew({ writableLength }: ServerHttp2Stream): boolean {

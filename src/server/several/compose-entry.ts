@@ -56,7 +56,7 @@ export async function composeEntry(shared: SharedParts, made: NewEntry): Promise
   const addressed = { service: agent.service, versions: hasGrpc ? agent.versions : [] };
   try {
     if (grpcPort !== undefined)
-      port ??= await openGrpcPort(grpcPort, addressed, { ...shared, unsent: shared.process.admission.unsent });
+      port ??= await openGrpcPort(grpcPort, addressed, { ...shared, unsent: shared.process.admission.unsent.open });
   } catch (error) {
     await agent.dismiss();
     throw error;

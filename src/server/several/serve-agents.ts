@@ -50,7 +50,7 @@ export async function serveAgents(given: ServeAgentsOptions): Promise<AgentsServ
   });
   const port = await listenWith(options, bound, {
     ...{ directory, limits, logger, guard, tls, end },
-    unsent: process.admission.unsent,
+    unsent: process.admission.unsent.open,
     bindings: bindingsOf(options),
     watchStore: (listener) => core.health.watch(listener),
     load: process.load,
