@@ -1,3 +1,6 @@
+import { pause, within } from "../protocol/async/pause.js";
+import { systemClock } from "../protocol/async/system-clock.js";
+
 /** How long a process is left to its first calls, and between two steps, in milliseconds. */
 const pauseMs = 100;
 /** How long a step lets calls go first. A server that is never idle loads all the same. */
@@ -14,8 +17,8 @@ export function loadLater(steps: readonly LoadStep[], idle: () => Promise<void>)
   let ended = false;
   const run = async (): Promise<void> => {
     for (const step of steps) {
-      await unheld(pauseMs);
-      await Promise.race([idle(), unheld(patienceMs)]);
+      await pause(systemClock, pauseMs);
+      await within(systemClock, patienceMs, idle());
       if (ended) return;
       await step();
     }
@@ -24,8 +27,4 @@ export function loadLater(steps: readonly LoadStep[], idle: () => Promise<void>)
   return () => {
     ended = true;
   };
-}
-
-function unheld(ms: number): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, ms).unref());
 }

@@ -1,4 +1,6 @@
 import type { Attributes } from "@opentelemetry/api";
+import { within } from "../protocol/async/pause.js";
+import { systemClock } from "../protocol/async/system-clock.js";
 import type { OpenTelemetry } from "./api.js";
 import { watchEventLoop } from "./event-loop.js";
 import { tracedLogger } from "./logger.js";
@@ -35,7 +37,7 @@ export async function createTelemetry(api: OpenTelemetry, { metrics }: Telemetry
     metricsUrl: served?.url,
     async close() {
       meters.flush();
-      await Promise.race([flushed(api), new Promise((resolve) => setTimeout(resolve, flushMs).unref())]);
+      await within(systemClock, flushMs, flushed(api));
       await served?.close();
     },
   };

@@ -1,8 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setTimeout } from "node:timers/promises";
 import type { Attributes, MeterProvider } from "@opentelemetry/api";
 import type { MeterProviderOptions } from "@opentelemetry/sdk-metrics";
+import { pause } from "../protocol/async/pause.js";
+import { systemClock } from "../protocol/async/system-clock.js";
 import type { OpenTelemetry } from "./api.js";
 import type { MetricsOptions } from "./options.js";
 
@@ -74,7 +75,7 @@ function paced(collect: () => Promise<string>): () => Promise<string> {
   let restUntil = 0;
   const rested = async (): Promise<string> => {
     const rest = restUntil - performance.now();
-    if (rest > 0) await setTimeout(rest, undefined, { ref: false });
+    if (rest > 0) await pause(systemClock, rest);
     try {
       return await collect();
     } finally {

@@ -1,6 +1,8 @@
 import { createServer as createTcpServer, type Server as NetServer, type Socket } from "node:net";
 import type { TLSSocket, TlsOptions } from "node:tls";
+import { callerClock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
+import { within } from "../../protocol/async/pause.js";
 import { defaultListenerLimits, type ListenerLimits, type RequestListener } from "./connection.js";
 import { createHttp1Engine, refuseHttp } from "./http1-engine.js";
 import type { Http2Engine } from "./http2-engine.js";
@@ -83,10 +85,7 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     const done = stop();
     sniffer.drain();
     void Promise.all([http1.retire(0), http2.retire(ms / 2)]);
-    const late = Promise.withResolvers<void>();
-    const timer = setTimeout(late.resolve, ms);
-    await Promise.race([done, late.promise]);
-    clearTimeout(timer);
+    await within(callerClock, ms, done);
     await close();
   };
   return { port, address, retire, drain, close };

@@ -1,6 +1,8 @@
 import { constants, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
+import { callerClock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
+import { within } from "../../protocol/async/pause.js";
 import type { ListenerLimits } from "./connection.js";
 import { watchAge } from "./connection-age.js";
 import { sendShutdownNotice } from "./shutdown-notice.js";
@@ -88,15 +90,12 @@ class Session {
   }
 
   #confirmed(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      const done = (): void => {
-        clearTimeout(timer);
-        resolve();
-      };
+    const confirmed = new Promise<void>((resolve) => {
+      const done = (): void => resolve();
       this.#session.once("close", done);
       if (!this.#session.ping(done)) done();
     });
+    return within(callerClock, ms, confirmed);
   }
 }
 

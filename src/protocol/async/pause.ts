@@ -17,8 +17,11 @@ export async function pause(clock: Timers, ms: number, ...signals: Signals): Pro
 /** Waits for a promise, at most `ms`. */
 export async function within(clock: Timers, ms: number, wait: Promise<void>): Promise<void> {
   const timer = startTimer(clock, ms);
-  await Promise.race([wait, timer.over]);
-  timer.cancel();
+  try {
+    await Promise.race([wait, timer.over]);
+  } finally {
+    timer.cancel();
+  }
 }
 
 function startTimer(clock: Timers, ms: number): { readonly over: Promise<void>; readonly cancel: () => void } {

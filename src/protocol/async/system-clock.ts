@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.js";
 
-// Node fires longer timers at once, so a longer wait consists of several.
-const longestTimerMs = 2 ** 31 - 1;
+/** Node fires longer timers at once, so a longer wait consists of several. In milliseconds. */
+export const longestTimerMs = 2 ** 31 - 1;
 
 /** The machine's time for servers: its timers do not keep the process alive. */
 export const systemClock: Clock = {

@@ -1,6 +1,5 @@
 import { noop } from "../../protocol/async/noop.js";
-
-const longestTimerMs = 2 ** 31 - 1;
+import { longestTimerMs } from "../../protocol/async/system-clock.js";
 
 /**
  * Keeps the process alive until `run` is done. A store's connections do not, so a process with nothing else to do would
