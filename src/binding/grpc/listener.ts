@@ -8,6 +8,7 @@ import {
 import { type A2AError, errorTable } from "../../protocol/errors.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { ListenerLimits, RequestListener } from "../listen/connection.js";
+import { beforeBody } from "../listen/continue.js";
 import { refuseHttp } from "../listen/http1-engine.js";
 import type { Http2Engine } from "../listen/http2-engine.js";
 import { keepSessions } from "../listen/sessions.js";
@@ -53,9 +54,9 @@ export async function createGrpcEngine(options: GrpcEngineOptions): Promise<Http
 }
 
 /** Routes gRPC streams to grpc-js and all others to HTTP. */
-function shareStreams(server: Http2Server, { grpc, http, refuse }: GrpcEngineOptions): void {
+function shareStreams(server: Http2Server, { grpc, http = refuseHttp, refuse }: GrpcEngineOptions): void {
   // This server never listens: it turns the streams passed to it into requests and responses.
-  const requests = createServer(http ?? refuseHttp);
+  const requests = createServer(http).on("checkContinue", beforeBody(http));
   takeStreams(server, (serveGrpc, stream, headers, ...rest) => {
     if (headers[":method"] !== "POST" || !isGrpc(headers["content-type"])) {
       requests.emit("stream", stream, headers, ...rest);

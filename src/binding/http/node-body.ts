@@ -3,6 +3,7 @@ import type { Http2ServerRequest } from "node:http2";
 import { A2AError } from "../../protocol/errors.js";
 import { BodyWatch } from "../body-watch.js";
 import type { CallTimes } from "../listen/connection.js";
+import { askForBody } from "../listen/continue.js";
 import { bodyCutOff, bodyTooLarge } from "./body-error.js";
 
 export type NodeIncoming = IncomingMessage | Http2ServerRequest;
@@ -35,6 +36,7 @@ export async function readNodeBody(req: NodeIncoming, parsed: ParsedBody, option
   // A destroyed stream emits no more events, not even `end`.
   if (req.destroyed) throw bodyCutOff();
   if (isWaiting(req)) return counted(req.read() ?? empty, options);
+  askForBody(req);
   const whole = Promise.withResolvers<Uint8Array>();
   new BodyReader(req, options, whole);
   return whole.promise;

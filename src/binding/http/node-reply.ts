@@ -1,4 +1,5 @@
 import { noop } from "../../protocol/async/noop.js";
+import { keepsBodyBack } from "../listen/continue.js";
 import type { HttpReply } from "./http.js";
 import { contentLength, hasBody, type NodeIncoming } from "./node-body.js";
 import { isGone, type NodeResponse } from "./node-request.js";
@@ -95,7 +96,8 @@ function writeDuringUpload(req: NodeIncoming, res: NodeResponse, { status, heade
     return;
   }
   const length = contentLength(req);
-  if (length !== undefined && length <= leftMaxBytes) {
+  // A peer that has not been asked for its body may send it all the same, and Node closes the connection then.
+  if (length !== undefined && length <= leftMaxBytes && !keepsBodyBack(req)) {
     res.writeHead(status, headers);
     res.end(body);
     req.resume();

@@ -5,6 +5,7 @@ import { within } from "../../protocol/async/pause.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
 import type { ListenerLimits, RequestListener } from "./connection.js";
 import { watchAge } from "./connection-age.js";
+import { beforeBody } from "./continue.js";
 
 /** Serves the HTTP/1.1 connections of a listener. */
 export interface Http1Engine {
@@ -24,6 +25,10 @@ export function createHttp1Engine(http: RequestListener, limits: ListenerLimits)
   let sweep: NodeJS.Timeout | undefined;
   // An `import` of node:http reads each of its exports, also those that load all of Node's `fetch`.
   const { createServer } = process.getBuiltinModule("node:http");
+  const answer: RequestListener = (request, response) => {
+    if (draining || old.has(request.socket)) response.setHeader("connection", "close");
+    http(request, response);
+  };
   const server: Server = createServer(
     {
       maxHeaderSize: limits.headerMaxBytes,
@@ -32,11 +37,9 @@ export function createHttp1Engine(http: RequestListener, limits: ListenerLimits)
       keepAliveTimeout: limits.keepAliveIdleMs,
       connectionsCheckingInterval: Math.min(1_000, limits.headerTimeoutMs),
     },
-    (request, response) => {
-      if (draining || old.has(request.socket)) response.setHeader("connection", "close");
-      http(request, response);
-    },
+    answer,
   );
+  server.on("checkContinue", beforeBody(answer));
   // The server never listens itself, and its timeouts start with this event.
   server.emit("listening");
   return {

@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import type { TlsOptions } from "node:tls";
 import { nodeListener } from "../../binding/http/node-listener.js";
 import type { RequestListener } from "../../binding/listen/connection.js";
+import { askForBody } from "../../binding/listen/continue.js";
 import type { OpenUnsent } from "../../binding/listen/unsent.js";
 import type { CallHead } from "../../binding/service.js";
 import { pause } from "../../protocol/async/pause.js";
@@ -157,7 +158,10 @@ function createHttp({ app }: Pick<ListenOptions, "app">, site: Site, ready: Read
   const protocol = nodeListener(directory.endpoint, { times: limits, onError });
   const fallback = createFallback({ app, ready, logger, missing: directory.missing });
   return (request, response) =>
-    protocol(request, response, () => fallback(request as IncomingMessage, response as ServerResponse));
+    protocol(request, response, () => {
+      askForBody(request);
+      fallback(request as IncomingMessage, response as ServerResponse);
+    });
 }
 
 function closeOnSignals(close: () => Promise<void>, logger: Logger): void {

@@ -1,0 +1,29 @@
+import type { RequestListener } from "./connection.js";
+
+// A request with `Expect: 100-continue` keeps its body back until the server wants it (RFC 9110, 10.1.1). It hears so when
+// the body is read, and a caller who is refused by headers alone hears only that.
+
+type Request = Parameters<RequestListener>[0];
+type Response = Parameters<RequestListener>[1];
+
+const waiting = new WeakMap<Request, Response>();
+
+/** The listener for `checkContinue`, an event that keeps Node from asking for the body itself. */
+export function beforeBody(http: RequestListener): RequestListener {
+  return (request, response) => {
+    waiting.set(request, response);
+    http(request, response);
+  };
+}
+
+/** Whether a request still keeps its body back. */
+export function keepsBodyBack(request: Request): boolean {
+  return request.headers.expect !== undefined && waiting.has(request);
+}
+
+/** Asks for the body of a request that keeps it back. */
+export function askForBody(request: Request): void {
+  if (!keepsBodyBack(request)) return;
+  waiting.get(request)?.writeContinue();
+  waiting.delete(request);
+}
