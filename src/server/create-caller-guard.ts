@@ -65,7 +65,7 @@ export async function createCallerGuard(
     return trusts(peer?.() ?? "") ? forwardedCertificate(header(forwardedCertificateHeader)) : certificate?.();
   };
   const fetches: NodeFetch[] = [];
-  const gate = auth === undefined ? undefined : await openedGate(auth, clock, fetches);
+  const gate = auth === undefined ? undefined : await openedGate(auth, { clock, logger }, fetches);
   const identify = createIdentification({ authenticate, gate, certificateOf, logger });
   return {
     identify: limitedAttempts(identify, options, clock),
@@ -76,7 +76,11 @@ export async function createCallerGuard(
 }
 
 /** An address that the options name may be anywhere, one that an answer names only on the internet. */
-async function openedGate(auth: AuthOptions, clock: Clock, fetches: NodeFetch[]): Promise<AuthGate> {
+async function openedGate(
+  auth: AuthOptions,
+  own: { readonly clock: Clock; readonly logger: Logger },
+  fetches: NodeFetch[],
+): Promise<AuthGate> {
   const [{ openGate }, { addressPolicy }, { createNodeFetch }] = await Promise.all([
     import("../auth/gate.js"),
     import("../binding/fetch/address-policy.js"),
@@ -85,7 +89,7 @@ async function openedGate(auth: AuthOptions, clock: Clock, fetches: NodeFetch[])
   const fetch = createNodeFetch();
   const foreignFetch = createNodeFetch({ policy: addressPolicy("public", "an issuer names") });
   fetches.push(fetch, foreignFetch);
-  return openGate(auth, { fetch, foreignFetch, clock });
+  return openGate(auth, { fetch, foreignFetch, ...own });
 }
 
 /** The same with a limit on the attempts that fail. */

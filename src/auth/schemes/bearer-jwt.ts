@@ -1,4 +1,3 @@
-import type { JWTVerifyGetKey } from "jose";
 import { mayCarry } from "../../protocol/authorization/may-carry.js";
 import {
   amount,
@@ -9,6 +8,7 @@ import {
   type Rule,
   string,
 } from "../../protocol/check/rules.js";
+import type { IssuerKeys } from "./issuer-keys.js";
 import { type JwtKey, jwtCheck, publicKeyAlgorithms, type TokenCheck } from "./jwt.js";
 import { keysAt, keysOf } from "./key-source.js";
 import { type AuthScheme, authorizationOf, type SchemeCheck, type SchemeEnvironment } from "./scheme.js";
@@ -25,7 +25,7 @@ export interface JwtOptions {
   readonly key?: JwtKey | undefined;
   /** Accepted signatures. Default: every algorithm with a public key; `none` is never accepted. */
   readonly algorithms?: readonly string[] | undefined;
-  /** How far the issuer's clock may be from this one, in milliseconds. Default: 30,000. */
+  /** How far the issuer's clock may be from this one, in milliseconds, up to 600,000. Default: 30,000. */
   readonly clockSkewMs?: number | undefined;
 }
 
@@ -43,6 +43,14 @@ const jwtKey: Rule = (value, path) =>
     ? []
     : [`${path} must be a CryptoKey, a KeyObject, a JWK or the bytes of a secret`];
 
+/** An expired token is accepted for that long, so a day or `Infinity` would be a mistake. */
+const longestSkewMs = 600_000;
+
+const skew: Rule = (value, path) =>
+  typeof value === "number" && value > longestSkewMs
+    ? [`${path} must be ${longestSkewMs} at most, not ${value}: expired tokens are accepted for that long`]
+    : amount(value, path);
+
 /** What each option of a check of tokens may be. */
 export const jwtMembers: MembersOf<JwtOptions> = {
   issuer: { rule: string, missing: "give the text that tokens have as iss" },
@@ -50,16 +58,16 @@ export const jwtMembers: MembersOf<JwtOptions> = {
   jwks: { rule: string },
   key: { rule: jwtKey },
   algorithms: { rule: entries(string) },
-  clockSkewMs: { rule: amount },
+  clockSkewMs: { rule: skew },
 };
 
 const bearerMembers: MembersOf<BearerJwtOptions> = { ...jwtMembers, description: { rule: string } };
 const bearerRule = object(bearerMembers);
 
 /**
- * JSON Web Tokens in `Authorization: Bearer …` (RFC 7519, RFC 6750). Signature, issuer, audience and lifetime are checked;
- * keys are cached, and read again when a token names one that is not known. Throws a `TypeError` for options that are not
- * right.
+ * JSON Web Tokens in `Authorization: Bearer …` (RFC 7519, RFC 6750). Signature, issuer, audience and lifetime are checked.
+ * Keys are read every 10 minutes, and when a token names one that is not known. While they cannot be read, those of before
+ * serve for 24 hours. Throws a `TypeError` for options that are not right.
  */
 export function bearerJwt(given: BearerJwtOptions): AuthScheme {
   assertOptions("bearerJwt", given, bearerRule);
@@ -88,7 +96,7 @@ export function tokenCheckOf(options: JwtOptions, environment: SchemeEnvironment
   return jwtCheck(keysFor(options, environment), { issuer, audience, algorithms, clockSkewMs }, environment);
 }
 
-function keysFor({ issuer, jwks, key }: JwtOptions, environment: SchemeEnvironment): JwtKey | JWTVerifyGetKey {
+function keysFor({ issuer, jwks, key }: JwtOptions, environment: SchemeEnvironment): JwtKey | IssuerKeys {
   if (key !== undefined) return key;
   return jwks === undefined ? keysOf(issuer, environment) : keysAt(jwks, environment);
 }

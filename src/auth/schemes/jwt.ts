@@ -1,13 +1,6 @@
-import {
-  type CryptoKey,
-  errors,
-  type JWK,
-  type JWTPayload,
-  type JWTVerifyGetKey,
-  jwtVerify,
-  type KeyObject,
-} from "jose";
+import { type CryptoKey, errors, type JWK, type JWTPayload, jwtVerify, type KeyObject } from "jose";
 import { A2AError } from "../../protocol/errors.js";
+import { IssuerKeys } from "./issuer-keys.js";
 import { CredentialError, type Identity, type SchemeEnvironment, SharedIdentity } from "./scheme.js";
 import { hasSingleMembers } from "./single-members.js";
 import { TokenCache } from "./token-cache.js";
@@ -30,25 +23,34 @@ export const publicKeyAlgorithms: readonly string[] = [
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
 ];
 
-/** How long a token is believed without another check of its signature. */
+/** How long a token is believed without another check of its signature, as long as its issuer removes no key. */
 const believedMs = 5 * 60_000;
 
 /** A check of tokens by their signature and claims (RFC 8725). */
 export type TokenCheck = (token: string) => Identity | Promise<Identity>;
 
 export function jwtCheck(
-  keys: JwtKey | JWTVerifyGetKey,
+  keys: JwtKey | IssuerKeys,
   rules: JwtRules,
   { clock }: Pick<SchemeEnvironment, "clock">,
 ): TokenCheck {
-  const cache = new TokenCache(clock, believedMs);
+  let cache = new TokenCache(clock, believedMs);
+  let removals = 0;
   const verify = async (token: string): Promise<Identity> => {
+    // Not the cache of later: the key of this token may be removed until then.
+    const believed = cache;
     const payload = await verified(keys, token, { rules, now: clock.now() });
     const identity = identityFrom(payload);
-    cache.set(token, identity, (payload.exp ?? 0) * 1000);
+    believed.set(token, identity, (payload.exp ?? 0) * 1000);
     return identity;
   };
-  return (token) => cache.identify(token, verify);
+  return (token) => {
+    if (keys instanceof IssuerKeys && keys.removals !== removals) {
+      cache = new TokenCache(clock, believedMs);
+      removals = keys.removals;
+    }
+    return cache.identify(token, verify);
+  };
 }
 
 interface JwtCheck {
@@ -56,7 +58,7 @@ interface JwtCheck {
   readonly now: number;
 }
 
-async function verified(keys: JwtKey | JWTVerifyGetKey, token: string, { rules, now }: JwtCheck): Promise<JWTPayload> {
+async function verified(keys: JwtKey | IssuerKeys, token: string, { rules, now }: JwtCheck): Promise<JWTPayload> {
   const { issuer, audience, algorithms, clockSkewMs } = rules;
   const options = {
     ...{ issuer, audience: [audience].flat(), algorithms: [...algorithms], clockTolerance: clockSkewMs / 1000 },
@@ -64,7 +66,7 @@ async function verified(keys: JwtKey | JWTVerifyGetKey, token: string, { rules, 
   };
   try {
     const { payload, protectedHeader } =
-      typeof keys === "function" ? await jwtVerify(token, keys, options) : await jwtVerify(token, keys, options);
+      keys instanceof IssuerKeys ? await jwtVerify(token, keys.keyFor, options) : await jwtVerify(token, keys, options);
     const [header = "", body = ""] = token.split(".", 2);
     assertSingleMembers(header, protectedHeader);
     assertSingleMembers(body, payload);

@@ -1,70 +1,48 @@
-import { createRemoteJWKSet, type JWTVerifyGetKey, customFetch as joseFetch } from "jose";
+import type { JSONWebKeySet } from "jose";
 import { allowInsecureRequests, customFetch, discoveryRequest, processDiscoveryResponse } from "oauth4webapi";
 import { mayCarry } from "../../protocol/authorization/may-carry.js";
 import { A2AError } from "../../protocol/errors.js";
+import type { Fetch } from "../../protocol/fetch.js";
 import { libraryFetch } from "./fetch-response.js";
+import { failedMs, IssuerKeys } from "./issuer-keys.js";
 import type { SchemeEnvironment } from "./scheme.js";
 
-/** How long keys are kept, and the shortest time between two requests for them. */
-const cacheMs = 10 * 60_000;
-const cooldownMs = 30_000;
-/** How long a failed request is remembered: the next call does not wait for another one. */
-const failedMs = 5_000;
+const oldKeysServe = "the keys of an issuer cannot be read: those of before are used, for 24 hours at most";
 
-/** The keys at a URL: kept, and read again for a key id that is not among them, at most every 30 s. */
-export function keysAt(url: string, environment: Pick<SchemeEnvironment, "fetch" | "clock">): JWTVerifyGetKey {
-  const keys = createRemoteJWKSet(new URL(url), {
-    cacheMaxAge: cacheMs,
-    cooldownDuration: cooldownMs,
-    [joseFetch]: restingFetch(environment),
-  });
-  // Headers that point to a key elsewhere are never followed: `jku`, `x5u` and `jwk` are the sender's word.
-  return (header, token) => keys(header, token);
-}
-
-/** Rests after a request that failed, so that calls to an agent are no calls to a server that is down. */
-function restingFetch({ fetch, clock }: Pick<SchemeEnvironment, "fetch" | "clock">): ReturnType<typeof libraryFetch> {
-  const ask = libraryFetch(fetch);
-  let failedUntil = 0;
-  return async (url, request) => {
-    if (clock.now() < failedUntil) throw new Error(`${url} is not asked again yet: its last request failed`);
-    let isAnswered = false;
-    try {
-      const answer = await ask(url, request);
-      isAnswered = answer.ok;
-      return answer;
-    } finally {
-      failedUntil = isAnswered ? 0 : clock.now() + failedMs;
-    }
-  };
+/** The keys at a URL. */
+export function keysAt(url: string, { fetch, clock, logger }: SchemeEnvironment): IssuerKeys {
+  const onStale = (err: unknown): void => logger.warn({ url, err }, oldKeysServe);
+  return new IssuerKeys({ read: () => readKeys(url, fetch), onStale, clock });
 }
 
 /**
  * The keys that an issuer names in its metadata (OpenID Connect Discovery, RFC 8414). The metadata is read when the first
- * token is checked.
+ * token is checked, and again when there are no keys at the URL that it named.
  */
-export function keysOf(issuer: string, environment: SchemeEnvironment): JWTVerifyGetKey {
-  let found: Promise<JWTVerifyGetKey> | undefined;
-  let failedUntil = 0;
-  const discover = (): Promise<JWTVerifyGetKey> => {
-    const { clock } = environment;
-    if (found === undefined && clock.now() < failedUntil) throw unreachable(issuer);
-    found ??= keyUrlOf(issuer, environment)
-      .then((url) => {
-        const { fetch, foreignFetch } = environment;
-        return keysAt(url, { clock, fetch: isOwn(url, issuer) ? fetch : foreignFetch });
-      })
-      .catch((error: unknown) => {
-        found = undefined;
-        failedUntil = clock.now() + failedMs;
-        throw unreachable(issuer, error);
-      });
-    return found;
+export function keysOf(issuer: string, environment: SchemeEnvironment): IssuerKeys {
+  const { fetch, foreignFetch, clock, logger } = environment;
+  let known: string | undefined;
+  let isCurrent = false;
+  const read = async (): Promise<JSONWebKeySet> => {
+    const url = known !== undefined && isCurrent ? known : await keyUrlOf(issuer, fetch, known);
+    isCurrent = false;
+    const keys = await readKeys(url, isOwn(url, issuer) ? fetch : foreignFetch);
+    known = url;
+    isCurrent = true;
+    return keys;
   };
-  return async (header, token) => (await discover())(header, token);
+  const onStale = (err: unknown): void => logger.warn({ issuer, err }, oldKeysServe);
+  return new IssuerKeys({ read, onStale, clock });
 }
 
-async function keyUrlOf(issuer: string, { fetch }: SchemeEnvironment): Promise<string> {
+async function readKeys(url: string, fetch: Fetch): Promise<JSONWebKeySet> {
+  const answer = await libraryFetch(fetch)(url, { headers: { accept: "application/json, application/jwk-set+json" } });
+  if (answer.status !== 200) throw new Error(`${url} answered with status ${answer.status}, not with keys`);
+  return (await answer.json()) as JSONWebKeySet;
+}
+
+/** Where the keys are by the issuer's metadata, or were before it could not be read. */
+async function keyUrlOf(issuer: string, fetch: Fetch, before: string | undefined): Promise<string> {
   const identifier = new URL(issuer);
   const failures: unknown[] = [];
   for (const algorithm of ["oidc", "oauth2"] as const) {
@@ -79,12 +57,13 @@ async function keyUrlOf(issuer: string, { fetch }: SchemeEnvironment): Promise<s
       failures.push(error);
     }
   }
-  throw new AggregateError(failures, `the metadata of ${issuer} cannot be read`);
+  if (before !== undefined) return before;
+  throw unreachable(issuer, new AggregateError(failures, `the metadata of ${issuer} cannot be read`));
 }
 
 const isOwn = (url: string, issuer: string): boolean => new URL(url).origin === new URL(issuer).origin;
 
-function unreachable(issuer: string, cause?: unknown): A2AError {
+function unreachable(issuer: string, cause: unknown): A2AError {
   const text = `the metadata of the issuer ${issuer} cannot be read, try again`;
   return new A2AError("unavailable", text, { retryAfterMs: failedMs, cause });
 }

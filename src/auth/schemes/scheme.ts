@@ -2,6 +2,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Clock } from "../../protocol/async/clock.js";
 import type { CallOrigin, PeerCertificate } from "../../protocol/context.js";
 import type { Fetch } from "../../protocol/fetch.js";
+import type { Logger } from "../../protocol/logger.js";
 import type { AgentCardSchema } from "../../protocol/model.js";
 import { frozenJson } from "../frozen.js";
 
@@ -61,6 +62,8 @@ export interface SchemeEnvironment {
   readonly foreignFetch: Fetch;
   /** The clock of the server. */
   readonly clock: Clock;
+  /** The log of the server. */
+  readonly logger: Logger;
 }
 
 /**

@@ -7,7 +7,9 @@ import { bearerJwt, CredentialError, type Identity, oauth2, openIdConnect, type 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createNodeFetch, type NodeFetch } from "../../../src/binding/fetch/node-fetch.js";
 import { A2AError } from "../../../src/protocol/errors.js";
+import { type Logger, silentLogger } from "../../../src/protocol/logger.js";
 import { createTestClock } from "../../../src/testing/test-clock.js";
+import { recordingLogger } from "../../support/recording-logger.js";
 import { callWith } from "./call-with.js";
 
 // Real authorization servers: `oidc-provider`, and one that rotates its keys.
@@ -29,9 +31,10 @@ beforeAll(() => {
 });
 afterAll(() => fetching.close());
 
-const environment = (clock = createTestClock({ start: Date.now() })): SchemeEnvironment => {
-  return { fetch: fetching, foreignFetch: fetching, clock };
-};
+const environment = (
+  clock = createTestClock({ start: Date.now() }),
+  logger: Logger = silentLogger,
+): SchemeEnvironment => ({ fetch: fetching, foreignFetch: fetching, clock, logger });
 
 const bearer = (token: string) => callWith({ authorization: `Bearer ${token}` });
 
@@ -175,27 +178,39 @@ describe("keys of an issuer", () => {
   /** An issuer whose keys may change. */
   async function rotatingIssuer() {
     let keys: readonly Pair[] = [pair("a")];
+    let path = "/keys";
     let requests = 0;
     let asked = 0;
     let isDown = false;
+    let holding: ((release: () => void) => void) | undefined;
     const server = createServer((request, response) => {
       asked += 1;
+      if (holding !== undefined) {
+        holding(() => response.writeHead(500).end());
+        return;
+      }
       if (isDown) {
         response.writeHead(500).end();
         return;
       }
       const listed = keys.map(({ kid, publicKey }) => ({ ...publicKey.export({ format: "jwk" }), kid, alg: "ES256" }));
-      if (request.url === "/keys") requests += 1;
-      const metadata = { issuer: origin, jwks_uri: `${origin}/keys` };
+      if (request.url === path) requests += 1;
+      const metadata = { issuer: origin, jwks_uri: origin + path };
       const isOAuth = request.url === "/.well-known/oauth-authorization-server";
-      const body = request.url === "/keys" ? { keys: listed } : isOAuth ? metadata : undefined;
+      const body = request.url === path ? { keys: listed } : isOAuth ? metadata : undefined;
       response.writeHead(body === undefined ? 404 : 200, { "content-type": "application/json" });
       response.end(JSON.stringify(body ?? {}));
     });
     const origin = await listening(server);
     const tokenBy = ({ kid, privateKey: key }: Pair): string => {
       const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");
-      const claims = { iss: origin, aud: "weather", sub: "alice", exp: Date.now() / 1000 + 600, jti: Math.random() };
+      const claims = {
+        iss: origin,
+        aud: "weather",
+        sub: "alice",
+        exp: Date.now() / 1000 + 200_000,
+        jti: Math.random(),
+      };
       const input = `${encoded({ alg: "ES256", kid })}.${encoded(claims)}`;
       return `${input}.${sign("sha256", Buffer.from(input), { key, dsaEncoding: "ieee-p1363" }).toString("base64url")}`;
     };
@@ -212,12 +227,22 @@ describe("keys of an issuer", () => {
       get asked() {
         return asked;
       },
-      rotate: () => {
-        keys = [pair(`key-${keys.length}-${requests}`)];
+      /** Lists these keys from now on. */
+      list: (...those: readonly Pair[]) => {
+        keys = those;
+      },
+      /** Moves the keys to another URL. */
+      move: () => {
+        path = "/moved";
       },
       fail: () => {
         isDown = true;
       },
+      /** Answers nothing any longer. Resolves with the first request, to a function that ends it. */
+      hold: () =>
+        new Promise<() => void>((resolve) => {
+          holding = resolve;
+        }),
       recover: () => {
         isDown = false;
       },
@@ -263,7 +288,77 @@ describe("keys of an issuer", () => {
     expect(await ask()).toMatchObject({ subject: "alice" });
     expect(server.asked).toBe(2);
   });
+
+  const minute = 60_000;
+
+  /** A check with the keys of an issuer, which has read them. */
+  async function checking(server: Awaited<ReturnType<typeof rotatingIssuer>>) {
+    const clock = createTestClock({ start: Date.now() });
+    const { log, logger } = recordingLogger();
+    const check = bearerJwt({ issuer: server.origin, audience: "weather" }).open(environment(clock, logger));
+    const ask = async (token = server.tokenBy(first(server.keys))) => check(bearer(token));
+    await ask();
+    return { clock, log, ask };
+  }
+
+  it("serve while the issuer is down, for 24 hours, and it is asked every 5 s at most", async () => {
+    await using server = await rotatingIssuer();
+    const { clock, log, ask } = await checking(server);
+    server.fail();
+    await clock.advance(10 * minute);
+    const before = server.asked;
+    for (let call = 0; call < 5; call++) expect(await ask()).toMatchObject({ subject: "alice" });
+    expect(server.asked - before).toBe(1);
+    await clock.advance(5000);
+    expect(await ask()).toMatchObject({ subject: "alice" });
+    await expect(ask(server.tokenBy(pair("new")))).rejects.toMatchObject({ code: "unavailable" });
+    expect(log).toMatchObject([{ level: "warn", fields: { issuer: server.origin }, message: oldKeys }]);
+    await clock.advance(24 * 60 * minute - 10 * minute - 5001);
+    expect(await ask()).toMatchObject({ subject: "alice" });
+    await clock.advance(1);
+    await expect(ask()).rejects.toMatchObject({ code: "unavailable" });
+  });
+
+  it("that are removed are gone with the first answer without them, also for tokens that were believed", async () => {
+    await using server = await rotatingIssuer();
+    const { clock, ask } = await checking(server);
+    const removed = server.tokenBy(first(server.keys));
+    await ask(removed);
+    server.list(pair("b"));
+    server.fail();
+    await clock.advance(10 * minute);
+    expect(await ask(removed)).toMatchObject({ subject: "alice" });
+    server.recover();
+    await clock.advance(2 * minute);
+    await ask();
+    await expect(ask(removed)).rejects.toThrow("a key that its issuer does not list");
+  });
+
+  it("of an issuer that no longer answers keep no call waiting once that is known", async () => {
+    await using server = await rotatingIssuer();
+    const { clock, ask } = await checking(server);
+    server.fail();
+    await clock.advance(10 * minute);
+    await ask();
+    await clock.advance(5000);
+    const asked = server.hold();
+    expect(await ask()).toMatchObject({ subject: "alice" });
+    (await asked)();
+  });
+
+  it("are found again where the issuer has moved them", async () => {
+    await using server = await rotatingIssuer();
+    const { clock, ask } = await checking(server);
+    server.list(pair("b"));
+    server.move();
+    await clock.advance(10 * minute);
+    await expect(ask()).rejects.toMatchObject({ code: "unavailable" });
+    await clock.advance(5000);
+    expect(await ask()).toMatchObject({ subject: "alice" });
+  });
 });
+
+const oldKeys = "the keys of an issuer cannot be read: those of before are used, for 24 hours at most";
 
 const client = { clientId: "weather", clientSecret: "secret" };
 const flows = { clientCredentials: { tokenUrl: "https://id.example/token", scopes: {} } };

@@ -1,4 +1,5 @@
 import type { AuthCall, SchemeEnvironment } from "trivium/auth";
+import { silentLogger } from "../../../src/protocol/logger.js";
 
 /** A call with these headers. */
 export function callWith(
@@ -19,4 +20,8 @@ const refuse = async (url: string): Promise<never> => {
 };
 
 /** An environment in which no other server may be called. */
-export const unreachable: Pick<SchemeEnvironment, "fetch" | "foreignFetch"> = { fetch: refuse, foreignFetch: refuse };
+export const unreachable: Omit<SchemeEnvironment, "clock"> = {
+  fetch: refuse,
+  foreignFetch: refuse,
+  logger: silentLogger,
+};

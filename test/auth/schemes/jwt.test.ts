@@ -199,6 +199,11 @@ it.each<[string, Partial<BearerJwtOptions>, string]>([
     { clockSkewMs: -1 },
     "bearerJwt: clockSkewMs must be a number of 0 or more, not -1",
   ],
+  [
+    "with a clock that may be anywhere",
+    { clockSkewMs: Number.POSITIVE_INFINITY },
+    "bearerJwt: clockSkewMs must be 600000 at most, not Infinity: expired tokens are accepted for that long",
+  ],
 ])("bearerJwt is refused %s", (_, options, message) => {
   expect(() => bearerJwt({ issuer, audience, key: publicKey, ...options })).toThrow(new TypeError(message));
 });

@@ -1,0 +1,112 @@
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
+import type { Clock } from "../../protocol/async/clock.js";
+import { noop } from "../../protocol/async/noop.js";
+
+/** How long keys are taken for current. */
+const currentMs = 10 * 60_000;
+/** How long keys serve while newer ones cannot be read, counted from when they were read. */
+const staleMs = 24 * 60 * 60_000;
+/** The shortest time from keys that were read to a request for one that is not among them. */
+const cooldownMs = 30_000;
+/** How long a failed request is remembered: calls to an agent are no calls to a server that is down. */
+export const failedMs = 5_000;
+/** How long after a failed request calls do not wait for the next one, if there are keys. */
+const downMs = 60_000;
+
+/** Where keys come from. */
+export interface KeyReading {
+  /** Reads all keys. Rejects when they cannot be read. */
+  readonly read: () => Promise<JSONWebKeySet>;
+  /** Called when old keys serve because newer ones cannot be read, once until they can. */
+  readonly onStale: (error: unknown) => void;
+  readonly clock: Clock;
+}
+
+/**
+ * The keys of an issuer: kept for 10 minutes, and read again for a key id that is not among them, at most every 30 s. While
+ * they cannot be read, those of before serve for 24 hours. A key that is no longer listed is gone with the first answer
+ * without it.
+ */
+export class IssuerKeys {
+  readonly #reading: KeyReading;
+  #find: JWTVerifyGetKey | undefined;
+  #listed: readonly string[] = [];
+  #removals = 0;
+  #readAt = Number.NEGATIVE_INFINITY;
+  #failedAt = Number.NEGATIVE_INFINITY;
+  #failure: unknown;
+  #isStale = false;
+  #request: Promise<void> | undefined;
+
+  constructor(reading: KeyReading) {
+    this.#reading = reading;
+  }
+
+  /** How often keys were removed: one of those may have signed what was verified before. */
+  get removals(): number {
+    return this.#removals;
+  }
+
+  /** Finds the key that signed a token. Headers that point to one elsewhere are ignored: `jku`, `x5u`, `jwk`. */
+  readonly keyFor: JWTVerifyGetKey = async (header, token) => {
+    await this.#renew();
+    try {
+      return await this.#listedKey(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey) || this.#since(this.#readAt) < cooldownMs) throw error;
+    }
+    await this.#ask();
+    return this.#listedKey(header, token);
+  };
+
+  readonly #listedKey: JWTVerifyGetKey = (header, token) => {
+    if (this.#find === undefined) throw this.#failure;
+    return this.#find(header, token);
+  };
+
+  async #renew(): Promise<void> {
+    const age = this.#since(this.#readAt);
+    if (age < currentMs) return;
+    const isDown = this.#since(this.#failedAt) < downMs;
+    const asked = this.#ask();
+    if (age >= staleMs) await asked;
+    else if (isDown) asked.catch(noop);
+    else await asked.catch(noop);
+  }
+
+  /** One request for calls at the same time, and none right after one that failed. */
+  #ask(): Promise<void> {
+    if (this.#since(this.#failedAt) < failedMs) return Promise.reject(this.#failure);
+    this.#request ??= this.#read().finally(() => {
+      this.#request = undefined;
+    });
+    return this.#request;
+  }
+
+  async #read(): Promise<void> {
+    try {
+      const keys = await this.#reading.read();
+      this.#find = createLocalJWKSet(keys);
+      this.#replaceListed(keys.keys.map((key) => JSON.stringify(key)));
+      this.#readAt = this.#reading.clock.now();
+      this.#failedAt = Number.NEGATIVE_INFINITY;
+      this.#isStale = false;
+    } catch (error) {
+      this.#failure = error;
+      this.#failedAt = this.#reading.clock.now();
+      const isStale = this.#find !== undefined && this.#since(this.#readAt) >= currentMs;
+      if (isStale && !this.#isStale) this.#reading.onStale(error);
+      this.#isStale = isStale;
+      throw error;
+    }
+  }
+
+  #replaceListed(listed: readonly string[]): void {
+    if (this.#listed.some((key) => !listed.includes(key))) this.#removals += 1;
+    this.#listed = listed;
+  }
+
+  #since(time: number): number {
+    return this.#reading.clock.now() - time;
+  }
+}
