@@ -33,7 +33,7 @@ import type { Connection } from "./connection.js";
 import type { ClientLimits, ClientOptions } from "./options.js";
 import { type Retries, withRetries } from "./retrying.js";
 import { completed, sendRequest } from "./send.js";
-import { checkCallOptions, type SendOptions, type TaskCallOptions } from "./send-options.js";
+import { checkCallOptions, checkOperationOptions, type SendOptions, type TaskCallOptions } from "./send-options.js";
 import { LastingStream } from "./stream/lasting-stream.js";
 import { type Allowance, allowanceOf, pollPause } from "./timing.js";
 
@@ -75,8 +75,10 @@ export class BaseClient {
     this.operations = createTransport(passing(callerOf(parts), parts.options));
     for (const operation of operations) {
       Object.defineProperty(this, operation.name, {
-        value: (request: Record<string, unknown>, options: CallOptions = {}) =>
-          invoke(this.operations, operation, create(operation.input, request), options),
+        value: (request: Record<string, unknown>, options: CallOptions = {}) => {
+          checkOperationOptions(options);
+          return invoke(this.operations, operation, create(operation.input, request), options);
+        },
       });
     }
   }

@@ -60,8 +60,7 @@ const continuation: Rule = (value, path) => {
   return [...string(contextId, `${path}.contextId`), ...(taskId === undefined ? [] : string(taskId, `${path}.taskId`))];
 };
 
-const members: MembersOf<TaskCallOptions> = {
-  tenant: { rule: string },
+const rawMembers: MembersOf<CallOptions> = {
   signal: { rule: having("an AbortSignal", "addEventListener", "throwIfAborted") },
   // Checked with the time that is left.
   timeoutMs: { rule: () => [] },
@@ -71,6 +70,9 @@ const members: MembersOf<TaskCallOptions> = {
   after: { rule: string },
 };
 
+const members: MembersOf<TaskCallOptions> = { tenant: { rule: string }, ...rawMembers };
+
+const rawRule = object(rawMembers, { tenant: "write it in the request" });
 const callRule = object(members);
 const sendRule = object(
   {
@@ -93,6 +95,11 @@ export function checkSendOptions(options: SendOptions): void {
 /** Throws a `TypeError` for options that a call cannot have. */
 export function checkCallOptions(options: TaskCallOptions): void {
   check("the options of a call", options, callRule);
+}
+
+/** Throws a `TypeError` for options that one of the eleven operations cannot have. */
+export function checkOperationOptions(options: CallOptions): void {
+  check("the options of a call", options, rawRule);
 }
 
 function check(what: string, options: object, rule: Rule): void {

@@ -117,7 +117,7 @@ export interface ErrorOptions {
 /**
  * The one error class of the framework. Check `error.code`; the bindings translate it in both directions by
  * `errorTable`. Its message is public and is sent to the peer, and so are `reason`, `domain` and `metadata`. Its
- * `cause` is never sent. The constructor throws a `TypeError` for a code that is not in `errorTable`.
+ * `cause` is never sent. The constructor throws a `TypeError` for a code that is not in `errorTable`, and for unknown options.
  */
 export class A2AError extends Error {
   /** Identifies the error. */
@@ -140,7 +140,9 @@ export class A2AError extends Error {
       throw new TypeError(`unknown error code ${JSON.stringify(code)}: ${suggestion(String(code), errorCodes)}`);
     }
     // Another error may serve as the options; the reason that it has by its code is not this one's.
-    const { reason, domain } = options instanceof A2AError ? ownReason(options) : options;
+    const isCopied = options instanceof A2AError;
+    if (!isCopied) checkNames(options);
+    const { reason, domain } = isCopied ? ownReason(options) : options;
     const { metadata } = options;
     if (reason !== undefined || domain !== undefined || metadata !== undefined) {
       checkInfo(code, { reason, domain, metadata });
@@ -157,12 +159,31 @@ export class A2AError extends Error {
   }
 }
 
+const optionTypes: Readonly<Record<string, string>> = {
+  ...{ cause: "", violations: "object", reason: "string", domain: "string", metadata: "object" },
+  ...{ retryAfterMs: "number", challenge: "string" },
+} satisfies Record<keyof ErrorOptions, string>;
+
 // A program may be written without TypeScript: what cannot be sent is refused where it is given.
+function checkNames(options: ErrorOptions): void {
+  if (options instanceof Error) throw new TypeError("an error as the options of an error: give it as { cause }");
+  for (const name in options) {
+    const value = options[name as keyof ErrorOptions];
+    const type = Object.hasOwn(optionTypes, name) ? optionTypes[name] : undefined;
+    if (value === undefined || type === "" || typeof value === type) continue;
+    if (type !== undefined) throw wrongType(name, type, value);
+    throw new TypeError(`${name} of an error cannot be given: ${suggestion(name, Object.keys(optionTypes))}`);
+  }
+}
+
+function wrongType(name: string, type: string, value: unknown): TypeError {
+  const article = type === "object" ? "an" : "a";
+  return new TypeError(`${name} of an error must be ${article} ${type}, not a value of type ${typeof value}`);
+}
+
 function checkInfo(code: ErrorCode, { reason, domain, metadata = {} }: ErrorOptions): void {
-  const details = Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value] as const);
-  for (const [name, value] of [["reason", reason ?? ""], ["domain", domain ?? ""], ...details] as const) {
-    if (typeof value === "string") continue;
-    throw new TypeError(`${name} of an error must be a string, not a value of type ${typeof value}`);
+  for (const [key, value] of Object.entries(metadata)) {
+    if (typeof value !== "string") throw wrongType(`metadata.${key}`, "string", value);
   }
   const owner = errorCodeFromReason((domain || errorDomain) === errorDomain ? (reason ?? "") : "");
   if (owner !== undefined && owner !== code) {
@@ -195,10 +216,10 @@ export class ConnectionError extends A2AError {
   /** Whether any byte of the request was sent. */
   readonly written: boolean;
 
-  constructor(message: string, options: ErrorOptions & { readonly written: boolean }) {
+  constructor(message: string, { written, ...options }: ErrorOptions & { readonly written: boolean }) {
     super("unavailable", message, options);
     this.name = "ConnectionError";
-    this.written = options.written;
+    this.written = written;
   }
 }
 

@@ -38,6 +38,25 @@ describe("headers", () => {
   });
 });
 
+describe("the options of one of the eleven operations", () => {
+  it.each<[object, string]>([
+    [{ timeoutMS: 5 }, "the options of a call: timeoutMS cannot be given: did you mean timeoutMs?"],
+    [{ tenant: "t" }, "the options of a call: tenant cannot be given: write it in the request"],
+    [{ headers: { "x-port": 1 } }, 'headers["x-port"] must be a string, not a value of type number'],
+    [{ signal: new AbortController() }, "signal must be an AbortSignal, not an object without addEventListener"],
+  ])("are refused before anything is sent: %j", async (options, message) => {
+    await using server = await rpcServer(task);
+    await using client = await Client.connect(server.card);
+    expect(() => client.getTask({ id: "x" }, options)).toThrow(message);
+    expect(() => client.subscribeToTask({ id: "x" }, options)).toThrow(TypeError);
+    expect(server.requests).toEqual([]);
+    const { signal } = new AbortController();
+    const all = { signal, timeoutMs: 5000, headers: {}, query: {}, extensions: [], after: undefined };
+    await client.getTask({ id: "x" }, all);
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
 describe("extensions", () => {
   it("of the client and of a call are activated together, each once", async () => {
     await using server = await rpcServer(task);

@@ -71,6 +71,19 @@ describe("an A2AError", () => {
   it.each<[string, object, string]>([
     ["a reason of another code", { reason: "TASK_NOT_FOUND" }, "reason TASK_NOT_FOUND is that of taskNotFound: "],
     ["a domain that is no string", { domain: 7 }, "domain of an error must be a string, not a value of type number"],
+    ["a misspelled option", { retryAfter: 5 }, 'retryAfter of an error cannot be given: did you mean "retryAfterMs"?'],
+    [
+      "an unknown option",
+      { details: [] },
+      "details of an error cannot be given: use one of cause, violations, reason, ",
+    ],
+    ["a time that is no number", { retryAfterMs: "5 s" }, "retryAfterMs of an error must be a number, not a value of "],
+    [
+      "violations that are no list",
+      { violations: "x" },
+      "violations of an error must be an object, not a value of type",
+    ],
+    ["another error as options", new Error("why"), "an error as the options of an error: give it as { cause }"],
     ["metadata that is no string", { metadata: { berth: 4 } }, "metadata.berth of an error must be a string, not a "],
   ])("with %s is refused at once", (_, options, message) => {
     expect(() => new A2AError("invalidParams", "no", options)).toThrow(TypeError);

@@ -5,6 +5,7 @@ import type { LogRecord } from "../ports.js";
 import { isSent, type SentKey } from "../read/read-task.js";
 import type { Verdict } from "../read/task-stream.js";
 import { stateOf } from "../task/record-state.js";
+import { errorOfRecord } from "../task/recorded-error.js";
 
 /**
  * When a send is answered. `stop`: at the first terminal or interrupted state after its message. `stream`: the same,
@@ -73,7 +74,7 @@ function taskIdOf({ payload }: StreamResponse): string {
 }
 
 function endOf({ error }: LogRecord & { readonly kind: "turnEnded" }): Verdict {
-  return error === undefined ? "answer" : { error: new A2AError(error.code, error.message, error) };
+  return error === undefined ? "answer" : { error: errorOfRecord(error) };
 }
 
 /** The error for a message that its task did not take before it ended. */

@@ -1,4 +1,4 @@
-import { A2AError, invalidParams, taskNotFound } from "../../protocol/errors.js";
+import { invalidParams, taskNotFound } from "../../protocol/errors.js";
 import { idempotentSendExtension } from "../../protocol/extensions.js";
 import type { Message, SendMessageRequest } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
@@ -10,6 +10,7 @@ import type { NewSend, SendRecord, StoredTask } from "../ports.js";
 import { isPlaced } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
 import { isAnswer, publicFailure } from "../store-failure.js";
+import { errorOfRecord } from "../task/recorded-error.js";
 import type { TurnStart } from "../turn-start.js";
 import {
   counted,
@@ -192,7 +193,7 @@ async function outcomeOf({ runtime }: SendCall, record: SendRecord): Promise<Fou
     await runtime.store.forgetSend(record);
     return undefined;
   }
-  if (outcome?.kind === "error") throw new A2AError(outcome.error.code, outcome.error.message, outcome.error);
+  if (outcome?.kind === "error") throw errorOfRecord(outcome.error);
   if (outcome?.kind === "task") throw taskNotFound(taskId);
   return undefined;
 }

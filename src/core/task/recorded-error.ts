@@ -1,8 +1,14 @@
-import { type A2AError, ownReason } from "../../protocol/errors.js";
+import { A2AError, ownReason } from "../../protocol/errors.js";
 import type { RecordedError } from "../ports.js";
 
 /** An error in the form that a record stores. */
 export function recordedError(error: A2AError): RecordedError {
   const { code, message, violations, metadata, retryAfterMs } = error;
   return { code, message, violations, ...ownReason(error), metadata, retryAfterMs };
+}
+
+/** The error that was stored. */
+export function errorOfRecord({ code, message, ...recorded }: RecordedError): A2AError {
+  const { violations, reason, domain, metadata, retryAfterMs } = recorded;
+  return new A2AError(code, message, { violations, reason, domain, metadata, retryAfterMs });
 }
