@@ -10,6 +10,16 @@ import { shareWork } from "./shared-work.js";
 import { type OAuthClient, oauthErrorOf, requestToken, type Token } from "./token-request.js";
 import type { TokenServer, TokenUse } from "./token-use.js";
 
+/** Scopes beyond those of the card that refusals may add: an agent could name others with each. */
+const mostWidened = 64;
+
+/** What a token is requested with, and the token. */
+interface Grant {
+  readonly scopes: readonly string[];
+  readonly token: Token | undefined;
+  readonly refreshToken: string | undefined;
+}
+
 /** A bearer token from an authorization server. Kept until it is stale or refused, then renewed once for all calls. */
 export function createTokenPart(use: TokenUse, environment: CredentialEnvironment): CredentialPart {
   return new TokenPart(use, { secret: use.secret, environment: resolveEnvironment(environment, use.secret) });
@@ -20,12 +30,16 @@ class TokenPart implements CredentialPart {
   readonly #use: TokenUse;
   readonly #client: OAuthClient;
   readonly #device: DeviceCodeFlow;
-  readonly #renewed = shareWork((signal) => this.#renew(signal));
+  readonly #renewed = shareWork((signal) => this.#renewOrTakeBack(signal));
   #scopes: readonly string[];
   #server: TokenServer | undefined;
   #token: Token | undefined;
   #isLoaded = false;
   #refreshToken: string | undefined;
+  /** The grant before more scopes were asked for, until they are granted. */
+  #narrower: Grant | undefined;
+  /** Scopes that the authorization server, or the user, did not grant. */
+  readonly #denied = new Set<string>();
 
   constructor(use: TokenUse, client: OAuthClient) {
     this.key = use.placement.key;
@@ -49,22 +63,55 @@ class TokenPart implements CredentialPart {
     const wider = missed === undefined ? [] : this.#widened(missed);
     if (missed !== undefined && wider.length === this.#scopes.length) return false;
     if (!this.#isCurrent(refused)) return true;
-    this.#token = undefined;
-    if (missed === undefined) return true;
+    if (missed === undefined) {
+      this.#token = undefined;
+      return true;
+    }
+    this.#narrower = { scopes: this.#scopes, token: this.#token, refreshToken: this.#refreshToken };
     // A refresh cannot add scopes that the first token lacked.
-    this.#refreshToken = undefined;
-    this.#scopes = wider;
+    this.#grant({ scopes: wider, token: undefined, refreshToken: undefined });
     return true;
   }
 
   #widened(missed: readonly string[]): readonly string[] {
-    return this.#use.secret.scopes === undefined ? [...new Set([...this.#scopes, ...missed])] : this.#scopes;
+    const { secret, scopes } = this.#use;
+    if (secret.scopes !== undefined) return this.#scopes;
+    const wider = new Set([...this.#scopes, ...missed.filter((scope) => !this.#denied.has(scope))]);
+    return wider.size > scopes.length + mostWidened ? this.#scopes : [...wider];
+  }
+
+  #grant({ scopes, token, refreshToken }: Grant): void {
+    this.#scopes = scopes;
+    this.#token = token;
+    this.#refreshToken = refreshToken;
+  }
+
+  /** Continues with the token of before when no token with more scopes can be had: other calls do without them. */
+  #takeBack(error: unknown): void {
+    const before = this.#narrower;
+    if (before === undefined) return;
+    if (oauthErrorOf(error) !== undefined) {
+      for (const scope of this.#scopes) if (!before.scopes.includes(scope)) this.#denied.add(scope);
+    }
+    this.#narrower = undefined;
+    this.#grant(before);
   }
 
   #isCurrent(refused: Credential): boolean {
     if (this.#token === undefined) return false;
     const { headers = {} } = this.#use.placement.place(this.#token.accessToken);
     return Object.entries(headers).every(([name, value]) => refused.headers?.[name] === value);
+  }
+
+  async #renewOrTakeBack(signal: AbortSignal): Promise<Token> {
+    try {
+      const token = await this.#renew(signal);
+      this.#narrower = undefined;
+      return token;
+    } catch (error) {
+      this.#takeBack(error);
+      throw error;
+    }
   }
 
   async #renew(signal: AbortSignal): Promise<Token> {

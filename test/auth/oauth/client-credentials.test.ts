@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createVirtualClock } from "../../support/virtual-clock.js";
-import { authorizationServer, errorAnswer, tokenAnswer } from "../authorization-server.js";
+import { type Answer, authorizationServer, errorAnswer, tokenAnswer } from "../authorization-server.js";
 import { bearer, clientSource, errorOf, refusal } from "../sources.js";
 
 const counted = (more: Readonly<Record<string, unknown>> = {}) =>
@@ -197,6 +197,37 @@ describe("a refusal", () => {
     expect(server.requests[1]?.form).toEqual({ grant_type: "client_credentials", scope: "read write" });
     expect(await source.renew(bearer("t2"), insufficient("write"), undefined)).toBeUndefined();
     expect(server.requests).toHaveLength(2);
+  });
+
+  it.each<[string, Answer, boolean]>([
+    ["does not grant", errorAnswer("invalid_scope"), false],
+    ["cannot grant now", { status: 503, json: {} }, true],
+  ])("for scopes that the server %s leaves other calls their token", async (_, answer, again) => {
+    await using server = await authorizationServer(({ form }, place) =>
+      form["scope"] === "read" ? tokenAnswer(`t${place}`) : answer,
+    );
+    const source = clientSource(server.url, {}, { scopes: ["read"] });
+    const refused = await source.get(undefined);
+    await errorOf(source.renew(refused, insufficient("admin"), undefined));
+    expect(await source.get(undefined)).toEqual(refused);
+    // A server that has said no is not asked for these scopes again.
+    const next = source.renew(refused, insufficient("admin"), undefined);
+    if (again) expect((await errorOf(next)).code).toBe("unavailable");
+    else expect(await next).toBeUndefined();
+    expect(server.requests).toHaveLength(again ? 3 : 2);
+    expect(await source.renew(refused, refusal(), undefined)).toEqual(bearer(`t${server.requests.length}`));
+  });
+
+  it("adds 64 scopes at most, whatever the agent names", async () => {
+    await using server = await counted();
+    const source = clientSource(server.url, {}, { scopes: ["read"] });
+    let current = await source.get(undefined);
+    for (const round of [0, 1]) {
+      const more = Array.from({ length: 32 }, (_, place) => `more-${round * 32 + place}`).join(" ");
+      current = await source.renew(current, insufficient(more), undefined);
+    }
+    expect(server.requests.at(-1)?.form["scope"]?.split(" ")).toHaveLength(65);
+    expect(await source.renew(current, insufficient("one-more"), undefined)).toBeUndefined();
   });
 
   it("cannot widen scopes that the caller has chosen", async () => {
