@@ -4,6 +4,12 @@ export function frozenJson<T extends object>(value: T): T {
   return Object.freeze(value);
 }
 
+/** Whether a value from JSON has lists and objects within each other to more than these levels. */
+export function isNestedOver(levels: number, value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isNestedOver(levels - 1, member));
+}
+
 /** A copy of plain objects and lists that cannot be changed, to any depth; other values stay as they are. */
 export function frozenCopy<T>(value: T): T {
   return copied(value, new Map()) as T;

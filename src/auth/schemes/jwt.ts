@@ -1,5 +1,6 @@
 import { type CryptoKey, errors, type JWK, type JWTPayload, jwtVerify, type KeyObject } from "jose";
 import { A2AError } from "../../protocol/errors.js";
+import { isNestedOver } from "../frozen.js";
 import { IssuerKeys } from "./issuer-keys.js";
 import { CredentialError, type Identity, type SchemeEnvironment, SharedIdentity } from "./scheme.js";
 import { hasSingleMembers } from "./single-members.js";
@@ -109,12 +110,22 @@ const claimProblems: Readonly<Record<string, string>> = {
 
 /** Throws for a part of a verified token that says something twice. */
 function assertSingleMembers(part: string, value: object): void {
+  assertFlat(value);
   const json = Buffer.from(part, "base64url").toString("latin1");
   if (!hasSingleMembers(json, value)) throw new CredentialError("the token is not valid");
 }
 
+/** Levels of what a token says. What walks through them, such as the store of `keepClaims`, must not run out of stack. */
+const deepest = 32;
+
+/** Throws for a token that says something deeper. */
+function assertFlat(value: object): void {
+  if (isNestedOver(deepest, value)) throw new CredentialError(`the token is nested more than ${deepest} deep`);
+}
+
 /** The identity that the claims of a verified token name. They are its own from now on. */
 export function identityFrom(claims: Readonly<Record<string, unknown>>): Identity {
+  assertFlat(claims);
   const { sub, client_id: client, iss } = claims;
   const subject = [sub, client].find((name) => typeof name === "string" && name !== "");
   if (typeof subject !== "string") throw new CredentialError("the token names neither a subject nor a client");

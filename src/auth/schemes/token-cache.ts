@@ -8,6 +8,8 @@ interface KnownToken {
 
 /** Of tokens that are remembered, at most twice as many. */
 const generation = 5_000;
+/** The same of their characters: a token may have 8,192, and its claims take more than it. */
+const generationLength = 8 << 20;
 
 /** Identities of tokens that were checked a moment ago, so that the next call with one costs no signature. */
 export class TokenCache {
@@ -16,6 +18,7 @@ export class TokenCache {
   #latest = new Map<string, KnownToken>();
   // Forgotten all at once: to find the oldest of a map costs as much as what was deleted before it.
   #before = new Map<string, KnownToken>();
+  #length = 0;
   readonly #checks = new Map<string, Promise<Identity>>();
 
   /** `maxAgeMs`: how long a token is believed without another check, within its own lifetime. */
@@ -40,10 +43,12 @@ export class TokenCache {
 
   /** Remembers a token that is valid until `expiresAt`, in milliseconds since the epoch. */
   set(token: string, identity: Identity, expiresAt: number): void {
-    if (this.#latest.size >= generation) {
+    if (this.#latest.size >= generation || this.#length >= generationLength) {
       this.#before = this.#latest;
       this.#latest = new Map();
+      this.#length = 0;
     }
+    this.#length += token.length;
     this.#latest.set(token, { identity, until: Math.min(expiresAt, this.#clock.now() + this.#maxAgeMs) });
   }
 }

@@ -158,6 +158,19 @@ describe("tokens of a provider", () => {
     await closed(server);
   });
 
+  it("that are opaque are refused when they are nested too deep to be walked", async () => {
+    const levels = 100_000;
+    const server = createServer((_, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(`{"active":true,"sub":"robot","more":${"[".repeat(levels)}${"]".repeat(levels)}}`);
+    });
+    const endpoint = `${await listening(server)}/introspection`;
+    const check = oauth2({ flows: flows(), introspection: introspection({ endpoint }) }).open(environment());
+    const refused = await Promise.resolve(check(bearer("t"))).catch((error: unknown) => error);
+    expect(refused).toEqual(new CredentialError("the token is nested more than 32 deep"));
+    await closed(server);
+  });
+
   it("cannot be checked while the provider does not answer, which is not the caller's fault", async () => {
     const endpoint = `${origin}/nothing`;
     const check = oauth2({ flows: flows(), introspection: introspection({ endpoint }) }).open(environment());

@@ -28,6 +28,13 @@ function unsigned(header: unknown): string {
   return `${encoded(header)}.${encoded(claims)}.`;
 }
 
+/** Lists within each other to this depth. */
+function nested(depth: number): unknown {
+  let value: unknown = [];
+  for (let level = 1; level < depth; level++) value = [value];
+  return value;
+}
+
 /** Signs by HMAC with the text of the public key, which everybody may know. */
 function signedByPublicKey(): string {
   const input = `${encoded({ alg: "HS256" })}.${encoded(claims)}`;
@@ -47,6 +54,7 @@ describe("a JSON Web Token", () => {
   });
 
   it.each([
+    ["claims 32 deep", { ...claims, nested: nested(31) }, { subject: "alice" }],
     ["a list of scopes", { ...claims, scope: undefined, scp: ["a", 1, "b"] }, { scopes: ["a", "b"] }],
     ["a client without a subject", { ...claims, sub: undefined, client_id: "robot" }, { subject: "robot" }],
     ["one audience of several", { ...claims, aud: ["other", audience] }, { subject: "alice" }],
@@ -100,6 +108,17 @@ describe("a JSON Web Token", () => {
     ["is no token", "abc", "the token is not valid"],
     ["is no JSON", token("{"), "the token is not valid"],
     ["is oversized", token({ ...claims, more: "x".repeat(8192) }), "the credential is longer than 8192 characters"],
+    ["is nested", token({ ...claims, nested: nested(32) }), "the token is nested more than 32 deep"],
+    [
+      "is nested too deep to be walked",
+      token({ ...claims, nested: nested(2500) }),
+      "the token is nested more than 32 deep",
+    ],
+    [
+      "has a nested header",
+      token(claims, { alg: "ES256", nested: nested(32) }),
+      "the token is nested more than 32 deep",
+    ],
     ["was changed", token().replace(/.$/, (last) => (last === "A" ? "Q" : "A")), "the token is not valid"],
   ])("is refused when it %s", async (_, bearer, message) => {
     const refused = await check()(bearer).catch((error: unknown) => error);
