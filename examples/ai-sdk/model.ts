@@ -1,7 +1,10 @@
 // Takes the place of a language model, such as `openai("gpt-5.2")` of `@ai-sdk/openai`. It repeats what the user said, one
 // word at a time. Asked to count it counts until it is stopped, and asked to break it breaks.
 import { setTimeout as sleep } from "node:timers/promises";
-import { MockLanguageModelV4 } from "ai/test";
+import { convertArrayToReadableStream, MockLanguageModelV4 } from "ai/test";
+
+type StreamPart =
+  Awaited<ReturnType<MockLanguageModelV4["doStream"]>>["stream"] extends ReadableStream<infer Part> ? Part : never;
 
 export const model = new MockLanguageModelV4({
   async doStream({ prompt, abortSignal }) {
@@ -45,3 +48,24 @@ const usage = {
   inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
   outputTokens: { total: 1, text: 1, reasoning: undefined },
 };
+
+/** Calls the tool `tide` first, and then says what the tool has returned. */
+export const modelWithTools = new MockLanguageModelV4({
+  async doStream({ prompt }) {
+    const results = prompt.flatMap(({ role, content }) => (role === "tool" ? content : []));
+    return { stream: convertArrayToReadableStream(results.length === 0 ? calling : saying(JSON.stringify(results))) };
+  },
+});
+
+const calling: StreamPart[] = [
+  { type: "tool-call", toolCallId: "1", toolName: "tide", input: '{"harbor":"Emden"}' },
+  { type: "finish", finishReason: { unified: "tool-calls", raw: undefined }, usage },
+];
+
+const saying = (results: string): StreamPart[] => [
+  { type: "text-start", id: "1" },
+  { type: "text-delta", id: "1", delta: "High water is at " },
+  { type: "text-delta", id: "1", delta: `${/\d\d:\d\d/.exec(results)}.` },
+  { type: "text-end", id: "1" },
+  { type: "finish", finishReason: { unified: "stop", raw: undefined }, usage },
+];
