@@ -89,5 +89,5 @@ function expiryFinding(certificate: PeerCertificate): Finding {
   }
   if (days < 0) return failed(`expired on ${certificate.valid_to}`, "renew the certificate and reload the server");
   const seen = `valid until ${certificate.valid_to}, for ${days} days`;
-  return days < soonDays ? warning(seen, "renew it, and let that happen by itself") : ok(seen);
+  return days < soonDays ? warning(seen, "renew it, and automate the renewal") : ok(seen);
 }
