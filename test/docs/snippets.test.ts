@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { parseSync } from "rolldown/utils";
 import { beforeAll, describe, expect, it } from "vitest";
 import { blocksOf, documents, quotedFile, read } from "./pages.js";
 import { ambient, programsOf } from "./programs.js";
@@ -67,6 +68,17 @@ describe("the snippets", () => {
     (page) => {
       for (const { language, code, line } of blocksOf(page)) {
         if (language === "json") expect(() => parseJson(code), `${page}:${line}`).not.toThrow();
+      }
+    },
+  );
+
+  it.each(documents.filter((page) => blocksOf(page).some(({ language }) => language === "js")))(
+    "of %s in JavaScript have no mistakes of syntax",
+    (page) => {
+      for (const { language, code, line } of blocksOf(page)) {
+        if (language !== "js") continue;
+        const { errors } = parseSync(`${page}.js`, code, { lang: "js", sourceType: "module" });
+        expect(errors, `${page}:${line}`).toEqual([]);
       }
     },
   );

@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 import { beforeAll, expect, it } from "vitest";
+import { blocksOf } from "../docs/pages.js";
+import { fixedPort } from "../support/fixed-port.js";
 import { createProject, type Project } from "./project.js";
 
 // Executors that are written against the real `@a2a-js/sdk`, in both of its generations.
@@ -18,7 +20,7 @@ const strict = {
 let project: Project;
 beforeAll(async () => {
   const sdks = ["@a2a-js/sdk@1", "sdk-0.3@npm:@a2a-js/sdk@0.3"];
-  project = await createProject(...sdks, "typescript@5.9", "@types/node@24");
+  project = await createProject(...sdks, "express@5", "typescript@5.9", "@types/node@24");
   for (const file of ["newer.ts", "older.ts", "main.ts"]) {
     await project.write(file, readFileSync(`test/package/a2a-js/${file}`, "utf8"));
   }
@@ -45,4 +47,28 @@ it("hosts executors of 1.x and 0.3 that answer, stream, ask, stop and refuse", a
     lines.map((line) => line.replace(/^\S+ (?=unsupported)/, "")),
     output,
   ).toEqual(expected);
+});
+
+it("runs what the guide says to replace: a server, an executor and a client of the SDK", async () => {
+  const blocks = blocksOf("docs/guides/migrate-from-a2a-js.md").filter(({ language }) => language === "js");
+  const [server = "", executor = "", , , client = ""] = blocks.map(({ code }) => code);
+  const url = `http://127.0.0.1:${await fixedPort()}`;
+  const program = `
+import { AgentCard, Message, SendMessageRequest, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from "@a2a-js/sdk";
+import { ClientFactory } from "@a2a-js/sdk/client";
+const chapters = ["tides", "winds"];
+const write = async (chapter) => \`about \${chapter}\`;
+const show = (parts) => console.log(parts.map(({ content }) => content.value).join(""));
+const supportedInterfaces = [{ url: "${url}/rpc", protocolBinding: "JSONRPC", protocolVersion: "1.0" }];
+const card = AgentCard.fromJSON({ name: "Report", version: "1.0.0", capabilities: { streaming: true }, supportedInterfaces });
+${executor}
+const TideExecutor = Report;
+${server.replace("app.listen(41241)", `await new Promise((listening) => app.listen(${new URL(url).port}, "127.0.0.1", listening))`)}
+${client.replace("https://agent.example", url)}
+process.exit();
+`;
+  await project.write("before.mjs", program);
+  const { code, output } = await project.run(process.execPath, "before.mjs");
+  expect(output).toBe("about tides\nabout winds\n");
+  expect(code).toBe(0);
 });
