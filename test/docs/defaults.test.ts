@@ -9,7 +9,7 @@ const units: Readonly<Record<string, number>> = {
   ...{ s: 1_000, second: 1_000, seconds: 1_000, minutes: 60_000, hours: 3_600_000, days: 86_400_000 },
   ...{ KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 },
 };
-const limits: Readonly<Record<string, unknown>> = defaultLimits;
+const limits: ReadonlyMap<string, unknown> = new Map(Object.entries(defaultLimits));
 
 const mention = new RegExp(
   `(?<![\\w.-])(?:(\\d[\\d,]*) (\\w+)|(${words.slice(1).join("|")}) (${Object.keys(units).join("|")}))\\b[^.|\`()\\d]{0,60} \\((?:limit )?\`(\\w+)\`\\)`,
@@ -20,7 +20,7 @@ const textOf = (page: string): string => withoutBlocks(read(page)).replaceAll(/(
 
 const mentions = documents.flatMap((page) =>
   [...textOf(page).matchAll(mention)].flatMap(([text, digits, counted = "", word = "", unit = counted, name = ""]) =>
-    typeof limits[name] === "number" ? [{ page, text, name, number: digits ?? word, unit }] : [],
+    typeof limits.get(name) === "number" ? [{ page, text, name, number: digits ?? word, unit }] : [],
   ),
 );
 
@@ -32,7 +32,7 @@ function amount(number: string, unit: string): number {
 
 describe("the defaults of limits", () => {
   it.each(mentions)("$name is as $page says: $text", ({ name, number, unit }) => {
-    expect(amount(number, unit)).toBe(limits[name]);
+    expect(amount(number, unit)).toBe(limits.get(name));
   });
 
   it("are in many sentences, and are read as numbers and as words", () => {
