@@ -102,7 +102,7 @@ export class LocalClients {
     const current = (): HostedAgentParts => {
       const agent = directory.get(key)?.agent;
       if (agent !== undefined) return agent;
-      throw new A2AError("unavailable", `the agent at ${path} was removed`);
+      throw new A2AError("methodNotFound", `no agent at ${path}: it was removed`);
     };
     let made: { readonly agent: HostedAgentParts; readonly calls: Transport } | undefined;
     // The agent may have been replaced since the last call.

@@ -324,8 +324,8 @@ describe("a program that calls an agent of its server", () => {
     expect(() => server.client("/telsl", { principal: { owner: "a" } })).toThrow('did you mean "/tells"?');
     await server.agents.remove("/tells");
     await expect(alice.send("hi")).rejects.toMatchObject({
-      code: "unavailable",
-      message: "the agent at /tells was removed",
+      code: "methodNotFound",
+      message: "no agent at /tells: it was removed",
     });
   });
 });
