@@ -1,6 +1,7 @@
 import type { Store } from "../core/ports.js";
 import { noop } from "../protocol/async/noop.js";
 import type { Logger } from "../protocol/logger.js";
+import type { StoreError, StoreFailure } from "../store/sql/store-error.js";
 
 /** Where the command line keeps tasks: in memory, in a SQLite file, or in a PostgreSQL database. */
 export type StoreLocation = { readonly kind: "memory" } | DatabaseLocation;
@@ -62,16 +63,32 @@ export async function openStorage(location: StoreLocation, logger: Logger): Prom
   }
 }
 
+/** A store that cannot be used. */
+export class UnusableStoreError extends Error {
+  /** The kind of the failure, if the store knows it. */
+  readonly failure: StoreFailure | undefined;
+
+  constructor(message: string, failure: StoreFailure | undefined) {
+    super(message);
+    this.failure = failure;
+  }
+}
+
 /** One sentence that says which location cannot be used, and why. */
-export function unusable(location: DatabaseLocation, error: unknown): Error {
+export function unusable(location: DatabaseLocation, error: unknown): UnusableStoreError {
   const shown = locationText(location);
   const reason = error instanceof Error ? error.message : String(error);
   // File errors already name the file.
   const said = reason.startsWith(`${shown}: `) ? reason.slice(shown.length + 2) : reason;
-  return new Error(`the store ${shown} cannot be used: ${said}`);
+  const failure = isStoreError(error) ? error.failure : undefined;
+  return new UnusableStoreError(`the store ${shown} cannot be used: ${said}`, failure);
 }
 
-// Database code is loaded only when needed.
+// By its name: the class is in code of databases, which is loaded only when needed.
+function isStoreError(error: unknown): error is StoreError {
+  return error instanceof Error && error.name === "StoreError";
+}
+
 async function storageOf(location: DatabaseLocation, logger: Logger): Promise<Store> {
   if (location.kind === "sqlite") {
     const { sqliteStore } = await import("../store/sqlite/index.js");

@@ -145,6 +145,13 @@ describe.concurrent("trivium doctor checks a database", () => {
     const away = await doctor(["--store", "postgres://user:secret@127.0.0.1:1/tasks"]);
     expect(away.of("store")).toMatchObject({ result: "failed", seen: expect.stringContaining("ECONNREFUSED") });
     expect(JSON.stringify(away.findings)).not.toContain("secret");
+    const garbage = join(home, "garbage.db");
+    writeFileSync(garbage, "no database ".repeat(1000));
+    expect((await doctor(["--store", garbage])).of("store")).toMatchObject({
+      result: "failed",
+      seen: expect.stringContaining("is damaged or is none"),
+      remedy: "check the path; if it is the right one, restore a backup",
+    });
   });
 
   let server: SharedPostgres | undefined;
@@ -391,6 +398,14 @@ describe.concurrent("trivium doctor checks TLS", () => {
       result: "failed",
       remedy: expect.stringContaining("--cert and --key"),
     });
+  });
+
+  it("that is not there, or speaks no TLS", async () => {
+    const remedyAt = async (url: string) => (await doctor([url])).of("tls")?.remedy;
+    expect(await remedyAt("https://127.0.0.1:1")).toContain("check that the server runs");
+    expect(await remedyAt("https://nothing.invalid")).toContain("check the name in the URL");
+    await using plain = await listening(createHttpServer());
+    expect(await remedyAt(`https://127.0.0.1:${plain.port}`)).toContain("speaks TLS");
   });
 
   it("whose certificate has expired, soon expires, has other names, or is of an unknown authority", async () => {

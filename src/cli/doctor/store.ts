@@ -1,4 +1,5 @@
-import { locationText, type StoreLocation } from "../store-location.js";
+import type { StoreFailure } from "../../store/sql/store-error.js";
+import { locationText, type StoreLocation, UnusableStoreError } from "../store-location.js";
 import { type Finding, findings, reasonOf } from "./finding.js";
 
 /** A clock that differs by more is a fault: signatures, tokens and leases depend on it. */
@@ -18,13 +19,22 @@ export async function checkStore(location: StoreLocation): Promise<readonly Find
       ...(location.kind === "postgres" ? [await clockFinding(() => databases.clockOffset(location))] : []),
     ];
   } catch (error) {
-    const remedy =
-      location.kind === "sqlite"
-        ? "check the path; trivium db migrate creates the file"
-        : "check address, user and password, and that the database accepts connections from this machine";
-    return [reach.failed(reasonOf(error), remedy)];
+    const failure = error instanceof UnusableStoreError ? error.failure : undefined;
+    return [reach.failed(reasonOf(error), remedies[failure ?? "other"] ?? reachable[location.kind])];
   }
 }
+
+const reachable = {
+  sqlite: "check the path; trivium db migrate creates the file",
+  postgres: "check address, user and password, and that the database accepts connections from this machine",
+} as const;
+
+const remedies: Readonly<Partial<Record<StoreFailure, string>>> = {
+  damaged: "check the path; if it is the right one, restore a backup",
+  locked: "find the connection that holds the lock, and end it",
+  readOnly: "let this user write to the database and its folder",
+  full: "make room on the disk",
+};
 
 function schemaFinding(version: number, latest: number, pending: number): Finding {
   const { ok, failed } = findings("store schema");

@@ -16,7 +16,7 @@ export async function checkTls(
   try {
     socket = await connected({ ...tls, host, port: Number(port || 443) }, timeoutMs);
   } catch (error) {
-    return [findings("tls").failed(`no handshake: ${reasonOf(error)}`, "check that the port speaks TLS 1.2 or 1.3")];
+    return [findings("tls").failed(`no handshake: ${reasonOf(error)}`, remedyFor(error))];
   }
   const certificate = socket.getPeerCertificate(true);
   // Its type is wrong: Node gives the code of OpenSSL.
@@ -24,6 +24,15 @@ export async function checkTls(
   const code = problem instanceof Error && "code" in problem ? String(problem.code) : String(problem ?? "");
   socket.destroy();
   return [chainFinding(code), namesFinding(host, certificate), expiryFinding(certificate)];
+}
+
+function remedyFor(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (/^(?:ENOTFOUND|EAI_)/.test(code)) return "check the name in the URL, and that this machine can resolve it";
+  if (/^(?:ECONNREFUSED|EHOST|ENET|ETIMEDOUT)/.test(code)) {
+    return "check that the server runs, and that firewalls let this machine reach its port";
+  }
+  return "check that the port speaks TLS 1.2 or 1.3";
 }
 
 interface Address extends ClientTls {
