@@ -4,17 +4,20 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Client } from "../../src/client/node.js";
 import type { Store } from "../../src/core/ports.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
+import { postgresStore } from "../../src/store/postgres/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { webhook } from "../push/receiver.js";
 import { type StartedSdk, startSdk } from "../support/otel-sdk.js";
 import type { ReceivedSpan } from "../support/otlp-receiver.js";
+import { hasPostgres, sharedPostgres, startTimeoutMs } from "../support/postgres.js";
 import { recordingLogger } from "../support/recording-logger.js";
 import { say, taskOf } from "../support/say.js";
 
 let sdk: StartedSdk;
 beforeAll(async () => {
   sdk = await startSdk();
-});
+  if (hasPostgres) await sharedPostgres();
+}, startTimeoutMs);
 afterAll(() => sdk[Symbol.asyncDispose]());
 
 const card = { name: "Tested", description: "d", version: "1" };
@@ -97,37 +100,42 @@ describe("the trace of a task", () => {
     await server.close();
   });
 
-  it.each<[string, () => Store]>([
-    ["memory", () => memoryTaskStore()],
-    ["SQLite", () => sqliteStore({ path: ":memory:" })],
-  ])("goes on where another process runs its turn again, in %s", async (_, open) => {
-    const store = open();
-    const begun = Promise.withResolvers<void>();
-    const agent: Agent = async function* ({ attempt, cause, signal }) {
-      yield working();
-      if (cause === "restart") return yield completed(`attempt ${attempt}`);
-      begun.resolve();
-      await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-    };
-    const options = { card, agent, store, port: 0, logger: false, restartable: true, drainMs: 0 } as const;
-    const first = await serve(options);
-    await using client = await Client.connect(first.url);
-    const { contextId } = await sentAtOnce(client);
-    await begun.promise;
-    await first.close();
-    const second = await serve(options);
-    const [before, after] = await spansOf(contextId, turns, 2);
-    const [call] = await spansOf(contextId, sends, 1);
-    expect(before?.attributes).toMatchObject({ "trivium.turn.outcome": "released", "trivium.turn.attempt": 1 });
-    expect(after?.attributes).toMatchObject({
-      "trivium.turn.outcome": "completed",
-      "trivium.turn.cause": "restart",
-    });
-    expect([before?.parentId, after?.parentId]).toEqual([call?.spanId, call?.spanId]);
-    expect(after?.traceId).toBe(call?.traceId);
-    await second.close();
-    await store.close();
-  });
+  const stores: readonly (readonly [string, boolean, () => Store | Promise<Store>])[] = [
+    ["memory", true, () => memoryTaskStore()],
+    ["SQLite", true, () => sqliteStore({ path: ":memory:" })],
+    ["PostgreSQL", hasPostgres, async () => postgresStore({ url: await (await sharedPostgres()).createDatabase() })],
+  ];
+  it.each(stores.filter(([, isThere]) => isThere))(
+    "continues where another process runs its turn again, in %s",
+    async (_, __, open) => {
+      const store = await open();
+      const begun = Promise.withResolvers<void>();
+      const agent: Agent = async function* ({ attempt, cause, signal }) {
+        yield working();
+        if (cause === "restart") return yield completed(`attempt ${attempt}`);
+        begun.resolve();
+        await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      };
+      const options = { card, agent, store, port: 0, logger: false, restartable: true, drainMs: 0 } as const;
+      const first = await serve(options);
+      await using client = await Client.connect(first.url);
+      const { contextId } = await sentAtOnce(client);
+      await begun.promise;
+      await first.close();
+      const second = await serve(options);
+      const [before, after] = await spansOf(contextId, turns, 2);
+      const [call] = await spansOf(contextId, sends, 1);
+      expect(before?.attributes).toMatchObject({ "trivium.turn.outcome": "released", "trivium.turn.attempt": 1 });
+      expect(after?.attributes).toMatchObject({
+        "trivium.turn.outcome": "completed",
+        "trivium.turn.cause": "restart",
+      });
+      expect([before?.parentId, after?.parentId]).toEqual([call?.spanId, call?.spanId]);
+      expect(after?.traceId).toBe(call?.traceId);
+      await second.close();
+      await store.close();
+    },
+  );
 
   it("is linked to by the call of its webhook, which carries a trace of its own", async () => {
     await using hook = await webhook();
