@@ -34,9 +34,10 @@ export interface PostgresDialectOptions extends Pick<SqlDialect, "withoutLimits"
 
 export function postgresDialect({ now, withoutLimits }: PostgresDialectOptions): SqlDialect {
   return {
-    name: "postgres",
     shard: `${randomInt(shards)}`,
     locksRows: true,
+    changesKeys: true,
+    sharesRates: true,
     types: { serial: "bigint generated always as identity primary key", integer: "bigint", bytes: "bytea" },
     // Updated rows have room beside them for their next version, which then needs no new index entries.
     tableEnd: (clustered) => (clustered ? undefined : sql`with (fillfactor = 80)`),

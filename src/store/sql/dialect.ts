@@ -6,11 +6,14 @@ import type { Database } from "./schema.js";
 
 /** All differences between the databases besides the driver and the hot path. */
 export interface SqlDialect {
-  readonly name: "sqlite" | "postgres";
-  /** The shard of the counters that this process updates. */
+  /** The shard of the counters that this process updates; `""` where counters have one shard. */
   readonly shard: string;
   /** Whether several transactions write at once, so that rows read for an update must be locked. */
   readonly locksRows: boolean;
+  /** Whether the primary key of a table can be changed; otherwise the table is copied. */
+  readonly changesKeys: boolean;
+  /** Whether processes share the counts of limits, which then have a table. */
+  readonly sharesRates: boolean;
   readonly types: ColumnTypes;
   /** Ends the statement that creates a table. `clustered`: its rows are stored in primary-key order. */
   tableEnd(clustered: boolean): RawBuilder<unknown> | undefined;

@@ -210,9 +210,9 @@ async function pruneSends({ db, dialect }: DbContext, { sendsMs }: Retention, li
   return old.length;
 }
 
-/** Windows that have ended. Only PostgreSQL has processes that share limits. */
+/** Windows that have ended. */
 async function pruneRates({ db, dialect }: DbContext, limit: number): Promise<number> {
-  if (dialect.name !== "postgres") return 0;
+  if (!dialect.sharesRates) return 0;
   const ended = db
     .selectFrom("trivium_rates")
     .select("key")

@@ -105,7 +105,7 @@ export function periodsTable(db: Kysely<Database>, dialect: SqlDialect, owned: S
  * What to fold when a period is over. Folded shards leave no zero rows. An index on the count would be written with
  * every change of a counter.
  */
-export function periodsIndex(db: Kysely<Database>, { name }: SqlDialect): SchemaStatement {
-  const loose = name === "sqlite" ? sql<SqlBool>`"count" = 0` : sql<SqlBool>`"shard" <> ''`;
+export function periodsIndex(db: Kysely<Database>, { shard }: SqlDialect): SchemaStatement {
+  const loose = shard === "" ? sql<SqlBool>`"count" = 0` : sql<SqlBool>`"shard" <> ''`;
   return db.schema.createIndex("trivium_periods_loose").on("trivium_periods").column("period").where(loose);
 }

@@ -6,9 +6,11 @@ import { runStatement, type SqliteConnection } from "./driver.js";
 /** `now`: the store's clock. `connection`: runs statements directly while it is free. */
 export function sqliteDialect(now: () => number, connection?: SqliteConnection | undefined): SqlDialect {
   return {
-    name: "sqlite",
     shard: "",
     locksRows: false,
+    changesKeys: false,
+    // It serves one process, which counts in memory.
+    sharesRates: false,
     types: { serial: "integer primary key autoincrement", integer: "integer", bytes: "blob" },
     tableEnd: (clustered) => (clustered ? sql`without rowid, strict` : sql`strict`),
     now: (late = false) => sql<number>`${late ? new Param(now) : now()}`,

@@ -26,7 +26,7 @@ export function agentsInScopes(db: Kysely<Database>, dialect: SqlDialect): reado
     withAgent(db, "push_configs"),
     db.schema.dropIndex("trivium_push_configs_holder"),
     db.schema.createIndex("trivium_push_configs_holder").on("trivium_push_configs").columns(["holder", "agent"]),
-    ...(dialect.name === "sqlite" ? keyedAnew(db, dialect) : keyedInPlace(db)),
+    ...(dialect.changesKeys ? keyedInPlace(db) : keyedAnew(db, dialect)),
   ];
 }
 
@@ -74,7 +74,7 @@ function keyedInPlace(db: Kysely<Database>): readonly SchemaStatement[] {
   });
 }
 
-/** SQLite cannot change a primary key, so these tables, small beside the tasks, are copied. */
+/** Where a primary key cannot be changed, these tables, small beside the tasks, are copied. */
 function keyedAnew(db: Kysely<Database>, dialect: SqlDialect): readonly SchemaStatement[] {
   const made = {
     sends: [sendsTable(db, dialect, owned), sendsIndex(db)],

@@ -4,11 +4,11 @@ import type { Database } from "../schema.js";
 import { type SchemaStatement, tableOf } from "../schema-statements.js";
 
 /**
- * What callers have used of their limits. A crash of the database forgets it, so nothing is written for one. SQLite has
- * no such table: it serves one process, which counts in memory.
+ * What callers have used of their limits, for processes that share them. A crash of the database forgets it, so nothing is
+ * written for one.
  */
 export function rateTable(db: Kysely<Database>, dialect: SqlDialect): readonly SchemaStatement[] {
-  if (dialect.name !== "postgres") return [];
+  if (!dialect.sharesRates) return [];
   const { integer } = dialect.types;
   const numbers = ["period", "width", "used", "expires_at", "ceiling", "need", "forced", "granted"];
   const table = tableOf(db, dialect, "rates")
