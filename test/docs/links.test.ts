@@ -42,6 +42,11 @@ describe("the links", () => {
     expect(documents.filter((page) => page !== "README.md" && !reached.has(page))).toEqual([]);
   });
 
+  it.each(documents.filter((page) => page.startsWith("docs/guides/")))("of %s end with what to read next", (page) => {
+    const [, next = ""] = /\n## Next\n([^#]*(?:#(?!# )[^#]*)*)$/.exec(read(page)) ?? [];
+    expect(next.match(/\]\((?:\.\.\/)*[\w/-]+\.\w+/g)?.length, next).toBeGreaterThan(1);
+  });
+
   it("lead from the README to the index of the documents", () => {
     expect(linksOf("README.md").map(({ file }) => file)).toContain("docs/README.md");
   });
