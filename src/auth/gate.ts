@@ -151,7 +151,7 @@ function principalOf(needs: Needs, identities: ReadonlyMap<string, Identity>, op
   const caller: AuthenticatedCaller = { scheme, subject, issuer, scopes, claims, identities };
   const named = options.principal === undefined ? defaultPrincipal(caller) : frozenCopy(options.principal(caller));
   if (typeof named.owner !== "string" || named.owner === "")
-    throw new TypeError("auth.principal must return an object with an owner");
+    throw new TypeError("auth.principal must return an object whose owner is a text of one character or more");
   const proved = { scopes, claims };
   return Object.freeze({
     scheme,

@@ -25,6 +25,6 @@ function keptOf({ owner: _, tenant: __, ...rest }: Principal, names: true | read
   try {
     return frozenCopy(conformJson({ ...rest, claims: kept }, "principal", 0) as JsonObject);
   } catch (cause) {
-    throw new TypeError("auth.keepClaims: the principal has members that are not JSON", { cause });
+    throw new TypeError("auth.keepClaims: the principal has members that are not JSON: return plain values", { cause });
   }
 }

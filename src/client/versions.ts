@@ -26,7 +26,8 @@ export function knownVersions(fileBytes: FileBytes | undefined): KnownVersions {
     entries,
     async load(name) {
       const entry = entries.find((each) => each.name === name);
-      if (entry === undefined) throw new TypeError(`version ${name} is none of the client's`);
+      if (entry === undefined)
+        throw new TypeError(`version ${name} is none of ${entries.map((each) => each.name).join(", ")}`);
       const version = loaded.get(name) ?? entry.load({ fileBytes });
       loaded.set(name, version);
       try {

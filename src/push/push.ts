@@ -63,7 +63,8 @@ const defaultAdoptMs = 3000;
 /** Creates the push notifications of a process. Throws a `TypeError` for an invalid `allow` or `every`. */
 export function createPush(options: PushDeliveryOptions): Push {
   const { store, signals, clock, every, allow, lookup, limits = defaultPushLimits } = options;
-  if (every !== undefined && every !== "event") throw new TypeError('push.every must be "event", or left out');
+  if (every !== undefined && every !== "event")
+    throw new TypeError(`push.every must be "event", or left out, not ${JSON.stringify(every)}`);
   const policy = createPolicy(allow);
   const fetch = createNodeFetch({ policy, lookup, connectTimeoutMs: limits.pushTimeoutMs });
   const deps = deliveryDeps(options, limits, fetch);

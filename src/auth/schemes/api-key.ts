@@ -35,7 +35,7 @@ export function apiKey(options: ApiKeyOptions): AuthScheme {
   assertOptions("apiKey", options, rule);
   const { in: location, name, verify, description = "" } = options;
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name))
-    throw new TypeError("apiKey: name must be the name of a header or a parameter");
+    throw new TypeError(`apiKey: name must be the name of a header or a parameter, not ${JSON.stringify(name)}`);
   return {
     declaration: { case: "apiKeySecurityScheme", value: { location, name, description } },
     challenge: `ApiKey in=${quotedString(location)}, name=${quotedString(name)}`,

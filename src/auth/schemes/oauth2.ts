@@ -160,7 +160,8 @@ function flowOf(flows: OAuthFlows): Flow {
     checkUrl(`flows.${name}.deviceAuthorizationUrl`, deviceAuthorizationUrl);
     return { case: "deviceCode", value: { ...endpointOf(name, deviceCode), deviceAuthorizationUrl } };
   }
-  if (authorizationCode === undefined) throw new TypeError(`oauth2: flows.${name} is not a flow`);
+  if (authorizationCode === undefined)
+    throw new TypeError(`oauth2: flows.${name} is none of clientCredentials, authorizationCode and deviceCode`);
   const { authorizationUrl, pkceRequired = true } = authorizationCode;
   checkUrl(`flows.${name}.authorizationUrl`, authorizationUrl);
   const value = { ...endpointOf(name, authorizationCode), authorizationUrl, pkceRequired };

@@ -17,7 +17,8 @@ export function fetchFailure({ what, cause, begun }: FetchFailure): A2AError {
   for (const error of causes) {
     if (error instanceof A2AError) return error;
     if (headerOverflows.has(codeOf(error))) {
-      return new A2AError("contentTooLarge", "the headers of the agent's answer are over the limit", { cause });
+      const limit = "the limit of Node (node --max-http-header-size)";
+      return new A2AError("contentTooLarge", `the headers of the agent's answer are over ${limit}`, { cause });
     }
   }
   const written = begun && !causes.some(isUnsent);

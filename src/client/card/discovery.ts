@@ -38,7 +38,7 @@ export function cardUrls(agent: string | URL): readonly string[] {
     throw new TypeError(`the agent must be an http or https URL, not ${JSON.stringify(String(agent).slice(0, 80))}`);
   }
   if (url.username !== "" || url.password !== "") {
-    throw new TypeError(`the URL of the agent at ${url.host} must not hold credentials`);
+    throw new TypeError(`the URL of the agent at ${url.host} must not hold credentials: give the option credentials`);
   }
   url.hash = "";
   if (url.pathname.endsWith(".json")) return [url.href];

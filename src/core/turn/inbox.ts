@@ -114,7 +114,8 @@ export class TurnInbox implements Watcher {
   async #wait(takesWakes: boolean): Promise<InboxEntry> {
     const refusal = this.#run.refusal();
     if (refusal !== undefined) throw refusal;
-    if (this.#receiver !== undefined) throw new TypeError("a turn receives one message at a time");
+    if (this.#receiver !== undefined)
+      throw new TypeError("a turn waits for one message at a time: await the first wait before the next");
     // A reply was the whole answer: there is no task and there will be none.
     if (this.#live === undefined && this.#run.answered) throw noMessage();
     const live = this.#run.ensureTask();

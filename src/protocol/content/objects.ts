@@ -88,7 +88,9 @@ export function isMessage(value: unknown): value is Message {
 export function toJson(object: ProtocolObjects[ProtocolKind]): JsonObject {
   const schema = schemaOf(object);
   if (schema === undefined)
-    throw new TypeError("toJson() takes an object of the protocol, such as a Task or a Message");
+    throw new TypeError(
+      "toJson() takes an object with the $typeName of one of the protocol, such as a Task or a Message",
+    );
   return writeJson(schema, object);
 }
 

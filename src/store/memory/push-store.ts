@@ -109,7 +109,10 @@ class Registrations {
     this.#settled.delete(nameOf(registration));
     if (growth > 0) this.#makeRoom(growth);
     if (growth > 0 && this.#bytes + growth > this.#maxBytes) {
-      throw new A2AError("resourceExhausted", `push configurations take more than ${this.#maxBytes} bytes of memory`);
+      throw new A2AError(
+        "resourceExhausted",
+        `the push store is full: configurations take more than ${this.#maxBytes} bytes (maxBytes)`,
+      );
     }
     this.#bytes += growth;
     this.#keep(registration, configs);

@@ -19,7 +19,7 @@ it.each<[string, string, AuthOptions]>([
   ["verify of a password", "basic: verify", { schemes: { s: basic({ verify: () => nameless }) } }],
   [
     "principal",
-    "auth.principal must return an object with an owner",
+    "auth.principal must return an object whose owner is a text of one character or more",
     { schemes: { s: key }, principal: () => nameless },
   ],
 ])("does not run the agent when %s names no caller, and logs what must be returned", async (_, said, auth) => {

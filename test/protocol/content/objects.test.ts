@@ -114,7 +114,7 @@ describe("fromJson", () => {
 
 it.each([[{}], [null], ["text"], [{ $typeName: "google.protobuf.Value" }]])("toJson refuses %j", (value) => {
   expect(() => toJson(value as unknown as Task)).toThrow(
-    "toJson() takes an object of the protocol, such as a Task or a Message",
+    "toJson() takes an object with the $typeName of one of the protocol, such as a Task or a Message",
   );
 });
 
