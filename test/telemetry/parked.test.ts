@@ -12,20 +12,14 @@ import {
   serve,
   working,
 } from "trivium";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { Client } from "../../src/client/node.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
 import { postgresStore } from "../../src/store/postgres/index.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { around } from "../support/fault-store.js";
 import { type StartedMetrics, startMetrics } from "../support/metric-values.js";
-import {
-  hasPostgres,
-  type PostgresServer,
-  sharedPostgres,
-  startPostgres,
-  startTimeoutMs,
-} from "../support/postgres.js";
+import { hasPostgres, sharedPostgres, startTimeoutMs } from "../support/postgres.js";
 import { amountOf, type Measured, measured } from "../support/served-metrics.js";
 
 /** Ends its turn as its message says, or with an answer. */
@@ -56,17 +50,15 @@ function turnsEnded(text: string): number {
 const parkedIn = (text: string): readonly (number | undefined)[] =>
   ["time", "call"].map((what) => amountOf(text, "trivium_tasks_parked", `trivium_parked_until="${what}"`));
 
-describe("the gauge of parked tasks", () => {
-  let postgres: PostgresServer;
-  beforeAll(async () => {
-    if (hasPostgres) postgres = await startPostgres();
-  }, startTimeoutMs);
-  afterAll(() => postgres?.[Symbol.asyncDispose]());
+beforeAll(async () => {
+  if (hasPostgres) await sharedPostgres();
+}, startTimeoutMs);
 
+describe("the gauge of parked tasks", () => {
   const stores: readonly (readonly [string, boolean, () => Store | Promise<Store>])[] = [
     ["in memory", true, () => memoryTaskStore()],
     ["on SQLite", true, () => sqliteStore({ path: ":memory:" })],
-    ["on PostgreSQL", hasPostgres, async () => postgresStore({ url: await postgres.createDatabase() })],
+    ["on PostgreSQL", hasPostgres, async () => postgresStore({ url: await (await sharedPostgres()).createDatabase() })],
   ];
   for (const [where, isThere, open] of stores) {
     it.skipIf(!isThere)(`counts tasks ${where} that wait for a time or a call, whichever process asks`, async () => {
