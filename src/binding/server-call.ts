@@ -70,6 +70,8 @@ export class ServerCall<S extends CallGate = Service> {
   #moved: AdmittedCall | undefined;
   #meter: CallMeter | undefined;
   #rated: LimitedCall | undefined;
+  /** The limits of the server, for a call that began there. */
+  #arrived: LimitedCall | undefined;
   #deadline: AnnouncedDeadline | undefined;
   #ended = false;
   #requestBytes = 0;
@@ -143,6 +145,7 @@ export class ServerCall<S extends CallGate = Service> {
     this.service = service;
     this.#moved = this.#enter(false);
     if (this.#ended) this.#leavePlaces();
+    this.#arrived = this.#rated;
     this.#rated = service.rates?.(this.#openHead());
   }
 
@@ -260,7 +263,7 @@ export class ServerCall<S extends CallGate = Service> {
     if (!rated) return undefined;
     const admit = () => rated.admit({ principal, operation, request, bytes: this.#requestBytes });
     const arrive = async () => {
-      await rated.arrive();
+      await rated.arrive(this.#arrived);
       return rated.identified(principal);
     };
     return (this.#moved === undefined ? admit() : arrive().then(admit)).then((quota) =>

@@ -129,8 +129,8 @@ export interface NamedTenant {
 
 /** A call on its way through the limits by who is asking. Each step rejects with `resourceExhausted` when one is reached. */
 export interface LimitedCall {
-  /** Counts the call for its address. */
-  arrive(): Promise<unknown> | undefined;
+  /** Counts the call for its address. `before`: the same call at the server, which has counted it for the server's limits. */
+  arrive(before?: LimitedCall): Promise<unknown> | undefined;
   /** Refuses a known caller that may send no more bytes. */
   identified(principal: Principal): Promise<unknown> | undefined;
   /** Counts a decoded call. */

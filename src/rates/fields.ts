@@ -43,3 +43,14 @@ export function rateFields(standings: Iterable<LimitBalance>): Readonly<Record<s
   }
   return policies === "" ? {} : { "RateLimit-Policy": policies, RateLimit: states };
 }
+
+/** Fields of two sets of limits. */
+export function joinedFields(
+  one: Readonly<Record<string, string>>,
+  other: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const names = [...new Set([...Object.keys(one), ...Object.keys(other)])];
+  return Object.fromEntries(
+    names.map((name) => [name, [one[name], other[name]].filter((list) => list !== undefined).join(", ")]),
+  );
+}

@@ -5,7 +5,7 @@ import type { CallQuota, Principal } from "../protocol/context.js";
 import { type Message, SendMessageRequestSchema } from "../protocol/model.js";
 import type { Operation } from "../protocol/operations.js";
 import type { Claim, Counters, LimitBalance } from "./counters.js";
-import { rateFields } from "./fields.js";
+import { joinedFields, rateFields } from "./fields.js";
 import {
   type CallerKind,
   type LimitGroup,
@@ -154,6 +154,7 @@ export class RatedCall {
   /** Taken for the stream of the call. */
   #held: readonly Place[] = [];
   #hasEnded = false;
+  #fieldsBefore: Readonly<Record<string, string>> = {};
 
   constructor(calls: RatedCalls, address: string | undefined) {
     this.#calls = calls;
@@ -162,12 +163,15 @@ export class RatedCall {
 
   /** The fields of the reply that say what the caller has left. */
   get fields(): Readonly<Record<string, string>> {
-    return rateFields(this.#standings.values());
+    return joinedFields(this.#fieldsBefore, rateFields(this.#standings.values()));
   }
 
   /** Counts the call for its address, before anything else is known. */
-  arrive(): Promise<unknown> | undefined {
-    return this.#take(this.#calls.claimsOf(this.#calls.arrival, { address: this.#address }, 0));
+  arrive(before?: { readonly fields: Readonly<Record<string, string>> }): Promise<unknown> | undefined {
+    const { arrival } = this.#calls;
+    this.#fieldsBefore = before?.fields ?? {};
+    const limits = before === undefined ? arrival : arrival.filter(({ ofServer }) => !ofServer);
+    return this.#take(this.#calls.claimsOf(limits, { address: this.#address }, 0));
   }
 
   /** Refuses a known caller whose bytes are used up, before more are read. */

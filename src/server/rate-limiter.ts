@@ -39,6 +39,7 @@ export interface RateLimiterParts extends CounterParts {
 /** Limits that the agents of a server have together. */
 export interface ServerLimits {
   readonly table: LimitTable;
+  readonly limitsAddresses: boolean;
   /** Of the streams. */
   readonly places: Places;
   readonly skillOf: RateOptions["skillOf"];
@@ -94,6 +95,7 @@ export function createServerLimits(
   const { skillOf = namedSkill } = rate;
   return {
     table,
+    limitsAddresses: findLimit(table, ({ who }) => who === "address") !== undefined,
     places: createPlaces(),
     skillOf: rate.skillOf,
     counters(shared) {

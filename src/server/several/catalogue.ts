@@ -1,6 +1,6 @@
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../../binding/http/http.js";
 import { requestIdOf, requestIdParameter } from "../../binding/request-id.js";
-import type { CallHead } from "../../binding/service.js";
+import type { CallHead, LimitedCall } from "../../binding/service.js";
 import { isFresh } from "../../card/conditional.js";
 import { type Encoded, encode, keepRecent } from "../../card/encoded.js";
 import { createLocations } from "../../card/urls.js";
@@ -39,7 +39,6 @@ export function catalogueEndpoint(shared: SharedParts): HttpEndpoint {
   });
   const locations = createLocations({ publicUrl, trustProxy, basePath }, own);
   const listsOf = keptByRevision(shared);
-  const arrive = arrivals(shared);
   return async (request) => {
     if (request.method !== "GET" && request.method !== "HEAD") {
       return plain(405, "the list of agents is read by GET or HEAD", { Allow: "GET, HEAD" });
@@ -47,7 +46,7 @@ export function catalogueEndpoint(shared: SharedParts): HttpEndpoint {
     const location = locations.of(request);
     if (location === undefined) return plain(400, "the request names a host that cannot be one");
     const head = headOf(request);
-    const refusal = await arrive(head);
+    const refusal = shared.arrivals && (await refusedBy(shared.arrivals(head)));
     if (refusal !== undefined) return refusal;
     const lists = listsOf();
     const entries = await visibleTo(head, shared);
@@ -80,27 +79,17 @@ function cachingOf({ directory, options }: SharedParts, varyBy: readonly string[
   return { "Cache-Control": "private, no-cache", Vary: ["Accept", "Authorization", ...varyBy].join(", ") };
 }
 
-/** Counts a request for its address, and refuses one that is over a limit. */
-function arrivals({ rates, process, options }: SharedParts): (head: CallHead) => Promise<HttpReply | undefined> {
-  if (rates === undefined) return async () => undefined;
-  let opening: ReturnType<typeof rates.calls> | undefined;
-  const open = async (): ReturnType<typeof rates.calls> =>
-    rates.calls((await process.tasks()).rates, options.trustProxy);
-  return async (head) => {
-    opening ??= open();
-    const call = (await opening)(head);
-    try {
-      await call.arrive();
-      return undefined;
-    } catch (error) {
-      if (!(error instanceof A2AError)) throw error;
-      const { code, message, retryAfterMs = 0 } = error;
-      return plain(errorTable[code].http, message, {
-        ...call.fields,
-        "Retry-After": `${Math.ceil(retryAfterMs / 1000)}`,
-      });
-    }
-  };
+/** Counts a request for its address. Returns the reply to one that is over a limit. */
+async function refusedBy(call: LimitedCall): Promise<HttpReply | undefined> {
+  try {
+    await call.arrive();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof A2AError)) throw error;
+    const { code, message, retryAfterMs = 0 } = error;
+    const headers = { ...call.fields, "Retry-After": `${Math.ceil(retryAfterMs / 1000)}` };
+    return plain(errorTable[code].http, message, headers);
+  }
 }
 
 /** The agents whose callers include this one. */

@@ -14,6 +14,8 @@ export interface FrontOptions {
   readonly process: HostProcess;
   /** The authentication that the agents share. */
   readonly callerGuard: CallerGuard;
+  /** Counts calls for their address. */
+  readonly arrivals: Service["rates"];
   /** Distinguishes callers that nothing authenticates. */
   readonly networkOf: AdmissionOptions["networkOf"];
   readonly limits: Limits;
@@ -25,7 +27,15 @@ export interface FrontOptions {
  * The service of gRPC calls until their request names an agent: it authenticates and admits them for all agents. Version,
  * extensions and everything else are up to the agent.
  */
-export function frontService({ process, callerGuard, networkOf, limits, clock, logger }: FrontOptions): Service {
+export function frontService({
+  process,
+  callerGuard,
+  arrivals,
+  networkOf,
+  limits,
+  clock,
+  logger,
+}: FrontOptions): Service {
   const admission = createAdmission({
     ...{ process: process.admission, networkOf, limits, logger, extensions: [] },
     identify: callerGuard.identify,
@@ -44,6 +54,7 @@ export function frontService({ process, callerGuard, networkOf, limits, clock, l
     extensions: (requested) => requested,
     enter: admission.enter,
     publicError: admission.publicError,
+    rates: arrivals,
     // The agent of the call decides whether it is logged.
     observer: { begun: () => new CallMeter(monotonic(clock)), ended() {} },
   };

@@ -12,6 +12,7 @@ import { resolveLimits } from "../limits.js";
 import { serverLimitsOf } from "../load-caller-guard.js";
 import { loggerOf } from "../log/stderr-logger.js";
 import { AgentKeeper, type ServedAgents } from "./agents.js";
+import { openArrivals } from "./arrivals.js";
 import { catalogueEndpoint } from "./catalogue.js";
 import { type ClientCode, type LocalClientOptions, LocalClients } from "./clients.js";
 import { Directory } from "./directory.js";
@@ -96,19 +97,20 @@ async function shareParts(
   const skills = skillIdsOf(own.map(({ card }) => card));
   await assertAuthOf(options, skills);
   const rates = await serverLimitsOf(options, { clock, logger, skills });
+  const arrivals = openArrivals({ rates, process, options });
   const callerGuard = await callerGuardOf(options, clock, logger);
   const allowedHosts = [...(options.allowedHosts ?? []), ...own.flatMap(({ hosts = [] }) => hosts)];
   const networkOf = isOpen ? callerNetwork(options.trustProxy ?? false) : undefined;
   const guard = isOpen && isLoopback(bound.host) ? createHostGuard({ ...options, allowedHosts }) : undefined;
   const rest = guard && guardedRest(guard);
   const shared: SharedParts = {
-    ...{ options, host: bound.host, process, callerGuard, rates, limits, clock, logger },
+    ...{ options, host: bound.host, process, callerGuard, rates, arrivals, limits, clock, logger },
     drainMs: options.drainMs ?? defaultDrainMs,
     tls: own.reduce((tls, { auth }) => tlsWithAuth({ tls, auth }), tlsWithAuth(options)),
     clientsOf: (key, own) => clients.of(key, own),
     directory: new Directory<ServedEntry>({
       basePath: options.basePath,
-      front: frontService({ process, callerGuard, networkOf, limits, clock, logger }),
+      front: frontService({ process, callerGuard, arrivals, networkOf, limits, clock, logger }),
       catalogue: (request) => catalogue?.(request),
       rest,
     }),

@@ -1,4 +1,5 @@
 import type { TlsOptions } from "node:tls";
+import type { Service } from "../../binding/service.js";
 import type { TurnClients } from "../../core/turn-start.js";
 import type { Clock } from "../../protocol/async/clock.js";
 import type { Logger } from "../../protocol/logger.js";
@@ -29,6 +30,8 @@ export interface SharedParts {
   readonly callerGuard: CallerGuard;
   /** The limits beside `agents`. */
   readonly rates: ServerLimits | undefined;
+  /** Counts for its address what reaches the server before an agent is known. */
+  readonly arrivals: Service["rates"];
   readonly directory: Directory<ServedEntry>;
   /** Makes clients of the agents for the turns of one of them. */
   readonly clientsOf: (key: string, own: ServedAgentOptions) => TurnClients;

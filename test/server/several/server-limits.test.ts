@@ -71,6 +71,28 @@ describe("a limit of a server of several agents", () => {
     await expect(travel.send("go")).rejects.toMatchObject({ code: "resourceExhausted", metadata: { limit } });
   });
 
+  it("refuses an address before its callers are authenticated, also where gRPC names the agent", async () => {
+    let checked = 0;
+    await using server = await serveAll({
+      rate: { address: { requests: "6/day" } },
+      agents: { "/weather": one("weather", { rate: { address: { requests: "5/day" } } }), "/travel": one("travel") },
+      authenticate: () => ({ owner: `ann${++checked}` }),
+    });
+    const options = { prefer: ["GRPC"], retry: false, grpcTls: false } as const;
+    await using weather = await Client.connect(`${server.url}/weather`, options);
+    await using travel = await Client.connect(`${server.url}/travel`, options);
+    const refusedBy = (limit: string) => ({ code: "resourceExhausted", metadata: { limit } });
+    // A client asks first whether its interface answers.
+    for (let count = 0; count < 4; count++) await weather.send("go");
+    await expect(weather.send("go")).rejects.toMatchObject(refusedBy("rate.address.requests"));
+    const before = checked;
+    await expect(travel.send("go")).rejects.toThrow("6/day (server.rate.address.requests)");
+    await expect(weather.send("go")).rejects.toMatchObject(refusedBy("server.rate.address.requests"));
+    expect(checked).toBe(before);
+    const list = await send(server, "/travel");
+    expect(list.status).toBe(429);
+  });
+
   it("holds beside an agent's own, and a call that one of them refuses is counted by none", async () => {
     const own = { owner: { requests: "1/day" } } as const;
     const agents = { "/weather": one("weather", { rate: own }), "/travel": one("travel") };
