@@ -7,6 +7,9 @@ const pages = [...new Set([...globSync("*.md"), ...documents, ...globSync("test/
   (file) => !file.includes("node_modules"),
 );
 
+/** The tests that run examples, and what they share. */
+const tests = globSync("test/{browser,examples,journeys,package}/**/*.test.ts").map(read);
+
 interface Link {
   readonly target: string;
   /** The file or folder of the repository. */
@@ -45,6 +48,15 @@ describe("the links", () => {
   it.each(documents.filter((page) => page.startsWith("docs/guides/")))("of %s end with what to read next", (page) => {
     const [, next = ""] = /\n## Next\n([^#]*(?:#(?!# )[^#]*)*)$/.exec(read(page)) ?? [];
     expect(next.match(/\]\((?:\.\.\/)*[\w/-]+\.\w+/g)?.length, next).toBeGreaterThan(1);
+  });
+
+  it.each(globSync("examples/*").toSorted())("lead to %s from a page, and a test runs it", (folder) => {
+    const pages = documents.filter((page) =>
+      linksOf(page).some(({ file }) => file === folder || file.startsWith(`${folder}/`)),
+    );
+    expect(pages).not.toEqual([]);
+    const name = `["'\`/]${folder.slice("examples/".length)}["'\`/]`;
+    expect(tests.filter((text) => new RegExp(name).test(text))).not.toEqual([]);
   });
 
   it("lead from the README to the index of the documents", () => {
