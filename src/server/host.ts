@@ -209,7 +209,11 @@ async function interceptionBy(interceptors: readonly ServerInterceptor[]): Promi
   return (await import("../protocol/intercept.js")).interceptionOf(interceptors);
 }
 
-async function observerOf({ accessLog }: HostOptions, { logger, ...parts }: Observation): Promise<Service["observer"]> {
+/** What logs and measures calls by the options; `undefined` when nothing does. */
+export async function observerOf(
+  { accessLog }: Pick<HostOptions, "accessLog">,
+  { logger, ...parts }: Observation,
+): Promise<Service["observer"]> {
   if (accessLog !== true && parts.telemetry === undefined) return undefined;
   const { createCallObserver } = await import("./call-observer.js");
   return createCallObserver({ ...parts, logger: accessLog === true ? logger : undefined });

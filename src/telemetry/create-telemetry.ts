@@ -19,7 +19,7 @@ export async function createTelemetry(api: OpenTelemetry, { metrics }: Telemetry
 
   const apart = <T>(work: () => T): T => api.context.with(api.ROOT_CONTEXT, work);
   return {
-    calls: (agent) => followServerCalls(api, meters, { "gen_ai.agent.name": agent.name }),
+    calls: (agent) => followServerCalls(api, meters, agent === undefined ? {} : { "gen_ai.agent.name": agent.name }),
     turns: (agent) => followTurns(api, meters, agent),
     webhooks: (agent) => followWebhooks(api, meters, { "gen_ai.agent.name": agent.name }),
     flushed({ system, writes, durationMs }) {

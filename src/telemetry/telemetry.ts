@@ -38,7 +38,8 @@ export interface HostFigures extends Partial<AgentFigures> {
 
 /** Telemetry of a server. */
 export interface Telemetry {
-  calls(agent: FollowedAgent): CallTelemetry;
+  /** `undefined`: calls that end before their agent is known. */
+  calls(agent: FollowedAgent | undefined): CallTelemetry;
   turns(agent: FollowedAgent): TurnTelemetry;
   webhooks(agent: FollowedAgent): WebhookTelemetry;
   /** A commit of the store. */

@@ -16,6 +16,8 @@ export interface FrontOptions {
   readonly callerGuard: CallerGuard;
   /** Counts calls for their address. */
   readonly arrivals: Service["rates"];
+  /** Observes the calls that end before their agent is known. Absent when nothing does. */
+  readonly observer: Service["observer"];
   /** Distinguishes callers that nothing authenticates. */
   readonly networkOf: AdmissionOptions["networkOf"];
   readonly limits: Limits;
@@ -31,6 +33,7 @@ export function frontService({
   process,
   callerGuard,
   arrivals,
+  observer,
   networkOf,
   limits,
   clock,
@@ -55,7 +58,7 @@ export function frontService({
     enter: admission.enter,
     publicError: admission.publicError,
     rates: arrivals,
-    // The agent of the call decides whether it is logged.
-    observer: { begun: () => new CallMeter(monotonic(clock)), ended() {} },
+    // The agent of a call that has found it decides whether it is logged.
+    observer: observer ?? { begun: () => new CallMeter(monotonic(clock)), ended() {} },
   };
 }

@@ -5,7 +5,7 @@ import type { Client } from "../../client/base-client.js";
 import { loadOpenTelemetry } from "../../telemetry/api.js";
 import { isAuthenticated, isLoopback, tlsWithAuth } from "../caller-guard.js";
 import { assertAuthOf, skillIdsOf } from "../compose-agent.js";
-import { bindingsOf, callerGuardOf } from "../host.js";
+import { bindingsOf, callerGuardOf, observerOf } from "../host.js";
 import { createHostGuard, guardedRest, type HostGuard } from "../host-guard.js";
 import { closing, type HostProcess, openHostProcess, type TaskProcess } from "../host-process.js";
 import { resolveLimits } from "../limits.js";
@@ -98,6 +98,7 @@ async function shareParts(
   await assertAuthOf(options, skills);
   const rates = await serverLimitsOf(options, { clock, logger, skills });
   const arrivals = openArrivals({ rates, process, options });
+  const observer = await observerOf(options, { logger, clock, telemetry: process.telemetry?.calls(undefined) });
   const callerGuard = await callerGuardOf(options, clock, logger);
   const allowedHosts = [...(options.allowedHosts ?? []), ...own.flatMap(({ hosts = [] }) => hosts)];
   const networkOf = isOpen ? callerNetwork(options.trustProxy ?? false) : undefined;
@@ -110,7 +111,7 @@ async function shareParts(
     clientsOf: (key, own) => clients.of(key, own),
     directory: new Directory<ServedEntry>({
       basePath: options.basePath,
-      front: frontService({ process, callerGuard, arrivals, networkOf, limits, clock, logger }),
+      front: frontService({ process, callerGuard, arrivals, observer, networkOf, limits, clock, logger }),
       catalogue: (request) => catalogue?.(request),
       rest,
     }),

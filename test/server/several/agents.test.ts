@@ -1,6 +1,7 @@
 import { type Agent, artifact, Client, inputRequired, memoryTaskStore, type ServeAgentsOptions, serve } from "trivium";
 import { apiKey } from "trivium/auth";
 import { describe, expect, it } from "vitest";
+import { startMetrics } from "../../support/metric-values.js";
 import { recordingLogger } from "../../support/recording-logger.js";
 
 const card = (name: string) => ({ name, description: `The agent ${name}`, version: "1.0.0" });
@@ -195,6 +196,36 @@ describe("several agents on one port", () => {
       "https://agents.example/x/weather/json-rpc",
       "https://agents.example/x/weather/http-json",
     ]);
+  });
+
+  it("log and measure calls over gRPC that end before their agent is known", async () => {
+    const { log, logger } = recordingLogger();
+    await using metrics = startMetrics();
+    await using server = await serveAll({
+      ...{ logger, accessLog: true, auth: keyed("alice-1"), rate: { address: { requests: "5/day" } } },
+      agents: { "/weather": one("weather") },
+    });
+    const connect = (key: string) =>
+      Client.connect(`${server.url}/weather`, { prefer: ["GRPC"], headers: { "x-key": key }, retry: false });
+    await using client = await connect("alice-1");
+    await client.send("hi");
+    await expect(client.send("hi", { tenant: "nowhere" })).rejects.toMatchObject({ code: "methodNotFound" });
+    await using stranger = await connect("bob");
+    await expect(stranger.send("hi")).rejects.toMatchObject({ code: "unauthenticated" });
+    await expect(client.send("hi")).rejects.toMatchObject({ code: "resourceExhausted" });
+    const calls = log.filter(({ message }) => message === "call").map(({ fields }) => fields);
+    expect(calls.slice(2)).toMatchObject([
+      { binding: "GRPC", owner: "key#alice", code: "methodNotFound" },
+      { binding: "GRPC", code: "unauthenticated" },
+      { binding: "GRPC", code: "unauthenticated" },
+      { binding: "GRPC", code: "resourceExhausted" },
+    ]);
+    expect(calls.map((fields) => Object(fields).agent)).toEqual([
+      ...["/weather", "/weather"],
+      ...[undefined, undefined, undefined, undefined],
+    ]);
+    const refused = await metrics.of("trivium.server.refused");
+    expect(refused).toMatchObject([{ value: 1, attributes: { "trivium.limit": "server.rate.address.requests" } }]);
   });
 
   it("log their path, and which interfaces are not in their cards", async () => {
