@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { AuthorizationCodeRequest } from "../../auth/options.js";
 
@@ -20,8 +20,8 @@ export async function signInByLoopback(
     if (url === null || !isOwn || request.method !== "GET") return answer(response, 404, "There is no page here.");
     const isRefused = url.searchParams.has("error");
     const text = isRefused ? "You are not signed in." : "You are signed in.";
+    response.once("close", () => resolve(url.href));
     answer(response, 200, `${text} You can close this window and return to the terminal.`);
-    resolve(calledUrl(request));
   });
   const aborted = (): void => reject(signal.reason);
   signal.addEventListener("abort", aborted);
@@ -38,12 +38,9 @@ export async function signInByLoopback(
   } finally {
     signal.removeEventListener("abort", aborted);
     server.close();
-    server.closeIdleConnections();
+    // Browsers open connections ahead, which would keep the command from ending for as long as they stay.
+    server.closeAllConnections();
   }
-}
-
-function calledUrl({ url = "", headers }: IncomingMessage): string {
-  return new URL(url, `http://${headers.host ?? "127.0.0.1"}`).href;
 }
 
 function answer(response: ServerResponse, status: number, text: string): void {
