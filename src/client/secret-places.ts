@@ -45,8 +45,9 @@ export function secretPlace(facts: PlaceFacts): SecretPlace {
   };
 }
 
+// Only the schemes that gRPC's transport knows: a name resolver's target, `dns://server/host`, names another host last.
 function hostIn(url: string): string {
-  return url.replace(/^\w+:\/\//, "").replace(/[/?#].*$/s, "");
+  return url.replace(/^(?:https?|grpcs?):\/\//i, "").replace(/[/?#].*$/s, "");
 }
 
 function placeOf(binding: string, url: string, secure = true): URL | null {

@@ -1,0 +1,49 @@
+import { fromJson } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import { secretPlace } from "../../src/client/secret-places.js";
+import { AgentCardSchema } from "../../src/protocol/model.js";
+
+// What a card writes so that another server looks like the host of the card, `agent.example`.
+
+const card = fromJson(AgentCardSchema, {});
+const facts = { card, firstCard: card, cardUrl: "https://agent.example/.well-known/agent-card.json", secure: true };
+const mayGo = (binding: string, url: string): boolean =>
+  secretPlace({ ...facts, binding, url }).noCredentials === undefined;
+
+describe("secrets for the host of the card", () => {
+  it.each([
+    ["JSONRPC", "https://AGENT.example:8443/json-rpc"],
+    ["JSONRPC", "https://agent\u3002example/"],
+    ["JSONRPC", "https://[::1]@agent.example/"],
+    ["JSONRPC", "https://agent.example\\@evil.example/"],
+    ["GRPC", "agent.example:443"],
+    ["GRPC", "grpcs://agent.example"],
+    ["GRPC", "https://agent.example/evil.example:443"],
+  ])("go to it over %s as %s", (binding, url) => {
+    expect(mayGo(binding, url)).toBe(true);
+  });
+
+  it.each([
+    ["JSONRPC", "https://agent.example@evil.example/"],
+    ["JSONRPC", "https://agent.example:443@evil.example/"],
+    ["JSONRPC", "https://agent.example%2f@evil.example/"],
+    ["JSONRPC", "https://agent.example.evil.example/"],
+    ["JSONRPC", "https://agent.example./"],
+    ["JSONRPC", "https://evil.example\\.agent.example/"],
+    ["JSONRPC", "https://agent.example\t.evil.example/"],
+    ["JSONRPC", "https://evil.example?@agent.example"],
+    ["JSONRPC", "http://agent.example/"],
+    ["JSONRPC", "//agent.example/"],
+    ["JSONRPC", "file://agent.example/x"],
+    ["GRPC", "agent.example@evil.example:443"],
+    ["GRPC", "evil.example:443#agent.example"],
+    ["GRPC", "https://evil.example:443/@agent.example"],
+    ["GRPC", "agent.example:443,evil.example:443"],
+    ["GRPC", "dns://agent.example/evil.example:443"],
+    ["GRPC", "dns:///evil.example:443"],
+    ["GRPC", "unix://agent.example/evil"],
+    ["GRPC", "ipv4:192.0.2.1:443"],
+  ])("do not go elsewhere over %s by %s", (binding, url) => {
+    expect(mayGo(binding, url)).toBe(false);
+  });
+});
