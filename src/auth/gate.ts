@@ -34,7 +34,8 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
   const byOperation = mapOf(operations);
   const bySkill = mapOf(skills);
   const hasSecondStage = byOperation.size + bySkill.size > 0;
-  const named = new Set([required, ...byOperation.values(), ...bySkill.values()].flat(2).map(([name]) => name));
+  const further = [...byOperation.values(), ...bySkill.values()];
+  const named = new Set([required, ...further].flat(2).map(([name]) => name));
   const checks = [...named].flatMap((name) => {
     const scheme = schemes[name];
     return scheme === undefined ? [] : [[name, scheme.open(environment)] as const];
@@ -70,9 +71,10 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
   };
   const [first, second] = checks;
   if (first !== undefined && second === undefined) return { identify: identifyBy(first, admit) };
+  const isEnough = options.principal === undefined ? enoughFor(proving, checks, namesIn(further)) : () => false;
   return {
     identify(call) {
-      const found = findIn(checks, call);
+      const found = findIn(checks, call, isEnough);
       return found instanceof Promise ? found.then(admit) : admit(found);
     },
   };
@@ -89,8 +91,30 @@ interface Findings {
 
 type Checks = readonly (readonly [name: string, check: SchemeCheck])[];
 
-/** Runs every check. Returns no promise when each answers at once. */
-function findIn(checks: Checks, call: AuthCall): Findings | Promise<Findings> {
+/** Whether the check at a place may be left out with what those before it have found. */
+type IsEnough = (place: number, identities: Findings["identities"]) => boolean;
+
+/**
+ * A caller who is known already is not looked up elsewhere: an introspection endpoint would be asked about each call with
+ * the token of another scheme. The first alternative that is met decides, so all before it must have been checked.
+ */
+function enoughFor(proving: readonly Needs[], checks: Checks, further: ReadonlySet<string>): IsEnough {
+  const checkedBefore = checks.map((_, place) => {
+    const names = new Set(checks.slice(0, place).map(([name]) => name));
+    const open = proving.findIndex((needs) => needs.some(([name]) => !names.has(name)));
+    return open < 0 ? proving : proving.slice(0, open);
+  });
+  const isFurther = checks.map(([name]) => further.has(name));
+  return (place, identities) =>
+    isFurther[place] === false && judge(checkedBefore[place] ?? [], identities).is === "met";
+}
+
+function namesIn(alternatives: readonly (readonly Needs[])[]): ReadonlySet<string> {
+  return new Set(alternatives.flat(2).map(([name]) => name));
+}
+
+/** Runs every check that is needed. Returns no promise when each answers at once. */
+function findIn(checks: Checks, call: AuthCall, isEnough: IsEnough): Findings | Promise<Findings> {
   const found: Findings = { identities: new Map(), failures: [], broken: undefined };
   const waiting: Promise<void>[] = [];
   const note = (name: string, identity: Identity | undefined): void => {
@@ -100,7 +124,8 @@ function findIn(checks: Checks, call: AuthCall): Findings | Promise<Findings> {
     if (error instanceof CredentialError) found.failures.push({ scheme, error });
     else found.broken ??= error;
   };
-  for (const [name, check] of checks) {
+  for (const [place, [name, check]] of checks.entries()) {
+    if (found.identities.size > 0 && isEnough(place, found.identities)) continue;
     try {
       const identity = check(call);
       if (!(identity instanceof Promise)) note(name, identity);

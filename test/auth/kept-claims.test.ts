@@ -42,6 +42,13 @@ describe("what is kept of a principal", () => {
       "auth.keepClaims: the principal has members that are not JSON",
     );
   });
+
+  it("has no member called __proto__, which a reader of the store might take for a prototype", () => {
+    const kept = keptClaims({ keepClaims: true });
+    for (const text of ['{"__proto__":{"admin":true}}', '{"team":{"__proto__":{"admin":true}}}']) {
+      expect(() => kept?.({ owner: "a", claims: JSON.parse(text) })).toThrow(TypeError);
+    }
+  });
 });
 
 describe("a frozen copy", () => {
