@@ -1,11 +1,64 @@
 import { sql } from "kysely";
 import type { Store } from "../../../src/core/ports.js";
-import type { PostgresDatabase } from "../../../src/store/postgres/database.js";
-import { createSqlStore, type SqlStoreOptions } from "../../../src/store/sql/task-store.js";
+import type { PostgresConnectOptions } from "../../../src/store/postgres/settings.js";
+import { openPostgres, type PostgresDatabase } from "../../../src/store/postgres/database.js";
+import { createSqlStore } from "../../../src/store/sql/task-store.js";
+import { createTestClock, type TestClock } from "../../../src/testing/test-clock.js";
 import { emptyTables } from "../../support/empty-tables.js";
+import { createStoreDatabase } from "../../support/postgres-databases.js";
 
-/** A store over connections that the tests of a file share: new ones take longer than most tests. */
-export async function emptied({ db, backend }: PostgresDatabase, options: SqlStoreOptions = {}): Promise<Store> {
-  await sql.raw(emptyTables).execute(db);
-  return createSqlStore({ ...backend, open: async () => {}, close: async () => {} }, options);
+type Options = Omit<PostgresConnectOptions, "url"> & {
+  /** Whose time it is: the test's, or that of the database. */
+  readonly clockOf: "test" | "database";
+};
+
+/** Stores for cases that run at the same time. */
+export interface ContractStores extends AsyncDisposable {
+  /** An empty store. Its database is that of a later case once it is closed. */
+  make(): Promise<{ readonly store: Store; readonly clock: TestClock }>;
+}
+
+/** A database that one case at a time uses, with that case's clock. */
+interface Slot {
+  readonly database: PostgresDatabase;
+  clock: TestClock;
+}
+
+/** Makes stores on databases whose connections the cases share: new ones take longer than most cases. */
+export async function contractStores({ clockOf, ...options }: Options): Promise<ContractStores> {
+  const { server, url: template } = await createStoreDatabase();
+  const opened: PostgresDatabase[] = [];
+  const free: Slot[] = [];
+
+  async function newSlot(): Promise<Slot> {
+    const settings = { ...options, url: await server.createDatabase(template) };
+    let clock = createTestClock();
+    const database = openPostgres(settings, clockOf === "test" ? () => clock.now() : undefined);
+    opened.push(database);
+    return {
+      database,
+      get clock() {
+        return clock;
+      },
+      set clock(next) {
+        clock = next;
+      },
+    };
+  }
+
+  return {
+    async make() {
+      const slot = free.pop() ?? (await newSlot());
+      const clock = createTestClock();
+      slot.clock = clock;
+      const { db, backend } = slot.database;
+      await sql.raw(emptyTables).execute(db);
+      const close = async () => void free.push(slot);
+      const own = clockOf === "test" ? { clock } : {};
+      return { store: createSqlStore({ ...backend, open: async () => {}, close }, own), clock };
+    },
+    async [Symbol.asyncDispose]() {
+      for (const { backend } of opened) await backend.close();
+    },
+  };
 }

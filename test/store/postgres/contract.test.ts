@@ -1,31 +1,26 @@
 import { afterAll, beforeAll, describe, it } from "vitest";
-import { openPostgres, type PostgresDatabase } from "../../../src/store/postgres/database.js";
 import { pushStoreContract } from "../../../src/testing/contract/push-store.js";
 import { taskStoreContract } from "../../../src/testing/contract/task-store.js";
-import { createTestClock, type TestClock } from "../../../src/testing/test-clock.js";
 import { hasPostgres, startTimeoutMs } from "../../support/postgres.js";
-import { createStoreDatabase } from "../../support/postgres-databases.js";
 import { tries } from "../../support/tries.js";
-import { emptied } from "./contract-setup.js";
+import { type ContractStores, contractStores } from "./contract-setup.js";
 
-let connected: PostgresDatabase;
-let clock: TestClock;
+let stores: ContractStores;
 
 async function make() {
-  clock = createTestClock();
-  return { store: await emptied(connected, { clock }), advance: (ms: number) => clock.advance(ms) };
+  const { store, clock } = await stores.make();
+  return { store, advance: (ms: number) => clock.advance(ms) };
 }
 
-describe.skipIf(!hasPostgres)("on PostgreSQL", () => {
+describe.skipIf(!hasPostgres)("on PostgreSQL", { concurrent: true }, () => {
   beforeAll(async () => {
     // Nothing crashes here, so fsync is off.
-    const { url } = await createStoreDatabase();
-    connected = openPostgres({ url, pool: { max: 4 } }, () => clock.now());
+    stores = await contractStores({ clockOf: "test", pool: { max: 4 } });
   }, startTimeoutMs);
-  afterAll(() => connected.backend.close());
+  afterAll(() => stores[Symbol.asyncDispose]());
 
   describe("the task store", () => {
-    for (const { name, run } of taskStoreContract(make, { histories: tries(8, 20) })) it(name, run);
+    for (const { name, run } of taskStoreContract(make, { histories: tries(5, 20) })) it(name, run);
   });
 
   describe("the push store", () => {

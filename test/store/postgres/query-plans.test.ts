@@ -104,7 +104,7 @@ async function readWhole({ db }: Opened): Promise<string[]> {
   return found;
 }
 
-describe.skipIf(!hasPostgres)("plans of PostgreSQL", () => {
+describe.skipIf(!hasPostgres)("plans of PostgreSQL", { concurrent: true }, () => {
   let server: PostgresServer;
   beforeAll(async () => {
     // Statistics are gathered only when a test does so.

@@ -51,13 +51,13 @@ const makers = {
 } as const;
 
 describe("the task store in a file of SQLite", () => {
-  for (const { name, run } of taskStoreContract(makers.here, { histories: tries(10, 30) })) it(name, run);
+  for (const { name, run } of taskStoreContract(makers.here, { histories: tries(5, 30) })) it(name, run);
 });
 
 // Only what the thread adds: errors, concurrent writes, bytes, and every method within the histories.
 describe("the task store in an SQLite file with its own thread", () => {
   const onTheWay = /creating|at the same time|a name that is taken|the outcome of a send|does what the model does/;
-  const tests = taskStoreContract(makers.worker, { histories: tries(4, 10) }).filter(({ name }) => onTheWay.test(name));
+  const tests = taskStoreContract(makers.worker, { histories: tries(2, 10) }).filter(({ name }) => onTheWay.test(name));
   it("has histories among its tests", () => expect(tests.some(({ name }) => name.includes("the model"))).toBe(true));
   for (const { name, run } of tests) it(name, run);
 });
