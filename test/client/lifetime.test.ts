@@ -28,7 +28,7 @@ async function run(...args: readonly string[]) {
   return { code: code[0] as number, out, errors };
 }
 
-describe.each(allBindings)("a program that closes its client exits by itself: %s", (binding) => {
+describe.each(allBindings)("a program that closes its client exits by itself: %s", { concurrent: true }, (binding) => {
   it("after calls and streams", async () => {
     await using agent = await countingAgent();
     const { code, out, errors } = await run(agent.url, binding, "calls");
