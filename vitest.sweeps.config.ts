@@ -23,6 +23,7 @@ sweeps.test.include = [
   "test/client/stream/{difference,faults,faults-random}.test.ts",
   "test/core/memory-bound.test.ts",
   "test/core/task/no-loss.test.ts",
+  "test/e2e/bad-input/{agent-garbage,random}.test.ts",
   "test/e2e/isolation/{histories,sweep}.test.ts",
   "test/protocol/codec/binary-{reader,writer}.test.ts",
   "test/server/ledger-heap.test.ts",

@@ -30,32 +30,36 @@ function patient() {
   };
 }
 
-overEach(["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT", "in-process", "JSONRPC 0.3"], (start) => {
-  it("the deadline of a send that waits ends its turn, and the task fails with the reason", async () => {
-    const { agent, aborted, seen } = patient();
-    await using served = await start({ agent });
-    const before = Date.now();
-    // As the client for Node sends it.
-    const error = await errorOf(served.client.sendMessage(say("wait"), withTimeout({ timeoutMs: 700 })));
-    expect(error.code).toBe("deadlineExceeded");
-    expect(await aborted).toBe("DeadlineExceeded");
-    const [deadline = 0] = seen;
-    expect(deadline).toBeGreaterThan(before);
-    expect(deadline).toBeLessThanOrEqual(Date.now() + 700);
-    await expect
-      .poll(async () => (await served.server.inProcess().listTasks(requestOf("listTasks"), {})).tasks.map(stateOf))
-      .toEqual(["FAILED"]);
-  });
+overEach(
+  ["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT", "in-process", "JSONRPC 0.3"],
+  (start) => {
+    it("the deadline of a send that waits ends its turn, and the task fails with the reason", async ({ expect }) => {
+      const { agent, aborted, seen } = patient();
+      await using served = await start({ agent });
+      const before = Date.now();
+      // As the client for Node sends it.
+      const error = await errorOf(served.client.sendMessage(say("wait"), withTimeout({ timeoutMs: 700 })));
+      expect(error.code).toBe("deadlineExceeded");
+      expect(await aborted).toBe("DeadlineExceeded");
+      const [deadline = 0] = seen;
+      expect(deadline).toBeGreaterThan(before);
+      expect(deadline).toBeLessThanOrEqual(Date.now() + 700);
+      await expect
+        .poll(async () => (await served.server.inProcess().listTasks(requestOf("listTasks"), {})).tasks.map(stateOf))
+        .toEqual(["FAILED"]);
+    });
 
-  it("without a time limit there is no deadline", async () => {
-    const { agent, seen } = patient();
-    await using served = await start({ agent });
-    expect(stateOf(taskOf(await served.client.sendMessage(say("ask"), {})))).toBe("INPUT_REQUIRED");
-    expect(seen).toEqual([undefined]);
-  });
-});
+    it("without a time limit there is no deadline", async () => {
+      const { agent, seen } = patient();
+      await using served = await start({ agent });
+      expect(stateOf(taskOf(await served.client.sendMessage(say("ask"), {})))).toBe("INPUT_REQUIRED");
+      expect(seen).toEqual([undefined]);
+    });
+  },
+  { concurrent: true },
+);
 
-it("a call that does not wait, or that was answered, leaves its turn working", async () => {
+it.concurrent("a call that does not wait, or that was answered, leaves its turn working", async ({ expect }) => {
   const { agent } = patient();
   await using served = await startAgent("JSONRPC", { agent });
   const { client } = served;
@@ -72,7 +76,7 @@ it("a call that does not wait, or that was answered, leaves its turn working", a
     .toBe("COMPLETED");
 });
 
-it("a stream ends with the error when the time of its caller is over", async () => {
+it.concurrent("a stream ends with the error when the time of its caller is over", async () => {
   const { agent } = patient();
   await using served = await startAgent("JSONRPC", { agent });
   const headers = { "grpc-timeout": "300m" };
@@ -83,29 +87,36 @@ it("a stream ends with the error when the time of its caller is over", async () 
   await expect(read()).rejects.toMatchObject({ code: "deadlineExceeded" });
 });
 
-it.each(["JSONRPC", "HTTP+JSON", "GRPC"])("the client for Node sends its time limits on, over %s", async (binding) => {
-  const { agent, aborted } = patient();
-  await using served = await startAgent("JSONRPC", { agent });
-  const client = await Client.connect(served.server.url, { prefer: [binding], grpcTls: false });
-  await expect(client.send("wait", { timeoutMs: 700 })).rejects.toMatchObject({ code: "deadlineExceeded" });
-  expect(await aborted).toBe("DeadlineExceeded");
-  await client.close();
-});
+it.concurrent.each(["JSONRPC", "HTTP+JSON", "GRPC"])(
+  "the client for Node sends its time limits on, over %s",
+  async (binding) => {
+    const { agent, aborted } = patient();
+    await using served = await startAgent("JSONRPC", { agent });
+    const client = await Client.connect(served.server.url, { prefer: [binding], grpcTls: false });
+    await expect(client.send("wait", { timeoutMs: 700 })).rejects.toMatchObject({ code: "deadlineExceeded" });
+    expect(await aborted).toBe("DeadlineExceeded");
+    await client.close();
+  },
+);
 
-it.each([{ "grpc-timeout": "300m" }, { "grpc-timeout": "300000u" }, { "connect-timeout-ms": "300" }] as Record<
-  string,
-  string
->[])("a bare HTTP request with %o is answered when its time is over", async (headers) => {
-  const { agent, aborted } = patient();
-  await using served = await startAgent("JSONRPC", { agent });
-  const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "wait" }] };
-  const body = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } };
-  const reply = await postJson(`${served.server.url}/json-rpc`, body, { "a2a-version": "1.0", ...headers });
-  expect(JSON.parse(reply.text).error.message).toMatch(/^no answer within \d+/);
-  expect(await aborted).toBe("DeadlineExceeded");
-  const reasonGiven = async (): Promise<string> => {
-    const { tasks } = await served.client.listTasks(requestOf("listTasks"), {});
-    return textIn(tasks[0]?.status?.message?.parts);
-  };
-  await expect.poll(reasonGiven).toContain("turn deadline exceeded");
-});
+it.concurrent.for([
+  { "grpc-timeout": "300m" },
+  { "grpc-timeout": "300000u" },
+  { "connect-timeout-ms": "300" },
+] as Record<string, string>[])(
+  "a bare HTTP request with %o is answered when its time is over",
+  async (headers, { expect }) => {
+    const { agent, aborted } = patient();
+    await using served = await startAgent("JSONRPC", { agent });
+    const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "wait" }] };
+    const body = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } };
+    const reply = await postJson(`${served.server.url}/json-rpc`, body, { "a2a-version": "1.0", ...headers });
+    expect(JSON.parse(reply.text).error.message).toMatch(/^no answer within \d+/);
+    expect(await aborted).toBe("DeadlineExceeded");
+    const reasonGiven = async (): Promise<string> => {
+      const { tasks } = await served.client.listTasks(requestOf("listTasks"), {});
+      return textIn(tasks[0]?.status?.message?.parts);
+    };
+    await expect.poll(reasonGiven).toContain("turn deadline exceeded");
+  },
+);

@@ -45,15 +45,17 @@ export type ServedOptions = Partial<ToServe> & {
 
 export type StartAgent = (options: ServedOptions) => Promise<ServedAgent>;
 
-/** Runs the same cases over each chosen wire. */
-export function overEach(chosen: readonly Wire[], cases: (start: StartAgent, wire: Wire) => void): void {
+type Cases = (start: StartAgent, wire: Wire) => void;
+
+/** Runs the same cases over each chosen wire; with `concurrent` all of them at the same time. */
+export function overEach(chosen: readonly Wire[], cases: Cases, { concurrent = false } = {}): void {
   const served = chosen.filter((wire) => serving().wires.includes(wire));
-  describe.each(served)("over %s", (wire) => cases((options) => startAgent(wire, options), wire));
+  describe.each(served)("over %s", { concurrent }, (wire) => cases((options) => startAgent(wire, options), wire));
 }
 
 /** Runs the same cases over all wires. */
-export function overEveryWire(cases: (start: StartAgent, wire: Wire) => void): void {
-  overEach(wires, cases);
+export function overEveryWire(cases: Cases, options?: { readonly concurrent: boolean }): void {
+  overEach(wires, cases, options);
 }
 
 /** Serves an agent on a free port. */

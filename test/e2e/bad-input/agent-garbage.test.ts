@@ -14,6 +14,7 @@ import {
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { errorOf, linesOf, requestOf, say, stateOf, taskOf, textIn } from "../../support/say.js";
 import { overEach, type ServedAgent } from "../../support/serve-agent.js";
+import { tries } from "../../support/tries.js";
 import { wiresThat } from "../../support/wires.js";
 
 // Agents written in JavaScript, or agents that pass on a model's output. What no binding could write is never stored,
@@ -99,6 +100,14 @@ const mendable: readonly (readonly [what: string, make: () => unknown, seen: obj
 
 type Client = ServedAgent["client"];
 
+let turn = 0;
+
+/** The wire of the task and one more, which is another one in each case; all of them in `npm run test:sweeps`. */
+function sample(clients: readonly Client[], own: Client): readonly Client[] {
+  const at = turn++ % clients.length;
+  return [own, ...(tries(1, 0) === 1 ? clients.slice(at, at + 1) : clients)];
+}
+
 /** The tasks of one conversation, which must look the same over each wire. */
 async function shownEverywhere(clients: readonly Client[], contextId: string): Promise<Task[]> {
   const request = requestOf("listTasks", { contextId, includeArtifacts: true, historyLength: 10 });
@@ -153,13 +162,16 @@ overEach(wiresThat("list tasks"), (start) => {
     expect(stateOf(task)).toBe("FAILED");
     expect(textIn(task.status?.message?.parts)).not.toContain("somebody-else");
     expect((await linesOf(served.client.sendStreamingMessage(request, {}))).at(-1)).toBe("status FAILED");
-    expect((await shownEverywhere(everywhere, contextId)).map(stateOf)).toEqual(["FAILED", "FAILED"]);
+    expect((await shownEverywhere(sample(everywhere, served.client), contextId)).map(stateOf)).toEqual([
+      "FAILED",
+      "FAILED",
+    ]);
   });
 
   it.each(mendable)("%s is repaired the same way on every wire", async (what, _, seen) => {
     const task = taskOf(await served.client.sendMessage(say(`first: ${what}`, { contextId }), {}));
     expect([stateOf(task), task.artifacts]).toMatchObject(["COMPLETED", [seen]]);
-    expect(await shownEverywhere(everywhere, contextId)).toMatchObject([{ artifacts: [seen] }]);
+    expect(await shownEverywhere(sample(everywhere, served.client), contextId)).toMatchObject([{ artifacts: [seen] }]);
   });
 });
 

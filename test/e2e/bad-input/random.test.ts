@@ -11,6 +11,7 @@ import { httpLine, json, rawHttpJson, rawJsonRpc } from "../../support/raw-http.
 import { expectCallersFault, expectNoInternals, type RawWire } from "../../support/raw-wire.js";
 import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
 import { fullRequest } from "../../support/spoiled-request.js";
+import { tries } from "../../support/tries.js";
 
 // Random requests, which must never cause an internal error.
 
@@ -98,7 +99,7 @@ describe.each(Object.entries(wires))("over %s", (_, open) => {
       const call = field === undefined ? undefined : wire.spoilt(operation, { ...spoiled, field });
       if (call !== undefined) expectCallersFault(await call.send());
     };
-    await fc.assert(fc.asyncProperty(fc.oneof(nearly, wild), answered), { numRuns: 400 });
+    await fc.assert(fc.asyncProperty(fc.oneof(nearly, wild), answered), { numRuns: tries(100, 2_000) });
     expect((await wire.call(operationOf("listTasks"), { pageSize: 1 })).error).toBeUndefined();
   });
 });
@@ -122,7 +123,7 @@ it.each(httpEnds)("a mangled body over $name is answered in its format", async (
       expectNoInternals(answer.text);
       expect(answer.text).not.toMatch(/"code":-32603|"INTERNAL"/);
     }),
-    { numRuns: 300 },
+    { numRuns: tries(80, 1_500) },
   );
 });
 
@@ -136,7 +137,7 @@ it("mangled bytes over gRPC are answered in its format", async () => {
     fc.asyncProperty(fc.constantFrom(...operations), bytes, async ({ method }, sent) => {
       expectCallersFault(grpcOutcome(await session.call(method, frame(sent))));
     }),
-    { numRuns: 400 },
+    { numRuns: tries(100, 2_000) },
   );
 });
 

@@ -1,6 +1,6 @@
 import { constants } from "node:http2";
 import { reply } from "trivium";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { operationOf } from "../../../src/protocol/operations.js";
 import { frame, rawSession } from "../../support/grpc-raw.js";
 import { http2Session, type Wire, wireTo } from "../../support/http-calls.js";
@@ -17,12 +17,19 @@ const body = rpc?.body ?? "";
 const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hello" }] };
 const goodFrame = frame(encodeLoosely(operationOf("sendMessage").input, { message }));
 
-let served: ServedAgent;
-let port = 0;
-let turns = 0;
+/** A server of one case. Cases that wait run at the same time. */
+interface Scene extends AsyncDisposable {
+  readonly port: number;
+  readonly turns: () => number;
+  saying(bytes: string): Wire;
+  expectServes(): Promise<void>;
+}
 
-beforeAll(async () => {
-  served = await startAgent("JSONRPC", {
+const logs: ServedAgent["log"][] = [];
+
+async function scene(): Promise<Scene> {
+  let turns = 0;
+  const served = await startAgent("JSONRPC", {
     limits,
     versions: ["1.0"],
     agent: async () => {
@@ -30,28 +37,26 @@ beforeAll(async () => {
       return reply("done");
     },
   });
-  port = served.server.port;
-});
-
-afterAll(() => served[Symbol.asyncDispose]());
-
-beforeEach(() => {
-  turns = 0;
-});
-
-async function expectServes(): Promise<void> {
-  using line = httpLine(port);
-  const answer = await line.ask({ target: "/json-rpc", headers: json, body });
-  expect([answer.status, rpc?.errorOf(answer)]).toEqual([200, undefined]);
-  using session = rawSession(port);
-  expect((await session.call("SendMessage", goodFrame)).status).toBe(0);
-  expect(turns).toBe(2);
-}
-
-function saying(bytes: string): Wire {
-  const wire = wireTo(port);
-  wire.socket.write(Buffer.from(bytes, "latin1"));
-  return wire;
+  logs.push(served.log);
+  const { port } = served.server;
+  return {
+    port,
+    turns: () => turns,
+    saying(bytes) {
+      const wire = wireTo(port);
+      wire.socket.write(Buffer.from(bytes, "latin1"));
+      return wire;
+    },
+    async expectServes() {
+      using line = httpLine(port);
+      const answer = await line.ask({ target: "/json-rpc", headers: json, body });
+      expect([answer.status, rpc?.errorOf(answer)]).toEqual([200, undefined]);
+      using session = rawSession(port);
+      expect((await session.call("SendMessage", goodFrame)).status).toBe(0);
+      expect(turns).toBe(2);
+    },
+    [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
+  };
 }
 
 const head = (...lines: string[]): string =>
@@ -61,7 +66,7 @@ const length = `Content-Length: ${body.length}`;
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const settings = "\0\0\0\x04\0\0\0\0\0";
 
-describe("is closed in time, with nothing executed:", () => {
+describe.concurrent("is closed in time, with nothing executed:", () => {
   it.each([
     ["a connection that says nothing", ""],
     ["half of a request line", "POST /json-r"],
@@ -70,10 +75,11 @@ describe("is closed in time, with nothing executed:", () => {
     ["the preface and no settings", preface],
     ["an HTTP/2 frame that never ends", `${preface}${settings}\0\x40\0\0\0\0\0\0\x01`],
   ])("%s", async (_, bytes) => {
-    const told = await saying(bytes).closed;
+    await using server = await scene();
+    const told = await server.saying(bytes).closed;
     expect(told).not.toMatch(/^HTTP\/1\.1 [25]/);
-    expect(turns).toBe(0);
-    await expectServes();
+    expect(server.turns()).toBe(0);
+    await server.expectServes();
   });
 
   it.each([
@@ -81,32 +87,35 @@ describe("is closed in time, with nothing executed:", () => {
     ["half of a body in chunks", `${jsonHead("Transfer-Encoding: chunked")}14\r\n${body.slice(0, 20)}\r\n`],
     ["no body of the length that it names", jsonHead(length)],
   ])("%s, with the reason", async (_, bytes) => {
-    const told = await saying(bytes).closed;
+    await using server = await scene();
+    const told = await server.saying(bytes).closed;
     expect(told).toMatch(/^HTTP\/1\.1 (200|408) /);
     expect(told).toContain("REQUEST_TIMEOUT");
-    expect(turns).toBe(0);
-    await expectServes();
+    expect(server.turns()).toBe(0);
+    await server.expectServes();
   });
 
   it.each([
     ["headers", head("X-Slow: yes").slice(0, -2), "a"],
     ["a body", jsonHead("Content-Length: 5000"), " "],
   ])("%s that come one byte at a time", async (_, start, drop) => {
-    const wire = saying(start);
+    await using server = await scene();
+    const wire = server.saying(start);
     const drip = setInterval(() => wire.socket.write(drop), 20);
     await wire.closed;
     clearInterval(drip);
-    expect(turns).toBe(0);
-    await expectServes();
+    expect(server.turns()).toBe(0);
+    await server.expectServes();
   });
 
   it("an idle kept-alive connection", async () => {
-    const told = await saying(jsonHead(length) + body).closed;
+    await using server = await scene();
+    const told = await server.saying(jsonHead(length) + body).closed;
     expect(told).toMatch(/^HTTP\/1\.1 200 /);
   });
 });
 
-describe("is refused and closed, with nothing executed:", () => {
+describe.concurrent("is refused and closed, with nothing executed:", () => {
   it.each([
     ["no HTTP", "HELLO\r\n\r\n"],
     ["a TLS hello", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"],
@@ -127,13 +136,14 @@ describe("is refused and closed, with nothing executed:", () => {
     ["a chunk of endless size", `${jsonHead("Transfer-Encoding: chunked")}fffffffffffffffff\r\n${body}`],
     ["headers over the limit", head(`X-Long: ${"x".repeat(20_000)}`)],
   ])("%s", async (_, bytes) => {
-    expect(await saying(bytes).closed).toMatch(/^HTTP\/1\.1 4\d\d /);
-    expect(turns).toBe(0);
-    await expectServes();
+    await using server = await scene();
+    expect(await server.saying(bytes).closed).toMatch(/^HTTP\/1\.1 4\d\d /);
+    expect(server.turns()).toBe(0);
+    await server.expectServes();
   });
 });
 
-it.each([
+it.concurrent.each([
   [
     "an upgrade to a web socket",
     head("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: x", "Content-Length: 0"),
@@ -147,19 +157,21 @@ it.each([
   ["CONNECT", "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example\r\n\r\n"],
   ["TRACE", "TRACE / HTTP/1.1\r\nHost: localhost\r\nX-Secret: s3cret\r\n\r\n"],
 ])("%s leads nowhere", async (_, bytes) => {
-  const told = await saying(bytes).closed;
+  await using server = await scene();
+  const told = await server.saying(bytes).closed;
   expect(told).not.toMatch(/^HTTP\/1\.1 (1|5)/);
   expect(told).not.toContain("s3cret");
-  expect(turns).toBe(0);
-  await expectServes();
+  expect(server.turns()).toBe(0);
+  await server.expectServes();
 });
 
 it("a thousand pipelined requests are answered one by one, in order", async () => {
+  await using server = await scene();
   const requests = Array.from({ length: 1_000 }, (_, id) => {
     const text = `{"jsonrpc":"2.0","id":${id},"method":"ListTasks","params":{"pageSize":1}}`;
     return jsonHead(`Content-Length: ${text.length}`) + text;
   });
-  const told = await saying(requests.join("")).closed;
+  const told = await server.saying(requests.join("")).closed;
   const ids = [...told.matchAll(/"id":(\d+),"result"/g)].map(([, id]) => Number(id));
   expect(ids).toEqual(requests.map((_, id) => id));
 });
@@ -179,9 +191,10 @@ describe("loses its HTTP/2 connection:", () => {
     ["settings that are half", "\0\0\x05\x04\0\0\0\0\0\0\x03\0\0\0"],
     ["a push from a client", "\0\0\x04\x05\x04\0\0\0\x01\0\0\0\x02"],
   ])("%s", async (_, bytes) => {
-    await saying(preface + settings + bytes).closed;
-    expect(turns).toBe(0);
-    await expectServes();
+    await using server = await scene();
+    await server.saying(preface + settings + bytes).closed;
+    expect(server.turns()).toBe(0);
+    await server.expectServes();
   });
 
   it.each([
@@ -195,7 +208,8 @@ describe("loses its HTTP/2 connection:", () => {
     ],
     ["requests of HTTP", { ":method": "POST", ":path": "/json-rpc", "content-type": "application/json" }],
   ])("a client that resets ten thousand %s", async (_, headers) => {
-    const session = await http2Session(port);
+    await using server = await scene();
+    const session = await http2Session(server.port);
     session.on("error", () => {});
     const gone = new Promise((resolve) => session.once("close", resolve));
     for (let count = 0; count < 10_000 && !session.destroyed && !session.closed; count++) {
@@ -206,11 +220,11 @@ describe("loses its HTTP/2 connection:", () => {
     }
     session.close();
     await gone;
-    expect(turns).toBe(0);
-    await expectServes();
+    expect(server.turns()).toBe(0);
+    await server.expectServes();
   });
 });
 
 it("no bad request is logged as a server fault", () => {
-  expect(served.log.filter(({ level }) => level === "error")).toEqual([]);
+  expect(logs.flat().filter(({ level }) => level === "error")).toEqual([]);
 });

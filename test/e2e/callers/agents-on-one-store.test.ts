@@ -15,7 +15,7 @@ import {
 } from "trivium";
 import { postgresStore } from "trivium/postgres";
 import { sqliteStore } from "trivium/sqlite";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, type ExpectStatic, expect, it } from "vitest";
 import { idempotentSendExtension } from "../../../src/protocol/extensions.js";
 import { anonymous } from "../../../src/server/anonymous.js";
 import { processSignals } from "../../../src/signals/in-process.js";
@@ -126,29 +126,29 @@ function kinds(): readonly Kind[] {
   ];
 }
 
-for (const kind of kinds()) {
-  describe.skipIf(kind.skipped)(`two agents on one store, ${kind.name}`, () => {
-    let open: () => Store;
-    let spare: Store;
-    let ends: (() => Promise<void>)[];
-    beforeAll(kind.start, startTimeoutMs);
-    afterAll(kind.stop);
-    beforeEach(async () => {
-      open = await kind.make();
-      ends = [];
-      spare = opened();
-    });
-    afterEach(async () => {
-      for (const end of ends.toReversed()) await end();
-    });
+interface Scene extends AsyncDisposable {
+  /** A store beside those of the agents. */
+  readonly spare: Store;
+  host(agentId: string): Promise<{ client: Client; server: AgentServer; turns: string[] }>;
+  /** A task of a process that died while working on it, or after parking it. */
+  leftBehind(agentId: string, text: "hang" | "park"): Promise<string>;
+}
 
-    function opened(): Store {
-      const store = open();
-      ends.push(() => store.close());
-      return store;
-    }
+/** Of one case, whose `expect` it polls with. */
+async function scene(kind: Kind, expect: ExpectStatic): Promise<Scene> {
+  const open = await kind.make();
+  const ends: (() => Promise<void>)[] = [];
 
-    async function host(agentId: string): Promise<{ client: Client; server: AgentServer; turns: string[] }> {
+  function opened(): Store {
+    const store = open();
+    ends.push(() => store.close());
+    return store;
+  }
+
+  const spare = opened();
+  return {
+    spare,
+    async host(agentId) {
       const { agent, turns } = agentNamed(agentId);
       const push = { allow: "loopback" } as const;
       const own = { agentId, agent, store: opened(), restartable: true, push };
@@ -159,10 +159,8 @@ for (const kind of kinds()) {
         await server.close();
       });
       return { client, server, turns };
-    }
-
-    /** A task of a process that died while working on it, or after parking it. */
-    async function leftBehind(agentId: string, text: "hang" | "park"): Promise<string> {
+    },
+    async leftBehind(agentId, text) {
       const { store, die } = mortal(spare);
       const { agent } = agentNamed(agentId);
       const client = await connectTo(await createAgent({ card, agentId, agent, store, restartable: true }));
@@ -176,10 +174,21 @@ for (const kind of kinds()) {
       if (head === undefined) throw new Error("no task was left behind");
       if (head.holder !== "") await spare.retire(head.holder);
       return head.id;
-    }
+    },
+    async [Symbol.asyncDispose]() {
+      for (const end of ends.toReversed()) await end();
+    },
+  };
+}
 
-    it("list, read, follow and change only their own tasks", async () => {
-      const [a, b] = [await host("a"), await host("b")];
+for (const kind of kinds()) {
+  describe.skipIf(kind.skipped)(`two agents on one store, ${kind.name}`, { concurrent: true }, () => {
+    beforeAll(kind.start, startTimeoutMs);
+    afterAll(kind.stop);
+
+    it("list, read, follow and change only their own tasks", async ({ expect }) => {
+      await using at = await scene(kind, expect);
+      const [a, b] = [await at.host("a"), await at.host("b")];
       const done = taskOf(await a.client.sendMessage(say("hi")));
       const running = taskOf(await a.client.sendMessage(say("hang", now)));
       for (const kindOf of ["moved", "inbox"] as const) processSignals.publish({ kind: kindOf, taskId: running.id });
@@ -202,16 +211,18 @@ for (const kind of kinds()) {
       expect(stateOf(await a.client.cancelTask({ id: running.id }))).toBe("CANCELED");
     });
 
-    it("refuse each other's page tokens", async () => {
-      const [a, b] = [await host("a"), await host("b")];
+    it("refuse each other's page tokens", async ({ expect }) => {
+      await using at = await scene(kind, expect);
+      const [a, b] = [await at.host("a"), await at.host("b")];
       for (const { client } of [a, a, b, b]) await client.sendMessage(say("hi"));
       const { nextPageToken: pageToken } = await a.client.listTasks({ pageSize: 1 });
       expect((await a.client.listTasks({ pageSize: 1, pageToken })).tasks).toHaveLength(1);
       expect((await errorOf(b.client.listTasks({ pageSize: 1, pageToken }))).code).toBe("invalidParams");
     });
 
-    it("each make a task of the same message", async () => {
-      const [a, b] = [await host("a"), await host("b")];
+    it("each make a task of the same message", async ({ expect }) => {
+      await using at = await scene(kind, expect);
+      const [a, b] = [await at.host("a"), await at.host("b")];
       const once = { extensions: [idempotentSendExtension] };
       const request = say("hi", { messageId: "the same" });
       const tasks = [];
@@ -221,40 +232,43 @@ for (const kind of kinds()) {
       expect([a.turns.length, b.turns.length]).toEqual([1, 1]);
     });
 
-    it("re-run only their own orphaned tasks, and keep the owner and tenant of each caller", async () => {
-      const left = await leftBehind("a", "hang");
-      await leftBehind("b", "hang");
-      const before = await spare.head(scopeOf("a"), left);
-      const b = await host("b");
+    it("re-run only their own orphaned tasks, and keep the owner and tenant of each caller", async ({ expect }) => {
+      await using at = await scene(kind, expect);
+      const left = await at.leftBehind("a", "hang");
+      await at.leftBehind("b", "hang");
+      const before = await at.spare.head(scopeOf("a"), left);
+      const b = await at.host("b");
       // The oldest orphans would be taken over first.
       await expect.poll(() => b.turns).toEqual(["restart hang tenant,owner"]);
-      expect(await spare.head(scopeOf("a"), left)).toEqual(before);
-      const a = await host("a");
+      expect(await at.spare.head(scopeOf("a"), left)).toEqual(before);
+      const a = await at.host("a");
       await expect.poll(() => a.turns).toEqual(["restart hang tenant,owner"]);
       await expect.poll(async () => stateOf(await a.client.getTask({ id: left }))).toBe("COMPLETED");
       expect(textIn((await a.client.getTask({ id: left })).artifacts[0]?.parts)).toBe("a");
       expect(b.turns).toHaveLength(1);
     });
 
-    it("wake only their own parked tasks", async () => {
-      const left = await leftBehind("a", "park");
-      await leftBehind("b", "park");
-      const before = await spare.head(scopeOf("a"), left);
-      const b = await host("b");
+    it("wake only their own parked tasks", async ({ expect }) => {
+      await using at = await scene(kind, expect);
+      const left = await at.leftBehind("a", "park");
+      await at.leftBehind("b", "park");
+      const before = await at.spare.head(scopeOf("a"), left);
+      const b = await at.host("b");
       await expect.poll(() => b.turns).toEqual(["wake park tenant,owner"]);
-      expect(await spare.head(scopeOf("a"), left)).toEqual(before);
-      const a = await host("a");
+      expect(await at.spare.head(scopeOf("a"), left)).toEqual(before);
+      const a = await at.host("a");
       await expect.poll(() => a.turns).toEqual(["wake park tenant,owner"]);
       expect(b.turns).toHaveLength(1);
     });
 
-    it("take over only their own push deliveries", async () => {
+    it("take over only their own push deliveries", async ({ expect }) => {
+      await using at = await scene(kind, expect);
       await using hook = await webhook();
-      const store = spare.push;
+      const store = at.spare.push;
       if (store === undefined) throw new Error("the store keeps no push configurations");
       const keys: number[] = [];
       for (const agentId of ["a", "b"]) {
-        const left = await spare.head(scopeOf(agentId), await leftBehind(agentId, "hang"));
+        const left = await at.spare.head(scopeOf(agentId), await at.leftBehind(agentId, "hang"));
         if (left === undefined) throw new Error("no task was left behind");
         const { key, id: taskId, scope, version } = left;
         const config = requestOf("createTaskPushNotificationConfig", {
@@ -266,10 +280,10 @@ for (const kind of kinds()) {
         keys.push(key);
       }
       const paths = () => [...new Set(hook.calls.map(({ path }) => path))];
-      await host("b");
+      await at.host("b");
       await expect.poll(paths).toEqual(["/hook/b"]);
       expect(await store.get(keys[0] ?? 0, "p")).toMatchObject({ holder: "", cursor: 0 });
-      await host("a");
+      await at.host("a");
       await expect.poll(paths).toEqual(["/hook/b", "/hook/a"]);
     });
   });

@@ -30,44 +30,47 @@ const auth: AuthOptions = {
   keepClaims: ["team"],
 };
 
-overEveryWire((_, wire) => {
-  it("a task keeps the claims of its caller over a restart, and no token", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "claims-"));
-    const path = join(folder, "tasks.db");
-    const principals: Principal[] = [];
-    let id = "";
-    const store = sqliteStore({ path });
-    const agent: Agent = async function* ({ principal, taskId }) {
-      principals.push(principal);
-      id = taskId;
-      yield working();
-      yield park();
-    };
-    const bearer = await token({ team: "north", mail: "alice@example" });
-    {
-      await using first = await startAgent(wire, { auth, store, agent, drainMs: 10_000 });
-      const sent = first.bare.sendMessage(say("go"), { headers: { authorization: `Bearer ${bearer}` } });
-      sent.catch(noop);
-      await expect.poll(() => principals.length).toBe(1);
-    }
-    const owner = `${issuer}#alice`;
-    await using second = await serve({ auth, store, agent, card, port: 0, logger: false });
-    await expect.poll(() => second.tasks.wake(id, undefined, { owner })).toBe(true);
-    await expect.poll(() => principals.length).toBe(2);
-    expect(principals[0]).toMatchObject({
-      scopes: ["read", "write"],
-      claims: { team: "north", mail: "alice@example" },
+overEveryWire(
+  (_, wire) => {
+    it("a task keeps the claims of its caller over a restart, and no token", async ({ expect }) => {
+      const folder = await mkdtemp(join(tmpdir(), "claims-"));
+      const path = join(folder, "tasks.db");
+      const principals: Principal[] = [];
+      let id = "";
+      const store = sqliteStore({ path });
+      const agent: Agent = async function* ({ principal, taskId }) {
+        principals.push(principal);
+        id = taskId;
+        yield working();
+        yield park();
+      };
+      const bearer = await token({ team: "north", mail: "alice@example" });
+      {
+        await using first = await startAgent(wire, { auth, store, agent, drainMs: 10_000 });
+        const sent = first.bare.sendMessage(say("go"), { headers: { authorization: `Bearer ${bearer}` } });
+        sent.catch(noop);
+        await expect.poll(() => principals.length).toBe(1);
+      }
+      const owner = `${issuer}#alice`;
+      await using second = await serve({ auth, store, agent, card, port: 0, logger: false });
+      await expect.poll(() => second.tasks.wake(id, undefined, { owner })).toBe(true);
+      await expect.poll(() => principals.length).toBe(2);
+      expect(principals[0]).toMatchObject({
+        scopes: ["read", "write"],
+        claims: { team: "north", mail: "alice@example" },
+      });
+      expect(principals[1]).toEqual({
+        ...{ owner, tenant: "", scheme: "user" },
+        scopes: ["read", "write"],
+        claims: { team: "north" },
+      });
+      const files = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), "latin1")));
+      expect(files.join("")).toContain("north");
+      expect(files.join("")).not.toMatch(/eyJ|alice@example/);
     });
-    expect(principals[1]).toEqual({
-      ...{ owner, tenant: "", scheme: "user" },
-      scopes: ["read", "write"],
-      claims: { team: "north" },
-    });
-    const files = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), "latin1")));
-    expect(files.join("")).toContain("north");
-    expect(files.join("")).not.toMatch(/eyJ|alice@example/);
-  });
-});
+  },
+  { concurrent: true },
+);
 
 it.each([{}, { keepClaims: false }])("a task knows owner and tenant alone after a restart with %j", async (more) => {
   const folder = await mkdtemp(join(tmpdir(), "claims-"));

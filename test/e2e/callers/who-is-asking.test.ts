@@ -61,6 +61,16 @@ const onTask: Readonly<
 };
 const onTaskNames = Object.keys(onTask);
 
+/** A task of Alice's, with a push configuration unless it is done. */
+async function makeTask(client: Client, text: string): Promise<string> {
+  const stream = await opened(client.sendStreamingMessage(say(text), as("alice")));
+  const { id } = taskOf(stream.first.response);
+  if (text !== "run") await stream.rest();
+  const hook = requestOf("createTaskPushNotificationConfig", { taskId: id, url, id: "hook" });
+  if (text !== "done") await client.createTaskPushNotificationConfig(hook, as("alice"));
+  return id;
+}
+
 function callOn(name: string, client: Client, id: string, options: CallOptions) {
   const call = onTask[name];
   if (call === undefined) throw new Error(`no call of ${name}`);
@@ -120,14 +130,18 @@ overEach(wiresThat("take ids as they are given"), (start) => {
     await agent.served[Symbol.asyncDispose]();
   });
 
+  /** Alice's tasks, one for each text: no operation of a stranger changes them. */
+  const tasks = new Map<string, Promise<string>>();
+  function taskOfAlice(text: string): Promise<string> {
+    const task = tasks.get(text) ?? makeTask(agent.served.client, text);
+    tasks.set(text, task);
+    return task;
+  }
+
   describe.each(onTaskNames)("%s", (name) => {
     it.each(["done", "ask", "run"])("another caller's task is answered like an unknown one: %s", async (text) => {
       const { client } = agent.served;
-      const stream = await opened(client.sendStreamingMessage(say(text), as("alice")));
-      const { id } = taskOf(stream.first.response);
-      if (text !== "run") await stream.rest();
-      const hook = requestOf("createTaskPushNotificationConfig", { taskId: id, url, id: "hook" });
-      if (text !== "done") await client.createTaskPushNotificationConfig(hook, as("alice"));
+      const id = await taskOfAlice(text);
       const before = await client.getTask(requestOf("getTask", { id }), as("alice"));
       const missing = id.replace(/.{4}$/, "0000");
       const foreign = await errorOf(callOn(name, client, id, as("bob")));
