@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Store } from "../../../src/core/ports.js";
-import type { PostgresConnectOptions } from "../../../src/store/postgres/settings.js";
 import { openPostgres, type PostgresDatabase } from "../../../src/store/postgres/database.js";
+import type { PostgresConnectOptions } from "../../../src/store/postgres/settings.js";
 import { createSqlStore } from "../../../src/store/sql/task-store.js";
 import { createTestClock, type TestClock } from "../../../src/testing/test-clock.js";
 import { emptyTables } from "../../support/empty-tables.js";
