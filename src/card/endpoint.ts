@@ -1,5 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { HttpEndpoint, HttpReply } from "../binding/http/http.js";
+import type { HttpEndpoint } from "../binding/http/http.js";
+import { plainReply } from "../binding/http/http.js";
 import type { AgentCard } from "../protocol/model.js";
 import { parseVersion, versionParameter } from "../protocol/service-parameters.js";
 import type { Version } from "../version/codec.js";
@@ -43,10 +44,10 @@ export function cardEndpoint(options: CardEndpointOptions): HttpEndpoint {
   return (request) => {
     if (!cardPaths.includes(request.path)) return undefined;
     if (request.method !== "GET" && request.method !== "HEAD") {
-      return refusal(405, "the agent card is read by GET or HEAD", { Allow: "GET, HEAD" });
+      return plainReply(405, "the agent card is read by GET or HEAD", { Allow: "GET, HEAD" });
     }
     const location = locations.of(request);
-    if (location === undefined) return refusal(400, "the request names a host that cannot be one");
+    if (location === undefined) return plainReply(400, "the request names a host that cannot be one");
     const { body, etag } = cardsAt(location)(parseVersion(request.header(versionParameter) ?? ""));
     const headers = { ...common, ETag: etag };
     if (isFresh(request, { etag, lastModified })) return { status: 304, headers, body: undefined };
@@ -79,8 +80,4 @@ function cardsOf(location: Location, { cardAt, versions, audience = "" }: CardEn
     encoded.set(json, known);
     return known;
   };
-}
-
-function refusal(status: number, message: string, headers: Readonly<Record<string, string>> = {}): HttpReply {
-  return { status, headers: { "Content-Type": "text/plain; charset=utf-8", ...headers }, body: `${message}\n` };
 }

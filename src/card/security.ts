@@ -1,4 +1,5 @@
 import { clone, create, fromJson, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
+import { messageOf } from "../protocol/errors.js";
 import { type AgentCard, AgentCardSchema } from "../protocol/model.js";
 
 type CardInit = MessageInitShape<typeof AgentCardSchema>;
@@ -29,7 +30,7 @@ export function schemesFromJson(json: JsonObject): ReadonlyMap<string, SchemeDec
     if (empty !== undefined) throw new TypeError(`${empty[0]} has no member such as httpAuthSecurityScheme`);
     return new Map(schemes);
   } catch (cause) {
-    const problem = cause instanceof Error ? cause.message : String(cause);
+    const problem = messageOf(cause);
     throw new TypeError(`declares.schemes: ${problem}`, { cause });
   }
 }

@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { text } from "node:stream/consumers";
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { JsonValue } from "@bufbuild/protobuf";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { ConnectOptions } from "../client/options.js";
 import { type Binding, bindingNames } from "../protocol/bindings.js";
+import { isJsonObject } from "../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../protocol/context.js";
 import { invokeStream, invokeUnary, type Operation, operations } from "../protocol/operations.js";
 import type { JsonRpcAdapter } from "../version/codec.js";
@@ -125,14 +126,10 @@ export function connectOptions({
 
 /** Adds to a message what a command that is run again should not repeat or spell out: a new id, and the role of a user. */
 function completed({ name }: Operation, input: JsonValue): JsonValue {
-  if ((name !== "sendMessage" && name !== "sendStreamingMessage") || !isObject(input)) return input;
+  if ((name !== "sendMessage" && name !== "sendStreamingMessage") || !isJsonObject(input)) return input;
   const { message } = input;
-  if (!isObject(message)) return input;
+  if (!isJsonObject(message)) return input;
   return { ...input, message: { messageId: randomUUID(), role: "ROLE_USER", ...message } };
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function jsonAdapter(): JsonRpcAdapter {

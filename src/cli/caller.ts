@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CredentialOptions, CredentialProvider } from "../auth/options.js";
 import type { ClientTls } from "../binding/fetch/client-tls.js";
 import type { ConnectOptions } from "../client/options.js";
+import { messageOf } from "../protocol/errors.js";
 import { type LoginFlags, loginOf } from "./login/login.js";
 
 /** Options of every command that calls an agent: identity and call settings. */
@@ -65,7 +66,7 @@ function pem(option: string, file: string | undefined): string | undefined {
   try {
     text = readFileSync(file, "utf8");
   } catch (cause) {
-    throw new TypeError(`${option} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    throw new TypeError(`${option} cannot be read: ${messageOf(cause)}`, {
       cause,
     });
   }
@@ -117,6 +118,6 @@ export function understood<T>(command: Command, read: () => T, prefix = ""): T {
   try {
     return read();
   } catch (error) {
-    return command.error(`error: ${prefix}${error instanceof Error ? error.message : String(error)}`);
+    return command.error(`error: ${prefix}${messageOf(error)}`);
   }
 }

@@ -1,5 +1,5 @@
 import { UntrustedOriginError } from "../auth/oauth/untrusted-origin.js";
-import { A2AError } from "../protocol/errors.js";
+import { A2AError, messageOf } from "../protocol/errors.js";
 
 /** Formats an error for people: what happened, the other invalid fields, and its causes. */
 export function errorText(error: unknown): string {
@@ -44,8 +44,4 @@ function causesOf(error: Error): string[] {
     cause = cause.cause;
   }
   return causes;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,6 @@
 import type { Store } from "../core/ports.js";
 import { noop } from "../protocol/async/noop.js";
+import { messageOf } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import type { StoreError, StoreFailure } from "../store/sql/store-error.js";
 
@@ -77,7 +78,7 @@ export class UnusableStoreError extends Error {
 /** One sentence that says which location cannot be used, and why. */
 export function unusable(location: DatabaseLocation, error: unknown): UnusableStoreError {
   const shown = locationText(location);
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   // File errors already name the file.
   const said = reason.startsWith(`${shown}: `) ? reason.slice(shown.length + 2) : reason;
   const failure = isStoreError(error) ? error.failure : undefined;

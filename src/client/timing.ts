@@ -1,4 +1,4 @@
-import type { Clock } from "../protocol/async/clock.js";
+import { type Clock, longestTimerMs } from "../protocol/async/clock.js";
 import { grownPause } from "../protocol/async/retry.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
@@ -10,9 +10,6 @@ export interface Allowance {
   /** Remaining milliseconds; infinite without a limit. */
   left(): number;
 }
-
-// The longest delay of a timer.
-const longestMs = 2 ** 31 - 1;
 
 /** Starts the time of a call. Throws a `TypeError` for a limit that is not a number of milliseconds. */
 export function allowanceOf(options: CallOptions, clock: Clock): Allowance {
@@ -26,7 +23,7 @@ export function allowanceOf(options: CallOptions, clock: Clock): Allowance {
     next() {
       const leftMs = Math.ceil(left());
       if (leftMs <= 0) throw new A2AError("deadlineExceeded", `no answer within ${timeoutMs} ms`);
-      return { ...options, timeoutMs: Math.min(leftMs, longestMs) };
+      return { ...options, timeoutMs: Math.min(leftMs, longestTimerMs) };
     },
   };
 }

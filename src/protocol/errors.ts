@@ -260,3 +260,8 @@ const byReason = new Map(errorCodes.map((code) => [errorTable[code].reason as st
 export function errorCodeFromReason(reason: string): ErrorCode | undefined {
   return byReason.get(reason);
 }
+
+/** The message of what was thrown; its text where that is no error. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

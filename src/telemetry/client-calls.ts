@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Attributes, Context, Span } from "@opentelemetry/api";
 import { type Step, streamOfSteps } from "../protocol/async/steps.js";
 import type { CallOptions } from "../protocol/context.js";
-import { A2AError } from "../protocol/errors.js";
+import { A2AError, messageOf } from "../protocol/errors.js";
 import type { InterceptedReply, Interceptor } from "../protocol/intercept.js";
 import { type OperationName, operationOf, type StreamItem } from "../protocol/operations.js";
 import type { OpenTelemetry } from "./api.js";
@@ -182,10 +182,6 @@ function failureAttributes(error: unknown, binding: string | undefined): Attribu
 function referenceOf(error: unknown): Attributes {
   const reference = error instanceof A2AError ? error.metadata["reference"] : undefined;
   return reference === undefined ? {} : { "trivium.error.reference": reference };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** The host and the port of an interface, whose address may lack a scheme. */

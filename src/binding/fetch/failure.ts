@@ -1,4 +1,4 @@
-import { A2AError, ConnectionError } from "../../protocol/errors.js";
+import { A2AError, ConnectionError, messageOf } from "../../protocol/errors.js";
 import { causesOf } from "../../protocol/fetch.js";
 
 // Interprets a `fetch` failure: whether the request was sent, and whether the response was too large.
@@ -29,10 +29,6 @@ export function fetchFailure({ what, cause, begun }: FetchFailure): A2AError {
 // When several addresses fail, Node has one error for each and no message in the surrounding one.
 function reasonOf(error: Error | undefined): string {
   return (error instanceof AggregateError ? error.errors.map(messageOf).join(", ") : "") || error?.message || "";
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 const headerOverflows: ReadonlySet<unknown> = new Set(["UND_ERR_HEADERS_OVERFLOW", "HPE_HEADER_OVERFLOW"]);

@@ -5,7 +5,7 @@ import {
   type ChannelOptions,
   connectivityState,
 } from "@grpc/grpc-js";
-import { ConnectionError } from "../../protocol/errors.js";
+import { ConnectionError, messageOf } from "../../protocol/errors.js";
 import type { AddressPolicy, Lookup } from "../fetch/address-policy.js";
 import { allowedTargets, type ConnectTarget, targetOf } from "./address.js";
 import { type OwnSockets, ownSockets } from "./internals/own-sockets.js";
@@ -111,7 +111,7 @@ function closedError(): ConnectionError {
 }
 
 function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
+  return messageOf(cause);
 }
 
 /** Resolves with the state in which connecting ends, or `undefined` on timeout. */

@@ -41,3 +41,8 @@ export interface HttpReply {
 
 /** Answers a request. Returns `undefined` if the path is not the endpoint's. Never throws. */
 export type HttpEndpoint = (request: HttpRequest) => Promise<HttpReply | undefined> | HttpReply | undefined;
+
+/** A reply that people read: one line of plain text. */
+export function plainReply(status: number, line: string, headers: Readonly<Record<string, string>> = {}): HttpReply {
+  return { status, headers: { "Content-Type": "text/plain; charset=utf-8", ...headers }, body: `${line}\n` };
+}

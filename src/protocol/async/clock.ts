@@ -1,3 +1,6 @@
+/** The longest delay of a timer, in milliseconds: longer ones fire at once. */
+export const longestTimerMs = 2 ** 31 - 1;
+
 /** Time, injected so that tests can control it. */
 export interface Clock {
   /** Milliseconds since the epoch. */

@@ -1,13 +1,11 @@
-import type { Clock } from "./clock.js";
-
-/** Node fires longer timers at once, so a longer wait consists of several. In milliseconds. */
-export const longestTimerMs = 2 ** 31 - 1;
+import { type Clock, longestTimerMs } from "./clock.js";
 
 /** The machine's time for servers: its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(ms, run) {
+    // A longer wait consists of several timers.
     let left = ms;
     let timer: NodeJS.Timeout;
     const wait = (): void => {

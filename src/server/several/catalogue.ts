@@ -1,4 +1,5 @@
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../../binding/http/http.js";
+import { plainReply } from "../../binding/http/http.js";
 import { requestIdOf, requestIdParameter } from "../../binding/request-id.js";
 import type { CallHead, LimitedCall } from "../../binding/service.js";
 import { isFresh } from "../../card/conditional.js";
@@ -41,10 +42,10 @@ export function catalogueEndpoint(shared: SharedParts): HttpEndpoint {
   const listsOf = keptByRevision(shared);
   return async (request) => {
     if (request.method !== "GET" && request.method !== "HEAD") {
-      return plain(405, "the list of agents is read by GET or HEAD", { Allow: "GET, HEAD" });
+      return plainReply(405, "the list of agents is read by GET or HEAD", { Allow: "GET, HEAD" });
     }
     const location = locations.of(request);
-    if (location === undefined) return plain(400, "the request names a host that cannot be one");
+    if (location === undefined) return plainReply(400, "the request names a host that cannot be one");
     const head = headOf(request);
     const refusal = shared.arrivals && (await refusedBy(shared.arrivals(head)));
     if (refusal !== undefined) return refusal;
@@ -88,7 +89,7 @@ async function refusedBy(call: LimitedCall): Promise<HttpReply | undefined> {
     if (!(error instanceof A2AError)) throw error;
     const { code, message, retryAfterMs = 0 } = error;
     const headers = { ...call.fields, "Retry-After": `${Math.ceil(retryAfterMs / 1000)}` };
-    return plain(errorTable[code].http, message, headers);
+    return plainReply(errorTable[code].http, message, headers);
   }
 }
 
@@ -168,8 +169,4 @@ const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", 
 
 function escaped(text: string): string {
   return text.replace(/[&<>"]/g, (sign) => entities[sign] ?? sign);
-}
-
-function plain(status: number, message: string, headers: Readonly<Record<string, string>> = {}): HttpReply {
-  return { status, headers: { "Content-Type": "text/plain; charset=utf-8", ...headers }, body: `${message}\n` };
 }

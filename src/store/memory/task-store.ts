@@ -31,6 +31,7 @@ import type { ParkedCount } from "../../protocol/telemetry/follow.js";
 import { checkNewSend, checkNewTask } from "../check-indexed.js";
 import { fitting } from "../fitting.js";
 import { createGroupCommit, type Flush, type GroupCommit } from "../group-commit.js";
+import { assertNumbered, closedError } from "../refusals.js";
 import { Conversations, conversationPort } from "./conversations.js";
 import { putEntry, sizeOfEntry, withoutEntries } from "./inbox.js";
 import { Instances } from "./instances.js";
@@ -360,10 +361,6 @@ function before(left: WaitingCursor, right: WaitingCursor): number {
   return left.statusTime - right.statusTime || left.key - right.key;
 }
 
-function closedError(): A2AError {
-  return new A2AError("unavailable", "the task store is closed");
-}
-
 /** Applies writes in memory one by one; one that throws fails alone. */
 function flushOf<W, R>(apply: (write: W) => R, beforeFlush: MemoryTaskStoreOptions["beforeFlush"]): Flush<W, R> {
   const applyAll = (writes: readonly W[]): (R | Error)[] =>
@@ -376,11 +373,4 @@ function flushOf<W, R>(apply: (write: W) => R, beforeFlush: MemoryTaskStoreOptio
     });
   if (beforeFlush === undefined) return applyAll;
   return (writes) => beforeFlush(writes.length)?.then(() => applyAll(writes)) ?? applyAll(writes);
-}
-
-function assertNumbered(records: readonly LogRecord[], after: number): void {
-  const first = records[0]?.seq ?? after + 1;
-  const last = records.at(-1)?.seq ?? after;
-  if (first === after + 1 && last === after + records.length) return;
-  throw new A2AError("internalError", `records ${first} to ${last} do not follow ${after} without a gap`);
 }

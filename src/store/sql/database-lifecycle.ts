@@ -1,5 +1,5 @@
 import { noop } from "../../protocol/async/noop.js";
-import { A2AError } from "../../protocol/errors.js";
+import { closedError } from "../refusals.js";
 import type { MigrationReport } from "./migration-report.js";
 import type { Backend } from "./rows.js";
 import { storeErrorFrom } from "./store-error.js";
@@ -68,8 +68,4 @@ export function createDatabaseLifecycle(backend: Backend, { opened, migration }:
       return closing;
     },
   };
-}
-
-function closedError(): A2AError {
-  return new A2AError("unavailable", "the task store is closed");
 }

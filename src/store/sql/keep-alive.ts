@@ -1,5 +1,5 @@
+import { longestTimerMs } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
-import { longestTimerMs } from "../../protocol/async/system-clock.js";
 
 /**
  * Keeps the process alive until `run` is done. A store's connections do not, so a process with nothing else to do would

@@ -1,4 +1,4 @@
-import { A2AError } from "../../protocol/errors.js";
+import { A2AError, messageOf } from "../../protocol/errors.js";
 
 /** Why a database did not answer. */
 export type StoreFailure =
@@ -72,7 +72,7 @@ const lostConnection = /connection terminated|connection timeout|timeout exceede
 export function storeErrorFrom(error: unknown): A2AError | StoreError {
   if (error instanceof A2AError || error instanceof StoreError) return error;
   const failure = failureOf(error);
-  const said = error instanceof Error ? error.message : String(error);
+  const said = messageOf(error);
   const sentence = failure === "other" || failure === "newerFormat" ? "the database failed" : sentences[failure];
   return new StoreError(failure, `${sentence}: ${said}`, { cause: error });
 }

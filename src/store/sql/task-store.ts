@@ -11,9 +11,9 @@ import {
   taskCalls,
 } from "../../core/ports.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
-import { A2AError } from "../../protocol/errors.js";
 import type { Logger } from "../../protocol/logger.js";
 import { checkContextValue, checkNewSend, checkNewTask } from "../check-indexed.js";
+import { assertNumbered } from "../refusals.js";
 import { createStoreLogger, type StoreLogger } from "../store-logger.js";
 import { createDatabaseLifecycle, type DatabaseLifecycle } from "./database-lifecycle.js";
 import { type RetentionOptions, resolveRetention, startMaintenance } from "./maintenance.js";
@@ -190,11 +190,4 @@ function recordsBehind(log: readonly LogRow[], after: number): readonly LogRecor
 
 function sendFromRow({ outcome, ...record }: SendRecordRow) {
   return { ...record, outcome: outcome === undefined ? undefined : outcomeFromRow(outcome) };
-}
-
-function assertNumbered(records: readonly LogRecord[], after: number): void {
-  const first = records[0]?.seq ?? after + 1;
-  const last = records.at(-1)?.seq ?? after;
-  if (first === after + 1 && last === after + records.length) return;
-  throw new A2AError("internalError", `records ${first} to ${last} do not follow ${after} without a gap`);
 }

@@ -4,7 +4,7 @@ import { readJson } from "../../protocol/codec/json/reader.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { type FieldViolation, invalidParams, taskNotFound } from "../../protocol/errors.js";
 import { randomUuid } from "../../protocol/id/random-uuid.js";
-import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "../../protocol/model.js";
+import { TaskPushNotificationConfigSchema } from "../../protocol/model.js";
 import {
   type Operation,
   type OperationName,
@@ -29,16 +29,16 @@ import {
 } from "./replies.js";
 import {
   cancelToParams,
+  configToJson,
   configToParams,
   deleteToParams,
   getToParams,
   sendToParams,
-  setToParams,
   subscribeToParams,
 } from "./requests.js";
 import { readEvent } from "./stream-reader.js";
 import { eventToJson } from "./stream-writer.js";
-import { pushConfigToJson, taskToJson } from "./write-objects.js";
+import { taskToJson } from "./write-objects.js";
 
 /** The converters of one operation, typed by the model. */
 interface Row<K extends OperationName> {
@@ -64,10 +64,10 @@ const rows: Rows = {
     writeReply: (task) => taskToJson(task, { history: false }),
   },
   createTaskPushNotificationConfig: {
-    writeRequest: setToParams,
+    writeRequest: configToJson,
     readReply: (json, request) =>
       configFromJson("createTaskPushNotificationConfig", json, request ?? create(TaskPushNotificationConfigSchema)),
-    writeReply: ownConfigToJson,
+    writeReply: configToJson,
   },
   getTaskPushNotificationConfig: {
     writeRequest: configToParams,
@@ -78,13 +78,13 @@ const rows: Rows = {
       if (config.url === "") throw taskNotFound(taskId);
       return config;
     },
-    writeReply: ownConfigToJson,
+    writeReply: configToJson,
   },
   // A task has at most one configuration, so the list holds at most one. Setting `null` deletes it.
   listTaskPushNotificationConfigs: {
     writeRequest: configToParams,
     readReply: configsFromJson,
-    writeReply: ({ configs: [config = create(TaskPushNotificationConfigSchema)] }) => ownConfigToJson(config),
+    writeReply: ({ configs: [config = create(TaskPushNotificationConfigSchema)] }) => configToJson(config),
   },
   deleteTaskPushNotificationConfig: {
     writeRequest: deleteToParams,
@@ -92,10 +92,6 @@ const rows: Rows = {
     writeReply: () => ({ pushNotificationConfig: null }),
   },
 };
-
-function ownConfigToJson(config: TaskPushNotificationConfig): JsonObject {
-  return { id: config.taskId, pushNotificationConfig: pushConfigToJson(config) };
-}
 
 /** A row whose operation is known only at run time. */
 interface AnyRow {

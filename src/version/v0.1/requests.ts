@@ -42,7 +42,8 @@ export function subscribeToParams({ id }: SubscribeToTaskRequest): JsonObject {
   return { id };
 }
 
-export function setToParams(config: TaskPushNotificationConfig): JsonObject {
+/** A configuration with its task, as a request sets it and replies have it. */
+export function configToJson(config: TaskPushNotificationConfig): JsonObject {
   return { id: config.taskId, pushNotificationConfig: pushConfigToJson(config) };
 }
 

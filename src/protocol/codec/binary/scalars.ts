@@ -1,4 +1,4 @@
-import { ScalarType } from "@bufbuild/protobuf";
+import { type DescField, ScalarType } from "@bufbuild/protobuf";
 import { unsupportedInput } from "./input.js";
 import type { Output } from "./output.js";
 
@@ -76,4 +76,9 @@ function longWriter(number: number): Write {
     output.varint(tag);
     output.varint(whole);
   };
+}
+
+/** Whether a message field is written as a group, as proto2 does. */
+export function isDelimited(field: DescField): boolean {
+  return "delimitedEncoding" in field && field.delimitedEncoding === true;
 }

@@ -11,7 +11,7 @@ import { keptJsonOf } from "../json/compact-value.js";
 import { type DynamicMessage, type OneofValue, perMessageType } from "../outline/dynamic.js";
 import { unsupportedInput } from "./input.js";
 import { Output } from "./output.js";
-import { lengthType, scalarWriters, tagOf, type Write } from "./scalars.js";
+import { isDelimited, lengthType, scalarWriters, tagOf, type Write } from "./scalars.js";
 import { writeJsonKind, writeStruct } from "./struct.js";
 
 // Saves 5 to 7 µs per message compared with toBinary (75 % of encoding), which is 5 % of a unary gRPC call (Node
@@ -209,10 +209,6 @@ function valueWriter(field: DescField, number: number): Write | undefined {
   const { message, scalar } = field;
   if (message !== undefined) return isDelimited(field) ? undefined : messageValueWriter(field, message, number);
   return scalarWriters[scalar ?? ScalarType.INT32]?.(number);
-}
-
-function isDelimited(field: DescField): boolean {
-  return "delimitedEncoding" in field && field.delimitedEncoding === true;
 }
 
 function messageValueWriter({ parent }: DescField, desc: DescMessage, number: number): Write | undefined {

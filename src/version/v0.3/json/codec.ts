@@ -1,11 +1,12 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
 import { validateRead } from "../../../protocol/check/validate.js";
 import { readJson } from "../../../protocol/codec/json/reader.js";
-import { A2AError, invalidParams } from "../../../protocol/errors.js";
+import { invalidParams } from "../../../protocol/errors.js";
 import { type Operation, type OperationName, operations } from "../../../protocol/operations.js";
 import type { ValidationLimits } from "../../../protocol/validation-limits.js";
 import { mergeViolations } from "../../../protocol/violations.js";
 import type { OperationCodec } from "../../codec.js";
+import { missing } from "../../codec-errors.js";
 import { readCard, writeCard } from "../card.js";
 import type { CardForm } from "./card.js";
 import { oldViolation } from "./paths.js";
@@ -72,8 +73,4 @@ function readRequest(
   if (run.violations.length + violations.length + needed.length === 0) return message;
   const old = mergeViolations(violations, needed).map((violation) => oldViolation(violation, name));
   throw invalidParams(...mergeViolations(run.violations, old));
-}
-
-function missing(name: OperationName): never {
-  throw new A2AError("unsupportedOperation", `this version of the protocol has no ${name}`);
 }

@@ -1,6 +1,6 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { validate, validateRead } from "../../../protocol/check/validate.js";
-import { A2AError, type FieldViolation } from "../../../protocol/errors.js";
+import type { FieldViolation } from "../../../protocol/errors.js";
 import type {
   ListTaskPushNotificationConfigsResponse,
   SendMessageResponse,
@@ -10,6 +10,7 @@ import type {
 import { type Operation, type OperationName, operationOf } from "../../../protocol/operations.js";
 import type { ValidationLimits } from "../../../protocol/validation-limits.js";
 import { mergeViolations } from "../../../protocol/violations.js";
+import { missing } from "../../codec-errors.js";
 import type { Reading } from "./parts.js";
 import { ownViolations } from "./paths.js";
 import { replyTranslations } from "./replies.js";
@@ -42,10 +43,6 @@ export function requestOf({ name }: Operation): Translation {
 
 export function replyOf({ name }: Operation): Translation {
   return replyTranslations[name] ?? missing(name);
-}
-
-function missing(name: OperationName): never {
-  throw new A2AError("unsupportedOperation", `this version of the protocol has no ${name}`);
 }
 
 /** Creates the reading of a request. */
