@@ -37,7 +37,7 @@ interface Family {
 
 function table(declaration: Declaration, places: Places): string {
   const { members, inherited } = membersOf(declaration, places);
-  const more = inherited.map((name) => typeCell(name, places)).join(" and ");
+  const more = inherited.map((name) => parentText(name, places)).join(" and ");
   if (members.length === 0) return more === "" ? "" : `The members are those of ${more}.`;
   // Options have defaults; any other member may be missing.
   const isOptions = /(?:Options|Settings|Limits)$/.test(declaration.name);
@@ -57,6 +57,14 @@ function table(declaration: Declaration, places: Places): string {
   );
   const text = [row(head), row(head.map((name) => name && "---")), ...lines].join("\n");
   return more === "" ? text : `${text}\n\nThe members of ${more} as well.`;
+}
+
+/** A parent in words: `Omit<AgentOptions, "card" | "agent">` is `AgentOptions` without these members. */
+function parentText(type: string, places: Places): string {
+  const [, parent, left] = /^Omit<(\w+), ([^>]+)>$/.exec(type) ?? [];
+  if (parent === undefined || left === undefined) return typeCell(type, places);
+  const names = [...left.matchAll(/"(\w+)"/g)].map(([, name = ""]) => code(name));
+  return `${typeCell(parent, places)} (without ${names.join(", ")})`;
 }
 
 /** The members with those of parents that have no section, and the parents that have one. */

@@ -87,7 +87,12 @@ function problemOf(error: unknown): unknown {
   if (error instanceof errors.JOSEAlgNotAllowed || error instanceof errors.JOSENotSupported) {
     return new CredentialError("the token is signed in a way that is not accepted", { cause: error });
   }
-  if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) {
+  if (error instanceof errors.JWKSMultipleMatchingKeys) {
+    return new CredentialError("the token does not say which of its issuer's keys has signed it (kid)", {
+      cause: error,
+    });
+  }
+  if (error instanceof errors.JWKSNoMatchingKey) {
     return new CredentialError("the token is signed by a key that its issuer does not list", { cause: error });
   }
   const isTokens =

@@ -1,13 +1,11 @@
 import type { AgentOptions, ListenOptions } from "../options.js";
 
-/** Options of the whole server, which no agent has for itself. */
-type ServerMember = "store" | "signals" | "clock" | "trustProxy" | "basePath";
-
 /**
  * One of several agents on a port. Options here hold for this agent, instead of those beside `agents`; `limits` are merged
  * by name, `interceptors` run inside those of all agents, and limits of `rate` hold besides those of the server.
  */
-export interface ServedAgentOptions extends Omit<AgentOptions, ServerMember> {
+export interface ServedAgentOptions
+  extends Omit<AgentOptions, "store" | "signals" | "clock" | "trustProxy" | "basePath"> {
   /**
    * Distinguishes the agent in the store; two agents may not have the same. It is stored with every task, so give it
    * before you change the path of an agent. Default: the path without the slash, as `"weather"`.

@@ -215,7 +215,7 @@ describe("keys of an issuer", () => {
       response.end(JSON.stringify(body ?? {}));
     });
     const origin = await listening(server);
-    const tokenBy = ({ kid, privateKey: key }: Pair): string => {
+    const tokenBy = ({ kid, privateKey: key }: Pick<Pair, "privateKey"> & Partial<Pair>): string => {
       const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");
       const claims = {
         iss: origin,
@@ -275,6 +275,17 @@ describe("keys of an issuer", () => {
     const unknown = Array.from({ length: 20 }, () => identity(server.tokenBy(pair("made-up"))).catch(String));
     for (const refused of await Promise.all(unknown)) expect(refused).toMatch(/a key that its issuer does not list/);
     expect(server.requests).toBeLessThanOrEqual(2);
+  });
+
+  it("have to be named by a token only if several fit", async () => {
+    await using server = await rotatingIssuer();
+    const { privateKey } = first(server.keys);
+    const checkOf = () => bearerJwt({ issuer: server.origin, audience: "weather" }).open(environment());
+    expect(await checkOf()(bearer(server.tokenBy({ privateKey })))).toMatchObject({ subject: "alice" });
+    server.list(...server.keys, pair("b"));
+    await expect(checkOf()(bearer(server.tokenBy({ privateKey })))).rejects.toThrow(
+      "the token does not say which of its issuer's keys has signed it (kid)",
+    );
   });
 
   it("cannot be read while the issuer is down, which is said once in a while and not asked for by each call", async () => {
