@@ -74,12 +74,16 @@ export class BaseClient {
     this.#parts = parts;
     this.operations = createTransport(passing(callerOf(parts), parts.options));
     for (const operation of operations) {
-      Object.defineProperty(this, operation.name, {
-        value: (request: Record<string, unknown>, options: CallOptions = {}) => {
+      const value = (request: Record<string, unknown>, options: CallOptions = {}) => {
+        try {
           checkOperationOptions(options);
           return invoke(this.operations, operation, create(operation.input, request), options);
-        },
-      });
+        } catch (error) {
+          if (operation.streams) throw error;
+          return Promise.reject(error);
+        }
+      };
+      Object.defineProperty(this, operation.name, { value });
     }
   }
 

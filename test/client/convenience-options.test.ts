@@ -47,7 +47,7 @@ describe("the options of one of the eleven operations", () => {
   ])("are refused before anything is sent: %j", async (options, message) => {
     await using server = await rpcServer(task);
     await using client = await Client.connect(server.card);
-    expect(() => client.getTask({ id: "x" }, options)).toThrow(message);
+    await expect(client.getTask({ id: "x" }, options)).rejects.toThrow(message);
     expect(() => client.subscribeToTask({ id: "x" }, options)).toThrow(TypeError);
     expect(server.requests).toEqual([]);
     const { signal } = new AbortController();
