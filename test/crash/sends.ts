@@ -84,7 +84,7 @@ export async function stream(
   ...expected: readonly Expected[]
 ): Promise<KnownTask | undefined> {
   const sent = noted(scene, binding, text, { options, streams: true });
-  const items = scene.callers.of[binding].sendStreamingMessage(sendRequest(text, sent.options), sent.options);
+  const items = scene.callers.of[binding].sendStreamingMessage(sendRequest(text, sent.options));
   const followed = await follow(scene, { binding, items, what: "a stream" }, expected);
   // A further message may wait behind the turn that the stream shows, and is refused if the task ends first.
   if (followed !== undefined && (sent.starts || followed.seen.ended)) reached(scene.ledger, sent, followed.known);
