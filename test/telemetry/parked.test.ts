@@ -127,6 +127,9 @@ describe("two servers of one agent in a process", () => {
     const servers = [];
     for (const store of stores) servers.push(await open(store));
     for (const server of servers) await ask(server);
+    // A send returns with the question, a moment before its turn gives the task back. Counts are kept for ten seconds.
+    const counts = () => Promise.all(stores.map(async (store) => (await store.parked("")).untimed));
+    await expect.poll(counts).toEqual([2, 2, 1]);
     expect(await parkedUntilCalled(metrics)).toEqual([3]);
     for (const server of servers) await server.close();
     for (const store of stores) await store.close();
