@@ -85,6 +85,7 @@ export async function faultyServer(): Promise<FaultyServer> {
       return runs;
     },
     async hold() {
+      gate.resolve();
       gate = Promise.withResolvers();
       return taskOf(await direct.send("hold", { configuration: { returnImmediately: true } })).id;
     },
@@ -107,6 +108,7 @@ export async function faultyServer(): Promise<FaultyServer> {
       };
     },
     async [Symbol.asyncDispose]() {
+      gate.resolve();
       await direct.close();
       await server.close();
     },
