@@ -61,7 +61,7 @@ export async function openHostProcess(options: ProcessOptions): Promise<HostProc
     const signals = options.signals ?? store.signals ?? processSignals;
     const logger = tracedLoggerOf(options.logger);
     await store.open?.(logger);
-    unlisten = telemetry && store.onFlush?.(telemetry.flushed);
+    unlisten = telemetry && store.onFlush?.(telemetry.recordFlush);
     const core = createCoreProcess({ store, signals, clock, logger, limits, load });
     // No other server has the store that this one makes for itself.
     const { rates } = options.store ?? {};

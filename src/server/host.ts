@@ -13,7 +13,7 @@ import { type Binding, bindings } from "../protocol/bindings.js";
 import { newId } from "../protocol/id/new-id.js";
 import type { Logger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
-import type { TasksPlace, Telemetry } from "../telemetry/telemetry.js";
+import type { TaskSource, Telemetry } from "../telemetry/telemetry.js";
 import type { Version } from "../version/codec.js";
 import { type Admission, createAdmission } from "./admission.js";
 import type { Observation } from "./call-observer.js";
@@ -60,7 +60,7 @@ export interface HostBackend<H extends RequestHandler = RequestHandler> {
   /** Webhooks that are called, or wait for their turn. */
   readonly webhooksDue?: (() => number) | undefined;
   /** Where its tasks are. A gateway has none. */
-  readonly tasksIn?: TasksPlace | undefined;
+  readonly tasksIn?: TaskSource | undefined;
   /** Releases what remains after `handler` is closed and no call is active. */
   dispose(): Promise<void>;
 }
@@ -125,7 +125,7 @@ export async function composeAround<H extends RequestHandler>(
   const unwatch = telemetry?.watch(card.card(), () => ({
     ...handler.figures?.(),
     parked: handler.parked,
-    tasksIn: backend.tasksIn,
+    taskSource: backend.tasksIn,
     streams: admission.streams,
     webhooksDue: backend.webhooksDue?.(),
   }));

@@ -4,7 +4,7 @@ import { type ErrorCode, errorTable } from "../protocol/errors.js";
 import { grpcStatusNames } from "../protocol/grpc-status.js";
 import type { Operation } from "../protocol/operations.js";
 
-// Attributes of calls by the conventions for RPC, and what they lack: binding and version of the protocol.
+// Attributes of calls: those of the conventions for RPC, plus the binding and the version of the protocol.
 
 /** Names of remote procedure call systems. The conventions have none for the last two. */
 const systems: Readonly<Record<string, string>> = {
@@ -21,13 +21,13 @@ export interface CallInterface {
   readonly version: string | undefined;
 }
 
-/** What spans and metrics say of every call of an operation over one binding in one version. */
+/** Attributes that every call of an operation over one binding in one version has, in spans and metrics. */
 export function callAttributes(
   operation: Operation | undefined,
-  { binding: named, version }: CallInterface,
+  { binding: bindingName, version }: CallInterface,
 ): Attributes {
-  // A client names it as cards do, and a server by one word.
-  const binding = isInProcess(named) ? "in-process" : named;
+  // Cards have another name for it than servers.
+  const binding = isInProcess(bindingName) ? "in-process" : bindingName;
   return {
     ...(binding === undefined ? {} : { "rpc.system.name": systems[binding] ?? binding }),
     "rpc.method": operation === undefined ? "_OTHER" : methodOf(operation),
@@ -46,7 +46,7 @@ export function methodOf({ descriptor, method }: Operation): string {
   return `${descriptor.parent.typeName}/${method}`;
 }
 
-/** What a call answered, in the form of its binding, and for failed ones their kind. */
+/** The status of a call in the form of its binding, with the kind of error if it failed. */
 export function outcomeAttributes(code: "OK" | "CANCELLED" | ErrorCode, binding: string | undefined): Attributes {
   if (code === "OK") return isGrpc(binding) ? { "rpc.response.status_code": "OK" } : {};
   if (code === "CANCELLED") return { "rpc.response.status_code": code };

@@ -20,13 +20,13 @@ type CallEvent = "retries" | "fallbacks" | "resumes";
 
 /** Follows the calls of clients. */
 export interface ClientTelemetry {
-  /** Gives each call a span and the headers that carry it; `reached`: the interface that was used last. */
-  interceptor(reached: () => ReachedInterface | undefined): Interceptor<CallOptions>;
-  /** Notes what happens to the call in whose context it runs. */
+  /** Gives each call a span and the headers that propagate it. `interfaceNow`: the interface that was used last. */
+  interceptor(interfaceNow: () => ReachedInterface | undefined): Interceptor<CallOptions>;
+  /** Records an event of the current call. */
   note(event: CallEvent): void;
-  /** A stream of the call in whose context it runs was opened. */
-  opened(): void;
-  /** Runs work without instrumentation: a request of a call has the span and the headers of its call. */
+  /** Records that the current call has opened a stream. The second time, the stream was resumed. */
+  noteStream(): void;
+  /** Runs work without instrumentation: requests of a call have its span and its headers already. */
   quietly<T>(work: () => T): T;
 }
 
@@ -35,24 +35,24 @@ export function followClientCalls(api: OpenTelemetry): ClientTelemetry {
   const { context, metrics, trace } = api;
   const tracer = trace.getTracer(scopeName);
   const meters = metersOf(metrics.getMeterProvider());
-  // Not by the context of the API: a program that only measures has nothing that keeps one.
+  // The API's own context does not do: a program with metrics alone has no context manager.
   const calls = new AsyncLocalStorage<ClientCall>();
 
   const interceptor =
-    (reached: () => ReachedInterface | undefined): Interceptor<CallOptions> =>
-    async (given, next) => {
-      const operation = operationOf(given.operation);
+    (interfaceNow: () => ReachedInterface | undefined): Interceptor<CallOptions> =>
+    async (request, next) => {
+      const operation = operationOf(request.operation);
       const parent = context.active();
-      const attributes = callAttributes(operation, reached() ?? noWay);
+      const attributes = callAttributes(operation, interfaceNow() ?? noInterface);
       const span = tracer.startSpan(methodOf(operation), { kind: api.SpanKind.CLIENT, attributes }, parent);
-      const within = trace.setSpan(parent, span);
-      const call = new ClientCall({ api, meters, span, within, operation: given.operation, reached });
-      const inside = <T>(work: () => T): T => calls.run(call, () => context.with(within, work));
-      const headers = carrying(api, within, given.context.headers);
-      const sent = { ...given, context: { ...given.context, headers } };
+      const callContext = trace.setSpan(parent, span);
+      const call = new ClientCall({ api, meters, span, callContext, operation: request.operation, interfaceNow });
+      const inside = <T>(work: () => T): T => calls.run(call, () => context.with(callContext, work));
+      const headers = withTraceHeaders(api, callContext, request.context.headers);
+      const tracedRequest = { ...request, context: { ...request.context, headers } };
       try {
-        const reply = await inside(() => next(sent));
-        if (isStream(reply)) return followed(reply, call, inside);
+        const reply = await inside(() => next(tracedRequest));
+        if (isStream(reply)) return followStream(reply, call, inside);
         call.end(undefined);
         return reply;
       } catch (error) {
@@ -63,40 +63,40 @@ export function followClientCalls(api: OpenTelemetry): ClientTelemetry {
   return {
     interceptor,
     note: (event) => calls.getStore()?.note(event),
-    opened: () => calls.getStore()?.opened(),
+    noteStream: () => calls.getStore()?.noteStream(),
     quietly: (work) => quietly(api, context.active(), work),
   };
 }
 
-const noWay: CallInterface = { binding: undefined, version: undefined };
+const noInterface: CallInterface = { binding: undefined, version: undefined };
 
-/** Headers with the place in the trace; what the caller has of the same names would belong to another one. */
-function carrying(
+/** The headers of a call with those of its trace, which replace the caller's of the same names. */
+function withTraceHeaders(
   { propagation }: OpenTelemetry,
-  within: Context,
-  given: CallOptions["headers"] = {},
+  callContext: Context,
+  headers: CallOptions["headers"] = {},
 ): Readonly<Record<string, string>> {
-  const carried: Record<string, string> = {};
-  propagation.inject(within, carried);
-  const others = Object.entries(given).filter(([name]) => !(name.toLowerCase() in carried));
-  return { ...Object.fromEntries(others), ...carried };
+  const traceHeaders: Record<string, string> = {};
+  propagation.inject(callContext, traceHeaders);
+  const others = Object.entries(headers).filter(([name]) => !(name.toLowerCase() in traceHeaders));
+  return { ...Object.fromEntries(others), ...traceHeaders };
 }
 
 function isStream(reply: InterceptedReply): reply is AsyncIterable<StreamItem> {
   return Symbol.asyncIterator in reply;
 }
 
-/** A stream whose reading runs within its call, which ends with it. */
-function followed(
+/** Reads a stream in the context of its call, and ends the call with it. */
+function followStream(
   items: AsyncIterable<StreamItem>,
   call: ClientCall,
-  within: <T>(work: () => T) => T,
+  runInside: <T>(work: () => T) => T,
 ): AsyncIterable<StreamItem> {
   const source = items[Symbol.asyncIterator]();
   const ask = (): Promise<IteratorResult<StreamItem, undefined>> => source.next();
   const next = async (): Promise<Step<StreamItem>> => {
     try {
-      const step = await within(ask);
+      const step = await runInside(ask);
       if (step.done === true) call.end(undefined);
       return step;
     } catch (error) {
@@ -106,7 +106,7 @@ function followed(
   };
   return streamOfSteps(next, () => {
     call.end(undefined);
-    return within(() => source.return?.());
+    return runInside(() => source.return?.());
   });
 }
 
@@ -114,15 +114,15 @@ interface ClientCallFacts {
   readonly api: OpenTelemetry;
   readonly meters: Meters;
   readonly span: Span;
-  readonly within: Context;
+  readonly callContext: Context;
   readonly operation: OperationName;
-  readonly reached: () => ReachedInterface | undefined;
+  readonly interfaceNow: () => ReachedInterface | undefined;
 }
 
 /** A call from its start to its answer, with all attempts. */
 class ClientCall {
   readonly #facts: ClientCallFacts;
-  readonly #begun = performance.now();
+  readonly #startedAt = performance.now();
   #isOpened = false;
   #isOver = false;
 
@@ -130,16 +130,15 @@ class ClientCall {
     this.#facts = facts;
   }
 
-  /** A stream that is opened again was resumed. */
-  opened(): void {
+  noteStream(): void {
     if (this.#isOpened) this.note("resumes");
     this.#isOpened = true;
   }
 
   note(event: CallEvent): void {
-    const { meters, span, operation, reached } = this.#facts;
+    const { meters, span, operation, interfaceNow } = this.#facts;
     const method = methodOf(operationOf(operation));
-    const { binding, version } = reached() ?? noWay;
+    const { binding, version } = interfaceNow() ?? noInterface;
     const way = { "a2a.protocol.binding": binding, "a2a.protocol.version": version };
     meters.count(event, { "rpc.method": method, ...(event === "fallbacks" ? way : {}) });
     span.addEvent(eventNames[event], way);
@@ -148,15 +147,15 @@ class ClientCall {
   end(failure: { readonly error: unknown } | undefined): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    const { api, meters, span, within, operation, reached } = this.#facts;
-    const at = reached();
-    const way = at ?? noWay;
+    const { api, meters, span, callContext: within, operation, interfaceNow } = this.#facts;
+    const at = interfaceNow();
+    const way = at ?? noInterface;
     const attributes = {
       ...callAttributes(operationOf(operation), way),
       ...(at === undefined || isInProcess(at.binding) ? {} : serverOf(at.url)),
       ...(failure === undefined ? outcomeAttributes("OK", way.binding) : failureAttributes(failure.error, way.binding)),
     };
-    const seconds = (performance.now() - this.#begun) / 1_000;
+    const seconds = (performance.now() - this.#startedAt) / 1_000;
     meters.record("clientCall", seconds, attributes, within);
     if (span.isRecording()) {
       span.setAttributes({ ...attributes, ...referenceOf(failure?.error) });
@@ -178,17 +177,17 @@ function failureAttributes(error: unknown, binding: string | undefined): Attribu
   return isAbort ? outcomeAttributes("CANCELLED", binding) : { "error.type": "_OTHER" };
 }
 
-/** For spans alone: each error has one of its own, and a metric would keep a series for each. */
+/** For spans alone: each error has its own reference, and a metric would keep a series for each. */
 function referenceOf(error: unknown): Attributes {
   const reference = error instanceof A2AError ? error.metadata["reference"] : undefined;
   return reference === undefined ? {} : { "trivium.error.reference": reference };
 }
 
-/** The host and the port of an interface, whose address may lack a scheme. */
+/** Host and port of an interface. Its address may lack a scheme. */
 function serverOf(url: string): Attributes {
-  const parsed = URL.parse(/^\w+:\/\//.test(url) ? url : `http://${url}`);
-  if (parsed === null) return {};
-  const { hostname, port, protocol } = parsed;
-  const standard = protocol === "https:" ? 443 : 80;
-  return { "server.address": hostname, "server.port": port === "" ? standard : Number(port) };
+  const address = URL.parse(/^\w+:\/\//.test(url) ? url : `http://${url}`);
+  if (address === null) return {};
+  const { hostname, port, protocol } = address;
+  const defaultPort = protocol === "https:" ? 443 : 80;
+  return { "server.address": hostname, "server.port": port === "" ? defaultPort : Number(port) };
 }

@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { Meters } from "./meters.js";
+import { type Meters, stopAll } from "./meters.js";
 
 /** The gauges of one collection are read within this time, in milliseconds, and see the same delays. */
 const collectionMs = 50;
@@ -9,23 +9,20 @@ const nanoseconds = 1e9;
 export function watchEventLoop(meters: Meters): () => void {
   const histogram = monitorEventLoopDelay({ resolution: 10 });
   histogram.enable();
-  let seen = { at: Number.NEGATIVE_INFINITY, mean: 0, p99: 0, max: 0 };
-  const delays = (): typeof seen => {
+  let sample = { at: Number.NEGATIVE_INFINITY, mean: 0, p99: 0, max: 0 };
+  const currentSample = (): typeof sample => {
     const at = performance.now();
-    if (at - seen.at < collectionMs) return seen;
+    if (at - sample.at < collectionMs) return sample;
     const mean = Number.isNaN(histogram.mean) ? 0 : histogram.mean;
-    seen = { at, mean, p99: histogram.percentile(99), max: histogram.max };
+    sample = { at, mean, p99: histogram.percentile(99), max: histogram.max };
     histogram.reset();
-    return seen;
+    return sample;
   };
   const reading = (value: number) => [{ value: value / nanoseconds, attributes: {} }];
-  const stops = [
-    meters.observe("loopDelayMean", () => reading(delays().mean)),
-    meters.observe("loopDelayP99", () => reading(delays().p99)),
-    meters.observe("loopDelayMax", () => reading(delays().max)),
-  ];
-  return () => {
-    for (const stop of stops) stop();
-    histogram.disable();
-  };
+  return stopAll([
+    meters.observe("loopDelayMean", () => reading(currentSample().mean)),
+    meters.observe("loopDelayP99", () => reading(currentSample().p99)),
+    meters.observe("loopDelayMax", () => reading(currentSample().max)),
+    () => histogram.disable(),
+  ]);
 }

@@ -1,7 +1,7 @@
-// Every metric, once: the instruments, the reference and the test of the dashboard come from this table. Names that do not begin
-// with `trivium.` are those of the conventions of OpenTelemetry for RPC, generative AI and Node.js.
+// The table of all metrics, from which come the instruments, the reference and the test of the dashboard. Names that do not
+// begin with `trivium.` are from OpenTelemetry's conventions for RPC, generative AI and Node.js.
 
-/** What an instrument measures with. A gauge is read whenever metrics are collected. */
+/** A gauge is read whenever metrics are collected. */
 type InstrumentKind = "histogram" | "counter" | "gauge";
 
 /** One metric. */
@@ -21,14 +21,14 @@ export interface InstrumentRow {
 
 /** Seconds, as the conventions for RPC have them. */
 const callSeconds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
-/** Seconds of what may take minutes. */
+/** Seconds of turns, which may take minutes. */
 const turnSeconds = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const flushSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const counts = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
 
 const agent = "gen_ai.agent.name";
-const call = ["rpc.system.name", "rpc.method", "rpc.response.status_code", "error.type"];
-const spoken = ["a2a.protocol.binding", "a2a.protocol.version"];
+const callNames = ["rpc.system.name", "rpc.method", "rpc.response.status_code", "error.type"];
+const protocolNames = ["a2a.protocol.binding", "a2a.protocol.version"];
 
 export const instruments = {
   serverCall: {
@@ -36,7 +36,7 @@ export const instruments = {
     kind: "histogram",
     unit: "s",
     description: "Duration of calls of the server, streams included.",
-    attributes: [...call, ...spoken, agent],
+    attributes: [...callNames, ...protocolNames, agent],
     buckets: callSeconds,
   },
   refused: {
@@ -171,7 +171,7 @@ export const instruments = {
     kind: "histogram",
     unit: "s",
     description: "Duration of calls of clients, with all their attempts.",
-    attributes: [...call, ...spoken, "server.address", "server.port"],
+    attributes: [...callNames, ...protocolNames, "server.address", "server.port"],
     buckets: callSeconds,
   },
   retries: {
@@ -186,7 +186,7 @@ export const instruments = {
     kind: "counter",
     unit: "{fallback}",
     description: "Changes of a client to another interface of its agent.",
-    attributes: ["rpc.method", ...spoken],
+    attributes: ["rpc.method", ...protocolNames],
   },
   resumes: {
     name: "trivium.client.resumes",

@@ -1,14 +1,11 @@
-/**
- * A function that makes the value of each key once. Calls are short: attributes that many have in common are made before.
- * Keys must be few.
- */
-export function memoized<K, V>(make: (key: K) => V): (key: K) => V {
-  const made = new Map<K, V>();
+/** Makes the value of each key once, and keeps it: keys must be few. Saves making the same attributes for every call. */
+export function memoize<K, V>(make: (key: K) => V): (key: K) => V {
+  const values = new Map<K, V>();
   return (key) => {
-    const known = made.get(key);
-    if (known !== undefined) return known;
+    const existing = values.get(key);
+    if (existing !== undefined) return existing;
     const value = make(key);
-    made.set(key, value);
+    values.set(key, value);
     return value;
   };
 }

@@ -12,40 +12,40 @@ import { type InstrumentName, type InstrumentRow, instruments, type NameOf } fro
 /** The name under which spans and metrics are created. */
 export const scopeName = "trivium";
 
-/** Measures with the instruments of the table; each is created when it is first used. */
+/** Measures with the instruments of the table; each is created with its first use. */
 export interface Meters {
-  /** `within`: the context of the span that was measured, which may serve as an example. */
-  record(name: NameOf<"histogram">, value: number, attributes: Attributes, within: Context): void;
+  /** `context`: the context of the measured span, which may become an exemplar. */
+  record(name: NameOf<"histogram">, value: number, attributes: Attributes, context: Context): void;
   /**
-   * The same before metrics are collected, for servers: they have gauges, which are read first. One by one, between other
-   * work, each record costs several times as much as many together.
+   * Records when metrics are collected, for servers: they have gauges, which are read first. A record on its own, between
+   * other work, costs several times as much as one of many.
    */
-  recordLater(name: NameOf<"histogram">, value: number, attributes: Attributes, within: Context): void;
+  recordLater(name: NameOf<"histogram">, value: number, attributes: Attributes, context: Context): void;
   count(name: NameOf<"counter">, attributes: Attributes): void;
-  /** Has a gauge read whenever metrics are collected, until the returned function is called. */
+  /** Reads a gauge whenever metrics are collected, until the returned function is called. */
   observe(name: NameOf<"gauge">, read: ReadGauge): () => void;
-  /** Calls `start` for the first of its users, and what that returns after the last: for what a process has once. */
+  /** Calls `start` for its first user, and the function that it returned after the last: for gauges of the process. */
   once(start: (meters: Meters) => () => void): () => void;
-  /** Records what waits. */
+  /** Records the queued values. */
   flush(): void;
 }
 
-/** So many values wait at most. */
-const maxWaiting = 128;
+/** Most values in the queue. */
+const maxQueued = 128;
 
 /** A value that waits to be recorded. */
 interface Measurement {
   readonly histogram: Histogram;
   readonly value: number;
   readonly attributes: Attributes;
-  readonly within: Context;
+  readonly context: Context;
 }
 
 /** A value of a gauge. */
 interface Reading {
   readonly value: number;
   readonly attributes: Attributes;
-  /** What the value is about, if several servers of the process may report it: it counts once. */
+  /** Identifies a value that several servers of the process report: it counts once. */
   readonly source?: string;
 }
 
@@ -53,12 +53,12 @@ interface Reading {
 type ReadGauge = () => readonly Reading[] | Promise<readonly Reading[]>;
 
 /** The meters of each provider: several agents of a process share their instruments. */
-const shared = new WeakMap<MeterProvider, Meters>();
+const metersByProvider = new WeakMap<MeterProvider, Meters>();
 
 export function metersOf(provider: MeterProvider): Meters {
-  const known = shared.get(provider) ?? createMeters(provider);
-  shared.set(provider, known);
-  return known;
+  const meters = metersByProvider.get(provider) ?? createMeters(provider);
+  metersByProvider.set(provider, meters);
+  return meters;
 }
 
 function createMeters(provider: MeterProvider): Meters {
@@ -69,41 +69,41 @@ function createMeters(provider: MeterProvider): Meters {
 
   const histogram = (name: NameOf<"histogram">): Histogram => {
     const { name: title, unit, description, buckets } = instruments[name];
-    const made = meter.createHistogram(title, {
+    const instrument = meter.createHistogram(title, {
       ...{ unit, description },
       advice: { explicitBucketBoundaries: [...buckets] },
     });
-    histograms.set(name, made);
-    return made;
+    histograms.set(name, instrument);
+    return instrument;
   };
   const counter = (name: NameOf<"counter">): Counter => {
     const { name: title, unit, description } = instruments[name];
-    const made = meter.createCounter(title, { unit, description });
-    counters.set(name, made);
-    return made;
+    const instrument = meter.createCounter(title, { unit, description });
+    counters.set(name, instrument);
+    return instrument;
   };
   const gauge = (name: NameOf<"gauge">): Set<ReadGauge> => {
     const { name: title, unit, description, isLargest }: InstrumentRow = instruments[name];
     const readers = new Set<ReadGauge>();
-    const made: ObservableGauge = meter.createObservableGauge(title, { unit, description });
-    made.addCallback((result) => {
+    const instrument: ObservableGauge = meter.createObservableGauge(title, { unit, description });
+    instrument.addCallback((result) => {
       flush();
       return report(result, readers, isLargest);
     });
     gauges.set(name, readers);
     return readers;
   };
-  const waiting: Measurement[] = [];
+  const queue: Measurement[] = [];
   const flush = (): void => {
-    for (const { histogram, value, attributes, within } of waiting) histogram.record(value, attributes, within);
-    waiting.length = 0;
+    for (const { histogram, value, attributes, context: within } of queue) histogram.record(value, attributes, within);
+    queue.length = 0;
   };
-  const running = new Map<(meters: Meters) => () => void, { readonly users: number; readonly stop: () => void }>();
+  const watchers = new Map<(meters: Meters) => () => void, { users: number; readonly stop: () => void }>();
   const meters: Meters = {
-    record: (name, ...measured) => (histograms.get(name) ?? histogram(name)).record(...measured),
-    recordLater(name, value, attributes, within) {
-      waiting.push({ histogram: histograms.get(name) ?? histogram(name), value, attributes, within });
-      if (waiting.length === maxWaiting) flush();
+    record: (name, ...args) => (histograms.get(name) ?? histogram(name)).record(...args),
+    recordLater(name, value, attributes, context) {
+      queue.push({ histogram: histograms.get(name) ?? histogram(name), value, attributes, context });
+      if (queue.length === maxQueued) flush();
     },
     count: (name, attributes) => (counters.get(name) ?? counter(name)).add(1, attributes),
     observe(name, read) {
@@ -112,13 +112,14 @@ function createMeters(provider: MeterProvider): Meters {
       return () => void readers.delete(read);
     },
     once(start) {
-      const shared = running.get(start) ?? { users: 0, stop: start(meters) };
-      running.set(start, { ...shared, users: shared.users + 1 });
+      const watcher = watchers.get(start) ?? { users: 0, stop: start(meters) };
+      watchers.set(start, watcher);
+      watcher.users += 1;
       return () => {
-        const { users = 0 } = running.get(start) ?? {};
-        if (users > 1) return void running.set(start, { ...shared, users: users - 1 });
-        running.delete(start);
-        shared.stop();
+        watcher.users -= 1;
+        if (watcher.users > 0) return;
+        watchers.delete(start);
+        watcher.stop();
       };
     },
     flush,
@@ -126,7 +127,7 @@ function createMeters(provider: MeterProvider): Meters {
   return meters;
 }
 
-/** Values of the same attributes add up, unless the largest is asked for: two servers of one agent may run in a process. */
+/** Values with the same attributes are added, or the largest is taken: two servers of one agent may run in a process. */
 async function report(result: ObservableResult, readers: Iterable<ReadGauge>, isLargest = false): Promise<void> {
   const totals = new Map<string, Reading>();
   const sources = new Set<string>();
@@ -141,33 +142,30 @@ async function report(result: ObservableResult, readers: Iterable<ReadGauge>, is
   for (const { value, attributes } of totals.values()) result.observe(value, attributes);
 }
 
-/** Measures twice: for an SDK, and for metrics that are served. */
+/** One function that calls all of these. */
+export function stopAll(stops: readonly (() => void)[]): () => void {
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+/** Measures with both: the SDK and the metrics endpoint. */
 export function both(one: Meters, other: Meters): Meters {
   return {
-    record(...measured) {
-      one.record(...measured);
-      other.record(...measured);
+    record(...args) {
+      one.record(...args);
+      other.record(...args);
     },
-    recordLater(...measured) {
-      one.recordLater(...measured);
-      other.recordLater(...measured);
+    recordLater(...args) {
+      one.recordLater(...args);
+      other.recordLater(...args);
     },
-    count(...counted) {
-      one.count(...counted);
-      other.count(...counted);
+    count(...args) {
+      one.count(...args);
+      other.count(...args);
     },
-    observe(...observed) {
-      const stops = [one.observe(...observed), other.observe(...observed)];
-      return () => {
-        for (const stop of stops) stop();
-      };
-    },
-    once(start) {
-      const stops = [one.once(start), other.once(start)];
-      return () => {
-        for (const stop of stops) stop();
-      };
-    },
+    observe: (...args) => stopAll([one.observe(...args), other.observe(...args)]),
+    once: (start) => stopAll([one.once(start), other.once(start)]),
     flush() {
       one.flush();
       other.flush();

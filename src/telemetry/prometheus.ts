@@ -14,18 +14,18 @@ export interface ServedMetrics {
   close(): Promise<void>;
 }
 
-const plain = { "content-type": "text/plain" };
+const textHeaders = { "content-type": "text/plain" };
 const packages = "@opentelemetry/exporter-prometheus and @opentelemetry/sdk-metrics";
 
-/** Serves what is measured with a provider of its own at `/metrics`. Rejects when a package is missing or the port taken. */
+/** Serves the metrics of a new provider at `/metrics`. Rejects when a package is missing or the port is in use. */
 export async function serveMetrics(
   { diag }: OpenTelemetry,
   { port, host = "127.0.0.1" }: MetricsOptions,
 ): Promise<ServedMetrics> {
-  const { PrometheusExporter, PrometheusSerializer, MeterProvider } = await load();
+  const { PrometheusExporter, PrometheusSerializer, MeterProvider } = await loadPackages();
   const exporter = new PrometheusExporter({ preventServerStart: true });
   const serializer = new PrometheusSerializer();
-  const collect = paced(async () => {
+  const collect = paceCollections(async () => {
     const { resourceMetrics, errors } = await exporter.collect();
     if (errors.length > 0) diag.error("some metrics could not be collected", ...errors);
     return serializer.serialize(resourceMetrics);
@@ -35,15 +35,15 @@ export async function serveMetrics(
     const [path] = (request.url ?? "").split("?");
     if (path === "/metrics") {
       collect().then(
-        (text) => response.writeHead(200, plain).end(text),
+        (text) => response.writeHead(200, textHeaders).end(text),
         (error: unknown) => {
           diag.error("metrics could not be collected", error);
-          response.writeHead(500, plain).end("metrics could not be collected\n");
+          response.writeHead(500, textHeaders).end("metrics could not be collected\n");
         },
       );
       return;
     }
-    response.writeHead(404, plain).end("metrics are at /metrics\n");
+    response.writeHead(404, textHeaders).end("metrics are at /metrics\n");
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", (cause) =>
@@ -52,48 +52,48 @@ export async function serveMetrics(
     server.listen(port, host, resolve);
   });
   server.unref();
-  const bound = server.address() as AddressInfo;
-  const name = bound.family === "IPv6" ? `[${bound.address}]` : bound.address;
+  const address = server.address() as AddressInfo;
+  const hostname = address.family === "IPv6" ? `[${address.address}]` : address.address;
   return {
     provider,
-    url: `http://${name}:${bound.port}/metrics`,
+    url: `http://${hostname}:${address.port}/metrics`,
     async close() {
-      const closed = new Promise((resolve) => server.close(resolve));
+      const closing = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
-      await closed;
+      await closing;
       await provider.shutdown();
     },
   };
 }
 
-/** The time between two collections, in milliseconds: a flood of scrapes costs about a hundredth of the processor. */
-const pauseMs = 100;
+/** Time between two collections, in milliseconds. With it, a flood of scrapes costs about 1 % of a processor. */
+const minRestMs = 100;
 
-/** Collects once for all that ask at the same time. Those that ask during the rest after it wait for the next time. */
-function paced(collect: () => Promise<string>): () => Promise<string> {
-  let next: Promise<string> | undefined;
+/** Scrapes at the same time share a collection. Those within `minRestMs` after it wait for the next one. */
+function paceCollections(collect: () => Promise<string>): () => Promise<string> {
+  let collection: Promise<string> | undefined;
   let restUntil = 0;
-  const rested = async (): Promise<string> => {
-    const rest = restUntil - performance.now();
-    if (rest > 0) await pause(systemClock, rest);
+  const collectAfterRest = async (): Promise<string> => {
+    const restMs = restUntil - performance.now();
+    if (restMs > 0) await pause(systemClock, restMs);
     try {
       return await collect();
     } finally {
-      next = undefined;
-      restUntil = performance.now() + pauseMs;
+      collection = undefined;
+      restUntil = performance.now() + minRestMs;
     }
   };
   return () => {
-    next ??= rested();
-    return next;
+    collection ??= collectAfterRest();
+    return collection;
   };
 }
 
-/** The service by the SDK's variables, which the provider does not read by itself; nothing where none is set. */
+/** The service by the variables of the SDK, which the provider does not read by itself. Empty if none is set. */
 function resourceOf(env: NodeJS.ProcessEnv): Pick<MeterProviderOptions, "resource"> {
   const pairs = (env["OTEL_RESOURCE_ATTRIBUTES"] ?? "").split(",").flatMap((pair) => {
     const [, name, value] = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(pair) ?? [];
-    return name === undefined || value === undefined ? [] : [[name, decoded(value)] as const];
+    return name === undefined || value === undefined ? [] : [[name, decodeValue(value)] as const];
   });
   const service = env["OTEL_SERVICE_NAME"];
   if (service) pairs.push(["service.name", service]);
@@ -101,7 +101,7 @@ function resourceOf(env: NodeJS.ProcessEnv): Pick<MeterProviderOptions, "resourc
   return { resource: resourceWith({ "service.name": "unknown_service:node", ...Object.fromEntries(pairs) }) };
 }
 
-function decoded(value: string): string {
+function decodeValue(value: string): string {
   try {
     return decodeURIComponent(value);
   } catch {
@@ -109,7 +109,7 @@ function decoded(value: string): string {
   }
 }
 
-/** A resource without a package of its own: the providers of SDK 2 and 3 read only these members. */
+/** A resource, made without another package: the providers of SDK 2 and 3 read only these members. */
 function resourceWith(attributes: Attributes): NonNullable<MeterProviderOptions["resource"]> {
   return {
     attributes,
@@ -119,7 +119,7 @@ function resourceWith(attributes: Attributes): NonNullable<MeterProviderOptions[
   };
 }
 
-async function load() {
+async function loadPackages() {
   try {
     const [{ PrometheusExporter, PrometheusSerializer }, { MeterProvider }] = await Promise.all([
       import("@opentelemetry/exporter-prometheus"),

@@ -3,19 +3,19 @@ import type { Operation } from "../protocol/operations.js";
 import type { CallOutcome, CallTelemetry, CallTrace } from "../protocol/telemetry/follow.js";
 import type { OpenTelemetry } from "./api.js";
 import { type CallInterface, callAttributes, isServerFault, outcomeAttributes } from "./calls.js";
-import { memoized } from "./memo.js";
+import { memoize } from "./memo.js";
 import { type Meters, scopeName } from "./meters.js";
-import { callerContexts, SpanTrace, spanPlaces } from "./trace-context.js";
+import { callerContexts, SpanTrace, spanSetter } from "./trace-context.js";
 
-/** What all calls of one operation over one binding in one version have in common. */
+/** Shared by all calls of one operation over one binding in one version. */
 interface CallKind {
   readonly api: OpenTelemetry;
   readonly meters: Meters;
   readonly agent: Attributes;
   readonly binding: string;
   readonly name: string;
-  /** Attributes by which a sampler may decide: an SDK copies them for each call, also for those that it drops. */
-  readonly decisive: Attributes;
+  /** The few attributes that a sampler sees: an SDK copies them for each call, also for those that it drops. */
+  readonly samplerAttributes: Attributes;
   /** Attributes of a sampled span. */
   readonly attributes: Attributes;
   /** Attributes of its metric. */
@@ -26,12 +26,12 @@ interface CallKind {
 export function followServerCalls(api: OpenTelemetry, meters: Meters, agent: Attributes): CallTelemetry {
   const tracer = api.trace.getTracer(scopeName);
   const contextFor = callerContexts(api);
-  const placeOf = spanPlaces(api);
-  const kindOf = memoized((operation: Operation | undefined) =>
-    memoized((binding: string) =>
-      memoized((version: string | undefined): CallKind => {
-        const shared = { api, meters, agent, binding };
-        return { ...shared, ...callKind(operation, { binding, version }, agent) };
+  const withSpan = spanSetter(api);
+  const kindOf = memoize((operation: Operation | undefined) =>
+    memoize((binding: string) =>
+      memoize((version: string | undefined): CallKind => {
+        const attributes = kindAttributes(operation, { binding, version }, agent);
+        return { ...{ api, meters, agent, binding }, ...attributes };
       }),
     ),
   );
@@ -39,14 +39,18 @@ export function followServerCalls(api: OpenTelemetry, meters: Meters, agent: Att
     begin({ binding, operation, version, header }, ageMs) {
       const kind = kindOf(operation)(binding)(version);
       const parent = contextFor(header);
-      const span = tracer.startSpan(kind.name, new BegunSpan(api.SpanKind.SERVER, kind.decisive, ageMs), parent);
-      return new ServerCallTrace(kind, placeOf(parent, span));
+      const span = tracer.startSpan(
+        kind.name,
+        new SpanStart(api.SpanKind.SERVER, kind.samplerAttributes, ageMs),
+        parent,
+      );
+      return new ServerCallTrace(kind, withSpan(parent, span));
     },
   };
 }
 
-/** How the span of a call begins. */
-class BegunSpan implements SpanOptions {
+/** The start of a call's span. */
+class SpanStart implements SpanOptions {
   readonly kind: SpanKind;
   readonly attributes: Attributes;
   readonly #ageMs: () => number;
@@ -57,22 +61,22 @@ class BegunSpan implements SpanOptions {
     this.#ageMs = ageMs;
   }
 
-  /** Most spans are not sampled, and an SDK asks only for the others when they began. */
+  /** A getter, since an SDK reads it only for sampled spans, which are few. */
   get startTime(): number {
     return wallNow() - this.#ageMs();
   }
 }
 
-function callKind(operation: Operation | undefined, way: CallInterface, agent: Attributes) {
-  const attributes = callAttributes(operation, way);
-  const outcome = memoized((code: CallOutcome["code"]) => ({
+function kindAttributes(operation: Operation | undefined, callInterface: CallInterface, agent: Attributes) {
+  const attributes = callAttributes(operation, callInterface);
+  const outcome = memoize((code: CallOutcome["code"]) => ({
     ...attributes,
-    ...outcomeAttributes(code, way.binding),
+    ...outcomeAttributes(code, callInterface.binding),
     ...agent,
   }));
   const { "rpc.system.name": system, "rpc.method": method } = attributes;
   const name = operation === undefined ? "call" : String(method);
-  return { name, decisive: { "rpc.system.name": system, "rpc.method": method }, attributes, outcome };
+  return { name, samplerAttributes: { "rpc.system.name": system, "rpc.method": method }, attributes, outcome };
 }
 
 /** The wall time in milliseconds, with fractions: calls are shorter than one. */
@@ -83,15 +87,15 @@ function wallNow(): number {
 class ServerCallTrace extends SpanTrace implements CallTrace {
   readonly #kind: CallKind;
 
-  constructor(kind: CallKind, within: SpanTrace["within"]) {
-    super(kind.api, within);
+  constructor(kind: CallKind, context: SpanTrace["otelContext"]) {
+    super(kind.api, context);
     this.#kind = kind;
   }
 
   ended(outcome: CallOutcome): void {
     const { agent, attributes, meters, outcome: attributesOf } = this.#kind;
     const { code, durationMs, error } = outcome;
-    meters.recordLater("serverCall", durationMs / 1_000, attributesOf(code), this.measured);
+    meters.recordLater("serverCall", durationMs / 1_000, attributesOf(code), this.exemplarContext);
     const limit = error?.metadata["limit"];
     if (limit !== undefined && (code === "resourceExhausted" || code === "unavailable")) {
       meters.count("refused", { "trivium.limit": limit, "rpc.method": attributes["rpc.method"], ...agent });

@@ -9,9 +9,9 @@ import type {
   WebhookTelemetry,
 } from "../protocol/telemetry/follow.js";
 
-// Without a type of `@opentelemetry/api`: the options of a server lead here, and a program compiles without that package.
+// No types of `@opentelemetry/api` here: the options of a server lead here, and programs compile without that package.
 
-/** The agent that is followed. */
+/** The agent whose calls and turns are measured. */
 export interface FollowedAgent {
   /** `gen_ai.agent.name`, which every metric has. */
   readonly name: string;
@@ -19,21 +19,21 @@ export interface FollowedAgent {
 }
 
 /** The tasks of one agent in one store. */
-export interface TasksPlace {
+export interface TaskSource {
   readonly store: object;
   readonly agentId: string;
 }
 
-/** What a server counts at a moment; what it does not have is left out. */
+/** The figures of a server at one moment; a server without webhooks or a store leaves theirs out. */
 export interface HostFigures extends Partial<AgentFigures> {
   /** Open streams. */
   readonly streams: number;
-  /** Webhooks that are called, or wait for their turn. */
+  /** Webhooks that have a notification due or under way. */
   readonly webhooksDue?: number | undefined;
   /** Counts the agent's parked tasks in its store. */
   readonly parked?: (() => Promise<ParkedCount | undefined>) | undefined;
-  /** Where those tasks are. */
-  readonly tasksIn?: TasksPlace | undefined;
+  /** The tasks that `parked` counts. */
+  readonly taskSource?: TaskSource | undefined;
 }
 
 /** Telemetry of a server. */
@@ -42,13 +42,13 @@ export interface Telemetry {
   calls(agent: FollowedAgent | undefined): CallTelemetry;
   turns(agent: FollowedAgent): TurnTelemetry;
   webhooks(agent: FollowedAgent): WebhookTelemetry;
-  /** A commit of the store. */
-  readonly flushed: (flush: StoreFlush) => void;
-  /** Has figures read whenever metrics are collected, until the returned function is called. */
+  /** Records a commit of the store. */
+  readonly recordFlush: (flush: StoreFlush) => void;
+  /** Reads figures whenever metrics are collected, until the returned function is called. */
   watch(agent: FollowedAgent, read: () => HostFigures): () => void;
-  /** Records get the trace and the span in which they are written. */
+  /** Adds the current trace and span to log records. */
   logger(logger: Logger): Logger;
-  /** Timers run outside of the trace in which they were set: what happens later is not a part of it. */
+  /** Runs timers outside the trace in which they were set: later work is not a part of it. */
   clock(clock: Clock): Clock;
   /** Where metrics are served, if they are. */
   readonly metricsUrl: string | undefined;

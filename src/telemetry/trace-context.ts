@@ -3,62 +3,62 @@ import type { ReadHeader } from "../protocol/context.js";
 import type { Trace, TraceContext } from "../protocol/telemetry/trace.js";
 import type { OpenTelemetry } from "./api.js";
 
-/** Longest `tracestate` that is kept: what the standard asks of every party. */
+/** Longest `tracestate` that is kept: the minimum that the standard requires. */
 const maxStateLength = 512;
 
-/** A span with the context in which what belongs to it runs. */
+/** A span with the context in which its work runs. */
 export class SpanTrace implements Trace {
   readonly api: OpenTelemetry;
-  readonly within: SpanPlace;
+  readonly otelContext: ContextWithSpan;
 
-  constructor(api: OpenTelemetry, within: SpanPlace) {
+  constructor(api: OpenTelemetry, otelContext: ContextWithSpan) {
     this.api = api;
-    this.within = within;
+    this.otelContext = otelContext;
   }
 
   get span(): Span {
-    return this.within.span;
+    return this.otelContext.span;
   }
 
-  /** The context with which values are measured. Only a sampled span may serve as an example; others would be kept alive. */
-  get measured(): Context {
-    return this.isSampled ? this.within : this.within.parent;
+  /** The context for measurements. Only a sampled span may become an exemplar; others would be kept alive. */
+  get exemplarContext(): Context {
+    return this.isSampled ? this.otelContext : this.otelContext.parent;
   }
 
   get context(): TraceContext {
     return contextOf(this.span.spanContext());
   }
 
-  /** Whether the trace is recorded here or anywhere. */
+  /** Whether the trace is recorded, here or by another party. */
   get isSampled(): boolean {
     return this.span.isRecording() || (this.span.spanContext().traceFlags & this.api.TraceFlags.SAMPLED) !== 0;
   }
 
   run<T>(work: () => T): T {
     const { context } = this.api;
-    // Work that follows from the span is there already, and entering it again costs as much as the first time.
-    return context.active() === this.within ? work() : context.with(this.within, work);
+    // Work that follows from the span runs in its context already, and entering it again costs as much as the first time.
+    return context.active() === this.otelContext ? work() : context.with(this.otelContext, work);
   }
 }
 
-/** Places spans in contexts, like `trace.setSpan`, whose contexts copy all values of their parents. */
-export function spanPlaces({ trace, createContextKey, INVALID_SPAN_CONTEXT }: OpenTelemetry) {
-  // The key of spans is the API's own: it says it when it sets one.
+/** Like `trace.setSpan`, but its contexts do not copy the values of their parents. */
+export function spanSetter({ trace, createContextKey, INVALID_SPAN_CONTEXT }: OpenTelemetry) {
+  // The key of spans is private to the API: this context sees it when the API sets one.
   let key = createContextKey("span");
   const probe: Context = {
     getValue: () => undefined,
-    setValue(asked) {
-      key = asked;
+    setValue(spanKey) {
+      key = spanKey;
       return probe;
     },
     deleteValue: () => probe,
   };
   trace.setSpan(probe, trace.wrapSpanContext(INVALID_SPAN_CONTEXT));
-  return (parent: Context, span: Span) => new SpanPlace(key, parent, span);
+  return (parent: Context, span: Span) => new ContextWithSpan(key, parent, span);
 }
 
 /** A context with a span. */
-class SpanPlace implements Context {
+class ContextWithSpan implements Context {
   readonly #key: symbol;
   readonly parent: Context;
   readonly span: Span;
@@ -84,7 +84,7 @@ class SpanPlace implements Context {
 
 const flagTexts = Array.from({ length: 256 }, (_, flags) => flags.toString(16).padStart(2, "0"));
 
-/** A place in a trace as it is stored and sent. */
+/** A span context as it is stored and sent. */
 export function contextOf({ traceId, spanId, traceFlags, traceState }: SpanContext): TraceContext {
   const traceparent = `00-${traceId}-${spanId}-${flagTexts[traceFlags & 0xff]}`;
   const tracestate = traceState?.serialize();
@@ -95,27 +95,27 @@ export function contextOf({ traceId, spanId, traceFlags, traceState }: SpanConte
 
 const form = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** The place in a trace that was stored; `undefined` if it makes no sense. */
-export function spanContextOf(api: OpenTelemetry, stored: TraceContext | undefined): SpanContext | undefined {
-  const [, traceId = "", spanId = "", flags = ""] = form.exec(stored?.traceparent ?? "") ?? [];
-  const state = stored?.tracestate;
+/** The span context that was stored; `undefined` if it is invalid. */
+export function spanContextOf(api: OpenTelemetry, traceContext: TraceContext | undefined): SpanContext | undefined {
+  const [, traceId = "", spanId = "", flags = ""] = form.exec(traceContext?.traceparent ?? "") ?? [];
+  const state = traceContext?.tracestate;
   const traceState = state === undefined ? undefined : api.createTraceState(state);
-  const found: SpanContext = {
+  const spanContext: SpanContext = {
     ...{ traceId, spanId, isRemote: true, traceFlags: Number.parseInt(flags, 16) },
     ...(traceState === undefined ? {} : { traceState }),
   };
-  return api.isSpanContextValid(found) ? found : undefined;
+  return api.isSpanContextValid(spanContext) ? spanContext : undefined;
 }
 
 const getter: TextMapGetter<ReadHeader> = {
   get: (header, name) => header(name.toLowerCase()),
-  // No propagator in use asks for all of them.
+  // Propagators do not ask for all names.
   keys: () => [],
 };
 
 /**
- * Finds the context that a call belongs to. Instrumentation of the HTTP server may have read the headers before: then its
- * span is active, and the call belongs below it.
+ * Finds the context of a call's caller. Instrumentation of the HTTP server may have read the headers before: then its span
+ * is active, and the call belongs below it.
  */
 export function callerContexts(api: OpenTelemetry): (header: ReadHeader) => Context {
   const names = api.propagation.fields().map((name) => name.toLowerCase());
@@ -128,19 +128,19 @@ function callerContext(
   header: ReadHeader,
 ): Context {
   const active = context.active();
-  // Most callers bring nothing, which costs less to see than to extract.
-  const isBrought = names.some((name) => header(name) !== undefined);
-  const remote = isBrought ? propagation.extract(ROOT_CONTEXT, header, getter) : ROOT_CONTEXT;
+  // Most callers send no context. Looking for the headers costs less than extracting.
+  const hasContext = names.some((name) => header(name) !== undefined);
+  const remote = hasContext ? propagation.extract(ROOT_CONTEXT, header, getter) : ROOT_CONTEXT;
   const here = trace.getSpanContext(active);
   if (here === undefined) return remote;
   const there = trace.getSpanContext(remote);
   return there === undefined || there.traceId === here.traceId ? active : remote;
 }
 
-/** The text by which an SDK knows that a context is not traced: keys of the same text are the same. */
-const suppressed = "OpenTelemetry SDK Context Key SUPPRESS_TRACING";
+/** The key by which an SDK leaves a context untraced: keys of the same text are equal. */
+const suppressionKey = "OpenTelemetry SDK Context Key SUPPRESS_TRACING";
 
-/** Runs a request that has its span and its headers already, so that instrumentation adds none. */
-export function quietly<T>({ context, createContextKey }: OpenTelemetry, within: Context, request: () => T): T {
-  return context.with(within.setValue(createContextKey(suppressed), true), request);
+/** Runs a request that has its span and its headers already: instrumentation adds none. */
+export function quietly<T>({ context, createContextKey }: OpenTelemetry, parent: Context, request: () => T): T {
+  return context.with(parent.setValue(createContextKey(suppressionKey), true), request);
 }

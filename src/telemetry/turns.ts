@@ -5,49 +5,55 @@ import { stateName } from "../protocol/states.js";
 import type { BegunTurn, TracedTask, TurnOutcome, TurnTelemetry, TurnTrace } from "../protocol/telemetry/follow.js";
 import type { Trace, TraceContext } from "../protocol/telemetry/trace.js";
 import type { OpenTelemetry } from "./api.js";
-import { memoized } from "./memo.js";
+import { memoize } from "./memo.js";
 import { type Meters, scopeName } from "./meters.js";
 import type { FollowedAgent } from "./telemetry.js";
-import { contextOf, SpanTrace, spanContextOf, spanPlaces } from "./trace-context.js";
+import { contextOf, SpanTrace, spanContextOf, spanSetter } from "./trace-context.js";
 
 interface TurnKind {
   readonly api: OpenTelemetry;
   readonly meters: Meters;
   /** Attributes of metrics. */
   readonly agent: Attributes;
-  /** The same for turns that ended alike. */
-  readonly ended: (cause: BegunTurn["cause"]) => (outcome: TurnOutcome) => (error: string | undefined) => Attributes;
+  /** Attributes of the end of a turn, shared by turns that ended alike. */
+  readonly endAttributes: (
+    cause: BegunTurn["cause"],
+  ) => (outcome: TurnOutcome) => (error: string | undefined) => Attributes;
 }
 
 const operation = { "gen_ai.operation.name": "invoke_agent" };
-/** A wait for the store shorter than this is no event of its turn, in milliseconds. */
+/** Shortest wait for the store that is an event of its turn's span, in milliseconds. */
 const notableWaitMs = 1;
 
-/** Follows turns by the conventions for agents: a span each, in whose context the agent runs. */
-export function followTurns(api: OpenTelemetry, meters: Meters, followed: FollowedAgent): TurnTelemetry {
+/** Follows turns by the conventions for agents. The agent runs in the context of the span of its turn. */
+export function followTurns(
+  api: OpenTelemetry,
+  meters: Meters,
+  { name: agentName, version }: FollowedAgent,
+): TurnTelemetry {
   const tracer = api.trace.getTracer(scopeName);
-  const placeOf = spanPlaces(api);
-  const agent = { "gen_ai.agent.name": followed.name };
-  const name = `invoke_agent ${followed.name}`;
-  const attributes = { ...operation, ...agent, "gen_ai.agent.version": followed.version };
-  const kind: TurnKind = { api, meters, agent, ended: endedTurns(agent) };
+  const withSpan = spanSetter(api);
+  const agent = { "gen_ai.agent.name": agentName };
+  const name = `invoke_agent ${agentName}`;
+  const attributes = { ...operation, ...agent, "gen_ai.agent.version": version };
+  const kind: TurnKind = { api, meters, agent, endAttributes: endAttributesOf(agent) };
   return {
     begin(turn) {
       const { parent, before } = turn;
       // The call is not recorded, so neither is what follows from it.
-      if (parent instanceof SpanTrace && !parent.isSampled) return new AgentTurnTrace(kind, turn, parent.within);
-      const within = contextOfParent(api, parent);
-      const span = tracer.startSpan(name, { attributes, links: linksTo(api, before) }, within);
-      return new AgentTurnTrace(kind, turn, placeOf(within, span));
+      if (parent instanceof SpanTrace && !parent.isSampled) return new AgentTurnTrace(kind, turn, parent.otelContext);
+      const context = contextOfParent(api, parent);
+      const span = tracer.startSpan(name, { attributes, links: linksTo(api, before) }, context);
+      return new AgentTurnTrace(kind, turn, withSpan(context, span));
     },
     wake: (task, before) => markWake({ api, tracer, agent }, task, before),
   };
 }
 
-function endedTurns(agent: Attributes): TurnKind["ended"] {
-  return memoized((cause) =>
-    memoized((outcome) =>
-      memoized((error) => ({
+function endAttributesOf(agent: Attributes): TurnKind["endAttributes"] {
+  return memoize((cause) =>
+    memoize((outcome) =>
+      memoize((error) => ({
         ...operation,
         ...agent,
         ...{ "trivium.turn.outcome": outcome, "trivium.turn.cause": cause },
@@ -57,9 +63,7 @@ function endedTurns(agent: Attributes): TurnKind["ended"] {
   );
 }
 
-/**
- * A wake is a span of its own, exported at once: a turn that crashes and is run again still has its parent in the trace.
- */
+/** A wake has its own span, exported at once: a turn that crashes and runs again still has its parent in the trace. */
 function markWake(
   { api, tracer, agent }: { readonly api: OpenTelemetry; readonly tracer: Tracer; readonly agent: Attributes },
   task: TracedTask,
@@ -72,30 +76,30 @@ function markWake(
 }
 
 function contextOfParent(api: OpenTelemetry, parent: BegunTurn["parent"]): Context {
-  if (parent instanceof SpanTrace) return parent.within;
-  const stored = spanContextOf(api, storedOf(parent));
-  return stored === undefined ? api.ROOT_CONTEXT : api.trace.setSpanContext(api.ROOT_CONTEXT, stored);
+  if (parent instanceof SpanTrace) return parent.otelContext;
+  const spanContext = spanContextOf(api, traceContextOf(parent));
+  return spanContext === undefined ? api.ROOT_CONTEXT : api.trace.setSpanContext(api.ROOT_CONTEXT, spanContext);
 }
 
-function storedOf(parent: Trace | TraceContext | undefined): TraceContext | undefined {
+function traceContextOf(parent: Trace | TraceContext | undefined): TraceContext | undefined {
   return parent === undefined || "traceparent" in parent ? parent : parent.context;
 }
 
-function linksTo(api: OpenTelemetry, place: TraceContext | undefined): Link[] {
-  if (place === undefined) return [];
-  const context = spanContextOf(api, place);
+function linksTo(api: OpenTelemetry, traceContext: TraceContext | undefined): Link[] {
+  if (traceContext === undefined) return [];
+  const context = spanContextOf(api, traceContext);
   return context === undefined ? [] : [{ context }];
 }
 
 class AgentTurnTrace extends SpanTrace implements TurnTrace {
   readonly #kind: TurnKind;
   readonly #turn: BegunTurn;
-  readonly #begun = performance.now();
+  readonly #startedAt = performance.now();
   readonly isRecorded: boolean;
   #hasEmitted = false;
   #firstSeconds = 0;
 
-  constructor(kind: TurnKind, turn: BegunTurn, within: SpanTrace["within"]) {
+  constructor(kind: TurnKind, turn: BegunTurn, within: SpanTrace["otelContext"]) {
     super(kind.api, within);
     const { span } = within;
     this.#kind = kind;
@@ -104,8 +108,8 @@ class AgentTurnTrace extends SpanTrace implements TurnTrace {
     const { cause, attempt, parent, contextId } = turn;
     if (parent instanceof SpanTrace) parent.span.setAttribute("gen_ai.conversation.id", contextId);
     if (!this.isRecorded) return;
-    const why = { "trivium.turn.cause": cause, "trivium.turn.attempt": attempt };
-    span.setAttributes({ "gen_ai.conversation.id": contextId, ...why });
+    const startAttributes = { "trivium.turn.cause": cause, "trivium.turn.attempt": attempt };
+    span.setAttributes({ "gen_ai.conversation.id": contextId, ...startAttributes });
   }
 
   concerns(taskId: string): void {
@@ -127,7 +131,7 @@ class AgentTurnTrace extends SpanTrace implements TurnTrace {
 
   waited(ms: number): void {
     const { meters, agent } = this.#kind;
-    meters.recordLater("storeWait", ms / 1_000, agent, this.measured);
+    meters.recordLater("storeWait", ms / 1_000, agent, this.exemplarContext);
     if (ms >= notableWaitMs) this.span.addEvent("trivium.turn.store_wait", { "trivium.turn.store_wait.ms": ms });
   }
 
@@ -138,10 +142,10 @@ class AgentTurnTrace extends SpanTrace implements TurnTrace {
   }
 
   ended(outcome: TurnOutcome, error: unknown): void {
-    const { meters, agent, ended } = this.#kind;
+    const { meters, agent, endAttributes } = this.#kind;
     const type = outcome === "failed" || outcome === "refused" ? kindOfError(error) : undefined;
-    const attributes = ended(this.#turn.cause)(outcome)(type);
-    const { measured } = this;
+    const attributes = endAttributes(this.#turn.cause)(outcome)(type);
+    const { exemplarContext: measured } = this;
     meters.recordLater("turn", this.#seconds(), attributes, measured);
     // A reply without a task is the whole turn.
     if (this.#hasEmitted && outcome !== "replied") {
@@ -155,11 +159,11 @@ class AgentTurnTrace extends SpanTrace implements TurnTrace {
   }
 
   #seconds(): number {
-    return (performance.now() - this.#begun) / 1_000;
+    return (performance.now() - this.#startedAt) / 1_000;
   }
 }
 
-/** An error in one word. */
+/** The value of `error.type`: the code of our errors, the name of others. */
 function kindOfError(error: unknown): string {
   if (error instanceof A2AError) return error.code;
   return error instanceof Error && error.name !== "" ? error.name : "_OTHER";

@@ -4,26 +4,26 @@ import type { OpenTelemetry } from "./api.js";
 import { type Meters, scopeName } from "./meters.js";
 import { quietly, spanContextOf } from "./trace-context.js";
 
-/** Follows calls of webhooks. Each is a trace of its own, linked to what caused the turn that it reports. */
+/** Follows calls of webhooks. Each has its own trace, linked to the cause of the turn that it reports. */
 export function followWebhooks(api: OpenTelemetry, meters: Meters, agent: Attributes): WebhookTelemetry {
   const { propagation, trace } = api;
   const tracer = trace.getTracer(scopeName);
   return {
-    async call({ taskId, url, cause }, run) {
+    async call({ taskId, url, cause }, deliver) {
       const { hostname, port, protocol } = new URL(url);
       const server = { "server.address": hostname, "server.port": Number(port || (protocol === "https:" ? 443 : 80)) };
       const attributes = { "http.request.method": "POST", ...server, ...agent, "a2a.task.id": taskId };
       const span = tracer.startSpan("POST", { kind: api.SpanKind.CLIENT, attributes, root: true });
-      const linked = span.isRecording() ? spanContextOf(api, await cause().catch(() => undefined)) : undefined;
-      if (linked !== undefined) span.addLink({ context: linked });
-      const within = trace.setSpan(api.ROOT_CONTEXT, span);
+      const causeContext = span.isRecording() ? spanContextOf(api, await cause().catch(() => undefined)) : undefined;
+      if (causeContext !== undefined) span.addLink({ context: causeContext });
+      const context = trace.setSpan(api.ROOT_CONTEXT, span);
       const headers: Record<string, string> = {};
-      propagation.inject(within, headers);
-      const begun = performance.now();
-      const outcome = await quietly(api, within, () => run(headers));
-      const said = { "trivium.push.outcome": outcome.kind, ...agent };
-      meters.record("webhook", (performance.now() - begun) / 1_000, said, within);
-      span.setAttributes(said);
+      propagation.inject(context, headers);
+      const startedAt = performance.now();
+      const outcome = await quietly(api, context, () => deliver(headers));
+      const outcomeAttributes = { "trivium.push.outcome": outcome.kind, ...agent };
+      meters.record("webhook", (performance.now() - startedAt) / 1_000, outcomeAttributes, context);
+      span.setAttributes(outcomeAttributes);
       if (outcome.kind !== "taken") span.setStatus({ code: api.SpanStatusCode.ERROR });
       span.end();
       return outcome;

@@ -73,7 +73,7 @@ function watched(access: ClientParts["access"], telemetry: ClientTelemetry): Cli
     unary: (...call) => noted(() => access.unary(...call)),
     async open(...call) {
       const stream = await noted(() => access.open(...call));
-      telemetry.opened();
+      telemetry.noteStream();
       return stream;
     },
     close: () => access.close(),
