@@ -14,21 +14,21 @@ export interface RunningCapabilities {
   readonly pushNotifications: boolean;
   /** Whether callers are authenticated, which an extended card needs (spec 3.1.11). */
   readonly authentication: boolean;
-  /** Who may call. Default: the card says nothing about it. */
+  /** Who may call. Default: nothing about it in the card. */
   readonly security?: CardSecurity | undefined;
 }
 
 export interface BuildOptions {
   readonly options: CardOptions;
   /** In order of preference. */
-  readonly mounted: readonly MountAddress[];
+  readonly addresses: readonly MountAddress[];
   readonly capabilities: RunningCapabilities;
 }
 
 /** Builds the whole card. Throws a `CardError` that lists every contradiction. */
-export function buildCard({ options, mounted, capabilities }: BuildOptions): AgentCard {
-  assertNone([...authorProblems(options, capabilities), ...interfaceProblems(mounted)]);
-  return placeCard(describeCard(options, capabilities), mounted);
+export function buildCard({ options, addresses, capabilities }: BuildOptions): AgentCard {
+  assertNone([...authorProblems(options, capabilities), ...interfaceProblems(addresses)]);
+  return withInterfaces(describeCard(options, capabilities), addresses);
 }
 
 /**
@@ -37,22 +37,22 @@ export function buildCard({ options, mounted, capabilities }: BuildOptions): Age
  */
 export function namedInputModes({ defaultInputModes, skills = [] }: CardOptions): readonly string[] | undefined {
   if (defaultInputModes === undefined && skills.every((skill) => skill.inputModes === undefined)) return undefined;
-  const own = skills.flatMap((skill) => skill.inputModes ?? []);
-  return [...new Set([...(defaultInputModes ?? textOnly), ...own])];
+  const skillModes = skills.flatMap((skill) => skill.inputModes ?? []);
+  return [...new Set([...(defaultInputModes ?? textOnly), ...skillModes])];
 }
 
 /** Problems of the author's options, by themselves and compared with what is running. */
 export function authorProblems(options: CardOptions, running: RunningCapabilities): readonly string[] {
   const problems = cardProblems(options);
-  // Without TypeScript it may be anything; for a non-object there is nothing more to report.
+  // Without TypeScript it may be any value: a non-object has only that problem.
   if (Object(options) !== options) return problems;
   const wishes = options.capabilities ?? {};
-  const off = (["streaming", "pushNotifications"] as const).filter((name) => wishes[name] === true && !running[name]);
+  const idle = (["streaming", "pushNotifications"] as const).filter((name) => wishes[name] === true && !running[name]);
   return [
     ...problems,
-    ...off.map((name) => `card.capabilities.${name} is true, but nothing here does it: ${howToTurnOn[name]}`),
+    ...idle.map((name) => `card.capabilities.${name} is true, but is not running: ${howToTurnOn[name]}`),
     ...(options.extended !== undefined && !running.authentication
-      ? ["card.extended is for callers who are known: give `authenticate` as well, or take it out"]
+      ? ["card.extended needs authenticated callers: give `authenticate` as well, or leave card.extended out"]
       : []),
   ];
 }
@@ -95,17 +95,15 @@ function defaultSkill({ name, description }: CardOptions): SkillOptions {
   return { id: words.join("-"), name, description, tags: [...new Set(words)] };
 }
 
-/** A described card with interfaces that have no problems. */
-export function placeCard(card: AgentCard, mounted: readonly MountAddress[]): AgentCard {
-  const placed = clone(AgentCardSchema, card);
+/** A copy of the card with interfaces at these addresses, which have no problems. */
+export function withInterfaces(card: AgentCard, addresses: readonly MountAddress[]): AgentCard {
   const { supportedInterfaces } = create(AgentCardSchema, {
-    supportedInterfaces: mounted.map(({ binding, url, version, tenant = "" }) => ({
+    supportedInterfaces: addresses.map(({ binding, url, version, tenant = "" }) => ({
       url,
       protocolBinding: binding,
       protocolVersion: version,
       tenant,
     })),
   });
-  placed.supportedInterfaces = supportedInterfaces;
-  return placed;
+  return Object.assign(clone(AgentCardSchema, card), { supportedInterfaces });
 }

@@ -16,7 +16,7 @@ import {
 import { parseVersion } from "../protocol/service-parameters.js";
 import type { MountAddress } from "./mounts.js";
 
-// What a card must contain (spec 4.4, 5.7), and which of it is contradictory.
+// Checks that a card has what it must have (spec 4.4, 5.7) and does not contradict itself.
 
 /** A card that contradicts itself. The message lists every problem, each with what to change. */
 export class CardError extends TypeError {
@@ -64,7 +64,7 @@ const extension = object({
   params: { rule: jsonObject },
 });
 
-const described = {
+const descriptionMembers = {
   name: { rule: text, missing: "give the agent a name to show" },
   description: { rule: text, missing: "say what the agent is good for" },
   version: { rule: text, missing: 'give the agent\'s own version, such as "1.0.0"' },
@@ -77,14 +77,14 @@ const described = {
   extensions: { rule: list(extension, member("uri")) },
 } satisfies Record<string, Member>;
 
-const filledIn = "it follows from what is mounted and from publicUrl";
+const derivedHint = "it is derived from publicUrl and the mounted bindings";
 
 const hints: Readonly<Record<string, string>> = {
-  url: filledIn,
-  supportedInterfaces: filledIn,
-  additionalInterfaces: filledIn,
-  preferredTransport: filledIn,
-  protocolVersion: filledIn,
+  url: derivedHint,
+  supportedInterfaces: derivedHint,
+  additionalInterfaces: derivedHint,
+  preferredTransport: derivedHint,
+  protocolVersion: derivedHint,
   signatures: "a signature is made of the card as it is served",
   supportsAuthenticatedExtendedCard: "give `extended` instead",
   securitySchemes: "give the option `auth` of the server: it declares schemes and checks calls",
@@ -97,16 +97,18 @@ const capabilities = object(
   { extensions: "give them as card.extensions", extendedAgentCard: "give card.extended instead" },
 );
 
-const optional = Object.fromEntries(Object.entries(described).map(([name, { rule }]) => [name, { rule }]));
-const additions = object(optional, hints);
+const optionalMembers = Object.fromEntries(
+  Object.entries(descriptionMembers).map(([name, { rule }]) => [name, { rule }]),
+);
+const additions = object(optionalMembers, hints);
 
-const extended: Rule = (value, path) => (typeof value === "function" ? [] : additions(value, path));
+const extendedCard: Rule = (value, path) => (typeof value === "function" ? [] : additions(value, path));
 
 const card = object(
   {
-    ...described,
+    ...descriptionMembers,
     capabilities: { rule: capabilities },
-    extended: { rule: extended },
+    extended: { rule: extendedCard },
     cacheMaxAgeSeconds: { rule: count(31_536_000) },
     audience: { rule: text },
   },
@@ -123,29 +125,29 @@ export function additionProblems(value: unknown): readonly string[] {
   return additions(value, "card.extended");
 }
 
-/** Problems of the version that the card is for, given the served versions. */
-export function audienceProblems(audience: unknown, served: readonly string[]): readonly string[] {
-  const choice: readonly unknown[] = [undefined, "both", ...served];
-  if (choice.includes(audience)) return [];
+/** Problems of `audience`, given the names of the served versions. */
+export function audienceProblems(audience: unknown, servedNames: readonly string[]): readonly string[] {
+  const choices: readonly unknown[] = [undefined, "both", ...servedNames];
+  if (choices.includes(audience)) return [];
   return [
-    `card.audience must be "both" or a version that is served (${served.join(", ")}), not ${JSON.stringify(audience)}`,
+    `card.audience must be "both" or a version that is served (${servedNames.join(", ")}), not ${JSON.stringify(audience)}`,
   ];
 }
 
 /** Problems of a card's interfaces: none, a duplicate, or one that cannot be called. */
-export function interfaceProblems(mounted: readonly MountAddress[]): readonly string[] {
-  if (mounted.length === 0) return ["the agent is mounted on no binding: mount at least one"];
+export function interfaceProblems(addresses: readonly MountAddress[]): readonly string[] {
+  if (addresses.length === 0) return ["the agent is mounted on no binding: mount at least one"];
   const problems: string[] = [];
-  const seen = new Set<string>();
-  for (const { binding, url: address, version, tenant } of mounted) {
+  const keys = new Set<string>();
+  for (const { binding, url: address, version, tenant } of addresses) {
     const name = `the interface ${binding || "without a binding"} ${version}`;
     if (binding === "") problems.push(`${name} needs the name of its binding`);
     if (parseVersion(version) !== version) problems.push(`${name} needs a version of the form Major.Minor`);
     if (isAuthority(binding)) problems.push(...grpcAddress(address, `the address of ${name}`));
     else if (!URL.canParse(address)) problems.push(`${name} needs an absolute URL, not "${address}"`);
     const key = JSON.stringify([binding, address, version, tenant ?? ""]);
-    if (seen.has(key)) problems.push(`${name} is mounted twice at ${address}`);
-    seen.add(key);
+    if (keys.has(key)) problems.push(`${name} is mounted twice at ${address}`);
+    keys.add(key);
   }
   return problems;
 }

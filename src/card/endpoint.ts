@@ -5,11 +5,11 @@ import type { AgentCard } from "../protocol/model.js";
 import { parseVersion, versionParameter } from "../protocol/service-parameters.js";
 import type { Version } from "../version/codec.js";
 import { isFresh } from "./conditional.js";
-import { type Encoded, encode, keepRecent } from "./encoded.js";
+import { cacheRecent, type EncodedBody, encode } from "./encoded.js";
 import { unionCard } from "./union.js";
 import type { Location, Locations } from "./urls.js";
 
-/** Where readers look for the card: the path since 0.3, and the oldest one. */
+/** The well-known paths: the one since 0.3, and the one before. */
 const cardPaths: readonly string[] = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
 
 export type CardAt = (location: Location, reader: string) => AgentCard;
@@ -26,32 +26,32 @@ export interface CardEndpointOptions {
   readonly lastModified: Date;
 }
 
-/** How many locations have their cards cached. Only a caller that invents hosts needs more. */
-const keptPlaces = 16;
+/** Most locations with cached cards. Only callers that invent hosts need more. */
+const maxLocations = 16;
 
 /** Serves the card at the well-known paths (spec 8.2, 8.6), encoded once for each location and version. */
 export function cardEndpoint(options: CardEndpointOptions): HttpEndpoint {
   const { locations, versions, lastModified } = options;
   const varyBy = [...locations.varyBy, ...(versions.length > 1 ? ["A2A-Version"] : [])];
-  const common = {
+  const commonHeaders = {
     "Cache-Control": `public, max-age=${options.cacheMaxAgeSeconds}`,
     "Last-Modified": lastModified.toUTCString(),
     ...(varyBy.length > 0 ? { Vary: varyBy.join(", ") } : {}),
   };
-  const recent = keepRecent<CardFor>(keptPlaces);
+  const cached = cacheRecent<CardFor>(maxLocations);
   const cardsAt = (location: Location): CardFor =>
-    recent(`${location.base} ${location.grpc}`, () => cardsOf(location, options));
+    cached(`${location.base} ${location.grpc}`, () => cardsOf(location, options));
   return (request) => {
     if (!cardPaths.includes(request.path)) return undefined;
     if (request.method !== "GET" && request.method !== "HEAD") {
       return plainReply(405, "the agent card is read by GET or HEAD", { Allow: "GET, HEAD" });
     }
-    const location = locations.of(request);
+    const location = locations.locationFor(request);
     if (location === undefined) return plainReply(400, "the request names a host that cannot be one");
     const { body, etag } = cardsAt(location)(parseVersion(request.header(versionParameter) ?? ""));
-    const headers = { ...common, ETag: etag };
+    const headers = { ...commonHeaders, ETag: etag };
     if (isFresh(request, { etag, lastModified })) return { status: 304, headers, body: undefined };
-    // HEAD has the body too, for its length: the server omits it.
+    // HEAD has the body too, for its length; the server omits it.
     return {
       status: 200,
       headers: { ...headers, "Content-Type": "application/json", "X-Content-Type-Options": "nosniff" },
@@ -60,24 +60,24 @@ export function cardEndpoint(options: CardEndpointOptions): HttpEndpoint {
   };
 }
 
-type CardFor = (version: string | undefined) => Encoded;
+type CardFor = (version: string | undefined) => EncodedBody;
 
 /**
- * The card in the form of each version. A version that is not served, or that cannot express the card, is not an error
- * here, since callers read the card to learn the versions.
+ * The card in the form of each version. A version that is not served, or that cannot express the card, gets another form and
+ * no error: callers read the card to learn the versions.
  */
 function cardsOf(location: Location, { cardAt, versions, audience = "" }: CardEndpointOptions): CardFor {
-  const pure = new Map<string, JsonObject>();
+  const cards = new Map<string, JsonObject>();
   for (const version of versions) {
     const json = version.writeCard(cardAt(location, version.name));
-    if (json !== undefined) pure.set(version.name, json);
+    if (json !== undefined) cards.set(version.name, json);
   }
-  const union = unionCard([...pure.values()]);
-  const encoded = new Map<JsonObject, Encoded>();
+  const union = unionCard([...cards.values()]);
+  const bodies = new Map<JsonObject, EncodedBody>();
   return (version = "") => {
-    const json = pure.get(version) ?? pure.get(audience) ?? union;
-    const known = encoded.get(json) ?? encode(JSON.stringify(json));
-    encoded.set(json, known);
-    return known;
+    const json = cards.get(version) ?? cards.get(audience) ?? union;
+    const body = bodies.get(json) ?? encode(JSON.stringify(json));
+    bodies.set(json, body);
+    return body;
   };
 }

@@ -4,9 +4,8 @@ import { additionProblems, assertNone } from "./check.js";
 import type { CardAdditions, ExtensionOptions, SkillOptions } from "./options.js";
 
 /**
- * A complete card from a public one and what an authenticated caller sees beyond it (spec 3.1.11). Skills and
- * extensions are added, replacing those with the same id or URI; other members replace the public ones. Throws a
- * `CardError`.
+ * The extended card of an authenticated caller (spec 3.1.11): the public card with additions. Skills and extensions are
+ * added, replacing those with the same id or URI; other members replace the public ones. Throws a `CardError`.
  */
 export function extendedCard(base: AgentCard, additions: CardAdditions): AgentCard {
   assertNone(additionProblems(additions));
@@ -24,14 +23,14 @@ export function extendedCard(base: AgentCard, additions: CardAdditions): AgentCa
       streaming: capabilities?.streaming,
       pushNotifications: capabilities?.pushNotifications,
       extendedAgentCard: capabilities?.extendedAgentCard,
-      extensions: merged(capabilities?.extensions ?? [], extensions.map(extensionInit), ({ uri }) => uri),
+      extensions: mergeEntries(capabilities?.extensions ?? [], extensions.map(extensionInit), ({ uri }) => uri),
     },
     securitySchemes: card.securitySchemes,
     securityRequirements: card.securityRequirements,
     defaultInputModes: [...(additions.defaultInputModes ?? card.defaultInputModes)],
     defaultOutputModes: [...(additions.defaultOutputModes ?? card.defaultOutputModes)],
-    skills: merged(card.skills, skills.map(skillInit), ({ id }) => id),
-    // Signatures are omitted: they cover the public card.
+    skills: mergeEntries(card.skills, skills.map(skillInit), ({ id }) => id),
+    // No signatures: they cover the public card.
   });
 }
 
@@ -61,8 +60,8 @@ export function extensionInit({ uri, description = "", required = false, params 
   return { uri, description, required, params: params && structuredClone(params) };
 }
 
-function merged<A, B>(base: readonly A[], more: readonly B[], key: (entry: A | B) => string): (A | B)[] {
+function mergeEntries<A, B>(base: readonly A[], additions: readonly B[], key: (entry: A | B) => string): (A | B)[] {
   const entries = new Map<string, A | B>(base.map((entry) => [key(entry), entry]));
-  for (const entry of more) entries.set(key(entry), entry);
+  for (const entry of additions) entries.set(key(entry), entry);
   return [...entries.values()];
 }

@@ -24,7 +24,7 @@ export interface MountAddress {
   readonly tenant?: string | undefined;
 }
 
-/** The mounts of these bindings in these versions: all bindings in order of preference, one version after the other. */
+/** The mounts of these bindings in these versions: version by version, bindings in order of preference. */
 export function mountsOf(bindings: readonly Binding[], versions: readonly Version[]): readonly Mount[] {
   return versions.flatMap((version) => {
     const rows = bindings.map(bindingRow).filter(({ adapter }) => version[adapter] !== undefined);
@@ -38,7 +38,7 @@ export function mountsFor(mounts: readonly Mount[], reader: string): readonly Mo
 }
 
 /** The mounts with their addresses at one location. */
-export function mountedAt(mounts: readonly Mount[], location: Location): readonly MountAddress[] {
+export function addressesAt(mounts: readonly Mount[], location: Location): readonly MountAddress[] {
   return mounts.map(({ binding, version, path, tenant, host }) => ({
     binding,
     version,

@@ -2,7 +2,7 @@ import { authorizationExtension } from "../protocol/authorization/request.js";
 import { idempotentSendExtension, resumeExtension } from "../protocol/extensions.js";
 import type { CardOptions, ExtensionOptions } from "./options.js";
 
-/** The framework's own extensions, for callers that activate them. */
+/** Extensions of the framework, for callers that activate them. */
 const ownExtensions: readonly (ExtensionOptions & { readonly streams: boolean })[] = [
   {
     uri: idempotentSendExtension,
@@ -21,11 +21,11 @@ const ownExtensions: readonly (ExtensionOptions & { readonly streams: boolean })
   },
 ];
 
-/** The extensions of a card: the author's, and the framework's that the author does not list. */
+/** The extensions of a card: the author's, then those of the framework that the author does not list. */
 export function allExtensions({ extensions = [], capabilities }: CardOptions): readonly ExtensionOptions[] {
-  const named = new Set(extensions.map(({ uri }) => uri));
-  const own = ownExtensions.filter(
-    ({ uri, streams }) => !named.has(uri) && !(streams && capabilities?.streaming === false),
+  const authorUris = new Set(extensions.map(({ uri }) => uri));
+  const frameworkExtensions = ownExtensions.filter(
+    ({ uri, streams }) => !authorUris.has(uri) && !(streams && capabilities?.streaming === false),
   );
-  return [...extensions, ...own.map(({ uri, description }) => ({ uri, description }))];
+  return [...extensions, ...frameworkExtensions.map(({ uri, description }) => ({ uri, description }))];
 }

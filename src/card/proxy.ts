@@ -1,6 +1,6 @@
 import ipaddr, { type IPv4, type IPv6 } from "ipaddr.js";
 
-/** The facts about a caller that addresses depend on. Every `HttpRequest` is one. */
+/** The parts of a request that addresses depend on. Every `HttpRequest` is a `Caller`. */
 export interface Caller {
   readonly secure: boolean;
   readonly remoteAddress: string | undefined;
@@ -15,14 +15,14 @@ export interface Caller {
  */
 export type TrustProxy = boolean | readonly string[];
 
-/** What proxies report about the request that reached the outermost of them. */
+/** The request at the outermost proxy, as proxies report it. */
 export interface ForwardedOrigin {
   readonly proto: string | undefined;
   readonly host: string | undefined;
   readonly prefix: string | undefined;
 }
 
-/** Headers that `forwardedBy` reads; a reply that depends on them varies by them. */
+/** Headers that `forwardedBy` reads, for the `Vary` of replies. */
 export const forwardedHeaders = ["Forwarded", "X-Forwarded-Host", "X-Forwarded-Prefix", "X-Forwarded-Proto"] as const;
 
 /** Reads what trusted proxies report about a request; `undefined` when its peer is not trusted. */
@@ -43,15 +43,15 @@ export function trustedPeers(trust: TrustProxy): (address: string) => boolean {
   const ranges = trust.map(rangeOf).filter((range) => range !== undefined);
   return (address) => {
     if (!ipaddr.isValid(address)) return false;
-    const parsed = ipaddr.process(address);
-    return ranges.some(([network, bits]) => network.kind() === parsed.kind() && parsed.match(network, bits));
+    const ip = ipaddr.process(address);
+    return ranges.some(([network, bits]) => network.kind() === ip.kind() && ip.match(network, bits));
   };
 }
 
 /** Creates the reader for a valid `trustProxy`. */
 export function forwardedBy(trust: TrustProxy): ReadForwarded {
   if (trust === false) return () => undefined;
-  // The outermost value is the farthest from us, however many proxies there are.
+  // Every proxy is trusted: the first value is from the outermost one.
   if (trust === true) return (caller) => pick(chainOf(caller), Number.POSITIVE_INFINITY);
   const trusts = trustedPeers(trust);
   return (caller) => {
@@ -63,15 +63,15 @@ export function forwardedBy(trust: TrustProxy): ReadForwarded {
   };
 }
 
-/** The parts of a call that its address depends on. */
+/** The parts of a call that its network depends on. */
 interface CallHead {
   readonly peer?: (() => string | undefined) | undefined;
   header(name: string): string | undefined;
 }
 
 /**
- * Creates the reader of the network that a call comes from, for a valid `trustProxy`: of the address that trusted proxies
- * report, else of the peer. With `true`, the nearest proxy alone is believed, since callers may write what comes before.
+ * Creates the reader of a call's network, for a valid `trustProxy`: of the address that trusted proxies report, else of the
+ * peer. With `true`, only the last entry counts, from the nearest proxy: callers may write those before it.
  */
 export function callerNetwork(trust: TrustProxy): (call: CallHead) => string | undefined {
   const trusts = trustedPeers(trust);
@@ -84,8 +84,8 @@ export function callerNetwork(trust: TrustProxy): (call: CallHead) => string | u
     }
     return nearest;
   };
-  // Most proxies write one of the headers and pass on a caller's other one: where they disagree, neither is believed.
-  const reported = (peer: string, header: CallHead["header"]): string => {
+  // Most proxies write one of the headers and pass on the other from the caller. If the two differ, neither counts.
+  const reportedNetwork = (peer: string, header: CallHead["header"]): string => {
     const [one = networkOf(peer), other = one] = reportedChains(header).map((chain) =>
       networkOf(outermost(peer, chain)),
     );
@@ -94,45 +94,45 @@ export function callerNetwork(trust: TrustProxy): (call: CallHead) => string | u
   return ({ peer, header }) => {
     const address = peer?.();
     if (address === undefined) return undefined;
-    return trusts(address) ? reported(address, header) : networkOf(address);
+    return trusts(address) ? reportedNetwork(address, header) : networkOf(address);
   };
 }
 
-/** What proxies appended to each of the headers, oldest first. */
+/** The addresses in each of the headers, oldest first. */
 function reportedChains(header: CallHead["header"]): readonly (readonly string[])[] {
   // Only the end of a long list counts: its beginning is the caller's.
-  const plain = listed((header("x-forwarded-for") ?? "").slice(-longest)).map(addressOf);
+  const xForwardedFor = entriesOf((header("x-forwarded-for") ?? "").slice(-maxHeaderLength)).map(addressOf);
   const standard = header("forwarded") ?? "";
-  return [plain, standard === "" ? [] : standardAddresses(standard)].filter(({ length }) => length > 0);
+  return [xForwardedFor, standard === "" ? [] : standardAddresses(standard)].filter(({ length }) => length > 0);
 }
 
-/** Quoted values are whole, so that a quote that a caller leaves open hides nothing that a proxy appended. */
+/** Quoted values are closed: a quote that a caller leaves open must not hide what a proxy appended. */
 const wellQuoted = /^(?:[^"]|(?<==)"(?:[^"\\]|\\.)*"(?=[\s,;]|$))*$/;
 
 function standardAddresses(header: string): readonly string[] {
-  if (header.length > longest || !wellQuoted.test(header)) return ["unreadable"];
+  if (header.length > maxHeaderLength || !wellQuoted.test(header)) return ["unreadable"];
   return standardChain(header, { addresses: [], proto: [], host: [], prefix: [] }).addresses;
 }
 
-/** What limits count as one address: an IPv6 network of 64 bits, since a caller may have all its addresses. */
+/** The network that limits count as one caller: the address, or 64 bits of IPv6, whose addresses one caller may own. */
 export function networkOf(address: string): string {
-  const known = networks.get(address);
-  if (known !== undefined) return known;
+  const cached = networks.get(address);
+  if (cached !== undefined) return cached;
   if (networks.size >= networksMax) networks.clear();
-  const network = parsedNetwork(address);
+  const network = parseNetwork(address);
   networks.set(address, network);
   return network;
 }
 
-/** Of the addresses that have called lately. */
+/** Networks by address. */
 const networks = new Map<string, string>();
 const networksMax = 1000;
 
-function parsedNetwork(address: string): string {
+function parseNetwork(address: string): string {
   if (!ipaddr.isValid(address)) return address;
-  const parsed = ipaddr.process(address);
-  if (parsed.kind() === "ipv4") return parsed.toString();
-  return `${parsed.toByteArray().slice(0, 8).join(".")}/64`;
+  const ip = ipaddr.process(address);
+  if (ip.kind() === "ipv4") return ip.toString();
+  return `${ip.toByteArray().slice(0, 8).join(".")}/64`;
 }
 
 function rangeOf(text: string): [IPv4 | IPv6, number] | undefined {
@@ -140,8 +140,8 @@ function rangeOf(text: string): [IPv4 | IPv6, number] | undefined {
   if (more !== undefined || !(address.includes(":") || ipaddr.IPv4.isValidFourPartDecimal(address))) return undefined;
   if (bits !== undefined) return ipaddr.isValidCIDR(text) ? ipaddr.parseCIDR(text) : undefined;
   if (!ipaddr.isValid(address)) return undefined;
-  const parsed = ipaddr.process(address);
-  return [parsed, parsed.kind() === "ipv4" ? 32 : 128];
+  const ip = ipaddr.process(address);
+  return [ip, ip.kind() === "ipv4" ? 32 : 128];
 }
 
 /** Lists as in the headers: each proxy appends, so the last entry comes from the nearest proxy. */
@@ -152,17 +152,17 @@ interface Chain {
   readonly prefix: readonly string[];
 }
 
-/** What the outermost of `hops` proxies wrote. A proxy that replaces instead of appending leaves a shorter list. */
+/** The values of the outermost of `hops` proxies. A proxy that replaces instead of appending leaves a shorter list. */
 function pick({ proto, host, prefix }: Chain, hops: number): ForwardedOrigin {
   const entry = (list: readonly string[]) => list[Math.max(0, list.length - hops)] || undefined;
   return { proto: entry(proto)?.toLowerCase(), host: entry(host), prefix: entry(prefix) };
 }
 
-/** A longer header is not a route and is ignored. */
-const longest = 2048;
+/** Longest header that is read; longer ones are ignored. */
+const maxHeaderLength = 2048;
 
 function chainOf(caller: Caller): Chain {
-  const entries = (name: string) => listed(caller.header(name) ?? "");
+  const entries = (name: string) => entriesOf(caller.header(name) ?? "");
   const chain = {
     addresses: entries("x-forwarded-for").map(addressOf),
     proto: entries("x-forwarded-proto"),
@@ -173,21 +173,21 @@ function chainOf(caller: Caller): Chain {
   return chain.proto.length + chain.host.length > 0 ? chain : standardChain(caller.header("forwarded") ?? "", chain);
 }
 
-function listed(header: string): readonly string[] {
-  return header === "" || header.length > longest ? [] : header.split(",").map((entry) => entry.trim());
+function entriesOf(header: string): readonly string[] {
+  return header === "" || header.length > maxHeaderLength ? [] : header.split(",").map((entry) => entry.trim());
 }
 
 const parameter = /([\w-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*))/g;
 
 /** RFC 7239: one element for each proxy, separated by commas, of `name=value` separated by semicolons. */
 function standardChain(header: string, { prefix }: Chain): Chain {
-  if (header === "" || header.length > longest) return { addresses: [], proto: [], host: [], prefix };
+  if (header === "" || header.length > maxHeaderLength) return { addresses: [], proto: [], host: [], prefix };
   const elements = header.match(/(?:[^,"]|"(?:[^"\\]|\\.)*")+/g) ?? [];
   const values = elements.map((element) => {
-    const found = Array.from(element.matchAll(parameter), ([, name = "", quoted, plain = ""]) => {
-      return [name.toLowerCase(), quoted?.replace(/\\(.)/g, "$1") ?? plain] as const;
+    const parameters = Array.from(element.matchAll(parameter), ([, name = "", quotedValue, tokenValue = ""]) => {
+      return [name.toLowerCase(), quotedValue?.replace(/\\(.)/g, "$1") ?? tokenValue] as const;
     });
-    return new Map(found);
+    return new Map(parameters);
   });
   const each = (name: string) => values.map((value) => value.get(name) ?? "");
   return { addresses: each("for").map(addressOf), proto: each("proto"), host: each("host"), prefix };

@@ -3,16 +3,16 @@ import type { Principal } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Version } from "../version/codec.js";
-import { authorProblems, describeCard, placeCard, type RunningCapabilities } from "./build.js";
+import { authorProblems, describeCard, type RunningCapabilities, withInterfaces } from "./build.js";
 import { assertNone, audienceProblems, interfaceProblems } from "./check.js";
 import { addressProblems } from "./check-urls.js";
 import { type CardAt, cardEndpoint } from "./endpoint.js";
 import { extendedCard } from "./extended.js";
-import { type Mount, mountedAt, mountsFor } from "./mounts.js";
+import { addressesAt, type Mount, mountsFor } from "./mounts.js";
 import type { CardOptions } from "./options.js";
 import { allExtensions } from "./own-extensions.js";
 import type { Caller } from "./proxy.js";
-import { createLocations, type Listening, type UrlOptions, urlProblems } from "./urls.js";
+import { createLocations, type ListeningAddress, type UrlOptions, urlProblems } from "./urls.js";
 
 export interface PublishOptions {
   readonly card: CardOptions;
@@ -20,7 +20,7 @@ export interface PublishOptions {
   /** The served protocol versions, newest first. */
   readonly versions: readonly [Version, ...Version[]];
   readonly urls: UrlOptions;
-  readonly listening: () => Listening;
+  readonly listening: () => ListeningAddress;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
@@ -29,7 +29,7 @@ export interface PublishOptions {
 export interface PublishedCard {
   readonly endpoint: HttpEndpoint;
   /**
-   * Sets what is mounted, in order of preference, and clears the cache. Until then the endpoint has nothing to serve.
+   * Sets the mounts, in order of preference, and clears the cache. Until then the endpoint has nothing to serve.
    * Throws a `CardError`.
    */
   mount(mounts: readonly Mount[]): void;
@@ -45,14 +45,15 @@ export interface PublishedCard {
 /** Checks the card and everything it is built from. Throws a `CardError` that lists the contradictions. */
 export function publishCard(options: PublishOptions): PublishedCard {
   const { versions } = options;
-  const served = versions.map(({ name }) => name);
+  const versionNames = versions.map(({ name }) => name);
   assertNone([...authorProblems(options.card, options.capabilities), ...urlProblems(options.urls)]);
-  assertNone(audienceProblems(options.card.audience, served));
+  assertNone(audienceProblems(options.card.audience, versionNames));
   const { cacheMaxAgeSeconds = 300, extended, audience } = options.card;
-  const described = describeCard({ ...options.card, extensions: allExtensions(options.card) }, options.capabilities);
+  const description = describeCard({ ...options.card, extensions: allExtensions(options.card) }, options.capabilities);
   const locations = createLocations(options.urls, options.listening);
   let mounts: readonly Mount[] = [];
-  const cardAt: CardAt = (location, reader) => placeCard(described, mountedAt(mountsFor(mounts, reader), location));
+  const cardAt: CardAt = (location, reader) =>
+    withInterfaces(description, addressesAt(mountsFor(mounts, reader), location));
   const endpoint = () =>
     cardEndpoint({
       cardAt,
@@ -63,17 +64,18 @@ export function publishCard(options: PublishOptions): PublishedCard {
       lastModified: new Date(options.now()),
     });
   const card = (caller?: Caller, version = versions[0].name) =>
-    cardAt((caller && locations.of(caller)) ?? locations.own(), version);
-  // No request comes before something is mounted, and the card would be empty.
+    cardAt((caller && locations.locationFor(caller)) ?? locations.ownLocation(), version);
+  // Until something is mounted, the card would be empty.
   let current: HttpEndpoint = () => undefined;
   return {
     endpoint: (request) => current(request),
-    mount(next) {
-      const own = locations.own();
-      assertNone(interfaceProblems(mountedAt(next, own)));
-      const shown = (reader: string) => placeCard(described, mountedAt(mountsFor(next, reader), own));
-      assertNone(documentProblems(shown, versions, audience));
-      mounts = next;
+    mount(newMounts) {
+      const location = locations.ownLocation();
+      assertNone(interfaceProblems(addressesAt(newMounts, location)));
+      const cardFor = (reader: string) =>
+        withInterfaces(description, addressesAt(mountsFor(newMounts, reader), location));
+      assertNone(documentProblems(cardFor, versions, audience));
+      mounts = newMounts;
       current = endpoint();
     },
     card,
@@ -81,7 +83,7 @@ export function publishCard(options: PublishOptions): PublishedCard {
       extended &&
       (async (principal, caller, version) => {
         const additions = typeof extended === "function" ? await extended(principal) : extended;
-        if (additions === undefined) throw nothingMore();
+        if (additions === undefined) throw noExtendedCard();
         return extendedCard(card(caller, version), additions);
       }),
   };
@@ -89,17 +91,17 @@ export function publishCard(options: PublishOptions): PublishedCard {
 
 /** Problems of the card in the form that each version writes. */
 function documentProblems(
-  shown: (reader: string) => AgentCard,
+  cardFor: (reader: string) => AgentCard,
   versions: readonly Version[],
   audience: string | undefined,
 ): readonly string[] {
   return versions.flatMap((version) => {
-    const pure = version.writeCard(shown(version.name));
+    const pure = version.writeCard(cardFor(version.name));
     if (pure !== undefined) return addressProblems(version.name, pure);
     if (version.name !== audience) return [];
     return [`card.audience is ${audience}, but nothing is mounted that its readers can call: mount another binding`];
   });
 }
 
-const nothingMore = () =>
+const noExtendedCard = () =>
   new A2AError("extendedAgentCardNotConfigured", "there is no extended agent card for this caller");

@@ -4,51 +4,49 @@ import { type AgentCard, AgentCardSchema } from "../protocol/model.js";
 
 type CardInit = MessageInitShape<typeof AgentCardSchema>;
 
-/** A scheme as the card has it: the 1.0 form; older versions get their own (spec 4.5). */
+/** A scheme in the form of 1.0 (spec 4.5). Older versions write their own form. */
 export type SchemeDeclaration = NonNullable<NonNullable<CardInit["securitySchemes"]>[string]["scheme"]>;
 
 /** Alternatives of schemes that apply together, each with its scopes. */
 type RequirementList = readonly (readonly (readonly [scheme: string, scopes: readonly string[]])[])[];
 
-/** What the card says about who may call. */
+/** Who may call, as the card declares it. */
 export interface CardSecurity {
   readonly schemes: ReadonlyMap<string, SchemeDeclaration>;
   readonly requirements: RequirementList;
-  /** What single skills require, by their ids. */
+  /** Requirements of single skills, by their ids. */
   readonly skills: ReadonlyMap<string, RequirementList>;
 }
 
 /**
- * Schemes in the JSON form of 1.0, as a card has them (spec 4.5). Throws a `TypeError` that names the member for what is not
- * a scheme.
+ * Reads schemes in the JSON form of 1.0 (spec 4.5). Throws a `TypeError` that names the member that is not a scheme.
  */
 export function schemesFromJson(json: JsonObject): ReadonlyMap<string, SchemeDeclaration> {
   try {
     const { securitySchemes } = fromJson(AgentCardSchema, { securitySchemes: json });
     const schemes = Object.entries(securitySchemes).map(([name, { scheme }]) => [name, scheme] as const);
-    const empty = schemes.find(([, { case: kind }]) => kind === undefined);
-    if (empty !== undefined) throw new TypeError(`${empty[0]} has no member such as httpAuthSecurityScheme`);
+    const unknownScheme = schemes.find(([, { case: kind }]) => kind === undefined);
+    if (unknownScheme !== undefined)
+      throw new TypeError(`${unknownScheme[0]} has no member such as httpAuthSecurityScheme`);
     return new Map(schemes);
   } catch (cause) {
-    const problem = messageOf(cause);
-    throw new TypeError(`declares.schemes: ${problem}`, { cause });
+    throw new TypeError(`declares.schemes: ${messageOf(cause)}`, { cause });
   }
 }
 
-/** The card with what it says about who may call, instead of what it said before. */
+/** A copy of the card that declares this security instead of its own. */
 export function declareSecurity(card: AgentCard, { schemes, requirements, skills }: CardSecurity): AgentCard {
-  const shown = clone(AgentCardSchema, card);
+  const copy = clone(AgentCardSchema, card);
   const { securitySchemes, securityRequirements } = create(AgentCardSchema, {
     securitySchemes: Object.fromEntries([...schemes].map(([name, scheme]) => [name, { scheme }])),
     securityRequirements: requirements.map(requirementInit),
   });
-  for (const skill of shown.skills) {
-    const required = skills.get(skill.id) ?? [];
+  for (const skill of copy.skills) {
     skill.securityRequirements = create(AgentCardSchema, {
-      securityRequirements: required.map(requirementInit),
+      securityRequirements: (skills.get(skill.id) ?? []).map(requirementInit),
     }).securityRequirements;
   }
-  return Object.assign(shown, { securitySchemes, securityRequirements });
+  return Object.assign(copy, { securitySchemes, securityRequirements });
 }
 
 function requirementInit(needs: RequirementList[number]) {

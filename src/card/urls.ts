@@ -9,7 +9,7 @@ import {
   trustProblems,
 } from "./proxy.js";
 
-/** How an agent is reached from outside. */
+/** The addresses of an agent from outside. */
 export interface UrlOptions {
   /** Base URL of the agent as callers see it, with its path. Default: derived from the request. */
   readonly publicUrl?: string | undefined;
@@ -24,8 +24,8 @@ export interface UrlOptions {
   readonly basePath?: string | undefined;
 }
 
-/** Where this process listens, known once it does. */
-export interface Listening {
+/** Where this process listens. */
+export interface ListeningAddress {
   /** `http://127.0.0.1:8080`: for requests that name no host. */
   readonly origin: string;
   /** Port of gRPC if it has its own. */
@@ -43,16 +43,16 @@ export interface Location {
 }
 
 export interface Locations {
-  /** Where a caller reaches the agent; `undefined` when it or a proxy names an invalid host. */
-  of(caller: Caller): Location | undefined;
-  /** Where the agent is reached, without a request. */
-  own(): Location;
-  /** Request headers that `of` depends on, besides `Host`, which every cache respects. */
+  /** The location for a caller; `undefined` if the caller or a proxy names an invalid host. */
+  locationFor(caller: Caller): Location | undefined;
+  /** The location without a request. */
+  ownLocation(): Location;
+  /** Request headers that `locationFor` depends on, besides `Host`, which every cache respects. */
   readonly varyBy: readonly string[];
 }
 
 /** Creates the locations for valid options. */
-export function createLocations(options: UrlOptions, listening: () => Listening): Locations {
+export function createLocations(options: UrlOptions, listening: () => ListeningAddress): Locations {
   const { publicUrl, publicGrpc, trustProxy = false, basePath = "" } = options;
   const location = (origin: URL, path: string): Location => ({
     base: `${origin.origin}${path}`,
@@ -60,18 +60,18 @@ export function createLocations(options: UrlOptions, listening: () => Listening)
   });
   if (publicUrl !== undefined) {
     const origin = new URL(publicUrl);
-    const own = () => location(origin, trimmed(origin.pathname));
-    return { of: own, own, varyBy: [] };
+    const ownLocation = () => location(origin, trimmed(origin.pathname));
+    return { locationFor: ownLocation, ownLocation, varyBy: [] };
   }
-  const forwarded = forwardedBy(trustProxy);
-  const own = () => location(new URL(listening().origin), (listening().mountPath ?? "") + basePath);
-  const of = (caller: Caller): Location | undefined => {
-    const outside = forwarded(caller);
-    const origin = originOf(caller, outside, listening);
-    const prefix = (outside?.prefix ?? "").replace(/\/$/, "") + (caller.mountPath ?? "");
+  const readForwarded = forwardedBy(trustProxy);
+  const ownLocation = () => location(new URL(listening().origin), (listening().mountPath ?? "") + basePath);
+  const locationFor = (caller: Caller): Location | undefined => {
+    const forwarded = readForwarded(caller);
+    const origin = originOf(caller, forwarded, listening);
+    const prefix = (forwarded?.prefix ?? "").replace(/\/$/, "") + (caller.mountPath ?? "");
     return origin === undefined || !prefixForm.test(prefix) ? undefined : location(origin, prefix + basePath);
   };
-  return { of, own, varyBy: trustProxy === false ? [] : forwardedHeaders };
+  return { locationFor, ownLocation, varyBy: trustProxy === false ? [] : forwardedHeaders };
 }
 
 const pathForm = /^(?:\/[\w.~!$&'()*+,;=:@%-]+)*$/;
@@ -100,9 +100,13 @@ export function urlProblems({
   return [...problems, ...basePathRule(basePath, "basePath")];
 }
 
-function originOf(caller: Caller, outside: ForwardedOrigin | undefined, listening: () => Listening): URL | undefined {
-  const scheme = outside?.proto ?? (caller.secure ? "https" : "http");
-  const host = outside?.host ?? caller.header("host") ?? "";
+function originOf(
+  caller: Caller,
+  forwarded: ForwardedOrigin | undefined,
+  listening: () => ListeningAddress,
+): URL | undefined {
+  const scheme = forwarded?.proto ?? (caller.secure ? "https" : "http");
+  const host = forwarded?.host ?? caller.header("host") ?? "";
   // HTTP/1.0 may omit the host, and HTTP/1.1 may send an empty one.
   if (host === "") return new URL(listening().origin);
   return schemes.has(scheme) && hostForm.test(host) ? (URL.parse(`${scheme}://${host}`) ?? undefined) : undefined;

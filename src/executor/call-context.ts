@@ -5,7 +5,7 @@ const headerName = /^[\w-]+$/;
 /** The version of the objects that executors of 1.x get. */
 const objectVersion = "1.0";
 
-/** What `requestContext.context` has: who calls, for which tenant, with which extensions and headers. */
+/** The value of `requestContext.context`: the caller, the tenant, the extensions and the headers. */
 export function callContext(turn: Turn): object {
   const { principal, tenant, extensions } = turn;
   return {

@@ -1,7 +1,7 @@
 import { A2AError, type ErrorCode, errorCodeFromReason, errorCodes, errorTable } from "../protocol/errors.js";
 import { isRecord } from "./objects.js";
 
-/** What every error of the SDK 1.x carries. */
+/** A member of every error of the SDK 1.x. */
 const brand = Symbol.for("@a2a-js/sdk.A2AError");
 
 /**
@@ -12,21 +12,21 @@ export function translateError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof A2AError) return error;
   const code = codeOf(error);
   if (code === undefined) return error;
-  const given = Reflect.get(error, "metadata");
-  const metadata = isRecord(given) ? Object.entries(given).map(([key, value]) => [key, String(value)]) : [];
+  const sdkMetadata = Reflect.get(error, "metadata");
+  const metadata = isRecord(sdkMetadata) ? Object.entries(sdkMetadata).map(([key, value]) => [key, String(value)]) : [];
   return new A2AError(code, error.message, { cause: error, metadata: Object.fromEntries(metadata) });
 }
 
 function codeOf(error: Error): ErrorCode | undefined {
   const reason: unknown = Reflect.get(error, "reason");
-  const known = typeof reason === "string" ? errorCodeFromReason(reason) : undefined;
-  if (known !== undefined) return known;
+  const code = typeof reason === "string" ? errorCodeFromReason(reason) : undefined;
+  if (code !== undefined) return code;
   if (brand in error) return "internalError";
   const jsonRpc: unknown = Reflect.get(error, "code");
   return jsonRpc === errorTable.internalError.jsonRpc ? "internalError" : byJsonRpc.get(jsonRpc);
 }
 
-// Of the codes that several errors share, the first counts: the protocol's own.
+// Several errors may share a JSON-RPC code: the first of the table counts, which is the protocol's own.
 const byJsonRpc: ReadonlyMap<unknown, ErrorCode> = new Map(
   errorCodes.map((code) => [errorTable[code].jsonRpc, code] as const).reverse(),
 );

@@ -1,5 +1,5 @@
-// The shapes of `AgentExecutor` in the two generations of `@a2a-js/sdk`, without a dependency on the package. Members
-// are declared as methods, so that classes written against the package's own, wider types are accepted.
+// `AgentExecutor` in the two generations of `@a2a-js/sdk`, without a dependency on the package. Members are declared as
+// methods, so that classes with the package's own, wider types are assignable.
 
 /** An `AgentExecutor` of `@a2a-js/sdk` 1.x. */
 export interface AgentExecutor {
@@ -17,15 +17,15 @@ export interface AgentExecutorV03 {
   cancelTask(taskId: string, eventBus: ExecutionEventBus<ExecutionEventV03>): Promise<void>;
 }
 
-/** What an executor publishes to. */
+/** The bus on which an executor publishes its events. */
 export interface ExecutionEventBus<E> {
-  /** Publishes an event. Events behind the end of the execution are dropped. */
+  /** Publishes an event. Events after the end of the execution are dropped. */
   publish(event: E): void;
   /** Ends the execution. */
   finished(): void;
 }
 
-/** An event of 1.x: made by its `AgentEvent`. */
+/** An event of 1.x, created by its `AgentEvent`. */
 export interface ExecutionEvent {
   /** `"message"`, `"task"`, `"statusUpdate"` or `"artifactUpdate"`. */
   readonly kind: string;
@@ -39,7 +39,7 @@ export interface ExecutionEventV03 {
   readonly kind: string;
 }
 
-/** What an executor of 1.x gets of a request. */
+/** The request that an executor of 1.x gets. */
 export interface RequestContext {
   /** The message to answer. `role` is a number of the schema: 1 is the user. */
   readonly userMessage: { readonly messageId: string; readonly role: number; readonly parts: readonly object[] };
@@ -49,7 +49,7 @@ export interface RequestContext {
   readonly contextId: string;
 }
 
-/** What an executor of 0.3 gets of a request. */
+/** The request that an executor of 0.3 gets. */
 export interface RequestContextV03 {
   /** The message to answer. */
   readonly userMessage: {

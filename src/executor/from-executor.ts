@@ -31,7 +31,7 @@ export function fromExecutor(
   return (turn) => new ExecutorRun(executor, objects, turn).run();
 }
 
-// The methods take what the objects of their release are, which no type says.
+// Types cannot say more: the methods take objects of their release.
 function isExecutor(value: unknown): value is AnyExecutor {
   if (typeof value !== "object" || value === null) return false;
   return ["execute", "cancelTask"].every((name) => typeof Reflect.get(value, name) === "function");

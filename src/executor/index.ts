@@ -1,4 +1,4 @@
-// Entry `trivium/a2a-js`: hosts executors of `@a2a-js/sdk`. It needs nothing of that package.
+// Entry `trivium/a2a-js`: hosts executors of `@a2a-js/sdk`, without that package.
 export type {
   AgentExecutor,
   AgentExecutorV03,

@@ -6,9 +6,9 @@ import { violationText } from "../protocol/violations.js";
 import { upgradeEvent } from "../version/v0.3/json/upgrade.js";
 import { messageToKindJson, taskToKindJson } from "../version/v0.3/json/write.js";
 import { callContext } from "./call-context.js";
-import { isRecord, type Json, type PublishedEvent, type SdkObjects, unfit } from "./objects.js";
+import { invalidEvent, isRecord, type Json, type PublishedEvent, type SdkObjects } from "./objects.js";
 
-// The objects of 0.3 are its JSON, so they are read and written as on the wire.
+// The SDK's objects of 0.3 are its JSON, so the codec of 0.3 reads and writes them.
 
 export const objectsV03: SdkObjects = {
   endsOnReturn: false,
@@ -44,25 +44,26 @@ export const objectsV03: SdkObjects = {
 };
 
 function notAnEvent(): A2AError {
-  return unfit(
-    'the executor published something else than an event of @a2a-js/sdk 0.3: host an executor of 1.x without { sdk: "0.3" }',
+  return invalidEvent(
+    'the executor published a value that is no event of @a2a-js/sdk 0.3: host an executor of 1.x without { sdk: "0.3" }',
   );
 }
 
 function readResponse(event: Json): StreamResponse {
-  const upgraded = upgradeEvent(asOnTheWire(event), { lenient: true, violations: [] });
-  if (upgraded === undefined) throw notAnEvent();
-  const { message, violations } = readJson(StreamResponseSchema, upgraded, { lenient: true });
-  const [first] = violations;
-  if (first !== undefined) throw unfit(`the executor published an event that cannot be read: ${violationText(first)}`);
+  const json = upgradeEvent(asOnTheWire(event), { lenient: true, violations: [] });
+  if (json === undefined) throw notAnEvent();
+  const { message, violations } = readJson(StreamResponseSchema, json, { lenient: true });
+  const [violation] = violations;
+  if (violation !== undefined)
+    throw invalidEvent(`the executor published an event that cannot be read: ${violationText(violation)}`);
   return message;
 }
 
-// Without `undefined`, and with what `toJSON` gives.
+// Removes `undefined` members, and calls `toJSON`.
 function asOnTheWire(event: Json): JsonObject {
   try {
     return JSON.parse(JSON.stringify(event)) as JsonObject;
   } catch (error) {
-    throw unfit("the executor published an event that JSON cannot represent", error);
+    throw invalidEvent("the executor published an event that JSON cannot represent", error);
   }
 }

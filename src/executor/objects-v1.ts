@@ -15,10 +15,10 @@ import {
 import { data } from "../protocol/parts.js";
 import { formatTimestamp, parseTimestamp } from "../protocol/timestamp.js";
 import { callContext } from "./call-context.js";
-import { isRecord, type Json, type PublishedEvent, type SdkObjects, unfit } from "./objects.js";
+import { invalidEvent, isRecord, type Json, type PublishedEvent, type SdkObjects } from "./objects.js";
 
-// The objects of 1.x: the schema's messages in memory, with `$case` in oneofs, texts for times, and empty strings for
-// what is missing. Enums have the numbers of the model. Wrong types are left for the check of every event of an agent.
+// The SDK's objects of 1.x: messages of the schema with `$case` in oneofs, strings for times, and empty strings for missing
+// members. Enums have the numbers of the model. Wrong types are left for the check of every agent event.
 
 export const objectsV1: SdkObjects = {
   endsOnReturn: true,
@@ -62,9 +62,9 @@ export const objectsV1: SdkObjects = {
 };
 
 function notAnEvent(kind: unknown): A2AError {
-  const seen = typeof kind === "string" ? `a ${kind} without data` : "something else";
-  return unfit(
-    `the executor published ${seen}, not an event of @a2a-js/sdk 1.x: host an executor of 0.3 with fromExecutor(executor, { sdk: "0.3" })`,
+  const publication = typeof kind === "string" ? `a ${kind} without data` : "a value of another kind";
+  return invalidEvent(
+    `the executor published ${publication}, not an event of @a2a-js/sdk 1.x: host an executor of 0.3 with fromExecutor(executor, { sdk: "0.3" })`,
   );
 }
 
@@ -104,7 +104,7 @@ function dataContent(value: JsonValue): Part["content"] {
   try {
     return data(value).content;
   } catch (error) {
-    throw unfit("the executor published data that JSON cannot represent", error);
+    throw invalidEvent("the executor published data that JSON cannot represent", error);
   }
 }
 
@@ -137,8 +137,8 @@ function toStatusUpdate(update: Json): ReturnType<typeof statusEvent> {
 
 function toArtifactUpdate(update: Json): ReturnType<typeof artifactEvent> {
   const artifact = toArtifact(isRecord(update["artifact"]) ? update["artifact"] : {});
-  const made = artifactEvent(artifact, update["append"] === true, update["lastChunk"] === true);
-  return { ...made, ...idsOf(update), ...metadataOf(update) };
+  const event = artifactEvent(artifact, update["append"] === true, update["lastChunk"] === true);
+  return { ...event, ...idsOf(update), ...metadataOf(update) };
 }
 
 function toArtifact(artifact: Json): Artifact {
@@ -210,7 +210,7 @@ function fromConfiguration(configuration: SendMessageConfiguration | undefined):
   return { acceptedOutputModes, historyLength, returnImmediately, taskPushNotificationConfig };
 }
 
-// Members of the SDK's objects.
+// Readers of the members of the SDK's objects.
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 

@@ -2,7 +2,7 @@ import type { Turn } from "../core/agent.js";
 import { A2AError } from "../protocol/errors.js";
 import type { Message, Task, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from "../protocol/model.js";
 
-/** What an executor has published, in the model. */
+/** An event or object that an executor has published, in the model. */
 export type PublishedEvent =
   | { readonly kind: "message"; readonly message: Message }
   | { readonly kind: "task"; readonly task: Task }
@@ -10,8 +10,8 @@ export type PublishedEvent =
   /** `final`: the execution ends with it, whatever its state. */
   | { readonly kind: "status"; readonly event: TaskStatusUpdateEvent; readonly final: boolean };
 
-/** What an execution is about. */
-interface ExecutedRequest {
+/** The request that an execution answers. */
+interface ExecutionRequest {
   readonly turn: Turn;
   /** With the ids of its task and context. */
   readonly message: Message;
@@ -27,7 +27,7 @@ export interface SdkObjects {
   /** The advice for an executor that fails before its first event, as one of the other generation does. */
   readonly advice: string;
   /** The request context of an executor. */
-  requestContext(request: ExecutedRequest): object;
+  requestContext(request: ExecutionRequest): object;
   /** Reads an event. Throws `invalidAgentResponse` for anything else. */
   read(event: unknown): PublishedEvent;
 }
@@ -39,7 +39,7 @@ export function isRecord(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Creates the error for an event of another shape. */
-export function unfit(message: string, cause?: unknown): A2AError {
+/** The error for an event that the SDK of the executor does not publish. */
+export function invalidEvent(message: string, cause?: unknown): A2AError {
   return new A2AError("invalidAgentResponse", message, { cause });
 }

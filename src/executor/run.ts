@@ -9,11 +9,11 @@ import { EventBus } from "./event-bus.js";
 import type { PublishedEvent, SdkObjects } from "./objects.js";
 import { eventsOfTask } from "./published-task.js";
 
-// One turn of an executor. What it publishes waits in a queue and is emitted in order. The execution ends with a
-// message, a terminal state, a final event or `finished()`; in 1.x also when `execute` has returned, unless the task
-// waits for authentication, since the executor may then publish more once it has been granted. While an execution lasts
-// in an interrupted state, a message to the task runs `execute` on the same bus. No message is asked for otherwise: one
-// that comes as the turn ends starts the next turn.
+// One turn of an executor. Published events wait in a queue and are emitted in order. The execution ends with a message, a
+// terminal state, a final event or `finished()`. In 1.x it also ends when `execute` returns, unless the task waits for
+// authentication: the executor may publish more once that is granted. While an execution is in an interrupted state, a
+// message to the task runs `execute` on the same bus. In other states no message is received: one that comes as the turn
+// ends starts the next turn.
 
 /** An executor of any generation. */
 export interface AnyExecutor {
@@ -35,12 +35,12 @@ export class ExecutorRun {
   #isFinished = false;
   #isSilent = true;
   #isReceiving = false;
-  /** The interrupted state that this execution has published, until another one or an answer. */
-  #asked: TaskState | undefined;
-  /** A task was published, and no event of it yet that would create it. */
+  /** The interrupted state that this execution has published, until it publishes another state or gets an answer. */
+  #interruption: TaskState | undefined;
+  /** A task was published, but no event was emitted yet that would create it. */
   #owesTask = false;
   #failure: { readonly error: unknown } | undefined;
-  #aborted: AbortKind | undefined;
+  #abortKind: AbortKind | undefined;
 
   constructor(executor: AnyExecutor, objects: SdkObjects, turn: Turn) {
     this.#executor = executor;
@@ -80,11 +80,11 @@ export class ExecutorRun {
     );
   }
 
-  #call(act: () => Promise<void>, failed: (error: unknown) => void): void {
+  #call(act: () => Promise<void>, onFailure: (error: unknown) => void): void {
     this.#running++;
-    // It may throw at once: an executor need not be an async function.
-    const settled = (async () => act())().catch(failed);
-    void settled.then(() => {
+    // An executor that is not an async function may throw at once.
+    const settlement = (async () => act())().catch(onFailure);
+    void settlement.then(() => {
       this.#running--;
       this.#wake?.();
     });
@@ -92,7 +92,7 @@ export class ExecutorRun {
 
   #publish(event: unknown): void {
     if (this.#isFinished) {
-      this.#turn.logger.debug({}, "an event behind the end of the execution was dropped");
+      this.#turn.logger.debug({}, "an event after the end of the execution was dropped");
       return;
     }
     this.#queue.push(event);
@@ -105,7 +105,7 @@ export class ExecutorRun {
   }
 
   #abort(reason: unknown): void {
-    this.#aborted = reason instanceof TurnAborted ? reason.kind : "Canceled";
+    this.#abortKind = reason instanceof TurnAborted ? reason.kind : "Canceled";
     this.#call(
       () => this.#executor.cancelTask(this.#turn.taskId, this.#bus),
       (error) => this.#turn.logger.warn({ err: error }, "the executor could not cancel its task"),
@@ -115,48 +115,48 @@ export class ExecutorRun {
 
   async #emitAll(): Promise<void> {
     while (!(await this.#emitQueued()) && !this.#isFinished) {
-      if (this.#failure !== undefined) throw this.#explained(this.#failure.error);
-      if (this.#isOver()) return this.#checkSaid();
-      await this.#next();
+      if (this.#failure !== undefined) throw this.#explain(this.#failure.error);
+      if (this.#isOver()) return this.#assertPublished();
+      await this.#waitForWake();
     }
   }
 
-  #explained(error: unknown): unknown {
+  #explain(error: unknown): unknown {
     if (this.#isSilent && error instanceof TypeError) this.#turn.logger.warn({ err: error }, this.#objects.advice);
     return translateError(error);
   }
 
-  /** Emits everything that was published. Returns true if an event ends the execution. */
+  /** Emits the queued events. Returns true if one of them ends the execution. */
   async #emitQueued(): Promise<boolean> {
     while (this.#queue.length > 0 || this.#owesTask) {
       for (const event of this.#queue.splice(0)) {
-        if (await this.#emitOne(this.#objects.read(event))) return true;
+        if (await this.#emitPublication(this.#objects.read(event))) return true;
       }
       if (this.#queue.length === 0 && this.#owesTask) await this.#emit(statusEvent(TaskState.SUBMITTED));
     }
     return false;
   }
 
-  /** Emits what was published. Returns true if it ends the execution. */
-  async #emitOne(published: PublishedEvent): Promise<boolean> {
-    if (this.#isUnasked(published)) return true;
-    const events = this.#eventsOf(published);
+  /** Returns true if the publication ends the execution. */
+  async #emitPublication(publication: PublishedEvent): Promise<boolean> {
+    if (this.#isUnasked(publication)) return true;
+    const events = this.#eventsOf(publication);
     this.#owesTask ||= this.#isSilent && events.length === 0;
     this.#isSilent = false;
     for (const event of events) await this.#emit(event);
-    if (published.kind === "message") return true;
-    if (published.kind === "status" && published.final) return true;
+    if (publication.kind === "message") return true;
+    if (publication.kind === "status" && publication.final) return true;
     return isTerminal(this.#state);
   }
 
-  #eventsOf(published: PublishedEvent): readonly AgentEvent[] {
-    switch (published.kind) {
+  #eventsOf(publication: PublishedEvent): readonly AgentEvent[] {
+    switch (publication.kind) {
       case "message":
-        return [published.message];
+        return [publication.message];
       case "task":
-        return eventsOfTask(published.task, this.#task);
+        return eventsOfTask(publication.task, this.#task);
       default:
-        return [published.event];
+        return [publication.event];
     }
   }
 
@@ -166,7 +166,7 @@ export class ExecutorRun {
     try {
       await this.#turn.emit(event);
     } catch (error) {
-      // The first event after an abort is refused to tell of it: it is emitted again.
+      // The first `emit` after an abort throws to report the abort. The second one emits.
       if (!(error instanceof TurnAborted)) throw error;
       await this.#turn.emit(event);
     }
@@ -176,18 +176,18 @@ export class ExecutorRun {
     switch (event.$typeName) {
       case "lf.a2a.v1.TaskStatusUpdateEvent": {
         const state = event.status?.state ?? TaskState.UNSPECIFIED;
-        this.#asked = isInterrupted(state) ? state : undefined;
-        return applyEvent(this.#task, wrapped({ case: "statusUpdate", value: event }));
+        this.#interruption = isInterrupted(state) ? state : undefined;
+        return applyEvent(this.#task, responseOf({ case: "statusUpdate", value: event }));
       }
       case "lf.a2a.v1.TaskArtifactUpdateEvent":
-        return applyEvent(this.#task, wrapped({ case: "artifactUpdate", value: event }));
+        return applyEvent(this.#task, responseOf({ case: "artifactUpdate", value: event }));
     }
   }
 
-  // An executor answers `cancelTask` with CANCELED also where no caller has canceled: at a shutdown or a deadline.
-  #isUnasked(published: PublishedEvent): boolean {
-    if (this.#aborted === undefined || this.#aborted === "Canceled") return false;
-    return stateOf(published) === TaskState.CANCELED;
+  // At a shutdown or a deadline, no caller has canceled: the CANCELED with which executors answer `cancelTask` is dropped.
+  #isUnasked(publication: PublishedEvent): boolean {
+    if (this.#abortKind === undefined || this.#abortKind === "Canceled") return false;
+    return stateOf(publication) === TaskState.CANCELED;
   }
 
   get #state(): TaskState {
@@ -196,22 +196,22 @@ export class ExecutorRun {
 
   #isOver(): boolean {
     if (this.#running > 0 || this.#isReceiving) return false;
-    if (this.#aborted !== undefined) return true;
-    return this.#objects.endsOnReturn && this.#asked !== TaskState.AUTH_REQUIRED;
+    if (this.#abortKind !== undefined) return true;
+    return this.#objects.endsOnReturn && this.#interruption !== TaskState.AUTH_REQUIRED;
   }
 
-  #checkSaid(): void {
-    if (!this.#isSilent || this.#aborted !== undefined) return;
+  #assertPublished(): void {
+    if (!this.#isSilent || this.#abortKind !== undefined) return;
     throw new A2AError("invalidAgentResponse", "the executor returned without having published an event");
   }
 
-  /** Waits until something has happened. */
-  async #next(): Promise<void> {
-    const woken = new Promise<void>((resolve) => {
+  /** Waits for an event, the end of a call, or an abort. */
+  async #waitForWake(): Promise<void> {
+    const wakeUp = new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
-    if (this.#asked !== undefined && !this.#isReceiving && this.#aborted === undefined) void this.#receive();
-    await woken;
+    if (this.#interruption !== undefined && !this.#isReceiving && this.#abortKind === undefined) void this.#receive();
+    await wakeUp;
     this.#wake = undefined;
   }
 
@@ -219,7 +219,7 @@ export class ExecutorRun {
     this.#isReceiving = true;
     try {
       const message = await this.#turn.receive();
-      this.#asked = undefined;
+      this.#interruption = undefined;
       const task = copyTask(this.#task);
       settleStatusMessage(this.#task);
       this.#task.history.push(message);
@@ -235,11 +235,11 @@ export class ExecutorRun {
   }
 }
 
-function wrapped(payload: StreamResponse["payload"]): StreamResponse {
+function responseOf(payload: StreamResponse["payload"]): StreamResponse {
   return { $typeName: "lf.a2a.v1.StreamResponse", payload };
 }
 
-function stateOf(published: PublishedEvent): TaskState | undefined {
-  if (published.kind === "status") return published.event.status?.state;
-  return published.kind === "task" ? published.task.status?.state : undefined;
+function stateOf(publication: PublishedEvent): TaskState | undefined {
+  if (publication.kind === "status") return publication.event.status?.state;
+  return publication.kind === "task" ? publication.task.status?.state : undefined;
 }

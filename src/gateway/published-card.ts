@@ -1,11 +1,11 @@
 import type { HttpEndpoint } from "../binding/http/http.js";
-import { placeCard } from "../card/build.js";
+import { withInterfaces } from "../card/build.js";
 import { assertNone, audienceProblems, interfaceProblems } from "../card/check.js";
 import { type CardAt, cardEndpoint } from "../card/endpoint.js";
-import { type Mount, mountedAt, mountsFor } from "../card/mounts.js";
+import { addressesAt, type Mount, mountsFor } from "../card/mounts.js";
 import type { Caller } from "../card/proxy.js";
 import type { PublishedCard } from "../card/publish.js";
-import { createLocations, type Listening, type Location, type UrlOptions, urlProblems } from "../card/urls.js";
+import { createLocations, type ListeningAddress, type Location, type UrlOptions, urlProblems } from "../card/urls.js";
 import type { AgentCard } from "../protocol/model.js";
 import { parseVersion, versionParameter } from "../protocol/service-parameters.js";
 import type { Version } from "../version/codec.js";
@@ -16,7 +16,7 @@ export interface RepublishOptions {
   readonly versions: readonly [Version, ...Version[]];
   readonly urls: UrlOptions;
   readonly audience: string | undefined;
-  readonly listening: () => Listening;
+  readonly listening: () => ListeningAddress;
   readonly cacheMaxAgeSeconds: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -38,9 +38,9 @@ export function republishCard(options: RepublishOptions): RepublishedCard {
   const locations = createLocations(urls, listening);
   let mounts: readonly Mount[] = [];
   const placedAt = (card: AgentCard, location: Location, reader: string): AgentCard =>
-    placeCard(card, mountedAt(mountsFor(mounts, reader), location));
+    withInterfaces(card, addressesAt(mountsFor(mounts, reader), location));
   const placed = (card: AgentCard, caller: Caller | undefined, version: string): AgentCard =>
-    placedAt(card, (caller && locations.of(caller)) ?? locations.own(), version);
+    placedAt(card, (caller && locations.locationFor(caller)) ?? locations.ownLocation(), version);
   const encode = (): HttpEndpoint => {
     const { cacheMaxAgeSeconds, now } = options;
     const common = { locations, cacheMaxAgeSeconds, lastModified: new Date(now()) };
@@ -62,7 +62,7 @@ export function republishCard(options: RepublishOptions): RepublishedCard {
   return {
     endpoint: (request) => current(request),
     mount(next) {
-      assertNone(interfaceProblems(mountedAt(next, locations.own())));
+      assertNone(interfaceProblems(addressesAt(next, locations.ownLocation())));
       mounts = next;
       current = encode();
     },

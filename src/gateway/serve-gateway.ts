@@ -1,5 +1,5 @@
 import { type CardSecurity, declareSecurity } from "../card/security.js";
-import type { Listening } from "../card/urls.js";
+import type { ListeningAddress } from "../card/urls.js";
 import type { Connection } from "../client/connection.js";
 import type { RequestHandler } from "../core/request-handler.js";
 import { systemClock } from "../protocol/async/system-clock.js";
@@ -54,7 +54,7 @@ interface BackendParts {
   readonly options: GatewayOptions;
   readonly upstream: Upstream;
   readonly forward: readonly string[];
-  readonly listening: () => Listening;
+  readonly listening: () => ListeningAddress;
   readonly settings: HostSettings;
 }
 

@@ -3,7 +3,7 @@ import { cardProblems } from "../card/check.js";
 import type { CardOptions } from "../card/options.js";
 import { allExtensions } from "../card/own-extensions.js";
 import { type PublishedCard, publishCard } from "../card/publish.js";
-import type { Listening } from "../card/urls.js";
+import type { ListeningAddress } from "../card/urls.js";
 import type { PushStore } from "../core/ports.js";
 import { createRequestHandler, type HostedHandler } from "../core/request-handler.js";
 import { observePushStore, observeStore } from "../core/store-guard.js";
@@ -20,7 +20,7 @@ import type { ServerLimits } from "./rate-limiter.js";
 
 /** Where an agent is hosted, and the agent whose place it takes there. */
 export interface AgentPlace extends HostPlace {
-  readonly listening: () => Listening;
+  readonly listening: () => ListeningAddress;
   readonly replaces?: HostedAgentParts | undefined;
   readonly clients?: TurnClients | undefined;
   /** The limits by who is asking that the agents of the server have together. Default: none. */

@@ -1,4 +1,4 @@
-import type { Listening } from "../card/urls.js";
+import type { ListeningAddress } from "../card/urls.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import { type HostedAgent, hosted } from "./agent.js";
 import { assertGuarded, isAuthenticated, isLoopback, tlsWithAuth } from "./caller-guard.js";
@@ -50,7 +50,7 @@ function namesAgents(options: ServeOptions | ServeAgentsOptions): options is Ser
 /** Serves what `compose` creates on a port; `listening` returns the address once it is known. */
 export async function listenTo(
   options: HostOptions & ListenOptions,
-  compose: (listening: () => Listening, place: HostPlace) => Promise<ComposedAgent>,
+  compose: (listening: () => ListeningAddress, place: HostPlace) => Promise<ComposedAgent>,
 ): Promise<Server> {
   const process = await openHostProcess(options);
   const { server } = await listenAlone(options, process, (listening) => compose(listening, { process }));
@@ -61,7 +61,7 @@ export async function listenTo(
 async function listenAlone<A extends ComposedAgent>(
   options: HostOptions & ListenOptions,
   process: HostProcess,
-  compose: (listening: () => Listening) => Promise<A>,
+  compose: (listening: () => ListeningAddress) => Promise<A>,
 ): Promise<{ readonly server: Server; readonly agent: A }> {
   const { host = defaultHost } = options;
   assertGuarded(options, host);

@@ -15,7 +15,7 @@ const mounted: readonly MountAddress[] = [
 const capabilities: RunningCapabilities = { streaming: true, pushNotifications: true, authentication: true };
 
 const build = (more: Partial<CardOptions> = {}, running: Partial<RunningCapabilities> = {}) =>
-  buildCard({ options: { ...options, ...more }, mounted, capabilities: { ...capabilities, ...running } });
+  buildCard({ options: { ...options, ...more }, addresses: mounted, capabilities: { ...capabilities, ...running } });
 
 it("makes a whole card of a name, a description and a version", () => {
   expect(writeCard(build())).toEqual({
@@ -103,7 +103,7 @@ it("reports all problems at once", () => {
   const broken = () =>
     buildCard({
       options: { ...options, name: "", capabilities: { pushNotifications: true } },
-      mounted: [],
+      addresses: [],
       capabilities: { ...capabilities, pushNotifications: false },
     });
   expect(broken).toThrow(CardError);

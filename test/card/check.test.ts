@@ -101,7 +101,7 @@ it.each([
   [
     "interfaces of one's own",
     { ...card, url: "https://port.example" },
-    "card.url cannot be given: it follows from what is mounted and from publicUrl",
+    "card.url cannot be given: it is derived from publicUrl and the mounted bindings",
   ],
   ["an unknown member", { ...card, desciption: "x" }, "card.desciption cannot be given: did you mean description?"],
   ["a member of Object.prototype", { ...card, toString: "x" }, "card.toString cannot be given: take it out"],

@@ -16,7 +16,7 @@ const older: Version = { ...v1, name: "0.3", ...flat };
 function cardAt({ base }: Location, versions: readonly Version[]) {
   return buildCard({
     options: { name: "Port Planner", description: "Plans berths", version: "3.1.0" },
-    mounted: versions.map(({ name }) => ({ binding: "JSONRPC", url: `${base}/json-rpc`, version: name })),
+    addresses: versions.map(({ name }) => ({ binding: "JSONRPC", url: `${base}/json-rpc`, version: name })),
     capabilities: { streaming: true, pushNotifications: false, authentication: false },
   });
 }

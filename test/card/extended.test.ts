@@ -15,7 +15,7 @@ const base = buildCard({
     extensions: [{ uri: "urn:port:geo:v1" }],
     extended: {},
   },
-  mounted: [{ binding: "JSONRPC", url: "https://port.example/json-rpc", version: "1.0" }],
+  addresses: [{ binding: "JSONRPC", url: "https://port.example/json-rpc", version: "1.0" }],
   capabilities: { streaming: true, pushNotifications: false, authentication: true },
 });
 

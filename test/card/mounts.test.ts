@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { mountedAt, mountsOf } from "../../src/card/mounts.js";
+import { addressesAt, mountsOf } from "../../src/card/mounts.js";
 import type { Version } from "../../src/version/codec.js";
 import { v1 } from "../../src/version/v1.0/v1.js";
 
@@ -17,7 +17,7 @@ it("lists each version with the bindings that it has, in the order asked for", (
 
 it("reaches HTTP bindings at a path below the base, and gRPC at a host and a port", () => {
   const location = { base: "https://port.example/agent", grpc: "port.example:443" };
-  const mounted = mountedAt(mountsOf(["JSONRPC", "GRPC", "CONNECT"], [v1]), location);
+  const mounted = addressesAt(mountsOf(["JSONRPC", "GRPC", "CONNECT"], [v1]), location);
   expect(mounted.map(({ url }) => url)).toEqual([
     "https://port.example/agent/json-rpc",
     "port.example:443",

@@ -14,7 +14,7 @@ function caller({ headers = {}, secure = false, from = "10.0.0.7" }: Arrival): C
   return { secure, remoteAddress: from, header: (name) => headers[name] };
 }
 
-const at = (options: UrlOptions, arrival: Arrival) => createLocations(options, listening).of(caller(arrival));
+const at = (options: UrlOptions, arrival: Arrival) => createLocations(options, listening).locationFor(caller(arrival));
 
 it.each([
   ["a host and a port", { host: "port.example:8080" }, false, "http://port.example:8080", "port.example:8080"],
@@ -60,12 +60,12 @@ it("uses only the public URL, whatever the request says", () => {
 it("names gRPC's own port, and its public address before that", () => {
   const apart = () => ({ ...listening(), grpcPort: 50051 });
   const headers = { host: "port.example:8080" };
-  expect(createLocations({}, apart).of(caller({ headers }))?.grpc).toBe("port.example:50051");
+  expect(createLocations({}, apart).locationFor(caller({ headers }))?.grpc).toBe("port.example:50051");
   const told = { publicUrl: "https://port.example", publicGrpc: "grpc.port.example:443" };
-  expect(createLocations(told, apart).own().grpc).toBe("grpc.port.example:443");
+  expect(createLocations(told, apart).ownLocation().grpc).toBe("grpc.port.example:443");
   const asUrl = { ...told, publicGrpc: "https://grpc.port.example:443" };
   expect(urlProblems(asUrl)).toEqual([]);
-  expect(createLocations(asUrl, apart).own().grpc).toBe("https://grpc.port.example:443");
+  expect(createLocations(asUrl, apart).ownLocation().grpc).toBe("https://grpc.port.example:443");
 });
 
 const proxied = {

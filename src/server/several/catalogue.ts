@@ -3,7 +3,7 @@ import { plainReply } from "../../binding/http/http.js";
 import { requestIdOf, requestIdParameter } from "../../binding/request-id.js";
 import type { CallHead, LimitedCall } from "../../binding/service.js";
 import { isFresh } from "../../card/conditional.js";
-import { type Encoded, encode, keepRecent } from "../../card/encoded.js";
+import { cacheRecent, type EncodedBody, encode } from "../../card/encoded.js";
 import { createLocations } from "../../card/urls.js";
 import { A2AError, errorTable } from "../../protocol/errors.js";
 import { trimmed } from "../../protocol/http-rules.js";
@@ -44,7 +44,7 @@ export function catalogueEndpoint(shared: SharedParts): HttpEndpoint {
     if (request.method !== "GET" && request.method !== "HEAD") {
       return plainReply(405, "the list of agents is read by GET or HEAD", { Allow: "GET, HEAD" });
     }
-    const location = locations.of(request);
+    const location = locations.locationFor(request);
     if (location === undefined) return plainReply(400, "the request names a host that cannot be one");
     const head = headOf(request);
     const refusal = shared.arrivals && (await refusedBy(shared.arrivals(head)));
@@ -63,11 +63,11 @@ export function catalogueEndpoint(shared: SharedParts): HttpEndpoint {
 }
 
 /** The lists of the present agents. */
-function keptByRevision({ directory }: SharedParts): () => (key: string, make: () => Encoded) => Encoded {
+function keptByRevision({ directory }: SharedParts): () => (key: string, make: () => EncodedBody) => EncodedBody {
   let revision = directory.revision;
-  let lists = keepRecent<Encoded>(keptLists);
+  let lists = cacheRecent<EncodedBody>(keptLists);
   return () => {
-    if (revision !== directory.revision) lists = keepRecent<Encoded>(keptLists);
+    if (revision !== directory.revision) lists = cacheRecent<EncodedBody>(keptLists);
     revision = directory.revision;
     return lists;
   };
