@@ -18,11 +18,11 @@ export interface AnnouncedDeadline {
 const latenessMs = 1000;
 
 /** Starts the deadline of a call, in milliseconds since 1970. `passed` gets the error when it passes. */
-export function announcedDeadline(time: number, passed: (reason: unknown) => void): AnnouncedDeadline {
+export function startDeadline(time: number, onPassed: (reason: unknown) => void): AnnouncedDeadline {
   const timeoutMs = Math.max(0, time - Date.now());
   const lateFrom = time - Math.min(latenessMs, timeoutMs / 2);
   const deadline = new CallDeadline({ timeoutMs }, systemClock);
-  deadline.onOver = () => passed(deadline.reason);
+  deadline.onOver = () => onPassed(deadline.reason);
   return {
     until: (work) => deadline.until(work),
     items: (items) => untilDeadline(items, deadline),

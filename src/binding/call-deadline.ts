@@ -13,9 +13,9 @@ export class CallDeadline {
   readonly #stops: (() => void)[] = [];
   #reject: ((reason: unknown) => void) | undefined;
 
-  constructor({ signal, timeoutMs }: CallOptions, timers: Pick<Clock, "after">, left?: AbortSignal) {
-    if (signal !== undefined) this.#hear(signal, () => this.#giveUp(signal.reason));
-    if (left !== undefined) this.#hear(left, () => this.#reject?.(left.reason));
+  constructor({ signal, timeoutMs }: CallOptions, timers: Pick<Clock, "after">, leaveSignal?: AbortSignal) {
+    if (signal !== undefined) this.#listen(signal, () => this.#giveUp(signal.reason));
+    if (leaveSignal !== undefined) this.#listen(leaveSignal, () => this.#reject?.(leaveSignal.reason));
     if (timeoutMs === undefined || this.isOver) return;
     const late = (): void => this.#giveUp(new A2AError("deadlineExceeded", `no answer within ${timeoutMs} ms`));
     this.#stops.push(timers.after(timeoutMs, late));
@@ -36,13 +36,13 @@ export class CallDeadline {
     for (const stop of this.#stops.splice(0)) stop();
   }
 
-  #hear(signal: AbortSignal, heard: () => void): void {
+  #listen(signal: AbortSignal, onAbort: () => void): void {
     if (signal.aborted) {
-      heard();
+      onAbort();
       return;
     }
-    signal.addEventListener("abort", heard, { once: true });
-    this.#stops.push(() => signal.removeEventListener("abort", heard));
+    signal.addEventListener("abort", onAbort, { once: true });
+    this.#stops.push(() => signal.removeEventListener("abort", onAbort));
   }
 
   #giveUp(reason: unknown): void {

@@ -6,7 +6,7 @@ import type { CallTrace } from "../protocol/telemetry/follow.js";
 /** What observers count of one call. */
 export class CallMeter {
   /** Monotonic time at which the call began, in milliseconds. */
-  readonly begunMs: number;
+  readonly startMs: number;
   requestBytes = 0;
   /** Bytes of the reply, or of all events, as far as the binding knows them. */
   replyBytes = 0;
@@ -19,8 +19,8 @@ export class CallMeter {
   /** Its trace, once its operation has begun. */
   trace: CallTrace | undefined;
 
-  constructor(begunMs: number) {
-    this.begunMs = begunMs;
+  constructor(startMs: number) {
+    this.startMs = startMs;
   }
 
   /** Notes how the call ends; the first end counts. */
@@ -30,18 +30,18 @@ export class CallMeter {
     this.error = error;
   }
 
-  sent(piece: string | Uint8Array): void {
+  countReply(piece: string | Uint8Array): void {
     this.replyBytes += typeof piece === "string" ? byteLength(piece) : piece.length;
   }
 
   /** The same items, counted as they are read, within the trace. */
-  counted(items: AsyncIterable<StreamItem>): AsyncIterable<StreamItem> {
+  count(items: AsyncIterable<StreamItem>): AsyncIterable<StreamItem> {
     this.events = 0;
-    return { [Symbol.asyncIterator]: () => this.#counting(items[Symbol.asyncIterator]()) };
+    return { [Symbol.asyncIterator]: () => this.#countSteps(items[Symbol.asyncIterator]()) };
   }
 
   // Not a generator: one cannot be left while it waits.
-  #counting(items: AsyncIterator<StreamItem>): AsyncIterator<StreamItem> {
+  #countSteps(items: AsyncIterator<StreamItem>): AsyncIterator<StreamItem> {
     const next = (): Promise<IteratorResult<StreamItem>> => items.next();
     return {
       next: async () => {

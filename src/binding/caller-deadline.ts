@@ -8,14 +8,14 @@ const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1
 /** A timeout of this or more, about 25 days, counts as none: it is longer than a timer. */
 const endlessMs = 2 ** 31;
 /** The largest timeout of eight digits. */
-const longestMs = 99_999_999;
+const timeoutMaxMs = 99_999_999;
 
 /** When the caller of an HTTP request stops waiting, in milliseconds since 1970. A value that cannot be read counts as none. */
 export function deadlineIn(header: ReadHeader): number | undefined {
-  const given = header(timeoutHeader);
-  const connect = given === undefined ? header(connectTimeoutHeader) : undefined;
-  if (given === undefined && connect === undefined) return undefined;
-  return deadlineOf(timeoutOf(given ?? `${connect}m`));
+  const timeout = header(timeoutHeader);
+  const connectTimeout = timeout === undefined ? header(connectTimeoutHeader) : undefined;
+  if (timeout === undefined && connectTimeout === undefined) return undefined;
+  return deadlineOf(timeoutOf(timeout ?? `${connectTimeout}m`));
 }
 
 /** The time in which something happens, as a time since 1970; `undefined` if it is too far away. */
@@ -32,6 +32,6 @@ export function timeoutOf(text: string): number | undefined {
 /** Adds the time limit of a call to its headers. */
 export function withTimeout(options: CallOptions): CallOptions {
   const { timeoutMs = Number.POSITIVE_INFINITY, headers } = options;
-  if (timeoutMs > longestMs) return options;
+  if (timeoutMs > timeoutMaxMs) return options;
   return { ...options, headers: { [timeoutHeader]: `${Math.ceil(timeoutMs)}m`, ...headers } };
 }

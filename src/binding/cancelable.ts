@@ -3,7 +3,7 @@
  * ends without an error. A plain generator handles `return()` only after its pending step.
  */
 export function cancelable<T>(
-  open: (left: AbortSignal) => AsyncGenerator<T, void, undefined>,
+  open: (leaveSignal: AbortSignal) => AsyncGenerator<T, void, undefined>,
 ): AsyncIterableIterator<T> {
   const leave = new AbortController();
   const items = open(leave.signal);

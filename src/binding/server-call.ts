@@ -16,7 +16,7 @@ import { requestedExtensions, versionParameter } from "../protocol/service-param
 import type { CallTrace } from "../protocol/telemetry/follow.js";
 import type { JsonRpcAdapter } from "../version/codec.js";
 import { declaredVersion } from "../version/detect.js";
-import { type AnnouncedDeadline, announcedDeadline } from "./announced-deadline.js";
+import { type AnnouncedDeadline, startDeadline } from "./announced-deadline.js";
 import type { CallMeter } from "./call-meter.js";
 import { queryValue } from "./query-value.js";
 import { requestIdOf, requestIdParameter } from "./request-id.js";
@@ -45,33 +45,33 @@ type CallGate = Pick<
 /** Replies and events up to this size are not booked: a socket takes them at once. Coding more than that is large work. */
 export const smallReplyBytes = 64 * 1024;
 
-const unknown = (): undefined => undefined;
+const noAddress = (): undefined => undefined;
 
 /** A call on its way to the operation. Call `end` when the reply is complete. */
 export class ServerCall<S extends CallGate = Service> {
   /** Serves the call. Where a request names its agent, first the service that all agents share. */
   service: S;
   /** The version that the caller declares, or `undefined` if the method, route or service decides it. */
-  declared: string | undefined;
+  declaredVersion: string | undefined;
   /** Extensions that are active for the call. */
   extensions: readonly string[] = [];
   /** Set by the binding once it is known. */
   target: CallTarget | undefined;
   readonly #binding: CallHead["binding"];
-  #identified: IdentifiedCaller | undefined;
+  #caller: IdentifiedCaller | undefined;
   #requestId: string | undefined;
   /** Dropped when the operation is called, so that a long stream keeps nothing that it does not need. */
   #head: CallHead | undefined;
   #context: OpenContext | undefined;
-  #left: { readonly reason: unknown } | undefined;
-  #request: AdmittedCall | undefined;
-  #stream: AdmittedCall | undefined;
+  #departure: { readonly reason: unknown } | undefined;
+  #requestPlace: AdmittedCall | undefined;
+  #streamPlace: AdmittedCall | undefined;
   /** The place at the agent of a call that began at another service. */
-  #moved: AdmittedCall | undefined;
+  #agentPlace: AdmittedCall | undefined;
   #meter: CallMeter | undefined;
-  #rated: LimitedCall | undefined;
+  #limits: LimitedCall | undefined;
   /** The limits of the server, for a call that began there. */
-  #arrived: LimitedCall | undefined;
+  #serverLimits: LimitedCall | undefined;
   #deadline: AnnouncedDeadline | undefined;
   #ended = false;
   #requestBytes = 0;
@@ -80,7 +80,7 @@ export class ServerCall<S extends CallGate = Service> {
     this.service = service;
     this.#binding = head.binding;
     this.#head = head;
-    this.#meter = service.observer?.begun();
+    this.#meter = service.observer?.begin();
   }
 
   /** The id of the request: the caller's own if it is safe, else a new one. */
@@ -91,8 +91,8 @@ export class ServerCall<S extends CallGate = Service> {
 
   /** The caller. Throws before it is authenticated. */
   get principal(): Principal {
-    if (this.#identified === undefined) throw new A2AError("unauthenticated", "the caller is not known");
-    return this.#identified.principal;
+    if (this.#caller === undefined) throw new A2AError("unauthenticated", "the caller is not known");
+    return this.#caller.principal;
   }
 
   /**
@@ -102,63 +102,63 @@ export class ServerCall<S extends CallGate = Service> {
   authenticate(): undefined | Promise<void> {
     const { rates } = this.service;
     if (rates !== undefined) return this.#identifyWithin(rates(this.#openHead()));
-    const identified = this.service.authenticate(this.#openHead(), this);
-    if (identified instanceof Promise) return this.#identify(identified);
-    this.#identified = identified;
+    const caller = this.service.authenticate(this.#openHead(), this);
+    if (caller instanceof Promise) return this.#identify(caller);
+    this.#caller = caller;
     return undefined;
   }
 
-  async #identify(identified: Promise<IdentifiedCaller>): Promise<void> {
-    this.#identified = await identified;
+  async #identify(caller: Promise<IdentifiedCaller>): Promise<void> {
+    this.#caller = await caller;
   }
 
-  async #identifyWithin(rated: LimitedCall): Promise<void> {
-    this.#rated = rated;
-    const arrived = rated.arrive();
-    if (arrived !== undefined) await arrived;
-    const identified = await this.service.authenticate(this.#openHead(), this);
-    this.#identified = identified;
-    const known = rated.identified(identified.principal);
-    if (known !== undefined) await known;
+  async #identifyWithin(limits: LimitedCall): Promise<void> {
+    this.#limits = limits;
+    const arrival = limits.arrive();
+    if (arrival !== undefined) await arrival;
+    const caller = await this.service.authenticate(this.#openHead(), this);
+    this.#caller = caller;
+    const check = limits.checkCaller(caller.principal);
+    if (check !== undefined) await check;
   }
 
   /** Header fields that say what limits have left; none without limits by who is asking. */
   get rateFields(): Readonly<Record<string, string>> | undefined {
-    return this.#rated?.fields;
+    return this.#limits?.fields;
   }
 
   /** Reads what the headers declare. Throws `versionNotSupported` or `extensionSupportRequired`. */
-  declare(served: readonly string[]): void {
+  declare(versions: readonly string[]): void {
     const head = this.#openHead();
-    this.declared = declaredBy(head, served);
+    this.declaredVersion = declaredBy(head, versions);
     this.extensions = this.service.extensions(requestedExtensions(head.header));
   }
 
   /** Admits the call, before its request is read. Throws `unavailable`. */
   admit(): void {
-    this.#request = this.#enter(false);
+    this.#requestPlace = this.#enter(false);
     if (this.#ended) this.#leavePlaces();
   }
 
   /** Continues an admitted call at the service of the agent that its request names. Throws `unavailable`. */
   moveTo(service: S): void {
     this.service = service;
-    this.#moved = this.#enter(false);
+    this.#agentPlace = this.#enter(false);
     if (this.#ended) this.#leavePlaces();
-    this.#arrived = this.#rated;
-    this.#rated = service.rates?.(this.#openHead());
+    this.#serverLimits = this.#limits;
+    this.#limits = service.rates?.(this.#openHead());
   }
 
   /** Books bytes of the request as they arrive. Throws `unavailable` or `resourceExhausted`. */
-  received(bytes: number): void {
+  receive(bytes: number): void {
     this.#requestBytes += bytes;
     if (this.#meter !== undefined) this.#meter.requestBytes += bytes;
-    (this.#request ?? this.#stream)?.receive(bytes);
+    (this.#requestPlace ?? this.#streamPlace)?.receive(bytes);
   }
 
   /** Books bytes of a reply that waits to be taken. Throws `unavailable` or `resourceExhausted`. */
   hold(bytes: number): void {
-    (this.#request ?? this.#stream)?.hold(bytes);
+    (this.#requestPlace ?? this.#streamPlace)?.hold(bytes);
   }
 
   /** Whether a reply or an event is encoded as large work. */
@@ -183,13 +183,13 @@ export class ServerCall<S extends CallGate = Service> {
    * caller has left.
    */
   work<T>(steps: Iterator<unknown, T>): Promise<T> {
-    const place = this.#request ?? this.#stream;
+    const place = this.#requestPlace ?? this.#streamPlace;
     return place === undefined ? Promise.reject(callerLeft()) : place.work(this.#whileHere(steps));
   }
 
   *#whileHere<T>(steps: Iterator<unknown, T>): Generator<unknown, T> {
     for (;;) {
-      if (this.#left !== undefined) throw callerLeft();
+      if (this.#departure !== undefined) throw callerLeft();
       const { done, value } = steps.next();
       if (done === true) return value;
       yield value;
@@ -198,18 +198,18 @@ export class ServerCall<S extends CallGate = Service> {
 
   /** Releases bytes of a reply that its peer has taken. */
   release(bytes: number): void {
-    (this.#request ?? this.#stream)?.release(bytes);
+    (this.#requestPlace ?? this.#streamPlace)?.release(bytes);
   }
 
   /** A piece of the reply is ready for the socket. */
-  sent(piece: string | Uint8Array): void {
-    this.#meter?.sent(piece);
+  countReply(piece: string | Uint8Array): void {
+    this.#meter?.countReply(piece);
   }
 
   /** Calls a unary operation. The bytes of the request are released, since it is decoded. */
   unary(message: AnyMessage): Promise<AnyMessage> {
     const { handler, adapter, operation } = this.#openTarget();
-    this.#request?.release();
+    this.#requestPlace?.release();
     const invoke = (request: AnyMessage, context: ServerContext): Promise<AnyMessage> => {
       this.#authorize(operation, request);
       const limited = this.#limit(operation, request, context);
@@ -237,7 +237,7 @@ export class ServerCall<S extends CallGate = Service> {
         ? invokeStream(handler, operation, request, context)
         : streamFrom(() => limited.then((within) => invokeStream(handler, operation, request, within)));
     };
-    this.#stream = this.#enter(true);
+    this.#streamPlace = this.#enter(true);
     this.#endRequest();
     if (this.#ended) this.#leavePlaces();
     const { interception } = this.service;
@@ -246,27 +246,27 @@ export class ServerCall<S extends CallGate = Service> {
       interception === undefined
         ? invoke(message, context)
         : interception.stream(operation, { request: message, context }, invoke);
-    const timed = this.#deadline === undefined ? items : this.#deadline.items(items);
-    return this.#meter === undefined ? timed : this.#meter.counted(timed);
+    const timedItems = this.#deadline === undefined ? items : this.#deadline.items(items);
+    return this.#meter === undefined ? timedItems : this.#meter.count(timedItems);
   }
 
   /** Holds the caller to what the operation and the skill of its message require. */
   #authorize({ name }: Operation, request: AnyMessage): void {
-    const authorize = this.#identified?.authorize;
+    const authorize = this.#caller?.authorize;
     if (authorize !== undefined) authorize(name, messageIn(request));
   }
 
   /** Counts the call where limits by who is asking hold. They leave the rest to the operation, by its context. */
   #limit(operation: Operation, request: AnyMessage, context: ServerContext): Promise<ServerContext> | undefined {
     const { principal } = this;
-    const rated = this.#rated;
-    if (!rated) return undefined;
-    const admit = () => rated.admit({ principal, operation, request, bytes: this.#requestBytes });
+    const limits = this.#limits;
+    if (!limits) return undefined;
+    const admit = () => limits.admit({ principal, operation, request, bytes: this.#requestBytes });
     const arrive = async () => {
-      await rated.arrive(this.#arrived);
-      return rated.identified(principal);
+      await limits.arrive(this.#serverLimits);
+      return limits.checkCaller(principal);
     };
-    return (this.#moved === undefined ? admit() : arrive().then(admit)).then((quota) =>
+    return (this.#agentPlace === undefined ? admit() : arrive().then(admit)).then((quota) =>
       context === this.#context ? this.#context.limit(quota) : changedContext(context, { quota }),
     );
   }
@@ -274,18 +274,18 @@ export class ServerCall<S extends CallGate = Service> {
   /** Returns what the caller may see of an error that ends the call. */
   publicError(error: unknown): A2AError {
     const meter = this.#meter;
-    const show = (): A2AError => this.service.publicError(error, this);
-    const shown = meter?.trace === undefined ? show() : meter.trace.run(show);
-    meter?.fail(shown.code, shown);
-    return shown;
+    const mask = (): A2AError => this.service.publicError(error, this);
+    const publicError = meter?.trace === undefined ? mask() : meter.trace.run(mask);
+    meter?.fail(publicError.code, publicError);
+    return publicError;
   }
 
   /** The caller left or its deadline passed. Aborts the signal of the operation. */
-  leave(given?: unknown): void {
-    const reason = this.#ended || given instanceof A2AError ? given : (this.#deadline?.reasonOfLeaving() ?? given);
+  leave(cause?: unknown): void {
+    const reason = this.#ended || cause instanceof A2AError ? cause : (this.#deadline?.reasonOfLeaving() ?? cause);
     if (reason instanceof A2AError) this.#meter?.fail(reason.code, reason);
     else this.#meter?.fail("CANCELLED");
-    this.#left ??= { reason };
+    this.#departure ??= { reason };
     this.#context?.leave(reason);
   }
 
@@ -295,18 +295,18 @@ export class ServerCall<S extends CallGate = Service> {
     this.#deadline?.end();
     if (this.#ended) return;
     this.#ended = true;
-    this.#rated?.leave();
+    this.#limits?.leave();
     if (this.#meter !== undefined) this.#report(this.#meter);
   }
 
   #report(meter: CallMeter): void {
     const { requestId, target } = this;
-    meter.trace ??= this.#traced();
-    const call = { requestId, binding: this.#binding, principal: this.#identified?.principal, meter };
-    this.service.observer?.ended({ ...call, operation: target?.operation, version: target?.adapter.version });
+    meter.trace ??= this.#startTrace();
+    const call = { requestId, binding: this.#binding, principal: this.#caller?.principal, meter };
+    this.service.observer?.end({ ...call, operation: target?.operation, version: target?.adapter.version });
   }
 
-  #traced(): CallTrace | undefined {
+  #startTrace(): CallTrace | undefined {
     const meter = this.#meter;
     if (meter === undefined || this.#head === undefined) return undefined;
     const { binding, header } = this.#head;
@@ -316,19 +316,19 @@ export class ServerCall<S extends CallGate = Service> {
 
   #leavePlaces(): void {
     this.#endRequest();
-    this.#moved?.leave();
-    this.#moved = undefined;
-    this.#stream?.leave();
-    this.#stream = undefined;
+    this.#agentPlace?.leave();
+    this.#agentPlace = undefined;
+    this.#streamPlace?.leave();
+    this.#streamPlace = undefined;
   }
 
   #endRequest(): void {
-    this.#request?.leave();
-    this.#request = undefined;
+    this.#requestPlace?.leave();
+    this.#requestPlace = undefined;
   }
 
   #enter(streams: boolean): AdmittedCall {
-    const { peer = unknown, header, via } = this.#openHead();
+    const { peer = noAddress, header, via } = this.#openHead();
     const inside = via && { isInside: true };
     return this.service.enter({ principal: this.principal, peer, header, streams, ...inside });
   }
@@ -347,17 +347,17 @@ export class ServerCall<S extends CallGate = Service> {
     const { principal, extensions, requestId } = this;
     const head = this.#openHead();
     const { binding, header, address, via, deadline } = head;
-    const authorize = this.#identified?.authorize;
+    const authorize = this.#caller?.authorize;
     const chain = via === undefined && authorize === undefined ? undefined : { via: via ?? [], authorize };
-    const trace = this.#traced();
+    const trace = this.#startTrace();
     if (this.#meter !== undefined) this.#meter.trace = trace;
     this.#head = undefined;
     const after = header("last-event-id");
     const call = { principal, binding, version, extensions, after, caller: address, header, requestId, trace, chain };
-    const memory = this.service.booksAnswers === true ? (this.#request ?? this.#stream) : undefined;
+    const memory = this.service.booksAnswers === true ? (this.#requestPlace ?? this.#streamPlace) : undefined;
     const context = createContext({ ...call, deadline, memory });
-    if (deadline !== undefined) this.#deadline = announcedDeadline(deadline, (reason) => this.leave(reason));
-    if (this.#left !== undefined) context.leave(this.#left.reason);
+    if (deadline !== undefined) this.#deadline = startDeadline(deadline, (reason) => this.leave(reason));
+    if (this.#departure !== undefined) context.leave(this.#departure.reason);
     this.#context = context;
     return context;
   }
@@ -374,7 +374,7 @@ function callerLeft(): A2AError {
 }
 
 // The version's view of a handler is built once for each adapter.
-const served = new WeakMap<Operations<ServerContext>, WeakMap<object, Operations<ServerContext>>>();
+const handlers = new WeakMap<Operations<ServerContext>, WeakMap<object, Operations<ServerContext>>>();
 
 /** Returns the handler in the form that callers of a version expect. */
 export function handlerFor(
@@ -382,16 +382,16 @@ export function handlerFor(
   service: Pick<Service, "handler" | "taskNames">,
 ): Operations<ServerContext> {
   if (adapter.serve === undefined) return service.handler;
-  const byAdapter = served.get(service.handler) ?? new WeakMap<object, Operations<ServerContext>>();
-  served.set(service.handler, byAdapter);
+  const byAdapter = handlers.get(service.handler) ?? new WeakMap<object, Operations<ServerContext>>();
+  handlers.set(service.handler, byAdapter);
   const handler = byAdapter.get(adapter) ?? adapter.serve(service.handler, service.taskNames);
   byAdapter.set(adapter, handler);
   return handler;
 }
 
 /** Returns the version that a call declares in a header or the query (spec 3.6.1). Throws `versionNotSupported`. */
-export function declaredBy({ header, query = "" }: CallHead, served: readonly string[]): string | undefined {
-  return declaredVersion(header(versionParameter) ?? queryValue(query, versionParameter), served);
+export function declaredBy({ header, query = "" }: CallHead, versions: readonly string[]): string | undefined {
+  return declaredVersion(header(versionParameter) ?? queryValue(query, versionParameter), versions);
 }
 
 /** The message of a send. */

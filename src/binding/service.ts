@@ -100,10 +100,10 @@ export interface EndedCall extends IdentifiedRequest {
 
 /** Hears of every call, when it begins and when it has ended. */
 export interface CallObserver {
-  begun(): CallMeter;
+  begin(): CallMeter;
   /** Follows calls with traces. Absent without telemetry. */
   trace?(call: BegunCall, meter: CallMeter): CallTrace;
-  ended(call: EndedCall): void;
+  end(call: EndedCall): void;
 }
 
 /** What answers the calls at an address. */
@@ -115,12 +115,12 @@ export interface AddressedService {
    * Finds the agent that a request names with the first segment of its tenant, where several share the address: the
    * service authenticates callers for all of them. Throws for an unknown name.
    */
-  readonly named?: ((tenant: string) => NamedTenant) | undefined;
+  readonly resolveTenant?: ((tenant: string) => NamedTenant) | undefined;
 }
 
 /** A tenant as its agent and the rest. */
 export interface NamedTenant {
-  readonly addressed: AddressedService;
+  readonly destination: AddressedService;
   /** `""`: the tenant names no agent, and one takes such requests. */
   readonly name: string;
   /** The tenant at the agent. */
@@ -132,7 +132,7 @@ export interface LimitedCall {
   /** Counts the call for its address. `before`: the same call at the server, which has counted it for the server's limits. */
   arrive(before?: LimitedCall): Promise<unknown> | undefined;
   /** Refuses a known caller that may send no more bytes. */
-  identified(principal: Principal): Promise<unknown> | undefined;
+  checkCaller(principal: Principal): Promise<unknown> | undefined;
   /** Counts a decoded call. */
   admit(call: {
     readonly principal: Principal;

@@ -31,7 +31,11 @@ export class MissingOperationError extends A2AError {}
 /** The reply is in the form of another version than the one called. The agent has run the operation. */
 export class OtherVersionError extends A2AError {}
 
-export function missingIn({ version }: { readonly version: string }, { method }: Operation, binding: string): A2AError {
+export function missingOperation(
+  { version }: { readonly version: string },
+  { method }: Operation,
+  binding: string,
+): A2AError {
   const message = `${method} does not exist in version ${version} over ${binding}`;
   return new MissingOperationError("unsupportedOperation", message);
 }

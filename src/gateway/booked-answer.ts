@@ -1,4 +1,4 @@
-import { received } from "../binding/fetch/received.js";
+import { answerCounter } from "../binding/fetch/answer-counter.js";
 import type { CallMemory, ServerContext } from "../protocol/context.js";
 
 /**
@@ -25,7 +25,7 @@ export class BookedAnswer {
 
   /** Makes a call, or a part of one, whose answer is booked. */
   run<T>(call: () => T): T {
-    return this.#memory === undefined ? call() : received.run(this.#arrived, call);
+    return this.#memory === undefined ? call() : answerCounter.run(this.#arrived, call);
   }
 
   /** Releases what was booked: it is decoded, and booked as a reply from now on. */

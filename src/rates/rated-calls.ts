@@ -175,7 +175,7 @@ export class RatedCall {
   }
 
   /** Refuses a known caller whose bytes are used up, before more are read. */
-  identified({ owner, tenant = "" }: Principal): Promise<unknown> | undefined {
+  checkCaller({ owner, tenant = "" }: Principal): Promise<unknown> | undefined {
     return this.#take(this.#calls.claimsOf(this.#calls.known, { owner: `${tenant}\n${owner}`, tenant }, 0));
   }
 

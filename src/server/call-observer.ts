@@ -14,11 +14,11 @@ export interface Observation {
 
 /** Observes calls. */
 export function createCallObserver({ logger, telemetry, clock }: Observation): CallObserver {
-  const ageOf = ({ begunMs }: CallMeter): number => monotonic(clock) - begunMs;
+  const ageOf = ({ startMs: begunMs }: CallMeter): number => monotonic(clock) - begunMs;
   return {
-    begun: () => new CallMeter(monotonic(clock)),
+    begin: () => new CallMeter(monotonic(clock)),
     ...(telemetry && { trace: (call, meter) => telemetry.begin(call, () => ageOf(meter)) }),
-    ended(call) {
+    end(call) {
       const { requestId, meter } = call;
       const { trace, code, error, events } = meter;
       const durationMs = ageOf(meter);

@@ -1,5 +1,5 @@
 import { addressPolicy, isLoopback } from "../binding/fetch/address-policy.js";
-import { allowedOrigins } from "../binding/http/cors.js";
+import { createOriginCheck } from "../binding/http/cors.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../binding/http/http.js";
 import { hostForm } from "../card/urls.js";
 import { A2AError } from "../protocol/errors.js";
@@ -33,7 +33,7 @@ export type HostGuardOptions = Pick<HostOptions, "publicUrl" | "cors"> & Pick<Li
 export function createHostGuard({ publicUrl, cors, allowedHosts = [] }: HostGuardOptions): HostGuard {
   const listed = allowedHosts.length === 0 ? undefined : addressPolicy(allowedHosts, "allowedHosts");
   const outside = URL.parse(publicUrl ?? "");
-  const listsOrigin = cors === undefined ? () => false : allowedOrigins(cors);
+  const listsOrigin = cors === undefined ? () => false : createOriginCheck(cors);
   const allowsHost = (host: string): boolean => {
     const name = hostForm.test(host) ? URL.parse(`http://${host}`)?.hostname : undefined;
     if (name === undefined) return false;

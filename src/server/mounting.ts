@@ -71,7 +71,7 @@ export function createHandlers(
       const prefix = prefixOf(path);
       return prefix === undefined ? undefined : explained(404, elsewhere(entry, basePath, prefix));
     };
-    return { times, basePath, request, missed };
+    return { times, basePath, request, explainMiss: missed };
   };
   return {
     nodeListener(options = {}) {
@@ -82,7 +82,11 @@ export function createHandlers(
       assertMount("fetch", options, fetchRule);
       const unplaced = (path: string): HttpReply | undefined =>
         at.publicUrl === undefined && path.startsWith("/.well-known/") ? explained(500, cutByHono) : undefined;
-      return fetchHandler(endpoint, { ...optionsOf("fetch", options), remoteAddress: options.remoteAddress, unplaced });
+      return fetchHandler(endpoint, {
+        ...optionsOf("fetch", options),
+        remoteAddress: options.remoteAddress,
+        refuseUnplaced: unplaced,
+      });
     },
     async koa(options = {}) {
       assertMount("koa", options, mountRule);

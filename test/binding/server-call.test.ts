@@ -20,7 +20,7 @@ it("an adapter that two agents share serves each its own handler, created once",
 describe("the access log", () => {
   function callLogged(): { readonly call: ServerCall; readonly ended: EndedCall[] } {
     const ended: EndedCall[] = [];
-    const observer = { begun: () => new CallMeter(0), ended: (call: EndedCall) => void ended.push(call) };
+    const observer = { begin: () => new CallMeter(0), end: (call: EndedCall) => void ended.push(call) };
     const head = { binding: "JSONRPC", header: () => undefined } as const;
     return { call: new ServerCall(serviceOf({}, { observer }), head), ended };
   }

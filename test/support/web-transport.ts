@@ -3,7 +3,7 @@ import { ConnectError, createClient, type CallOptions as WebOptions } from "@con
 import { createGrpcWebTransport } from "@connectrpc/connect-node";
 import { StatusSchema } from "../../gen/google/rpc/status_pb.js";
 import { errorFromStatusBytes } from "../../src/binding/grpc/details.js";
-import { createTransport, missingIn } from "../../src/binding/transport.js";
+import { createTransport, missingOperation } from "../../src/binding/transport.js";
 import type { CallOptions } from "../../src/protocol/context.js";
 import { type ErrorCode, errorCodes, errorTable } from "../../src/protocol/errors.js";
 import type { Operation, Operations, StreamItem } from "../../src/protocol/operations.js";
@@ -19,7 +19,7 @@ export function webTransport(baseUrl: string, adapter: GrpcAdapter): Operations<
   const callOf = (operation: Operation): AnyCall => {
     const rpc = rpcs.get(operation);
     const method = adapter.service.methods.find(({ name }) => name === rpc);
-    if (method === undefined) throw missingIn(adapter, operation, "gRPC-Web");
+    if (method === undefined) throw missingOperation(adapter, operation, "gRPC-Web");
     return Reflect.get(client, method.localName);
   };
   const calls = createTransport({

@@ -6,18 +6,18 @@ import { A2AError, type ErrorCode } from "../../protocol/errors.js";
 import type { HttpAnswer } from "../../protocol/fetch.js";
 import { grpcStatusNames } from "../../protocol/grpc-status.js";
 import { errorFromHttpStatus, parseOrNothing, readReply, withAnswerHeaders } from "../fetch/answer.js";
-import type { Incoming } from "../fetch/call.js";
+import type { UnreadAnswer } from "../fetch/call.js";
 import { errorFromStatusBytes } from "../grpc/details.js";
 
 // The client side of Connect and gRPC-Web errors: the reason in the details decides, else the status code.
 
 /** Reads the error of a response that failed as a whole. */
-export async function errorFromAnswer(incoming: Incoming, maxBytes: number): Promise<A2AError> {
-  const { headers } = incoming.response;
-  const text = await readReply(incoming, maxBytes);
-  if (headers.has(statusHeader)) return errorFromTrailers(headers) ?? errorFromHttpStatus(incoming);
+export async function errorFromAnswer(answer: UnreadAnswer, maxBytes: number): Promise<A2AError> {
+  const { headers } = answer.response;
+  const text = await readReply(answer, maxBytes);
+  if (headers.has(statusHeader)) return errorFromTrailers(headers) ?? errorFromHttpStatus(answer);
   const json = parseOrNothing(text);
-  return withAnswerHeaders(errorFromJson(json) ?? errorFromHttpStatus(incoming), incoming.response.headers);
+  return withAnswerHeaders(errorFromJson(json) ?? errorFromHttpStatus(answer), answer.response.headers);
 }
 
 /** Reads the end of a Connect stream. Returns `undefined` if it carries no error. */
@@ -53,7 +53,7 @@ export function errorFromTrailers(trailers: HttpAnswer["headers"]): A2AError | u
   if (status === null) return new A2AError("invalidAgentResponse", "the end of the agent's answer names no status");
   const name = grpcStatusNames[Number.parseInt(status, 10)] ?? "UNKNOWN";
   const details = bytesFromBase64(trailers.get("grpc-status-details-bin") ?? "") ?? new Uint8Array(0);
-  const message = textOf(percentDecoded(trailers.get("grpc-message") ?? ""));
+  const message = textOf(percentDecode(trailers.get("grpc-message") ?? ""));
   return withAnswerHeaders(errorFromStatusBytes(details, message, codesByStatus[name]), trailers);
 }
 
@@ -119,7 +119,7 @@ function append(headers: Headers, name: string, value: string): void {
   }
 }
 
-function percentDecoded(text: string): string {
+function percentDecode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -10,12 +10,12 @@ import { requestIdHeader } from "../request-id.js";
 import { ServerCall } from "../server-call.js";
 import { endOfTurn, type Service } from "../service.js";
 import { errorToConnect } from "./errors.js";
-import { type BodyForm, measuredBody } from "./request-body.js";
+import { type BodyForm, measureBody } from "./request-body.js";
 
 export interface ConnectCallOptions {
   readonly request: HttpRequest;
   readonly service: Service;
-  readonly served: ServedPath;
+  readonly path: ServedPath;
   readonly form: BodyForm;
 }
 
@@ -30,7 +30,7 @@ export class ConnectCall {
 
   constructor(options: ConnectCallOptions) {
     this.#options = options;
-    [this.#method] = options.served.methods;
+    [this.#method] = options.path.methods;
   }
 
   /** Whether the call got as far as the operation. */
@@ -45,37 +45,37 @@ export class ConnectCall {
 
   /** Authenticates and admits the call before the body is read. */
   async admit(responseHeader: Headers): Promise<void> {
-    const { request, service, served } = this.#options;
+    const { request, service, path } = this.#options;
     const call = this.#call ?? new ServerCall(service, headOf("CONNECT", request));
     this.#call = call;
     responseHeader.set(requestIdHeader, call.requestId);
-    if (this.#hasBody) throw this.#public(unreadable(this.#method));
+    if (this.#hasBody) throw this.#publicError(unreadableRequest(this.#method));
     try {
       await call.authenticate();
-      this.#method = methodFor(call, served);
+      this.#method = methodFor(call, path);
       const { extensionsName } = this.#method.adapter;
       if (call.extensions.length > 0) responseHeader.set(extensionsName, formatExtensions(call.extensions));
       call.admit();
     } catch (error) {
-      throw this.#public(error);
+      throw this.#publicError(error);
     }
   }
 
   async *body(): AsyncGenerator<Uint8Array> {
     const { request, form } = this.#options;
-    const arrived = (piece: Uint8Array): void => this.#call?.received(piece.length);
+    const countBytes = (piece: Uint8Array): void => this.#call?.receive(piece.length);
     try {
       const values = form.isJson && !form.isGzip ? new JsonValueCounter(form.maxValues) : undefined;
       const bytes = await request.body(form.maxBytes, (piece) => {
-        arrived(piece);
+        countBytes(piece);
         values?.arrived(piece);
       });
       const { input } = this.#method.descriptor;
-      const measured = await measuredBody(bytes, form, { input, arrived });
+      const measured = await measureBody(bytes, form, { input, countBytes });
       this.#hasBody = true;
       yield measured;
     } catch (error) {
-      throw this.#public(error);
+      throw this.#publicError(error);
     }
   }
 
@@ -90,7 +90,7 @@ export class ConnectCall {
       if (call.isLarge(reply)) await call.work(turnFor(call, reply));
       return adapter.writeReply(operation, reply, request);
     } catch (error) {
-      throw this.#public(error);
+      throw this.#publicError(error);
     }
   }
 
@@ -110,7 +110,7 @@ export class ConnectCall {
       this.#answered = true;
       for (const { payload } of writer.end?.() ?? []) yield payload;
     } catch (error) {
-      throw this.#public(error);
+      throw this.#publicError(error);
     }
   }
 
@@ -118,8 +118,8 @@ export class ConnectCall {
     this.#call?.hold(bytes);
   }
 
-  sent(piece: string | Uint8Array): void {
-    this.#call?.sent(piece);
+  countReply(piece: string | Uint8Array): void {
+    this.#call?.countReply(piece);
   }
 
   release(bytes: number): void {
@@ -146,12 +146,12 @@ export class ConnectCall {
     return call;
   }
 
-  #public(error: unknown): Error {
+  #publicError(error: unknown): Error {
     this.#answered = true;
     const call = this.#call ?? new ServerCall(this.#options.service, headOf("CONNECT", this.#options.request));
-    const shown = errorToConnect(call.publicError(error));
-    addFields(shown.metadata, call);
-    return shown;
+    const connectError = errorToConnect(call.publicError(error));
+    addFields(connectError.metadata, call);
+    return connectError;
   }
 }
 
@@ -165,6 +165,6 @@ function* turnFor(call: ServerCall, reply: AnyMessage): Generator<unknown, void>
   yield endOfTurn;
 }
 
-function unreadable({ descriptor }: RpcMethod): A2AError {
+function unreadableRequest({ descriptor }: RpcMethod): A2AError {
   return new A2AError("parseError", `the request cannot be read as ${descriptor.input.typeName}`);
 }

@@ -10,12 +10,12 @@ import { trimmed } from "../../protocol/http-rules.js";
 import type { Operation, StreamItem } from "../../protocol/operations.js";
 import type { GrpcAdapter } from "../../version/codec.js";
 import { cancelable } from "../cancelable.js";
-import { createSender, type HttpTransportOptions, type Incoming, replyMaxDefault } from "../fetch/call.js";
+import { createSender, type HttpTransportOptions, replyMaxDefault, type UnreadAnswer } from "../fetch/call.js";
 import { decodeOptions, methodsOf, type RpcMethod } from "../grpc/method.js";
 import { mediaTypeOf } from "../http/media-type.js";
-import { createTransport, missingIn, type Transport } from "../transport.js";
+import { createTransport, missingOperation, type Transport } from "../transport.js";
 import { errorFromAnswer, errorFromEnd, errorFromTrailerBytes, errorFromTrailers } from "./answer-errors.js";
-import { type Envelope, EnvelopeReader, encodeEnvelope, joined } from "./envelope.js";
+import { concat, type Envelope, EnvelopeReader, encodeEnvelope } from "./envelope.js";
 
 export interface ConnectTransportOptions extends HttpTransportOptions {
   readonly adapter: GrpcAdapter;
@@ -32,12 +32,12 @@ export function createConnectTransport(options: ConnectTransportOptions): Transp
   const callOf = (operation: Operation, request: AnyMessage, call: CallOptions): WebCall => {
     const method = methods.get(operation);
     if (method !== undefined) return { ...method, http: options, base, wire, replyMaxBytes, request, options: call };
-    throw missingIn(adapter, operation, wire.name);
+    throw missingOperation(adapter, operation, wire.name);
   };
   const calls = createTransport({
     unary: async (operation, request, call) => callUnary(callOf(operation, request, call)),
     stream: (operation, request, call) =>
-      cancelable((left) => callStream(() => callOf(operation, request, call), left)),
+      cancelable((leaveSignal) => callStream(() => callOf(operation, request, call), leaveSignal)),
   });
   return adapter.call?.(calls) ?? calls;
 }
@@ -92,33 +92,33 @@ interface WebCall extends RpcMethod {
 }
 
 async function callUnary(call: WebCall): Promise<AnyMessage> {
-  const incoming = await open(call);
-  const bytes = call.wire.framesUnary ? await readOnlyMessage(call, incoming) : await readBody(call, incoming);
+  const answer = await open(call);
+  const bytes = call.wire.framesUnary ? await readOnlyMessage(call, answer) : await readBody(call, answer);
   return call.adapter.readReply(call.operation, decode(call, bytes), call.request);
 }
 
-async function* callStream(find: () => WebCall, left: AbortSignal): AsyncGenerator<StreamItem, void, undefined> {
+async function* callStream(find: () => WebCall, leaveSignal: AbortSignal): AsyncGenerator<StreamItem, void, undefined> {
   const call = find();
   const { adapter, operation } = call;
   const reader = adapter.readStream(operation, call.request);
   try {
-    const incoming = await open(call, left);
-    for await (const bytes of readMessages(call, incoming)) {
+    const answer = await open(call, leaveSignal);
+    for await (const bytes of readMessages(call, answer)) {
       for (const item of reader.read(decode(call, bytes))) yield item;
       if (reader.isOver === true) return;
     }
   } catch (error) {
-    if (!left.aborted) throw error;
+    if (!leaveSignal.aborted) throw error;
   }
 }
 
 /** Sends a call and returns the response if its head reports no error. */
-async function open(call: WebCall, left?: AbortSignal): Promise<Incoming> {
-  const incoming = await send(call, left);
-  const { response } = incoming;
-  if (!response.ok) throw await errorFromAnswer(incoming, call.replyMaxBytes);
+async function open(call: WebCall, leaveSignal?: AbortSignal): Promise<UnreadAnswer> {
+  const answer = await send(call, leaveSignal);
+  const { response } = answer;
+  if (!response.ok) throw await errorFromAnswer(answer, call.replyMaxBytes);
   const error = errorOfHead(call, response.headers);
-  if (error === undefined) return incoming;
+  if (error === undefined) return answer;
   response.body?.cancel().then(undefined, noop);
   throw error;
 }
@@ -126,21 +126,21 @@ async function open(call: WebCall, left?: AbortSignal): Promise<Incoming> {
 function errorOfHead(call: WebCall, headers: HttpAnswer["headers"]): A2AError | undefined {
   if (headers.has("grpc-status")) return errorFromTrailers(headers);
   const type = headers.get("content-type") ?? "no content type";
-  const wanted = typeOf(call);
+  const expected = typeOf(call);
   // `application/grpc-web` implies protobuf.
-  if (mediaTypeOf(type) === wanted || `${mediaTypeOf(type)}+proto` === wanted) return undefined;
-  return new A2AError("invalidAgentResponse", `the agent answered with ${type.slice(0, 80)} instead of ${wanted}`);
+  if (mediaTypeOf(type) === expected || `${mediaTypeOf(type)}+proto` === expected) return undefined;
+  return new A2AError("invalidAgentResponse", `the agent answered with ${type.slice(0, 80)} instead of ${expected}`);
 }
 
 /** The largest timeout that gRPC can send, about a day. Longer timeouts are not sent. */
 const timeLimitMaxMs = 99_999_999;
 
-function send(call: WebCall, left: AbortSignal | undefined): Promise<Incoming> {
+function send(call: WebCall, leaveSignal: AbortSignal | undefined): Promise<UnreadAnswer> {
   const { http, base, wire, adapter, operation, path, descriptor, request, options } = call;
   const message = toBinary(descriptor.input, adapter.writeRequest(operation, request));
   const body = operation.streams || wire.framesUnary ? encodeEnvelope(message) : message;
-  const { fetch: take = (input, init) => fetch(input, init) } = http;
-  const sender = createSender({ ...http, fetch: (input, init) => take(input, { ...init, body }) }, adapter);
+  const { fetch: fetchWith = (input, init) => fetch(input, init) } = http;
+  const sender = createSender({ ...http, fetch: (input, init) => fetchWith(input, { ...init, body }) }, adapter);
   const { timeoutMs = Number.POSITIVE_INFINITY } = options;
   const timeLimit = timeoutMs > timeLimitMaxMs ? {} : wire.timeLimit(Math.ceil(timeoutMs));
   const headers = { ...options.headers, ...wire.headers, ...timeLimit };
@@ -151,7 +151,7 @@ function send(call: WebCall, left: AbortSignal | undefined): Promise<Incoming> {
     accept: "*/*",
     contentType,
     options: { ...options, headers },
-    left,
+    leaveSignal,
   });
 }
 
@@ -163,12 +163,12 @@ function typeOf({ wire, operation }: WebCall): string {
  * Yields the messages of a framed response. Only an end envelope or trailers end it; a connection that closes earlier
  * is a broken stream. Reads the body to its end, so that the connection can be reused.
  */
-async function* readMessages(call: WebCall, incoming: Incoming): AsyncGenerator<Uint8Array, void, undefined> {
+async function* readMessages(call: WebCall, answer: UnreadAnswer): AsyncGenerator<Uint8Array, void, undefined> {
   const { wire, replyMaxBytes } = call;
   const reader = new EnvelopeReader(replyMaxBytes);
   // A response without messages has its trailers in the headers.
-  let ended = incoming.response.headers.has("grpc-status");
-  for await (const piece of readPieces(incoming)) {
+  let ended = answer.response.headers.has("grpc-status");
+  for await (const piece of readPieces(answer)) {
     for (const envelope of reader.read(piece)) {
       if (ended) throw new A2AError("invalidAgentResponse", "the agent's answer continues after its end");
       ended = isEnd(wire, envelope);
@@ -187,9 +187,9 @@ function isEnd(wire: WebCall["wire"], { flags, data }: Envelope): boolean {
   return true;
 }
 
-async function readOnlyMessage(call: WebCall, incoming: Incoming): Promise<Uint8Array> {
+async function readOnlyMessage(call: WebCall, answer: UnreadAnswer): Promise<Uint8Array> {
   const messages: Uint8Array[] = [];
-  for await (const message of readMessages(call, incoming)) {
+  for await (const message of readMessages(call, answer)) {
     messages.push(message);
     if (messages.length > 1) break;
   }
@@ -198,21 +198,21 @@ async function readOnlyMessage(call: WebCall, incoming: Incoming): Promise<Uint8
   throw new A2AError("invalidAgentResponse", `the agent answered with ${messages.length} messages instead of one`);
 }
 
-async function readBody({ replyMaxBytes }: WebCall, incoming: Incoming): Promise<Uint8Array> {
+async function readBody({ replyMaxBytes }: WebCall, answer: UnreadAnswer): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
-  for await (const piece of readPieces(incoming)) {
+  for await (const piece of readPieces(answer)) {
     bytes += piece.length;
     if (bytes > replyMaxBytes) {
       throw replyTooLarge(`the agent's answer is over the limit of ${replyMaxBytes} bytes (replyMaxBytes)`);
     }
     pieces.push(piece);
   }
-  return joined(pieces, bytes);
+  return concat(pieces, bytes);
 }
 
 /** Yields the body as it arrives. Returning early closes the connection. */
-async function* readPieces({ response, failure }: Incoming): AsyncGenerator<Uint8Array, void, undefined> {
+async function* readPieces({ response, failure }: UnreadAnswer): AsyncGenerator<Uint8Array, void, undefined> {
   if (response.body === null) return;
   const reader = response.body.getReader();
   try {

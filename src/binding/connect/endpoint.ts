@@ -3,7 +3,7 @@ import { createConnectRouter, createContextKey, createContextValues, type Handle
 import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { compressionGzip } from "@connectrpc/connect-node";
 import type { GrpcAdapter } from "../../version/codec.js";
-import { decodeOptions, type RpcMethod, type ServedPath, servedPaths } from "../grpc/method.js";
+import { decodeOptions, groupByPath, type RpcMethod, type ServedPath } from "../grpc/method.js";
 import { BookedPieces, bookReply } from "../http/booked-body.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import type { BindingLimits, Service } from "../service.js";
@@ -17,21 +17,21 @@ export interface ConnectEndpointOptions {
 
 /** Serves Connect and gRPC-Web, binary and JSON, at `/<service>/<RPC>`. */
 export function createConnectEndpoint({ adapters, service }: ConnectEndpointOptions): HttpEndpoint {
-  const served = new Map([...servedPaths(adapters)].map(([path, each]) => [path, serve(each, service)]));
-  return (request) => served.get(request.path)?.(request);
+  const endpoints = new Map([...groupByPath(adapters)].map(([path, servedPath]) => [path, serve(servedPath, service)]));
+  return (request) => endpoints.get(request.path)?.(request);
 }
 
 const callKey = createContextKey<ConnectCall | undefined>(undefined);
 
-function serve(served: ServedPath, service: Service): (request: HttpRequest) => Promise<HttpReply> {
+function serve(path: ServedPath, service: Service): (request: HttpRequest) => Promise<HttpReply> {
   // Versions that share a service have the same wire messages.
-  const [method] = served.methods;
+  const [method] = path.methods;
   const handler = createHandler(method, service.limits);
   return async (request) => {
     const form = bodyFormOf(request, service.limits);
-    const call = new ConnectCall({ request, service, served, form });
-    const left = new AbortController();
-    request.onLeave(() => left.abort());
+    const call = new ConnectCall({ request, service, path, form });
+    const leave = new AbortController();
+    request.onLeave(() => leave.abort());
     const handle = () =>
       handler({
         httpVersion: "1.1",
@@ -39,14 +39,14 @@ function serve(served: ServedPath, service: Service): (request: HttpRequest) => 
         url: `http://localhost${request.path}${request.query === "" ? "" : `?${request.query}`}`,
         header: headersOf(request, form),
         body: call.body(),
-        signal: left.signal,
+        signal: leave.signal,
         contextValues: createContextValues().set(callKey, call),
       });
     const response = await handle();
     if (call.reached && method.operation.streams) return streamReply(response, call);
     // connect-es reports an undecodable body as an internal error. `handle()` again reports it as the caller's fault.
     const blamesUs = response.status === 500 || response.status === 200;
-    return bookedReply(call, await wholeReply(call.misread && blamesUs ? await handle() : response));
+    return bookWhole(call, await readWhole(call.misread && blamesUs ? await handle() : response));
   };
 }
 
@@ -111,17 +111,17 @@ function streamReply({ status, header, body }: UniversalServerResponse, call: Co
 }
 
 /** A reply that ends its call: at once, or when it is large and was taken. */
-function bookedReply(call: ConnectCall, reply: HttpReply & { readonly body: Uint8Array }): HttpReply {
-  let booked: HttpReply = reply;
+function bookWhole(call: ConnectCall, reply: HttpReply & { readonly body: Uint8Array }): HttpReply {
+  let result: HttpReply = reply;
   try {
-    booked = bookReply(call, reply);
+    result = bookReply(call, reply);
   } finally {
-    if (booked === reply) call.end();
+    if (result === reply) call.end();
   }
-  return booked;
+  return result;
 }
 
-async function wholeReply({
+async function readWhole({
   status,
   header,
   body,

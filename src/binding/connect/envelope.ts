@@ -22,8 +22,8 @@ export function encodeEnvelope(data: Uint8Array): Uint8Array<ArrayBuffer> {
 export class EnvelopeReader {
   readonly #maxBytes: number;
   #pieces: Uint8Array[] = [];
-  #held = 0;
-  #wanted: number = headBytes;
+  #bytes = 0;
+  #neededBytes: number = headBytes;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -35,17 +35,17 @@ export class EnvelopeReader {
    */
   *read(piece: Uint8Array): Generator<Envelope, void, undefined> {
     this.#pieces.push(piece);
-    this.#held += piece.length;
-    if (this.#held < this.#wanted) return;
-    let rest = joined(this.#pieces, this.#held);
+    this.#bytes += piece.length;
+    if (this.#bytes < this.#neededBytes) return;
+    let rest = concat(this.#pieces, this.#bytes);
     for (;;) {
-      this.#wanted = this.#sizeOf(rest);
-      if (rest.length < this.#wanted) break;
-      yield { flags: rest[0] ?? 0, data: rest.subarray(headBytes, this.#wanted) };
-      rest = rest.subarray(this.#wanted);
+      this.#neededBytes = this.#sizeOf(rest);
+      if (rest.length < this.#neededBytes) break;
+      yield { flags: rest[0] ?? 0, data: rest.subarray(headBytes, this.#neededBytes) };
+      rest = rest.subarray(this.#neededBytes);
     }
     this.#pieces = [rest];
-    this.#held = rest.length;
+    this.#bytes = rest.length;
   }
 
   #sizeOf(bytes: Uint8Array): number {
@@ -59,14 +59,14 @@ export class EnvelopeReader {
 }
 
 /** Concatenates the pieces. A single piece is returned without a copy. */
-export function joined(pieces: readonly Uint8Array[], bytes: number): Uint8Array {
+export function concat(pieces: readonly Uint8Array[], bytes: number): Uint8Array {
   const [first] = pieces;
   if (first?.length === bytes) return first;
-  const all = new Uint8Array(bytes);
+  const whole = new Uint8Array(bytes);
   let offset = 0;
   for (const piece of pieces) {
-    all.set(piece, offset);
+    whole.set(piece, offset);
     offset += piece.length;
   }
-  return all;
+  return whole;
 }

@@ -35,24 +35,24 @@ export function bodyFormOf(request: HttpRequest, limits: BindingLimits): BodyFor
 }
 
 const headBytes = 5;
-const compressed = 1;
+const compressedFlag = 1;
 
 /**
  * The body as connect-es is to read it: measured and not compressed, since connect-es decodes whatever fits in the limit of
  * bytes. `arrived` gets what was compressed. Throws `contentTooLarge` for too many bytes or values.
  */
-export async function measuredBody(
+export async function measureBody(
   bytes: Uint8Array,
   form: BodyForm,
-  { input, arrived }: { readonly input: DescMessage; readonly arrived: (piece: Uint8Array) => void },
+  { input, countBytes }: { readonly input: DescMessage; readonly countBytes: (piece: Uint8Array) => void },
 ): Promise<Uint8Array> {
   const message = form.isEnveloped ? bytes.subarray(headBytes) : bytes;
   if (form.isEnveloped && message.length > lengthIn(bytes)) {
     throw new A2AError("invalidRequest", "the request has more than one message");
   }
-  const isGzip = form.isGzip && (!form.isEnveloped || ((bytes[0] ?? 0) & compressed) !== 0);
-  const plain = isGzip ? await unzipped(message, form.maxBytes) : message;
-  if (isGzip) arrived(plain);
+  const isGzip = form.isGzip && (!form.isEnveloped || ((bytes[0] ?? 0) & compressedFlag) !== 0);
+  const plain = isGzip ? await unzip(message, form.maxBytes) : message;
+  if (isGzip) countBytes(plain);
   if (!form.isJson) assertFewFields(input, plain, form.maxValues);
   // Of others the values were counted as they arrived.
   else if (form.isGzip) new JsonValueCounter(form.maxValues).arrived(plain);
@@ -66,7 +66,7 @@ function lengthIn(bytes: Uint8Array): number {
   return new DataView(bytes.buffer, bytes.byteOffset, headBytes).getUint32(1);
 }
 
-async function unzipped(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {
+async function unzip(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {
   try {
     return await compressionGzip.decompress(new Uint8Array(bytes), maxBytes);
   } catch (cause) {

@@ -74,9 +74,9 @@ export function clientPolicy({ allowPrivate, cardHost }: ClientPolicyOptions): A
   if (allowPrivate !== undefined) return policyOf(allowPrivate ? anyRule : publicRule, "allowPrivate");
   const policy = policyOf(cardHost === undefined || isLoopback(cardHost) ? nearRule : publicRule, "allowPrivate");
   // An IP address that the caller named is allowed. A name is not: it may resolve to another address next time.
-  const own = cardHost === undefined ? "" : nameOf(cardHost);
-  if (!ipaddr.isValid(own)) return policy;
-  return { ...policy, host: (host) => (nameOf(host) === own ? "allowed" : policy.host(host)) };
+  const cardName = cardHost === undefined ? "" : nameOf(cardHost);
+  if (!ipaddr.isValid(cardName)) return policy;
+  return { ...policy, host: (host) => (nameOf(host) === cardName ? "allowed" : policy.host(host)) };
 }
 
 /** Whether a host, in the form of `URL.hostname`, is this machine. */
@@ -142,12 +142,12 @@ const anyRule: Rule = { words: "any address", name: () => "allowed", address: ()
 function listRule(entries: readonly string[], option: string): Rule {
   const blocks = entries.map((entry) => blockOf(entry, option)).filter((block) => block !== undefined);
   const names = entries.filter((entry) => blockOf(entry, option) === undefined).map((name) => patternOf(name, option));
-  const exact = new Set(names.filter((name) => !name.startsWith("*.")));
+  const exactNames = new Set(names.filter((name) => !name.startsWith("*.")));
   const endings = names.filter((name) => name.startsWith("*.")).map((name) => name.slice(1));
   return {
     words: "what is listed",
     name(name) {
-      if (exact.has(name) || endings.some((ending) => name.endsWith(ending))) return "allowed";
+      if (exactNames.has(name) || endings.some((ending) => name.endsWith(ending))) return "allowed";
       return blocks.length === 0 ? "forbidden" : "ask";
     },
     address: (address) => blocks.some((block) => inBlock(address, block)),
@@ -155,13 +155,13 @@ function listRule(entries: readonly string[], option: string): Rule {
 }
 
 function blockOf(entry: string, option: string): Block | undefined {
-  if (typeof entry !== "string") throw unclear(String(entry), option);
+  if (typeof entry !== "string") throw invalidEntry(String(entry), option);
   const [address = "", bits] = entry.split("/");
   if (!ipaddr.IPv6.isValid(address) && !ipaddr.IPv4.isValidFourPartDecimal(address)) return undefined;
-  if (bits !== undefined && !ipaddr.isValidCIDR(entry)) throw unclear(entry, option);
+  if (bits !== undefined && !ipaddr.isValidCIDR(entry)) throw invalidEntry(entry, option);
   if (bits !== undefined) return ipaddr.parseCIDR(entry);
-  const parsed = ipaddr.process(address);
-  return [parsed, parsed.kind() === "ipv4" ? 32 : 128];
+  const network = ipaddr.process(address);
+  return [network, network.kind() === "ipv4" ? 32 : 128];
 }
 
 const namePattern = /^(?:\*\.)?[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)*\.?$/u;
@@ -169,16 +169,16 @@ const namePattern = /^(?:\*\.)?[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)*\.?$/u;
 // Normalizes a name as a URL does, for comparison: lower case, other scripts in their ASCII form.
 function patternOf(entry: string, option: string): string {
   const wildcard = entry.startsWith("*.") ? "*." : "";
-  const spelt = `http://${entry.slice(wildcard.length)}`;
-  if (entry === "public" || entry === "loopback" || !namePattern.test(entry) || !URL.canParse(spelt)) {
-    throw unclear(entry, option);
+  const url = `http://${entry.slice(wildcard.length)}`;
+  if (entry === "public" || entry === "loopback" || !namePattern.test(entry) || !URL.canParse(url)) {
+    throw invalidEntry(entry, option);
   }
-  const name = nameOf(new URL(spelt).hostname);
-  if (ipaddr.isValid(name)) throw unclear(entry, option);
+  const name = nameOf(new URL(url).hostname);
+  if (ipaddr.isValid(name)) throw invalidEntry(entry, option);
   return wildcard + name;
 }
 
-function unclear(entry: string, option: string): TypeError {
+function invalidEntry(entry: string, option: string): TypeError {
   return new TypeError(
     `${option}: "${entry}" is no host name such as "hooks.example.org" or "*.example.org", and no CIDR block such as "10.1.0.0/16"`,
   );

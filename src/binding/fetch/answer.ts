@@ -4,7 +4,7 @@ import { noop } from "../../protocol/async/noop.js";
 import { A2AError, changedError, type ErrorCode } from "../../protocol/errors.js";
 import { type AnswerBody, type HttpAnswer, retryAfterOf } from "../../protocol/fetch.js";
 import { eventStreamType, mediaTypeOf } from "../http/media-type.js";
-import type { Incoming } from "./call.js";
+import type { UnreadAnswer } from "./call.js";
 import { readEventStream } from "./event-stream-reader.js";
 import { assertFewValues, leastLength } from "./few-values.js";
 
@@ -18,19 +18,19 @@ interface BodyLimit {
 }
 
 /** Reads the whole body of a reply as text, as `readText` does. */
-export function readReply(incoming: Incoming, replyMaxBytes: number): Promise<string> {
-  return readText(incoming, { maxBytes: replyMaxBytes, name: "replyMaxBytes" });
+export function readReply(answer: UnreadAnswer, replyMaxBytes: number): Promise<string> {
+  return readText(answer, { maxBytes: replyMaxBytes, name: "replyMaxBytes" });
 }
 
 /**
  * Reads the whole body as text. An event stream is cancelled unread: it throws, or gives `""` if the status is an
  * error. Throws `contentTooLarge` over the limit.
  */
-export async function readText(incoming: Incoming, limit: BodyLimit): Promise<string> {
+export async function readText(answer: UnreadAnswer, limit: BodyLimit): Promise<string> {
   const { maxBytes } = limit;
-  const { response, failure } = incoming;
+  const { response, failure } = answer;
   try {
-    if (isEventStream(incoming)) {
+    if (isEventStream(answer)) {
       leave(response.body);
       if (!response.ok) return "";
       throw new A2AError("invalidAgentResponse", "the agent answered one call with an event stream");
@@ -92,13 +92,13 @@ export function parseAnswer(text: string): JsonValue | undefined {
   return json;
 }
 
-export function isEventStream({ response }: Incoming): boolean {
+export function isEventStream({ response }: UnreadAnswer): boolean {
   return mediaTypeOf(response.headers.get("content-type") ?? undefined) === eventStreamType;
 }
 
 /** Yields the events of a streamed response, in batches as they arrive. */
 export function readEvents(
-  { response, failure }: Incoming,
+  { response, failure }: UnreadAnswer,
   replyMaxBytes: number,
 ): AsyncGenerator<readonly EventSourceMessage[], void, undefined> {
   const body = response.body ?? new ReadableStream<Uint8Array>({ start: (empty) => empty.close() });
@@ -129,18 +129,18 @@ const codesByHttpStatus: ReadonlyMap<number, ErrorCode> = new Map([
   [504, "deadlineExceeded"],
 ]);
 
-const vague: ReadonlySet<ErrorCode> = new Set(["internalError", "invalidRequest"]);
+const vagueCodes: ReadonlySet<ErrorCode> = new Set(["internalError", "invalidRequest"]);
 /** Statuses specific enough to override a vague error code. */
-const telling: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 429, 503]);
+const specificStatuses: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 429, 503]);
 
 /** Replaces a vague error code by that of the HTTP status, if the status is specific. */
-export function withStatus(error: A2AError, { response: { status } }: Incoming): A2AError {
-  const code = vague.has(error.code) && telling.has(status) ? codesByHttpStatus.get(status) : undefined;
+export function withStatus(error: A2AError, { response: { status } }: UnreadAnswer): A2AError {
+  const code = vagueCodes.has(error.code) && specificStatuses.has(status) ? codesByHttpStatus.get(status) : undefined;
   return code === undefined ? error : changedError(error, { code });
 }
 
 /** Makes the error of a response that has only a status. `metadata.httpStatus` marks it as not written by an agent. */
-export function errorFromHttpStatus({ response: { status } }: Incoming): A2AError {
+export function errorFromHttpStatus({ response: { status } }: UnreadAnswer): A2AError {
   const code = codesByHttpStatus.get(status) ?? "invalidAgentResponse";
   return new A2AError(code, `the agent answered with HTTP status ${status}`, {
     metadata: { httpStatus: String(status) },

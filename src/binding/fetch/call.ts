@@ -28,11 +28,11 @@ interface OutgoingCall {
   readonly body?: string | undefined;
   readonly options: CallOptions;
   /** Aborts when the reader leaves the stream. */
-  readonly left?: AbortSignal | undefined;
+  readonly leaveSignal?: AbortSignal | undefined;
 }
 
 /** A response whose body is still unread. */
-export interface Incoming {
+export interface UnreadAnswer {
   readonly response: HttpAnswer;
   /**
    * Maps a failure to read the body to the error to throw: the caller's own abort reason as is, else an error that says
@@ -41,7 +41,7 @@ export interface Incoming {
   failure(cause: unknown): unknown;
 }
 
-export type SendHttp = (call: OutgoingCall) => Promise<Incoming>;
+export type SendHttp = (call: OutgoingCall) => Promise<UnreadAnswer>;
 
 /** What a version adapter specifies about its calls. */
 type SpokenVersion = Pick<JsonRpcAdapter, "declares" | "extensionsName">;
@@ -55,9 +55,9 @@ export function createSender(options: HttpTransportOptions, adapter: SpokenVersi
   return async (call) => {
     const { method, url, body } = call;
     const deadline = call.options.timeoutMs === undefined ? undefined : AbortSignal.timeout(call.options.timeoutMs);
-    const signal = anySignal([call.options.signal, call.left, deadline]);
+    const signal = anySignal([call.options.signal, call.leaveSignal, deadline]);
     const failureOf = (cause: unknown, what: string): unknown =>
-      cutShort(call, deadline, cause) ?? fetchFailure({ what, cause, begun: true });
+      localFailure(call, deadline, cause) ?? fetchFailure({ what, cause, started: true });
     const failure = (cause: unknown): unknown => failureOf(cause, `the answer of ${url} broke off`);
     const init: FetchInit = {
       method,
@@ -99,16 +99,16 @@ function lowerCased(headers: Readonly<Record<string, string>> | undefined): Reco
 }
 
 function anySignal(signals: readonly (AbortSignal | undefined)[]): AbortSignal | undefined {
-  const given = signals.filter((signal) => signal !== undefined);
+  const present = signals.filter((signal) => signal !== undefined);
   // A new signal per call: a long-lived one would collect the listeners of every call.
-  return given.length === 0 ? undefined : AbortSignal.any(given);
+  return present.length === 0 ? undefined : AbortSignal.any(present);
 }
 
 /**
  * The reason a call was ended on this side: the caller's abort, an `A2AError`, or the deadline. `undefined` if none
  * applies.
  */
-function cutShort({ options }: OutgoingCall, deadline: AbortSignal | undefined, cause: unknown): unknown {
+function localFailure({ options }: OutgoingCall, deadline: AbortSignal | undefined, cause: unknown): unknown {
   if (options.signal?.aborted === true) return options.signal.reason;
   if (cause instanceof A2AError) return cause;
   if (deadline?.aborted !== true) return undefined;

@@ -17,24 +17,24 @@ export async function* readEventStream(
   maxBytes: number,
   failure: (cause: unknown) => unknown,
 ): AsyncGenerator<readonly EventSourceMessage[], void, undefined> {
-  const eventsOf = eventParser(maxBytes);
+  const parse = eventParser(maxBytes);
   const reader = body.getReader();
   try {
     for (;;) {
       const { done, value } = await reader.read().catch((cause: unknown) => {
         throw failure(cause);
       });
-      const ready = eventsOf(value);
-      if (done && !ready.every(isWhole)) {
+      const batch = parse(value);
+      if (done && !batch.every(isWhole)) {
         throw new ConnectionError("the agent's stream broke off inside an event", { written: true });
       }
-      const long = ready.filter(({ data }) => data.length >= leastLength);
-      if (long.length > 0)
+      const longEvents = batch.filter(({ data }) => data.length >= leastLength);
+      if (longEvents.length > 0)
         await assertFewValues(
-          long.map(({ data }) => data),
+          longEvents.map(({ data }) => data),
           maxBytes,
         );
-      if (ready.length > 0) yield ready;
+      if (batch.length > 0) yield batch;
       if (done) return;
     }
   } finally {
@@ -49,7 +49,7 @@ const fillers = 2 ** 20;
 function eventParser(maxBytes: number): (piece: Uint8Array | undefined) => readonly EventSourceMessage[] {
   let events: EventSourceMessage[] = [];
   // Bytes since the last event, without comments: each line of data costs memory, even an empty one.
-  let unfinished = 0;
+  let pendingBytes = 0;
   const tooLong = (): never => {
     throw replyTooLarge(`an event is over the limit of ${maxBytes} bytes (replyMaxBytes)`);
   };
@@ -58,11 +58,11 @@ function eventParser(maxBytes: number): (piece: Uint8Array | undefined) => reado
     maxBufferSize: maxBytes,
     onEvent: (event) => {
       if (event.data.length > maxBytes) tooLong();
-      unfinished = 0;
+      pendingBytes = 0;
       events.push(event);
     },
     onComment: (text) => {
-      unfinished -= text.length + 2;
+      pendingBytes -= text.length + 2;
     },
     onError: ({ type }) => {
       if (type === "max-buffer-size-exceeded") tooLong();
@@ -70,12 +70,12 @@ function eventParser(maxBytes: number): (piece: Uint8Array | undefined) => reado
   });
   const decoder = new TextDecoder();
   return (piece) => {
-    unfinished += piece?.length ?? 0;
+    pendingBytes += piece?.length ?? 0;
     parser.feed(piece === undefined ? `${decoder.decode()}\n\n` : decoder.decode(piece, { stream: true }));
-    if (unfinished > Math.max(maxBytes, fillers)) tooLong();
-    const ready = events;
+    if (pendingBytes > Math.max(maxBytes, fillers)) tooLong();
+    const batch = events;
     events = [];
-    return ready;
+    return batch;
   };
 }
 

@@ -8,11 +8,11 @@ export interface FetchFailure {
   readonly what: string;
   readonly cause: unknown;
   /** False if the request is known not to have been sent. */
-  readonly begun: boolean;
+  readonly started: boolean;
 }
 
 /** Maps a failed `fetch` call or a broken response to an error. */
-export function fetchFailure({ what, cause, begun }: FetchFailure): A2AError {
+export function fetchFailure({ what, cause, started }: FetchFailure): A2AError {
   const causes = causesOf(cause);
   for (const error of causes) {
     if (error instanceof A2AError) return error;
@@ -21,7 +21,7 @@ export function fetchFailure({ what, cause, begun }: FetchFailure): A2AError {
       return new A2AError("contentTooLarge", `the headers of the agent's answer are over ${limit}`, { cause });
     }
   }
-  const written = begun && !causes.some(isUnsent);
+  const written = started && !causes.some(isUnsent);
   const reason = reasonOf(causes.at(-1));
   return new ConnectionError(reason === "" ? what : `${what}: ${reason}`, { cause, written });
 }
@@ -34,7 +34,7 @@ function reasonOf(error: Error | undefined): string {
 const headerOverflows: ReadonlySet<unknown> = new Set(["UND_ERR_HEADERS_OVERFLOW", "HPE_HEADER_OVERFLOW"]);
 
 /** Codes of Node and its `fetch` for failures before a connection exists. */
-const unconnected: ReadonlySet<unknown> = new Set([
+const connectErrorCodes: ReadonlySet<unknown> = new Set([
   "ENOTFOUND",
   "ECONNREFUSED",
   "EHOSTUNREACH",
@@ -56,16 +56,16 @@ const unconnected: ReadonlySet<unknown> = new Set([
 ]);
 
 /** Prefixes of such codes: name resolution and certificates. */
-const unconnectedFamily = /^(?:EAI|CERT|UNABLE_TO)_/;
+const connectErrorPrefix = /^(?:EAI|CERT|UNABLE_TO)_/;
 
 /** A server that refuses the handshake, over TLS parameters or the client certificate, has not read a request. */
-const refusedHandshake =
+const handshakeRefusal =
   /^ERR_SSL_(?:SSLV3|TLSV1|TLSV13)_(?:ALERT_)?(?:HANDSHAKE_FAILURE|PROTOCOL_VERSION|INSUFFICIENT_SECURITY|UNRECOGNIZED_NAME|NO_APPLICATION_PROTOCOL|UNKNOWN_CA|ACCESS_DENIED|BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_\w+)$/;
 
 function isUnsent(error: Error): boolean {
   const code = codeOf(error);
-  if (unconnected.has(code)) return true;
-  if (typeof code === "string" && (unconnectedFamily.test(code) || refusedHandshake.test(code))) return true;
+  if (connectErrorCodes.has(code)) return true;
+  if (typeof code === "string" && (connectErrorPrefix.test(code) || handshakeRefusal.test(code))) return true;
   return "socket" in error && isUntouched(error.socket);
 }
 

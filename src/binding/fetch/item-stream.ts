@@ -2,7 +2,7 @@ import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
 import type { Operation, StreamItem } from "../../protocol/operations.js";
 import type { StreamReader } from "../../version/codec.js";
 import { isEventStream, readEvents } from "./answer.js";
-import type { Incoming } from "./call.js";
+import type { UnreadAnswer } from "./call.js";
 
 interface StreamingClient {
   readonly adapter: { readStream(operation: Operation, request?: AnyMessage): StreamReader<JsonValue> };
@@ -13,16 +13,16 @@ interface StreamingCall {
   readonly operation: Operation;
   readonly request: AnyMessage;
   /** Aborts when the reader leaves. */
-  readonly left?: AbortSignal | undefined;
+  readonly leaveSignal?: AbortSignal | undefined;
 }
 
 /** How a JSON binding sends a streaming call and reads what comes. */
 export interface StreamForm<Client, Call> {
-  send(client: Client, call: Call): Promise<Incoming>;
+  send(client: Client, call: Call): Promise<UnreadAnswer>;
   /** Reads the JSON in the data of an event. */
   readEvent(client: Client, data: string): JsonValue;
   /** Reads the JSON of a response that is no event stream. */
-  readWhole(client: Client, incoming: Incoming): Promise<JsonValue>;
+  readWhole(client: Client, answer: UnreadAnswer): Promise<JsonValue>;
 }
 
 /** Sends a streaming call and reads its items until the last one. Once its reader has left it ends without an error. */
@@ -33,18 +33,18 @@ export async function* readItems<Client extends StreamingClient, Call extends St
 ): AsyncGenerator<StreamItem, void, undefined> {
   const reader = client.adapter.readStream(call.operation, call.request);
   try {
-    const incoming = await form.send(client, call);
-    if (!isEventStream(incoming)) {
-      yield* reader.read(await form.readWhole(client, incoming));
+    const answer = await form.send(client, call);
+    if (!isEventStream(answer)) {
+      yield* reader.read(await form.readWhole(client, answer));
       return;
     }
-    for await (const events of readEvents(incoming, client.replyMaxBytes)) {
+    for await (const events of readEvents(answer, client.replyMaxBytes)) {
       for (const { data, id, event: name } of events) {
         for (const item of reader.read(form.readEvent(client, data), { id, name })) yield item;
         if (reader.isOver === true) return;
       }
     }
   } catch (error) {
-    if (call.left?.aborted !== true) throw error;
+    if (call.leaveSignal?.aborted !== true) throw error;
   }
 }

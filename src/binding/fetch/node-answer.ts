@@ -14,7 +14,7 @@ export interface RawAnswer {
   readonly body: Readable & { text(): Promise<string> };
 }
 
-type Received = (bytes: number) => void;
+type CountBytes = (bytes: number) => void;
 
 const decoders: ReadonlyMap<string, () => Transform> = new Map<string, () => Transform>([
   ["gzip", createGunzip],
@@ -29,12 +29,12 @@ export class NodeAnswer implements HttpAnswer {
   readonly status: number;
   readonly headers: HttpAnswer["headers"];
   readonly #data: RawAnswer;
-  readonly #received: Received | undefined;
+  readonly #countBytes: CountBytes | undefined;
   #stream: Readable | undefined;
 
   /** `received`: called with the size of each piece of the body, decoded. */
-  constructor(data: RawAnswer, received?: Received) {
-    this.#received = received;
+  constructor(data: RawAnswer, countBytes?: CountBytes) {
+    this.#countBytes = countBytes;
     this.status = data.statusCode;
     this.headers = new NodeHeaders(data.headers);
     this.#data = data;
@@ -47,21 +47,21 @@ export class NodeAnswer implements HttpAnswer {
   }
 
   get body(): AnswerBody {
-    return new NodeBody(this.#decoded(), this.#received);
+    return new NodeBody(this.#decodeBody(), this.#countBytes);
   }
 
   async text(): Promise<string> {
-    const stream = this.#decoded();
-    if (stream === this.#data.body && this.#received === undefined) return this.#data.body.text();
+    const stream = this.#decodeBody();
+    if (stream === this.#data.body && this.#countBytes === undefined) return this.#data.body.text();
     const pieces: Buffer[] = [];
     for await (const piece of stream) {
-      this.#received?.(piece.length);
+      this.#countBytes?.(piece.length);
       pieces.push(piece);
     }
     return Buffer.concat(pieces).toString();
   }
 
-  #decoded(): Readable {
+  #decodeBody(): Readable {
     this.#stream ??= decode(this.#data.body, this.headers.get("content-encoding"));
     return this.#stream;
   }
@@ -103,12 +103,12 @@ class NodeHeaders {
 
 class NodeBody implements AnswerBody, AnswerReader {
   readonly #stream: Readable;
-  readonly #received: Received | undefined;
+  readonly #countBytes: CountBytes | undefined;
   #iterator: AsyncIterator<Uint8Array> | undefined;
 
-  constructor(stream: Readable, received: Received | undefined) {
+  constructor(stream: Readable, countBytes: CountBytes | undefined) {
     this.#stream = stream;
-    this.#received = received;
+    this.#countBytes = countBytes;
   }
 
   getReader(): AnswerReader {
@@ -118,7 +118,7 @@ class NodeBody implements AnswerBody, AnswerReader {
   async read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }> {
     this.#iterator ??= this.#stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
     const { done = false, value } = await this.#iterator.next();
-    if (!done) this.#received?.(value.length);
+    if (!done) this.#countBytes?.(value.length);
     // A plain `Uint8Array`: values that reference these bytes must not be `Buffer`s.
     return done ? { done } : { done, value: new Uint8Array(value.buffer, value.byteOffset, value.byteLength) };
   }

@@ -3,10 +3,10 @@ import type { Agent, buildConnector, Dispatcher } from "undici";
 import { ConnectionError } from "../../protocol/errors.js";
 import type { Fetch, FetchInit, HttpAnswer } from "../../protocol/fetch.js";
 import { type AddressPolicy, allowedAddresses, ForbiddenAddressError, type Lookup } from "./address-policy.js";
+import { answerCounter } from "./answer-counter.js";
 import type { ClientTls } from "./client-tls.js";
 import { fetchFailure } from "./failure.js";
 import { NodeAnswer } from "./node-answer.js";
-import { received } from "./received.js";
 import { followRedirects, type Hop, refuseRedirect } from "./redirects.js";
 
 export interface NodeFetchOptions {
@@ -73,23 +73,23 @@ async function openNetwork(options: NodeFetchOptions): Promise<Network> {
   // package.
   const undici = await import("undici/index.js");
   const { ca, cert, key } = options.tls ?? {};
-  const waiting = createWrittenRequests();
+  const pendingRequests = createPendingRequests();
   const closing = new AbortController();
   const { policy, redirectPolicy = policy } = options;
   const open = (tls: ClientTls, allowed: AddressPolicy | undefined): Agent => {
     const judged = { ...options, policy: allowed };
     const connector = connectorOf(undici.buildConnector, judged, { ...tls, signal: closing.signal });
-    const connect = whenWanted(connector, (origin) => waiting.has(origin));
+    const connect = whenWanted(connector, (origin) => pendingRequests.has(origin));
     // The deadline of the call limits how long an agent may be silent.
     return new undici.Agent({ connect, headersTimeout: 0, bodyTimeout: 0 });
   };
-  const own = open({ ca, cert, key }, policy);
-  const foreign = cert === undefined && redirectPolicy === policy ? own : open({ ca }, redirectPolicy);
+  const ownAgent = open({ ca, cert, key }, policy);
+  const foreignAgent = cert === undefined && redirectPolicy === policy ? ownAgent : open({ ca }, redirectPolicy);
   const Attempt = attemptOn(undici.Dispatcher);
   return {
     async send({ url, method, headers, abroad }, { body, signal }) {
-      const stopWaiting = waiting.add(url.origin);
-      const attempt = new Attempt(abroad ? foreign : own, stopWaiting);
+      const stopWaiting = pendingRequests.add(url.origin);
+      const attempt = new Attempt(abroad ? foreignAgent : ownAgent, stopWaiting);
       const form = body instanceof URLSearchParams;
       const request = {
         method: method as Dispatcher.HttpMethod,
@@ -99,47 +99,47 @@ async function openNetwork(options: NodeFetchOptions): Promise<Network> {
         dispatcher: attempt,
       };
       try {
-        return new NodeAnswer(await undici.request(url, request), received.getStore());
+        return new NodeAnswer(await undici.request(url, request), answerCounter.getStore());
       } catch (cause) {
         if (signal?.aborted === true || !(cause instanceof Error)) throw cause;
-        throw fetchFailure({ what: `cannot reach ${url.origin}${url.pathname}`, cause, begun: attempt.begun });
+        throw fetchFailure({ what: `cannot reach ${url.origin}${url.pathname}`, cause, started: attempt.started });
       } finally {
         stopWaiting();
       }
     },
     async close() {
-      const destroyed = Promise.all([own.destroy(), foreign.destroy()]);
+      const destruction = Promise.all([ownAgent.destroy(), foreignAgent.destroy()]);
       // undici's `destroy` does not stop pending connects.
       closing.abort();
-      await destroyed;
+      await destruction;
     },
   };
 }
 
 /** Dispatches one request and records whether a connection has taken it. */
 interface Attempt extends Dispatcher {
-  readonly begun: boolean;
+  readonly started: boolean;
 }
 
-function attemptOn(base: typeof Dispatcher): new (agent: Agent, taken: () => void) => Attempt {
+function attemptOn(base: typeof Dispatcher): new (agent: Agent, onTaken: () => void) => Attempt {
   return class extends base {
-    begun = false;
+    started = false;
     readonly #agent: Agent;
-    readonly #taken: () => void;
+    readonly #onTaken: () => void;
 
-    constructor(agent: Agent, taken: () => void) {
+    constructor(agent: Agent, onTaken: () => void) {
       super();
       this.#agent = agent;
-      this.#taken = taken;
+      this.#onTaken = onTaken;
     }
 
     override dispatch(request: Agent.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
       const { onConnect } = handler;
       // undici calls it when the request is about to be written.
-      this.begun = onConnect === undefined;
+      this.started = onConnect === undefined;
       handler.onConnect = (abort): void => {
-        this.begun = true;
-        this.#taken();
+        this.started = true;
+        this.#onTaken();
         onConnect?.call(handler, abort);
       };
       return this.#agent.dispatch(request, handler);
@@ -148,13 +148,13 @@ function attemptOn(base: typeof Dispatcher): new (agent: Agent, taken: () => voi
 }
 
 /** Counts, by origin, the requests that still wait for a connection. */
-interface WrittenRequests {
+interface PendingRequests {
   /** Counts one until the returned function is called. */
   add(name: string): () => void;
   has(name: string): boolean;
 }
 
-function createWrittenRequests(): WrittenRequests {
+function createPendingRequests(): PendingRequests {
   const counts = new Map<string, number>();
   const change = (name: string, by: number): void => {
     const count = (counts.get(name) ?? 0) + by;
@@ -164,10 +164,10 @@ function createWrittenRequests(): WrittenRequests {
   return {
     add(name) {
       change(name, 1);
-      let held = true;
+      let isCounted = true;
       return () => {
-        if (held) change(name, -1);
-        held = false;
+        if (isCounted) change(name, -1);
+        isCounted = false;
       };
     },
     has: (name) => counts.has(name),
@@ -196,7 +196,7 @@ function connectorOf(
   { policy, lookup, connectTimeoutMs = connectTimeoutDefaultMs }: NodeFetchOptions,
   { ca, cert, key, signal }: ClientTls & { readonly signal: AbortSignal },
 ): buildConnector.connector {
-  const judged = policy === undefined ? {} : { lookup: judgingLookup(policy, lookup) };
+  const judged = policy === undefined ? {} : { lookup: policyLookup(policy, lookup) };
   const connect = build({ timeout: connectTimeoutMs, ...judged, signal, ca, cert, key });
   return (options, callback) => {
     const { hostname } = options;
@@ -209,7 +209,7 @@ function connectorOf(
   };
 }
 
-function judgingLookup(policy: AddressPolicy, lookup: Lookup | undefined): LookupFunction {
+function policyLookup(policy: AddressPolicy, lookup: Lookup | undefined): LookupFunction {
   return (host, { all }, callback) => {
     allowedAddresses(host, policy, lookup).then(
       (addresses) => {

@@ -34,7 +34,7 @@ export async function followRedirects(first: Hop, send: (hop: Hop) => Promise<Ht
     if (next === undefined) return response;
     response.body?.cancel().then(undefined, noop);
     if (next instanceof A2AError) throw next;
-    if (count === redirectMax) throw astray(response, `more than ${redirectMax} redirects`);
+    if (count === redirectMax) throw badRedirect(response, `more than ${redirectMax} redirects`);
     hop = next;
   }
 }
@@ -43,7 +43,7 @@ export async function followRedirects(first: Hop, send: (hop: Hop) => Promise<Ht
 export function refuseRedirect(answer: HttpAnswer): HttpAnswer {
   if (!redirectStatuses.has(answer.status)) return answer;
   answer.body?.cancel().then(undefined, noop);
-  throw astray(answer, "a redirect, which is not followed here");
+  throw badRedirect(answer, "a redirect, which is not followed here");
 }
 
 function nextHop({ url, method, headers, abroad }: Hop, response: HttpAnswer): Hop | A2AError | undefined {
@@ -53,22 +53,22 @@ function nextHop({ url, method, headers, abroad }: Hop, response: HttpAnswer): H
   const leaves = target?.origin !== url.origin;
   if (!safeMethods.has(method) && (leaves || response.status < 307)) return undefined;
   if (target === null || !/^https?:$/.test(target.protocol) || target.username !== "" || target.password !== "") {
-    return astray(response, "a redirect to what is no HTTP address");
+    return badRedirect(response, "a redirect to what is no HTTP address");
   }
   if (url.protocol === "https:" && target.protocol === "http:" && !isLoopback(target.hostname)) {
-    return astray(response, `a redirect from TLS to plain text at ${target.host}`);
+    return badRedirect(response, `a redirect from TLS to plain text at ${target.host}`);
   }
   return { url: target, method, headers: leaves ? publicHeaders(headers) : headers, abroad: abroad || leaves };
 }
 
 /** Headers that describe the request and do not identify the caller. */
-const harmless = /^(?:accept|content-type|a2a-(?:version|extensions))$/i;
+const harmlessHeaders = /^(?:accept|content-type|a2a-(?:version|extensions))$/i;
 
 function publicHeaders(headers: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => harmless.test(name)));
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => harmlessHeaders.test(name)));
 }
 
-function astray({ status }: HttpAnswer, what: string): A2AError {
+function badRedirect({ status }: HttpAnswer, what: string): A2AError {
   return new A2AError("invalidAgentResponse", `the agent answered with ${what}`, {
     metadata: { httpStatus: String(status) },
   });

@@ -50,8 +50,8 @@ export async function allowedTargets(
     ...(isLiteral ? {} : { "grpc.ssl_target_name_override": host }),
   };
   const families = Map.groupBy(addresses, isIPv6);
-  return [...families].map(([isSix, same]) => {
-    const authorities = same.map((each) => (isSix ? `[${each}]:${port}` : `${each}:${port}`));
+  return [...families].map(([isSix, group]) => {
+    const authorities = group.map((each) => (isSix ? `[${each}]:${port}` : `${each}:${port}`));
     return { target: `${isSix ? "ipv6" : "ipv4"}:${authorities.join(",")}`, options };
   });
 }

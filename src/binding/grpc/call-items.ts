@@ -12,7 +12,7 @@ export interface ItemSource {
   /** Whether the last item has come, even if the peer keeps the stream open. */
   isOver(): boolean;
   /** Called once when the items end, for whatever reason. */
-  ended(): void;
+  onEnd(): void;
   /** Maps a failed call's status to an error. */
   failure(outcome: StatusObject): unknown;
 }
@@ -30,12 +30,12 @@ const highWater = 32;
 /** The items of one streaming call. The call starts on the first `next()`. */
 export class CallItems implements AsyncIterableIterator<StreamItem, undefined, undefined> {
   readonly #source: ItemSource;
-  readonly #ready: StreamItem[] = [];
+  readonly #buffer: StreamItem[] = [];
   readonly #waiters: Waiter[] = [];
   #call: OpenCall | undefined;
   #phase: "new" | "open" | "over" = "new";
   /** Whether reading pauses until the reader empties the buffer. */
-  #rests = false;
+  #isPaused = false;
   /** Thrown once, after the items that came before it. */
   #failure: { readonly error: unknown } | undefined;
 
@@ -48,9 +48,9 @@ export class CallItems implements AsyncIterableIterator<StreamItem, undefined, u
   }
 
   next(): Promise<Step<StreamItem>> {
-    const item = this.#ready.shift();
+    const item = this.#buffer.shift();
     if (item !== undefined) {
-      if (this.#rests && this.#ready.length === 0) this.#ask();
+      if (this.#isPaused && this.#buffer.length === 0) this.#read();
       return Promise.resolve({ done: false, value: item });
     }
     if (this.#phase === "over") return this.#end();
@@ -63,34 +63,34 @@ export class CallItems implements AsyncIterableIterator<StreamItem, undefined, u
 
   /** Cancels the call, even while `next()` is pending. */
   return(): Promise<Step<StreamItem>> {
-    this.#ready.length = 0;
+    this.#buffer.length = 0;
     this.#finish();
     this.#failure = undefined;
     return Promise.resolve(over);
   }
 
   async #begin(): Promise<void> {
-    const call = await this.#source.open({ onMessage: this.#take, onEnd: this.#ended });
+    const call = await this.#source.open({ onMessage: this.#onMessage, onEnd: this.#onEnd });
     if (call === undefined) {
       this.#finish();
       return;
     }
     this.#call = call;
     if (this.#phase === "over") call.cancel();
-    else this.#ask();
+    else this.#read();
   }
 
-  #ask(): void {
-    this.#rests = false;
+  #read(): void {
+    this.#isPaused = false;
     this.#call?.read();
   }
 
-  readonly #take = (message: Uint8Array): void => {
+  readonly #onMessage = (message: Uint8Array): void => {
     if (this.#phase === "over") return;
     try {
       for (const item of this.#source.read(message)) {
         const waiter = this.#waiters.shift();
-        if (waiter === undefined) this.#ready.push(item);
+        if (waiter === undefined) this.#buffer.push(item);
         else waiter.resolve({ done: false, value: item });
       }
     } catch (error) {
@@ -98,11 +98,11 @@ export class CallItems implements AsyncIterableIterator<StreamItem, undefined, u
       return;
     }
     if (this.#source.isOver()) this.#finish();
-    else if (this.#ready.length < highWater) this.#call?.read();
-    else this.#rests = true;
+    else if (this.#buffer.length < highWater) this.#call?.read();
+    else this.#isPaused = true;
   };
 
-  readonly #ended = (failure: StatusObject | undefined): void => {
+  readonly #onEnd = (failure: StatusObject | undefined): void => {
     if (failure === undefined) this.#finish();
     else this.#fail(this.#source.failure(failure));
   };
@@ -117,7 +117,7 @@ export class CallItems implements AsyncIterableIterator<StreamItem, undefined, u
   #finish(): void {
     if (this.#phase === "over") return;
     this.#phase = "over";
-    this.#source.ended();
+    this.#source.onEnd();
     this.#call?.cancel();
     for (const { resolve, reject } of this.#waiters.splice(0)) this.#end().then(resolve, reject);
   }

@@ -20,12 +20,12 @@ import { type GrpcTarget, type NamedAgent, putName, takeName } from "./target.js
 // Unsent bytes of a stream above which reading its subscription pauses.
 const highWaterBytes = 32 * 1024;
 
-const succeeded = { code: status.OK, details: "OK", metadata: null };
+const okStatus = { code: status.OK, details: "OK", metadata: null };
 
 /** What a call needs to be served. */
 export interface GrpcCallOptions {
   readonly path: string;
-  readonly targetOf: (addressed: AddressedService) => GrpcTarget;
+  readonly targetOf: (destination: AddressedService) => GrpcTarget;
   /** What answers at an authority. */
   readonly at: (authority: string) => AddressedService;
   /** The time limits of the request message. */
@@ -41,13 +41,13 @@ export class GrpcCall implements TakenCallListener {
   /** The name of the agent, if the request gave it. */
   #name = "";
   /** Created with the first metadata. */
-  #called: ServerCall | undefined;
+  #serverCall: ServerCall | undefined;
   #message: Uint8Array | undefined;
   #watch: BodyWatch | undefined;
   #over: boolean = false;
   #headersSent: boolean = false;
   #pendingBytes = 0;
-  #drained: (() => void) | undefined;
+  #onDrain: (() => void) | undefined;
   #events: AsyncIterator<StreamItem> | undefined;
 
   constructor(call: RawCall, options: GrpcCallOptions) {
@@ -62,14 +62,14 @@ export class GrpcCall implements TakenCallListener {
       binding: "GRPC",
       header: headersOf(metadata),
       peer: () => addressOf(this.#call.getPeer()),
-      deadline: finite(Number(this.#call.getDeadline())),
+      deadline: finiteOrNone(Number(this.#call.getDeadline())),
       certificate: () => certificateFrom(this.#call.getAuthContext?.()?.sslPeerCertificate?.raw),
     });
-    this.#called = call;
+    this.#serverCall = call;
     try {
-      const authenticated = call.authenticate();
-      if (authenticated === undefined) this.#admit(call);
-      else authenticated.then(() => this.#admit(call)).catch((error: unknown) => this.#fail(error));
+      const authentication = call.authenticate();
+      if (authentication === undefined) this.#admit(call);
+      else authentication.then(() => this.#admit(call)).catch((error: unknown) => this.#fail(error));
     } catch (error) {
       this.#fail(error);
     }
@@ -79,7 +79,7 @@ export class GrpcCall implements TakenCallListener {
   onReceiveBytes(bytes: number): boolean {
     this.#watch?.add(bytes);
     try {
-      this.#called?.received(bytes);
+      this.#serverCall?.receive(bytes);
     } catch (error) {
       this.#fail(error);
     }
@@ -105,9 +105,9 @@ export class GrpcCall implements TakenCallListener {
     if (this.#over) return;
     const late = Number(this.#call.getDeadline()) <= Date.now();
     const reason = late ? new A2AError("deadlineExceeded", "the deadline of the call has passed") : undefined;
-    this.#called?.leave(reason);
+    this.#serverCall?.leave(reason);
     this.#end();
-    this.#drained?.();
+    this.#onDrain?.();
   }
 
   #admit(call: ServerCall): void {
@@ -122,15 +122,15 @@ export class GrpcCall implements TakenCallListener {
   async #run(): Promise<void> {
     try {
       const message = this.#message;
-      const call = this.#called;
+      const call = this.#serverCall;
       if (message === undefined || call === undefined) throw new A2AError("invalidRequest", "no request message");
-      const decoded = call.decode(() => this.#readRequest(call, message));
-      const request = decoded instanceof Promise ? await decoded : decoded;
+      const decoding = call.decode(() => this.#readRequest(call, message));
+      const request = decoding instanceof Promise ? await decoding : decoding;
       this.#message = undefined;
       if (this.#rpc().operation.streams) await this.#pump(call, request);
       else {
-        const sent = this.#reply(call, request, await call.unary(request));
-        if (sent !== undefined) await sent;
+        const sending = this.#reply(call, request, await call.unary(request));
+        if (sending !== undefined) await sending;
       }
       // A call ends when nothing large waits for its peer.
       if (this.#pendingBytes > highWaterBytes) await this.#drain();
@@ -141,9 +141,10 @@ export class GrpcCall implements TakenCallListener {
   }
 
   #methodFor(call: ServerCall): RpcMethod {
-    const served = this.#target?.paths.get(this.#options.path);
-    if (served === undefined) throw new A2AError("methodNotFound", "the agent does not serve this version over gRPC");
-    return methodFor(call, served);
+    const servedPath = this.#target?.paths.get(this.#options.path);
+    if (servedPath === undefined)
+      throw new A2AError("methodNotFound", "the agent does not serve this version over gRPC");
+    return methodFor(call, servedPath);
   }
 
   #rpc(): RpcMethod {
@@ -154,18 +155,18 @@ export class GrpcCall implements TakenCallListener {
   #readRequest(call: ServerCall, message: Uint8Array): AnyMessage {
     const { input } = this.#rpc().descriptor;
     const wire = decodeMessage(input, message, call.service.limits.jsonMaxValues);
-    const named = this.#target?.addressed.named;
-    if (named !== undefined) this.#moveTo(call, takeName(wire, named), message.length);
+    const resolveTenant = this.#target?.destination.resolveTenant;
+    if (resolveTenant !== undefined) this.#moveTo(call, takeName(wire, resolveTenant), message.length);
     const { adapter, operation } = this.#rpc();
     return adapter.readRequest(operation, wire);
   }
 
   /** Continues at the agent that the request names. */
-  #moveTo(call: ServerCall, { addressed, name }: NamedAgent, bytes: number): void {
-    this.#target = this.#options.targetOf(addressed);
+  #moveTo(call: ServerCall, { destination, name }: NamedAgent, bytes: number): void {
+    this.#target = this.#options.targetOf(destination);
     this.#name = name;
-    call.moveTo(addressed.service);
-    const { contentMaxBytes } = addressed.service.limits;
+    call.moveTo(destination.service);
+    const { contentMaxBytes } = destination.service.limits;
     if (bytes > contentMaxBytes) {
       const message = `the request is over the limit of ${contentMaxBytes} bytes (contentMaxBytes)`;
       throw new A2AError("contentTooLarge", message);
@@ -190,8 +191,8 @@ export class GrpcCall implements TakenCallListener {
     this.#events = events;
     for (let next = await events.next(); next.done !== true && !this.#over; next = await events.next()) {
       const { value } = next;
-      const sent = withRoom(call, value.response, () => this.#sendEvents(writer.write(value)));
-      if (sent !== undefined) await sent;
+      const sending = withRoom(call, value.response, () => this.#sendEvents(writer.write(value)));
+      if (sending !== undefined) await sending;
       if (this.#pendingBytes > highWaterBytes) await this.#drain();
     }
     if (!this.#over) this.#sendEvents(writer.end?.() ?? []);
@@ -205,35 +206,35 @@ export class GrpcCall implements TakenCallListener {
 
   /** Sends a message, which is booked until its peer has taken it if it is large. */
   #sendCounted(bytes: Uint8Array): void {
-    if (bytes.length > highWaterBytes) this.#called?.hold(bytes.length);
-    this.#called?.sent(bytes);
+    if (bytes.length > highWaterBytes) this.#serverCall?.hold(bytes.length);
+    this.#serverCall?.countReply(bytes);
     this.#pendingBytes += bytes.length;
-    this.#send(bytes, () => this.#written(bytes.length));
+    this.#send(bytes, () => this.#onWritten(bytes.length));
   }
 
-  #written(bytes: number): void {
-    if (bytes > highWaterBytes) this.#called?.release(bytes);
+  #onWritten(bytes: number): void {
+    if (bytes > highWaterBytes) this.#serverCall?.release(bytes);
     this.#pendingBytes -= bytes;
-    if (this.#pendingBytes <= highWaterBytes) this.#drained?.();
+    if (this.#pendingBytes <= highWaterBytes) this.#onDrain?.();
   }
 
   #drain(): Promise<void> {
     return new Promise((resolve) => {
-      this.#drained = resolve;
+      this.#onDrain = resolve;
       if (this.#over) resolve();
     });
   }
 
-  #send(bytes: Uint8Array, written: () => void): void {
+  #send(bytes: Uint8Array, onWritten: () => void): void {
     if (!this.#headersSent) this.#sendHeaders();
-    this.#call.sendMessage(asBuffer(bytes), written);
+    this.#call.sendMessage(asBuffer(bytes), onWritten);
   }
 
   // Deferred to the first message, so that a call that fails earlier gets a trailers-only response.
   #sendHeaders(): void {
     this.#headersSent = true;
-    if (this.#called === undefined) return;
-    const { requestId, extensions, rateFields } = this.#called;
+    if (this.#serverCall === undefined) return;
+    const { requestId, extensions, rateFields } = this.#serverCall;
     const headers = new Metadata();
     headers.set(requestIdParameter, requestId);
     addFields(headers, rateFields);
@@ -244,11 +245,11 @@ export class GrpcCall implements TakenCallListener {
   #succeed(): void {
     if (this.#over) return;
     this.#end();
-    this.#call.sendStatus(succeeded);
+    this.#call.sendStatus(okStatus);
   }
 
   #fail(error: unknown): void {
-    const call = this.#called;
+    const call = this.#serverCall;
     if (this.#over || call === undefined) return;
     const status = errorToStatus(call.publicError(error), this.#adapter());
     if (!this.#headersSent) {
@@ -267,7 +268,7 @@ export class GrpcCall implements TakenCallListener {
   #end(): void {
     this.#over = true;
     this.#watch?.end();
-    this.#called?.end();
+    this.#serverCall?.end();
     this.#events?.return?.().catch(noop);
   }
 }
@@ -290,7 +291,7 @@ function addFields(metadata: Metadata | null, fields: ServerCall["rateFields"]):
   for (const [name, value] of Object.entries(fields ?? {})) metadata?.set(name, value);
 }
 
-function finite(time: number): number | undefined {
+function finiteOrNone(time: number): number | undefined {
   return Number.isFinite(time) ? time : undefined;
 }
 
@@ -301,12 +302,12 @@ function addressOf(peer: string): string {
 
 // Each event is encoded once, however many streams send it. Not with `writeBuffer`: the cached bytes must not keep
 // Node's buffer pool alive.
-const encoded = new WeakMap<AnyMessage, Uint8Array>();
+const eventBytes = new WeakMap<AnyMessage, Uint8Array>();
 
 function bytesOf(schema: DescMessage, event: AnyMessage): Uint8Array {
-  const known = encoded.get(event);
-  if (known !== undefined) return known;
+  const cachedBytes = eventBytes.get(event);
+  if (cachedBytes !== undefined) return cachedBytes;
   const bytes = writeBinary(schema, event);
-  encoded.set(event, bytes);
+  eventBytes.set(event, bytes);
   return bytes;
 }

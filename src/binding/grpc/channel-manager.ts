@@ -8,7 +8,7 @@ import {
 import { ConnectionError, messageOf } from "../../protocol/errors.js";
 import type { AddressPolicy, Lookup } from "../fetch/address-policy.js";
 import { allowedTargets, type ConnectTarget, targetOf } from "./address.js";
-import { type OwnSockets, ownSockets } from "./internals/own-sockets.js";
+import { type OwnSockets, trackSockets } from "./internals/own-sockets.js";
 
 export interface ChannelManagerOptions {
   readonly address: string;
@@ -60,17 +60,17 @@ export class ChannelManager {
 
   async #connect(): Promise<ChannelInterface> {
     const until = Date.now() + this.#options.connectTimeoutMs;
-    const sockets = ownSockets();
+    const sockets = trackSockets();
     this.#sockets = sockets;
     try {
       const targets = await this.#targets(until);
       for (const [index, connect] of targets.entries()) {
-        const left = targets.length - index;
+        const remaining = targets.length - index;
         const channel = this.#open(connect);
-        const share = Date.now() + (until - Date.now()) / left;
-        const state = await sockets.run(() => settled(channel, share));
+        const share = Date.now() + (until - Date.now()) / remaining;
+        const state = await sockets.run(() => waitForState(channel, share));
         if (this.#closed) throw closedError();
-        if (state === connectivityState.READY || (left === 1 && state !== undefined)) return channel;
+        if (state === connectivityState.READY || (remaining === 1 && state !== undefined)) return channel;
         sockets.destroy();
         this.drop(channel);
       }
@@ -88,7 +88,7 @@ export class ChannelManager {
       if (cause instanceof ConnectionError) throw cause;
       throw new ConnectionError(`cannot reach ${address}: ${reasonOf(cause)}`, { cause, written: false });
     });
-    return before(until, targets, () => this.#unreachable());
+    return withTimeout(until, targets, () => this.#unreachable());
   }
 
   #open({ target, options }: ConnectTarget): ChannelInterface {
@@ -115,22 +115,24 @@ function reasonOf(cause: unknown): string {
 }
 
 /** Resolves with the state in which connecting ends, or `undefined` on timeout. */
-function settled(channel: ChannelInterface, until: number): Promise<connectivityState | undefined> {
+function waitForState(channel: ChannelInterface, until: number): Promise<connectivityState | undefined> {
   return new Promise((resolve) => {
-    const look = (): void => {
+    const check = (): void => {
       const state = channel.getConnectivityState(false);
       if (state !== connectivityState.IDLE && state !== connectivityState.CONNECTING) return resolve(state);
       // Must not run on a closed channel: this call would connect it.
       channel.getConnectivityState(true);
-      channel.watchConnectivityState(state, until, (late) => (late === undefined ? look() : resolve(undefined)));
+      channel.watchConnectivityState(state, until, (timeoutError) =>
+        timeoutError === undefined ? check() : resolve(undefined),
+      );
     };
-    look();
+    check();
   });
 }
 
-async function before<T>(until: number, wait: Promise<T>, late: () => Error): Promise<T> {
+async function withTimeout<T>(until: number, wait: Promise<T>, timeoutError: () => Error): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(late()), until - Date.now());
+  const timer = setTimeout(() => reject(timeoutError()), until - Date.now());
   try {
     return await Promise.race([wait, promise]);
   } finally {

@@ -11,7 +11,7 @@ import type { GrpcAdapter, StreamReader } from "../../version/codec.js";
 import type { AddressPolicy, Lookup } from "../fetch/address-policy.js";
 import type { ClientTls } from "../fetch/client-tls.js";
 import { connectTimeoutDefaultMs } from "../fetch/node-fetch.js";
-import { createTransport, missingIn } from "../transport.js";
+import { createTransport, missingOperation } from "../transport.js";
 import { credentialsOf } from "./address.js";
 import { CallItems } from "./call-items.js";
 import { ChannelManager } from "./channel-manager.js";
@@ -69,12 +69,12 @@ export function createGrpcTransport(options: GrpcTransportOptions): GrpcTranspor
   const credentials = credentialsOf(address, tls);
   const channels = new ChannelManager({ address, credentials, settings, connectTimeoutMs, policy, lookup });
   const metadata = metadataWriter(options);
-  const shared = { channels, address, metadata, maxValues: maxReplyValues(replyMaxBytes) };
-  const methods = new Map(methodsOf(adapter).map((method) => [method.operation, { ...method, ...shared }]));
+  const connection = { channels, address, metadata, maxValues: maxReplyValues(replyMaxBytes) };
+  const methods = new Map(methodsOf(adapter).map((method) => [method.operation, { ...method, ...connection }]));
   const methodOf = (operation: Operation): CalledMethod => {
     const method = methods.get(operation);
     if (method !== undefined) return method;
-    throw missingIn(adapter, operation, "GRPC");
+    throw missingOperation(adapter, operation, "GRPC");
   };
   const calls = createTransport({
     unary: (operation, request, options) => callUnary(() => methodOf(operation), request, options),
@@ -96,13 +96,13 @@ async function callUnary(find: () => CalledMethod, request: AnyMessage, options:
   const { adapter, operation, channels } = method;
   const { signal } = options;
   signal?.throwIfAborted();
-  const sent = sentBy(method, request, options);
-  const taken = channels.take();
-  const channel = taken instanceof Promise ? await within(options, taken) : taken;
+  const callRequest = buildRequest(method, request, options);
+  const connecting = channels.take();
+  const channel = connecting instanceof Promise ? await waitUntilOver(options, connecting) : connecting;
   // Awaited here, since returning the promise takes two more microtask turns.
   return await new Promise<AnyMessage>((resolve, reject) => {
     let reply: Uint8Array | undefined;
-    const call = openCall(channel, sent, {
+    const call = openCall(channel, callRequest, {
       onMessage(message) {
         reply = message;
       },
@@ -128,34 +128,36 @@ function callStream(
   options: CallOptions,
 ): AsyncIterableIterator<StreamItem, undefined, undefined> {
   const { signal } = options;
-  const left = new AbortController();
-  let end: CallEnd & { readonly reader: StreamReader<AnyMessage> };
+  const leave = new AbortController();
+  let channelCall: ChannelCall & { readonly reader: StreamReader<AnyMessage> };
   return new CallItems({
     async open(listener) {
       const method = find();
       signal?.throwIfAborted();
-      const sent = sentBy(method, request, options);
-      const taken = method.channels.take();
-      const waits = taken instanceof Promise;
-      const channel = waits ? await within(options, taken, left.signal).catch(unlessLeft(left.signal)) : taken;
+      const callRequest = buildRequest(method, request, options);
+      const connecting = method.channels.take();
+      const waits = connecting instanceof Promise;
+      const channel = waits
+        ? await waitUntilOver(options, connecting, leave.signal).catch(ignoreOnceLeft(leave.signal))
+        : connecting;
       if (channel === undefined) return undefined;
-      const call = openCall(channel, sent, listener);
-      end = { method, channel, call, reader: method.adapter.readStream(method.operation, request) };
+      const call = openCall(channel, callRequest, listener);
+      channelCall = { method, channel, call, reader: method.adapter.readStream(method.operation, request) };
       signal?.addEventListener("abort", call.cancel, { once: true });
       return call;
     },
-    read: (message) => end.reader.read(decodeReply(end.method, message)),
-    isOver: () => end.reader.isOver === true,
-    ended() {
-      left.abort();
-      if (end !== undefined) signal?.removeEventListener("abort", end.call.cancel);
+    read: (message) => channelCall.reader.read(decodeReply(channelCall.method, message)),
+    isOver: () => channelCall.reader.isOver === true,
+    onEnd() {
+      leave.abort();
+      if (channelCall !== undefined) signal?.removeEventListener("abort", channelCall.call.cancel);
     },
-    failure: (outcome) => (signal?.aborted === true ? signal.reason : failureOf(outcome, end)),
+    failure: (outcome) => (signal?.aborted === true ? signal.reason : failureOf(outcome, channelCall)),
   });
 }
 
 /** Builds the request. The deadline starts here, so connecting counts. */
-function sentBy(
+function buildRequest(
   { adapter, operation, path, descriptor, metadata }: CalledMethod,
   request: AnyMessage,
   options: CallOptions,
@@ -166,14 +168,14 @@ function sentBy(
 }
 
 /** Waits for a promise until the caller aborts, the reader leaves or the timeout passes. */
-function within<T>({ signal, timeoutMs }: CallOptions, wait: Promise<T>, left?: AbortSignal): Promise<T> {
+function waitUntilOver<T>({ signal, timeoutMs }: CallOptions, wait: Promise<T>, leaveSignal?: AbortSignal): Promise<T> {
   const deadline = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
-  const over = AbortSignal.any([signal, left, deadline].filter((each) => each !== undefined));
+  const endSignal = AbortSignal.any([signal, leaveSignal, deadline].filter((each) => each !== undefined));
   return new Promise((resolve, reject) => {
-    const leave = (): void => reject(deadline?.aborted === true ? deadlineExceeded(timeoutMs) : over.reason);
-    if (over.aborted) leave();
-    over.addEventListener("abort", leave, { once: true });
-    wait.then(resolve, reject).finally(() => over.removeEventListener("abort", leave));
+    const leave = (): void => reject(deadline?.aborted === true ? deadlineExceeded(timeoutMs) : endSignal.reason);
+    if (endSignal.aborted) leave();
+    endSignal.addEventListener("abort", leave, { once: true });
+    wait.then(resolve, reject).finally(() => endSignal.removeEventListener("abort", leave));
   });
 }
 
@@ -181,9 +183,9 @@ function deadlineExceeded(timeoutMs: number | undefined): A2AError {
   return new A2AError("deadlineExceeded", `no answer within ${timeoutMs} ms`);
 }
 
-function unlessLeft(left: AbortSignal): (error: unknown) => undefined {
+function ignoreOnceLeft(leaveSignal: AbortSignal): (error: unknown) => undefined {
   return (error) => {
-    if (!left.aborted) throw error;
+    if (!leaveSignal.aborted) throw error;
   };
 }
 
@@ -199,13 +201,13 @@ function decodeReply({ descriptor, maxValues }: CalledMethod, bytes: Uint8Array 
 }
 
 /** A call with its RPC and channel. */
-interface CallEnd {
+interface ChannelCall {
   readonly method: CalledMethod;
   readonly channel: ChannelInterface;
   readonly call: OpenCall;
 }
 
-function failureOf(outcome: StatusObject, { method, channel, call }: CallEnd): A2AError {
+function failureOf(outcome: StatusObject, { method, channel, call }: ChannelCall): A2AError {
   const { channels, address } = method;
   const failure = callFailure(outcome, { channel, method, address, peer: call.getPeer() });
   if (failure instanceof ConnectionError && !failure.written) channels.drop(channel);
@@ -217,26 +219,26 @@ function failureOf(outcome: StatusObject, { method, channel, call }: CallEnd): A
  * extensions as the last call.
  */
 function metadataWriter({ adapter, headers = {} }: GrpcTransportOptions): (options: CallOptions) => Metadata {
-  const shared = new Metadata();
-  for (const [name, value] of Object.entries(headers)) set(shared, name, value);
-  if (adapter.declares !== undefined) shared.set(versionParameter, adapter.declares);
-  let last = { extensions: "", metadata: shared };
-  const extended = ({ extensions }: CallOptions): Metadata => {
-    const wanted = extensions === undefined ? "" : formatExtensions(extensions);
-    if (wanted === "") return shared;
-    if (wanted !== last.extensions) {
-      last = { extensions: wanted, metadata: shared.clone() };
-      last.metadata.set(adapter.extensionsName, wanted);
+  const baseMetadata = new Metadata();
+  for (const [name, value] of Object.entries(headers)) set(baseMetadata, name, value);
+  if (adapter.declares !== undefined) baseMetadata.set(versionParameter, adapter.declares);
+  let last = { extensions: "", metadata: baseMetadata };
+  const withExtensions = ({ extensions }: CallOptions): Metadata => {
+    const extensionList = extensions === undefined ? "" : formatExtensions(extensions);
+    if (extensionList === "") return baseMetadata;
+    if (extensionList !== last.extensions) {
+      last = { extensions: extensionList, metadata: baseMetadata.clone() };
+      last.metadata.set(adapter.extensionsName, extensionList);
     }
     return last.metadata;
   };
   return (options) => {
-    const base = extended(options);
+    const base = withExtensions(options);
     if (options.headers === undefined && options.after === undefined) return base;
-    const own = base.clone();
-    for (const [name, value] of Object.entries(options.headers ?? {})) set(own, name, value);
-    if (options.after !== undefined) own.set("last-event-id", options.after);
-    return own;
+    const metadata = base.clone();
+    for (const [name, value] of Object.entries(options.headers ?? {})) set(metadata, name, value);
+    if (options.after !== undefined) metadata.set("last-event-id", options.after);
+    return metadata;
   };
 }
 

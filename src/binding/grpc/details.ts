@@ -47,18 +47,18 @@ export function statusMessage(error: A2AError): string {
  */
 export function encodeStatus(error: A2AError, code: number = errorTable[error.code].grpc): Uint8Array {
   const message = statusMessage(error);
-  const encoded = (details: readonly Detail[]): Uint8Array =>
-    toBinary(StatusSchema, create(StatusSchema, { code, message, details: details.map(packed) }));
+  const encode = (details: readonly Detail[]): Uint8Array =>
+    toBinary(StatusSchema, create(StatusSchema, { code, message, details: details.map(pack) }));
   for (let count = error.violations.length; ; count = Math.trunc(count / 2)) {
-    const bytes = encoded(detailsOf(error, count));
+    const bytes = encode(detailsOf(error, count));
     if (bytes.length <= statusMaxBytes) return bytes;
     if (count === 0) break;
   }
-  const bare = encoded(detailsOf(changedError(error, { metadata: {}, violations: [], retryAfterMs: undefined })));
-  return bare.length <= statusMaxBytes ? bare : encoded(detailsOf(new A2AError(error.code, message)));
+  const shortest = encode(detailsOf(changedError(error, { metadata: {}, violations: [], retryAfterMs: undefined })));
+  return shortest.length <= statusMaxBytes ? shortest : encode(detailsOf(new A2AError(error.code, message)));
 }
 
-function packed({ desc, value }: Detail): Any {
+function pack({ desc, value }: Detail): Any {
   return anyPack(desc, value);
 }
 
@@ -78,9 +78,9 @@ function errorFromAny(details: readonly Any[], message: string, fallback: ErrorC
   for (const detail of details) {
     const info = anyUnpack(detail, ErrorInfoSchema);
     if (info !== undefined) infos.push(info);
-    const bad = anyUnpack(detail, BadRequestSchema);
-    if (bad !== undefined) {
-      options.violations = bad.fieldViolations.map(({ field, description }) => ({ field, description }));
+    const badRequest = anyUnpack(detail, BadRequestSchema);
+    if (badRequest !== undefined) {
+      options.violations = badRequest.fieldViolations.map(({ field, description }) => ({ field, description }));
     }
     const delay = anyUnpack(detail, RetryInfoSchema)?.retryDelay;
     if (delay !== undefined) options.retryAfterMs = durationMs(delay);

@@ -30,14 +30,14 @@ export type CalledRpc = Pick<RpcMethod, "operation"> & {
  * Reads a gRPC status. The reason in the details decides, else the message's prefix, else the status code. Never
  * throws.
  */
-export function errorFromStatus(status: ReceivedStatus, called?: CalledRpc): A2AError {
+export function errorFromStatus(status: ReceivedStatus, rpc?: CalledRpc): A2AError {
   const [details] = status.metadata.get(detailsKey);
   const bytes = typeof details === "object" ? details : new Uint8Array(0);
-  const { adapter, operation } = called ?? {};
-  const named = adapter?.readPrefix?.(status.details);
-  const meant = operation === undefined ? undefined : adapter?.readStatus?.(status.code, operation);
-  const code = named?.code ?? meant ?? codeByStatus[status.code] ?? "internalError";
-  return errorFromStatusBytes(bytes, named?.message ?? status.details, code);
+  const { adapter, operation } = rpc ?? {};
+  const prefix = adapter?.readPrefix?.(status.details);
+  const versionCode = operation === undefined ? undefined : adapter?.readStatus?.(status.code, operation);
+  const code = prefix?.code ?? versionCode ?? codeByStatus[status.code] ?? "internalError";
+  return errorFromStatusBytes(bytes, prefix?.message ?? status.details, code);
 }
 
 // For peers that send no ErrorInfo. CANCELLED: the peer dropped the call by itself, as it does during shutdown.

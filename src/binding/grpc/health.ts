@@ -10,21 +10,21 @@ export interface Health {
 
 export function createHealth(services: readonly string[]): Health {
   const names = ["", ...services];
-  let serving = true;
+  let isServing = true;
   let implementation: HealthImplementation | undefined;
-  const tell = (): void => {
-    for (const name of names) implementation?.setStatus(name, serving ? "SERVING" : "NOT_SERVING");
+  const publish = (): void => {
+    for (const name of names) implementation?.setStatus(name, isServing ? "SERVING" : "NOT_SERVING");
   };
   return {
     addTo: async (server) => {
       const { HealthImplementation } = await import("grpc-health-check");
       implementation = new HealthImplementation();
-      tell();
+      publish();
       implementation.addToServer(server);
     },
     setServing: (now) => {
-      serving = now;
-      tell();
+      isServing = now;
+      publish();
     },
   };
 }

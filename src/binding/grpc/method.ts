@@ -32,12 +32,12 @@ export function methodsOf(adapter: GrpcAdapter): readonly RpcMethod[] {
 }
 
 /** Maps each path to its RPCs, newest first. */
-export function servedPaths(adapters: readonly GrpcAdapter[]): ReadonlyMap<string, ServedPath> {
+export function groupByPath(adapters: readonly GrpcAdapter[]): ReadonlyMap<string, ServedPath> {
   const paths = new Map<string, ServedPath>();
   for (const method of adapters.flatMap(methodsOf)) {
     const { path } = method;
-    const known = paths.get(path);
-    paths.set(path, { path, methods: known === undefined ? [method] : [...known.methods, method] });
+    const existing = paths.get(path);
+    paths.set(path, { path, methods: existing === undefined ? [method] : [...existing.methods, method] });
   }
   return paths;
 }
@@ -51,14 +51,14 @@ export function methodFor(call: ServerCall, { methods }: ServedPath): RpcMethod 
   call.declare(versions);
   const [adapter] = adaptersFor(
     { adapters: methods.map((method) => method.adapter), strict },
-    call.declared,
+    call.declaredVersion,
     () => true,
   );
   const method = methods.find((each) => each.adapter === adapter);
   if (method === undefined)
     throw new A2AError(
       "methodNotFound",
-      `version ${call.declared} uses another gRPC service: send the A2A-Version of this one`,
+      `version ${call.declaredVersion} uses another gRPC service: send the A2A-Version of this one`,
     );
   call.target = { ...method, handler: handlerFor(method.adapter, call.service) };
   return method;
@@ -82,7 +82,7 @@ export function asBuffer(bytes: Uint8Array): Buffer {
 }
 
 /** (De)serializer for grpc-js, which passes messages as bytes. */
-export const same = (bytes: Buffer): Buffer => bytes;
+export const passBytes = (bytes: Buffer): Buffer => bytes;
 
 /**
  * Nesting limit of the decoder; a level of free-form JSON takes two messages. Set high, so that validation refuses

@@ -13,7 +13,7 @@ export async function addReflection(server: Server, adapters: readonly GrpcAdapt
   const [{ ReflectionService }, health, schemas] = await Promise.all([
     import("@grpc/reflection"),
     healthFiles(),
-    Promise.all(adapters.map(({ service }) => whole.get(service.typeName)?.() ?? service.file)),
+    Promise.all(adapters.map(({ service }) => fullFiles.get(service.typeName)?.() ?? service.file)),
   ]);
   const files = new Map<string, FileDescriptorProto>();
   for (const schema of schemas) collect(schema, files);
@@ -27,7 +27,7 @@ export async function addReflection(server: Server, adapters: readonly GrpcAdapt
 }
 
 // The services are built from outlines, which omit what only readers of a schema need.
-const whole: ReadonlyMap<string, () => Promise<DescFile>> = new Map([
+const fullFiles: ReadonlyMap<string, () => Promise<DescFile>> = new Map([
   ["lf.a2a.v1.A2AService", async () => (await import("../../../gen/lf/a2a/v1/a2a_pb.js")).file_lf_a2a_v1_a2a],
   ["a2a.v1.A2AService", async () => (await import("../../../gen/a2a/v1/a2a_pb.js")).file_a2a_v1_a2a],
 ]);
@@ -41,10 +41,10 @@ function collect(file: DescFile, files: Map<string, FileDescriptorProto>): void 
 
 async function healthFiles(): Promise<readonly FileDescriptorProto[]> {
   const { service } = await import("grpc-health-check");
-  const encoded = service["Check"]?.requestType.fileDescriptorProtos ?? [];
-  return encoded.map((bytes) => {
+  const files = service["Check"]?.requestType.fileDescriptorProtos ?? [];
+  return files.map((bytes) => {
     const file = fromBinary(FileDescriptorProtoSchema, bytes);
-    for (const message of file.messageType) mend(message, `.${file.package}`);
+    for (const message of file.messageType) repair(message, `.${file.package}`);
     return file;
   });
 }
@@ -53,13 +53,13 @@ async function healthFiles(): Promise<readonly FileDescriptorProto[]> {
  * Repairs the files of `grpc-health-check`, which strict readers refuse: relative type names, and map entries without
  * "Entry".
  */
-function mend(message: DescriptorProto, scope: string): void {
+function repair(message: DescriptorProto, scope: string): void {
   const inside = new Map(message.enumType.map(({ name }) => [name, `${message.name}.${name}`]));
-  for (const nested of message.nestedType) {
-    const name = nested.options?.mapEntry === true ? `${nested.name}Entry` : nested.name;
-    inside.set(nested.name, `${message.name}.${name}`);
-    nested.name = name;
-    mend(nested, scope);
+  for (const nestedType of message.nestedType) {
+    const name = nestedType.options?.mapEntry === true ? `${nestedType.name}Entry` : nestedType.name;
+    inside.set(nestedType.name, `${message.name}.${name}`);
+    nestedType.name = name;
+    repair(nestedType, scope);
   }
   for (const field of message.field) {
     const { typeName } = field;

@@ -6,7 +6,7 @@ import { GrpcCall } from "./call.js";
 import { createHealth } from "./health.js";
 import { leaveCall, registerTaken, takeCall } from "./internals/taken-call.js";
 import { keepaliveSettings } from "./keepalive.js";
-import { servedPaths } from "./method.js";
+import { groupByPath } from "./method.js";
 import { addReflection } from "./reflection.js";
 import { createTargets } from "./target.js";
 
@@ -56,7 +56,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     ],
   });
   const register = (adapters: readonly GrpcAdapter[]): void => {
-    for (const path of servedPaths(adapters).keys()) {
+    for (const path of groupByPath(adapters).keys()) {
       if (!paths.has(path)) registerTaken(server, path);
       paths.add(path);
     }
@@ -84,9 +84,9 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 }
 
 function once(load: () => Promise<void>): () => Promise<void> {
-  let loaded: Promise<void> | undefined;
+  let loading: Promise<void> | undefined;
   return () => {
-    loaded ??= load();
-    return loaded;
+    loading ??= load();
+    return loading;
   };
 }

@@ -18,14 +18,14 @@ export interface Address {
  */
 export function addressesOf(adapter: HttpJsonAdapter, operation: Operation, request: JsonObject): Address[] {
   const routes = adapter.routes.filter((route) => route.operation.name === operation.name);
-  const fitting = routes.filter((route) => fieldsOf(route).every((field) => isFilled(request[field])));
-  const [first] = fitting;
+  const filledRoutes = routes.filter((route) => fieldsOf(route).every((field) => isFilled(request[field])));
+  const [first] = filledRoutes;
   if (first === undefined) throw missingFields(routes[0], request);
-  const longest = Math.max(...fitting.map(({ segments }) => segments.length));
-  const chosen = fitting.filter(({ segments }) => segments.length === longest);
+  const longest = Math.max(...filledRoutes.map(({ segments }) => segments.length));
+  const longestRoutes = filledRoutes.filter(({ segments }) => segments.length === longest);
   const ordered = [
-    ...chosen.filter(({ verb }) => verb === first.verb),
-    ...chosen.filter(({ verb }) => verb !== first.verb),
+    ...longestRoutes.filter(({ verb }) => verb === first.verb),
+    ...longestRoutes.filter(({ verb }) => verb !== first.verb),
   ];
   return ordered.map((route) => addressOf(adapter, route, request));
 }
@@ -39,8 +39,8 @@ function isFilled(value: JsonValue | undefined): value is string {
 }
 
 function missingFields(route: HttpRoute | undefined, request: JsonObject): Error {
-  const missing = route === undefined ? [] : fieldsOf(route).filter((field) => !isFilled(request[field]));
-  return invalidParams(...missing.map((field) => ({ field, description: "must not be empty" })));
+  const emptyFields = route === undefined ? [] : fieldsOf(route).filter((field) => !isFilled(request[field]));
+  return invalidParams(...emptyFields.map((field) => ({ field, description: "must not be empty" })));
 }
 
 function addressOf(adapter: HttpJsonAdapter, route: HttpRoute, request: JsonObject): Address {

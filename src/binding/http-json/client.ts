@@ -10,13 +10,13 @@ import { parseAnswer, parseOrNothing, readReply, withAnswerHeaders } from "../fe
 import {
   createSender,
   type HttpTransportOptions,
-  type Incoming,
   replyMaxDefault,
   type SendHttp,
+  type UnreadAnswer,
 } from "../fetch/call.js";
 import { readItems, type StreamForm } from "../fetch/item-stream.js";
 import { eventStreamType, jsonMediaType } from "../http/media-type.js";
-import { createTransport, missingIn } from "../transport.js";
+import { createTransport, missingOperation } from "../transport.js";
 import { type Address, addressesOf } from "./address.js";
 
 export interface HttpJsonTransportOptions extends HttpTransportOptions {
@@ -38,7 +38,7 @@ interface OutgoingRequest {
   readonly request: AnyMessage;
   readonly options: CallOptions;
   readonly accept: string;
-  readonly left?: AbortSignal | undefined;
+  readonly leaveSignal?: AbortSignal | undefined;
 }
 
 /** Creates a client transport for HTTP+JSON over `fetch`. */
@@ -52,41 +52,43 @@ export function createHttpJsonTransport(options: HttpJsonTransportOptions): Oper
     unary: (operation, request, call) => callUnary(client, { operation, request, options: call, accept: jsonTypes }),
     stream: (operation, request, call) => {
       const accept = `${eventStreamType}, ${jsonTypes}`;
-      return cancelable((left) => readItems(streamForm, client, { operation, request, options: call, accept, left }));
+      return cancelable((leaveSignal) =>
+        readItems(streamForm, client, { operation, request, options: call, accept, leaveSignal }),
+      );
     },
   });
   return adapter.call?.(calls) ?? calls;
 }
 
 async function callUnary(client: HttpClient, call: OutgoingRequest): Promise<AnyMessage> {
-  const incoming = await open(client, call);
-  const json = parseAnswer(await readReply(incoming, client.replyMaxBytes));
+  const answer = await open(client, call);
+  const json = parseAnswer(await readReply(answer, client.replyMaxBytes));
   return client.adapter.codec(call.operation).readReply(json, call.request);
 }
 
 const streamForm: StreamForm<HttpClient, OutgoingRequest> = {
   send: open,
   readEvent: (_client, data) => eventOf(data),
-  readWhole: async ({ replyMaxBytes }, incoming) => eventOf(await readReply(incoming, replyMaxBytes)),
+  readWhole: async ({ replyMaxBytes }, answer) => eventOf(await readReply(answer, replyMaxBytes)),
 };
 
 /** Sends a call and returns the response if it succeeds. */
-async function open(client: HttpClient, call: OutgoingRequest): Promise<Incoming> {
+async function open(client: HttpClient, call: OutgoingRequest): Promise<UnreadAnswer> {
   const { operation } = call;
-  const taken = client.verbs.get(operation);
-  const addresses = placesOf(client, call, taken);
+  const acceptedVerb = client.verbs.get(operation);
+  const addresses = addressesToTry(client, call, acceptedVerb);
   let failure: A2AError | undefined;
   // The schema and the text of the specification name different verbs for the subscription (D-1), and agents support
   // either. An agent with only POST may read the GET as a request for a task with an odd id.
   for (const address of addresses) {
-    const incoming = await sendTo(client, call, address);
-    if (incoming.response.ok) {
+    const answer = await sendTo(client, call, address);
+    if (answer.response.ok) {
       if (addresses.length > 1) client.verbs.set(operation, address.verb);
-      return incoming;
+      return answer;
     }
-    const error = await errorOf(client, incoming);
-    if (isUnrouted(incoming, error)) failure ??= error;
-    else if (error.code === "taskNotFound" && taken === undefined) failure = error;
+    const error = await errorOf(client, answer);
+    if (isUnrouted(answer, error)) failure ??= error;
+    else if (error.code === "taskNotFound" && acceptedVerb === undefined) failure = error;
     else throw error;
   }
   throw failure ?? new TypeError(`no route for ${operation.name}`);
@@ -96,18 +98,19 @@ async function open(client: HttpClient, call: OutgoingRequest): Promise<Incoming
  * Returns the addresses to try, the verb that the agent accepted before first. Throws if the version lacks the
  * operation.
  */
-function placesOf(
+function addressesToTry(
   { adapter }: HttpClient,
   { operation, request }: OutgoingRequest,
-  taken: string | undefined,
+  acceptedVerb: string | undefined,
 ): Address[] {
-  if (adapter.routes.every((route) => route.operation !== operation)) throw missingIn(adapter, operation, "HTTP+JSON");
+  if (adapter.routes.every((route) => route.operation !== operation))
+    throw missingOperation(adapter, operation, "HTTP+JSON");
   const json = adapter.codec(operation).writeRequest(request);
   const addresses = addressesOf(adapter, operation, isJsonObject(json) ? json : {});
-  return addresses.toSorted((a, b) => Number(b.verb === taken) - Number(a.verb === taken));
+  return addresses.toSorted((a, b) => Number(b.verb === acceptedVerb) - Number(a.verb === acceptedVerb));
 }
 
-function isUnrouted({ response }: Incoming, error: A2AError): boolean {
+function isUnrouted({ response }: UnreadAnswer, error: A2AError): boolean {
   return response.status === 405 || (response.status === 404 && error.code !== "taskNotFound");
 }
 
@@ -115,17 +118,17 @@ function sendTo(
   { adapter, base, send }: HttpClient,
   call: OutgoingRequest,
   { verb, target, body }: Address,
-): Promise<Incoming> {
-  const { options, accept, left } = call;
+): Promise<UnreadAnswer> {
+  const { options, accept, leaveSignal } = call;
   const contentType = body === undefined ? undefined : adapter.mediaType;
-  return send({ method: verb, url: base + target, accept, contentType, body, options, left });
+  return send({ method: verb, url: base + target, accept, contentType, body, options, leaveSignal });
 }
 
-async function errorOf({ adapter, replyMaxBytes }: HttpClient, incoming: Incoming): Promise<A2AError> {
-  const { status } = incoming.response;
-  const json = parseOrNothing(await readReply(incoming, replyMaxBytes));
+async function errorOf({ adapter, replyMaxBytes }: HttpClient, answer: UnreadAnswer): Promise<A2AError> {
+  const { status } = answer.response;
+  const json = parseOrNothing(await readReply(answer, replyMaxBytes));
   const error = adapter.readError(status, json);
-  return withAnswerHeaders(isJsonObject(json) ? error : fromStatusAlone(error, status), incoming.response.headers);
+  return withAnswerHeaders(isJsonObject(json) ? error : fromStatusAlone(error, status), answer.response.headers);
 }
 
 /** A reply that is not a JSON object did not come from an agent: `metadata.httpStatus` marks such errors. */

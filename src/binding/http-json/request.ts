@@ -27,7 +27,7 @@ export function readBodyRequest(match: RouteMatch, query: string, body: JsonValu
   const json = body ?? {};
   if (typeof json !== "object" || Array.isArray(json)) return json;
   const violations: FieldViolation[] = [];
-  for (const [field, value] of givenFields(match, query, violations)) {
+  for (const [field, value] of collectFields(match, query, violations)) {
     if (!agrees(json, field, value)) violations.push(differs(field));
     json[field] = value;
   }
@@ -36,24 +36,26 @@ export function readBodyRequest(match: RouteMatch, query: string, body: JsonValu
 }
 
 /** Collects the path fields that the path and the query give. */
-function givenFields({ adapter, route, fields }: RouteMatch, query: string, violations: FieldViolation[]) {
+function collectFields({ adapter, route, fields }: RouteMatch, query: string, violations: FieldViolation[]) {
   if (query === "") return fields;
-  const given = new Map(fields);
+  const values = new Map(fields);
   const parameters = parseQuery(query);
   for (const name of pathFields(adapter.routes, route.operation)) {
     for (const value of parameters.getAll(name)) {
-      if ((given.get(name) ?? value) !== value) violations.push(differs(name));
-      given.set(name, value);
+      if ((values.get(name) ?? value) !== value) violations.push(differs(name));
+      values.set(name, value);
     }
   }
-  return given;
+  return values;
 }
 
 /** The fields that any route of the operation takes from its path. They may also be in the query. */
 function pathFields(routes: RouteMatch["adapter"]["routes"], operation: RouteMatch["route"]["operation"]): Set<string> {
-  const own = routes.filter((route) => route.operation === operation);
+  const operationRoutes = routes.filter((route) => route.operation === operation);
   return new Set(
-    own.flatMap(({ segments }) => segments.flatMap((segment) => ("field" in segment ? [segment.field] : []))),
+    operationRoutes.flatMap(({ segments }) =>
+      segments.flatMap((segment) => ("field" in segment ? [segment.field] : [])),
+    ),
   );
 }
 
@@ -62,7 +64,7 @@ function pathFields(routes: RouteMatch["adapter"]["routes"], operation: RouteMat
  * body.
  */
 function agrees(json: JsonObject, field: string, value: string): boolean {
-  const snake = field.replace(/[A-Z]/g, (payload) => `_${payload.toLowerCase()}`);
+  const snake = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const others = [json[field], snake === field ? undefined : json[snake]];
   if (snake !== field) delete json[snake];
   return others.every((other) => other === undefined || other === null || other === "" || other === value);

@@ -21,7 +21,7 @@ interface Entry {
   readonly adapter: HttpJsonAdapter;
   readonly route: HttpRoute;
   /** Suffixes that the last field must not end with if the route has none: such a path belongs to another route. */
-  readonly foreign: readonly string[];
+  readonly foreignSuffixes: readonly string[];
 }
 
 /** Creates a router for `adapters`. The router throws `invalidRequest` for malformed escapes in a path. */
@@ -31,28 +31,30 @@ export function createRouter(adapters: readonly HttpJsonAdapter[]): Router {
     const suffixes = [...new Set(adapter.routes.map(({ suffix }) => suffix))].filter((suffix) => suffix !== "");
     for (const route of adapter.routes) {
       const entries = byLength.get(route.segments.length) ?? [];
-      entries.push({ adapter, route, foreign: endsOpen(route) ? suffixes : [] });
+      entries.push({ adapter, route, foreignSuffixes: endsOpen(route) ? suffixes : [] });
       byLength.set(route.segments.length, entries);
     }
   }
   // Most literals first: one version's literal path may look like another's path with a tenant.
   for (const entries of byLength.values()) entries.sort((a, b) => literalsOf(b.route) - literalsOf(a.route));
   return (verb, path, pick) => {
-    const raw = path.slice(1).split("/");
+    const parts = path.slice(1).split("/");
     const matches: RouteMatch[] = [];
     const others: RouteMatch[] = [];
-    for (const { route, adapter, foreign } of byLength.get(raw.length) ?? []) {
-      const fields = matchSegments({ route, adapter, foreign }, raw);
+    for (const { route, adapter, foreignSuffixes } of byLength.get(parts.length) ?? []) {
+      const fields = matchSegments({ route, adapter, foreignSuffixes }, parts);
       if (fields !== undefined) (route.verb === verb ? matches : others).push({ adapter, route, fields });
     }
     if (matches.length === 0) {
-      const able = pick((adapter) => others.some((other) => other.adapter === adapter));
+      const candidates = pick((adapter) => others.some((other) => other.adapter === adapter));
       return {
-        allow: [...new Set(others.filter(({ adapter }) => able.includes(adapter)).map(({ route }) => route.verb))],
+        allow: [
+          ...new Set(others.filter(({ adapter }) => candidates.includes(adapter)).map(({ route }) => route.verb)),
+        ],
       };
     }
-    const able = pick((adapter) => matches.some((match) => match.adapter === adapter));
-    const match = matches.find(({ adapter }) => able.includes(adapter));
+    const candidates = pick((adapter) => matches.some((match) => match.adapter === adapter));
+    const match = matches.find(({ adapter }) => candidates.includes(adapter));
     return match === undefined ? { allow: [] } : { match };
   };
 }
@@ -68,21 +70,24 @@ function endsOpen({ segments, suffix }: HttpRoute): boolean {
 
 const noFields: ReadonlyMap<string, string> = new Map();
 
-function matchSegments({ route, foreign }: Entry, raw: readonly string[]): ReadonlyMap<string, string> | undefined {
-  const last = raw[raw.length - 1] ?? "";
+function matchSegments(
+  { route, foreignSuffixes }: Entry,
+  parts: readonly string[],
+): ReadonlyMap<string, string> | undefined {
+  const last = parts[parts.length - 1] ?? "";
   const { segments, suffix } = route;
   if (!last.endsWith(suffix)) return undefined;
   let fields: Map<string, string> | undefined;
   for (const [index, segment] of segments.entries()) {
     const isLast = index === segments.length - 1;
-    const text = raw[index] ?? "";
+    const text = parts[index] ?? "";
     const value = decodeEscapes(isLast ? text.slice(0, text.length - suffix.length) : text, "path");
     if (!fits(segment, value)) return undefined;
     if ("literal" in segment) continue;
     fields ??= new Map();
     fields.set(segment.field, value);
   }
-  return foreign.some((other) => last.endsWith(other)) ? undefined : (fields ?? noFields);
+  return foreignSuffixes.some((other) => last.endsWith(other)) ? undefined : (fields ?? noFields);
 }
 
 function fits(segment: HttpRoute["segments"][number], value: string): boolean {

@@ -63,7 +63,7 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
   try {
     await call.authenticate();
     call.declare(end.versions);
-    const { declared } = call;
+    const { declaredVersion: declared } = call;
     errorContext.adapter = end.adapters.find(({ version }) => version === declared) ?? errorContext.adapter;
     const match = findRoute(end, request, errorContext);
     const { adapter, route } = match;
@@ -104,8 +104,8 @@ function adapterAt({ adapters, newest }: HttpJsonEnd, path: string): HttpJsonAda
 
 function options(end: HttpJsonEnd, request: HttpRequest): HttpReply {
   try {
-    const routed = end.route(request.method, request.path, (knows) => end.adapters.filter(knows));
-    const verbs = "allow" in routed ? routed.allow : [];
+    const result = end.route(request.method, request.path, (knows) => end.adapters.filter(knows));
+    const verbs = "allow" in result ? result.allow : [];
     return { status: 204, headers: { Allow: [...verbs, "OPTIONS"].join(", ") }, body: undefined };
   } catch (error) {
     const errorContext = openCall(end, request);
@@ -116,16 +116,16 @@ function options(end: HttpJsonEnd, request: HttpRequest): HttpReply {
 }
 
 function findRoute(end: HttpJsonEnd, request: HttpRequest, errorContext: CallErrorContext): RouteMatch {
-  const { declared } = errorContext.call;
+  const { declaredVersion: declared } = errorContext.call;
   const detection = { adapters: end.adapters, strict: end.service.strictVersions };
-  const routed = end.route(request.method, request.path, (knows) => adaptersFor(detection, declared, knows));
-  if ("match" in routed) {
-    errorContext.adapter = routed.match.adapter;
-    return routed.match;
+  const result = end.route(request.method, request.path, (knows) => adaptersFor(detection, declared, knows));
+  if ("match" in result) {
+    errorContext.adapter = result.match.adapter;
+    return result.match;
   }
-  if (routed.allow.length === 0) throw new A2AError("methodNotFound", "no such path");
-  errorContext.allow = [...routed.allow, "OPTIONS"].join(", ");
-  throw new A2AError("methodNotAllowed", `this path is called by ${routed.allow.join(" or ")}`);
+  if (result.allow.length === 0) throw new A2AError("methodNotFound", "no such path");
+  errorContext.allow = [...result.allow, "OPTIONS"].join(", ");
+  throw new A2AError("methodNotAllowed", `this path is called by ${result.allow.join(" or ")}`);
 }
 
 async function readRequest(match: RouteMatch, request: HttpRequest, call: ServerCall): Promise<AnyMessage> {
@@ -160,7 +160,7 @@ function failure(request: HttpRequest, errorContext: CallErrorContext, thrown: u
   if (allow !== undefined) headers["Allow"] = allow;
   const head = jsonHead(httpStatusOf(error), { ...errorContext, type: errorTypeOf(request) });
   const body = JSON.stringify(adapter.writeError(error));
-  call.sent(body);
+  call.countReply(body);
   return { ...head, headers: { ...head.headers, ...headers }, body };
 }
 

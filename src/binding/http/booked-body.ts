@@ -8,7 +8,7 @@ export interface BookingCall {
   /** Books bytes. Throws `unavailable` or `resourceExhausted`. */
   hold(bytes: number): void;
   /** A piece of the reply is ready for the socket. */
-  sent(piece: string | Uint8Array): void;
+  countReply(piece: string | Uint8Array): void;
   /** Releases bytes that were booked. */
   release(bytes: number): void;
   /** The reply was taken, or the peer left. */
@@ -19,15 +19,15 @@ export interface BookingCall {
 export class BookedPieces implements AsyncIterableIterator<Uint8Array> {
   readonly #pieces: AsyncIterator<Uint8Array>;
   readonly #call: BookingCall;
-  readonly #bookedAhead: boolean;
+  readonly #isBookedAhead: boolean;
   /** The booked bytes of the piece that the socket has. */
-  #booked = 0;
+  #bookedBytes = 0;
 
   /** `bookedAhead`: the pieces are booked already, until all of them are taken. */
-  constructor(pieces: AsyncIterable<Uint8Array>, call: BookingCall, bookedAhead = false) {
+  constructor(pieces: AsyncIterable<Uint8Array>, call: BookingCall, isBookedAhead = false) {
     this.#pieces = pieces[Symbol.asyncIterator]();
     this.#call = call;
-    this.#bookedAhead = bookedAhead;
+    this.#isBookedAhead = isBookedAhead;
   }
 
   [Symbol.asyncIterator](): this {
@@ -36,14 +36,14 @@ export class BookedPieces implements AsyncIterableIterator<Uint8Array> {
 
   // Called when the socket has taken the piece before.
   async next(): Promise<IteratorResult<Uint8Array>> {
-    this.#call.release(this.#booked);
-    this.#booked = 0;
+    this.#call.release(this.#bookedBytes);
+    this.#bookedBytes = 0;
     try {
       const piece = await this.#pieces.next();
       if (piece.done === true) this.#call.end();
       else {
-        if (!this.#bookedAhead && piece.value.length > smallReplyBytes) this.#hold(piece.value.length);
-        this.#call.sent(piece.value);
+        if (!this.#isBookedAhead && piece.value.length > smallReplyBytes) this.#hold(piece.value.length);
+        this.#call.countReply(piece.value);
       }
       return piece;
     } catch (error) {
@@ -60,7 +60,7 @@ export class BookedPieces implements AsyncIterableIterator<Uint8Array> {
 
   #hold(bytes: number): void {
     this.#call.hold(bytes);
-    this.#booked = bytes;
+    this.#bookedBytes = bytes;
   }
 }
 
@@ -76,20 +76,20 @@ type ReplyHead = Omit<HttpReply, "body">;
 export function bookReply(call: BookingCall, reply: ReplyHead & { readonly body: string | Uint8Array }): HttpReply {
   const { body } = reply;
   if (body.length <= smallReplyBytes) {
-    call.sent(body);
+    call.countReply(body);
     return reply;
   }
   const bytes = typeof body === "string" ? encoder.encode(body) : body;
   call.hold(bytes.length);
-  return bookedReply(call, reply, [bytes]);
+  return bookPieces(call, reply, [bytes]);
 }
 
 /**
  * Encodes the text of a large reply as large work, a piece at a time. It counts until its peer has taken it; then the call ends. Rejects
  * with `unavailable` or `resourceExhausted` when there is no room for it.
  */
-export async function encodeReply(call: WorkingCall, head: ReplyHead, encoded: LargeReply): Promise<HttpReply> {
-  return bookedReply(call, head, await call.work(encodeTexts(call, encoded)));
+export async function encodeReply(call: WorkingCall, head: ReplyHead, source: LargeReply): Promise<HttpReply> {
+  return bookPieces(call, head, await call.work(encodeTexts(call, source)));
 }
 
 interface WorkingCall extends BookingCall, Pick<ServerCall, "reserve" | "work"> {}
@@ -127,13 +127,13 @@ function* encodeTexts(call: WorkingCall, { reply, texts }: LargeReply): Generato
   return pieces;
 }
 
-function bookedReply(call: BookingCall, { status, headers }: ReplyHead, pieces: Uint8Array[]): HttpReply {
+function bookPieces(call: BookingCall, { status, headers }: ReplyHead, pieces: Uint8Array[]): HttpReply {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
-  const body = new BookedPieces(eachOnce(pieces), call, true);
+  const body = new BookedPieces(takeEach(pieces), call, true);
   return { status, headers: { ...headers, "Content-Length": String(length) }, body };
 }
 
 /** Gives each piece and forgets it. */
-async function* eachOnce(pieces: Uint8Array[]): AsyncGenerator<Uint8Array> {
+async function* takeEach(pieces: Uint8Array[]): AsyncGenerator<Uint8Array> {
   for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) yield piece;
 }

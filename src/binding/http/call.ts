@@ -45,7 +45,7 @@ export async function readJsonBody<T>(request: HttpRequest, call: ServerCall, re
   const isSmall = isTooShort(Number(request.header("content-length")), jsonMaxValues);
   const values = isSmall ? undefined : new JsonValueCounter(jsonMaxValues);
   const bytes = await request.body(jsonBodyMaxBytes, (piece) => {
-    call.received(piece.length);
+    call.receive(piece.length);
     values?.arrived(piece);
   });
   return call.decode(() => read(decodeBody(bytes)));
@@ -98,15 +98,15 @@ export function replyHeaders(
   { extensionsName }: Pick<JsonRpcAdapter, "extensionsName">,
   { requestId, extensions, rateFields }: Pick<ServerCall, "requestId" | "extensions" | "rateFields">,
 ): Readonly<Record<string, string>> {
-  const limited = rateFields === undefined ? headers : { ...headers, ...rateFields };
-  const identified = { ...limited, [requestIdHeader]: requestId };
-  return extensions.length === 0 ? identified : { ...identified, [extensionsName]: formatExtensions(extensions) };
+  const withRates = rateFields === undefined ? headers : { ...headers, ...rateFields };
+  const withId = { ...withRates, [requestIdHeader]: requestId };
+  return extensions.length === 0 ? withId : { ...withId, [extensionsName]: formatExtensions(extensions) };
 }
 
 /** HTTP headers of an error, in every binding. */
 export function errorHeaders(error: A2AError): Record<string, string> {
   const headers: Record<string, string> = {};
-  if (challenged.has(error.code)) {
+  if (challengeCodes.has(error.code)) {
     const challenge = error.challenge ?? (error.code === "unauthenticated" ? "Bearer" : undefined);
     if (challenge !== undefined) headers["WWW-Authenticate"] = challenge.replace(/[^\t\x20-\x7e\x80-\xff]/g, " ");
   }
@@ -114,7 +114,7 @@ export function errorHeaders(error: A2AError): Record<string, string> {
   return headers;
 }
 
-const challenged: ReadonlySet<ErrorCode> = new Set(["unauthenticated", "permissionDenied"]);
+const challengeCodes: ReadonlySet<ErrorCode> = new Set(["unauthenticated", "permissionDenied"]);
 
 export function httpStatusOf(error: A2AError): number {
   return errorTable[error.code].http;

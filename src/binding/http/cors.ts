@@ -49,12 +49,12 @@ export function cors(endpoint: HttpEndpoint, options: CorsOptions): HttpEndpoint
 }
 
 /** Returns the check whether the options allow an origin. Throws as `cors` does. */
-export function allowedOrigins(options: CorsOptions): (origin: string) => boolean {
+export function createOriginCheck(options: CorsOptions): (origin: string) => boolean {
   return resolvePolicy(options).allows;
 }
 
 interface Policy {
-  readonly any: boolean;
+  readonly allowsAny: boolean;
   readonly credentials: boolean;
   readonly allowHeaders: string;
   readonly exposeHeaders: string;
@@ -65,14 +65,14 @@ interface Policy {
 function resolvePolicy(options: CorsOptions): Policy {
   const { origins, credentials = false, maxAgeSeconds = 3_600 } = options;
   if (origins === "*" && credentials) throw new TypeError('cors: credentials need a list of origins instead of "*"');
-  const listed = new Set(origins === "*" ? [] : origins.map(originOf));
+  const allowedSet = new Set(origins === "*" ? [] : origins.map(originOf));
   return {
-    any: origins === "*",
+    allowsAny: origins === "*",
     credentials,
     allowHeaders: [...requestHeaders, ...(options.allowHeaders ?? [])].join(", "),
     exposeHeaders: [...replyHeaders, ...(options.exposeHeaders ?? [])].join(", "),
     maxAge: String(maxAgeSeconds),
-    allows: (origin) => origins === "*" || listed.has(origin),
+    allows: (origin) => origins === "*" || allowedSet.has(origin),
   };
 }
 
@@ -87,17 +87,17 @@ function originOf(value: string): string {
 }
 
 function preflight(policy: Policy, origin: string | undefined): HttpReply {
-  const granted = {
+  const permissions = {
     "Access-Control-Allow-Methods": methods,
     "Access-Control-Allow-Headers": policy.allowHeaders,
     "Access-Control-Max-Age": policy.maxAge,
   };
-  const headers = origin === undefined ? {} : { ...originHeaders(policy, origin), ...granted };
+  const headers = origin === undefined ? {} : { ...originHeaders(policy, origin), ...permissions };
   return { status: 204, headers: { ...headers, ...vary(policy, undefined) }, body: undefined };
 }
 
 function originHeaders(policy: Policy, origin: string): Record<string, string> {
-  const headers: Record<string, string> = { "Access-Control-Allow-Origin": policy.any ? "*" : origin };
+  const headers: Record<string, string> = { "Access-Control-Allow-Origin": policy.allowsAny ? "*" : origin };
   if (policy.credentials) headers["Access-Control-Allow-Credentials"] = "true";
   return headers;
 }
@@ -121,11 +121,11 @@ async function withOrigin(
 /** Adds `Vary: Origin`, so that a cache does not give this reply without CORS headers to a page that needs them. */
 async function withVary(answer: ReturnType<HttpEndpoint>, policy: Policy): Promise<HttpReply | undefined> {
   const reply = await answer;
-  if (reply === undefined || policy.any) return reply;
+  if (reply === undefined || policy.allowsAny) return reply;
   return { ...reply, headers: { ...reply.headers, ...vary(policy, reply.headers["Vary"]) } };
 }
 
-function vary(policy: Policy, own: string | undefined): Record<string, string> {
-  if (policy.any) return own === undefined ? {} : { Vary: own };
-  return { Vary: own === undefined ? "Origin" : `${own}, Origin` };
+function vary(policy: Policy, current: string | undefined): Record<string, string> {
+  if (policy.allowsAny) return current === undefined ? {} : { Vary: current };
+  return { Vary: current === undefined ? "Origin" : `${current}, Origin` };
 }

@@ -74,7 +74,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   readonly #form: EventStreamForm;
   readonly #call: EventStreamCall;
   readonly #ticker: ReturnType<typeof setInterval>;
-  #open: { resolve(): void; reject(reason: unknown): void } | undefined;
+  #openResolvers: { resolve(): void; reject(reason: unknown): void } | undefined;
   #openTimer: ReturnType<typeof setTimeout> | undefined;
   #taker: ((piece: Piece) => void) | undefined;
   #text = "";
@@ -96,7 +96,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     this.#call = call;
     this.#ticker = setInterval(() => this.#tick(), keepAliveMs / 2);
     this.opened = new Promise((resolve, reject) => {
-      this.#open = { resolve, reject };
+      this.#openResolvers = { resolve, reject };
     });
     this.#openTimer = setTimeout(() => this.#openQuiet(), Math.min(openWaitMs, keepAliveMs));
     this.#read();
@@ -107,7 +107,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   }
 
   next(): Promise<Piece> {
-    this.#taken();
+    this.#releaseTaken();
     if (this.#isReady) return Promise.resolve(this.#take());
     if (this.#phase === "over") return Promise.resolve(over);
     return new Promise((resolve) => {
@@ -120,13 +120,13 @@ export class EventStream implements AsyncIterableIterator<string> {
     this.#text = "";
     this.#slices = [];
     this.#bookedText = 0;
-    this.#taken();
+    this.#releaseTaken();
     if (this.#phase === "live") {
       this.#finish();
       // Not awaited: a blocked iterator returns only when its own wait ends.
       this.#items.return?.().then(undefined, noop);
     }
-    this.#opening()?.resolve();
+    this.#endOpening()?.resolve();
     this.#hand(over);
     return Promise.resolve(over);
   }
@@ -180,7 +180,7 @@ export class EventStream implements AsyncIterableIterator<string> {
           slices.push(text, ...slicesOf(piece, sliceLength));
           text = "";
         }
-        this.#call.sent(piece);
+        this.#call.countReply(piece);
         encoded += piece.length;
         if (encoded < smallReplyBytes) continue;
         encoded = 0;
@@ -195,9 +195,9 @@ export class EventStream implements AsyncIterableIterator<string> {
 
   #onWritten(): void {
     this.#source = "idle";
-    this.#opening()?.resolve();
+    this.#endOpening()?.resolve();
     if (this.#phase === "over" || this.#slices.length > 0) this.#handOver();
-    else this.#goOn();
+    else this.#readOn();
   }
 
   /** An event could not be encoded, or there is no room for it. */
@@ -212,11 +212,11 @@ export class EventStream implements AsyncIterableIterator<string> {
 
   #add(text: string): void {
     this.#text += text;
-    this.#call.sent(text);
+    this.#call.countReply(text);
   }
 
   /** Reads on while a reader waits, and hands over the text when no more is ready. */
-  #goOn(): void {
+  #readOn(): void {
     if (this.#taker === undefined) return;
     if (this.#text.length >= smallReplyBytes) {
       // Yield: a subscription that always has events must not block the event loop.
@@ -245,7 +245,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   readonly #onFailure = (error: unknown): void => {
     this.#source = "idle";
     if (this.#phase === "over") return;
-    const opening = this.#opening();
+    const opening = this.#endOpening();
     if (opening !== undefined) {
       // The call is answered in another way, and ends with that.
       this.#ended = true;
@@ -266,14 +266,14 @@ export class EventStream implements AsyncIterableIterator<string> {
       else this.#call.hold(more);
     } catch (error) {
       this.#text = "";
-      this.#taken();
+      this.#releaseTaken();
       throw error;
     }
     this.#bookedText = length;
   }
 
   /** The socket has taken what it was given. */
-  #taken(): void {
+  #releaseTaken(): void {
     if (this.#bookedPiece > 0) this.#call.release(this.#bookedPiece);
     this.#bookedPiece = 0;
     this.#endCall();
@@ -312,18 +312,18 @@ export class EventStream implements AsyncIterableIterator<string> {
   }
 
   /** Ends the opening phase. Returns the resolvers of `opened` once, then `undefined`. */
-  #opening(): { resolve(): void; reject(reason: unknown): void } | undefined {
-    const open = this.#open;
-    if (open === undefined) return undefined;
-    this.#open = undefined;
+  #endOpening(): { resolve(): void; reject(reason: unknown): void } | undefined {
+    const resolvers = this.#openResolvers;
+    if (resolvers === undefined) return undefined;
+    this.#openResolvers = undefined;
     clearTimeout(this.#openTimer);
     this.#openTimer = undefined;
-    return open;
+    return resolvers;
   }
 
   #openQuiet(): void {
     this.#add(comment);
-    this.#opening()?.resolve();
+    this.#endOpening()?.resolve();
   }
 
   /** Sends a keep-alive comment after two ticks without an event, if the reader is waiting. */
@@ -335,11 +335,11 @@ export class EventStream implements AsyncIterableIterator<string> {
   }
 }
 
-const inNextTurn: (run: () => void) => void =
-  typeof setImmediate === "function" ? (run) => void setImmediate(run) : (run) => void setTimeout(run, 0);
+const inNextTurn: (task: () => void) => void =
+  typeof setImmediate === "function" ? (task) => void setImmediate(task) : (task) => void setTimeout(task, 0);
 
 /** Runs `run` once the microtask queue is empty. By then everything ready in this event-loop turn has arrived. */
-const afterMicrotasks: (run: () => void) => void =
+const afterMicrotasks: (task: () => void) => void =
   typeof process === "object" && typeof process.nextTick === "function"
-    ? (run) => process.nextTick(run)
-    : (run) => void setTimeout(run, 0);
+    ? (task) => process.nextTick(task)
+    : (task) => void setTimeout(task, 0);

@@ -18,7 +18,7 @@ export interface FetchHandlerOptions extends HandlerOptions {
    * Called for a request from which the framework cut a path that nothing names: returns what to reply instead, or
    * `undefined` to continue. Default: continue.
    */
-  readonly unplaced?: ((path: string) => HttpReply | undefined) | undefined;
+  readonly refuseUnplaced?: ((path: string) => HttpReply | undefined) | undefined;
 }
 
 /** A handler of Fetch-standard requests. Runtimes and frameworks call it with more arguments of their own. */
@@ -26,14 +26,14 @@ export type FetchListener = (request: Request, ...more: readonly unknown[]) => P
 
 /** Serves an endpoint in any Fetch-standard runtime: Bun, Deno, Next, Hono, workers. */
 export function fetchHandler(endpoint: HttpEndpoint, options: FetchHandlerOptions = {}): FetchListener {
-  const { unplaced, missed } = options;
+  const { refuseUnplaced, explainMiss: missed } = options;
   return async (request, ...more) => {
     const url = new URL(request.url);
     // `get` joins repeated headers with commas.
     if (request.headers.get("host")?.includes(",") === true) return responseFromReply(twoHosts);
     const place = placeOfCall(url.pathname, more, options.basePath);
-    const refused = place?.isGuessed ? unplaced?.(place.path) : undefined;
-    const reply = refused ?? (place && (await endpoint(new FetchRequest(request, { url, place, options }))));
+    const refusal = place?.isGuessed ? refuseUnplaced?.(place.path) : undefined;
+    const reply = refusal ?? (place && (await endpoint(new FetchRequest(request, { url, place, options }))));
     return responseFromReply(reply ?? missed?.(url.pathname) ?? notFound);
   };
 }
@@ -100,21 +100,21 @@ class FetchRequest implements HttpRequest {
     return (name) => headerIn(headers, host, name);
   }
 
-  async body(maxBytes: number, arrived: (piece: Uint8Array) => void): Promise<Uint8Array> {
+  async body(maxBytes: number, onPiece: (piece: Uint8Array) => void): Promise<Uint8Array> {
     if (Number(this.header("content-length") ?? 0) > maxBytes) throw bodyTooLarge(maxBytes);
     const reader = this.#request.body?.getReader();
     if (reader === undefined) return new Uint8Array(0);
-    let late: A2AError | undefined;
+    let timeoutError: A2AError | undefined;
     const watch = new BodyWatch(this.#options.times ?? defaultListenerLimits, (error) => {
-      late = error;
+      timeoutError = error;
       reader.cancel().catch(noop);
     });
     try {
       const bytes = await readAll(reader, maxBytes, (piece) => {
         watch.add(piece.length);
-        arrived(piece);
+        onPiece(piece);
       });
-      if (late !== undefined) throw late;
+      if (timeoutError !== undefined) throw timeoutError;
       return bytes;
     } catch (error) {
       reader.cancel().catch(noop);
@@ -136,7 +136,7 @@ type ByteReader = ReadableStreamDefaultReader<Uint8Array>;
 async function readAll(
   reader: ByteReader,
   maxBytes: number,
-  arrived: (piece: Uint8Array) => void,
+  onPiece: (piece: Uint8Array) => void,
 ): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -145,7 +145,7 @@ async function readAll(
     if (done) break;
     bytes += value.length;
     if (bytes > maxBytes) throw bodyTooLarge(maxBytes);
-    arrived(value);
+    onPiece(value);
     chunks.push(value);
   }
   const [first] = chunks;

@@ -20,7 +20,7 @@ export interface HttpRequest {
    * arrives too late or too slowly, and with what `arrived` throws. `arrived` is called with each piece as it
    * arrives.
    */
-  body(maxBytes: number, arrived: (piece: Uint8Array) => void): Promise<Uint8Array>;
+  body(maxBytes: number, onPiece: (piece: Uint8Array) => void): Promise<Uint8Array>;
   /** Calls back once if the peer leaves before the reply is finished; at once if it has already left. */
   onLeave(listener: () => void): void;
   /** Whether the request came over TLS; the URLs of the card depend on it. */

@@ -19,12 +19,12 @@ export function mediaTypeOf(value: string | undefined): string {
  */
 export function assertJson(request: HttpRequest, bodyRequired: boolean): void {
   const encoding = request.header("content-encoding");
-  if (encoding !== undefined && encoding !== "identity") throw unsupported(`content encoding ${shown(encoding)}`);
+  if (encoding !== undefined && encoding !== "identity") throw unsupported(`content encoding ${toPrintable(encoding)}`);
   const type = mediaTypeOf(request.header("content-type"));
   if (type === jsonMediaType || type === a2aMediaType) return;
   const empty = type === "" && !hasBody(request) && request.header("origin") === undefined;
   if (empty && !bodyRequired) return;
-  throw unsupported(type === "" ? "a request without a content type" : `content type ${shown(type)}`);
+  throw unsupported(type === "" ? "a request without a content type" : `content type ${toPrintable(type)}`);
 }
 
 function hasBody(request: HttpRequest): boolean {
@@ -35,7 +35,7 @@ function unsupported(what: string): A2AError {
   return new A2AError("unsupportedMediaType", `${what} is not supported: send ${jsonMediaType} or ${a2aMediaType}`);
 }
 
-function shown(value: string): string {
+function toPrintable(value: string): string {
   return value.slice(0, 64).replace(/[^\x20-\x7e]/g, "?");
 }
 

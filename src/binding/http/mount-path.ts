@@ -15,17 +15,17 @@ export interface MountedPath {
  * program says. `undefined` if the request is not below `basePath`.
  */
 export function placeOf(path: string, original: string, basePath: string | undefined): MountedPath | undefined {
-  const cut = cutOff(path, original);
-  if (basePath === undefined) return { mountPath: cut, path };
+  const prefix = prefixOf(path, original);
+  if (basePath === undefined) return { mountPath: prefix, path };
   const base = trimmed(basePath);
   const rest = restBelow(base, path);
-  if (rest !== undefined) return { mountPath: cut + base, path: rest };
-  const whole = restBelow(base, original);
-  return whole === undefined ? undefined : { mountPath: base, path: whole };
+  if (rest !== undefined) return { mountPath: prefix + base, path: rest };
+  const pathBelow = restBelow(base, original);
+  return pathBelow === undefined ? undefined : { mountPath: base, path: pathBelow };
 }
 
 /** The prefix that was cut off `original`; `""` if the framework rewrote the path in another way. */
-function cutOff(path: string, original: string): string {
+function prefixOf(path: string, original: string): string {
   if (path === original) return "";
   if (path === "" || (path === "/" && !original.endsWith("/"))) return trimmed(original);
   return original.endsWith(path) ? original.slice(0, -path.length) : "";

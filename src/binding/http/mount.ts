@@ -60,8 +60,8 @@ class RequestBelow implements HttpRequest {
     return this.#above.headers();
   }
 
-  body(maxBytes: number, arrived: (piece: Uint8Array) => void): Promise<Uint8Array> {
-    return this.#above.body(maxBytes, arrived);
+  body(maxBytes: number, onPiece: (piece: Uint8Array) => void): Promise<Uint8Array> {
+    return this.#above.body(maxBytes, onPiece);
   }
 
   onLeave(listener: () => void): void {

@@ -22,24 +22,28 @@ export interface BodyOptions {
   readonly maxBytes: number;
   readonly times: CallTimes;
   /** Called with each piece as it arrives. What it throws ends the reading. */
-  readonly arrived: (piece: Uint8Array) => void;
+  readonly onPiece: (piece: Uint8Array) => void;
 }
 
 /** Reads a request body within its limits, or takes it from `parsed` if a body parser has read it. */
-export async function readNodeBody(req: NodeIncoming, parsed: ParsedBody, options: BodyOptions): Promise<Uint8Array> {
+export async function readNodeBody(
+  req: NodeIncoming,
+  parsedBody: ParsedBody,
+  options: BodyOptions,
+): Promise<Uint8Array> {
   const { maxBytes } = options;
   const length = contentLength(req);
   if (length !== undefined && length > maxBytes) throw bodyTooLarge(maxBytes);
-  if (req.readableEnded || parsed.rawBody !== undefined) return counted(bodyFromParser(req, parsed), options);
+  if (req.readableEnded || parsedBody.rawBody !== undefined) return checkBody(bodyFromParser(req, parsedBody), options);
   // A small body is there once Node has handed over the packet with the headers: then nothing has to listen for it.
   await undefined;
   // A destroyed stream emits no more events, not even `end`.
   if (req.destroyed) throw bodyCutOff();
-  if (isWaiting(req)) return counted(req.read() ?? empty, options);
+  if (isWaiting(req)) return checkBody(req.read() ?? empty, options);
   askForBody(req);
-  const whole = Promise.withResolvers<Uint8Array>();
-  new BodyReader(req, options, whole);
-  return whole.promise;
+  const result = Promise.withResolvers<Uint8Array>();
+  new BodyReader(req, options, result);
+  return result.promise;
 }
 
 /** The declared length of a body. `undefined` if it is missing or invalid. */
@@ -55,36 +59,36 @@ function isWaiting(req: NodeIncoming): boolean {
 }
 
 /** Checks and books a body that is already in memory. */
-function counted(body: Uint8Array, { maxBytes, arrived }: BodyOptions): Uint8Array {
+function checkBody(body: Uint8Array, { maxBytes, onPiece }: BodyOptions): Uint8Array {
   if (body.length > maxBytes) throw bodyTooLarge(maxBytes);
-  arrived(body);
+  onPiece(body);
   return body;
 }
 
 class BodyReader {
   readonly #req: NodeIncoming;
   readonly #options: BodyOptions;
-  readonly #whole: PromiseWithResolvers<Uint8Array>;
+  readonly #result: PromiseWithResolvers<Uint8Array>;
   readonly #watch: BodyWatch;
   #first: Buffer | undefined;
   #more: Buffer[] | undefined;
   #bytes = 0;
 
-  constructor(req: NodeIncoming, options: BodyOptions, whole: PromiseWithResolvers<Uint8Array>) {
+  constructor(req: NodeIncoming, options: BodyOptions, result: PromiseWithResolvers<Uint8Array>) {
     this.#req = req;
     this.#options = options;
-    this.#whole = whole;
+    this.#result = result;
     this.#watch = new BodyWatch(options.times, (error) => this.#fail(error));
     req.on("data", this.#onData).on("end", this.#onEnd).on("error", this.#onCut).on("close", this.#onCut);
   }
 
   readonly #onData = (chunk: Buffer): void => {
-    const { maxBytes, arrived } = this.#options;
+    const { maxBytes, onPiece } = this.#options;
     this.#bytes += chunk.length;
     this.#watch.add(chunk.length);
     try {
       if (this.#bytes > maxBytes) throw bodyTooLarge(maxBytes);
-      arrived(chunk);
+      onPiece(chunk);
     } catch (error) {
       this.#fail(error);
       return;
@@ -96,7 +100,7 @@ class BodyReader {
 
   readonly #onEnd = (): void => {
     this.#stop();
-    this.#whole.resolve(this.#more === undefined ? (this.#first ?? empty) : Buffer.concat(this.#more, this.#bytes));
+    this.#result.resolve(this.#more === undefined ? (this.#first ?? empty) : Buffer.concat(this.#more, this.#bytes));
   };
 
   readonly #onCut = (): void => this.#fail(bodyCutOff());
@@ -104,7 +108,7 @@ class BodyReader {
   #fail(error: unknown): void {
     this.#stop();
     this.#req.pause();
-    this.#whole.reject(error);
+    this.#result.reject(error);
   }
 
   #stop(): void {

@@ -19,7 +19,7 @@ export interface HandlerOptions {
    * Explains to a caller that the path is not the endpoint's, if nothing else can answer it. `undefined`: there is
    * nothing to explain. Default: no explanation.
    */
-  readonly missed?: ((path: string) => HttpReply | undefined) | undefined;
+  readonly explainMiss?: ((path: string) => HttpReply | undefined) | undefined;
 }
 
 export interface NodeListenerOptions extends HandlerOptions {
@@ -34,11 +34,15 @@ export interface NodeListenerOptions extends HandlerOptions {
 export type NodeListener = (req: NodeIncoming, res: NodeResponse, next?: (error?: unknown) => void) => void;
 
 export const notFound: HttpReply = { status: 404, headers: { "Content-Type": "text/plain" }, body: "not found\n" };
-const broken: HttpReply = { status: 500, headers: { "Content-Type": "text/plain" }, body: "internal error\n" };
+const internalErrorReply: HttpReply = {
+  status: 500,
+  headers: { "Content-Type": "text/plain" },
+  body: "internal error\n",
+};
 
 /** Serves an endpoint with Node's `http`, `https` or `http2` server, or anything else that calls `(req, res, next)`. */
 export function nodeListener(endpoint: HttpEndpoint, options: NodeListenerOptions = {}): NodeListener {
-  const { times = defaultListenerLimits, onError, basePath, request, missed } = options;
+  const { times = defaultListenerLimits, onError, basePath, request, explainMiss } = options;
   return (req, res, next) => {
     // `close` reports a failed socket. Without this listener its error would end the process.
     res.on("error", noop);
@@ -49,20 +53,20 @@ export function nodeListener(endpoint: HttpEndpoint, options: NodeListenerOption
     const { path, query } = splitTarget(req.url ?? "/");
     const original = originalPath(req) ?? path;
     const write = (reply: HttpReply | undefined): void => {
-      const said = reply ?? (next === undefined || isRouted(req) ? missed?.(original) : undefined);
-      if (said === undefined && next !== undefined) next();
-      else writeReply(req, res, said ?? notFound, times.replyStallMs);
+      const answer = reply ?? (next === undefined || isRouted(req) ? explainMiss?.(original) : undefined);
+      if (answer === undefined && next !== undefined) next();
+      else writeReply(req, res, answer ?? notFound, times.replyStallMs);
     };
     const fail = (error: unknown): void => {
       onError?.(error);
       if (res.headersSent) res.destroy();
-      else writeReply(req, res, broken, times.replyStallMs);
+      else writeReply(req, res, internalErrorReply, times.replyStallMs);
     };
     const place = placeOf(path, original, basePath);
     if (place === undefined) write(undefined);
     else {
       const native = request ?? req;
-      answered(endpoint, new NodeRequest(req, res, { ...place, query, times, native }))
+      callEndpoint(endpoint, new NodeRequest(req, res, { ...place, query, times, native }))
         .then(write)
         .catch(fail);
     }
@@ -79,7 +83,7 @@ function isRouted(req: object): boolean {
   return "route" in req && req.route !== undefined;
 }
 
-function answered(endpoint: HttpEndpoint, request: HttpRequest): Promise<HttpReply | undefined> {
+function callEndpoint(endpoint: HttpEndpoint, request: HttpRequest): Promise<HttpReply | undefined> {
   try {
     const reply = endpoint(request);
     return reply instanceof Promise ? reply : Promise.resolve(reply);

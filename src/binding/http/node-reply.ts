@@ -10,7 +10,7 @@ import { watchStall } from "./reply-stall.js";
 const lingerMs = 2_000;
 const lingerMaxBytes = 64 * 1024 * 1024;
 /** An unread body up to this declared size is drained, and the connection is kept. */
-const leftMaxBytes = 64 * 1024;
+const drainMaxBytes = 64 * 1024;
 
 /** Writes a reply. Throws before writing anything if a header is invalid. */
 export function writeReply(req: NodeIncoming, res: NodeResponse, reply: HttpReply, stallMs: number): void {
@@ -97,7 +97,7 @@ function writeDuringUpload(req: NodeIncoming, res: NodeResponse, { status, heade
   }
   const length = contentLength(req);
   // A peer that has not been asked for its body may send it all the same, and Node closes the connection then.
-  if (length !== undefined && length <= leftMaxBytes && !keepsBodyBack(req)) {
+  if (length !== undefined && length <= drainMaxBytes && !keepsBodyBack(req)) {
     res.writeHead(status, headers);
     res.end(body);
     req.resume();
@@ -106,19 +106,19 @@ function writeDuringUpload(req: NodeIncoming, res: NodeResponse, { status, heade
   res.writeHead(status, [...headers, "Connection", "close"]);
   if (body.length > 0) res.write(body);
   else res.flushHeaders();
-  throwAway(req, () => res.end());
+  discardBody(req, () => res.end());
 }
 
-function throwAway(req: NodeIncoming, done: () => void): void {
-  let left = lingerMaxBytes;
+function discardBody(req: NodeIncoming, onEnd: () => void): void {
+  let remaining = lingerMaxBytes;
   const stop = (): void => {
     clearTimeout(timer);
     req.off("data", onData).off("end", stop).off("close", stop);
-    done();
+    onEnd();
   };
   const onData = (chunk: Uint8Array): void => {
-    left -= chunk.length;
-    if (left < 0) stop();
+    remaining -= chunk.length;
+    if (remaining < 0) stop();
   };
   const timer = setTimeout(stop, lingerMs);
   req.on("data", onData).on("end", stop).on("close", stop).resume();

@@ -39,7 +39,7 @@ export interface NodeRequestOptions extends Target {
   readonly mountPath: string;
   readonly native: unknown;
   /** What a body parser left on the framework's request. Default: `body` and `rawBody` of `req`. */
-  readonly parsed?: ParsedBody | undefined;
+  readonly parsedBody?: ParsedBody | undefined;
 }
 
 /** A request of Node's HTTP/1.1 or HTTP/2 server. */
@@ -87,9 +87,9 @@ export class NodeRequest implements HttpRequest {
     return (name) => headerIn(headers, name);
   }
 
-  body(maxBytes: number, arrived: (piece: Uint8Array) => void): Promise<Uint8Array> {
-    const { parsed, times } = this.#options;
-    return readNodeBody(this.#req, parsed ?? parsedBodyOf(this.#req), { maxBytes, times, arrived });
+  body(maxBytes: number, onPiece: (piece: Uint8Array) => void): Promise<Uint8Array> {
+    const { parsedBody, times } = this.#options;
+    return readNodeBody(this.#req, parsedBody ?? parsedBodyOf(this.#req), { maxBytes, times, onPiece });
   }
 
   onLeave(listener: () => void): void {

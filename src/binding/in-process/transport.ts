@@ -69,7 +69,7 @@ export function createInProcessTransport(
   const calls = createTransport({
     unary: (operation, request, call) => callUnary(end, { operation, request, options: call }),
     stream: (operation, request, call) =>
-      cancelable((left) => callStream(end, { operation, request, options: call }, left)),
+      cancelable((leaveSignal) => callStream(end, { operation, request, options: call }, leaveSignal)),
   });
   // There is nothing to free. Clients end their open calls on close only if the transport has `close`.
   return { ...calls, close() {} };
@@ -95,51 +95,51 @@ type InProcessCall = ServerCall<InProcessAdmission>;
 async function callUnary(end: HandlerEnd, call: Call): Promise<AnyMessage> {
   const { operation, options } = call;
   const deadline = new CallDeadline(options, end.clock);
-  const opened = open(end, options);
+  const serverCall = open(end, options);
   try {
-    await deadline.until(enter(end, opened));
-    const message = admit(end, call, opened);
-    return copy(operation.output, await deadline.until(opened.unary(message)), opened);
+    await deadline.until(enter(end, serverCall));
+    const message = admit(end, call, serverCall);
+    return copy(operation.output, await deadline.until(serverCall.unary(message)), serverCall);
   } catch (error) {
-    throw deadline.isOver ? error : answered(opened.publicError(error));
+    throw deadline.isOver ? error : copyError(serverCall.publicError(error));
   } finally {
-    if (deadline.isOver) opened.leave(deadline.reason);
+    if (deadline.isOver) serverCall.leave(deadline.reason);
     deadline.end();
-    opened.end();
+    serverCall.end();
   }
 }
 
 async function* callStream(
   end: HandlerEnd,
   call: Call,
-  left: AbortSignal,
+  leaveSignal: AbortSignal,
 ): AsyncGenerator<StreamItem, void, undefined> {
-  const deadline = new CallDeadline(call.options, end.clock, left);
-  const opened = open(end, call.options);
+  const deadline = new CallDeadline(call.options, end.clock, leaveSignal);
+  const serverCall = open(end, call.options);
   let items: AsyncIterator<StreamItem> | undefined;
   const leave = (): void => {
-    if (deadline.isOver || left.aborted) opened.leave(deadline.reason);
+    if (deadline.isOver || leaveSignal.aborted) serverCall.leave(deadline.reason);
     items?.return?.().then(undefined, noop);
-    opened.end();
+    serverCall.end();
   };
   // Leaves at once instead of when a reader that is handling an event comes back.
   deadline.onOver = leave;
   try {
-    await deadline.until(enter(end, opened));
-    const message = admit(end, call, opened);
-    items = opened.stream(message)[Symbol.asyncIterator]();
-    const over = (): void => opened.end();
+    await deadline.until(enter(end, serverCall));
+    const message = admit(end, call, serverCall);
+    items = serverCall.stream(message)[Symbol.asyncIterator]();
+    const endCall = (): void => serverCall.end();
     // One event is read ahead, so that the stream ends even if its reader has stopped.
     for (let step = items.next(); ; ) {
       const { done, value } = await deadline.until(step);
       if (done === true) return;
       step = items.next();
-      step.then((next) => next.done === true && over(), over);
-      yield { ...value, response: copy(StreamResponseSchema, value.response, opened) as StreamResponse };
+      step.then((next) => next.done === true && endCall(), endCall);
+      yield { ...value, response: copy(StreamResponseSchema, value.response, serverCall) as StreamResponse };
     }
   } catch (error) {
-    if (left.aborted) return;
-    throw deadline.isOver ? error : answered(opened.publicError(error));
+    if (leaveSignal.aborted) return;
+    throw deadline.isOver ? error : copyError(serverCall.publicError(error));
   } finally {
     deadline.end();
     leave();
@@ -150,8 +150,8 @@ function open({ admission, headers: base, via }: HandlerEnd, options: CallOption
   const headers = { ...base, ...lowerCased(options.headers) };
   if (options.after !== undefined) headers["last-event-id"] = options.after;
   if (options.extensions !== undefined) {
-    const asked = [...requestedExtensions((name) => headers[name]), ...options.extensions];
-    headers[extensionsParameter] = formatExtensions(asked);
+    const uris = [...requestedExtensions((name) => headers[name]), ...options.extensions];
+    headers[extensionsParameter] = formatExtensions(uris);
   }
   const header = (name: string): string | undefined => headers[name];
   const address = { secure: true, remoteAddress: undefined, header };
@@ -170,10 +170,10 @@ function admit({ handler, admission, limits }: HandlerEnd, { operation, request 
   const { input } = operation;
   // Requests and replies are in the model's form, whichever version is declared.
   const [newest = ""] = admission.versions;
-  call.target = { operation, handler, adapter: { version: call.declared ?? newest } };
+  call.target = { operation, handler, adapter: { version: call.declaredVersion ?? newest } };
   const bytes = toBinary(input, request);
   call.admit();
-  call.received(bytes.length);
+  call.receive(bytes.length);
   if (bytes.length > limits.contentMaxBytes) {
     throw new A2AError(
       "contentTooLarge",
@@ -188,7 +188,7 @@ function admit({ handler, admission, limits }: HandlerEnd, { operation, request 
 
 function copy(schema: DescMessage, message: AnyMessage, call: InProcessCall): AnyMessage {
   const bytes = toBinary(schema, message);
-  call.sent(bytes);
+  call.countReply(bytes);
   return fromBinary(schema, bytes, decodeOptions);
 }
 
@@ -196,7 +196,7 @@ function copy(schema: DescMessage, message: AnyMessage, call: InProcessCall): An
 const decodeOptions = { recursionLimit: 1_000 } as const;
 
 /** Copies an error as the agent's answer, including one that the agent received from another agent. */
-function answered(error: A2AError): A2AError {
+function copyError(error: A2AError): A2AError {
   return changedError(error, {});
 }
 
@@ -212,8 +212,8 @@ const openAdmission: InProcessAdmission = {
 /** Returns the admission, with the principal of the options. */
 function gateOf({ admission = openAdmission, principal, chain }: InProcessOptions): InProcessAdmission {
   if (principal === undefined) return admission;
-  const identified = { principal, authorize: chain?.authorize };
-  return { ...admission, authenticate: () => identified };
+  const caller = { principal, authorize: chain?.authorize };
+  return { ...admission, authenticate: () => caller };
 }
 
 function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {

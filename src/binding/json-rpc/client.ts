@@ -16,13 +16,13 @@ import {
 import {
   createSender,
   type HttpTransportOptions,
-  type Incoming,
   replyMaxDefault,
   type SendHttp,
+  type UnreadAnswer,
 } from "../fetch/call.js";
 import { readItems, type StreamForm } from "../fetch/item-stream.js";
 import { eventStreamType, jsonMediaType } from "../http/media-type.js";
-import { createTransport, missingIn, OtherVersionError } from "../transport.js";
+import { createTransport, missingOperation, OtherVersionError } from "../transport.js";
 
 export interface JsonRpcTransportOptions extends HttpTransportOptions {
   readonly adapter: JsonRpcAdapter;
@@ -46,7 +46,7 @@ interface RpcCall {
   readonly operation: Operation;
   readonly request: AnyMessage;
   readonly options: CallOptions;
-  readonly left?: AbortSignal;
+  readonly leaveSignal?: AbortSignal;
 }
 
 /** The client transport for JSON-RPC, over `fetch`. */
@@ -69,24 +69,26 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Operat
         : callUnary(client, call);
     },
     stream: (operation, request, callOptions) =>
-      cancelable((left) => readItems(streamForm, client, { operation, request, options: callOptions, left })),
+      cancelable((leaveSignal) =>
+        readItems(streamForm, client, { operation, request, options: callOptions, leaveSignal }),
+      ),
   });
   return adapter.call?.(calls) ?? calls;
 }
 
-function post({ adapter, nextId, send, url }: RpcClient, call: RpcCall, accept: string): Promise<Incoming> {
-  const { operation, request, options, left } = call;
+function post({ adapter, nextId, send, url }: RpcClient, call: RpcCall, accept: string): Promise<UnreadAnswer> {
+  const { operation, request, options, leaveSignal } = call;
   const method = adapter.methodOf(operation);
-  if (method === undefined) throw missingIn(adapter, operation, "JSONRPC");
+  if (method === undefined) throw missingOperation(adapter, operation, "JSONRPC");
   const params = adapter.codec(operation).writeRequest(request);
   const body = JSON.stringify({ jsonrpc: "2.0", id: nextId(), method, params });
-  return send({ method: "POST", url, accept, contentType: jsonMediaType, body, options, left });
+  return send({ method: "POST", url, accept, contentType: jsonMediaType, body, options, leaveSignal });
 }
 
 async function callUnary(client: RpcClient, call: RpcCall): Promise<AnyMessage> {
   const { operation, request } = call;
-  const incoming = await post(client, call, jsonMediaType);
-  return client.adapter.codec(operation).readReply(await readResult(client, incoming), request);
+  const answer = await post(client, call, jsonMediaType);
+  return client.adapter.codec(operation).readReply(await readResult(client, answer), request);
 }
 
 /** Reads the extended card in versions that use GET for it and report errors by status alone. */
@@ -95,35 +97,35 @@ async function readExtendedCard(
   { operation, request, options }: RpcCall,
   url: string,
 ): Promise<AnyMessage> {
-  const incoming = await send({ method: "GET", url, accept: jsonMediaType, options });
-  const text = await readReply(incoming, replyMaxBytes);
-  if (incoming.response.ok) return adapter.codec(operation).readReply(parseAnswer(text), request);
-  const { status, headers } = incoming.response;
-  if (status !== 404) throw withAnswerHeaders(errorFromHttpStatus(incoming), headers);
+  const answer = await send({ method: "GET", url, accept: jsonMediaType, options });
+  const text = await readReply(answer, replyMaxBytes);
+  if (answer.response.ok) return adapter.codec(operation).readReply(parseAnswer(text), request);
+  const { status, headers } = answer.response;
+  if (status !== 404) throw withAnswerHeaders(errorFromHttpStatus(answer), headers);
   throw new A2AError("extendedAgentCardNotConfigured", "the agent has no extended card");
 }
 
 /** Reads the result of a reply that is one JSON object. An error object is read whatever the HTTP status is. */
-async function readResult(client: RpcClient, incoming: Incoming): Promise<JsonValue | undefined> {
+async function readResult(client: RpcClient, answer: UnreadAnswer): Promise<JsonValue | undefined> {
   const { adapter, replyMaxBytes } = client;
-  const { response } = incoming;
-  const text = await readReply(incoming, replyMaxBytes);
+  const { response } = answer;
+  const text = await readReply(answer, replyMaxBytes);
   const json = response.ok ? parseAnswer(text) : parseOrNothing(text);
   if (isJsonObject(json)) {
     if (json["error"] !== undefined && json["error"] !== null) {
-      throw withAnswerHeaders(withStatus(adapter.readError(json["error"]), incoming), response.headers);
+      throw withAnswerHeaders(withStatus(adapter.readError(json["error"]), answer), response.headers);
     }
     // The result of an empty reply may be missing.
-    if (response.ok && ("result" in json || json["jsonrpc"] === "2.0")) return formed(client, json["result"]);
+    if (response.ok && ("result" in json || json["jsonrpc"] === "2.0")) return checkForm(client, json["result"]);
   }
   if (response.ok) throw new A2AError("invalidAgentResponse", "the agent's answer is no JSON-RPC response");
-  throw withAnswerHeaders(errorFromHttpStatus(incoming), incoming.response.headers);
+  throw withAnswerHeaders(errorFromHttpStatus(answer), answer.response.headers);
 }
 
 const streamForm: StreamForm<RpcClient, RpcCall> = {
   send: (client, call) => post(client, call, `${eventStreamType}, ${jsonMediaType}`),
   readEvent: resultOfEvent,
-  readWhole: async (client, incoming) => (await readResult(client, incoming)) ?? null,
+  readWhole: async (client, answer) => (await readResult(client, answer)) ?? null,
 };
 
 function resultOfEvent(client: RpcClient, data: string): JsonValue {
@@ -132,13 +134,13 @@ function resultOfEvent(client: RpcClient, data: string): JsonValue {
   if (isJsonObject(json)) {
     if (json["error"] !== undefined && json["error"] !== null) throw adapter.readError(json["error"]);
     // An event without fields is identified by its name alone.
-    return formed(client, json["result"]) ?? null;
+    return checkForm(client, json["result"]) ?? null;
   }
   throw new A2AError("invalidAgentResponse", "an event of the stream is no JSON-RPC response");
 }
 
 /** Returns the result. Checks its form first if the version is a guess. */
-function formed({ adapter, isGuess }: RpcClient, result: JsonValue | undefined): JsonValue | undefined {
+function checkForm({ adapter, isGuess }: RpcClient, result: JsonValue | undefined): JsonValue | undefined {
   if (!isGuess || result === undefined || adapter.isOfOlder?.(result) !== true) return result;
   const text = `called in version ${adapter.version}, the agent answers in an older form, which is used now`;
   throw new OtherVersionError("invalidAgentResponse", text);

@@ -8,7 +8,7 @@ export interface RpcRequest {
   /** JSON text, echoed as it came. `undefined` in a notification. */
   readonly id: string | undefined;
   /** Whether the request has the member `jsonrpc`. */
-  readonly isMarked: boolean;
+  readonly hasVersion: boolean;
   readonly method: string;
   readonly params: JsonValue | undefined;
 }
@@ -28,22 +28,22 @@ export function readRpcRequest(text: string, onId: (id: string) => void): RpcReq
   if (id === undefined && json["id"] !== undefined) throw noRpcId();
   if (id !== undefined) onId(id);
   const { jsonrpc, method, params } = json;
-  if (jsonrpc !== undefined && jsonrpc !== "2.0") throw unmarked();
+  if (jsonrpc !== undefined && jsonrpc !== "2.0") throw invalidVersion();
   if (typeof method !== "string") throw invalidRequest("the member method must be a string");
-  return { id, isMarked: jsonrpc !== undefined, method, params };
+  return { id, hasVersion: jsonrpc !== undefined, method, params };
 }
 
 /** Refuses what only some older versions accept: notifications, and requests without `jsonrpc`. */
-export function assertWhole({ id, isMarked }: RpcRequest): void {
+export function assertWhole({ id, hasVersion }: RpcRequest): void {
   if (id === undefined) throw noRpcId();
-  if (!isMarked) throw unmarked();
+  if (!hasVersion) throw invalidVersion();
 }
 
 function noRpcId(): A2AError {
   return invalidRequest("the request needs an id that is a string, a number or null");
 }
 
-function unmarked(): A2AError {
+function invalidVersion(): A2AError {
   return invalidRequest('the member jsonrpc must be "2.0"');
 }
 
@@ -67,7 +67,7 @@ const numberMember = /\s*:\s*(-?\d[\d.eE+-]*)?/y;
  */
 function numberText(text: string): string | undefined {
   let depth = 0;
-  let own: string | undefined;
+  let digits: string | undefined;
   for (let at = 0; at < text.length; at++) {
     const char = text[at];
     if (char === "{" || char === "[") depth++;
@@ -77,15 +77,15 @@ function numberText(text: string): string | undefined {
     if (depth === 1 && isIdKey(text.slice(at, Math.min(end, at + longestIdKey) + 1))) {
       numberMember.lastIndex = end + 1;
       // If several members have the same name, the last one counts.
-      own = numberMember.exec(text)?.[1] ?? own;
+      digits = numberMember.exec(text)?.[1] ?? digits;
     }
     at = end;
   }
-  return own;
+  return digits;
 }
 
-function isIdKey(quoted: string): boolean {
-  return quoted.length <= longestIdKey && JSON.parse(quoted) === "id";
+function isIdKey(key: string): boolean {
+  return key.length <= longestIdKey && JSON.parse(key) === "id";
 }
 
 /** Returns the position of the quote that ends the string beginning at `start`. */

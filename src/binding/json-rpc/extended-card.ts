@@ -14,13 +14,13 @@ const headers: Readonly<Record<string, string>> = { "Content-Type": jsonMediaTyp
 
 /** The extended card for versions that read it by GET beside JSON-RPC. Errors are reported by the status alone. */
 export function extendedCardEndpoint({ adapters, service }: JsonRpcOptions): HttpEndpoint {
-  const places = new Map(
+  const adapterByPath = new Map(
     adapters.flatMap((adapter) =>
       adapter.extendedCardPath === undefined ? [] : [[adapter.extendedCardPath, adapter] as const],
     ),
   );
   const versions = versionsOf(adapters);
-  const read = async (request: HttpRequest, adapter: JsonRpcAdapter): Promise<HttpReply> => {
+  const readCard = async (request: HttpRequest, adapter: JsonRpcAdapter): Promise<HttpReply> => {
     const call = new ServerCall(service, headOf("JSONRPC", request));
     call.target = { adapter, operation, handler: handlerFor(adapter, service) };
     try {
@@ -31,12 +31,12 @@ export function extendedCardEndpoint({ adapters, service }: JsonRpcOptions): Htt
       const message = create(operation.input);
       const card = await callUnary(call, request, message);
       const body = JSON.stringify(adapter.codec(operation).writeReply(card, message));
-      call.sent(body);
+      call.countReply(body);
       return { status: 200, headers: replyHeaders(headers, adapter, call), body };
     } catch (thrown) {
       const error = call.publicError(thrown);
       const body = JSON.stringify({ error: error.message });
-      call.sent(body);
+      call.countReply(body);
       const shown = replyHeaders({ ...headers, ...errorHeaders(error) }, adapter, call);
       return { status: statusOf(error), headers: shown, body };
     } finally {
@@ -44,8 +44,8 @@ export function extendedCardEndpoint({ adapters, service }: JsonRpcOptions): Htt
     }
   };
   return (request) => {
-    const adapter = places.get(request.path);
-    return adapter === undefined ? undefined : read(request, adapter);
+    const adapter = adapterByPath.get(request.path);
+    return adapter === undefined ? undefined : readCard(request, adapter);
   };
 }
 

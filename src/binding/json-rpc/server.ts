@@ -30,7 +30,7 @@ export interface JsonRpcOptions {
 
 interface RpcEnd extends JsonRpcOptions {
   /** Writes errors for callers that declare no version. */
-  readonly implied: JsonRpcAdapter;
+  readonly impliedAdapter: JsonRpcAdapter;
   readonly versions: readonly string[];
 }
 
@@ -50,14 +50,14 @@ const jsonHeaders: Readonly<Record<string, string>> = { "Content-Type": jsonMedi
  * Errors of HTTP itself and of overload keep their status. All others are sent with 200, since some readers drop them
  * otherwise.
  */
-const ownStatus: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 429, 503]);
+const keptStatuses: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 429, 503]);
 
 /** The server side of JSON-RPC 2.0: one URL for every method of every adapter (spec 9). */
 export function jsonRpcEndpoint({ adapters, service }: JsonRpcOptions): HttpEndpoint {
   const [newest] = adapters;
   if (newest === undefined) throw new TypeError("the JSON-RPC binding needs at least one version");
-  const implied = adapters.find(({ isImplied }) => isImplied) ?? newest;
-  const rpc: RpcEnd = { adapters, service, implied, versions: versionsOf(adapters) };
+  const impliedAdapter = adapters.find(({ isImplied }) => isImplied) ?? newest;
+  const rpc: RpcEnd = { adapters, service, impliedAdapter, versions: versionsOf(adapters) };
   return (request) => {
     if (request.path !== "" && request.path !== "/") return undefined;
     if (request.method === "POST") return answer(rpc, request);
@@ -88,7 +88,7 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
       errorContext.adapter = rpc.adapters.find(({ methods }) => methods.has(read.method)) ?? errorContext.adapter;
       throw refusal.error;
     }
-    const adapter = await spokenAdapter(rpc, call, read);
+    const adapter = await findAdapter(rpc, call, read);
     errorContext.adapter = adapter ?? errorContext.adapter;
     if (adapter?.takesNotifications !== true) assertWhole(read);
     const operation = adapter?.methods.get(read.method);
@@ -169,12 +169,12 @@ async function readCall(
 }
 
 /** Returns the adapter that writes errors before the method is known. */
-function adapterOf({ adapters, implied, versions }: RpcEnd, request: HttpRequest): JsonRpcAdapter {
+function adapterOf({ adapters, impliedAdapter, versions }: RpcEnd, request: HttpRequest): JsonRpcAdapter {
   try {
     const declared = declaredBy(headOf("JSONRPC", request), versions);
-    return adapters.find(({ version }) => version === declared) ?? implied;
+    return adapters.find(({ version }) => version === declared) ?? impliedAdapter;
   } catch {
-    return implied;
+    return impliedAdapter;
   }
 }
 
@@ -182,19 +182,19 @@ function adapterOf({ adapters, implied, versions }: RpcEnd, request: HttpRequest
  * Returns the adapter of a call. If several have the method, prefers the one whose caller named the task, then the
  * first.
  */
-async function spokenAdapter(
+async function findAdapter(
   { adapters, service }: RpcEnd,
-  { declared, principal }: ServerCall,
+  { declaredVersion: declared, principal }: ServerCall,
   { method, params }: RpcRequest,
 ): Promise<JsonRpcAdapter | undefined> {
   const detection = { adapters, strict: service.strictVersions };
-  const able = adaptersFor(detection, declared, ({ methods }) => methods.has(method));
-  if (able.length < 2) return able[0];
-  for (const adapter of able) {
+  const candidates = adaptersFor(detection, declared, ({ methods }) => methods.has(method));
+  if (candidates.length < 2) return candidates[0];
+  for (const adapter of candidates) {
     const name = adapter.taskNamedBy?.(params);
     if (name !== undefined && (await service.taskNames.find(principal, name)) !== undefined) return adapter;
   }
-  return able[0];
+  return candidates[0];
 }
 
 function rpcForm(errorContext: CallErrorContext, writer: ReturnType<JsonRpcAdapter["writeStream"]>): StreamForm {
@@ -210,12 +210,12 @@ function rpcForm(errorContext: CallErrorContext, writer: ReturnType<JsonRpcAdapt
 function failure(errorContext: CallErrorContext, thrown: unknown): HttpReply {
   const { call, adapter } = errorContext;
   const error = call.publicError(thrown);
-  const own = ownStatus.has(httpStatusOf(error));
-  const asEvent = errorContext.readsEvents && !own;
+  const keepsStatus = keptStatuses.has(httpStatusOf(error));
+  const asEvent = errorContext.readsEvents && !keepsStatus;
   const headers = { ...(asEvent ? eventStreamHeaders : jsonHeaders), ...errorHeaders(error) };
   const body = asEvent ? failureEvent(errorContext, error) : errorText(errorContext, error);
-  call.sent(body);
-  return { status: own ? httpStatusOf(error) : 200, headers: replyHeaders(headers, adapter, call), body };
+  call.countReply(body);
+  return { status: keepsStatus ? httpStatusOf(error) : 200, headers: replyHeaders(headers, adapter, call), body };
 }
 
 /** Only HTTP distinguishes an unreadable body from unaccepted content. The protocol has one error for both. */

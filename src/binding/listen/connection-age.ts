@@ -9,7 +9,7 @@ type AgeLimits = Pick<ListenerLimits, "maxConnectionAgeMs" | "maxConnectionAgeGr
 const jitter = 0.1;
 
 /** Calls `old` once a connection has reached its age, and destroys its socket once the grace after that has passed. */
-export function watchAge(socket: Socket, limits: AgeLimits, old: () => void): void {
+export function watchAge(socket: Socket, limits: AgeLimits, onAged: () => void): void {
   const { maxConnectionAgeMs, maxConnectionAgeGraceMs } = limits;
   if (maxConnectionAgeMs === Number.POSITIVE_INFINITY) return;
   let cancel = noop;
@@ -18,7 +18,7 @@ export function watchAge(socket: Socket, limits: AgeLimits, old: () => void): vo
   };
   wait(maxConnectionAgeMs * (1 + jitter * (2 * Math.random() - 1)), () => {
     wait(maxConnectionAgeGraceMs, () => socket.destroy());
-    old();
+    onAged();
   });
   socket.once("close", () => cancel());
 }

@@ -6,24 +6,24 @@ import type { RequestListener } from "./connection.js";
 type Request = Parameters<RequestListener>[0];
 type Response = Parameters<RequestListener>[1];
 
-const waiting = new WeakMap<Request, Response>();
+const responses = new WeakMap<Request, Response>();
 
 /** The listener for `checkContinue`, an event that keeps Node from asking for the body itself. */
 export function beforeBody(http: RequestListener): RequestListener {
   return (request, response) => {
-    waiting.set(request, response);
+    responses.set(request, response);
     http(request, response);
   };
 }
 
 /** Whether a request still keeps its body back. */
 export function keepsBodyBack(request: Request): boolean {
-  return request.headers.expect !== undefined && waiting.has(request);
+  return request.headers.expect !== undefined && responses.has(request);
 }
 
 /** Asks for the body of a request that keeps it back. */
 export function askForBody(request: Request): void {
   if (!keepsBodyBack(request)) return;
-  waiting.get(request)?.writeContinue();
-  waiting.delete(request);
+  responses.get(request)?.writeContinue();
+  responses.delete(request);
 }

@@ -20,13 +20,13 @@ export interface Http1Engine {
 
 export function createHttp1Engine(http: RequestListener, limits: ListenerLimits): Http1Engine {
   let draining = false;
-  const old = new WeakSet<Socket>();
-  const open = createIdleCounter();
+  const agedSockets = new WeakSet<Socket>();
+  const connections = createIdleCounter();
   let sweep: NodeJS.Timeout | undefined;
   // An `import` of node:http reads each of its exports, also those that load all of Node's `fetch`.
   const { createServer } = process.getBuiltinModule("node:http");
   const answer: RequestListener = (request, response) => {
-    if (draining || old.has(request.socket)) response.setHeader("connection", "close");
+    if (draining || agedSockets.has(request.socket)) response.setHeader("connection", "close");
     http(request, response);
   };
   const server: Server = createServer(
@@ -44,14 +44,14 @@ export function createHttp1Engine(http: RequestListener, limits: ListenerLimits)
   server.emit("listening");
   return {
     accept: (socket) => {
-      open.begin();
-      socket.on("close", open.end);
-      watchAge(socket, limits, () => old.add(socket));
+      connections.begin();
+      socket.on("close", connections.end);
+      watchAge(socket, limits, () => agedSockets.add(socket));
       server.emit("connection", socket);
     },
     retire: async (ms) => {
       draining = true;
-      if (ms > 0) await within(systemClock, ms, open.idle());
+      if (ms > 0) await within(systemClock, ms, connections.idle());
       server.closeIdleConnections();
       // A response whose headers were already sent leaves its connection idle later.
       sweep ??= setInterval(() => server.closeIdleConnections(), 25).unref();

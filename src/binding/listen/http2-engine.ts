@@ -23,7 +23,7 @@ export function createHttp2Engine(http: RequestListener, limits: ListenerLimits,
   const server = createServer(http).on("checkContinue", beforeBody(http));
   const sessions = keepSessions(server, limits, unsent);
   return {
-    accept: (socket) => sessions.accept(socket, (given) => server.emit("connection", given)),
+    accept: (socket) => sessions.accept(socket, (connection) => server.emit("connection", connection)),
     retire: sessions.retire,
     close: () => {
       server.close();

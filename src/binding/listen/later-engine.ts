@@ -15,7 +15,7 @@ export function laterEngine(make: () => Promise<Http2Engine>, onError: (error: u
   let engine: Http2Engine | undefined;
   let loading: Promise<Http2Engine | undefined> | undefined;
   let closed = false;
-  const made = async (): Promise<Http2Engine | undefined> => {
+  const makeEngine = async (): Promise<Http2Engine | undefined> => {
     try {
       engine = await make();
       if (closed) engine.close();
@@ -27,17 +27,17 @@ export function laterEngine(make: () => Promise<Http2Engine>, onError: (error: u
     }
   };
   const load = (): Promise<Http2Engine | undefined> => {
-    loading ??= made();
+    loading ??= makeEngine();
     return loading;
   };
   const acceptLater = async (socket: Socket): Promise<void> => {
-    const ready = await load();
+    const loadedEngine = await load();
     if (socket.destroyed) return;
-    if (ready === undefined || closed) {
+    if (loadedEngine === undefined || closed) {
       socket.destroy();
       return;
     }
-    ready.accept(socket);
+    loadedEngine.accept(socket);
   };
   return {
     load: async () => void (await load()),

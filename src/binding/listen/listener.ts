@@ -61,31 +61,31 @@ export async function createListener(options: ListenerOptions): Promise<Listener
       ? createTcpServer(socketOptions, sniffer.take)
       : createTls(options.tls, limits.headerTimeoutMs, hand);
   const sockets = keepSockets(server);
-  const { port, address } = await listening(server, options).catch((error: unknown) => {
+  const { port, address } = await listen(server, options).catch((error: unknown) => {
     http1.close();
     throw error;
   });
 
-  let ended: Promise<void> | undefined;
+  let closing: Promise<void> | undefined;
   const stop = (): Promise<void> => {
-    ended ??= new Promise((resolve) => server.close(() => resolve()));
-    return ended;
+    closing ??= new Promise((resolve) => server.close(() => resolve()));
+    return closing;
   };
   const close = async (): Promise<void> => {
-    const done = stop();
+    const stopping = stop();
     for (const socket of sockets) socket.destroy();
     http1.close();
     http2.close();
-    await done;
+    await stopping;
   };
   const retire = async (ms: number): Promise<void> => {
     await Promise.all([http1.retire(ms), http2.retire(ms)]);
   };
   const drain = async (ms: number): Promise<void> => {
-    const done = stop();
+    const stopping = stop();
     sniffer.drain();
     void Promise.all([http1.retire(0), http2.retire(ms / 2)]);
-    await within(callerClock, ms, done);
+    await within(callerClock, ms, stopping);
     await close();
   };
   return { port, address, retire, drain, close };
@@ -132,14 +132,14 @@ function keepSockets(server: NetServer): ReadonlySet<Socket> {
   return sockets;
 }
 
-function listening(server: NetServer, { port, host }: ListenerOptions): Promise<{ port: number; address: string }> {
+function listen(server: NetServer, { port, host }: ListenerOptions): Promise<{ port: number; address: string }> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen({ port, host }, () => {
       server.off("error", reject);
-      const bound = server.address();
-      if (bound === null || typeof bound === "string") throw new TypeError("the listener has no port");
-      resolve(bound);
+      const address = server.address();
+      if (address === null || typeof address === "string") throw new TypeError("the listener has no port");
+      resolve(address);
     });
   });
 }

@@ -30,7 +30,7 @@ export function keepSessions(server: Http2Server, limits: ListenerLimits, unsent
   const sessions = new Set<Session>();
   const watch = unsent && new UnsentWatch(unsent);
   // Node emits `session` while it takes over the socket.
-  let accepted: Socket | undefined;
+  let acceptedSocket: Socket | undefined;
   server.updateSettings({
     maxConcurrentStreams: limits.streamsPerConnection,
     maxHeaderListSize: limits.headerMaxBytes,
@@ -38,16 +38,16 @@ export function keepSessions(server: Http2Server, limits: ListenerLimits, unsent
   // A peer that breaks the protocol loses its session. There is no request to report it to.
   server.on("sessionError", noop);
   server.on("session", (http2) => {
-    const session = new Session(http2, accepted, limits);
+    const session = new Session(http2, acceptedSocket, limits);
     sessions.add(session);
     watch?.add(http2);
     http2.on("close", () => sessions.delete(session));
   });
   return {
     accept(socket, open) {
-      accepted = socket;
+      acceptedSocket = socket;
       open(socket);
-      accepted = undefined;
+      acceptedSocket = undefined;
     },
     async retire(ms) {
       await Promise.all([...sessions].map((session) => session.retire(ms)));
@@ -59,7 +59,7 @@ class Session {
   readonly #session: ServerHttp2Session;
   readonly #socket: Socket | undefined;
   #isReady = false;
-  #retired: Promise<void> | undefined;
+  #retirement: Promise<void> | undefined;
 
   constructor(session: ServerHttp2Session, socket: Socket | undefined, limits: ListenerLimits) {
     this.#session = session;
@@ -78,24 +78,24 @@ class Session {
   }
 
   retire(ms: number): Promise<void> {
-    this.#retired ??= this.#goAway(ms);
-    return this.#retired;
+    this.#retirement ??= this.#goAway(ms);
+    return this.#retirement;
   }
 
   async #goAway(ms: number): Promise<void> {
     const [session, socket] = [this.#session, this.#socket];
     const isOpen = this.#isReady && !session.closed && !session.destroyed;
-    if (isOpen && socket !== undefined && sendShutdownNotice(socket)) await this.#confirmed(ms);
+    if (isOpen && socket !== undefined && sendShutdownNotice(socket)) await this.#confirm(ms);
     session.close();
   }
 
-  #confirmed(ms: number): Promise<void> {
-    const confirmed = new Promise<void>((resolve) => {
-      const done = (): void => resolve();
-      this.#session.once("close", done);
-      if (!this.#session.ping(done)) done();
+  #confirm(ms: number): Promise<void> {
+    const confirmation = new Promise<void>((resolve) => {
+      const onPong = (): void => resolve();
+      this.#session.once("close", onPong);
+      if (!this.#session.ping(onPong)) onPong();
     });
-    return within(callerClock, ms, confirmed);
+    return within(callerClock, ms, confirmation);
   }
 }
 

@@ -15,25 +15,28 @@ export interface Sniffer {
  * Calls `decided` with each socket once its protocol is known: HTTP/2 by its preface, else HTTP/1.1. Puts the read
  * bytes back. Closes a connection that ends first or does not decide within `timeoutMs`.
  */
-export function createSniffer(timeoutMs: number, decided: (socket: Socket, protocol: HttpProtocol) => void): Sniffer {
-  const undecided = new Set<Socket>();
+export function createSniffer(
+  timeoutMs: number,
+  onProtocol: (socket: Socket, protocol: HttpProtocol) => void,
+): Sniffer {
+  const undecidedSockets = new Set<Socket>();
   return {
     take: (socket) => {
-      undecided.add(socket);
+      undecidedSockets.add(socket);
       sniff(socket, timeoutMs, (protocol) => {
-        undecided.delete(socket);
-        if (protocol !== undefined) decided(socket, protocol);
+        undecidedSockets.delete(socket);
+        if (protocol !== undefined) onProtocol(socket, protocol);
       });
     },
     drain: () => {
-      for (const socket of undecided) socket.destroy();
+      for (const socket of undecidedSockets) socket.destroy();
     },
   };
 }
 
 /** Calls `done` once, without a protocol if the socket has closed. */
-function sniff(socket: Socket, timeoutMs: number, done: (protocol?: HttpProtocol) => void): void {
-  let seen: Buffer = Buffer.alloc(0);
+function sniff(socket: Socket, timeoutMs: number, onProtocol: (protocol?: HttpProtocol) => void): void {
+  let bytes: Buffer = Buffer.alloc(0);
   const giveUp = (): void => {
     socket.destroy();
   };
@@ -42,16 +45,16 @@ function sniff(socket: Socket, timeoutMs: number, done: (protocol?: HttpProtocol
   const finish = (protocol?: HttpProtocol): void => {
     clearTimeout(timer);
     socket.off("readable", look).off("end", giveUp).off("close", onClose);
-    done(protocol);
+    onProtocol(protocol);
   };
   const onClose = (): void => finish();
   function look(): void {
     const chunk: Buffer | null = socket.read();
     if (chunk === null) return;
-    seen = Buffer.concat([seen, chunk]);
-    const protocol = protocolOf(seen);
+    bytes = Buffer.concat([bytes, chunk]);
+    const protocol = protocolOf(bytes);
     if (protocol === undefined) return;
-    socket.unshift(seen);
+    socket.unshift(bytes);
     finish(protocol);
   }
   socket.on("readable", look).on("end", giveUp).on("close", onClose);

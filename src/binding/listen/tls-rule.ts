@@ -15,7 +15,7 @@ const names: readonly (keyof TlsOptions)[] = [
   ...(["allowHalfOpen", "pauseOnConnect", "noDelay", "keepAlive", "keepAliveInitialDelay"] as const),
   ...(["highWaterMark", "blockList", "certificateCompression"] as const),
 ];
-const known = object(Object.fromEntries(names.map((name) => [name, { rule: () => [] }])));
+const checkNames = object(Object.fromEntries(names.map((name) => [name, { rule: () => [] }])));
 
 /** What names the server to its callers. */
 const identities = ["cert", "pfx", "SNICallback", "secureContext", "pskCallback"];
@@ -23,7 +23,7 @@ const keys = ["key", "privateKeyIdentifier"];
 
 /** The options of TLS: those of Node, with a certificate that Node can read. */
 export const tlsRule: Rule = (value, path) => {
-  const problems = known(value, path);
+  const problems = checkNames(value, path);
   if (problems.length > 0) return problems;
   const options = value as TlsOptions;
   const has = (name: string): boolean => Reflect.get(options, name) !== undefined;

@@ -39,15 +39,15 @@ export class UnsentWatch {
 
   /** Watches a session until it closes. */
   add(session: ServerHttp2Session): void {
-    const watched = new UnsentSession(this.#open(session.socket?.remoteAddress ?? ""));
-    this.#sessions.add(watched);
+    const unsentSession = new UnsentSession(this.#open(session.socket?.remoteAddress ?? ""));
+    this.#sessions.add(unsentSession);
     this.#timer ??= setInterval(() => this.#look(), lookMs).unref();
     session.on("stream", (stream) => {
-      if (this.#latest !== watched) this.#latest?.glance();
-      this.#latest = watched;
-      watched.add(stream);
+      if (this.#latest !== unsentSession) this.#latest?.glance();
+      this.#latest = unsentSession;
+      unsentSession.add(stream);
     });
-    session.on("close", () => this.#drop(watched));
+    session.on("close", () => this.#drop(unsentSession));
   }
 
   #drop(session: UnsentSession): void {
@@ -69,10 +69,10 @@ class UnsentSession {
   readonly #streams = new Set<ServerHttp2Stream>();
   readonly #forget: (this: ServerHttp2Stream) => void;
   /** Streams that had bytes waiting at the last look. */
-  #waited: ReadonlySet<ServerHttp2Stream> = new Set();
-  #booked = 0;
+  #waitedStreams: ReadonlySet<ServerHttp2Stream> = new Set();
+  #bookedBytes = 0;
   /** Streams since the last look. */
-  #fresh = 0;
+  #newCount = 0;
 
   constructor(entry: UnsentEntry) {
     this.#entry = entry;
@@ -84,48 +84,48 @@ class UnsentSession {
 
   add(stream: ServerHttp2Stream): void {
     this.#streams.add(stream);
-    this.#fresh += 1;
+    this.#newCount += 1;
     stream.on("close", this.#forget);
   }
 
   /** Looks at the streams unless most of them were there at the last look. */
   glance(): void {
-    if (this.#fresh * looksPerStream >= this.#streams.size) this.look();
+    if (this.#newCount * looksPerStream >= this.#streams.size) this.look();
   }
 
   /** Books what waits. If there is no room for it, ends what has waited longest, or all of it. */
   look(): void {
-    this.#fresh = 0;
-    const waiting = [...this.#streams].filter(hasFew);
-    if (waiting.length === 0 && this.#booked === 0) return;
-    if (this.#keep(waiting)) return;
-    const fresh = waiting.filter((stream) => !this.#waited.has(stream));
-    end(waiting.filter((stream) => this.#waited.has(stream)));
-    if (this.#keep(fresh)) return;
-    end(fresh);
+    this.#newCount = 0;
+    const waitingStreams = [...this.#streams].filter(hasFew);
+    if (waitingStreams.length === 0 && this.#bookedBytes === 0) return;
+    if (this.#keep(waitingStreams)) return;
+    const newStreams = waitingStreams.filter((stream) => !this.#waitedStreams.has(stream));
+    end(waitingStreams.filter((stream) => this.#waitedStreams.has(stream)));
+    if (this.#keep(newStreams)) return;
+    end(newStreams);
     this.#keep([]);
     this.#entry.refuse();
   }
 
   /** Books what these streams wait with, if there is room for it. */
-  #keep(waiting: readonly ServerHttp2Stream[]): boolean {
-    const isBooked = this.#book(waiting);
-    if (isBooked) this.#waited = new Set(waiting);
+  #keep(waitingStreams: readonly ServerHttp2Stream[]): boolean {
+    const isBooked = this.#book(waitingStreams);
+    if (isBooked) this.#waitedStreams = new Set(waitingStreams);
     return isBooked;
   }
 
   close(): void {
     this.#entry.release();
-    this.#booked = 0;
+    this.#bookedBytes = 0;
   }
 
   /** Books what waits on these streams. Returns false, and books nothing, where there is no room. */
   #book(streams: readonly ServerHttp2Stream[]): boolean {
     const bytes = streams.reduce((sum, { writableLength }) => sum + writableLength, 0);
     try {
-      if (bytes > this.#booked) this.#entry.hold(bytes - this.#booked);
-      else this.#entry.release(this.#booked - bytes);
-      this.#booked = bytes;
+      if (bytes > this.#bookedBytes) this.#entry.hold(bytes - this.#bookedBytes);
+      else this.#entry.release(this.#bookedBytes - bytes);
+      this.#bookedBytes = bytes;
       return true;
     } catch {
       this.close();

@@ -21,7 +21,7 @@ export interface ListCall {
 export async function listedCards(server: string, call: ListCall): Promise<readonly string[]> {
   const url = `${trimmed(server)}${path}`;
   const signal = AbortSignal.any([call.signal, AbortSignal.timeout(call.timeoutMs)]);
-  const failure = (cause: unknown): unknown => fetchFailure({ what: url, cause, begun: true });
+  const failure = (cause: unknown): unknown => fetchFailure({ what: url, cause, started: true });
   const fetch = createNodeFetch({ tls: call.tls });
   try {
     const response = await fetch(url, { headers: { ...call.headers, accept: "application/json" }, signal });

@@ -117,7 +117,7 @@ function limitOf({ signal, timeoutMs }: DiscoveryOptions): SearchLimit {
       if (signal?.aborted === true) return signal.reason;
       if (late.aborted)
         return new A2AError("deadlineExceeded", `${url} gave no card within ${timeoutMs} ms`, { cause });
-      return fetchFailure({ what: `cannot fetch the agent card from ${url}`, cause, begun: true });
+      return fetchFailure({ what: `cannot fetch the agent card from ${url}`, cause, started: true });
     },
   };
 }

@@ -13,14 +13,14 @@ import type { KoaCall, KoaMiddleware } from "./koa-call.js";
  * as it is; a body that was read but not kept is an internal error.
  */
 export function koaMiddleware(endpoint: HttpEndpoint, options: HandlerOptions = {}): KoaMiddleware {
-  const { basePath, request, times = defaultListenerLimits, missed } = options;
+  const { basePath, request, times = defaultListenerLimits, explainMiss: missed } = options;
   const replyTo = (ctx: KoaCall, original: string): ReturnType<HttpEndpoint> => {
     if (namesTwoHosts(ctx.req)) return twoHosts;
     // `koa-mount` cuts its path off `ctx.path` alone.
     const place = placeOf(ctx.path, original, basePath);
     if (place === undefined) return undefined;
     const target = { ...place, query: ctx.querystring, native: request ?? ctx };
-    return endpoint(new NodeRequest(ctx.req, ctx.res, { ...target, times, parsed: parsedBodyOf(ctx.request) }));
+    return endpoint(new NodeRequest(ctx.req, ctx.res, { ...target, times, parsedBody: parsedBodyOf(ctx.request) }));
   };
   return async (ctx, next) => {
     const original = splitTarget(ctx.originalUrl).path;

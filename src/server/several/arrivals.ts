@@ -22,7 +22,7 @@ export function openArrivals({
         call = (await opening)(head);
         await call.arrive();
       },
-      identified: () => undefined,
+      checkCaller: () => undefined,
       admit: () => Promise.reject(new A2AError("internalError", "the call has no agent yet")),
       get fields() {
         return call?.fields ?? {};

@@ -95,7 +95,7 @@ export class Directory<E extends DirectoryEntry = DirectoryEntry> {
     if (front === undefined) return;
     const { versions } = this;
     const service = { ...front, versions: versions.map(({ name }) => name) };
-    this.#front = { service, versions, named: (tenant) => this.#named(tenant) };
+    this.#front = { service, versions, resolveTenant: (tenant) => this.#named(tenant) };
   }
 
   /** Serves the HTTP requests of all agents. */
@@ -134,9 +134,9 @@ export class Directory<E extends DirectoryEntry = DirectoryEntry> {
     const name = slash === -1 ? tenant : tenant.slice(0, slash);
     const entry = this.#byPath.get(`/${name}`);
     if (entry?.isNamed === true)
-      return { addressed: entry.addressed, name, rest: slash === -1 ? "" : tenant.slice(slash + 1) };
+      return { destination: entry.addressed, name, rest: slash === -1 ? "" : tenant.slice(slash + 1) };
     const root = this.#byPath.get("");
-    if (root?.isNamed === true) return { addressed: root.addressed, name: "", rest: tenant };
+    if (root?.isNamed === true) return { destination: root.addressed, name: "", rest: tenant };
     // As an unknown path over HTTP: gRPC takes its 404 for UNIMPLEMENTED, and its NOT_FOUND is a task that does not exist.
     const path = `/${name.slice(0, longestName)}`;
     throw new A2AError("methodNotFound", `no agent at ${path}: the tenant of a request begins with the agent's name`);

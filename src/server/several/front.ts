@@ -44,11 +44,11 @@ export function frontService({
     identify: callerGuard.identify,
     newId: () => newId(clock.now()),
   });
-  const named = (): never => {
+  const refuse = (): never => {
     throw new A2AError("internalError", "the call has no agent yet");
   };
   return {
-    handler: createTransport({ unary: named, stream: named }),
+    handler: createTransport({ unary: refuse, stream: refuse }),
     limits,
     versions: [],
     strictVersions: false,
@@ -59,6 +59,6 @@ export function frontService({
     publicError: admission.publicError,
     rates: arrivals,
     // The agent of a call that has found it decides whether it is logged.
-    observer: observer ?? { begun: () => new CallMeter(monotonic(clock)), ended() {} },
+    observer: observer ?? { begin: () => new CallMeter(monotonic(clock)), end() {} },
   };
 }

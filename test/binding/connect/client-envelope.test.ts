@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { EnvelopeReader, encodeEnvelope, joined } from "../../../src/binding/connect/envelope.js";
+import { concat, EnvelopeReader, encodeEnvelope } from "../../../src/binding/connect/envelope.js";
 
 it("finds the same envelopes however they are cut into pieces", () => {
   const payloads = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 8 });
   fc.assert(
     fc.property(payloads, fc.infiniteStream(fc.nat(30)), (messages, sizes) => {
       const frames = messages.map(encodeEnvelope);
-      let rest = joined(
+      let rest = concat(
         frames,
         frames.reduce((sum, { length }) => sum + length, 0),
       );

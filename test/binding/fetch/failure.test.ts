@@ -4,7 +4,11 @@ import { fetchFailure } from "../../../src/binding/fetch/failure.js";
 /** Converts an error as thrown by the `fetch` of some runtime. */
 function failureOf(cause: object, begun = true): unknown {
   const inner = Object.assign(new Error("inner"), cause);
-  return fetchFailure({ what: "cannot reach x", cause: new TypeError("fetch failed", { cause: inner }), begun });
+  return fetchFailure({
+    what: "cannot reach x",
+    cause: new TypeError("fetch failed", { cause: inner }),
+    started: begun,
+  });
 }
 
 describe("a failure of fetch", () => {

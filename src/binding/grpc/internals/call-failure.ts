@@ -25,11 +25,11 @@ export interface FailedCall {
 export function callFailure(outcome: StatusObject, call: FailedCall): A2AError {
   // Once a connection has taken the call, the peer is its address. Before that it is the target or `unknown`.
   const isTaken = call.peer !== call.channel.getTarget() && call.peer !== "unknown";
-  if (!isTaken && unmade.has(outcome.code)) {
+  if (!isTaken && unconnectedStatuses.has(outcome.code)) {
     return new ConnectionError(`cannot reach ${call.address}: ${reasonOf(outcome.details)}`, { written: false });
   }
   if (isTaken && isBreak(outcome)) {
-    const written = outcome.details !== refused;
+    const written = outcome.details !== refusalText;
     return new ConnectionError(`the connection to ${call.address} broke: ${outcome.details}`, { written });
   }
   return errorOfAnswer(outcome, call.method);
@@ -37,29 +37,30 @@ export function callFailure(outcome: StatusObject, call: FailedCall): A2AError {
 
 /** Marks the HTTP response of a server that does not speak gRPC with `metadata.httpStatus`. */
 function errorOfAnswer(outcome: StatusObject, method: RpcMethod): A2AError {
-  const given = errorFromStatus(outcome, method);
+  const error = errorFromStatus(outcome, method);
   // grpc-js sets this status, also for a response that is not gRPC and whose first bytes read as a length.
-  if (given.code === "resourceExhausted" && /^Received message larger than max \(/.test(outcome.details)) {
+  if (error.code === "resourceExhausted" && /^Received message larger than max \(/.test(outcome.details)) {
     const cause = new Error(outcome.details);
     return replyTooLarge("the agent's answer is over the limit (replyMaxBytes), or is no gRPC", cause);
   }
   const [, httpStatus] = /^Received HTTP status code (\d{3})$/.exec(outcome.details) ?? [];
-  if (httpStatus === undefined) return given;
-  return new A2AError(given.code, `the agent answered with HTTP status ${httpStatus}`, { metadata: { httpStatus } });
+  if (httpStatus === undefined) return error;
+  return new A2AError(error.code, `the agent answered with HTTP status ${httpStatus}`, { metadata: { httpStatus } });
 }
 
 /** Statuses that grpc-js gives calls without a connection. */
-const unmade: ReadonlySet<number> = new Set([status.UNAVAILABLE, status.INTERNAL]);
+const unconnectedStatuses: ReadonlySet<number> = new Set([status.UNAVAILABLE, status.INTERNAL]);
 
 /** HTTP/2 guarantees that the server did not process such a call. */
-const refused = "Stream refused by server";
+const refusalText = "Stream refused by server";
 
 /** The texts of grpc-js for a broken call. An agent's own status usually has metadata, which distinguishes it. */
-const breaks = /^(?:Connection dropped|Call cancelled|Stream refused by server|Received RST_STREAM .*|\w+ E[A-Z]+)$/s;
+const breakTexts =
+  /^(?:Connection dropped|Call cancelled|Stream refused by server|Received RST_STREAM .*|\w+ E[A-Z]+)$/s;
 const brokenStatuses: ReadonlySet<number> = new Set([status.CANCELLED, status.INTERNAL, status.UNAVAILABLE]);
 
 function isBreak({ code, details, metadata }: StatusObject): boolean {
-  return brokenStatuses.has(code) && breaks.test(details) && Object.keys(metadata.getMap()).length === 0;
+  return brokenStatuses.has(code) && breakTexts.test(details) && Object.keys(metadata.getMap()).length === 0;
 }
 
 /** The reason for the missing connection, without the text that grpc-js adds. */

@@ -20,13 +20,13 @@ const findings: readonly (readonly [code: number, words: RegExp, found: ErrorCod
  * Makes `call` report the faults that grpc-js finds like the library's own errors: with the right code and typed
  * details.
  */
-export function sayFindings(call: ServerInterceptingCallInterface): void {
+export function reportFindings(call: ServerInterceptingCallInterface): void {
   const send = call.sendStatus.bind(call);
-  call.sendStatus = (found) => send(said(found));
+  call.sendStatus = (outcome) => send(translate(outcome));
 }
 
-function said(found: Status): Status {
-  if (found.code === status.OK || (found.metadata ?? null) !== null) return found;
-  const known = findings.find(([code, words]) => code === found.code && words.test(found.details));
-  return known === undefined ? found : errorToStatus(new A2AError(known[2], found.details));
+function translate(outcome: Status): Status {
+  if (outcome.code === status.OK || (outcome.metadata ?? null) !== null) return outcome;
+  const finding = findings.find(([code, words]) => code === outcome.code && words.test(outcome.details));
+  return finding === undefined ? outcome : errorToStatus(new A2AError(finding[2], outcome.details));
 }

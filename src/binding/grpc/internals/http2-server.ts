@@ -21,9 +21,9 @@ export function injectConnections(server: Server): InjectionPort {
   let http2: Http2Server | undefined;
   const setup: unknown = Reflect.get(server, setupName);
   if (typeof setup === "function") {
-    Reflect.set(server, setupName, (made: Http2Server, ...rest: unknown[]) => {
-      Reflect.apply(setup, server, [made, ...rest]);
-      http2 = made;
+    Reflect.set(server, setupName, (http2Server: Http2Server, ...rest: unknown[]) => {
+      Reflect.apply(setup, server, [http2Server, ...rest]);
+      http2 = http2Server;
     });
   }
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());

@@ -17,21 +17,21 @@ export interface OwnSockets {
   forget(): void;
 }
 
-export function ownSockets(): OwnSockets {
+export function trackSockets(): OwnSockets {
   const scope = new AsyncLocalStorage<true>();
   const sockets = new Set<Socket>();
-  const opened = (message: unknown): void => {
+  const onOpened = (message: unknown): void => {
     if (scope.getStore() !== true || typeof message !== "object" || message === null || !("socket" in message)) return;
     if (message.socket instanceof Socket) sockets.add(message.socket);
   };
-  subscribe("net.client.socket", opened);
+  subscribe("net.client.socket", onOpened);
   return {
     run: (code) => scope.run(true, code),
     destroy() {
       for (const socket of sockets) socket.destroy();
     },
     forget() {
-      unsubscribe("net.client.socket", opened);
+      unsubscribe("net.client.socket", onOpened);
       scope.disable();
       sockets.clear();
     },

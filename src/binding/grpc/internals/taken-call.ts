@@ -1,7 +1,7 @@
 import { type Server, ServerInterceptingCall, type ServerInterceptingCallInterface } from "@grpc/grpc-js";
 import { noop } from "../../../protocol/async/noop.js";
-import { asBuffer, same } from "../method.js";
-import { sayFindings } from "./engine-status.js";
+import { asBuffer, passBytes } from "../method.js";
+import { reportFindings } from "./engine-status.js";
 
 /** A call as grpc-js passes it to interceptors. It sends messages, headers and status. */
 export type RawCall = ServerInterceptingCallInterface;
@@ -21,7 +21,7 @@ type RawCallListener = Parameters<RawCall["start"]>[0];
  * server's CPU time for a unary call of 300 bytes.
  */
 export function takeCall(call: RawCall, listenerOf: (call: RawCall) => TakenCallListener): ServerInterceptingCall {
-  sayFindings(call);
+  reportFindings(call);
   const listener = listenerOf(call);
   countPieces(call, listener);
   return new TakenCall(call, listener);
@@ -58,7 +58,7 @@ class TakenCall extends ServerInterceptingCall {
 }
 
 /** Limit of a message of health checks and reflection, which hold a name. */
-const leftMessageMaxBytes = 4 << 10;
+const smallMessageMaxBytes = 4 << 10;
 
 /**
  * Leaves a call to its registered handler. Its messages have a small limit, since nothing counts their pieces and anyone
@@ -68,11 +68,11 @@ const leftMessageMaxBytes = 4 << 10;
 export function leaveCall(call: RawCall): ServerInterceptingCall {
   const decoder: unknown = Reflect.get(call, "decoder");
   if (typeof decoder === "object" && decoder !== null)
-    Reflect.set(decoder, "maxReadMessageLength", leftMessageMaxBytes);
+    Reflect.set(decoder, "maxReadMessageLength", smallMessageMaxBytes);
   return new ServerInterceptingCall(call);
 }
 
 /** Registers a path whose calls are taken. grpc-js requires a handler for each, but never runs it. */
 export function registerTaken(server: Server, path: string): void {
-  server.register(path, noop, asBuffer, same, "unary");
+  server.register(path, noop, asBuffer, passBytes, "unary");
 }
