@@ -152,7 +152,7 @@ export interface Turn {
    * counts them even when fewer are left: a turn that runs is never stopped by its budget, and the caller's next new task
    * is refused. Does nothing without a budget. Rejects with a `TypeError` for anything but a whole number of 0 or more.
    */
-  readonly charge: (used: { readonly tokens: number }) => Promise<TokenBudget>;
+  readonly charge: (usage: { readonly tokens: number }) => Promise<TokenBudget>;
   /**
    * Returns a client of another agent of the same server, by its path: `turn.client("/weather").send("…")`. Its calls need
    * no network. They carry the caller, the trace and the time that is left, and end with the turn: a task that it waits for

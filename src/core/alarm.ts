@@ -26,9 +26,9 @@ export function createAlarm(clock: Clock, ring: () => Promise<void>): Alarm {
   const wait = (): void => {
     cancel?.();
     const next = times.at(-1);
-    cancel = next === undefined || closed ? undefined : clock.after(Math.max(0, next - clock.now()), elapsed);
+    cancel = next === undefined || closed ? undefined : clock.after(Math.max(0, next - clock.now()), onElapsed);
   };
-  const elapsed = (): void => {
+  const onElapsed = (): void => {
     const now = clock.now();
     while ((times.at(-1) ?? Number.POSITIVE_INFINITY) <= now) times.pop();
     cancel = undefined;

@@ -58,24 +58,24 @@ type ReleaseMember =
  */
 export class HandlerState {
   readonly #process: CoreProcess;
-  readonly #kept: Omit<Runtime, ReleaseMember>;
+  readonly #shared: Omit<Runtime, ReleaseMember>;
   #member: Member | undefined;
   #current: Runtime | undefined;
-  #conversations: { readonly settings: string; readonly opened: Conversations | undefined } | undefined;
+  #conversations: { readonly settings: string; readonly current: Conversations | undefined } | undefined;
 
   constructor(process: CoreProcess, { agentId, limits }: Pick<Runtime, "agentId"> & Pick<RuntimeOptions, "limits">) {
     this.#process = process;
     const { signals, clock, health, lease, instance, newId, yields, room } = process;
-    this.#kept = {
+    this.#shared = {
       ...{ agentId, signals, clock, health, lease, instance, newId, yields },
       alarm: createAlarm(clock, () => ring(this.#latest())),
       watch: partOf(process.watch),
       turns: createTurnCounter(coreLimits(limits), clock, room),
-      lost: new Map(),
+      lostTasks: new Map(),
       live: new Map(),
       claiming: new Map(),
       sending: new Set(),
-      givenUp: new Map(),
+      abandonedSends: new Map(),
       subscriptions: new Set(),
     };
   }
@@ -83,13 +83,13 @@ export class HandlerState {
   /** Opens the runtime of a release, which from now on is the latest. */
   open(options: RuntimeOptions): Runtime {
     const { agent, restartable = false, keptClaims, charge, telemetry, clients } = options;
-    const { health, clock } = this.#kept;
+    const { health, clock } = this.#shared;
     const limits = coreLimits(options.limits);
     const logger = health.quiet(options.logger);
     const store = guardStore(this.#process.store, health, { clock, limits, logger });
     const runtime: Runtime = {
-      ...{ ...this.#kept, agent, restartable, keptClaims, charge, telemetry, clients, logger, limits, store },
-      conversations: this.#open({ ...this.#kept, store, limits, logger }, options.conversations),
+      ...{ ...this.#shared, agent, restartable, keptClaims, charge, telemetry, clients, logger, limits, store },
+      conversations: this.#open({ ...this.#shared, store, limits, logger }, options.conversations),
       quota: createTaskQuota(store, limits),
       startTurn: (start, subject) => startTurn(runtime, start, subject),
     };
@@ -100,7 +100,7 @@ export class HandlerState {
 
   /** Makes a runtime the latest. */
   use(runtime: Runtime): void {
-    this.#kept.turns.limit(runtime.limits);
+    this.#shared.turns.limit(runtime.limits);
     this.#current = runtime;
   }
 
@@ -118,10 +118,10 @@ export class HandlerState {
   #open(deps: DirectReplyDeps, options: ConversationOptions | false | undefined): Conversations | undefined {
     const settings = JSON.stringify([options, deps.limits]);
     if (this.#conversations?.settings !== settings) {
-      this.#conversations?.opened?.replies.hurry();
-      this.#conversations = { settings, opened: openConversations(deps, options) };
+      this.#conversations?.current?.replies.hurry();
+      this.#conversations = { settings, current: openConversations(deps, options) };
     }
-    return this.#conversations.opened;
+    return this.#conversations.current;
   }
 
   /** Starts no more work by itself. */
@@ -131,8 +131,8 @@ export class HandlerState {
 
   /** Releases what the handler has in its process, once no turn runs. */
   async close(): Promise<void> {
-    await this.#conversations?.opened?.replies.close();
-    const { watch, alarm, turns } = this.#kept;
+    await this.#conversations?.current?.replies.close();
+    const { watch, alarm, turns } = this.#shared;
     watch.close();
     alarm.close();
     turns.close();
@@ -143,7 +143,7 @@ export class HandlerState {
 function startTurn(runtime: Runtime, start: TurnStart, subject: TurnSubject): void {
   const { configuration } = start.send;
   const early = configuration?.returnImmediately === true ? "next" : "later";
-  const atOnce = "opening" in subject && (subject.name !== undefined || hasInline(configuration));
+  const atOnce = "receiver" in subject && (subject.name !== undefined || hasInline(configuration));
   new TurnRun(runtime, start, subject).run(atOnce ? "at once" : early);
 }
 
@@ -153,12 +153,12 @@ function hasInline(configuration: QueuedSend["configuration"]): boolean {
 }
 
 async function ring(runtime: Runtime): Promise<void> {
-  const woken = runtime.turns.expect();
+  const stopExpecting = runtime.turns.expect();
   try {
     await wakeDue(runtime);
   } catch (error) {
     runtime.logger.warn({ err: error }, "parked tasks could not be woken: the next heartbeat tries again");
   } finally {
-    woken();
+    stopExpecting();
   }
 }

@@ -3,9 +3,9 @@ import type { CoreLimits } from "./limits.js";
 import type { Clock, TaskStore } from "./ports.js";
 
 /**
- * What makes a process the holder of its tasks: a row in the store that expires unless it is renewed. Its expiry says
- * something about its holder alone: after anything that may have kept others from renewing theirs as well, such as a
- * store that was away or whose clock was set, this process takes nothing over until all others had time to renew.
+ * The lease of a process on its tasks: a row in the store that expires unless it is renewed. An expired lease means a
+ * dead process only while all processes can renew. After an outage of the store, or a change of its clock, others may
+ * be late and alive: this process takes nothing over until they had time to renew.
  */
 export interface Lease {
   /** False from the moment at which the lease may have expired, by this process's own clocks. */
@@ -20,7 +20,7 @@ export interface Lease {
    * its clock differs.
    */
   storeTime(): number;
-  /** Whether a lease that was just seen as expired says that its holder is gone. Renews this one to find out. */
+  /** Whether the holder of a lease that was just seen as expired is gone. Renews this lease to find out. */
   trustsExpiry(): Promise<boolean>;
 }
 
@@ -41,9 +41,9 @@ interface Moment {
 
 /** A renewal: when it began and was answered, and the store's time in between. */
 interface Renewal {
-  readonly begun: Moment;
-  readonly answered: Moment;
-  readonly stored: number;
+  readonly startedAt: Moment;
+  readonly answeredAt: Moment;
+  readonly storeTime: number;
 }
 
 /** Clocks that differ by less show the same time. */
@@ -55,30 +55,30 @@ export function createLease({ store, clock, limits, instance, checkHeld }: Lease
   let restUntil = Number.POSITIVE_INFINITY;
   const now = (): Moment => ({ wall: clock.now(), steady: monotonic(clock) });
   // Counted from before the renewal, since the store counts from a later moment.
-  const heldMs = (): number => (last === undefined ? Number.POSITIVE_INFINITY : elapsed(last.begun, now()));
+  const heldMs = (): number => (last === undefined ? Number.POSITIVE_INFINITY : elapsedMs(last.startedAt, now()));
   // Others may have renewed a heartbeat before this process did, and be kept from it by the same cause.
   const lateMs = Math.max(instanceTtlMs - 2 * heartbeatMs, instanceTtlMs / 2);
   let wasLate = false;
   // Where every renewal is slow, only the first one counts as late, or this process would never take anything over.
   const isDisturbed = (before: Renewal, next: Renewal): boolean => {
-    const gapMs = elapsed(before.begun, next.answered);
+    const gapMs = elapsedMs(before.startedAt, next.answeredAt);
     const isLate = gapMs >= lateMs && (!wasLate || gapMs >= instanceTtlMs);
     wasLate = gapMs >= lateMs;
     return isLate || drift(before, next) > (instanceTtlMs - heartbeatMs) / 2;
   };
 
   const renew = async (): Promise<void> => {
-    const begun = now();
-    const stored = await store.renew(instance, instanceTtlMs);
-    const next = { begun, answered: now(), stored };
+    const startedAt = now();
+    const storeTime = await store.renew(instance, instanceTtlMs);
+    const next: Renewal = { startedAt, answeredAt: now(), storeTime };
     if (last === undefined) {
       // After an outage all others may be about to renew.
-      restUntil = next.answered.steady + heartbeatMs;
+      restUntil = next.answeredAt.steady + heartbeatMs;
     } else if (isDisturbed(last, next)) {
-      restUntil = next.answered.steady + instanceTtlMs;
+      restUntil = next.answeredAt.steady + instanceTtlMs;
       await checkHeld();
     }
-    if (last === undefined || begun.steady >= last.begun.steady) last = next;
+    if (last === undefined || startedAt.steady >= last.startedAt.steady) last = next;
   };
 
   return {
@@ -86,17 +86,17 @@ export function createLease({ store, clock, limits, instance, checkHeld }: Lease
       return heldMs() < instanceTtlMs;
     },
     get lapsedMs() {
-      return last === undefined ? 0 : Math.max(0, monotonic(clock) - last.begun.steady - instanceTtlMs);
+      return last === undefined ? 0 : Math.max(0, monotonic(clock) - last.startedAt.steady - instanceTtlMs);
     },
     renew,
     hold: () => (heldMs() < instanceTtlMs ? undefined : renew()),
     storeTime() {
       const own = clock.now();
       if (last === undefined) return own;
-      const { begun, answered, stored } = last;
-      const roundTrip = answered.steady - begun.steady;
-      const expected = stored + monotonic(clock) - begun.steady - roundTrip / 2;
-      return Math.abs(own - expected) > roundTrip / 2 + sameMs ? Math.round(expected) : own;
+      const { startedAt, answeredAt, storeTime } = last;
+      const roundTrip = answeredAt.steady - startedAt.steady;
+      const estimate = storeTime + monotonic(clock) - startedAt.steady - roundTrip / 2;
+      return Math.abs(own - estimate) > roundTrip / 2 + sameMs ? Math.round(estimate) : own;
     },
     async trustsExpiry() {
       if (last !== undefined && monotonic(clock) < restUntil) return false;
@@ -108,14 +108,14 @@ export function createLease({ store, clock, limits, instance, checkHeld }: Lease
 }
 
 // The steady clock may stand still while the machine sleeps, and the other one may be set.
-function elapsed(from: Moment, to: Moment): number {
+function elapsedMs(from: Moment, to: Moment): number {
   return Math.max(to.steady - from.steady, to.wall - from.wall);
 }
 
 // How far the store's clock has moved away from this process's between two renewals, at least.
 function drift(before: Renewal, after: Renewal): number {
-  const stored = after.stored - before.stored;
-  const least = after.begun.steady - before.answered.steady;
-  const most = after.answered.steady - before.begun.steady;
-  return Math.max(least - stored, stored - most, 0);
+  const storeMs = after.storeTime - before.storeTime;
+  const least = after.startedAt.steady - before.answeredAt.steady;
+  const most = after.answeredAt.steady - before.startedAt.steady;
+  return Math.max(least - storeMs, storeMs - most, 0);
 }

@@ -127,7 +127,7 @@ export const defaultCoreLimits: CoreLimits = {
 };
 
 /** The limits with their defaults filled in. */
-export function coreLimits(given: Partial<CoreLimits> = {}): CoreLimits {
-  const set = Object.entries(given).filter(([, value]) => value !== undefined);
+export function coreLimits(overrides: Partial<CoreLimits> = {}): CoreLimits {
+  const set = Object.entries(overrides).filter(([, value]) => value !== undefined);
   return { ...defaultCoreLimits, ...(Object.fromEntries(set) as Partial<CoreLimits>) };
 }

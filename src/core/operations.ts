@@ -155,21 +155,21 @@ function pushOperations({
 
 // A request's tenant is not trusted: it is checked against the existing tenants and the principal.
 function createScopes(agent: string, tenants: readonly string[] = []): ScopeOf {
-  const known = new Set(tenants);
-  return ({ principal }, { tenant: wished }) => {
+  const existing = new Set(tenants);
+  return ({ principal }, { tenant: requested }) => {
     const { owner, tenant = "" } = principal;
-    if (wished !== "" && wished !== tenant && (!known.has(wished) || tenant !== ""))
+    if (requested !== "" && requested !== tenant && (!existing.has(requested) || tenant !== ""))
       throw invalidParams({ field: "tenant", description: "is not a tenant of this agent" });
-    const scope = { agent, tenant: wished === "" ? tenant : wished, owner };
+    const scope = { agent, tenant: requested === "" ? tenant : requested, owner };
     checkIndexedScope(scope);
     return scope;
   };
 }
 
-function createCapabilityGate(on: Readonly<Record<Capability, boolean>>): Gate {
+function createCapabilityGate(enabled: Readonly<Record<Capability, boolean>>): Gate {
   return (name) => {
     const { needs, method } = operationOf(name);
-    if (needs === undefined || on[needs]) return;
+    if (needs === undefined || enabled[needs]) return;
     if (needs === "pushNotifications") throw noPush();
     throw new A2AError("unsupportedOperation", `the agent does not declare ${needs}, which ${method} needs`);
   };

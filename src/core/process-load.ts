@@ -37,22 +37,22 @@ interface Share {
   readonly bytes: number;
 }
 
-const nothing: Share = { turns: 0, bytes: 0 };
+const noShare: Share = { turns: 0, bytes: 0 };
 
 /** The shares of owners in the running turns of a process, over all its agents. */
 export class TurnShares {
   readonly #load: ProcessLoad | undefined;
-  readonly #running: Iterable<WeighedTurn>;
+  readonly #turns: Iterable<WeighedTurn>;
   /** The overload for which shares were summed. */
-  #measured: Overload | undefined;
+  #overload: Overload | undefined;
   /** Kept only during an overload. */
   #owners: Map<string, Share> | undefined;
-  #all = nothing;
+  #all = noShare;
 
-  /** `running`: the turns of the process at the moment. */
-  constructor(load: ProcessLoad | undefined, running: Iterable<WeighedTurn>) {
+  /** `turns`: those of the process that run at the moment. */
+  constructor(load: ProcessLoad | undefined, turns: Iterable<WeighedTurn>) {
     this.#load = load;
-    this.#running = running;
+    this.#turns = turns;
   }
 
   /** Counts a turn that begins, which is among the running ones from now on. */
@@ -75,18 +75,18 @@ export class TurnShares {
   // A share is an equal one, for as many owners as have turns and one more.
   #exceeds(overload: Overload, owner: string): boolean {
     const owners = this.#sharesFor(overload);
-    const { turns, bytes } = owners.get(owner) ?? nothing;
+    const { turns, bytes } = owners.get(owner) ?? noShare;
     const own = bytes + turns * turnBytes;
     return own > leastShare && own > (this.#all.bytes + this.#all.turns * turnBytes) / (owners.size + 1);
   }
 
   // Sizes are summed once for each measurement, so that a flood of refused sends costs little.
   #sharesFor(overload: Overload): ReadonlyMap<string, Share> {
-    if (this.#owners !== undefined && this.#measured === overload) return this.#owners;
+    if (this.#owners !== undefined && this.#overload === overload) return this.#owners;
     const owners = new Map<string, Share>();
-    this.#all = nothing;
-    for (const { start, bytes } of this.#running) this.#count(owners, start.scope, { turns: 1, bytes });
-    this.#measured = overload;
+    this.#all = noShare;
+    for (const { start, bytes } of this.#turns) this.#count(owners, start.scope, { turns: 1, bytes });
+    this.#overload = overload;
     this.#owners = owners;
     return owners;
   }
@@ -94,7 +94,7 @@ export class TurnShares {
   // An owner without turns has no share.
   #count(owners: Map<string, Share>, scope: Scope, more: Share): void {
     const key = ownerKey(scope);
-    const share = sumOf(owners.get(key) ?? nothing, more);
+    const share = sumOf(owners.get(key) ?? noShare, more);
     if (share.turns === 0) owners.delete(key);
     else owners.set(key, share);
     this.#all = sumOf(this.#all, more);

@@ -40,10 +40,10 @@ export async function createPushConfig(
   const { runtime, push } = call;
   const head = await headOf(call, request.taskId);
   check(push, request, "");
-  const made = registrationOf(runtime, head, { config: request, registrant });
-  const registration = request.id === "" ? made : await inPlace(push, made);
-  await keep(runtime, push, owesNothing(head, registration) ? settled(registration) : registration);
-  return shown(made);
+  const candidate = registrationOf(runtime, head, { config: request, registrant });
+  const registration = request.id === "" ? candidate : await inheritCursor(push, candidate);
+  await keep(runtime, push, owesNothing(head, registration) ? settle(registration) : registration);
+  return hideCredentials(candidate);
 }
 
 export async function getPushConfig(
@@ -58,7 +58,7 @@ export async function getPushConfig(
       metadata: { taskId: request.taskId, id: request.id },
     });
   }
-  return shown(registration);
+  return hideCredentials(registration);
 }
 
 export async function listPushConfigs(
@@ -76,7 +76,7 @@ export async function listPushConfigs(
   const last = all[to - 1];
   return {
     $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse",
-    configs: all.slice(from, to).map(shown),
+    configs: all.slice(from, to).map(hideCredentials),
     nextPageToken: to < all.length && last !== undefined ? tokenOf(last.config) : "",
   };
 }
@@ -94,19 +94,19 @@ export async function deletePushConfig(
 /** Checks the configuration of a send and returns how to register it once the task has a key. */
 export async function inlinePush(push: PushService, call: SendCall, entry: string): Promise<Register> {
   const { runtime, request, context, scope } = call;
-  const given = request.configuration?.taskPushNotificationConfig;
-  if (given === undefined) return Object.assign(() => {}, { kept: () => undefined });
-  check(push, given, "configuration.taskPushNotificationConfig.");
-  const config = { ...given, id: given.id || entry };
+  const inline = request.configuration?.taskPushNotificationConfig;
+  if (inline === undefined) return Object.assign(() => {}, { completion: () => undefined });
+  check(push, inline, "configuration.taskPushNotificationConfig.");
+  const config = { ...inline, id: inline.id || entry };
   const taskId = request.message?.taskId ?? "";
   if (taskId !== "") await checkRoom({ runtime, push }, await headOf({ runtime, scope }, taskId), config.id);
-  let kept: Promise<void> | undefined;
+  let completion: Promise<void> | undefined;
   const store = async ({ key, id, seq, again }: Parameters<Register>[0]): Promise<void> => {
     const registration = registrationOf(runtime, { key, id, scope, seq }, { config, registrant: context });
     try {
       await retry(async () => {
         if (again === true && (await push.store.get(key, config.id)) !== undefined) return;
-        await keep(runtime, push, await inPlace(push, registration));
+        await keep(runtime, push, await inheritCursor(push, registration));
       }, storeRetries(runtime));
     } catch (error) {
       runtime.logger.error({ taskId: id, err: error }, "an inline push configuration could not be stored");
@@ -115,11 +115,11 @@ export async function inlinePush(push: PushService, call: SendCall, entry: strin
     }
   };
   const register = (task: Parameters<Register>[0]): void => {
-    kept = store(task);
+    completion = store(task);
     // Its caller may be gone.
-    kept.catch(noop);
+    completion.catch(noop);
   };
-  return Object.assign(register, { kept: () => kept });
+  return Object.assign(register, { completion: () => completion });
 }
 
 async function headOf({ runtime, scope }: Omit<PushCall, "push">, taskId: string): Promise<Head> {
@@ -135,10 +135,10 @@ function check(push: PushService, config: TaskPushNotificationConfig, path: stri
 }
 
 async function checkRoom({ runtime, push }: Omit<PushCall, "scope">, head: Head, id: string): Promise<void> {
-  const known = await push.store.list(head.key);
+  const configs = await push.store.list(head.key);
   const { pushConfigsPerTask } = runtime.limits;
-  if (known.length >= pushConfigsPerTask && !known.some(({ config }) => config.id === id))
-    throw full(pushConfigsPerTask);
+  if (configs.length >= pushConfigsPerTask && !configs.some(({ config }) => config.id === id))
+    throw tooManyConfigs(pushConfigsPerTask);
 }
 
 function registrationOf(
@@ -152,35 +152,37 @@ function registrationOf(
   return taskName === undefined || taskName === id ? registration : { ...registration, taskName };
 }
 
-// An ended task has no new events, but what a replaced configuration was not sent yet is still owed.
+// An ended task has no new events, but a replacement still owes the events that its predecessor has not delivered.
 function owesNothing({ state, seq }: Pick<Head, "state" | "seq">, { cursor }: PushRegistration): boolean {
   return isTerminal(state) && cursor >= seq;
 }
 
-function settled(registration: PushRegistration): PushRegistration {
+function settle(registration: PushRegistration): PushRegistration {
   return { ...registration, holder: "", settled: true };
 }
 
 async function keep(runtime: Runtime, push: PushService, registration: PushRegistration): Promise<void> {
   const { pushConfigsPerTask } = runtime.limits;
-  if ((await push.store.set(registration, pushConfigsPerTask)) === "full") throw full(pushConfigsPerTask);
+  if ((await push.store.set(registration, pushConfigsPerTask)) === "full") throw tooManyConfigs(pushConfigsPerTask);
   if (registration.settled !== true) push.added(registration);
 }
 
 // A replacement owes what its predecessor still owed, even if another process delivers it.
-async function inPlace({ store }: PushService, made: PushRegistration): Promise<PushRegistration> {
-  const before = await store.get(made.key, made.config.id);
-  return before === undefined ? made : { ...made, cursor: Math.min(made.cursor, before.cursor) };
+async function inheritCursor({ store }: PushService, registration: PushRegistration): Promise<PushRegistration> {
+  const before = await store.get(registration.key, registration.config.id);
+  return before === undefined
+    ? registration
+    : { ...registration, cursor: Math.min(registration.cursor, before.cursor) };
 }
 
-function full(limit: number): A2AError {
+function tooManyConfigs(limit: number): A2AError {
   return invalidParams({
     field: "id",
     description: `is over the limit of ${limit} configurations of a task (pushConfigsPerTask)`,
   });
 }
 
-function shown({ config }: PushRegistration): TaskPushNotificationConfig {
+function hideCredentials({ config }: PushRegistration): TaskPushNotificationConfig {
   const { authentication } = config;
   return authentication === undefined ? config : { ...config, authentication: { ...authentication, credentials: "" } };
 }

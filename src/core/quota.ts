@@ -12,15 +12,15 @@ export interface TaskQuota {
   admit(scope: Scope): Promise<void> | undefined;
 }
 
-/** How many owners are known at once. One that is forgotten is counted anew. */
+/** Number of owners remembered. A forgotten one is counted again. */
 const ownersMax = 10_000;
 
 /** How many tasks an unknown owner may start before it is counted. */
 const unknownMax = 100;
 
 /**
- * Sends of an owner are counted here, and its tasks in the store once so many were sent that they could be over the
- * limit. Processes that share a store may let an owner get some tasks over it.
+ * Counts the sends of each owner in memory, and its tasks in the store only when they could be over the limit. Several
+ * processes on a store may let an owner exceed the limit by some tasks.
  */
 export function createTaskQuota(
   store: Pick<TaskStore, "unfinished">,
@@ -28,12 +28,12 @@ export function createTaskQuota(
 ): TaskQuota {
   if (tasksPerOwner === Number.POSITIVE_INFINITY) return { admit: () => undefined };
   /** How many tasks each owner may start until it is counted again. */
-  const left = new Map<string, number>();
+  const rooms = new Map<string, number>();
   const remember = (owner: string, room: number): void => {
-    left.delete(owner);
-    left.set(owner, room);
-    const [oldest] = left.keys();
-    if (left.size > ownersMax && oldest !== undefined) left.delete(oldest);
+    rooms.delete(owner);
+    rooms.set(owner, room);
+    const [oldest] = rooms.keys();
+    if (rooms.size > ownersMax && oldest !== undefined) rooms.delete(oldest);
   };
   const count = async (owner: string, scope: Scope): Promise<void> => {
     const room = tasksPerOwner - (await store.unfinished(scope));
@@ -45,7 +45,7 @@ export function createTaskQuota(
   return {
     admit(scope) {
       const owner = JSON.stringify([scope.tenant, scope.owner]);
-      const room = left.get(owner) ?? Math.min(unknownMax, Math.ceil(tasksPerOwner / 4));
+      const room = rooms.get(owner) ?? Math.min(unknownMax, Math.ceil(tasksPerOwner / 4));
       if (room <= 0) return count(owner, scope);
       remember(owner, room - 1);
       return undefined;

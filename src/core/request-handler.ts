@@ -103,7 +103,7 @@ function handlerOf(state: HandlerState, options: ReleaseOptions, hosting: Handle
     operations: createOperations(runtime, options),
     wake: (of, taskId, data) => wakeTask(runtime, { scope: { agent: agentId, ...of }, id: taskId }, data),
     async deleteConversation(of, contextId) {
-      await runtime.conversations?.replies.flushed();
+      await runtime.conversations?.replies.flush();
       return runtime.store.deleteConversation({ agent: agentId, ...of }, contextId);
     },
     taskNames: {
@@ -134,10 +134,10 @@ function handlerOf(state: HandlerState, options: ReleaseOptions, hosting: Handle
 // Ends all turns, also those whose claim is under way: their tasks would otherwise be held by a stopping process.
 async function endTurns({ turns, claiming, clock, limits }: Runtime): Promise<void> {
   turns.drain();
-  const ended = async (): Promise<void> => {
+  const untilEnded = async (): Promise<void> => {
     await Promise.all(claiming.values());
     await new Promise<void>((resolve) => setImmediate(resolve));
     await turns.idle();
   };
-  await within(clock, limits.graceMs + 1000, ended());
+  await within(clock, limits.graceMs + 1000, untilEnded());
 }

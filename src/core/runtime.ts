@@ -35,7 +35,7 @@ export interface Runtime extends LiveTaskDeps {
   /** Sends that this process is delivering, by entry. */
   readonly sending: Set<string>;
   /** Sends whose record may name this process although no call here works on them any more, by entry. */
-  readonly givenUp: Map<string, { readonly claim: SendClaim; readonly since: number }>;
+  readonly abandonedSends: Map<string, { readonly claim: SendClaim; readonly abandonedAt: number }>;
   /** Claims under way, by task id. */
   readonly claiming: Map<string, Promise<void>>;
   /** Makes clients of other agents of the process. `undefined` where there are none. */

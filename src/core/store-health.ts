@@ -31,9 +31,9 @@ export interface StoreHealthOptions {
 /** The calls that find out whether the store is there. */
 export interface StoreProbes {
   /** A small write. */
-  there(): Promise<void>;
+  write(): Promise<void>;
   /** A write that needs room. */
-  room(): Promise<void>;
+  writeLarge(): Promise<void>;
 }
 
 /** Whether the store takes writes: learned from all calls, and from probes once one has failed. */
@@ -42,16 +42,16 @@ export class StoreHealth {
   #probes: StoreProbes | undefined;
   #state: State = "ready";
   #cause: unknown;
-  #since = 0;
+  #awaySince = 0;
   #probing: Promise<void> | undefined;
-  #confirming: Promise<boolean> | undefined;
+  #confirmation: Promise<boolean> | undefined;
   #cancelProbe = noop;
   #cancelAway = noop;
   #closed = false;
   #isReady = true;
   readonly #listeners: ((ready: boolean) => void)[] = [];
   /** Failures that came while the store was in doubt or away: the log has the first one. */
-  readonly #repeated = new WeakSet<object>();
+  readonly #loggedFailures = new WeakSet<object>();
 
   constructor(options: StoreHealthOptions) {
     this.#options = options;
@@ -74,23 +74,23 @@ export class StoreHealth {
 
   /** Asks with a small write whether the store is there. All who ask meanwhile share the answer. */
   confirm(): Promise<boolean> {
-    this.#confirming ??= this.#confirm().finally(() => {
-      this.#confirming = undefined;
+    this.#confirmation ??= this.#confirm().finally(() => {
+      this.#confirmation = undefined;
     });
-    return this.#confirming;
+    return this.#confirmation;
   }
 
   /** Watches a call of the store, which it returns. */
   observe<T>(call: Promise<T>, kind: CallKind): Promise<T> {
-    call.then(this.#state === "ready" || kind === "read" ? noop : this.#answered, this.failed);
+    call.then(this.#state === "ready" || kind === "read" ? noop : this.#onAnswer, this.noteFailure);
     return call;
   }
 
   /** Takes note of a call that failed, or that did not answer in time. */
-  readonly failed = (error: unknown): void => {
+  readonly noteFailure = (error: unknown): void => {
     if (isAnswer(error) || this.#closed || this.#probes === undefined) return;
     if (this.#state !== "ready") this.#note(error);
-    if (hasNoRoom(error)) return this.#gone(error, "full");
+    if (hasNoRoom(error)) return this.#markAway(error, "full");
     // The calls of a probe fail too.
     if (this.#state !== "ready" || this.#probing !== undefined) return;
     this.#state = "doubt";
@@ -104,13 +104,13 @@ export class StoreHealth {
 
   /** The same logger, in which failures that follow from one already logged are `debug`. */
   quiet(logger: Logger): Logger {
-    const lowered = (level: "warn" | "error") => (fields: object, message: string) =>
+    const lower = (level: "warn" | "error") => (fields: object, message: string) =>
       this.#isRepeated(fields) ? logger.debug(fields, message) : logger[level](fields, message);
     return {
       debug: (fields, message) => logger.debug(fields, message),
       info: (fields, message) => logger.info(fields, message),
-      warn: lowered("warn"),
-      error: lowered("error"),
+      warn: lower("warn"),
+      error: lower("error"),
     };
   }
 
@@ -122,17 +122,17 @@ export class StoreHealth {
     await this.#probing;
   }
 
-  readonly #answered = (): void => {
-    if (this.#state !== "full") this.#back();
+  readonly #onAnswer = (): void => {
+    if (this.#state !== "full") this.#markReady();
   };
 
   async #confirm(): Promise<boolean> {
     if (this.away) return false;
     try {
-      if (this.#probes !== undefined) await inStoreTime(this.#options, this.#probes.there());
+      if (this.#probes !== undefined) await inStoreTime(this.#options, this.#probes.write());
       return true;
     } catch (error) {
-      this.failed(error);
+      this.noteFailure(error);
       return isAnswer(error);
     }
   }
@@ -152,17 +152,18 @@ export class StoreHealth {
     if (probes === undefined) return;
     const isFull = this.#state === "full";
     try {
-      await inStoreTime(this.#options, isFull ? probes.room() : probes.there());
+      await inStoreTime(this.#options, isFull ? probes.writeLarge() : probes.write());
       // It may have become full meanwhile.
-      if (isFull || this.#state !== "full") this.#back();
+      if (isFull || this.#state !== "full") this.#markReady();
     } catch (error) {
-      if (isAnswer(error)) this.#back();
+      if (isAnswer(error)) this.#markReady();
       // Other writes were answered meanwhile: the probe was slow, and the store is there.
-      else if (this.#state !== "ready") this.#gone(error, hasNoRoom(error) || this.#state === "full" ? "full" : "away");
+      else if (this.#state !== "ready")
+        this.#markAway(error, hasNoRoom(error) || this.#state === "full" ? "full" : "away");
     }
   }
 
-  #gone(error: unknown, state: "away" | "full"): void {
+  #markAway(error: unknown, state: "away" | "full"): void {
     if (this.#closed) return;
     const wasAway = this.away;
     this.#state = state;
@@ -170,13 +171,13 @@ export class StoreHealth {
     if (wasAway) return;
     const { clock, limits, logger } = this.#options;
     this.#cause = error;
-    this.#since = monotonic(clock);
+    this.#awaySince = monotonic(clock);
     this.#cancelAway = clock.after(limits.storeAwayMs, () => this.#setReady(false));
     logger.error({ err: error }, state === "full" ? "the task store is full" : "the task store is away");
     if (this.#probing === undefined) this.#cancelProbe = clock.after(probeMs, () => this.#probe());
   }
 
-  #back(): void {
+  #markReady(): void {
     if (this.#state === "ready") return;
     const { clock, logger } = this.#options;
     const wasAway = this.away;
@@ -184,7 +185,7 @@ export class StoreHealth {
     this.#cancelProbe();
     this.#cancelAway();
     if (!wasAway) return;
-    logger.info({ awayMs: monotonic(clock) - this.#since }, "the task store is back");
+    logger.info({ awayMs: monotonic(clock) - this.#awaySince }, "the task store is back");
     this.#setReady(true);
   }
 
@@ -195,15 +196,15 @@ export class StoreHealth {
   }
 
   #note(error: unknown): void {
-    if (typeof error === "object" && error !== null) this.#repeated.add(error);
+    if (typeof error === "object" && error !== null) this.#loggedFailures.add(error);
   }
 
   #isRepeated(fields: object): boolean {
     const error: unknown = "err" in fields ? fields.err : undefined;
     if (typeof error !== "object" || error === null) return false;
-    if (this.#repeated.has(error)) return true;
+    if (this.#loggedFailures.has(error)) return true;
     const cause = error instanceof StoreUnavailable ? error.cause : undefined;
-    return typeof cause === "object" && cause !== null && this.#repeated.has(cause);
+    return typeof cause === "object" && cause !== null && this.#loggedFailures.has(cause);
   }
 }
 

@@ -32,7 +32,7 @@ type TurnLimits = Pick<CoreLimits, "turnsPerOwner" | "turnsPerProcess" | "turnWa
 
 /** The running turns of an agent, counted by owner. */
 export interface TurnCounter {
-  readonly running: ReadonlyMap<CountedTurn, unknown>;
+  readonly runningTurns: ReadonlyMap<CountedTurn, unknown>;
   /** Sends that wait for room. */
   readonly queued: number;
   /** Whether no turn of any owner may start now. */
@@ -81,17 +81,13 @@ interface TurnPlaces {
 
 interface TurnPlacesOptions {
   readonly room: TurnRoom;
-  readonly running: Iterable<CountedTurn>;
+  readonly turns: Iterable<CountedTurn>;
   readonly isDraining: () => boolean;
 }
 
-const none: readonly Place[] = [];
+const noPlaces: readonly Place[] = [];
 
-function createTurnPlaces(
-  first: TurnLimits,
-  clock: Clock,
-  { room, running, isDraining }: TurnPlacesOptions,
-): TurnPlaces {
+function createTurnPlaces(first: TurnLimits, clock: Clock, { room, turns, isDraining }: TurnPlacesOptions): TurnPlaces {
   const places = createPlaces();
   let limits = first;
   let total = 0;
@@ -104,13 +100,13 @@ function createTurnPlaces(
     if (isDraining()) return shuttingDown();
     if (room.isFull) return overProcess(room.max);
     if (total >= turnsPerProcess) return overAgent(turnsPerProcess);
-    return places.refusal(placesOf(turn)) ?? room.places.refusal(turn.places ?? none);
+    return places.refusal(placesOf(turn)) ?? room.places.refusal(turn.places ?? noPlaces);
   };
   const queue = new TurnQueue<StartingTurn>({ clock, limits: () => limits, refusal });
   const occupy = (turn: StartingTurn): (() => void) => {
-    const taken = placesOf(turn);
-    const { places: more = none } = turn;
-    places.take(taken);
+    const ownPlaces = placesOf(turn);
+    const { places: more = noPlaces } = turn;
+    places.take(ownPlaces);
     room.take(more);
     total += 1;
     let isIn = true;
@@ -118,13 +114,13 @@ function createTurnPlaces(
       if (!isIn) return;
       isIn = false;
       total -= 1;
-      places.leave(taken);
+      places.leave(ownPlaces);
       room.leave(more);
       queue.grant(occupy);
     };
   };
   const grant = (): void => queue.grant(occupy);
-  const close = room.join({ running, freed: grant });
+  const close = room.join({ turns, onRoom: grant });
   const limit = (next: TurnLimits): void => {
     limits = next;
     grant();
@@ -143,16 +139,16 @@ function createTurnPlaces(
 
 /** `turnsPerProcess` among the limits is the agent's own, the room has that of the process. */
 export function createTurnCounter(first: TurnLimits, clock: Clock, room: TurnRoom): TurnCounter {
-  const running = new Map<CountedTurn, () => void>();
-  const underway = createIdleCounter();
+  const runningTurns = new Map<CountedTurn, () => void>();
+  const activity = createIdleCounter();
   let draining = false;
   let lettingGo = false;
-  const turns = { [Symbol.iterator]: () => running.keys() };
-  const places = createTurnPlaces(first, clock, { room, running: turns, isDraining: () => draining });
+  const turns = { [Symbol.iterator]: () => runningTurns.keys() };
+  const places = createTurnPlaces(first, clock, { room, turns, isDraining: () => draining });
   const { refusal, occupy, queue } = places;
 
   return {
-    running,
+    runningTurns,
     get queued() {
       return queue.size;
     },
@@ -178,10 +174,10 @@ export function createTurnCounter(first: TurnLimits, clock: Clock, room: TurnRoo
       if (draining) throw shuttingDown();
       return queue.wait(key, turn, bytes);
     },
-    expect: underway.enter,
+    expect: activity.enter,
     enter(turn) {
-      const [idle, free] = [underway.enter(), occupy(turn.start)];
-      running.set(turn, () => {
+      const [idle, free] = [activity.enter(), occupy(turn.start)];
+      runningTurns.set(turn, () => {
         free();
         idle();
       });
@@ -189,15 +185,15 @@ export function createTurnCounter(first: TurnLimits, clock: Clock, room: TurnRoo
       if (draining) turn.abort("Draining");
     },
     leave(turn) {
-      const left = running.get(turn);
-      if (left === undefined) return;
-      running.delete(turn);
+      const release = runningTurns.get(turn);
+      if (release === undefined) return;
+      runningTurns.delete(turn);
       room.shares.leave(turn);
-      left();
+      release();
     },
     letGo() {
       lettingGo = true;
-      for (const turn of [...running.keys()]) turn.letGo();
+      for (const turn of [...runningTurns.keys()]) turn.letGo();
     },
     get isLettingGo() {
       return lettingGo;
@@ -205,12 +201,12 @@ export function createTurnCounter(first: TurnLimits, clock: Clock, room: TurnRoo
     drain() {
       draining = true;
       queue.refuse();
-      for (const turn of [...running.keys()]) turn.abort("Draining");
+      for (const turn of [...runningTurns.keys()]) turn.abort("Draining");
     },
     get isIdle() {
-      return underway.count === 0;
+      return activity.count === 0;
     },
-    idle: underway.idle,
+    idle: activity.idle,
     limit: places.limit,
     close: places.close,
   };

@@ -7,7 +7,7 @@ export interface TurnRoom {
   /** Limit of turns (`turnsPerProcess`). */
   readonly max: number;
   readonly isFull: boolean;
-  /** Places that turns take besides, for limits by who is asking. */
+  /** Places that turns take besides, for limits of callers. */
   readonly places: Pick<Places, "refusal">;
   /** Takes the room of one turn, and its places. */
   take(places: readonly Place[]): void;
@@ -22,9 +22,9 @@ export interface TurnRoom {
 /** An agent whose turns take room. */
 interface RoomAgent {
   /** Its turns at the moment. */
-  readonly running: Iterable<WeighedTurn>;
+  readonly turns: Iterable<WeighedTurn>;
   /** Called when a full room has room again, or places are given back, agents one after another. */
-  freed(): void;
+  onRoom(): void;
 }
 
 /** Creates the room for turns of one process. */
@@ -32,39 +32,39 @@ export function createTurnRoom(
   { turnsPerProcess: max }: Pick<CoreLimits, "turnsPerProcess">,
   load?: ProcessLoad,
 ): TurnRoom {
-  const joined = new Set<RoomAgent>();
-  const held = createPlaces();
-  let taken = 0;
+  const agents = new Set<RoomAgent>();
+  const heldPlaces = createPlaces();
+  let count = 0;
   function* running(): Generator<WeighedTurn> {
-    for (const agent of joined) yield* agent.running;
+    for (const agent of agents) yield* agent.turns;
   }
   return {
     max,
     get isFull() {
-      return taken >= max;
+      return count >= max;
     },
-    places: held,
+    places: heldPlaces,
     take(places) {
-      held.take(places);
-      taken += 1;
+      heldPlaces.take(places);
+      count += 1;
     },
     leave(places) {
-      held.leave(places);
-      taken -= 1;
-      if (taken !== max - 1 && places.length === 0) return;
-      const [first] = joined;
+      heldPlaces.leave(places);
+      count -= 1;
+      if (count !== max - 1 && places.length === 0) return;
+      const [first] = agents;
       if (first === undefined) return;
       // Another agent comes first the next time.
-      joined.delete(first);
-      joined.add(first);
-      for (const agent of [first, ...joined]) {
-        if (taken >= max) return;
-        agent.freed();
+      agents.delete(first);
+      agents.add(first);
+      for (const agent of [first, ...agents]) {
+        if (count >= max) return;
+        agent.onRoom();
       }
     },
     join(agent) {
-      joined.add(agent);
-      return () => joined.delete(agent);
+      agents.add(agent);
+      return () => agents.delete(agent);
     },
     shares: new TurnShares(load, { [Symbol.iterator]: running }),
   };

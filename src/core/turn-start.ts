@@ -26,21 +26,21 @@ export interface TurnStart {
   readonly trace?: Trace | TraceContext | undefined;
   /** What caused the turn before this one, if there was one. */
   readonly before?: TraceContext | undefined;
-  /** Places that the turn takes while it runs, for limits by who is asking. */
+  /** Places that the turn takes while it runs, for limits of callers. */
   readonly places?: readonly Place[] | undefined;
   /** When the caller stops waiting for what it sent, in milliseconds since 1970. Never stored. */
   readonly deadline?: number | undefined;
-  /** Aborts with `deadlineExceeded` when the deadline of a call passes that waits for the turn and has no answer yet. */
+  /** The signal of a call that waits for the turn: aborts with `deadlineExceeded` at the call's deadline. */
   readonly late?: AbortSignal | undefined;
   /** What calls of the turn to other agents of the process pass on. */
   readonly chain?: CallChain | undefined;
   /** Data of the wake that started the turn. */
   readonly wake?: JsonValue | undefined;
-  /** The turn is re-run because this ends the wait for which it asked: it is in the inbox. */
+  /** What ended the wait of a turn that is re-run; the entry is in the inbox. */
   readonly answeredBy?: "message" | "wake" | undefined;
 }
 
-/** Whether the signal of a call was aborted since its deadline has passed, and not since its caller left. */
+/** Whether a call's deadline aborted its signal, and not the caller who left. */
 export function isPassed({ aborted, reason }: AbortSignal): boolean {
   return aborted && reason instanceof A2AError && reason.code === "deadlineExceeded";
 }
@@ -50,8 +50,8 @@ export interface OutcomeReceiver {
   /** A larger reply completes a task instead. Default: no limit. */
   readonly replyMaxBytes?: number | undefined;
   reply(message: Message): void;
-  live(task: LiveTask): void;
-  failed(error: A2AError): void;
+  task(live: LiveTask): void;
+  fail(error: A2AError): void;
 }
 
 /** A new turn: of a task that may be created, or of one that was claimed. */
@@ -62,7 +62,7 @@ export type TurnSubject =
       readonly version: string;
       /** The caller's name for the task. With a name the task is created before the agent's first event. */
       readonly name: string | undefined;
-      readonly opening: OutcomeReceiver;
+      readonly receiver: OutcomeReceiver;
     }
   | { readonly live: LiveTask };
 

@@ -3,31 +3,31 @@ import type { Scope } from "../protocol/context.js";
 import type { Clock } from "./ports.js";
 
 /**
- * Where turns wait that yield to the event loop. They continue round robin by owner, and in one round of the loop only until
- * some milliseconds are full: however many turns never wait, calls are served between them, and an owner with one turn
- * continues as soon as an owner with a thousand.
+ * A queue of turns that yield to the event loop. They continue round robin by owner, for a few milliseconds in each
+ * round of the loop. So calls are served between any number of busy turns, and an owner with one turn continues as soon
+ * as an owner with a thousand.
  */
 export interface TurnYields {
   /** Calls `resume` when a turn of the owner may continue, in the next round of the event loop at the earliest. */
   take(scope: Scope, resume: () => void): void;
 }
 
-/** After this time in a round of the event loop the turns that are left wait for the next one. */
+/** How long turns continue in one round of the event loop. The others wait for the next round. */
 const roundMs = 4;
 
 export function createTurnYields(clock: Clock): TurnYields {
   /** Turns that wait, in round-robin order: the next owner comes first. */
   const owners = new Map<string, (() => void)[]>();
   /** When the first turn of this round continued. */
-  let since: number | undefined;
+  let roundStart: number | undefined;
 
   // Runs once for each turn that waits.
-  const goOn = (): void => {
-    if (since === undefined) {
-      since = monotonic(clock);
+  const continueNext = (): void => {
+    if (roundStart === undefined) {
+      roundStart = monotonic(clock);
       setImmediate(endRound);
-    } else if (monotonic(clock) - since > roundMs) {
-      setImmediate(goOn);
+    } else if (monotonic(clock) - roundStart > roundMs) {
+      setImmediate(continueNext);
       return;
     }
     const [first] = owners;
@@ -40,7 +40,7 @@ export function createTurnYields(clock: Clock): TurnYields {
   };
 
   const endRound = (): void => {
-    since = undefined;
+    roundStart = undefined;
   };
 
   return {
@@ -49,7 +49,7 @@ export function createTurnYields(clock: Clock): TurnYields {
       const turns = owners.get(key);
       if (turns === undefined) owners.set(key, [resume]);
       else turns.push(resume);
-      setImmediate(goOn);
+      setImmediate(continueNext);
     },
   };
 }

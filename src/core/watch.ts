@@ -21,7 +21,7 @@ export interface Watch {
   add(watcher: Watcher): void;
   delete(watcher: Watcher): void;
   /** The task changed in this process. Its watchers are woken once, after the current macrotask. */
-  moved(taskId: string): void;
+  noteChange(taskId: string): void;
   close(): void;
 }
 
@@ -37,7 +37,7 @@ export interface WatchOptions {
 export function createWatch(options: WatchOptions): Watch {
   const { store, signals, clock, pollMs, onError } = options;
   const watchers = new Map<string, Set<Watcher>>();
-  const moved = new Set<string>();
+  const changedTasks = new Set<string>();
   let scheduled = false;
   let cancelPoll: (() => void) | undefined;
   let closed = false;
@@ -48,10 +48,10 @@ export function createWatch(options: WatchOptions): Watch {
 
   const unsubscribe = signals.subscribe((hint) => wake(hint.taskId, hint.kind));
 
-  const wakeMoved = (): void => {
+  const wakeChanged = (): void => {
     scheduled = false;
-    const ids = [...moved];
-    moved.clear();
+    const ids = [...changedTasks];
+    changedTasks.clear();
     for (const id of ids) wake(id, "moved");
   };
 
@@ -80,22 +80,22 @@ export function createWatch(options: WatchOptions): Watch {
     },
     add(watcher) {
       if (closed) return watcher.close();
-      const known = watchers.get(watcher.taskId);
-      if (known === undefined) watchers.set(watcher.taskId, new Set([watcher]));
-      else known.add(watcher);
+      const group = watchers.get(watcher.taskId);
+      if (group === undefined) watchers.set(watcher.taskId, new Set([watcher]));
+      else group.add(watcher);
       schedulePoll();
     },
     delete(watcher) {
-      const known = watchers.get(watcher.taskId);
-      known?.delete(watcher);
-      if (known?.size === 0) watchers.delete(watcher.taskId);
+      const group = watchers.get(watcher.taskId);
+      group?.delete(watcher);
+      if (group?.size === 0) watchers.delete(watcher.taskId);
     },
-    moved(taskId) {
+    noteChange(taskId) {
       if (!watchers.has(taskId)) return;
-      moved.add(taskId);
+      changedTasks.add(taskId);
       if (scheduled) return;
       scheduled = true;
-      setImmediate(wakeMoved);
+      setImmediate(wakeChanged);
     },
     close() {
       closed = true;
@@ -121,7 +121,7 @@ export function partOf(watch: Watch): Watch {
       own.delete(watcher);
       watch.delete(watcher);
     },
-    moved: watch.moved,
+    noteChange: watch.noteChange,
     close() {
       closed = true;
       for (const watcher of [...own]) {

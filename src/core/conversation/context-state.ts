@@ -28,19 +28,19 @@ export function openContextState(deps: ContextStateDeps, scope: Scope, contextId
   async function get(key: string): Promise<JsonValue | undefined>;
   async function get<T>(key: string, schema: StandardSchema<T>): Promise<T | undefined>;
   async function get<T>(key: string, schema?: StandardSchema<T>): Promise<T | JsonValue | undefined> {
-    const found = await deps.store.readContextValue(scope, contextId, checkedKey(key));
-    if (found === undefined) return undefined;
-    const value: JsonValue = JSON.parse(found.json);
-    return schema === undefined ? value : fitting(schema, value, key);
+    const current = await deps.store.readContextValue(scope, contextId, checkKey(key));
+    if (current === undefined) return undefined;
+    const value: JsonValue = JSON.parse(current.json);
+    return schema === undefined ? value : checkValue(schema, value, key);
   }
   return {
     get,
-    update: (key, change) => updateValue({ deps, log, scope, contextId, key: checkedKey(key) }, change),
+    update: (key, change) => updateValue({ deps, log, scope, contextId, key: checkKey(key) }, change),
   };
 }
 
-// No peer has sent the value, so none is to blame for it.
-function fitting<T>(schema: StandardSchema<T>, value: JsonValue, key: string): T {
+// The value comes from the store, so the error must not blame the caller.
+function checkValue<T>(schema: StandardSchema<T>, value: JsonValue, key: string): T {
   try {
     return checkSchema(schema, value, { path: key, code: "invalidParams" });
   } catch (cause) {
@@ -62,14 +62,14 @@ type Change = Parameters<ContextState["update"]>[1];
 
 function updateValue(place: StateLocation, change: Change): Promise<JsonValue | undefined> {
   const { deps, key } = place;
-  /** What this call has tried to write: a write whose answer was lost may be found later. */
-  const tried = new Map<string, JsonValue>();
+  /** Values that this call tried to write, by version: a write without an answer may have been stored. */
+  const attempts = new Map<string, JsonValue>();
   const plan = storeRetries(deps);
   const pauseAfter = (error: unknown, failures: number): number | undefined =>
     error instanceof StoreUnavailable ? plan.pauseAfter(error, failures) : undefined;
   const attempt = async (): Promise<JsonValue | undefined> => {
     for (let tries = 0; tries < maxTries; tries++) {
-      const result = await changeOnce(place, tried, change);
+      const result = await changeOnce(place, attempts, change);
       if (result !== "moved") return result.value;
     }
     const text = `${JSON.stringify(key)} in the state of the context was changed by others ${maxTries} times meanwhile`;
@@ -80,18 +80,18 @@ function updateValue(place: StateLocation, change: Change): Promise<JsonValue | 
 
 async function changeOnce(
   place: StateLocation,
-  tried: Map<string, JsonValue>,
+  attempts: Map<string, JsonValue>,
   change: Change,
 ): Promise<"moved" | { readonly value: JsonValue | undefined }> {
   const { deps, scope, contextId, key } = place;
-  const found = await deps.store.readContextValue(scope, contextId, key);
-  const done = found === undefined ? undefined : tried.get(found.version);
-  if (done !== undefined) return { value: done };
-  const next = await change(found === undefined ? undefined : JSON.parse(found.json));
-  if (next === undefined && found === undefined) return { value: undefined };
+  const current = await deps.store.readContextValue(scope, contextId, key);
+  const earlierValue = current === undefined ? undefined : attempts.get(current.version);
+  if (earlierValue !== undefined) return { value: earlierValue };
+  const next = await change(current === undefined ? undefined : JSON.parse(current.json));
+  if (next === undefined && current === undefined) return { value: undefined };
   const value = next === undefined ? undefined : { version: deps.newId(), json: jsonOf(key, next) };
-  if (value !== undefined && next !== undefined) tried.set(value.version, next);
-  const result = await writeValue(place, found?.version, value);
+  if (value !== undefined && next !== undefined) attempts.set(value.version, next);
+  const result = await writeValue(place, current?.version, value);
   if (result === "full") throw tooLarge(key, deps.limits.contextStateMaxBytes);
   return result === "stored" ? { value: next } : "moved";
 }
@@ -111,10 +111,10 @@ function writeValue(
   });
 }
 
-function checkedKey(key: string): string {
+function checkKey(key: string): string {
   if (typeof key === "string" && key !== "") return key;
-  const seen = typeof key === "string" ? "an empty one" : typeof key;
-  throw new TypeError(`a key of turn.context is a text of one character or more, not ${seen}`);
+  const actual = typeof key === "string" ? "an empty one" : typeof key;
+  throw new TypeError(`a key of turn.context is a text of one character or more, not ${actual}`);
 }
 
 function jsonOf(key: string, value: JsonValue): string {

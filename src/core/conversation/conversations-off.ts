@@ -1,6 +1,6 @@
 /** The error for an agent that uses what `conversations: false` has switched off. */
-export function conversationsOff(used: string): TypeError {
+export function conversationsOff(feature: string): TypeError {
   return new TypeError(
-    `${used} needs conversations, which are off: remove \`conversations: false\` from the options of the agent`,
+    `${feature} needs conversations, which are off: remove \`conversations: false\` from the options of the agent`,
   );
 }

@@ -1,7 +1,7 @@
 import { DirectReplies, type DirectReplyDeps } from "./direct-replies.js";
 import { ConversationLog, type ConversationOptions } from "./log.js";
 
-/** What an agent remembers of its contexts: the writes, and the replies that no task records. */
+/** An agent's memory of its contexts: the log of conversations, and the replies that no task records. */
 export interface Conversations {
   readonly log: ConversationLog;
   readonly replies: DirectReplies;

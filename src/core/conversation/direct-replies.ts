@@ -31,19 +31,19 @@ export interface DirectReplyDeps extends ConversationDeps {
 }
 
 /**
- * Records messages that were answered without a task, behind their answers: a call costs no more than a place in a
- * queue. Nothing is written twice: what the store may not have taken is lost.
+ * Records messages that were answered without a task. It writes after the answer was sent, so that a call only waits
+ * for a queue. Failed writes are not retried, since a retry could record an exchange twice.
  */
 export class DirectReplies {
   readonly #log: ConversationLog;
   readonly #deps: DirectReplyDeps;
-  #waiting: Exchange[] = [];
+  #queue: Exchange[] = [];
   /** Size of what waits and of what is being written. */
   #bytes = 0;
   #isScheduled = false;
   readonly #writes = new Set<Promise<void>>();
   #cancel = noop;
-  #lost = 0;
+  #lostCount = 0;
 
   constructor(log: ConversationLog, deps: DirectReplyDeps) {
     this.#log = log;
@@ -53,22 +53,22 @@ export class DirectReplies {
   /** Takes a message and the reply that was its whole answer. */
   add(scope: Scope, message: Message, reply: Message): void {
     if (this.#log.maxEntries === 0) return;
-    if (this.#waiting.length >= maxWaiting || this.#bytes >= maxWaitingBytes) {
-      this.#lost += 1;
+    if (this.#queue.length >= maxWaiting || this.#bytes >= maxWaitingBytes) {
+      this.#lostCount += 1;
       return;
     }
     const bytes = sizeOfMessage(message) + sizeOfMessage(reply);
     this.#bytes += bytes;
-    this.#waiting.push({ scope, message, reply, bytes });
+    this.#queue.push({ scope, message, reply, bytes });
     this.#schedule();
   }
 
-  /** Hands what waits to the store now, so that what is said later in a task follows it. */
+  /** Writes the queue now, so that later messages of a task follow it. */
   hurry(): void {
-    if (this.#waiting.length === 0) return;
+    if (this.#queue.length === 0) return;
     if (this.#deps.health.away) return this.#schedule(awayMs);
-    while (this.#waiting.length > 0) {
-      const write: Promise<void> = this.#write(this.#waiting.splice(0, maxBatch)).finally(() => {
+    while (this.#queue.length > 0) {
+      const write: Promise<void> = this.#write(this.#queue.splice(0, maxBatch)).finally(() => {
         this.#writes.delete(write);
         this.#schedule();
       });
@@ -77,7 +77,7 @@ export class DirectReplies {
   }
 
   /** Resolves when everything taken so far is stored or lost, or after `storeWaitMs`; at once while the store is away. */
-  async flushed(): Promise<void> {
+  async flush(): Promise<void> {
     const { clock, limits } = this.#deps;
     this.hurry();
     if (this.#writes.size > 0) await within(clock, limits.storeWaitMs, Promise.all(this.#writes).then(noop));
@@ -85,14 +85,14 @@ export class DirectReplies {
 
   /** Writes what waits, as far as the store takes it. */
   async close(): Promise<void> {
-    await this.flushed();
+    await this.flush();
     this.#cancel();
-    this.#waiting = [];
+    this.#queue = [];
   }
 
   // A write of its own for each exchange cost a call 15 % (Node 24.21).
   #schedule(ms = gatherMs): void {
-    if (this.#isScheduled || this.#writes.size > 0 || this.#waiting.length === 0) return;
+    if (this.#isScheduled || this.#writes.size > 0 || this.#queue.length === 0) return;
     this.#isScheduled = true;
     this.#cancel = this.#deps.clock.after(ms, () => {
       this.#isScheduled = false;
@@ -105,15 +105,15 @@ export class DirectReplies {
     try {
       await store.addToConversations(batch.flatMap((exchange) => this.#writeOf(exchange) ?? []));
     } catch {
-      this.#lost += batch.length;
+      this.#lostCount += batch.length;
     }
     for (const { bytes } of batch) this.#bytes -= bytes;
-    if (this.#lost === 0) return;
+    if (this.#lostCount === 0) return;
     logger.warn(
-      { lost: this.#lost },
+      { lost: this.#lostCount },
       "direct replies are missing in their conversations: the task store failed or was too slow",
     );
-    this.#lost = 0;
+    this.#lostCount = 0;
   }
 
   #writeOf({ scope, message, reply }: Exchange): ConversationWrite | undefined {

@@ -26,11 +26,11 @@ export interface ConversationDeps {
 
 const dayMs = 24 * 3_600_000;
 
-/** How many owners are known at once. One that is forgotten is counted anew. */
+/** Number of owners remembered. A forgotten one is counted again. */
 const ownersMax = 10_000;
 
-/** How much of its limits an owner may write until it is counted again. */
-const uncounted = 1 / 8;
+/** The share of its limits that an owner may write until it is counted again. */
+const uncountedShare = 1 / 8;
 
 interface Room {
   entries: number;
@@ -82,19 +82,19 @@ export class ConversationLog {
   #count(scope: Scope, entries: readonly ConversationRecord[]): void {
     const owner = JSON.stringify([scope.tenant, scope.owner]);
     const { conversationEntriesPerOwner: maxEntries, conversationOwnerMaxBytes: maxBytes } = this.#deps.limits;
-    const room = this.#rooms.get(owner) ?? { entries: maxEntries * uncounted, bytes: maxBytes * uncounted };
+    const room = this.#rooms.get(owner) ?? { entries: maxEntries * uncountedShare, bytes: maxBytes * uncountedShare };
     room.entries -= entries.length;
     for (const { bytes } of entries) room.bytes -= bytes;
     if (room.entries > 0 && room.bytes > 0) this.#remember(owner, room);
     else void this.#bound(scope, owner);
   }
 
-  // What it leaves is below the limits, so that the owner is counted again only after many more entries.
+  // Prunes to below the limits, so that the owner is counted again only after many more entries.
   async #bound(scope: Scope, owner: string): Promise<void> {
     const { conversationEntriesPerOwner: maxEntries, conversationOwnerMaxBytes: maxBytes } = this.#deps.limits;
-    this.#remember(owner, { entries: maxEntries * uncounted, bytes: maxBytes * uncounted });
+    this.#remember(owner, { entries: maxEntries * uncountedShare, bytes: maxBytes * uncountedShare });
     try {
-      const bounds = { entries: maxEntries * (1 - uncounted), bytes: maxBytes * (1 - uncounted) };
+      const bounds = { entries: maxEntries * (1 - uncountedShare), bytes: maxBytes * (1 - uncountedShare) };
       await this.#deps.store.boundConversations(scope, bounds);
     } catch (err) {
       this.#deps.logger.debug({ err }, "the conversations of an owner could not be bounded");

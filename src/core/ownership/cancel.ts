@@ -19,27 +19,27 @@ const maxTries = 20;
 export async function cancelTask(runtime: Runtime, request: CancelTaskRequest, scope: Scope): Promise<Task> {
   const { id } = request;
   for (let tries = 0; tries < maxTries; tries++) {
-    const stored = await runtime.store.read(scope, id);
-    if (stored === undefined) throw taskNotFound(id);
-    if (isTerminal(stored.head.state)) {
+    const storedTask = await runtime.store.read(scope, id);
+    if (storedTask === undefined) throw taskNotFound(id);
+    if (isTerminal(storedTask.head.state)) {
       if (tries > 0) break;
       throw new A2AError("taskNotCancelable", "the task has ended already", { metadata: { taskId: id } });
     }
-    if (await tryCancel(runtime, stored)) break;
+    if (await tryCancel(runtime, storedTask)) break;
   }
   return (await readStoredTask(runtime, { scope, id })).task;
 }
 
 // Returns false when the task must be read again.
-async function tryCancel(runtime: Runtime, stored: StoredTask): Promise<boolean> {
-  const isLost = await isOrphan(runtime, stored);
+async function tryCancel(runtime: Runtime, storedTask: StoredTask): Promise<boolean> {
+  const isLost = await isOrphan(runtime, storedTask);
   // A turn is not re-run only to be canceled.
   if (isLost && !runtime.restartable) {
-    await takeOver(runtime, stored);
+    await takeOver(runtime, storedTask);
     return false;
   }
-  if (isLost || stored.head.holder === "") return endNow(runtime, stored, { state: TaskState.CANCELED });
-  return askHolder(runtime, stored.head);
+  if (isLost || storedTask.head.holder === "") return endNow(runtime, storedTask, { state: TaskState.CANCELED });
+  return askHolder(runtime, storedTask.head);
 }
 
 // Puts a cancel into the inbox and waits for the end. Returns false when the task no longer has a holder.

@@ -1,4 +1,5 @@
 import { noop } from "../../protocol/async/noop.js";
+import { A2AError } from "../../protocol/errors.js";
 import { reply } from "../../protocol/events.js";
 import type { TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
@@ -34,10 +35,10 @@ export async function claimTurn(
     await underWay;
     return "busy";
   }
-  const claimed = live.exclusive(drafts, { claim: { turn }, takes });
-  claiming.set(live.id, claimed.then(noop, noop));
+  const claim = live.exclusive(drafts, { claim: { turn }, takes });
+  claiming.set(live.id, claim.then(noop, noop));
   try {
-    if ((await claimed) !== "stored") return "refused";
+    if ((await claim) !== "stored") return "refused";
   } catch (error) {
     throw publicFailure(error);
   } finally {
@@ -45,6 +46,11 @@ export async function claimTurn(
   }
   runtime.live.set(live.id, live);
   return "claimed";
+}
+
+/** The error for a task that other calls changed in each of several tries. */
+export function contentionError(): A2AError {
+  return new A2AError("unavailable", "other calls change the task at the same time: try again", { retryAfterMs: 1000 });
 }
 
 /** True when no process works on a held task: its holder is gone, or is this process, which abandoned it. */
@@ -67,10 +73,10 @@ export async function isGone({ lease }: Pick<Runtime, "lease">): Promise<boolean
  */
 export async function endNow(
   runtime: Runtime,
-  stored: StoredTask,
+  storedTask: StoredTask,
   { state, text }: { readonly state: TaskState; readonly text?: string },
 ): Promise<boolean> {
-  const live = await continueTask(runtime, stored);
+  const live = await continueTask(runtime, storedTask);
   const identity = { taskId: live.id, contextId: live.contextId, newId: runtime.newId, artifactId: () => "" };
   const event = statusUpdate(state, identity, text === undefined ? undefined : reply(text));
   try {

@@ -11,9 +11,10 @@ import type { Draft } from "../task/draft.js";
 import { foldStored } from "../task/fold.js";
 import { LiveTask } from "../task/live-task.js";
 import { messageDraft, withoutPush } from "../task/message-record.js";
+import { historyFull } from "../task/task-size.js";
 import { causeOfLastTurn, type TurnOrigin } from "../turn/origin.js";
 import type { TurnStart } from "../turn-start.js";
-import { claimTurn, isOrphan } from "./claim-turn.js";
+import { claimTurn, contentionError, isOrphan } from "./claim-turn.js";
 import { claimRestart, waitingTurn } from "./restart.js";
 import { takeOver } from "./take-over.js";
 
@@ -31,13 +32,15 @@ const maxTries = 20;
 /** Delivers a message to its task: claims the task if it has no running turn, else puts the message into its inbox. */
 export async function deliver(runtime: Runtime, start: TurnStart): Promise<Delivery> {
   for (let tries = 0; tries < maxTries; tries++) {
-    const stored = await readSettled(runtime, start.scope, start.send.message.taskId);
-    checkOpen(stored, start);
+    const storedTask = await readSettled(runtime, start.scope, start.send.message.taskId);
+    checkOpen(storedTask, start);
     const delivery =
-      stored.head.holder === "" ? await claim(runtime, start, stored) : await enqueue(runtime, start, { stored });
+      storedTask.head.holder === ""
+        ? await claim(runtime, start, storedTask)
+        : await enqueue(runtime, start, { storedTask });
     if (delivery !== undefined) return delivery;
   }
-  throw contended();
+  throw contentionError();
 }
 
 /** What an idempotent delivery knows about its message. */
@@ -60,37 +63,33 @@ export async function deliverOnce(
   const { scope, entry, send } = start;
   const { messageId } = send.message;
   // No other process can have delivered the message before its record existed.
-  let stored = before !== undefined && !(await isOrphan(runtime, before)) ? before : undefined;
+  let storedTask = before !== undefined && !(await isOrphan(runtime, before)) ? before : undefined;
   for (let tries = 0; tries < maxTries; tries++) {
-    if (stored === undefined) {
-      stored = await readSettled(runtime, scope, send.message.taskId);
-      if (await isPlaced(runtime, { head: stored.head, after, entry, messageId })) return "placed";
+    if (storedTask === undefined) {
+      storedTask = await readSettled(runtime, scope, send.message.taskId);
+      if (await isPlaced(runtime, { head: storedTask.head, after, entry, messageId })) return "placed";
     }
-    checkOpen(stored, start);
-    const { holder, epoch, inboxPut } = stored.head;
+    checkOpen(storedTask, start);
+    const { holder, epoch, inboxPut } = storedTask.head;
     const delivery =
       holder === ""
-        ? await claim(runtime, start, stored)
-        : await enqueue(runtime, start, { stored, fence: { epoch, inboxPut } });
+        ? await claim(runtime, start, storedTask)
+        : await enqueue(runtime, start, { storedTask, fence: { epoch, inboxPut } });
     if (delivery !== undefined) return delivery;
-    stored = undefined;
+    storedTask = undefined;
   }
-  throw contended();
-}
-
-function contended(): A2AError {
-  return new A2AError("unavailable", "other calls change the task at the same time: try again", { retryAfterMs: 1000 });
+  throw contentionError();
 }
 
 // Reads the task. If its holder has expired, the task is taken over first.
 async function readSettled(runtime: Runtime, scope: Scope, taskId: string): Promise<StoredTask> {
-  let stored = await runtime.store.read(scope, taskId);
-  if (stored !== undefined && (await isOrphan(runtime, stored))) {
-    await takeOver(runtime, stored);
-    stored = await runtime.store.read(scope, taskId);
+  let storedTask = await runtime.store.read(scope, taskId);
+  if (storedTask !== undefined && (await isOrphan(runtime, storedTask))) {
+    await takeOver(runtime, storedTask);
+    storedTask = await runtime.store.read(scope, taskId);
   }
-  if (stored === undefined) throw taskNotFound(taskId);
-  return stored;
+  if (storedTask === undefined) throw taskNotFound(taskId);
+  return storedTask;
 }
 
 // Throws unless the task can still take the message.
@@ -106,21 +105,21 @@ function checkOpen({ head }: StoredTask, { send }: TurnStart): void {
   }
 }
 
-async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Promise<Delivery | undefined> {
-  const waiting = await waitingTurn(runtime, stored);
-  if (waiting !== undefined) return answer(runtime, start, { stored, waiting });
-  const live = new LiveTask(runtime, stored);
-  const before = await causeOfLastTurn(runtime, stored);
+async function claim(runtime: Runtime, start: TurnStart, storedTask: StoredTask): Promise<Delivery | undefined> {
+  const origin = await waitingTurn(runtime, storedTask);
+  if (origin !== undefined) return answer(runtime, start, { storedTask, origin });
+  const live = new LiveTask(runtime, storedTask);
+  const before = await causeOfLastTurn(runtime, storedTask);
   checkRoom(runtime, live.task, start.send.message);
   const leave = (await runtime.turns.room(start, sizeOfMessage(start.send.message))) ?? noop;
   const turn = live.turn + 1;
   const { cause, attempt, entry, send } = start;
   const drafts: Draft[] = [{ kind: "turnStarted", turn, attempt, cause }, messageDraft(live, entry, send)];
-  const claimed = await claimTurn(runtime, live, { turn, drafts }).catch((error: unknown) => {
+  const outcome = await claimTurn(runtime, live, { turn, drafts }).catch((error: unknown) => {
     leave();
     throw error;
   });
-  if (claimed === "claimed") {
+  if (outcome === "claimed") {
     const run = (): void => {
       runtime.startTurn({ ...start, before }, { live });
       leave();
@@ -128,24 +127,24 @@ async function claim(runtime: Runtime, start: TurnStart, stored: StoredTask): Pr
     return { kind: "claimed", live, start: run };
   }
   leave();
-  return claimed === "busy" ? undefined : arrived(runtime, start, stored);
+  return outcome === "busy" ? undefined : findArrival(runtime, start, storedTask);
 }
 
-// The message is the answer to the question of a turn that is now run again.
+// The message answers a turn that waits without a process: the turn is run again.
 async function answer(
   runtime: Runtime,
   start: TurnStart,
-  { stored, waiting }: { readonly stored: StoredTask; readonly waiting: TurnOrigin },
+  { storedTask, origin }: { readonly storedTask: StoredTask; readonly origin: TurnOrigin },
 ): Promise<Delivery | undefined> {
-  checkRoom(runtime, foldStored(stored), start.send.message);
+  checkRoom(runtime, foldStored(storedTask), start.send.message);
   const leave = (await runtime.turns.room(start, sizeOfMessage(start.send.message))) ?? noop;
-  const restart = await claimRestart(runtime, stored, waiting).catch((error: unknown) => {
+  const restart = await claimRestart(runtime, storedTask, origin).catch((error: unknown) => {
     leave();
     throw error;
   });
   let delivery: Delivery | undefined;
   try {
-    delivery = restart === undefined ? undefined : await enqueue(runtime, start, { stored });
+    delivery = restart === undefined ? undefined : await enqueue(runtime, start, { storedTask });
     return delivery;
   } finally {
     restart?.start(delivery && "message");
@@ -155,24 +154,24 @@ async function answer(
 
 // A claim is also refused when it succeeded earlier, its answer was lost, and another process has ended the turn since.
 // Then the message is in the log, or in the history of a task whose log was dropped.
-async function arrived(runtime: Runtime, start: TurnStart, before: StoredTask): Promise<Delivery | undefined> {
+async function findArrival(runtime: Runtime, start: TurnStart, before: StoredTask): Promise<Delivery | undefined> {
   const { key, seq } = before.head;
   const page = await runtime.store.recordsAfter(key, seq, 2);
   if (page === "compacted") return { kind: "queued", before };
-  const ours = page?.records.some((record) => record.kind === "message" && record.entry === start.entry);
-  return ours === true ? { kind: "queued", before } : undefined;
+  const isOurs = page?.records.some((record) => record.kind === "message" && record.entry === start.entry);
+  return isOurs === true ? { kind: "queued", before } : undefined;
 }
 
 async function enqueue(
   runtime: Runtime,
   start: TurnStart,
-  { stored, fence }: { readonly stored: StoredTask; readonly fence?: PutFence },
+  { storedTask, fence }: { readonly storedTask: StoredTask; readonly fence?: PutFence },
 ): Promise<Delivery | undefined> {
-  const { key, id } = stored.head;
-  checkRoom(runtime, foldStored(stored), start.send.message);
+  const { key, id } = storedTask.head;
+  checkRoom(runtime, foldStored(storedTask), start.send.message);
   const entry: InboxEntry = { id: start.entry, kind: "message", send: withoutPush(start.send) };
   const live = runtime.live.get(id);
-  live?.sentBy(entry.id, start);
+  live?.rememberSender(entry.id, start);
   const result = await runtime.store.put(key, entry, runtime.limits.inboxMaxMessages, fence);
   if (result !== "stored") live?.forgetSender(entry.id);
   if (result === "full") {
@@ -185,7 +184,7 @@ async function enqueue(
   }
   if (result !== "stored") return undefined;
   runtime.signals.publish({ kind: "inbox", taskId: id });
-  return { kind: "queued", before: stored };
+  return { kind: "queued", before: storedTask };
 }
 
 function checkRoom(runtime: Runtime, task: Task, message: Message): void {
@@ -197,10 +196,6 @@ function checkRoom(runtime: Runtime, task: Task, message: Message): void {
   }
   const { history, status } = task;
   // The status message moves to the history when the caller's message is taken.
-  if (history.length + (status?.message === undefined ? 0 : 1) < historyMaxMessages) return;
-  throw new A2AError(
-    "resourceExhausted",
-    `the history of the task is full: the limit is ${historyMaxMessages} messages (historyMaxMessages)`,
-    { metadata: { limit: "historyMaxMessages" } },
-  );
+  const statusMessages = status?.message === undefined ? 0 : 1;
+  if (history.length + statusMessages >= historyMaxMessages) throw historyFull(historyMaxMessages);
 }

@@ -9,13 +9,13 @@ import { LiveTask } from "../task/live-task.js";
 const pageSize = 1_000;
 
 /**
- * A live task from what is stored, to be claimed. If its turn has not ended, its log shows which artifacts of the turn
- * are not in the conversation yet.
+ * Makes a live task of a stored one, to be claimed. If its turn has not ended, its log shows which artifacts of the
+ * turn are not in the conversation yet.
  */
-export async function continueTask(runtime: Runtime, stored: StoredTask): Promise<LiveTask> {
-  const live = new LiveTask(runtime, stored);
-  if (runtime.conversations !== undefined && mayBeOpen(runtime, stored)) {
-    live.resumeArtifacts(await openArtifacts(runtime, stored));
+export async function continueTask(runtime: Runtime, storedTask: StoredTask): Promise<LiveTask> {
+  const live = new LiveTask(runtime, storedTask);
+  if (runtime.conversations !== undefined && mayBeOpen(runtime, storedTask)) {
+    live.resumeArtifacts(await openArtifacts(runtime, storedTask));
   }
   return live;
 }
@@ -25,14 +25,14 @@ function mayBeOpen({ restartable }: Runtime, { head }: StoredTask): boolean {
   return head.holder !== "" || (restartable && isInterrupted(head.state));
 }
 
-async function openArtifacts({ store }: Runtime, stored: StoredTask): Promise<OpenArtifacts> {
-  const { key, seq, turnSeq } = stored.head;
-  const [started] = await store.recordsAt(key, [turnSeq]);
-  const message = started?.kind === "turnStarted" ? (started.message ?? turnSeq) : turnSeq;
+async function openArtifacts({ store }: Runtime, storedTask: StoredTask): Promise<OpenArtifacts> {
+  const { key, seq, turnSeq } = storedTask.head;
+  const [start] = await store.recordsAt(key, [turnSeq]);
+  const message = start?.kind === "turnStarted" ? (start.message ?? turnSeq) : turnSeq;
   let open: OpenArtifacts;
   for (let after = Math.min(message, turnSeq) - 1; after < seq; ) {
     const page = await store.recordsAfter(key, Math.max(0, after), pageSize);
-    if (page === "compacted") return everyArtifact(stored);
+    if (page === "compacted") return everyArtifact(storedTask);
     const records: readonly LogRecord[] = page?.records ?? [];
     const last = records.at(-1);
     if (last === undefined) break;
@@ -42,7 +42,7 @@ async function openArtifacts({ store }: Runtime, stored: StoredTask): Promise<Op
   return open;
 }
 
-// Rather twice than not at all.
-function everyArtifact(stored: StoredTask): OpenArtifacts {
-  return new Map(foldStored(stored).artifacts.map(({ artifactId }) => [artifactId, false]));
+// An entry that is recorded twice is better than a missing one.
+function everyArtifact(storedTask: StoredTask): OpenArtifacts {
+  return new Map(foldStored(storedTask).artifacts.map(({ artifactId }) => [artifactId, false]));
 }

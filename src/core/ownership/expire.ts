@@ -17,16 +17,16 @@ export async function expireWaiting(runtime: Runtime): Promise<void> {
     const heads: readonly Head[] = await store.waiting(agentId, limits.taskWaitMaxMs, page, after);
     for (const { scope, id, statusTime } of heads) {
       if (alarm.closed) return;
-      const stored = await store.read(scope, id);
-      if (stored !== undefined && stillWaits(stored, statusTime))
-        await endNow(runtime, stored, { state: TaskState.FAILED, text });
+      const storedTask = await store.read(scope, id);
+      if (storedTask !== undefined && stillWaits(storedTask, statusTime))
+        await endNow(runtime, storedTask, { state: TaskState.FAILED, text });
     }
     after = heads.at(-1);
     if (heads.length < page) return;
   }
 }
 
-// It may have gone on since.
-function stillWaits({ head }: StoredTask, since: number): boolean {
-  return head.statusTime === since && head.holder === "" && head.wakeAt === undefined && !isTerminal(head.state);
+// The task may have continued since its head was read.
+function stillWaits({ head }: StoredTask, statusTime: number): boolean {
+  return head.statusTime === statusTime && head.holder === "" && head.wakeAt === undefined && !isTerminal(head.state);
 }

@@ -7,7 +7,7 @@ import type { CoreLimits } from "../limits.js";
 import type { Clock, Head, StoredTask, TaskStore } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { isAnswer } from "../store-failure.js";
-import { freeGivenUp } from "./abandoned-sends.js";
+import { freeAbandonedSends } from "./abandoned-sends.js";
 import { isGone, isOrphan } from "./claim-turn.js";
 import { expireWaiting } from "./expire.js";
 import { giveUpHeld } from "./held.js";
@@ -113,12 +113,12 @@ function createSweeps(current: () => Runtime): Sweeps {
   let nextExpiry = monotonic(clock);
   const sweep = async (): Promise<void> => {
     const runtime = current();
-    const swept = runtime.turns.expect();
+    const stopExpecting = runtime.turns.expect();
     try {
       await sweepOrphans(runtime, orphans);
       await sweepLost(runtime);
       await wakeDue(runtime);
-      await freeGivenUp(runtime);
+      await freeAbandonedSends(runtime);
       if (monotonic(clock) < nextExpiry) return;
       nextExpiry = monotonic(clock) + expiryPauseMs;
       await expireWaiting(runtime);
@@ -126,7 +126,7 @@ function createSweeps(current: () => Runtime): Sweeps {
       runtime.logger.warn({ err: error }, "abandoned tasks could not be taken over: the next heartbeat tries again");
     } finally {
       sweeping = undefined;
-      swept();
+      stopExpecting();
     }
   };
   const rest = (): void => {
@@ -159,8 +159,8 @@ async function sweepOrphans(runtime: Runtime, sweep: OrphanSweep): Promise<void>
     if (heads.length > 0 && !(await isGone(runtime))) return;
     await sideBySide(untilStopped(sweep, heads), tasksAtOnce, async ({ key, scope, id }) => {
       sweep.behind = key;
-      const stored = await store.read(scope, id);
-      if (stored !== undefined) await takeOrphan(runtime, stored);
+      const storedTask = await store.read(scope, id);
+      if (storedTask !== undefined) await takeOrphan(runtime, storedTask);
     });
     if (sweep.stopped) return;
   }
@@ -175,10 +175,10 @@ function* untilStopped(sweep: OrphanSweep, heads: readonly Head[]): Generator<He
 }
 
 // An orphan for which this process has no room is left to others, or to the next sweep.
-async function takeOrphan(runtime: Runtime, stored: StoredTask): Promise<void> {
-  if (!(await isOrphan(runtime, stored))) return;
+async function takeOrphan(runtime: Runtime, storedTask: StoredTask): Promise<void> {
+  if (!(await isOrphan(runtime, storedTask))) return;
   try {
-    await takeOver(runtime, stored);
+    await takeOver(runtime, storedTask);
   } catch (error) {
     if (!isAnswer(error)) throw error;
   }
@@ -187,11 +187,11 @@ async function takeOrphan(runtime: Runtime, stored: StoredTask): Promise<void> {
 // Tasks that this process abandoned when the store failed. No other process may end them while this one lives. Their
 // last write may still arrive late, so they are checked for as long as the store may lag.
 async function sweepLost(runtime: Runtime): Promise<void> {
-  const { clock, limits, lost, store } = runtime;
-  for (const [id, { scope, since, open }] of lost) {
-    const over = !open && monotonic(clock) - since > limits.instanceTtlMs;
-    const stored = await store.read(scope, id);
-    if (stored !== undefined && (await isOrphan(runtime, stored))) await takeOrphan(runtime, stored);
-    else if (over) lost.delete(id);
+  const { clock, limits, lostTasks, store } = runtime;
+  for (const [id, { scope, idleSince, open }] of lostTasks) {
+    const isOver = !open && monotonic(clock) - idleSince > limits.instanceTtlMs;
+    const storedTask = await store.read(scope, id);
+    if (storedTask !== undefined && (await isOrphan(runtime, storedTask))) await takeOrphan(runtime, storedTask);
+    else if (isOver) lostTasks.delete(id);
   }
 }

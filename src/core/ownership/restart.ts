@@ -12,26 +12,26 @@ import { continueTask } from "./continue-task.js";
 /** A turn that was claimed to be run again. */
 export interface Restart {
   readonly live: LiveTask;
-  /** `answeredBy`: what ends the wait for which it asked, and is in the inbox. */
+  /** `answeredBy`: the kind of the inbox entry that ends the wait of the turn. */
   start(answeredBy?: TurnStart["answeredBy"]): void;
 }
 
 /** Claims a task in order to run its last turn again. `undefined`: another process was faster. */
 export async function claimRestart(
   runtime: Runtime,
-  stored: StoredTask,
+  storedTask: StoredTask,
   { attempt, wake, trace, messageSeq: message, entry, send }: TurnOrigin,
 ): Promise<Restart | undefined> {
-  const { scope } = stored.head;
-  const live = await continueTask(runtime, stored);
+  const { scope } = storedTask.head;
+  const live = await continueTask(runtime, storedTask);
   // Entries may have been put while another process held the task, so their number is unknown.
-  live.sawInbox(-1);
+  live.setInboxPut(-1);
   const { turn } = live;
-  const claimed = await claimTurn(runtime, live, {
+  const outcome = await claimTurn(runtime, live, {
     turn,
     drafts: [{ kind: "turnStarted", turn, attempt, cause: "restart", wake, message, trace }],
   });
-  if (claimed !== "claimed") return undefined;
+  if (outcome !== "claimed") return undefined;
   const principal = storedPrincipal(scope, send);
   const start = { cause: "restart", attempt, principal, scope, entry, send, wake, trace } as const;
   return { live, start: (answeredBy) => runtime.startTurn({ ...start, answeredBy }, { live }) };
@@ -46,8 +46,8 @@ export function awaitsAuthorization({ head }: StoredTask): boolean {
  * The last turn of a task, if it waits for its caller without a process and is to be run again once the caller has
  * answered.
  */
-export async function waitingTurn(runtime: Runtime, stored: StoredTask): Promise<TurnOrigin | undefined> {
-  const { holder, state } = stored.head;
+export async function waitingTurn(runtime: Runtime, storedTask: StoredTask): Promise<TurnOrigin | undefined> {
+  const { holder, state } = storedTask.head;
   if (!runtime.restartable || holder !== "" || !isInterrupted(state)) return undefined;
-  return (await isReleased(runtime, stored)) ? readOrigin(runtime, stored) : undefined;
+  return (await isReleased(runtime, storedTask)) ? readOrigin(runtime, storedTask) : undefined;
 }

@@ -11,28 +11,28 @@ interface WokenTurn {
   /** Data of the wake. */
   readonly wake?: JsonValue | undefined;
   /** Id of the wake in the inbox of a turn that has not ended: its process has gone. */
-  readonly replacing?: string | undefined;
+  readonly replacedEntry?: string | undefined;
 }
 
 /** Starts the turn of a wake, in room that the caller has taken. Returns false when another process was faster. */
 export async function startWoken(
   runtime: Runtime,
-  stored: StoredTask,
-  { wake, replacing }: WokenTurn = {},
+  storedTask: StoredTask,
+  { wake, replacedEntry }: WokenTurn = {},
 ): Promise<boolean> {
-  const { scope } = stored.head;
-  const origin = await readOrigin(runtime, stored);
+  const { scope } = storedTask.head;
+  const origin = await readOrigin(runtime, storedTask);
   const { messageSeq: message, entry, send } = origin;
-  const live = await continueTask(runtime, stored);
+  const live = await continueTask(runtime, storedTask);
   // Entries may have been put while another process held the task, so their number is unknown.
-  if (replacing !== undefined) live.sawInbox(-1);
-  const ended: readonly Draft[] = replacing === undefined ? [] : [{ kind: "turnEnded" }];
-  const takes = replacing === undefined ? undefined : [replacing];
+  if (replacedEntry !== undefined) live.setInboxPut(-1);
+  const endDrafts: readonly Draft[] = replacedEntry === undefined ? [] : [{ kind: "turnEnded" }];
+  const takes = replacedEntry === undefined ? undefined : [replacedEntry];
   const turn = live.turn + 1;
   const trace = runtime.telemetry?.wake({ taskId: live.id, contextId: live.contextId }, causeOf(origin));
-  const started: Draft = { kind: "turnStarted", turn, attempt: 1, cause: "wake", wake, message, trace };
-  const claimed = await claimTurn(runtime, live, { turn, drafts: [...ended, started], takes });
-  if (claimed !== "claimed") return false;
+  const startDraft: Draft = { kind: "turnStarted", turn, attempt: 1, cause: "wake", wake, message, trace };
+  const outcome = await claimTurn(runtime, live, { turn, drafts: [...endDrafts, startDraft], takes });
+  if (outcome !== "claimed") return false;
   const principal = storedPrincipal(scope, send);
   runtime.startTurn({ cause: "wake", attempt: 1, principal, scope, entry, send, wake, trace }, { live });
   return true;

@@ -21,24 +21,28 @@ export const tasksAtOnce = 8;
  * Takes over a task whose holder is gone: re-runs its turn if the agent is safe to re-run, else ends it. Returns true
  * if this call did so. Rejects when no turn may start here now.
  */
-export async function takeOver(runtime: Runtime, stored: StoredTask): Promise<boolean> {
-  if (runtime.lost.get(stored.head.id)?.refused === true) {
-    return giveUp(runtime, stored, "the task was stored too late: its send had been refused already");
+export async function takeOver(runtime: Runtime, storedTask: StoredTask): Promise<boolean> {
+  if (runtime.lostTasks.get(storedTask.head.id)?.refused === true) {
+    return giveUp(runtime, storedTask, "the task was stored too late: its send had been refused already");
   }
-  const isAsked = isInterrupted(stored.head.state);
-  if (isAsked && (!runtime.restartable || (await hasSpoken(runtime, stored)))) return leave(runtime, stored);
-  if (!runtime.restartable) return giveUp(runtime, stored, "the process that worked on the task has gone");
+  const isAsked = isInterrupted(storedTask.head.state);
+  if (isAsked && (!runtime.restartable || (await hasSpoken(runtime, storedTask)))) return leave(runtime, storedTask);
+  if (!runtime.restartable) return giveUp(runtime, storedTask, "the process that worked on the task has gone");
   // A turn is not re-run only to be canceled.
-  const { entries } = await runtime.store.inbox(stored.head.key);
-  if (entries.some(({ kind }) => kind === "cancel")) return endNow(runtime, stored, { state: TaskState.CANCELED });
-  const origin = await readOrigin(runtime, stored);
-  const released = await isReleased(runtime, stored);
-  if (!released && origin.attempt > maxRestarts) {
-    return giveUp(runtime, stored, `the task was tried ${origin.attempt} times, and each time the process has gone`);
+  const { entries } = await runtime.store.inbox(storedTask.head.key);
+  if (entries.some(({ kind }) => kind === "cancel")) return endNow(runtime, storedTask, { state: TaskState.CANCELED });
+  const origin = await readOrigin(runtime, storedTask);
+  const wasReleased = await isReleased(runtime, storedTask);
+  if (!wasReleased && origin.attempt > maxRestarts) {
+    return giveUp(
+      runtime,
+      storedTask,
+      `the task was tried ${origin.attempt} times, and each time the process has gone`,
+    );
   }
-  return runtime.turns.within(stored.head.scope, async () => {
-    const attempt = released ? origin.attempt : origin.attempt + 1;
-    const restart = await claimRestart(runtime, stored, { ...origin, attempt });
+  return runtime.turns.within(storedTask.head.scope, async () => {
+    const attempt = wasReleased ? origin.attempt : origin.attempt + 1;
+    const restart = await claimRestart(runtime, storedTask, { ...origin, attempt });
     restart?.start(isAsked ? endOfWait(entries) : undefined);
     return restart !== undefined;
   });
@@ -52,13 +56,13 @@ function endOfWait(entries: readonly InboxEntry[]): TurnStart["answeredBy"] {
 
 // A task that waits for its caller needs no process meanwhile. A message that has arrived since starts the next turn,
 // or answers the one that is re-run; so does a wake.
-async function leave(runtime: Runtime, stored: StoredTask): Promise<boolean> {
-  const { key, scope } = stored.head;
+async function leave(runtime: Runtime, storedTask: StoredTask): Promise<boolean> {
+  const { key, scope } = storedTask.head;
   const { entries, inboxPut } = await runtime.store.inbox(key);
-  if (entries.some(({ kind }) => kind === "cancel")) return endNow(runtime, stored, { state: TaskState.CANCELED });
+  if (entries.some(({ kind }) => kind === "cancel")) return endNow(runtime, storedTask, { state: TaskState.CANCELED });
   const answeredBy = endOfWait(entries);
-  if (answeredBy === undefined) return release(runtime, stored, inboxPut);
-  return runtime.turns.within(scope, () => goOn(runtime, stored, { entries, answeredBy }));
+  if (answeredBy === undefined) return release(runtime, storedTask, inboxPut);
+  return runtime.turns.within(scope, () => continueTurn(runtime, storedTask, { entries, answeredBy }));
 }
 
 interface InboxAnswer {
@@ -67,22 +71,27 @@ interface InboxAnswer {
 }
 
 /** Starts the turn that an answer begins, or re-runs the one that it answers. */
-async function goOn(runtime: Runtime, stored: StoredTask, { entries, answeredBy }: InboxAnswer): Promise<boolean> {
-  const { scope } = stored.head;
-  if (runtime.restartable && (answeredBy === "message" || awaitsAuthorization(stored))) {
-    const restart = await claimRestart(runtime, stored, await readOrigin(runtime, stored));
+async function continueTurn(
+  runtime: Runtime,
+  storedTask: StoredTask,
+  { entries, answeredBy }: InboxAnswer,
+): Promise<boolean> {
+  const { scope } = storedTask.head;
+  if (runtime.restartable && (answeredBy === "message" || awaitsAuthorization(storedTask))) {
+    const restart = await claimRestart(runtime, storedTask, await readOrigin(runtime, storedTask));
     restart?.start(answeredBy);
     return restart !== undefined;
   }
   const [first] = entries;
   const entry = entries.find(({ send }) => send !== undefined);
-  if (entry?.send === undefined) return startWoken(runtime, stored, { wake: first?.wake, replacing: first?.id });
+  if (entry?.send === undefined)
+    return startWoken(runtime, storedTask, { wake: first?.wake, replacedEntry: first?.id });
   const { send, id } = entry;
-  const live = await continueTask(runtime, stored);
-  live.sawInbox(-1);
-  const before = await causeOfLastTurn(runtime, stored);
+  const live = await continueTask(runtime, storedTask);
+  live.setInboxPut(-1);
+  const before = await causeOfLastTurn(runtime, storedTask);
   const turn = live.turn + 1;
-  const claimed = await claimTurn(runtime, live, {
+  const outcome = await claimTurn(runtime, live, {
     turn,
     drafts: [
       { kind: "turnEnded" },
@@ -91,7 +100,7 @@ async function goOn(runtime: Runtime, stored: StoredTask, { entries, answeredBy 
     ],
     takes: [id],
   });
-  if (claimed !== "claimed") return false;
+  if (outcome !== "claimed") return false;
   const start = {
     cause: "message",
     attempt: 1,
@@ -104,16 +113,16 @@ async function goOn(runtime: Runtime, stored: StoredTask, { entries, answeredBy 
   return true;
 }
 
-async function release(runtime: Runtime, stored: StoredTask, inboxPut: number): Promise<boolean> {
-  const live = await continueTask(runtime, stored);
+async function release(runtime: Runtime, storedTask: StoredTask, inboxPut: number): Promise<boolean> {
+  const live = await continueTask(runtime, storedTask);
   const extras = { claim: { turn: live.turn }, end: { inboxPut } };
   const kind = runtime.restartable ? "turnReleased" : "turnEnded";
-  const left = live.exclusive([{ kind }], extras).catch((error: unknown) => {
+  const result = live.exclusive([{ kind }], extras).catch((error: unknown) => {
     throw publicFailure(error);
   });
-  return (await left) === "stored";
+  return (await result) === "stored";
 }
 
-function giveUp(runtime: Runtime, stored: StoredTask, text: string): Promise<boolean> {
-  return endNow(runtime, stored, { state: TaskState.FAILED, text });
+function giveUp(runtime: Runtime, storedTask: StoredTask, text: string): Promise<boolean> {
+  return endNow(runtime, storedTask, { state: TaskState.FAILED, text });
 }

@@ -11,9 +11,9 @@ export class TaskWaiter implements Watcher {
   readonly key: undefined;
   readonly #runtime: Runtime;
   readonly #signal: AbortSignal;
-  #rung = false;
+  #isRung = false;
   #failure: { readonly reason: unknown } | undefined;
-  #hear: (() => void) | undefined;
+  #resolve: (() => void) | undefined;
 
   /** `signal`: aborted when the caller leaves. */
   constructor(runtime: Runtime, taskId: string, signal: AbortSignal) {
@@ -27,21 +27,21 @@ export class TaskWaiter implements Watcher {
 
   /** Resolves at the next ring. Rejects when the caller has left or the process stops. */
   async next(): Promise<void> {
-    if (!this.#rung && this.#failure === undefined) {
-      const heard = new Promise<void>((resolve) => {
-        this.#hear = resolve;
+    if (!this.#isRung && this.#failure === undefined) {
+      const ring = new Promise<void>((resolve) => {
+        this.#resolve = resolve;
       });
       const cancel = this.#runtime.clock.after(this.#runtime.limits.pollMs, () => this.wake());
-      await heard;
+      await ring;
       cancel();
     }
-    this.#rung = false;
+    this.#isRung = false;
     if (this.#failure !== undefined) throw this.#failure.reason;
   }
 
   wake(): void {
-    this.#rung = true;
-    this.#hear?.();
+    this.#isRung = true;
+    this.#resolve?.();
   }
 
   check(): void {

@@ -1,14 +1,14 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { sideBySide } from "../../protocol/async/side-by-side.js";
 import { conformJson } from "../../protocol/check/conform.js";
-import { A2AError, taskNotFound } from "../../protocol/errors.js";
+import { taskNotFound } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { DueCursor, Head, StoredTask } from "../ports.js";
 import type { TaskRef } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
 import { isAnswer } from "../store-failure.js";
 import { tooLarge } from "../task/task-size.js";
-import { isOrphan } from "./claim-turn.js";
+import { contentionError, isOrphan } from "./claim-turn.js";
 import { awaitsAuthorization, claimRestart, waitingTurn } from "./restart.js";
 import { startWoken } from "./start-woken.js";
 import { takeOver, tasksAtOnce } from "./take-over.js";
@@ -23,40 +23,40 @@ const duePages = 100;
  * Returns false for a task that has ended. Throws `taskNotFound`.
  */
 export async function wakeTask(runtime: Runtime, { scope, id }: TaskRef, data?: JsonValue): Promise<boolean> {
-  const wake = checkedData(runtime, data);
+  const wake = copyData(runtime, data);
   for (let tries = 0; tries < maxTries; tries++) {
-    const stored = await runtime.store.read(scope, id);
-    if (stored === undefined) throw taskNotFound(id);
-    if (isTerminal(stored.head.state)) return false;
-    const woken = await tryWake(runtime, stored, wake);
-    if (woken !== undefined) return woken;
+    const storedTask = await runtime.store.read(scope, id);
+    if (storedTask === undefined) throw taskNotFound(id);
+    if (isTerminal(storedTask.head.state)) return false;
+    const result = await tryWake(runtime, storedTask, wake);
+    if (result !== undefined) return result;
   }
-  throw new A2AError("unavailable", "other calls change the task at the same time: try again", { retryAfterMs: 1000 });
+  throw contentionError();
 }
 
 // Returns `undefined` when the task must be read again.
 async function tryWake(
   runtime: Runtime,
-  stored: StoredTask,
+  storedTask: StoredTask,
   wake: JsonValue | undefined,
 ): Promise<boolean | undefined> {
-  const { holder } = stored.head;
-  if (await isOrphan(runtime, stored)) {
-    await takeOver(runtime, stored);
+  const { holder } = storedTask.head;
+  if (await isOrphan(runtime, storedTask)) {
+    await takeOver(runtime, storedTask);
     return undefined;
   }
-  if (holder !== "") return putWake(runtime, stored, wake);
-  const waiting = awaitsAuthorization(stored) ? await waitingTurn(runtime, stored) : undefined;
-  return runtime.turns.within(stored.head.scope, async () => {
-    if (waiting === undefined) return (await startWoken(runtime, stored, { wake })) || undefined;
-    const restart = await claimRestart(runtime, stored, waiting);
+  if (holder !== "") return putWake(runtime, storedTask, wake);
+  const origin = awaitsAuthorization(storedTask) ? await waitingTurn(runtime, storedTask) : undefined;
+  return runtime.turns.within(storedTask.head.scope, async () => {
+    if (origin === undefined) return (await startWoken(runtime, storedTask, { wake })) || undefined;
+    const restart = await claimRestart(runtime, storedTask, origin);
     if (restart === undefined) return undefined;
-    let woken: boolean | undefined;
+    let result: boolean | undefined;
     try {
-      woken = await putWake(runtime, stored, wake);
-      return woken;
+      result = await putWake(runtime, storedTask, wake);
+      return result;
     } finally {
-      restart.start(woken === true ? "wake" : undefined);
+      restart.start(result === true ? "wake" : undefined);
     }
   });
 }
@@ -107,9 +107,9 @@ async function wakeParked(runtime: Runtime, { scope, id, wakeAt }: Head, refused
   if (refused.has(owner)) return;
   try {
     await turns.within(scope, async () => {
-      const stored = await store.read(scope, id);
-      if (stored === undefined || stored.head.holder !== "" || stored.head.wakeAt !== wakeAt) return;
-      await startWoken(runtime, stored);
+      const storedTask = await store.read(scope, id);
+      if (storedTask === undefined || storedTask.head.holder !== "" || storedTask.head.wakeAt !== wakeAt) return;
+      await startWoken(runtime, storedTask);
     });
   } catch (error) {
     if (!isAnswer(error)) throw error;
@@ -126,7 +126,7 @@ function cursorOf({ wakeAt, key }: Head): DueCursor | undefined {
 }
 
 // Copies the data into the form in which it is stored, without anything that JSON cannot express.
-function checkedData({ limits }: Runtime, data: JsonValue | undefined): JsonValue | undefined {
+function copyData({ limits }: Runtime, data: JsonValue | undefined): JsonValue | undefined {
   if (data === undefined) return undefined;
   const text: string | undefined = JSON.stringify(data);
   if (text === undefined) throw new TypeError(`the data of a wake must be JSON, not ${typeof data}`);

@@ -174,7 +174,7 @@ export interface ListQuery {
   readonly since?: number | undefined;
   readonly limit: number;
   /**
-   * A page ends before the task that would take its snapshots over this size, and has at least one task. Default: no
+   * Size of a page's snapshots in bytes. A page ends before it would exceed this, but has at least one task. Default: no
    * limit.
    */
   readonly maxBytes?: number | undefined;

@@ -2,13 +2,13 @@
 
 /** A claim on what is left of a limit in its current window. */
 export interface RateDraw {
-  /** Who is limited by what: a hash. The draws of one call have different keys. */
+  /** A hash of the caller and the limit. The draws of one call have different keys. */
   readonly key: string;
   /** Length of the windows in milliseconds. */
   readonly windowMs: number;
-  /** How long before the multiples of their length since the epoch windows begin, in milliseconds. */
+  /** Offset of the windows: they begin so many milliseconds before the multiples of `windowMs` since the epoch. */
   readonly shiftMs: number;
-  /** How much a window has. */
+  /** Size of the limit in one window. */
   readonly limit: number;
   /** How much the caller needs. More is granted while much is left: a sixteenth of it. */
   readonly need: number;
@@ -18,7 +18,7 @@ export interface RateDraw {
 
 /** What a process may use of a limit until its window ends, without asking again. */
 export interface RateGrant {
-  /** That of the claim. */
+  /** The key of the draw. */
   readonly key: string;
   /** Less than the need when no more is left, down to 0. */
   readonly granted: number;

@@ -39,15 +39,15 @@ export async function readConversation(
     );
   }
   const query = { limit: last + 1, before: numberOf(before), maxBytes: pageBytes };
-  await runtime.conversations.replies.flushed();
-  const found = await runtime.store.readConversation(scope, contextId, query);
-  const current = found.findLast((entry) => {
+  await runtime.conversations.replies.flush();
+  const entries = await runtime.store.readConversation(scope, contextId, query);
+  const current = entries.findLast((entry) => {
     const isOwn = entry.taskId === taskId || entry.taskId === "";
     return isOwn && entry.kind === "user" && entry.id === message.messageId;
   });
-  const shown = found.filter((entry) => entry !== current).slice(-last);
-  const contents = await largeContents(reader, shown);
-  return shown.map((record) => new RecordEntry(record, contents.get(record) ?? record.content ?? "large"));
+  const latest = entries.filter((entry) => entry !== current).slice(-last);
+  const contents = await largeContents(reader, latest);
+  return latest.map((record) => new RecordEntry(record, contents.get(record) ?? record.content ?? "large"));
 }
 
 function numberOf(before: ConversationPage["before"]): number | undefined {
@@ -68,24 +68,24 @@ async function largeContents(
   const contents: ContentMap = new Map();
   const large = records.filter(({ content, taskId }) => content === undefined && taskId !== "").reverse();
   let tasks = new Map<string, Task | undefined>();
-  let read = 0;
+  let readBytes = 0;
   for (const record of large) {
     const { taskId } = record;
-    if (read >= pageBytes) contents.set(record, "large");
+    if (readBytes >= pageBytes) contents.set(record, "large");
     else {
       // One at a time in memory: entries of a task are mostly neighbors.
       if (!tasks.has(taskId)) tasks = new Map([[taskId, await taskOf(reader, taskId)]]);
       const content = contentIn(tasks.get(taskId), record);
       contents.set(record, content ?? "dropped");
-      read += sizeOf(content);
+      readBytes += sizeOf(content);
     }
   }
   return contents;
 }
 
 async function taskOf({ runtime, scope }: ConversationReader, taskId: string): Promise<Task | undefined> {
-  const stored = await runtime.store.read(scope, taskId);
-  return stored === undefined ? undefined : foldStored(stored);
+  const storedTask = await runtime.store.read(scope, taskId);
+  return storedTask === undefined ? undefined : foldStored(storedTask);
 }
 
 function contentIn(task: Task | undefined, { kind, id }: StoredConversationRecord): Message | Artifact | undefined {

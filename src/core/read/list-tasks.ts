@@ -14,10 +14,10 @@ const defaultPageSize = 50;
 export async function listTasks(runtime: Runtime, request: ListTasksRequest, scope: Scope): Promise<ListTasksResponse> {
   const pageSize = request.pageSize ?? defaultPageSize;
   const filters = filtersOf(request);
-  const bound = digest(
+  const filterDigest = digest(
     JSON.stringify([scope.agent, scope.tenant, scope.owner, filters.contextId, filters.state, filters.since]),
   );
-  const after = request.pageToken === "" ? undefined : readCursor(request.pageToken, bound);
+  const after = request.pageToken === "" ? undefined : readCursor(request.pageToken, filterDigest);
   const options = { historyLength: request.historyLength ?? 0, artifacts: request.includeArtifacts === true };
   const page = await runtime.store.list(scope, {
     ...filters,
@@ -29,8 +29,8 @@ export async function listTasks(runtime: Runtime, request: ListTasksRequest, sco
   const last = page.tasks.at(-1);
   return {
     $typeName: "lf.a2a.v1.ListTasksResponse",
-    tasks: page.tasks.map((stored) => foldStored(stored, options)),
-    nextPageToken: page.more && last !== undefined ? writeCursor(last.head, bound) : "",
+    tasks: page.tasks.map((task) => foldStored(task, options)),
+    nextPageToken: page.more && last !== undefined ? writeCursor(last.head, filterDigest) : "",
     pageSize,
     totalSize: page.total,
   };
@@ -48,15 +48,15 @@ function filtersOf(request: ListTasksRequest): Pick<ListQuery, "contextId" | "st
 
 function writeCursor(
   { statusTime, key }: { readonly statusTime: number; readonly key: number },
-  bound: string,
+  filterDigest: string,
 ): string {
-  return btoa(`${statusTime}:${key}:${bound}`).replaceAll("=", "");
+  return btoa(`${statusTime}:${key}:${filterDigest}`).replaceAll("=", "");
 }
 
-function readCursor(token: string, bound: string): { readonly statusTime: number; readonly key: number } {
+function readCursor(token: string, filterDigest: string): { readonly statusTime: number; readonly key: number } {
   const match = /^(\d{1,16}(?:\.\d+)?):(\d{1,16}):([0-9a-z]+)$/.exec(decode(token));
   if (match === null) throw invalidParams({ field: "pageToken", description: "was not issued by this agent" });
-  if (match[3] !== bound) {
+  if (match[3] !== filterDigest) {
     throw invalidParams({ field: "pageToken", description: "belongs to a list with other filters" });
   }
   return { statusTime: Number(match[1]), key: Number(match[2]) };

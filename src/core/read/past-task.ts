@@ -27,15 +27,15 @@ export async function readTaskAt(
 ): Promise<Task> {
   const live = copyOfLive(runtime, ref, { ...options, from: seq });
   if (live?.seq === seq) return live.task;
-  const stored = await runtime.store.read(ref.scope, ref.id);
-  if (stored === undefined) throw taskNotFound(ref.id);
-  const { head, snapshot, records } = stored;
+  const storedTask = await runtime.store.read(ref.scope, ref.id);
+  if (storedTask === undefined) throw taskNotFound(ref.id);
+  const { head, snapshot, records } = storedTask;
   if (snapshot === undefined || snapshot.seq <= seq || head.seq <= seq) {
-    return foldStored({ ...stored, records: records.filter((record) => record.seq <= seq) }, options);
+    return foldStored({ ...storedTask, records: records.filter((record) => record.seq <= seq) }, options);
   }
   const past = await foldLog(runtime, head, seq);
   return past === undefined
-    ? foldStored(stored, options)
+    ? foldStored(storedTask, options)
     : { ...past.task, history: lastOf(past.task.history, options?.historyLength) };
 }
 

@@ -40,9 +40,9 @@ export async function readTask(runtime: Runtime, task: TaskRef, options?: ReadOp
  */
 export function copyOfLive(runtime: Runtime, { scope, id }: TaskRef, options?: ReadOptions): TaskSnapshot | undefined {
   const live = runtime.lease.valid ? runtime.live.get(id) : undefined;
-  const fresh = live?.closed === false && live.stored >= (options?.from ?? 0);
-  if (!fresh || live.key === undefined || !sameScope(live.scope, scope)) return undefined;
-  const { key, stored: seq, idPrefix, incarnation } = live;
+  const isFresh = live?.closed === false && live.storedSeq >= (options?.from ?? 0);
+  if (!isFresh || live.key === undefined || !sameScope(live.scope, scope)) return undefined;
+  const { key, storedSeq: seq, idPrefix, incarnation } = live;
   const task = copyTask(live.task, options);
   return { id, key, seq, state: task.status?.state ?? live.state, idPrefix, incarnation, task };
 }
@@ -59,9 +59,9 @@ export async function readStoredTask(
   { scope, id }: TaskRef,
   options?: CopyOptions,
 ): Promise<TaskSnapshot> {
-  const stored = await runtime.store.read(scope, id);
-  if (stored === undefined) throw taskNotFound(id);
-  const { key, seq, state, incarnation } = stored.head;
+  const storedTask = await runtime.store.read(scope, id);
+  if (storedTask === undefined) throw taskNotFound(id);
+  const { key, seq, state, incarnation } = storedTask.head;
   return {
     id,
     key,
@@ -69,16 +69,16 @@ export async function readStoredTask(
     state,
     idPrefix: eventIdPrefix(id, incarnation),
     incarnation,
-    task: foldStored(stored, options),
+    task: foldStored(storedTask, options),
   };
 }
 
 /** Identifies a send's message in its task's log: by the id of the send or, if that is unknown, by the message id. */
 export type SentKey = { readonly entry: string } | { readonly messageId: string };
 
-export function isSent(record: LogRecord, sent: SentKey): boolean {
+export function isSent(record: LogRecord, sentKey: SentKey): boolean {
   if (record.kind !== "message") return false;
-  return "entry" in sent ? record.entry === sent.entry : record.message.messageId === sent.messageId;
+  return "entry" in sentKey ? record.entry === sentKey.entry : record.message.messageId === sentKey.messageId;
 }
 
 /** A message that a send delivered, by the id of the send, anywhere behind `after`. */
@@ -96,24 +96,24 @@ export async function isPlaced(runtime: Runtime, { head, after, entry, messageId
   const { key } = head;
   // The inbox first: an entry that leaves it meanwhile is found in the log.
   const { entries } = await runtime.store.inbox(key);
-  if (entries.some((waiting) => waiting.id === entry)) return true;
-  const taken = await isTaken(runtime, { key, after, entry });
-  if (taken !== "compacted") return taken;
+  if (entries.some((each) => each.id === entry)) return true;
+  const result = await isTaken(runtime, { key, after, entry });
+  if (result !== "compacted") return result;
   const { task } = await readStoredTask(runtime, head);
-  return task.history.some((said) => said.messageId === messageId);
+  return task.history.some((message) => message.messageId === messageId);
 }
 
 /** Whether a message was taken after a position, as far as the log shows. `compacted`: it does not reach back so far. */
 export async function isTaken(
   { store }: Runtime,
-  { key, after, ...sent }: SentKey & { readonly key: number; readonly after: number },
+  { key, after, ...sentKey }: SentKey & { readonly key: number; readonly after: number },
 ): Promise<boolean | "compacted"> {
   for (let position = after; ; ) {
     const page = await store.recordsAfter(key, position, pageRecords);
     if (page === "compacted") return "compacted";
     const last = page?.records.at(-1);
     if (page === undefined || last === undefined) return false;
-    if (page.records.some((record) => isSent(record, sent))) return true;
+    if (page.records.some((record) => isSent(record, sentKey))) return true;
     position = last.seq;
   }
 }

@@ -76,7 +76,7 @@ export class RecordReader implements Watcher {
 
   /** The stream item of a record just read. */
   itemOf(record: LogRecord & { readonly kind: "event" }, idPrefix: string): StreamItem {
-    return this.#runtime.live.get(this.taskId)?.recent.of(record, idPrefix) ?? streamItem(record, idPrefix);
+    return this.#runtime.live.get(this.taskId)?.recentItems.of(record, idPrefix) ?? streamItem(record, idPrefix);
   }
 
   // Empty: up to date with the turn in this process. `undefined`: ask the store.
@@ -84,9 +84,9 @@ export class RecordReader implements Watcher {
     const live = this.#runtime.live.get(this.taskId);
     if (live === undefined) return undefined;
     this.key ??= live.key;
-    if (live.stored > this.position) return live.tail.after(this.position);
+    if (live.storedSeq > this.position) return live.tail.after(this.position);
     // This process knows nothing new of a task that it no longer writes or has lost without knowing.
-    return live.closed || live.stored < this.position ? undefined : [];
+    return live.closed || live.storedSeq < this.position ? undefined : [];
   }
 
   async #fromStore(untilIdle: boolean): Promise<ReadResult | undefined> {

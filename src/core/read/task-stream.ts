@@ -14,7 +14,7 @@ export interface StreamStart {
   /** Available at once: a message, or the snapshot. */
   readonly items: readonly StreamItem[];
   /** Delivered with the next event, unless an error comes first. */
-  readonly held?: StreamItem | undefined;
+  readonly heldItem?: StreamItem | undefined;
   /** `undefined` when the items are everything. */
   readonly reader?: RecordReader | undefined;
   readonly idPrefix?: string | undefined;
@@ -34,12 +34,12 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
   #start: (() => Promise<StreamStart>) | undefined;
   readonly #mark: ((item: StreamItem) => StreamItem) | undefined;
   #from: StreamStart | undefined;
-  #held: StreamItem | undefined;
+  #heldItem: StreamItem | undefined;
   readonly #buffer: StreamItem[] = [];
   /** Called when nothing more will be read; possibly more than once. */
   onEnd: (() => void) | undefined;
   #index = 0;
-  #ended = false;
+  #isEnded = false;
   #failure: { readonly error: unknown } | undefined;
 
   /** `mark`: transforms each item. Default: unchanged. */
@@ -67,7 +67,7 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
    * nowhere to resume from.
    */
   dismiss(error: unknown): void {
-    if (this.#from === undefined && !this.#ended) this.#failure = { error };
+    if (this.#from === undefined && !this.#isEnded) this.#failure = { error };
     this.#finish();
   }
 
@@ -77,14 +77,14 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
         const ready = this.#shift();
         if (ready !== undefined) return { done: false, value: ready };
         if (this.#failure !== undefined) throw this.#failure.error;
-        if (this.#ended) return over;
+        if (this.#isEnded) return over;
         if (this.#start !== undefined) {
           await this.#open(this.#start);
           continue;
         }
         const result = await this.#from?.reader?.next(this.#from.untilIdle);
         if (result === "compacted") await this.#openAgain();
-        else if (!this.#ended) this.#take(result ?? "ended");
+        else if (!this.#isEnded) this.#take(result ?? "ended");
       }
     } catch (error) {
       this.#failure = undefined;
@@ -117,11 +117,11 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
 
   #begin(from: StreamStart): void {
     // The reader left while the stream was opening: release the record reader.
-    if (this.#ended) return from.reader?.close();
-    this.#from = { ...from, items: [], held: undefined };
-    this.#held = from.held;
+    if (this.#isEnded) return from.reader?.close();
+    this.#from = { ...from, items: [], heldItem: undefined };
+    this.#heldItem = from.heldItem;
     this.#buffer.push(...from.items);
-    if (from.reader === undefined) this.#ended = true;
+    if (from.reader === undefined) this.#isEnded = true;
   }
 
   #take(result: Exclude<ReadResult, "compacted">): void {
@@ -144,14 +144,14 @@ export class TaskStream implements AsyncIterableIterator<StreamItem> {
   }
 
   #showHeld(): void {
-    if (this.#held === undefined) return;
-    this.#buffer.push(this.#held);
-    this.#held = undefined;
+    if (this.#heldItem === undefined) return;
+    this.#buffer.push(this.#heldItem);
+    this.#heldItem = undefined;
   }
 
   #finish(): void {
-    this.#ended = true;
-    this.#held = undefined;
+    this.#isEnded = true;
+    this.#heldItem = undefined;
     this.#from?.reader?.close();
     this.onEnd?.();
   }

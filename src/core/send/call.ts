@@ -10,7 +10,7 @@ import { runsHere } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
 import type { LiveTask } from "../task/live-task.js";
 import type { OutcomeReceiver, TurnStart } from "../turn-start.js";
-import { endedFirst } from "./gate.js";
+import { messageNotTaken } from "./gate.js";
 import type { IdempotencyClaim } from "./idempotency-claim.js";
 
 /** Registers an inline push configuration once its task has a key. */
@@ -18,14 +18,14 @@ export interface Register {
   /** `again`: an earlier attempt delivered the send, so the configuration may already be registered. */
   (task: { readonly key: number; readonly id: string; readonly seq: number; readonly again?: true }): void;
   /** Resolves when it is stored; `undefined` before registration. */
-  readonly kept: () => Promise<void> | undefined;
+  readonly completion: () => Promise<void> | undefined;
 }
 
 /** Delays the answer of a send until its push configuration is stored, so that what was answered survives a crash. */
-export async function onceKept<T>(register: Register | undefined, answer: Promise<T>): Promise<T> {
-  const answered = await answer;
-  await register?.kept();
-  return answered;
+export async function afterRegistration<T>(register: Register | undefined, answer: Promise<T>): Promise<T> {
+  const response = await answer;
+  await register?.completion();
+  return response;
 }
 
 /** Checks of a send, provided by the request handler. */
@@ -43,19 +43,19 @@ export interface SendCall {
   readonly request: SendMessageRequest;
   readonly context: ServerContext;
   readonly scope: Scope;
-  /** Takes back that the send was counted as a new task, for limits by who is asking. */
+  /** Reverts the count of a new task, for limits of callers. */
   readonly uncount?: (() => void) | undefined;
-  /** Whether the deadline of the call is that of the turn: it waits until the task stops, or comes from a turn itself. */
+  /** Whether the deadline of the call also ends the turn: the call waits until the task stops, or a turn made it. */
   readonly blocks?: boolean;
   /** Set for an idempotent send that this process is handling. */
   readonly idempotency?: IdempotencyClaim | undefined;
-  /** Called when no turn of this process can follow from the send any more, as far as that is known. */
-  readonly arrived?: (() => void) | undefined;
+  /** Called when the send can no longer start a turn in this process: a shutdown need not wait for it. */
+  readonly stopExpecting?: (() => void) | undefined;
 }
 
 /** What a repeated send attaches to: its record, and the task that the first attempt reached. */
 export interface ReachedTask {
-  readonly sent: IdempotencyClaim["record"];
+  readonly record: IdempotencyClaim["record"];
   readonly head: Head;
 }
 
@@ -71,11 +71,11 @@ export interface SendRenderer<T> {
   /** The reply that an earlier attempt recorded. */
   reply(message: Message): T;
   /** Starts the turn of a message that names no task. */
-  created(sent: SentMessage): Promise<T>;
+  answerNew(message: SentMessage): Promise<T>;
   /** The message reached its task. */
-  delivered(sent: SentMessage, delivery: Delivery): Promise<T>;
+  answerDelivery(message: SentMessage, delivery: Delivery): Promise<T>;
   /** An earlier attempt reached its task. */
-  repeated(call: SendCall, task: ReachedTask): Promise<T>;
+  answerRepeat(call: SendCall, task: ReachedTask): Promise<T>;
 }
 
 /** Returns the registration if the send has a push configuration. */
@@ -98,11 +98,11 @@ export function openSend({ runtime, policy, request, context, scope, blocks }: S
   if (taskName !== undefined) checkIndexedId("message.taskId", taskName);
   policy.checkParts(message);
   runtime.health.check();
-  // A message that a running turn waits for may be what ends it, and the inbox is bounded.
+  // Messages to a running turn pass in an overload too: they may end it, and its inbox is bounded.
   if (!runsHere(runtime, { scope, id: message.taskId })) runtime.turns.checkLoad(scope);
-  const kept = runtime.keptClaims?.(principal);
-  const place = trace?.context;
-  const send: QueuedSend = { message, configuration, metadata, extensions, principal: kept, trace: place };
+  const claims = runtime.keptClaims?.(principal);
+  const traceContext = trace?.context;
+  const send: QueuedSend = { message, configuration, metadata, extensions, principal: claims, trace: traceContext };
   const entry = runtime.newId();
   const places = quota?.turns;
   return {
@@ -122,8 +122,8 @@ export function openSend({ runtime, policy, request, context, scope, blocks }: S
   };
 }
 
-/** Counts a send as a new task. Rejects over the limits by who is asking. */
-export async function counted(call: SendCall): Promise<SendCall> {
+/** Counts a send as a new task. Rejects over the limits of callers. */
+export async function countTask(call: SendCall): Promise<SendCall> {
   const uncount = await call.context.quota?.newTask?.();
   return uncount === undefined ? call : { ...call, uncount };
 }
@@ -133,10 +133,10 @@ export async function withRoom<T>(call: SendCall, start: () => Promise<T>): Prom
   const { runtime, scope, request, context } = call;
   let leave = noop;
   try {
-    const asked = runtime.quota.admit(scope);
-    if (asked !== undefined) await asked;
+    const admission = runtime.quota.admit(scope);
+    if (admission !== undefined) await admission;
     const size = request.message === undefined ? 0 : sizeOfMessage(request.message);
-    // Nothing is awaited between room that is free and the start.
+    // No `await` between free room and the start: another send could take the room.
     const room = runtime.turns.room({ scope, places: context.quota?.turns }, size);
     if (room !== undefined) leave = await room;
   } catch (error) {
@@ -152,63 +152,63 @@ export async function withRoom<T>(call: SendCall, start: () => Promise<T>): Prom
 }
 
 /** Starts the turn of a message that names no task. */
-export function startNew({ call, start, register }: SentMessage, opening: OutcomeReceiver): void {
+export function startNew({ call, start, register }: SentMessage, receiver: OutcomeReceiver): void {
   const { runtime, context, idempotency } = call;
-  idempotency?.begun();
+  idempotency?.start();
   const { message } = start.send;
-  const remembered = remembering(call, message, opening);
-  const kept = idempotency === undefined ? remembered : idempotency.keeping(remembered);
+  const recorder = recordingReply(call, message, receiver);
+  const keeper = idempotency === undefined ? recorder : idempotency.keepOutcome(recorder);
   runtime.startTurn(start, {
     taskId: idempotency?.record.taskId ?? runtime.newId(),
     contextId: message.contextId || runtime.newId(),
     version: context.version,
     name: context.taskName,
-    opening: register === undefined ? kept : registering(kept, register),
+    receiver: register === undefined ? keeper : registeringPush(keeper, register),
   });
 }
 
 // A reply without a task is recorded after it is sent.
-function remembering({ runtime, scope }: SendCall, message: Message, opening: OutcomeReceiver): OutcomeReceiver {
+function recordingReply({ runtime, scope }: SendCall, message: Message, receiver: OutcomeReceiver): OutcomeReceiver {
   const replies = runtime.conversations?.replies;
-  if (replies === undefined) return opening;
+  if (replies === undefined) return receiver;
   return {
-    replyMaxBytes: opening.replyMaxBytes,
+    replyMaxBytes: receiver.replyMaxBytes,
     reply(reply) {
-      opening.reply(reply);
+      receiver.reply(reply);
       replies.add(scope, message, reply);
     },
-    live: (live) => opening.live(live),
-    failed: (error) => opening.failed(error),
+    task: (live) => receiver.task(live),
+    fail: (error) => receiver.fail(error),
   };
 }
 
 /** Registers an inline push configuration with a task that was just claimed. */
-export function registerLive(register: Register | undefined, { key, id, stored }: LiveTask): void {
-  if (key !== undefined) register?.({ key, id, seq: stored });
+export function registerLive(register: Register | undefined, { key, id, storedSeq }: LiveTask): void {
+  if (key !== undefined) register?.({ key, id, seq: storedSeq });
 }
 
 // An inline push configuration is registered with the first write of its task and receives everything after it.
-function registering(opening: OutcomeReceiver, register: Register): OutcomeReceiver {
+function registeringPush(receiver: OutcomeReceiver, register: Register): OutcomeReceiver {
   return {
-    replyMaxBytes: opening.replyMaxBytes,
-    reply: (message) => opening.reply(message),
-    failed: (error) => opening.failed(error),
-    live: (live) => {
+    replyMaxBytes: receiver.replyMaxBytes,
+    reply: (message) => receiver.reply(message),
+    fail: (error) => receiver.fail(error),
+    task: (live) => {
       const observer = {
         record: (record: LogRecord): void => {
           if (record.kind !== "event") return;
           live.unobserve(observer);
           if (live.key !== undefined) register({ key: live.key, id: live.id, seq: record.seq });
         },
-        left: noop,
+        onLeave: noop,
       };
       live.observe(observer);
-      opening.live(live);
+      receiver.task(live);
     },
   };
 }
 
 /** Throws when a task ended without taking the message of a send. */
 export function checkTaken({ id, history }: Task, { message }: SendMessageRequest): void {
-  if (!history.some(({ messageId }) => messageId === message?.messageId)) throw endedFirst(id);
+  if (!history.some(({ messageId }) => messageId === message?.messageId)) throw messageNotTaken(id);
 }

@@ -20,7 +20,7 @@ export interface SendGate {
 }
 
 interface GateState {
-  readonly sent: SentKey;
+  readonly sentKey: SentKey;
   readonly mode: SendMode;
   taken: boolean;
   /**
@@ -31,16 +31,16 @@ interface GateState {
 }
 
 /** `armed`: the message was already taken. */
-export function createSendGate(sent: SentKey, mode: SendMode, armed = false): SendGate {
-  const state: GateState = { sent, mode, taken: armed, isOwn: armed };
+export function createSendGate(sentKey: SentKey, mode: SendMode, armed = false): SendGate {
+  const state: GateState = { sentKey, mode, taken: armed, isOwn: armed };
   return { see: (record) => verdictOf(state, record) };
 }
 
 function verdictOf(state: GateState, record: LogRecord): Verdict {
-  const { sent, mode, taken, isOwn } = state;
+  const { sentKey, mode, taken, isOwn } = state;
   switch (record.kind) {
     case "message":
-      if (!isSent(record, sent)) return undefined;
+      if (!isSent(record, sentKey)) return undefined;
       state.taken = true;
       state.isOwn = true;
       return mode === "taken" ? "answer" : undefined;
@@ -59,7 +59,7 @@ function verdictOf(state: GateState, record: LogRecord): Verdict {
 // The message has not been taken yet, so a task that ends now never takes it.
 function verdictBefore(record: LogRecord & { readonly kind: "event" }): Verdict {
   const state = stateOf(record);
-  return state !== undefined && isTerminal(state) ? { error: endedFirst(taskIdOf(record.event)) } : undefined;
+  return state !== undefined && isTerminal(state) ? { error: messageNotTaken(taskIdOf(record.event)) } : undefined;
 }
 
 function verdictOnEvent(record: LogRecord & { readonly kind: "event" }, mode: SendMode): Verdict {
@@ -78,6 +78,6 @@ function endOf({ error }: LogRecord & { readonly kind: "turnEnded" }): Verdict {
 }
 
 /** The error for a message that its task did not take before it ended. */
-export function endedFirst(taskId: string): A2AError {
+export function messageNotTaken(taskId: string): A2AError {
   return new A2AError("unsupportedOperation", "the task ended before it took the message", { metadata: { taskId } });
 }

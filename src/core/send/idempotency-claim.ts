@@ -3,12 +3,12 @@ import { sizeOfMessage } from "../../protocol/check/size.js";
 import { A2AError, type ErrorCode } from "../../protocol/errors.js";
 import type { Message } from "../../protocol/model.js";
 import { NameTaken } from "../../protocol/task-names.js";
-import { giveUpSend } from "../ownership/abandoned-sends.js";
+import { abandonSend } from "../ownership/abandoned-sends.js";
 import type { LogRecord, SendClaim, SendRecord, SentOutcome } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { inStoreTime, isAnswer, publicFailure, storeRetries } from "../store-failure.js";
 import type { LiveTask } from "../task/live-task.js";
-import { recordedError } from "../task/recorded-error.js";
+import { recordOfError } from "../task/recorded-error.js";
 import type { OutcomeReceiver } from "../turn-start.js";
 
 /** Errors of an agent that mean "not now". They are not recorded, so the message may be retried. */
@@ -18,7 +18,7 @@ const passing: ReadonlySet<ErrorCode> = new Set(["unavailable", "resourceExhaust
 export class IdempotencyClaim {
   readonly record: Pick<SendRecord, keyof SendClaim | "taskId" | "seq">;
   readonly #runtime: Runtime;
-  #begun = false;
+  #isStarted = false;
 
   constructor(runtime: Runtime, record: IdempotencyClaim["record"]) {
     this.#runtime = runtime;
@@ -32,20 +32,20 @@ export class IdempotencyClaim {
   }
 
   /** From now on the turn, or the task's log, determines the outcome. */
-  begun(): void {
-    this.#begun = true;
+  start(): void {
+    this.#isStarted = true;
   }
 
   /** The message reached its task. Recorded without waiting, for when the task is gone. */
-  reached(): void {
-    this.#begun = true;
+  noteReached(): void {
+    this.#isStarted = true;
     this.#leave();
     noteTask(this.#runtime, this.record);
   }
 
   /** Must be called with an error that ends the send before its turn has begun: the record is deleted or released. */
-  async failed(error: unknown): Promise<void> {
-    if (this.#begun) return;
+  async fail(error: unknown): Promise<void> {
+    if (this.#isStarted) return;
     await (isAnswer(error) ? this.forget() : this.#release());
   }
 
@@ -62,7 +62,7 @@ export class IdempotencyClaim {
   }
 
   /** Wraps the opening of a turn so that the outcome is stored before it is answered. */
-  keeping(opening: OutcomeReceiver): OutcomeReceiver {
+  keepOutcome(receiver: OutcomeReceiver): OutcomeReceiver {
     const { keptReplyMaxBytes } = this.#runtime.limits;
     return {
       // A process that took the send over must not reply while another one creates the task: only creating a task is
@@ -70,14 +70,14 @@ export class IdempotencyClaim {
       replyMaxBytes: this.record.attempt > 1 ? 0 : keptReplyMaxBytes,
       reply: (message) => {
         this.#reply(message).then(
-          () => opening.reply(message),
-          (error: A2AError) => opening.failed(error),
+          () => receiver.reply(message),
+          (error: A2AError) => receiver.fail(error),
         );
       },
-      failed: (error) => void this.#error(error).finally(() => opening.failed(error)),
-      live: (live) => {
+      fail: (error) => void this.#error(error).finally(() => receiver.fail(error)),
+      task: (live) => {
         this.#follow(live);
-        opening.live(live);
+        receiver.task(live);
       },
     };
   }
@@ -85,22 +85,22 @@ export class IdempotencyClaim {
   async #reply(message: Message): Promise<void> {
     const reply: SentOutcome = { kind: "reply", message };
     let failure: unknown;
-    const kept = await this.#settle(reply, sizeOfMessage(message)).catch((error: unknown) => {
+    const isKept = await this.#settle(reply, sizeOfMessage(message)).catch((error: unknown) => {
       failure = error;
     });
-    if (kept === undefined) await this.#release();
+    if (isKept === undefined) await this.#release();
     this.#leave();
-    if (kept === true) return;
-    if (kept === undefined) throw publicFailure(failure);
+    if (isKept === true) return;
+    if (isKept === undefined) throw publicFailure(failure);
     throw new A2AError("unavailable", "the reply could not be kept, send the message again", { retryAfterMs: 1000 });
   }
 
   async #error(error: A2AError): Promise<void> {
     if (passing.has(error.code)) await this.forget();
     else {
-      const kept = recordedError(error);
-      const bytes = JSON.stringify(kept).length;
-      await this.#settle({ kind: "error", error: kept }, bytes).catch(() => this.#release());
+      const errorRecord = recordOfError(error);
+      const bytes = JSON.stringify(errorRecord).length;
+      await this.#settle({ kind: "error", error: errorRecord }, bytes).catch(() => this.#release());
       this.#leave();
     }
   }
@@ -118,10 +118,10 @@ export class IdempotencyClaim {
       record: (record: LogRecord): void => {
         if (record.kind !== "event") return;
         live.unobserve(observer);
-        this.reached();
+        this.noteReached();
       },
       // Another task has the name, so the reserved task will never exist: the message goes there as a new send.
-      left: (): void => void (live.failure instanceof NameTaken ? this.#delete() : this.#release()),
+      onLeave: (): void => void (live.failure instanceof NameTaken ? this.#delete() : this.#release()),
     };
     live.observe(observer);
   }
@@ -133,12 +133,12 @@ export class IdempotencyClaim {
 
   #leave(): void {
     this.#runtime.sending.delete(this.record.entry);
-    this.#runtime.watch.moved(this.record.taskId);
+    this.#runtime.watch.noteChange(this.record.taskId);
   }
 
   // A failed write may arrive late, and the store may be away for a while: the heartbeat frees the record.
   #giveUp(): void {
-    giveUpSend(this.#runtime, this.record);
+    abandonSend(this.#runtime, this.record);
   }
 }
 

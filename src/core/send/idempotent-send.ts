@@ -2,7 +2,7 @@ import { invalidParams, taskNotFound } from "../../protocol/errors.js";
 import { idempotentSendExtension } from "../../protocol/extensions.js";
 import type { Message, SendMessageRequest } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
-import { giveUpSend } from "../ownership/abandoned-sends.js";
+import { abandonSend } from "../ownership/abandoned-sends.js";
 import { deliverOnce } from "../ownership/claim.js";
 import { isGone } from "../ownership/claim-turn.js";
 import { TaskWaiter } from "../ownership/task-waiter.js";
@@ -13,8 +13,8 @@ import { isAnswer, publicFailure } from "../store-failure.js";
 import { errorOfRecord } from "../task/recorded-error.js";
 import type { TurnStart } from "../turn-start.js";
 import {
-  counted,
-  onceKept,
+  afterRegistration,
+  countTask,
   openSend,
   type ReachedTask,
   registerOf,
@@ -36,23 +36,23 @@ export function isOnce({ context, request }: SendCall): boolean {
 
 /** A send under the extension. */
 export async function sendOnce<T>(call: SendCall, renderer: SendRenderer<T>): Promise<T> {
-  const found = await find(call);
-  if (found.kind === "reply") return renderer.reply(found.message);
-  if (found.kind === "task") return repeated(call, found, renderer);
-  const { idempotency, start, uncount } = found;
+  const lookup = await find(call);
+  if (lookup.kind === "reply") return renderer.reply(lookup.message);
+  if (lookup.kind === "task") return repeat(call, lookup, renderer);
+  const { idempotency, start, uncount } = lookup;
   try {
     const register = await registerOf(call, start.entry);
-    const sent = { call: { ...call, idempotency, uncount }, start, register };
+    const message = { call: { ...call, idempotency, uncount }, start, register };
     if (idempotency.record.seq === 0)
-      return await onceKept(
+      return await afterRegistration(
         register,
-        withRoom(sent.call, () => renderer.created(sent)),
+        withRoom(message.call, () => renderer.answerNew(message)),
       );
-    const delivery = await bring(call, found);
-    if (delivery === "placed") return await repeated(call, await knownTask(call, idempotency.record), renderer);
-    return await onceKept(register, renderer.delivered(sent, delivery));
+    const delivery = await bring(call, lookup);
+    if (delivery === "placed") return await repeat(call, await readReached(call, idempotency.record), renderer);
+    return await afterRegistration(register, renderer.answerDelivery(message, delivery));
   } catch (error) {
-    await idempotency.failed(error);
+    await idempotency.fail(error);
     throw error;
   }
 }
@@ -64,7 +64,7 @@ type FoundSend =
   | OwnedSend;
 
 interface OwnedSend {
-  readonly kind: "mine";
+  readonly kind: "own";
   readonly idempotency: IdempotencyClaim;
   readonly start: TurnStart;
   /** The task before the record was created. */
@@ -76,7 +76,7 @@ async function find(call: SendCall): Promise<FoundSend> {
   const { runtime, scope } = call;
   const start = openSend(call);
   const { messageId, taskId } = start.send.message;
-  const digest = digestOfSend(asSent(call));
+  const digest = digestOfSend(contentOf(call));
   for (;;) {
     const before = taskId === "" ? undefined : await runtime.store.read(scope, taskId);
     if (taskId !== "" && before === undefined) throw taskNotFound(taskId);
@@ -91,12 +91,12 @@ async function find(call: SendCall): Promise<FoundSend> {
       instance: runtime.instance,
     });
     if (record.entry === entry)
-      return { kind: "mine", idempotency: new IdempotencyClaim(runtime, record).enter(), start, before, uncount };
+      return { kind: "own", idempotency: new IdempotencyClaim(runtime, record).enter(), start, before, uncount };
     if (record.digest !== digest) {
       throw invalidParams({ field: "message.messageId", description: "was sent before with another content" });
     }
-    const found = await waitForOutcome(call, start, record);
-    if (found !== undefined) return found;
+    const lookup = await waitForOutcome(call, start, record);
+    if (lookup !== undefined) return lookup;
   }
 }
 
@@ -109,7 +109,7 @@ async function beginCounted(
   const { runtime, context, scope, request } = call;
   const mayCount = request.message?.taskId === "" && context.quota?.newTask !== undefined;
   const isFirst = mayCount && (await runtime.store.readSend(scope, send.messageId)) === undefined;
-  const { uncount } = isFirst ? await counted(call) : call;
+  const { uncount } = isFirst ? await countTask(call) : call;
   try {
     const record = await begin(runtime, send);
     if (record.entry === send.entry) return { record, uncount };
@@ -122,7 +122,7 @@ async function beginCounted(
 }
 
 // As the caller wrote it: with the name, whether or not its task exists yet.
-function asSent({ request, context: { taskName } }: SendCall): SendMessageRequest {
+function contentOf({ request, context: { taskName } }: SendCall): SendMessageRequest {
   const { message } = request;
   if (taskName === undefined || message === undefined) return request;
   return { ...request, message: { ...message, taskId: taskName } };
@@ -134,7 +134,7 @@ async function begin(runtime: Runtime, send: NewSend): Promise<SendRecord> {
     return await runtime.store.beginSend(send);
   } catch (error) {
     // The record may exist nevertheless.
-    if (!isAnswer(error)) giveUpSend(runtime, { ...send, attempt: 1 });
+    if (!isAnswer(error)) abandonSend(runtime, { ...send, attempt: 1 });
     throw error;
   }
 }
@@ -153,12 +153,12 @@ async function waitForOutcome(call: SendCall, start: TurnStart, first: SendRecor
   const waiter = new TaskWaiter(runtime, first.taskId, context.signal);
   try {
     for (let record: SendRecord | undefined = first; record !== undefined; ) {
-      const found = await outcomeOf(call, record);
-      if (found !== undefined) return found;
+      const lookup = await outcomeOf(call, record);
+      if (lookup !== undefined) return lookup;
       if (await isUnderWay(runtime, record)) {
-        call.arrived?.();
+        call.stopExpecting?.();
         await waiter.next();
-      } else if (await take(runtime, record)) return mine(runtime, start, record);
+      } else if (await take(runtime, record)) return ownSend(runtime, start, record);
       record = await runtime.store.readSend(record.scope, record.messageId);
     }
     return undefined;
@@ -186,7 +186,7 @@ async function outcomeOf({ runtime }: SendCall, record: SendRecord): Promise<Fou
     (isKnown || (await isPlaced(runtime, { head, after, entry, messageId: record.messageId })))
   ) {
     if (outcome === undefined) noteTask(runtime, record);
-    return { kind: "task", sent: record, head };
+    return { kind: "task", record, head };
   }
   if (head !== undefined && outcome?.kind === "task") {
     // A process withdrew the message without recording that.
@@ -203,38 +203,38 @@ async function take(runtime: Runtime, record: SendRecord): Promise<boolean> {
   try {
     return await runtime.store.takeSend(record, runtime.instance);
   } catch (error) {
-    if (!isAnswer(error)) giveUpSend(runtime, { ...record, attempt: record.attempt + 1 });
+    if (!isAnswer(error)) abandonSend(runtime, { ...record, attempt: record.attempt + 1 });
     throw error;
   }
 }
 
-function mine(runtime: Runtime, start: TurnStart, { entry, attempt, ...record }: SendRecord): OwnedSend {
+function ownSend(runtime: Runtime, start: TurnStart, { entry, attempt, ...record }: SendRecord): OwnedSend {
   const idempotency = new IdempotencyClaim(runtime, { ...record, entry, attempt: attempt + 1 }).enter();
   // The agent can have run before only if the turn was to create the task.
-  const again = record.seq === 0 ? attempt + 1 : 1;
+  const agentAttempt = record.seq === 0 ? attempt + 1 : 1;
   // By name, the first attempt may have meant to create the task and another one has it now, or the reverse.
   const message = { ...start.send.message, taskId: record.seq === 0 ? "" : record.taskId };
   const send = { ...start.send, message };
-  return { kind: "mine", idempotency, start: { ...start, entry, send, attempt: again }, before: undefined };
+  return { kind: "own", idempotency, start: { ...start, entry, send, attempt: agentAttempt }, before: undefined };
 }
 
 async function bring({ runtime }: SendCall, { idempotency, start, before }: OwnedSend) {
   const delivery = await deliverOnce(runtime, start, { after: idempotency.record.seq, before });
-  idempotency.reached();
+  idempotency.noteReached();
   return delivery;
 }
 
-async function knownTask({ runtime, scope }: SendCall, sent: IdempotencyClaim["record"]): Promise<ReachedTask> {
-  const head = await runtime.store.head(scope, sent.taskId);
-  if (head === undefined) throw taskNotFound(sent.taskId);
-  return { sent, head };
+async function readReached({ runtime, scope }: SendCall, record: IdempotencyClaim["record"]): Promise<ReachedTask> {
+  const head = await runtime.store.head(scope, record.taskId);
+  if (head === undefined) throw taskNotFound(record.taskId);
+  return { record, head };
 }
 
 // The first attempt may have ended between the task and its push configuration.
-async function repeated<T>(call: SendCall, task: ReachedTask, renderer: SendRenderer<T>): Promise<T> {
-  const { sent, head } = task;
-  const register = await registerOf(call, sent.entry);
-  register?.({ key: head.key, id: head.id, seq: sent.seq, again: true });
-  await register?.kept();
-  return renderer.repeated(call, task);
+async function repeat<T>(call: SendCall, task: ReachedTask, renderer: SendRenderer<T>): Promise<T> {
+  const { record, head } = task;
+  const register = await registerOf(call, record.entry);
+  register?.({ key: head.key, id: head.id, seq: record.seq, again: true });
+  await register?.completion();
+  return renderer.answerRepeat(call, task);
 }

@@ -3,7 +3,15 @@ import type { StreamItem } from "../../protocol/operations.js";
 import { deliver } from "../ownership/claim.js";
 import { type StreamStart, TaskStream } from "../read/task-stream.js";
 import { eventIdMarker } from "../task/event-id.js";
-import { counted, onceKept, openSend, registerOf, type SendCall, type SendRenderer, withRoom } from "./call.js";
+import {
+  afterRegistration,
+  countTask,
+  openSend,
+  registerOf,
+  type SendCall,
+  type SendRenderer,
+  withRoom,
+} from "./call.js";
 import { isOnce, sendOnce } from "./idempotent-send.js";
 import { attach, streamRenderer } from "./stream.js";
 import { unaryRenderer } from "./unary.js";
@@ -22,7 +30,7 @@ export function sendStreamingMessage(call: SendCall): AsyncIterable<StreamItem> 
   return new TaskStream(() => whileExpected(call, open, isOfTurn(call)), eventIdMarker(call.context));
 }
 
-/** Whether a turn of this server made the call. Nothing of the turn outlives its deadline, so the task need not either. */
+/** Whether a turn of this server made the call. Its deadline ends the task too, since the turn cannot use a later answer. */
 const isOfTurn = ({ context }: SendCall): boolean => (context.chain?.via.length ?? 0) > 0;
 
 const answer = (call: SendCall): Promise<SendMessageResponse> => send(call, unaryRenderer);
@@ -33,20 +41,23 @@ async function send<T>(call: SendCall, renderer: SendRenderer<T>): Promise<T> {
   const start = openSend(call);
   const register = await registerOf(call, start.entry);
   if (start.send.message.taskId !== "")
-    return onceKept(register, renderer.delivered({ call, start, register }, await deliver(call.runtime, start)));
-  const sent = { call: call.context.quota === undefined ? call : await counted(call), start, register };
-  return onceKept(
+    return afterRegistration(
+      register,
+      renderer.answerDelivery({ call, start, register }, await deliver(call.runtime, start)),
+    );
+  const message = { call: call.context.quota === undefined ? call : await countTask(call), start, register };
+  return afterRegistration(
     register,
-    withRoom(sent.call, () => renderer.created(sent)),
+    withRoom(message.call, () => renderer.answerNew(message)),
   );
 }
 
 /** Delivers a message. A shutdown waits for the delivery and for the turn that follows. */
 async function whileExpected<T>(call: SendCall, bring: (call: SendCall) => Promise<T>, blocks = false): Promise<T> {
-  const arrived = call.runtime.turns.expect();
+  const stopExpecting = call.runtime.turns.expect();
   try {
-    return await bring({ ...call, blocks, arrived });
+    return await bring({ ...call, blocks, stopExpecting });
   } finally {
-    arrived();
+    stopExpecting();
   }
 }

@@ -22,26 +22,26 @@ import {
   type SentMessage,
   startNew,
 } from "./call.js";
-import { createSendGate, endedFirst, type SendGate } from "./gate.js";
+import { createSendGate, messageNotTaken, type SendGate } from "./gate.js";
 
 /** Answers with a stream: a message, or the task and its events until it ends or needs input. */
 export const streamRenderer: SendRenderer<StreamStart> = {
   reply: (message) => ({ items: [messageItem(message)] }),
-  created: streamNew,
-  async delivered(sent, delivery) {
-    return delivery.kind === "queued" ? streamQueued(sent, delivery) : streamClaimed(sent, delivery);
+  answerNew: streamNew,
+  async answerDelivery(message, delivery) {
+    return delivery.kind === "queued" ? streamQueued(message, delivery) : streamClaimed(message, delivery);
   },
-  repeated: streamAgain,
+  answerRepeat: streamAgain,
 };
 
-function streamNew(sent: SentMessage): Promise<StreamStart> {
-  const { call, start } = sent;
+function streamNew(message: SentMessage): Promise<StreamStart> {
+  const { call, start } = message;
   const { entry } = start;
   return new Promise((resolve, reject) => {
-    startNew(sent, {
-      failed: reject,
+    startNew(message, {
+      fail: reject,
       reply: (message) => resolve(streamRenderer.reply(message)),
-      live: (live) => live.observe(firstSnapshot(call, live, { entry, resolve, reject })),
+      task: (live) => live.observe(firstSnapshot(call, live, { entry, resolve, reject })),
     });
   });
 }
@@ -63,7 +63,7 @@ function firstSnapshot(call: SendCall, live: LiveTask, { entry, resolve, reject 
       live.unobserve(observer);
       resolve(behindFirst(call, live, { task, seq: record.seq, see }));
     },
-    left: () => {
+    onLeave: () => {
       if (live.failure === undefined || live.failure instanceof TurnAborted) resolve(fromFirst(call, live.id, see));
       else reject(publicFailure(live.failure));
     },
@@ -84,31 +84,41 @@ function behindFirst(
   { task, seq, see }: FirstEvent,
 ): StreamStart {
   const { runtime, request } = call;
-  const shown = copyTask(task, { historyLength: request.configuration?.historyLength });
+  const copy = copyTask(task, { historyLength: request.configuration?.historyLength });
   const reader = new RecordReader(runtime, { id, key }, seq);
-  return { items: [snapshotItem(shown, idPrefix, seq)], reader, idPrefix, see, restart: () => again(call, id, see) };
+  return {
+    items: [snapshotItem(copy, idPrefix, seq)],
+    reader,
+    idPrefix,
+    see,
+    restart: () => restartStream(call, id, see),
+  };
 }
 
 /** The first records of a task are stored with its first event, so few precede it. */
 const beginning = 8;
 
-// Another process took the task over before this one saw any of it. The answer may already be in its log, followed by
-// more that is not part of the stream.
+// Another process took the task over before this one saw any of it. Its log may already have the answer, and later
+// events that are not part of the stream.
 async function fromFirst(call: SendCall, id: string, see: SendGate["see"]): Promise<StreamStart> {
   const { runtime, request, scope } = call;
-  const now = await readStoredTask(runtime, { scope, id });
-  checkTaken(now.task, request);
-  const page = await runtime.store.recordsAfter(now.key, 0, beginning);
+  const current = await readStoredTask(runtime, { scope, id });
+  checkTaken(current.task, request);
+  const page = await runtime.store.recordsAfter(current.key, 0, beginning);
   const records = typeof page === "object" ? page.records : [];
   const first = records.findIndex(({ kind }) => kind === "event");
-  if (first < 0) return again(call, id, see);
-  const task = emptyTask(id, now.task.contextId);
+  if (first < 0) return restartStream(call, id, see);
+  const task = emptyTask(id, current.task.contextId);
   for (const record of records.slice(0, first + 1)) applyRecord(task, record);
-  return behindFirst(call, now, { task, seq: first + 1, see });
+  return behindFirst(call, current, { task, seq: first + 1, see });
 }
 
 // The stream of a send from the current state, because the log was dropped before it was read.
-async function again({ runtime, request, scope }: SendCall, id: string, see: StreamStart["see"]): Promise<StreamStart> {
+async function restartStream(
+  { runtime, request, scope }: SendCall,
+  id: string,
+  see: StreamStart["see"],
+): Promise<StreamStart> {
   checkTaken((await readStoredTask(runtime, { scope, id })).task, request);
   const historyLength = request.configuration?.historyLength;
   return streamFromNow(runtime, { scope, id }, { see, historyLength, compacted: true });
@@ -121,13 +131,13 @@ function streamClaimed(
 ): StreamStart {
   registerLive(register, live);
   const { runtime, request } = call;
-  const { id, stored, idPrefix } = live;
+  const { id, storedSeq, idPrefix } = live;
   const historyLength = request.configuration?.historyLength;
-  const held = snapshotItem(copyTask(live.task, { historyLength }), idPrefix, stored);
-  const reader = new RecordReader(runtime, live, stored);
+  const heldItem = snapshotItem(copyTask(live.task, { historyLength }), idPrefix, storedSeq);
+  const reader = new RecordReader(runtime, live, storedSeq);
   const { see } = createSendGate(start, "stream", true);
   run();
-  return { items: [], held, reader, idPrefix, see, restart: () => again(call, id, see) };
+  return { items: [], heldItem, reader, idPrefix, see, restart: () => restartStream(call, id, see) };
 }
 
 // A send that waits in the inbox also sees the running turn: the task before the message was put, then all events.
@@ -142,7 +152,13 @@ function streamQueued(
   const { see } = createSendGate(start, "stream");
   const reader = new RecordReader(runtime, { id, key }, seq);
   const task = foldStored(before, { historyLength: request.configuration?.historyLength });
-  return { items: [snapshotItem(task, idPrefix, seq)], reader, idPrefix, see, restart: () => again(call, id, see) };
+  return {
+    items: [snapshotItem(task, idPrefix, seq)],
+    reader,
+    idPrefix,
+    see,
+    restart: () => restartStream(call, id, see),
+  };
 }
 
 /** The stream of a caller that resumes with an event id; `undefined` without a usable id. */
@@ -163,7 +179,7 @@ export async function attach(call: SendCall): Promise<StreamStart | undefined> {
   }
   const reader = new RecordReader(runtime, head, after);
   const idPrefix = eventIdPrefix(head.id, head.incarnation);
-  return { ...end, items: [], reader, idPrefix, restart: () => again(call, head.id, end.see) };
+  return { ...end, items: [], reader, idPrefix, restart: () => restartStream(call, head.id, end.see) };
 }
 
 // A follow-up message may still wait at the position where its stream resumes, and may never be taken.
@@ -173,31 +189,32 @@ async function endBehind(
   after: number,
 ): Promise<Pick<StreamFromOptions, "see" | "untilIdle">> {
   const { taskId = "", messageId = "" } = message ?? {};
-  const taken = { see: createSendGate({ messageId }, "stream", true).see, untilIdle: true };
-  if (taskId === "" || messageId === "") return taken;
+  const takenEnd = { see: createSendGate({ messageId }, "stream", true).see, untilIdle: true };
+  if (taskId === "" || messageId === "") return takenEnd;
   // The inbox first: an entry that leaves it meanwhile is found in the history.
   const { entries } = await runtime.store.inbox(key);
   const { task, state, seq } = await readStoredTask(runtime, { scope, id });
-  const waits = { see: createSendGate({ messageId }, "stream").see };
+  const waitingEnd = { see: createSendGate({ messageId }, "stream").see };
   if (task.history.some((each) => each.messageId === messageId)) {
-    return (await isTaken(runtime, { key, after, messageId })) === false ? taken : waits;
+    return (await isTaken(runtime, { key, after, messageId })) === false ? takenEnd : waitingEnd;
   }
-  if (!isTerminal(state)) return entries.some(({ send }) => send?.message.messageId === messageId) ? waits : taken;
-  if (after >= seq) throw endedFirst(id);
-  return { see: (record) => (record.seq < seq ? undefined : { error: endedFirst(id) }) };
+  if (!isTerminal(state))
+    return entries.some(({ send }) => send?.message.messageId === messageId) ? waitingEnd : takenEnd;
+  if (after >= seq) throw messageNotTaken(id);
+  return { see: (record) => (record.seq < seq ? undefined : { error: messageNotTaken(id) }) };
 }
 
 /** The first send's stream from its start, or from the current state if the log is gone. */
-async function streamAgain(call: SendCall, { sent, head }: ReachedTask): Promise<StreamStart> {
+async function streamAgain(call: SendCall, { record, head }: ReachedTask): Promise<StreamStart> {
   const { runtime, request } = call;
   const { id, incarnation } = head;
   const historyLength = request.configuration?.historyLength;
-  const { see } = createSendGate(sent, "stream", sent.seq === 0);
-  const begun = await foldLog(runtime, head, sent.seq === 0 ? "first event" : sent.seq);
-  const restart = (): Promise<StreamStart> => again(call, id, see);
-  if (begun === undefined) return restart();
+  const { see } = createSendGate(record, "stream", record.seq === 0);
+  const past = await foldLog(runtime, head, record.seq === 0 ? "first event" : record.seq);
+  const restart = (): Promise<StreamStart> => restartStream(call, id, see);
+  if (past === undefined) return restart();
   const idPrefix = eventIdPrefix(id, incarnation);
-  const shown = { ...begun.task, history: lastOf(begun.task.history, historyLength) };
-  const reader = new RecordReader(runtime, head, begun.seq);
-  return { items: [snapshotItem(shown, idPrefix, begun.seq)], reader, idPrefix, see, restart };
+  const copy = { ...past.task, history: lastOf(past.task.history, historyLength) };
+  const reader = new RecordReader(runtime, head, past.seq);
+  return { items: [snapshotItem(copy, idPrefix, past.seq)], reader, idPrefix, see, restart };
 }

@@ -28,18 +28,18 @@ import { messageResponse, SendWait, taskResponse } from "./wait.js";
  */
 export const unaryRenderer: SendRenderer<SendMessageResponse> = {
   reply: messageResponse,
-  created: sendNew,
-  delivered: sendDelivered,
-  repeated: answerAgain,
+  answerNew: sendNew,
+  answerDelivery: sendDelivered,
+  answerRepeat: answerAgain,
 };
 
-function sendNew(sent: SentMessage): Promise<SendMessageResponse> {
-  const { call, start } = sent;
+function sendNew(message: SentMessage): Promise<SendMessageResponse> {
+  const { call, start } = message;
   const { historyLength, returnImmediately } = call.request.configuration ?? {};
   const gate = createSendGate(start, returnImmediately === true ? "created" : "stop");
   const wait = new SendWait(gate, historyLength);
-  startNew(sent, wait);
-  return settled(call, wait, gate);
+  startNew(message, wait);
+  return settle(call, wait, gate);
 }
 
 function sendDelivered({ call, start, register }: SentMessage, delivery: Delivery): Promise<SendMessageResponse> {
@@ -53,9 +53,9 @@ function sendDelivered({ call, start, register }: SentMessage, delivery: Deliver
     const task = immediately ? copyTask(live.task, { historyLength }) : undefined;
     const gate = createSendGate(start, "stop", true);
     const wait = new SendWait(gate, historyLength);
-    if (task === undefined) wait.live(live);
+    if (task === undefined) wait.task(live);
     delivery.start();
-    return task === undefined ? settled(call, wait, gate) : Promise.resolve(taskResponse(task));
+    return task === undefined ? settle(call, wait, gate) : Promise.resolve(taskResponse(task));
   }
   const { key, seq } = delivery.before.head;
   register?.({ key, id: taskId, seq });
@@ -72,20 +72,20 @@ interface FollowedMessage {
 }
 
 /** Follows a task from a position until the message is answered, or taken if that is enough. */
-function followTaken(call: SendCall, placed: FollowedMessage): Promise<SendMessageResponse> {
+function followTaken(call: SendCall, message: FollowedMessage): Promise<SendMessageResponse> {
   const immediately = call.request.configuration?.returnImmediately === true;
-  const reader = new RecordReader(call.runtime, placed, placed.after);
-  const answered = follow(call, reader, createSendGate(placed, immediately ? "taken" : "stop"));
-  if (!immediately) return answered;
-  return withdrawLate(call, placed, answered).finally(() => reader.close());
+  const reader = new RecordReader(call.runtime, message, message.after);
+  const answer = follow(call, reader, createSendGate(message, immediately ? "taken" : "stop"));
+  if (!immediately) return answer;
+  return withdrawLate(call, message, answer).finally(() => reader.close());
 }
 
-async function settled(call: SendCall, wait: SendWait, gate: SendGate): Promise<SendMessageResponse> {
+async function settle(call: SendCall, wait: SendWait, gate: SendGate): Promise<SendMessageResponse> {
   const outcome = await wait.outcome;
   if ("live" in outcome) {
     // Another process took the task over, or no turn runs it now: the log shows the outcome.
-    const { id, key, stored } = outcome.live;
-    return follow(call, new RecordReader(call.runtime, { id, key }, stored), gate);
+    const { id, key, storedSeq } = outcome.live;
+    return follow(call, new RecordReader(call.runtime, { id, key }, storedSeq), gate);
   }
   return outcome;
 }
@@ -93,7 +93,7 @@ async function settled(call: SendCall, wait: SendWait, gate: SendGate): Promise<
 // Reads the log until the send is answered or its caller leaves. The message stays with the task in either case.
 async function follow(call: SendCall, reader: RecordReader, gate: SendGate): Promise<SendMessageResponse> {
   const { context } = call;
-  call.arrived?.();
+  call.stopExpecting?.();
   const leave = (): void => reader.close();
   if (context.signal.aborted) leave();
   context.signal.addEventListener("abort", leave, { once: true });
@@ -141,33 +141,33 @@ async function fromHistory({ runtime, request, scope }: SendCall, taskId: string
 }
 
 /** The task as the first send would get it: at the stop after its message, or at once if the caller asked for that. */
-async function answerAgain(call: SendCall, { sent, head }: ReachedTask): Promise<SendMessageResponse> {
+async function answerAgain(call: SendCall, { record, head }: ReachedTask): Promise<SendMessageResponse> {
   const { historyLength, returnImmediately } = call.request.configuration ?? {};
-  if (sent.seq === 0 && returnImmediately === true) {
+  if (record.seq === 0 && returnImmediately === true) {
     return taskResponse((await readTask(call.runtime, head, { historyLength })).task);
   }
-  const held = { ...call, idempotency: new IdempotencyClaim(call.runtime, sent) };
-  return followTaken(held, { id: head.id, key: head.key, after: sent.seq, entry: sent.entry });
+  const claimedCall = { ...call, idempotency: new IdempotencyClaim(call.runtime, record) };
+  return followTaken(claimedCall, { id: head.id, key: head.key, after: record.seq, entry: record.entry });
 }
 
 // A send that must not wait is answered when its message was taken. If it is not taken in time, it is withdrawn.
 async function withdrawLate<T>(
   { runtime, idempotency }: SendCall,
-  placed: FollowedMessage,
-  answered: Promise<T>,
+  message: FollowedMessage,
+  answer: Promise<T>,
 ): Promise<T> {
   const { clock, limits, store } = runtime;
-  const { id: taskId, key, entry } = placed;
+  const { id: taskId, key, entry } = message;
   let cancel = noop;
   const late = new Promise<"late">((resolve) => {
     cancel = clock.after(limits.inboxWaitMs, () => resolve("late"));
   });
   try {
-    const first = await Promise.race([answered, late]);
+    const first = await Promise.race([answer, late]);
     if (first !== "late") return first;
     // Taken, unless another attempt of the same send was faster.
-    if (!(await store.withdraw(key, entry)) && (await isTaken(runtime, placed)) !== false) return await answered;
-    answered.catch(noop);
+    if (!(await store.withdraw(key, entry)) && (await isTaken(runtime, message)) !== false) return await answer;
+    answer.catch(noop);
     runtime.live.get(taskId)?.forgetSender(entry);
     await idempotency?.forget();
     throw new A2AError(

@@ -37,13 +37,13 @@ export class SendWait implements OutcomeReceiver, RecordObserver {
     this.#resolve(messageResponse(message));
   }
 
-  failed(error: A2AError): void {
+  fail(error: A2AError): void {
     this.#reject(error);
   }
 
-  live(task: LiveTask): void {
-    this.#live = task;
-    task.observe(this);
+  task(live: LiveTask): void {
+    this.#live = live;
+    live.observe(this);
   }
 
   record(record: LogRecord, task: Task): void {
@@ -54,7 +54,7 @@ export class SendWait implements OutcomeReceiver, RecordObserver {
     else this.#reject(verdict.error);
   }
 
-  left(): void {
+  onLeave(): void {
     const live = this.#live;
     // Parked, or running in another process: follow the log.
     if (live !== undefined && (live.failure === undefined || live.failure instanceof TurnAborted))

@@ -4,24 +4,24 @@ import { isStop } from "../../protocol/states.js";
 import { artifactEntry, type EntryFacts, messageEntry } from "../conversation/entries.js";
 import type { ConversationRecord, LogRecord } from "../ports.js";
 
-// What of a task's log belongs into the conversation of its context: the caller's messages, the messages with which the
-// agent stops, and each artifact once, as it is when the turn stops or when the next message is taken after its last
-// chunk. Messages of a working agent are reports of progress.
+// Derives the entries of a conversation from a task's log: the caller's messages, the messages with which the agent
+// stops, and each artifact once. An artifact is complete when the turn stops, or when the next message is taken after
+// its last chunk. Messages of a working agent report progress and get no entry.
 
 /** Artifacts that changed and have no entry yet, and whether their last chunk was written. `undefined`: none so far. */
 export type OpenArtifacts = Map<string, boolean> | undefined;
 
 /** Moves the open artifacts on by these records, in place: a record costs the same however many artifacts there are. */
 export function openAfter(open: OpenArtifacts, records: readonly LogRecord[]): OpenArtifacts {
-  let now = open;
+  let current = open;
   for (const record of records) {
     const change = changeOf(record);
     if (change !== undefined) {
-      now ??= new Map();
-      now.set(change.artifactId, change.isComplete);
-    } else if (now !== undefined) close(now, stepOf(record));
+      current ??= new Map();
+      current.set(change.artifactId, change.isComplete);
+    } else if (current !== undefined) close(current, stepOf(record));
   }
-  return now;
+  return current;
 }
 
 /** The entries of a write to a task. `task`: the fold before it. */
@@ -32,19 +32,19 @@ export function entriesOf(
 ): readonly ConversationRecord[] {
   const entries: ConversationRecord[] = [];
   if (records.every((record) => stepOf(record) === undefined)) return entries;
-  const now = new Map(open);
+  const current = new Map(open);
   const changes = new Map<string, StreamResponse[]>();
   for (const record of records) {
     const change = changeOf(record);
     if (change !== undefined) {
-      now.set(change.artifactId, change.isComplete);
+      current.set(change.artifactId, change.isComplete);
       const earlier = changes.get(change.artifactId);
       if (earlier === undefined) changes.set(change.artifactId, [change.event]);
       else earlier.push(change.event);
       continue;
     }
     const step = stepOf(record);
-    for (const artifactId of close(now, step)) {
+    for (const artifactId of close(current, step)) {
       const artifact = artifactAfter(task, changes.get(artifactId) ?? [], artifactId);
       if (artifact !== undefined) entries.push(artifactEntry(artifact, facts));
     }
@@ -99,9 +99,9 @@ function stepOf(record: LogRecord): Step | undefined {
 }
 
 function artifactAfter(task: Task, changes: readonly StreamResponse[], id: string): Artifact | undefined {
-  const known = task.artifacts[artifactIndex(task.artifacts, id)];
+  const artifact = task.artifacts[artifactIndex(task.artifacts, id)];
   const part = emptyTask(task.id, task.contextId);
-  if (known !== undefined) part.artifacts = [{ ...known, parts: [...known.parts] }];
+  if (artifact !== undefined) part.artifacts = [{ ...artifact, parts: [...artifact.parts] }];
   for (const event of changes) applyEvent(part, event);
   return part.artifacts[0];
 }

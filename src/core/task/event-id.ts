@@ -31,17 +31,17 @@ export function parseEventId(id: string): EventPosition | undefined {
 
 /** Adds event ids to stream items when the caller has activated the resume extension. */
 export function eventIdMarker({ extensions }: ServerContext): ((item: StreamItem) => StreamItem) | undefined {
-  return extensions.length > 0 && extensions.includes(resumeExtension) ? marked : undefined;
+  return extensions.length > 0 && extensions.includes(resumeExtension) ? mark : undefined;
 }
 
 const slot = Symbol("marked");
 
 // Cached on the item, which all readers that keep up share, so that a marked item is built once and each version
 // encodes it once.
-function marked(item: StreamItem): StreamItem {
+function mark(item: StreamItem): StreamItem {
   const { response, id } = item;
   if (id === undefined) return item;
-  const kept: StreamItem & { [slot]?: StreamItem } = item;
-  kept[slot] ??= { response: withEventId(response, id), id };
-  return kept[slot];
+  const cache: StreamItem & { [slot]?: StreamItem } = item;
+  cache[slot] ??= { response: withEventId(response, id), id };
+  return cache[slot];
 }

@@ -31,8 +31,8 @@ export function summaryAfter(task: Task, records: readonly LogRecord[]): Task {
 }
 
 /** The task that results from a stored snapshot and its records: a new object. */
-export function foldStored(stored: StoredTask, options?: CopyOptions): Task {
-  const { head, snapshot, records } = stored;
+export function foldStored(storedTask: StoredTask, options?: CopyOptions): Task {
+  const { head, snapshot, records } = storedTask;
   if (options?.artifacts === false && options.historyLength === 0) {
     return summaryAfter(snapshot?.task ?? emptyTask(head.id, head.contextId), records);
   }

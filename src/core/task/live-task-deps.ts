@@ -11,7 +11,7 @@ import type { Watch } from "../watch.js";
 export interface LostTask {
   readonly scope: Scope;
   /** Since when no write of it is under way. */
-  since: number;
+  idleSince: number;
   /** A write of it has no answer yet. */
   open: boolean;
   /** It was to be created, and its send was refused. */
@@ -31,5 +31,5 @@ export interface LiveTaskDeps {
   /** `undefined` when conversations are off. */
   readonly conversations: Conversations | undefined;
   /** Tasks abandoned after store failures, by id: their stored state is unknown. */
-  readonly lost: Map<string, LostTask>;
+  readonly lostTasks: Map<string, LostTask>;
 }

@@ -32,7 +32,7 @@ export interface RecordObserver {
   /** `task` is the fold up to and including the record; it keeps changing. */
   record(record: LogRecord, task: Task): void;
   /** This process no longer runs the task: its turn ended or was taken over. */
-  left(): void;
+  onLeave(): void;
 }
 
 /** Whether this process may write the task: until its turn ends or the task is abandoned. */
@@ -55,13 +55,13 @@ export class LiveTask {
   /** The fold of all stored records. */
   readonly task: Task;
   readonly tail: Tail = createTail();
-  readonly recent: RecentItems = createRecentItems();
+  readonly recentItems: RecentItems = createRecentItems();
   readonly #deps: LiveTaskDeps;
   #key: number | undefined;
   #incarnation = "";
   #idPrefix = "";
   #epoch = 0;
-  #stored = 0;
+  #storedSeq = 0;
   #inboxPut = 0;
   #turn = 1;
   #messageSeq = 0;
@@ -74,7 +74,7 @@ export class LiveTask {
   #senders: Map<string, Sender> | undefined;
   readonly #writes: WriteQueue;
   /** Whether a write of this object has been stored. */
-  #begun = false;
+  #hasWritten = false;
   readonly #size = new TaskSize();
   readonly #window: LogWindow;
   readonly #statusTimes: StatusTimes;
@@ -82,29 +82,29 @@ export class LiveTask {
 
   constructor(
     deps: LiveTaskDeps,
-    born: Pick<LiveTask, "id" | "contextId" | "scope" | "version" | "name"> | StoredTask,
+    source: Pick<LiveTask, "id" | "contextId" | "scope" | "version" | "name"> | StoredTask,
   ) {
     this.#deps = deps;
     this.#writes = new WriteQueue(deps.limits, {
       write: (batch) => this.#write(batch),
-      wrote: (batch, outcome) => this.#wrote(batch, outcome),
-      failed: (error) => this.abandon(error),
+      apply: (batch, outcome) => this.#apply(batch, outcome),
+      fail: (error) => this.abandon(error),
     });
     this.#window = new LogWindow(deps);
-    this.#statusTimes = new StatusTimes(deps.lease, "head" in born ? born.head.statusTime : 0);
-    if ("head" in born) {
-      const { head } = born;
+    this.#statusTimes = new StatusTimes(deps.lease, "head" in source ? source.head.statusTime : 0);
+    if ("head" in source) {
+      const { head } = source;
       ({ id: this.id, contextId: this.contextId, scope: this.scope, version: this.version } = head);
-      ({ key: this.#key, epoch: this.#epoch, seq: this.#stored, inboxPut: this.#inboxPut, turn: this.#turn } = head);
-      this.task = foldStored(born);
+      ({ key: this.#key, epoch: this.#epoch, seq: this.#storedSeq, inboxPut: this.#inboxPut, turn: this.#turn } = head);
+      this.task = foldStored(source);
       this.#state = head.state;
       this.#wakeAt = head.wakeAt;
-      this.#size.resume(born, this.task);
+      this.#size.resume(source, this.task);
       this.#identify(head.incarnation);
       return;
     }
-    ({ id: this.id, contextId: this.contextId, scope: this.scope, version: this.version } = born);
-    this.name = born.name;
+    ({ id: this.id, contextId: this.contextId, scope: this.scope, version: this.version } = source);
+    this.name = source.name;
     this.task = emptyTask(this.id, this.contextId);
   }
 
@@ -126,8 +126,8 @@ export class LiveTask {
   }
 
   /** Number of the last stored record. */
-  get stored(): number {
-    return this.#stored;
+  get storedSeq(): number {
+    return this.#storedSeq;
   }
 
   /** The store's `inboxPut` when the inbox was last empty. */
@@ -178,12 +178,12 @@ export class LiveTask {
   }
 
   /** Sets the state of a status being accepted, or restores the previous one. */
-  accepted(state: TaskState): void {
+  setState(state: TaskState): void {
     this.#state = state;
   }
 
   /** Sets the inbox counter: that of an empty inbox, or -1 when its content is unknown. */
-  sawInbox(inboxPut: number): void {
+  setInboxPut(inboxPut: number): void {
     this.#inboxPut = inboxPut;
   }
 
@@ -191,7 +191,7 @@ export class LiveTask {
    * Sets the time until which the ending turn parks the task, so that the next turn can restore it; `undefined` without
    * a time.
    */
-  parkedUntil(wakeAt: number | undefined): void {
+  setWakeAt(wakeAt: number | undefined): void {
     this.#wakeAt = wakeAt;
   }
 
@@ -213,8 +213,8 @@ export class LiveTask {
   }
 
   /** Resolves when everything accepted so far is stored. */
-  async flushed(): Promise<void> {
-    await this.#writes.flushed();
+  async flush(): Promise<void> {
+    await this.#writes.flush();
     if (this.failure !== undefined) throw this.failure;
   }
 
@@ -229,7 +229,7 @@ export class LiveTask {
   }
 
   /** Remembers the sender of an entry put into the inbox. */
-  sentBy(entry: string, { principal, header, chain }: Sender): void {
+  rememberSender(entry: string, { principal, header, chain }: Sender): void {
     this.#senders ??= new Map();
     this.#senders.set(entry, { principal, header, chain });
   }
@@ -252,21 +252,21 @@ export class LiveTask {
     if (this.closed) return;
     if (!(reason instanceof TurnAborted)) loseTask(this.#deps, this, reason);
     this.#close({ name: "abandoned", reason });
-    this.#deps.watch.moved(this.id);
+    this.#deps.watch.noteChange(this.id);
   }
 
   #write(batch: WriteBatch): Promise<Outcome> {
-    if (this.#begun) return makeWrite(this.#deps, this.#numbered(batch));
-    return makeFirstWrite(this.#deps, () => this.#numbered(batch));
+    if (this.#hasWritten) return makeWrite(this.#deps, this.#writeOf(batch));
+    return makeFirstWrite(this.#deps, () => this.#writeOf(batch));
   }
 
-  #numbered(batch: WriteBatch): Write {
+  #writeOf(batch: WriteBatch): Write {
     batch.write ??= this.#number(batch);
     return batch.write;
   }
 
   #number({ drafts, bytes, extras }: WriteBatch): Write {
-    let seq = this.#stored;
+    let seq = this.#storedSeq;
     const records: LogRecord[] = [];
     for (const draft of drafts) records.push(Object.assign(draft, { seq: ++seq }) as LogRecord);
     const status = this.#statusTimes.stamp(this.task, records);
@@ -277,7 +277,7 @@ export class LiveTask {
     );
     return {
       task: this,
-      fence: { key: this.#key, epoch: this.#epoch, seq: this.#stored },
+      fence: { key: this.#key, epoch: this.#epoch, seq: this.#storedSeq },
       holder: this.#deps.instance,
       claim: extras?.claim,
       body: {
@@ -303,25 +303,25 @@ export class LiveTask {
     return log.write(this.scope, this.contextId, { entries, at });
   }
 
-  #wrote(batch: WriteBatch, { result, head }: Outcome): AppendResult {
-    const { body, claim } = this.#numbered(batch);
+  #apply(batch: WriteBatch, { result, head }: Outcome): AppendResult {
+    const { body, claim } = this.#writeOf(batch);
     if (head !== undefined) {
       this.#key = head.key;
       this.#identify(head.incarnation);
     }
     if (result === "fenced" || (result === "inboxMoved" && !batch.alone)) {
-      const lost = new TurnAborted("OwnershipLost");
+      const reason = new TurnAborted("OwnershipLost");
       // Another attempt of this process created the task, without a running turn.
-      if (head?.holder === this.#deps.instance) loseTask(this.#deps, this, lost);
-      if (!batch.alone) throw lost;
-      this.abandon(lost);
+      if (head?.holder === this.#deps.instance) loseTask(this.#deps, this, reason);
+      if (!batch.alone) throw reason;
+      this.abandon(reason);
       return result;
     }
     if (result !== "stored") return result;
-    this.#begun = true;
+    this.#hasWritten = true;
     if (head !== undefined) {
       // An earlier attempt at the same task can no longer arrive.
-      this.#deps.lost.delete(this.id);
+      this.#deps.lostTasks.delete(this.id);
       this.#epoch = head.epoch;
       this.#turn = head.turn;
     } else if (claim !== undefined) {
@@ -332,12 +332,12 @@ export class LiveTask {
     return result;
   }
 
-  #snapshot(records: readonly LogRecord[], bytes: number, finished: boolean): Write["body"]["snapshot"] {
-    if (!this.#size.written(bytes, finished)) return undefined;
+  #snapshot(records: readonly LogRecord[], bytes: number, endsTask: boolean): Write["body"]["snapshot"] {
+    if (!this.#size.countWrite(bytes, endsTask)) return undefined;
     const task = copyTask(this.task);
     for (const record of records) applyRecord(task, record);
     const size = sizeOfTask(task);
-    this.#size.snapped(size);
+    this.#size.countSnapshot(size);
     return { task, bytes: size };
   }
 
@@ -346,15 +346,15 @@ export class LiveTask {
     this.#openArtifacts = openAfter(this.#openArtifacts, records);
     for (const record of records) {
       applyRecord(this.task, record);
-      this.#stored = record.seq;
+      this.#storedSeq = record.seq;
       if (record.kind === "turnStarted") this.#messageSeq = record.message ?? record.seq + 1;
-      if (record.kind === "message") this.#size.took(sizeOfMessage(record.message));
+      if (record.kind === "message") this.#size.addMessage(sizeOfMessage(record.message));
       for (const observer of this.#observers) observer.record(record, this.task);
     }
     this.tail.push(records, bytes);
-    this.#window.wrote(this, body);
+    this.#window.count(this, body);
     if (end !== undefined) this.#close(ended);
-    this.#deps.watch.moved(this.id);
+    this.#deps.watch.noteChange(this.id);
     this.#deps.signals.publish({ kind: "moved", taskId: this.id });
   }
 
@@ -363,7 +363,7 @@ export class LiveTask {
     this.#writes.close(() => this.failure ?? new TurnAborted("OwnershipLost"));
     const observers = [...this.#observers];
     this.#observers.clear();
-    for (const observer of observers) observer.left();
+    for (const observer of observers) observer.onLeave();
     this.#onClose?.();
   }
 

@@ -2,7 +2,7 @@ import { monotonic } from "../../protocol/async/clock.js";
 import type { LiveTaskDeps } from "./live-task-deps.js";
 import type { Write } from "./write.js";
 
-/** How far back a log is kept for readers who come back, whatever its size. */
+/** How long records are kept for readers that resume, whatever their size. */
 const windowMs = 600_000;
 /** Snapshots closer to each other count as one. */
 const markMs = 1000;
@@ -20,7 +20,7 @@ interface WindowedTask {
   readonly id: string;
   readonly key: number | undefined;
   /** Number of the last stored record. */
-  readonly stored: number;
+  readonly storedSeq: number;
   /** Number of the record with the message that started the turn. */
   readonly messageSeq: number;
 }
@@ -37,30 +37,30 @@ export class LogWindow {
   }
 
   /** Counts a write that was stored. One with a snapshot may let older records go. */
-  wrote({ id, key, stored, messageSeq }: WindowedTask, { records, bytes, snapshot, end }: Write["body"]): void {
+  count({ id, key, storedSeq, messageSeq }: WindowedTask, { records, bytes, snapshot, end }: Write["body"]): void {
     this.#bytes += bytes;
     this.#turnSeq = records.findLast(({ kind }) => kind === "turnStarted")?.seq ?? this.#turnSeq;
     if (snapshot === undefined || end !== undefined || key === undefined) return;
-    const upTo = this.#snapped(stored);
+    const upTo = this.#mark(storedSeq);
     if (upTo === undefined) return;
     const { logger, store } = this.#deps;
-    // A restart reads how the turn began. What could not be dropped is dropped with the next snapshot.
+    // A restart reads how the turn began. If this fails, the next snapshot drops the records.
     store.compact(key, upTo, [this.#turnSeq, messageSeq]).catch((error: unknown) => {
       logger.debug({ taskId: id, err: error }, "the log of a task could not be shortened");
     });
   }
 
   // The number of the newest snapshot that is old enough and covers enough of the log.
-  #snapped(seq: number): number | undefined {
+  #mark(seq: number): number | undefined {
     const { clock, limits } = this.#deps;
     const now = monotonic(clock);
     const last = this.#marks.at(-1);
     const bytes = this.#bytes;
     if (last !== undefined && now - last.at < markMs) Object.assign(last, { seq, bytes });
     else this.#marks.push({ seq, at: now, bytes });
-    const kept = this.#marks.findIndex(
+    const firstKept = this.#marks.findIndex(
       (mark) => bytes - mark.bytes <= limits.logWindowBytes || now - mark.at < windowMs,
     );
-    return this.#marks.splice(0, kept).at(-1)?.seq;
+    return this.#marks.splice(0, firstKept).at(-1)?.seq;
   }
 }

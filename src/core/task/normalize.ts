@@ -37,7 +37,7 @@ export type NormalEvent =
 /** Throws `invalidAgentResponse` for an event that the turn may not emit. */
 export function normalizeEvent(event: AgentEvent, identity: EventIds): NormalEvent {
   if (typeof event !== "object" || event === null)
-    throw unfit(`an agent emits events, such as reply(text) or artifact(text), not ${describe(event)}`);
+    throw invalidEvent(`an agent emits events, such as reply(text) or artifact(text), not ${describe(event)}`);
   switch (event.$typeName) {
     case "lf.a2a.v1.TaskArtifactUpdateEvent":
       return normalizeArtifact(event, identity);
@@ -50,7 +50,7 @@ export function normalizeEvent(event: AgentEvent, identity: EventIds): NormalEve
     case "trivium.Park":
       return normalizePark(event);
     default:
-      throw unfit(`an agent emits messages, status and artifact events, not ${describe(event satisfies never)}`);
+      throw invalidEvent(`an agent emits messages, status and artifact events, not ${describe(event satisfies never)}`);
   }
 }
 
@@ -71,14 +71,14 @@ export function statusUpdate(state: TaskState, identity: EventIds, message?: Mes
 
 function normalizeWrapped({ payload }: StreamResponse, identity: EventIds): NormalEvent {
   if (payload.case === undefined || payload.case === "task") {
-    throw unfit("an agent emits events of its task, not the task itself");
+    throw invalidEvent("an agent emits events of its task, not the task itself");
   }
   return normalizeEvent(payload.value, identity);
 }
 
 function normalizePark({ wakeAt }: ParkEvent): NormalEvent {
   if (wakeAt !== undefined && !Number.isSafeInteger(wakeAt)) {
-    throw unfit("a task is parked until a time in whole milliseconds, or for none");
+    throw invalidEvent("a task is parked until a time in whole milliseconds, or for none");
   }
   return { kind: "park", wakeAt };
 }
@@ -86,25 +86,26 @@ function normalizePark({ wakeAt }: ParkEvent): NormalEvent {
 function normalizeStatus(event: TaskStatusUpdateEvent, identity: EventIds): NormalEvent {
   checkIds(event, identity);
   const { status } = event;
-  if (status === undefined || !states.has(status.state)) throw unfit("a status event needs a status with a state");
-  const wrapped = statusUpdate(status.state, identity, status.message);
-  if (event.metadata !== undefined && wrapped.payload.case === "statusUpdate") {
-    wrapped.payload.value.metadata = conformJson(event.metadata, "metadata", metadataDepth);
+  if (status === undefined || !states.has(status.state))
+    throw invalidEvent("a status event needs a status with a state");
+  const response = statusUpdate(status.state, identity, status.message);
+  if (event.metadata !== undefined && response.payload.case === "statusUpdate") {
+    response.payload.value.metadata = conformJson(event.metadata, "metadata", metadataDepth);
   }
-  return { kind: "status", state: status.state, event: wrapped };
+  return { kind: "status", state: status.state, event: response };
 }
 
 function normalizeArtifact(event: KeyedArtifactEvent, identity: EventIds): NormalEvent {
   checkIds(event, identity);
   const { append, lastChunk } = event;
-  if (event.artifact === undefined) throw unfit("an artifact event needs an artifact");
-  const given = conform(ArtifactSchema, event.artifact, "artifact", contentDepth);
-  if (given.parts.length === 0) throw unfit("an artifact needs one part or more");
-  if (append && given.artifactId === "" && event[artifactKey] === undefined) {
-    throw unfit("append needs the artifactId that it adds to");
+  if (event.artifact === undefined) throw invalidEvent("an artifact event needs an artifact");
+  const source = conform(ArtifactSchema, event.artifact, "artifact", contentDepth);
+  if (source.parts.length === 0) throw invalidEvent("an artifact needs one part or more");
+  if (append && source.artifactId === "" && event[artifactKey] === undefined) {
+    throw invalidEvent("append needs the artifactId that it adds to");
   }
   const artifact: Artifact =
-    given.artifactId === "" ? { ...given, artifactId: identity.artifactId(event[artifactKey]) } : given;
+    source.artifactId === "" ? { ...source, artifactId: identity.artifactId(event[artifactKey]) } : source;
   const value: KeyedArtifactEvent = {
     $typeName: "lf.a2a.v1.TaskArtifactUpdateEvent",
     taskId: identity.taskId,
@@ -123,12 +124,12 @@ function normalizeArtifact(event: KeyedArtifactEvent, identity: EventIds): Norma
 
 /** A message of the agent; `taskId` stays empty until there is a task. */
 function normalizeMessage(message: Message, identity: EventIds, withTask: boolean): Message {
-  const given = conform(MessageSchema, message, "message", contentDepth);
-  checkIds(given, identity);
-  if (given.parts.length === 0) throw unfit("a message needs one part or more");
+  const source = conform(MessageSchema, message, "message", contentDepth);
+  checkIds(source, identity);
+  if (source.parts.length === 0) throw invalidEvent("a message needs one part or more");
   return {
-    ...given,
-    messageId: given.messageId === "" ? identity.newId() : given.messageId,
+    ...source,
+    messageId: source.messageId === "" ? identity.newId() : source.messageId,
     contextId: identity.contextId,
     taskId: withTask ? identity.taskId : "",
     role: Role.AGENT,
@@ -137,8 +138,9 @@ function normalizeMessage(message: Message, identity: EventIds, withTask: boolea
 
 // The error omits the ids, since it may reach a caller that must not see them.
 function checkIds(event: { readonly taskId: string; readonly contextId: string }, identity: EventIds): void {
-  if (!isOwn(event.taskId, identity.taskId)) throw unfit("the event names another task than that of its turn");
-  if (!isOwn(event.contextId, identity.contextId)) throw unfit("the event names another context than that of its turn");
+  if (!isOwn(event.taskId, identity.taskId)) throw invalidEvent("the event names another task than that of its turn");
+  if (!isOwn(event.contextId, identity.contextId))
+    throw invalidEvent("the event names another context than that of its turn");
 }
 
 function isOwn(id: string | undefined, own: string): boolean {
@@ -151,7 +153,7 @@ function wrapStatus(value: TaskStatusUpdateEvent): StreamResponse {
 
 const states: ReadonlySet<unknown> = new Set(Object.values(TaskState).filter((state) => Number(state) > 0));
 
-function unfit(message: string): A2AError {
+function invalidEvent(message: string): A2AError {
   return new A2AError("invalidAgentResponse", message);
 }
 

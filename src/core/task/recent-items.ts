@@ -12,16 +12,16 @@ export interface RecentItems {
   of(record: EventRecord, idPrefix: string): StreamItem;
 }
 
-const kept = 64;
+const maxItems = 64;
 
 export function createRecentItems(): RecentItems {
   const items: ({ readonly seq: number; readonly item: StreamItem } | undefined)[] = [];
   return {
     of(record, idPrefix) {
-      const known = items[record.seq % kept];
-      if (known?.seq === record.seq) return known.item;
+      const slot = items[record.seq % maxItems];
+      if (slot?.seq === record.seq) return slot.item;
       const item = streamItem(record, idPrefix);
-      items[record.seq % kept] = { seq: record.seq, item };
+      items[record.seq % maxItems] = { seq: record.seq, item };
       return item;
     },
   };

@@ -27,8 +27,8 @@ export function sizeOfRecord(record: Draft): number {
 function sizeOfContext(context: SendContext | undefined): number {
   if (context === undefined) return 0;
   const { metadata, extensions, principal, trace } = context;
-  const said = sizeOfJson(metadata) + sizeOfJson([...extensions]) + sizeOfJson(principal);
-  return said + configurationBytes + sizeOfTrace(trace);
+  const contentBytes = sizeOfJson(metadata) + sizeOfJson([...extensions]) + sizeOfJson(principal);
+  return contentBytes + configurationBytes + sizeOfTrace(trace);
 }
 
 function sizeOfTrace(trace: TraceContext | undefined): number {

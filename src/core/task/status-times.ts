@@ -17,15 +17,15 @@ export class StatusTimes {
 
   /** Sets the time of each status among the records of a write to the task. Returns the last status. */
   stamp(task: Task, records: readonly LogRecord[]): WrittenStatus | undefined {
-    let stamped: WrittenStatus | undefined;
+    let last: WrittenStatus | undefined;
     for (const record of records) {
       if (record.kind !== "event" || record.event.payload.case !== "statusUpdate") continue;
       const { status } = record.event.payload.value;
       if (status === undefined) continue;
       this.#last = Math.max(this.#lease.storeTime(), this.#last);
       status.timestamp = timestampFromMs(this.#last);
-      stamped = { state: status.state, time: this.#last };
+      last = { state: status.state, time: this.#last };
     }
-    return stamped === undefined ? undefined : { ...stamped, summary: summaryAfter(task, records) };
+    return last === undefined ? undefined : { ...last, summary: summaryAfter(task, records) };
   }
 }

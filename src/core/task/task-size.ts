@@ -32,7 +32,7 @@ export class TaskSize {
   }
 
   /** Adds a message of the caller, which was admitted before. */
-  took(bytes: number): void {
+  addMessage(bytes: number): void {
     this.#task += bytes;
   }
 
@@ -41,21 +41,27 @@ export class TaskSize {
    * outgrown the last one. A read then costs at most twice the task, and the cost of snapshots is amortized over the
    * events between them.
    */
-  written(bytes: number, finished: boolean): boolean {
+  countWrite(bytes: number, endsTask: boolean): boolean {
     this.#log += bytes;
-    return finished || this.#log >= Math.max(this.#snapshot, leastSnapshotBytes);
+    return endsTask || this.#log >= Math.max(this.#snapshot, leastSnapshotBytes);
   }
 
   /** Counts a snapshot, which replaces the log before it. */
-  snapped(bytes: number): void {
+  countSnapshot(bytes: number): void {
     this.#snapshot = bytes;
     this.#log = 0;
   }
 }
 
+/** The error for a task whose history takes no more messages. */
+export function historyFull(maxMessages: number): A2AError {
+  const text = `the history of the task is full: the limit is ${maxMessages} messages (historyMaxMessages)`;
+  return new A2AError("resourceExhausted", text, { metadata: { limit: "historyMaxMessages" } });
+}
+
 /** The error for an event that exceeds the limit of this name. */
-export function tooLarge(what: string, limit: "eventMaxBytes" | "taskMaxBytes", maxBytes: number): A2AError {
-  return new A2AError("resourceExhausted", `${what} is over the limit of ${maxBytes} bytes (${limit})`, {
+export function tooLarge(subject: string, limit: "eventMaxBytes" | "taskMaxBytes", maxBytes: number): A2AError {
+  return new A2AError("resourceExhausted", `${subject} is over the limit of ${maxBytes} bytes (${limit})`, {
     metadata: { limit },
   });
 }

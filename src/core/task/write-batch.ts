@@ -19,7 +19,9 @@ export interface WriteBatch {
   readonly alone: boolean;
   /** Set once the records are numbered. */
   write: Write | undefined;
-  settled: { readonly resolve: (result: AppendResult) => void; readonly reject: (reason: unknown) => void } | undefined;
+  resolvers:
+    | { readonly resolve: (result: AppendResult) => void; readonly reject: (reason: unknown) => void }
+    | undefined;
   promise: Promise<AppendResult> | undefined;
 }
 
@@ -31,7 +33,7 @@ export function openBatch(): WriteBatch {
     extras: undefined,
     alone: false,
     write: undefined,
-    settled: undefined,
+    resolvers: undefined,
     promise: undefined,
   };
 }
@@ -52,9 +54,9 @@ export function join(batch: WriteBatch, drafts: readonly Draft[]): void {
 }
 
 /** Creates the batch's promise on demand: an artifact chunk never needs it. */
-export function committed(batch: WriteBatch): Promise<AppendResult> {
+export function promiseOf(batch: WriteBatch): Promise<AppendResult> {
   batch.promise ??= new Promise((resolve, reject) => {
-    batch.settled = { resolve, reject };
+    batch.resolvers = { resolve, reject };
   });
   return batch.promise;
 }

@@ -3,16 +3,16 @@ import type { CoreLimits } from "../limits.js";
 import type { AppendResult } from "../ports.js";
 import type { Draft } from "./draft.js";
 import type { Outcome } from "./write.js";
-import { committed, exclusiveBatch, join, openBatch, type WriteBatch, type WriteExtras } from "./write-batch.js";
+import { exclusiveBatch, join, openBatch, promiseOf, type WriteBatch, type WriteExtras } from "./write-batch.js";
 
 /** Makes the writes of a queue, one at a time. */
 export interface BatchWriter {
   /** Sends a batch to the store. */
   write(batch: WriteBatch): Promise<Outcome>;
   /** Applies what the store answered, and returns the result for the batch. Throws what the batch fails with. */
-  wrote(batch: WriteBatch, outcome: Outcome): AppendResult;
+  apply(batch: WriteBatch, outcome: Outcome): AppendResult;
   /** A write failed for good: closes the queue. */
-  failed(error: unknown): void;
+  fail(error: unknown): void;
 }
 
 /**
@@ -22,7 +22,7 @@ export interface BatchWriter {
 export class WriteQueue {
   readonly #limits: Pick<CoreLimits, "batchMaxEvents" | "batchMaxBytes">;
   readonly #writer: BatchWriter;
-  readonly #pending: WriteBatch[] = [];
+  readonly #batches: WriteBatch[] = [];
   #writing = false;
   #waiters: (() => void)[] = [];
   /** Makes the error for records of a closed queue. */
@@ -43,49 +43,49 @@ export class WriteQueue {
   addStored(drafts: readonly Draft[], extras: WriteExtras | undefined): Promise<void> {
     const batch = this.#accept(drafts);
     if (extras !== undefined) batch.extras = { ...batch.extras, ...extras };
-    const stored = committed(batch);
+    const commit = promiseOf(batch);
     this.#schedule();
     // The inbox can refuse only a write that ends a turn, and that is an exclusive one.
-    return stored.then(noop);
+    return commit.then(noop);
   }
 
   /** A separate write after everything accepted so far. Resolves with whether it was refused. */
   exclusive(drafts: readonly Draft[], extras: WriteExtras): Promise<AppendResult> {
     if (this.#refusal !== undefined) return Promise.reject(this.#refusal());
     const batch = exclusiveBatch(drafts, extras);
-    this.#pending.push(batch);
-    const result = committed(batch);
+    this.#batches.push(batch);
+    const result = promiseOf(batch);
     this.#schedule();
     return result;
   }
 
   /** Resolves when everything accepted so far is stored, or the queue is closed. */
-  async flushed(): Promise<void> {
+  async flush(): Promise<void> {
     while (this.#writing) await this.#nextCommit();
   }
 
   /** `undefined` while the turn may be further ahead of the store, else a promise that resolves when it may. */
   room(): Promise<void> | undefined {
-    const last = this.#pending.at(-1);
+    const last = this.#batches.at(-1);
     if (last === undefined) return undefined;
     const { batchMaxEvents, batchMaxBytes } = this.#limits;
-    const full = last.drafts.length >= batchMaxEvents || last.bytes >= batchMaxBytes || this.#pending.length > 2;
+    const full = last.drafts.length >= batchMaxEvents || last.bytes >= batchMaxBytes || this.#batches.length > 2;
     return full ? this.#nextCommit() : undefined;
   }
 
   /** Rejects what waits, and all that follows, with the error that `refusal` makes. */
   close(refusal: () => unknown): void {
     this.#refusal = refusal;
-    for (const { settled } of this.#pending.splice(0)) settled?.reject(refusal());
+    for (const { resolvers } of this.#batches.splice(0)) resolvers?.reject(refusal());
     this.#wake();
   }
 
   #accept(drafts: readonly Draft[]): WriteBatch {
     if (this.#refusal !== undefined) throw this.#refusal();
-    let batch = this.#pending.at(-1);
+    let batch = this.#batches.at(-1);
     if (batch === undefined || batch.alone) {
       batch = openBatch();
-      this.#pending.push(batch);
+      this.#batches.push(batch);
     }
     join(batch, drafts);
     return batch;
@@ -99,13 +99,13 @@ export class WriteQueue {
   }
 
   async #writePending(): Promise<void> {
-    for (let batch = this.#pending.shift(); batch !== undefined; batch = this.#pending.shift()) {
+    for (let batch = this.#batches.shift(); batch !== undefined; batch = this.#batches.shift()) {
       try {
-        const result = this.#writer.wrote(batch, await this.#writer.write(batch));
-        batch.settled?.resolve(result);
+        const result = this.#writer.apply(batch, await this.#writer.write(batch));
+        batch.resolvers?.resolve(result);
       } catch (error) {
-        batch.settled?.reject(error);
-        this.#writer.failed(error);
+        batch.resolvers?.reject(error);
+        this.#writer.fail(error);
       }
       this.#wake();
     }

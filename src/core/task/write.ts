@@ -32,11 +32,11 @@ export interface Outcome {
 /** A first write that the store has not answered in time. It may still take effect. */
 export class UnansweredWrite extends StoreUnavailable {
   /** Resolves when the write has an answer. */
-  readonly settled: Promise<void>;
+  readonly answer: Promise<void>;
 
-  constructor(cause: unknown, settled: Promise<void>) {
+  constructor(cause: unknown, answer: Promise<void>) {
     super(cause);
-    this.settled = settled;
+    this.answer = answer;
   }
 }
 
@@ -46,30 +46,30 @@ export function makeWrite(deps: LiveTaskDeps, write: Write): Promise<Outcome> {
 }
 
 /**
- * The same for the first write of a turn, for at most `storeWaitMs`: the caller of its send waits. `prepared`: gives the
- * write once the lease is held, and with it the store's time known.
+ * The same for the first write of a turn, for at most `storeWaitMs`, because the caller of its send waits. `prepare`:
+ * returns the write. It is called once the lease is held, since a write needs the store's time.
  */
-export function makeFirstWrite(deps: LiveTaskDeps, prepared: () => Write): Promise<Outcome> {
+export function makeFirstWrite(deps: LiveTaskDeps, prepare: () => Write): Promise<Outcome> {
   const { health, limits } = deps;
   const { storeWaitMs } = limits;
   const plan = storeRetries(deps, storeWaitMs);
   let failure: unknown;
   const first = async () => {
-    const held = deps.lease.hold();
-    if (held !== undefined) await held;
-    return attempt(deps, prepared());
+    const renewal = deps.lease.hold();
+    if (renewal !== undefined) await renewal;
+    return attempt(deps, prepare());
   };
-  const made = first().catch((error: unknown) => {
+  const outcome = first().catch((error: unknown) => {
     if (!isAnswer(error)) failure = error;
-    return retryWrite(deps, prepared(), { error, plan });
+    return retryWrite(deps, prepare(), { error, plan });
   });
   return new Promise((resolve, reject) => {
     const cancel = storeDeadline(deps, () => {
-      const late = new UnansweredWrite(failure ?? new NoAnswer(storeWaitMs), made.then(noop, noop));
-      health.failed(late);
+      const late = new UnansweredWrite(failure ?? new NoAnswer(storeWaitMs), outcome.then(noop, noop));
+      health.noteFailure(late);
       reject(late);
     });
-    made.finally(cancel).then(resolve, reject);
+    outcome.finally(cancel).then(resolve, reject);
   });
 }
 
@@ -86,12 +86,12 @@ async function retryWrite(
     }
     return pauseMs;
   };
-  const run = async () => (await tookEffect(deps, write)) ?? (await attemptAgain(deps, write));
+  const run = async () => (await outcomeOfWrite(deps, write)) ?? (await attemptAgain(deps, write));
   try {
     return await retryAfter(first, run, { ...plan, pauseAfter });
   } catch (error) {
     // The task may exist already, created by another process that had presumed this one dead.
-    if (isAnswer(error) && write.fence.key === undefined) return refusedTask(deps, write, error);
+    if (isAnswer(error) && write.fence.key === undefined) return resolveRefusal(deps, write, error);
     throw error;
   }
 }
@@ -100,17 +100,17 @@ async function retryWrite(
 async function attemptAgain(deps: LiveTaskDeps, write: Write): Promise<Outcome> {
   try {
     const outcome = await attempt(deps, write);
-    return outcome.result === "stored" ? outcome : ((await tookEffect(deps, write)) ?? outcome);
+    return outcome.result === "stored" ? outcome : ((await outcomeOfWrite(deps, write)) ?? outcome);
   } catch (error) {
-    const late = isAnswer(error) ? await tookEffect(deps, write) : undefined;
+    const late = isAnswer(error) ? await outcomeOfWrite(deps, write) : undefined;
     if (late === undefined) throw error;
     return late;
   }
 }
 
-async function refusedTask(deps: LiveTaskDeps, write: Write, error: unknown): Promise<Outcome> {
-  const there = await tookEffect(deps, write);
-  if (there !== undefined) return there;
+async function resolveRefusal(deps: LiveTaskDeps, write: Write, error: unknown): Promise<Outcome> {
+  const earlier = await outcomeOfWrite(deps, write);
+  if (earlier !== undefined) return earlier;
   const { scope, name } = write.task;
   const isTaken = name !== undefined && (await deps.store.taskNamed(scope, name)) !== undefined;
   throw isTaken ? new NameTaken(error) : error;
@@ -120,11 +120,11 @@ async function attempt(deps: LiveTaskDeps, { task, fence, holder, claim, body }:
   const { store, lease } = deps;
   const { key, epoch, seq } = fence;
   // A task held by an instance without a valid lease would be taken over at once.
-  const held = key === undefined || claim !== undefined ? lease.hold() : undefined;
-  if (held !== undefined) await held;
+  const renewal = key === undefined || claim !== undefined ? lease.hold() : undefined;
+  if (renewal !== undefined) await renewal;
   if (key !== undefined) {
-    const claimed = claim === undefined ? undefined : { holder, turn: claim.turn };
-    return { result: await store.append({ ...body, key, epoch, seq, claim: claimed }) };
+    const holderClaim = claim === undefined ? undefined : { holder, turn: claim.turn };
+    return { result: await store.append({ ...body, key, epoch, seq, claim: holderClaim }) };
   }
   const { status = { state: TaskState.SUBMITTED, time: 0 }, ...rest } = body;
   const { id, contextId, scope, version, name } = task;
@@ -136,21 +136,21 @@ async function attempt(deps: LiveTaskDeps, { task, fence, holder, claim, body }:
 
 // The records after the fence show whether this write put them there. If a new task's log differs from what we wrote,
 // another process created it or took it over.
-function tookEffect({ store }: LiveTaskDeps, write: Write): Promise<Outcome | undefined> {
+function outcomeOfWrite({ store }: LiveTaskDeps, write: Write): Promise<Outcome | undefined> {
   const { key } = write.fence;
-  return key === undefined ? wasCreated(store, write) : wasAppended(store, key, write);
+  return key === undefined ? outcomeOfCreate(store, write) : outcomeOfAppend(store, key, write);
 }
 
-async function wasCreated(store: TaskStore, { task, body: { records } }: Write): Promise<Outcome | undefined> {
+async function outcomeOfCreate(store: TaskStore, { task, body: { records } }: Write): Promise<Outcome | undefined> {
   const head = await store.head(task.scope, task.id);
   if (head === undefined) return undefined;
-  const alone = head.epoch === 1 && head.seq === records.length;
-  const page = alone ? await store.recordsAfter(head.key, 0, records.length) : undefined;
-  const same = typeof page === "object" && isSameWrite(records, page.records);
-  return { result: same ? "stored" : "fenced", head };
+  const isAlone = head.epoch === 1 && head.seq === records.length;
+  const page = isAlone ? await store.recordsAfter(head.key, 0, records.length) : undefined;
+  const matches = typeof page === "object" && isSameWrite(records, page.records);
+  return { result: matches ? "stored" : "fenced", head };
 }
 
-async function wasAppended(store: TaskStore, key: number, write: Write): Promise<Outcome | undefined> {
+async function outcomeOfAppend(store: TaskStore, key: number, write: Write): Promise<Outcome | undefined> {
   const { fence, claim, body } = write;
   const page = await store.recordsAfter(key, fence.seq, body.records.length);
   if (page === undefined || page === "compacted") return undefined;
@@ -160,13 +160,16 @@ async function wasAppended(store: TaskStore, key: number, write: Write): Promise
   return isSameWrite(body.records, page.records) ? { result: "stored" } : undefined;
 }
 
-function isSameWrite(ours: readonly LogRecord[], stored: readonly LogRecord[]): boolean {
-  return ours.length === stored.length && ours.every((record, index) => isSame(record, stored[index]));
+function isSameWrite(records: readonly LogRecord[], storedRecords: readonly LogRecord[]): boolean {
+  return (
+    records.length === storedRecords.length && records.every((record, index) => isSame(record, storedRecords[index]))
+  );
 }
 
 // Enough to distinguish the writes of one epoch from those of another process or send that claimed the same epoch.
-function isSame(ours: LogRecord, stored: LogRecord | undefined): boolean {
-  if (ours.kind === "message" && stored?.kind === "message") return ours.entry === stored.entry;
-  if (ours.kind === "turnStarted" && stored?.kind === "turnStarted") return ours.attempt === stored.attempt;
-  return ours.kind === stored?.kind;
+function isSame(record: LogRecord, storedRecord: LogRecord | undefined): boolean {
+  if (record.kind === "message" && storedRecord?.kind === "message") return record.entry === storedRecord.entry;
+  if (record.kind === "turnStarted" && storedRecord?.kind === "turnStarted")
+    return record.attempt === storedRecord.attempt;
+  return record.kind === storedRecord?.kind;
 }

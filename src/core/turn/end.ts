@@ -6,7 +6,7 @@ import type { TurnAborted } from "../agent.js";
 import type { Park } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import type { LiveTask } from "../task/live-task.js";
-import { recordedError } from "../task/recorded-error.js";
+import { recordOfError } from "../task/recorded-error.js";
 import { shuttingDown } from "../turn-counter.js";
 import { isPassed, type TurnStart, type TurnSubject } from "../turn-start.js";
 import type { TurnInbox } from "./inbox.js";
@@ -23,16 +23,16 @@ export interface EndingTurn {
   readonly inbox: TurnInbox;
   readonly state: TurnState;
   /** When it began. */
-  readonly begun: number;
+  readonly startedAt: number;
 }
 
 /** Writes the end of a turn. `failure`: what its agent threw. */
 export async function endTurn(turn: EndingTurn, failure: { readonly error: unknown } | undefined): Promise<void> {
   const { live } = turn.writer;
-  const { aborted, output } = turn.state;
-  if (output.name === "answered") return live?.flushed();
-  if (output.name === "parked" && failure === undefined && mayPark(aborted)) return endParked(turn, output.park);
-  if (aborted !== undefined) return endAborted(turn, aborted);
+  const { abortReason, output } = turn.state;
+  if (output.name === "answered") return live?.flush();
+  if (output.name === "parked" && failure === undefined && mayPark(abortReason)) return endParked(turn, output.park);
+  if (abortReason !== undefined) return endAborted(turn, abortReason);
   if (failure !== undefined) return endFailed(turn, failure.error);
   if (live !== undefined && output.name === "stopped") return turn.inbox.endTurn(live, [{ kind: "turnEnded" }]);
   return turn.writer.end(TaskState.COMPLETED);
@@ -40,21 +40,21 @@ export async function endTurn(turn: EndingTurn, failure: { readonly error: unkno
 
 async function endAborted(
   { runtime, start, writer, inbox, subject, state }: EndingTurn,
-  aborted: TurnAborted,
+  reason: TurnAborted,
 ): Promise<void> {
   const { live } = writer;
-  if (aborted.kind === "OwnershipLost") return live?.abandon(aborted);
-  if (aborted.kind === "Canceled") return writer.end(TaskState.CANCELED);
-  if (aborted.kind === "DeadlineExceeded") return writer.end(TaskState.FAILED, deadlineExceeded(runtime, start));
+  if (reason.kind === "OwnershipLost") return live?.abandon(reason);
+  if (reason.kind === "Canceled") return writer.end(TaskState.CANCELED);
+  if (reason.kind === "DeadlineExceeded") return writer.end(TaskState.FAILED, deadlineExceeded(runtime, start));
   // A cancel that arrived while the turn was being aborted for another reason.
   if (await inbox.holdsCancel()) return writer.end(TaskState.CANCELED);
   if (live !== undefined && runtime.restartable) {
-    return state.output.name === "stopped" ? leaveWaiting(live, aborted) : release(live, aborted);
+    return state.output.name === "stopped" ? leaveWaiting(live, reason) : release(live, reason);
   }
   // As a killed process would have left it: the next message starts a turn.
   if (live !== undefined && isInterrupted(live.state)) return inbox.endTurn(live, [{ kind: "turnEnded" }]);
   if (live !== undefined) return writer.end(TaskState.FAILED, "the server was shut down before the task was done");
-  if ("opening" in subject) subject.opening.failed(shuttingDown());
+  if ("receiver" in subject) subject.receiver.fail(shuttingDown());
 }
 
 function deadlineExceeded({ limits }: Runtime, { late }: TurnStart): string {
@@ -62,8 +62,8 @@ function deadlineExceeded({ limits }: Runtime, { late }: TurnStart): string {
   return `turn deadline exceeded: the limit is ${limits.turnDeadlineMs} ms (turnDeadlineMs)`;
 }
 
-function mayPark(aborted: TurnAborted | undefined): boolean {
-  return aborted === undefined || aborted.kind === "Draining";
+function mayPark(reason: TurnAborted | undefined): boolean {
+  return reason === undefined || reason.kind === "Draining";
 }
 
 // The record does not end the turn, so senders keep waiting.
@@ -76,33 +76,33 @@ async function endParked(turn: EndingTurn, park: Park): Promise<void> {
 }
 
 // An agent that always parks until a time in the past would cause a busy loop.
-function notTooSoon({ runtime, start, begun }: EndingTurn, wakeAt: number | undefined): number | undefined {
+function notTooSoon({ runtime, start, startedAt }: EndingTurn, wakeAt: number | undefined): number | undefined {
   if (wakeAt === undefined || start.cause === "message") return wakeAt;
-  return Math.max(wakeAt, begun + runtime.limits.wakePauseMs);
+  return Math.max(wakeAt, startedAt + runtime.limits.wakePauseMs);
 }
 
 // The task stays with this stopping process, so that another one re-runs its turn.
-async function release(live: LiveTask, aborted: TurnAborted): Promise<void> {
+async function release(live: LiveTask, reason: TurnAborted): Promise<void> {
   await live.exclusive([{ kind: "turnReleased" }], {});
-  live.abandon(aborted);
+  live.abandon(reason);
 }
 
-// No process runs the task until its caller has answered. A message that is there already is left to who takes it over.
-async function leaveWaiting(live: LiveTask, aborted: TurnAborted): Promise<void> {
-  const left = await live.exclusive([{ kind: "turnReleased" }], { end: { inboxPut: live.inboxPut } });
-  if (left === "inboxMoved") await release(live, aborted);
+// No process runs the task until its caller has answered. If a message has arrived already, another process takes over.
+async function leaveWaiting(live: LiveTask, reason: TurnAborted): Promise<void> {
+  const result = await live.exclusive([{ kind: "turnReleased" }], { end: { inboxPut: live.inboxPut } });
+  if (result === "inboxMoved") await release(live, reason);
 }
 
-async function endFailed(turn: EndingTurn, thrown: unknown): Promise<void> {
+async function endFailed(turn: EndingTurn, cause: unknown): Promise<void> {
   const { writer, subject, state } = turn;
-  const error = thrown instanceof ConnectionError ? unreachable(turn, thrown) : thrown;
-  if (!(error instanceof A2AError)) return writer.end(TaskState.FAILED, masked(turn, error));
+  const error = cause instanceof ConnectionError ? maskUnreachable(turn, cause) : cause;
+  if (!(error instanceof A2AError)) return writer.end(TaskState.FAILED, mask(turn, error));
   if (error.code === "invalidAgentResponse") {
     turn.run.logger.error({ err: error }, "the agent emitted what cannot be sent");
   }
   if (state.output.name !== "silent") return writer.end(TaskState.FAILED, error.message);
   if (writer.live !== undefined) return refuse(turn, writer.live, error);
-  if ("opening" in subject) subject.opening.failed(error);
+  if ("receiver" in subject) subject.receiver.fail(error);
 }
 
 // The task stays as it was before the message: parked, or waiting for its caller. A turn without a message has no
@@ -110,12 +110,12 @@ async function endFailed(turn: EndingTurn, thrown: unknown): Promise<void> {
 function refuse({ start, writer, inbox }: EndingTurn, live: LiveTask, error: A2AError): Promise<void> {
   const wasParked = !isInterrupted(live.state);
   if (wasParked && start.cause !== "message") return writer.end(TaskState.FAILED, error.message);
-  const ended = [{ kind: "turnEnded", error: recordedError(error) }] as const;
-  return inbox.endTurn(live, ended, wasParked ? { wakeAt: live.wakeAt } : undefined);
+  const drafts = [{ kind: "turnEnded", error: recordOfError(error) }] as const;
+  return inbox.endTurn(live, drafts, wasParked ? { wakeAt: live.wakeAt } : undefined);
 }
 
-// What the agent calls, at which address and why it does not answer, is not its caller's to know.
-function unreachable({ runtime, run }: EndingTurn, error: ConnectionError): A2AError {
+// The caller must not learn which service the agent calls, or why it failed.
+function maskUnreachable({ runtime, run }: EndingTurn, error: ConnectionError): A2AError {
   const reference = runtime.newId();
   run.logger.error({ reference, err: error }, "an agent that this one calls did not answer");
   const { retryAfterMs } = error;
@@ -125,7 +125,7 @@ function unreachable({ runtime, run }: EndingTurn, error: ConnectionError): A2AE
   });
 }
 
-function masked({ runtime, run }: EndingTurn, error: unknown): string {
+function mask({ runtime, run }: EndingTurn, error: unknown): string {
   const reference = runtime.newId();
   run.logger.error({ reference, err: error }, "the agent failed");
   return `the agent failed (reference ${reference})`;

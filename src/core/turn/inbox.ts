@@ -23,7 +23,7 @@ interface InboxTurn {
   letGo(): void;
   refusal(): unknown;
   orAborted<T>(wait: Promise<T>): Promise<T>;
-  flushed(): Promise<void>;
+  flush(): Promise<void>;
   ensureTask(): LiveTask;
   /** False when the entry was withdrawn meanwhile. */
   take(live: LiveTask, entry: InboxEntry): Promise<boolean>;
@@ -119,17 +119,17 @@ export class TurnInbox implements Watcher {
     // A reply was the whole answer: there is no task and there will be none.
     if (this.#live === undefined && this.#run.answered) throw noMessage();
     const live = this.#run.ensureTask();
-    const { promise: taken, resolve, reject } = Promise.withResolvers<InboxEntry>();
-    taken.catch(noop);
+    const { promise: arrival, resolve, reject } = Promise.withResolvers<InboxEntry>();
+    arrival.catch(noop);
     const receiver: Receiver = { phase: "flushing", takesWakes, resolve, reject };
     this.#receiver = receiver;
     try {
-      await this.#run.orAborted(this.#run.flushed());
+      await this.#run.orAborted(this.#run.flush());
       if (live.closed) throw noMessage();
       receiver.phase = "waiting";
       this.#look();
       if (this.#run.runtime.turns.isLettingGo) this.#run.letGo();
-      return await this.#run.orAborted(taken);
+      return await this.#run.orAborted(arrival);
     } finally {
       this.#receiver = undefined;
     }
@@ -139,23 +139,23 @@ export class TurnInbox implements Watcher {
    * Ends the turn in a non-terminal state, with these records or parked, if the inbox is empty. Otherwise a cancel ends
    * the task, and a message or a wake starts the next turn in the same write.
    */
-  async endTurn(live: LiveTask, ended: readonly Draft[], park?: Park): Promise<void> {
-    await live.flushed();
-    live.parkedUntil(park?.wakeAt);
+  async endTurn(live: LiveTask, endDrafts: readonly Draft[], park?: Park): Promise<void> {
+    await live.flush();
+    live.setWakeAt(park?.wakeAt);
     for (;;) {
-      const result = await live.exclusive(copied(ended), { end: { inboxPut: live.inboxPut, park } });
+      const result = await live.exclusive(copyDrafts(endDrafts), { end: { inboxPut: live.inboxPut, park } });
       if (result !== "inboxMoved") return;
       const entries = await this.#read(live);
       if (entries.some((entry) => entry.kind === "cancel")) return this.#run.cancelNow();
       const [entry] = entries;
-      if (entry !== undefined && (await this.#nextTurn(live, ended, entry))) return;
+      if (entry !== undefined && (await this.#nextTurn(live, endDrafts, entry))) return;
     }
   }
 
-  async #nextTurn(live: LiveTask, ended: readonly Draft[], entry: InboxEntry): Promise<boolean> {
+  async #nextTurn(live: LiveTask, endDrafts: readonly Draft[], entry: InboxEntry): Promise<boolean> {
     const turn = live.turn + 1;
     const { start, drafts } = this.#startOf(live, entry, turn);
-    const result = await live.exclusive([...copied(ended), ...drafts], { claim: { turn }, takes: [entry.id] });
+    const result = await live.exclusive([...copyDrafts(endDrafts), ...drafts], { claim: { turn }, takes: [entry.id] });
     if (result !== "stored") return result === "fenced";
     live.forgetSender(entry.id);
     this.#run.runtime.startTurn(start, { live });
@@ -171,7 +171,7 @@ export class TurnInbox implements Watcher {
     const { start, runtime } = this.#run;
     const { scope } = start;
     const attempt = 1;
-    const before = placeOf(start);
+    const before = traceContextOf(start);
     if (send === undefined) {
       const { messageSeq: message } = live;
       const trace = runtime.telemetry?.wake({ taskId: live.id, contextId: live.contextId }, before);
@@ -251,19 +251,19 @@ export class TurnInbox implements Watcher {
   async #read(live: LiveTask): Promise<readonly InboxEntry[]> {
     if (live.key === undefined) return [];
     const { entries, inboxPut } = await this.#run.runtime.store.inbox(live.key);
-    if (entries.length === 0) live.sawInbox(inboxPut);
+    if (entries.length === 0) live.setInboxPut(inboxPut);
     this.#messages = entries.filter(({ send }) => send !== undefined).length;
     return entries;
   }
 }
 
 // What caused a turn, in its trace.
-function placeOf({ trace, send }: TurnStart): TraceContext | undefined {
+function traceContextOf({ trace, send }: TurnStart): TraceContext | undefined {
   return trace !== undefined && "traceparent" in trace ? trace : (send.trace ?? trace?.context);
 }
 
 // A write numbers its drafts, and a refused one is retried with fresh copies.
-const copied = (drafts: readonly Draft[]): readonly Draft[] => drafts.map((draft) => ({ ...draft }));
+const copyDrafts = (drafts: readonly Draft[]): readonly Draft[] => drafts.map((draft) => ({ ...draft }));
 
 function noMessage(): TypeError {
   return new TypeError("the task has ended: no message will come");

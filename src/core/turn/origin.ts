@@ -19,8 +19,8 @@ export interface TurnOrigin {
 }
 
 /** Whether the process of the last turn released it deliberately. */
-export async function isReleased(runtime: Runtime, stored: StoredTask): Promise<boolean> {
-  return (await recordAt(runtime, stored, stored.head.seq))?.kind === "turnReleased";
+export async function isReleased(runtime: Runtime, storedTask: StoredTask): Promise<boolean> {
+  return (await recordAt(runtime, storedTask, storedTask.head.seq))?.kind === "turnReleased";
 }
 
 /** The records with which a turn starts, at most. */
@@ -38,28 +38,28 @@ export async function hasSpoken({ store }: Runtime, { head }: StoredTask): Promi
 /**
  * Reads how the last turn of a task began: the record at the head's `turnSeq` is its start and points to its message.
  */
-export async function readOrigin(runtime: Runtime, stored: StoredTask): Promise<TurnOrigin> {
-  const { turnSeq } = stored.head;
-  const started = await recordAt(runtime, stored, turnSeq);
-  const { attempt = 1, wake, trace, message = turnSeq + 1 } = started?.kind === "turnStarted" ? started : {};
-  const said = await recordAt(runtime, stored, message);
-  if (said?.kind !== "message") {
+export async function readOrigin(runtime: Runtime, storedTask: StoredTask): Promise<TurnOrigin> {
+  const { turnSeq } = storedTask.head;
+  const start = await recordAt(runtime, storedTask, turnSeq);
+  const { attempt = 1, wake, trace, message = turnSeq + 1 } = start?.kind === "turnStarted" ? start : {};
+  const messageRecord = await recordAt(runtime, storedTask, message);
+  if (messageRecord?.kind !== "message") {
     return {
       attempt,
       wake,
       trace,
       messageSeq: message,
       entry: "",
-      send: { message: lastSaid(stored), ...nothingElse },
+      send: { message: lastMessageOf(storedTask), ...emptyContext },
     };
   }
-  const { entry, context = nothingElse } = said;
-  return { attempt, wake, trace, messageSeq: message, entry, send: { message: said.message, ...context } };
+  const { entry, context = emptyContext } = messageRecord;
+  return { attempt, wake, trace, messageSeq: message, entry, send: { message: messageRecord.message, ...context } };
 }
 
 /** What caused the last turn of a task, in its trace. `undefined` if no telemetry asks. */
-export async function causeOfLastTurn(runtime: Runtime, stored: StoredTask): Promise<TraceContext | undefined> {
-  return runtime.telemetry === undefined ? undefined : causeOf(await readOrigin(runtime, stored));
+export async function causeOfLastTurn(runtime: Runtime, storedTask: StoredTask): Promise<TraceContext | undefined> {
+  return runtime.telemetry === undefined ? undefined : causeOf(await readOrigin(runtime, storedTask));
 }
 
 /** What caused a turn, in its trace. */
@@ -67,7 +67,7 @@ export function causeOf({ trace, send }: Pick<TurnOrigin, "trace" | "send">): Tr
   return trace ?? send.trace;
 }
 
-const nothingElse: SendContext = { configuration: undefined, metadata: undefined, extensions: [] };
+const emptyContext: SendContext = { configuration: undefined, metadata: undefined, extensions: [] };
 
 // From what was already read, or from the store.
 async function recordAt(
@@ -81,11 +81,11 @@ async function recordAt(
 }
 
 // If the log no longer has it, the history has the caller's last message.
-function lastSaid(stored: StoredTask): Message {
-  return foldStored(stored).history.findLast(({ role }) => role === Role.USER) ?? silence;
+function lastMessageOf(storedTask: StoredTask): Message {
+  return foldStored(storedTask).history.findLast(({ role }) => role === Role.USER) ?? emptyMessage;
 }
 
-const silence: Message = {
+const emptyMessage: Message = {
   $typeName: "lf.a2a.v1.Message",
   messageId: "",
   contextId: "",

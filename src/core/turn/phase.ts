@@ -54,7 +54,7 @@ export class TurnState {
   }
 
   /** Why the turn was aborted, if it was. */
-  get aborted(): TurnAborted | undefined {
+  get abortReason(): TurnAborted | undefined {
     return this.#phase.name === "running" ? undefined : this.#phase.reason;
   }
 
@@ -64,7 +64,7 @@ export class TurnState {
   }
 
   abort(kind: AbortKind): TurnAborted {
-    if (this.#phase.name !== "running") throw invalid("abort", this.#phase.name);
+    if (this.#phase.name !== "running") throw invalidTransition("abort", this.#phase.name);
     const reason = new TurnAborted(kind);
     this.#phase = { name: "aborting", reason, delivered: false };
     return reason;
@@ -73,19 +73,19 @@ export class TurnState {
   /** Why a call of the agent is refused: once after an abort, and always while an aborted turn ends. */
   refusal(): TurnAborted | undefined {
     const phase = this.#phase;
-    if (phase.name !== "aborting") return this.aborted;
+    if (phase.name !== "aborting") return this.abortReason;
     if (phase.delivered) return undefined;
     this.#phase = { ...phase, delivered: true };
     return phase.reason;
   }
 
   end(): void {
-    if (this.#phase.name === "ending") throw invalid("end", this.#phase.name);
-    this.#phase = { name: "ending", reason: this.aborted };
+    if (this.#phase.name === "ending") throw invalidTransition("end", this.#phase.name);
+    this.#phase = { name: "ending", reason: this.abortReason };
   }
 
   speak(): void {
-    if (this.closed) throw invalid("speak", this.#output.name);
+    if (this.closed) throw invalidTransition("speak", this.#output.name);
     if (this.#output === silent) this.#output = speaking;
   }
 
@@ -95,22 +95,22 @@ export class TurnState {
 
   /** `stops`: the status answers a send. */
   status(stops: boolean): void {
-    if (this.closed) throw invalid("status", this.#output.name);
+    if (this.closed) throw invalidTransition("status", this.#output.name);
     this.#output = stops ? stopped : speaking;
   }
 
   park(park: Park): void {
-    if (this.closed) throw invalid("park", this.#output.name);
+    if (this.closed) throw invalidTransition("park", this.#output.name);
     this.#output = { name: "parked", park };
   }
 
   answer(): void {
     const isFinal = this.#output.name === "parked" && this.#phase.name === "ending";
-    if (this.closed && !isFinal) throw invalid("answer", this.#output.name);
+    if (this.closed && !isFinal) throw invalidTransition("answer", this.#output.name);
     this.#output = answered;
   }
 }
 
-function invalid(transition: string, state: string): TypeError {
+function invalidTransition(transition: string, state: string): TypeError {
   return new TypeError(`invalid transition of a turn: ${transition} while ${state}`);
 }

@@ -15,14 +15,14 @@ interface QuestionOptions {
 }
 
 /**
- * Questions of a turn that is re-run: those that an earlier run asked are not asked again, so that each answer reaches its
- * own question.
+ * Questions of a turn that is re-run. What an earlier run asked is not asked again, so that each answer reaches its own
+ * question.
  */
 export class EarlierQuestions {
   readonly #status: TaskStatus | undefined;
-  /** Those that the agent has not come to yet, oldest first. */
+  /** Exchanges that the agent has not repeated yet, oldest first. */
   #exchanges: readonly Exchange[];
-  /** What the inbox has for the question at which the turn waited, until the agent comes to it. */
+  /** What the inbox has for the question at which the turn waited, until the agent repeats it. */
   #answeredBy: TurnStart["answeredBy"];
 
   /** `before`: the task as of the start of this run. */
@@ -52,11 +52,11 @@ export class EarlierQuestions {
 }
 
 /** The questions and answers since the message that started the turn. */
-function exchangesIn(history: readonly Message[], started: string): readonly Exchange[] {
-  const first = history.findLastIndex(({ role, messageId }) => role === Role.USER && messageId === started);
+function exchangesIn(history: readonly Message[], startId: string): readonly Exchange[] {
+  const first = history.findLastIndex(({ role, messageId }) => role === Role.USER && messageId === startId);
   if (first < 0) return [];
-  return history.slice(first + 1).flatMap((question, at, since) => {
-    const answer = since[at + 1];
+  return history.slice(first + 1).flatMap((question, at, messages) => {
+    const answer = messages[at + 1];
     return question.role === Role.AGENT && answer?.role === Role.USER ? [{ question, answer }] : [];
   });
 }
@@ -67,8 +67,8 @@ function statusIn(normal: NormalEvent): TaskStatus | undefined {
 }
 
 /** Whether two statuses ask the same. The ids of their messages differ. */
-function asksTheSame(asked: TaskStatus, before: TaskStatus | undefined): boolean {
-  return asked.state === before?.state && isSame(partsOf(asked), partsOf(before));
+function asksTheSame(status: TaskStatus, before: TaskStatus | undefined): boolean {
+  return status.state === before?.state && isSame(partsOf(status), partsOf(before));
 }
 
 function partsOf(status: TaskStatus): readonly Part[] {

@@ -32,7 +32,7 @@ type Step = IteratorResult<AgentEvent, unknown>;
 
 async function pump(iterator: AsyncIterator<AgentEvent, unknown>, kernel: Kernel): Promise<AgentEvent | undefined> {
   const budget = createYieldBudget(kernel);
-  let dropped = 0;
+  let droppedCount = 0;
   let step: Step = await iterator.next();
   while (step.done !== true) {
     let reason: unknown;
@@ -44,8 +44,8 @@ async function pump(iterator: AsyncIterator<AgentEvent, unknown>, kernel: Kernel
     }
     if (budget.due(kernel.answered)) await budget.take();
     // Events after the final answer are dropped, and an agent that keeps yielding is closed.
-    if (kernel.answered) dropped++;
-    if (!kernel.alive() || dropped > maxDropped) {
+    if (kernel.answered) droppedCount++;
+    if (!kernel.alive() || droppedCount > maxDropped) {
       void leave(iterator);
       return undefined;
     }
@@ -85,27 +85,27 @@ function isIterable(result: AgentResult): result is Exclude<AgentResult, Promise
 export async function* merge(...sources: readonly AsyncIterable<AgentEvent>[]): AsyncGenerator<AgentEvent, void> {
   const open = new Set(sources.map((source) => source[Symbol.asyncIterator]()));
   const ready = new Map([...open].map((iterator) => [iterator, readyOf(iterator, iterator.next())]));
-  const closed: Promise<unknown>[] = [];
-  const closeAllBut = (spared?: AsyncIterator<AgentEvent, unknown>): void => {
+  const closings: Promise<unknown>[] = [];
+  const closeAllBut = (except?: AsyncIterator<AgentEvent, unknown>): void => {
     for (const iterator of open) {
-      if (iterator === spared) continue;
+      if (iterator === except) continue;
       open.delete(iterator);
       ready.delete(iterator);
-      closed.push(leave(iterator));
+      closings.push(leave(iterator));
     }
   };
   const refuse = (iterator: AsyncIterator<AgentEvent, unknown>, reason: unknown): Promise<Step> => {
     if (reason instanceof TurnAborted) closeAllBut(iterator);
     return throwInto(iterator, reason);
   };
-  let broken = false;
+  let hasFailed = false;
   try {
     while (ready.size > 0) {
       const { iterator, step, failure } = await Promise.race(ready.values());
       ready.delete(iterator);
       if (step?.done !== false) open.delete(iterator);
       if (failure !== undefined) {
-        broken = !(failure.error instanceof TurnAborted);
+        hasFailed = !(failure.error instanceof TurnAborted);
         throw failure.error;
       }
       if (step.done === true) continue;
@@ -122,7 +122,7 @@ export async function* merge(...sources: readonly AsyncIterable<AgentEvent>[]): 
   } finally {
     closeAllBut();
     // A source that awaits something closes only when that settles, and must not delay another source's error.
-    await (broken ? Promise.race([Promise.all(closed), nextMacrotask()]) : Promise.all(closed));
+    await (hasFailed ? Promise.race([Promise.all(closings), nextMacrotask()]) : Promise.all(closings));
   }
 }
 

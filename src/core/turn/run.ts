@@ -43,8 +43,8 @@ export class TurnRun {
   #waits: TurnWaits | undefined;
   /** Settles when all events that wait for room have been accepted. */
   #line: Promise<void> | undefined;
-  #begun = 0;
-  #askedBefore: EarlierQuestions | undefined;
+  #startedAt = 0;
+  #earlierQuestions: EarlierQuestions | undefined;
   #timers: (() => void)[] = [];
   readonly #trace: TurnTrace | undefined;
 
@@ -54,15 +54,15 @@ export class TurnRun {
     this.scope = start.scope;
     this.message = start.send.message;
     this.subject = subject;
-    this.#writer = new TurnWriter(this, (made) => {
-      this.#follow(made);
-      this.inbox.watch(made);
+    this.#writer = new TurnWriter(this, (task) => {
+      this.#follow(task);
+      this.inbox.watch(task);
     });
     ({ taskId: this.taskId, contextId: this.contextId } = this.#writer.identity);
     this.inbox = new TurnInbox(this);
     const { cause, attempt, trace, send, before } = start;
-    const begun = { contextId: this.contextId, cause, attempt, before, parent: trace ?? send.trace };
-    this.#trace = runtime.telemetry?.begin(begun);
+    const turn = { contextId: this.contextId, cause, attempt, before, parent: trace ?? send.trace };
+    this.#trace = runtime.telemetry?.begin(turn);
     const { live } = this.#writer;
     if (live !== undefined) this.#follow(live);
     this.before = live === undefined ? undefined : copyTask(live.task);
@@ -88,7 +88,7 @@ export class TurnRun {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.state.aborted !== undefined) this.#controller.abort(this.state.aborted);
+      if (this.state.abortReason !== undefined) this.#controller.abort(this.state.abortReason);
     }
     return this.#controller.signal;
   }
@@ -97,7 +97,7 @@ export class TurnRun {
     const { clock, limits } = this.runtime;
     const { turnDeadlineMs = Number.POSITIVE_INFINITY } = limits;
     const { deadline = Number.POSITIVE_INFINITY } = this.start;
-    const until = Math.min(this.#begun + turnDeadlineMs, deadline);
+    const until = Math.min(this.#startedAt + turnDeadlineMs, deadline);
     return until === Number.POSITIVE_INFINITY ? undefined : Math.max(0, until - clock.now());
   }
 
@@ -108,7 +108,7 @@ export class TurnRun {
   /** Starts the agent. With `makeTask` the caller gets a task even before the agent's first event. */
   run(makeTask: "at once" | "next" | "later"): void {
     const { clock, limits } = this.runtime;
-    this.#begun = clock.now();
+    this.#startedAt = clock.now();
     this.runtime.turns.enter(this);
     if (this.live !== undefined) this.inbox.watch(this.live);
     if (makeTask === "at once") this.#makeTask();
@@ -133,8 +133,8 @@ export class TurnRun {
 
   async #run(): Promise<void> {
     try {
-      const named = "opening" in this.subject && this.subject.name !== undefined;
-      if (named && !(await this.#hasItsName())) return this.#conclude(undefined);
+      const hasName = "receiver" in this.subject && this.subject.name !== undefined;
+      if (hasName && !(await this.#hasItsName())) return this.#conclude(undefined);
       await runAgent(this.runtime.agent, createTurn(this), this);
       // Events that the agent emitted without awaiting still count.
       while (this.#line !== undefined) await this.#line;
@@ -146,8 +146,8 @@ export class TurnRun {
 
   // Another task may get the name at the same moment: then the message goes there and this agent never runs.
   async #hasItsName(): Promise<boolean> {
-    await this.live?.flushed();
-    return this.state.aborted === undefined;
+    await this.live?.flush();
+    return this.state.abortReason === undefined;
   }
 
   /**
@@ -159,24 +159,24 @@ export class TurnRun {
     if (refusal !== undefined) return Promise.reject(refusal);
     const room = this.#line ?? this.live?.room();
     if (room === undefined) return this.#accept(event);
-    const emitted = this.#standInLine(event, room);
-    return this.#trace === undefined ? emitted : this.#timed(emitted, this.#trace);
+    const emission = this.#standInLine(event, room);
+    return this.#trace === undefined ? emission : this.#measureWait(emission, this.#trace);
   }
 
-  async #timed(emitted: Promise<void>, trace: TurnTrace): Promise<void> {
-    const since = monotonic(this.runtime.clock);
-    await emitted;
-    trace.waited(monotonic(this.runtime.clock) - since);
+  async #measureWait(emission: Promise<void>, trace: TurnTrace): Promise<void> {
+    const startedAt = monotonic(this.runtime.clock);
+    await emission;
+    trace.waited(monotonic(this.runtime.clock) - startedAt);
   }
 
   // Events that an agent emits without awaiting are queued here in order.
   #standInLine(event: AgentEvent, first: Promise<void>): Promise<void> {
-    const emitted = this.#waitInLine(event, first);
-    const line = emitted.then(noop, noop).finally(() => {
+    const emission = this.#waitInLine(event, first);
+    const line = emission.then(noop, noop).finally(() => {
       if (this.#line === line) this.#line = undefined;
     });
     this.#line = line;
-    return emitted;
+    return emission;
   }
 
   async #waitInLine(event: AgentEvent, first: Promise<void>): Promise<void> {
@@ -198,9 +198,9 @@ export class TurnRun {
   }
 
   /** Resolves when everything emitted so far is stored, including what still waits for room. */
-  async flushed(): Promise<void> {
+  async flush(): Promise<void> {
     await this.#line;
-    await this.live?.flushed();
+    await this.live?.flush();
   }
 
   /** False once the turn has ended or was cut off. */
@@ -245,13 +245,13 @@ export class TurnRun {
   }
 
   /** What an earlier run of the turn has of a question: the answer, or that it waits. An answer becomes the message. */
-  askedBefore(event: AgentEvent, takesWakes: boolean): Message | "waiting" | undefined {
+  findEarlierAnswer(event: AgentEvent, takesWakes: boolean): Message | "waiting" | undefined {
     if (this.start.cause !== "restart") return undefined;
-    this.#askedBefore ??= new EarlierQuestions(this.start, this.before);
+    this.#earlierQuestions ??= new EarlierQuestions(this.start, this.before);
     const isSilent = this.state.output.name === "silent";
-    const found = this.#askedBefore.find(normalizeEvent(event, this.#writer.identity), { takesWakes, isSilent });
-    if (typeof found === "object") this.message = found;
-    return found;
+    const answer = this.#earlierQuestions.find(normalizeEvent(event, this.#writer.identity), { takesWakes, isSilent });
+    if (typeof answer === "object") this.message = answer;
+    return answer;
   }
 
   /** The task, created now if necessary: a turn that waits for a message needs a task to receive it. */
@@ -269,8 +269,7 @@ export class TurnRun {
     return true;
   }
 
-  // While the store is away no task can be made, and a reply needs none. A task whose first write finds no store ends
-  // the turn, so the store is asked before.
+  // Probes the store first: a task whose first write fails ends the turn, while a turn that replies needs no task.
   #makeTaskLater(): void {
     const { clock, health, limits } = this.runtime;
     const make = async (): Promise<void> => {
@@ -304,7 +303,7 @@ export class TurnRun {
       const state = stateOf(record);
       if (state !== undefined) trace.reached(state);
     };
-    live.observe({ record, left: noop });
+    live.observe({ record, onLeave: noop });
   }
 
   async #conclude(failure: { readonly error: unknown } | undefined): Promise<void> {
@@ -312,27 +311,30 @@ export class TurnRun {
     this.state.end();
     for (const cancel of this.#timers.splice(0)) cancel();
     // The error is created only for a waiting caller: its stack costs more than the rest of a short turn.
-    if (this.#waits?.isEmpty === false) this.#waits.end(this.state.aborted ?? new TypeError("the turn has ended"));
+    if (this.#waits?.isEmpty === false) this.#waits.end(this.state.abortReason ?? new TypeError("the turn has ended"));
     this.inbox.close();
     try {
-      await endTurn(this.#ending(), failure);
+      await endTurn(this.#endingTurn(), failure);
     } catch (error) {
       if (!(error instanceof TurnAborted)) this.logger.error({ err: error }, "a turn could not be ended");
       this.live?.abandon(error);
-      if (this.live === undefined && "opening" in this.subject) {
-        this.subject.opening.failed(new A2AError("internalError", "internal error", { cause: error }));
+      if (this.live === undefined && "receiver" in this.subject) {
+        this.subject.receiver.fail(new A2AError("internalError", "internal error", { cause: error }));
       }
     } finally {
       if (this.live?.closed === true && this.runtime.live.get(this.taskId) === this.live)
         this.runtime.live.delete(this.taskId);
       this.runtime.turns.leave(this);
-      this.#trace?.ended(outcomeOf(this.state, this.live, failure !== undefined), failure?.error ?? this.state.aborted);
+      this.#trace?.ended(
+        outcomeOf(this.state, this.live, failure !== undefined),
+        failure?.error ?? this.state.abortReason,
+      );
     }
   }
 
-  #ending(): EndingTurn {
+  #endingTurn(): EndingTurn {
     const { runtime, start, subject, state, inbox } = this;
-    return { run: this, runtime, start, subject, state, inbox, writer: this.#writer, begun: this.#begun };
+    return { run: this, runtime, start, subject, state, inbox, writer: this.#writer, startedAt: this.#startedAt };
   }
 
   /** Ends a task whose cancel arrived while its turn was ending. */

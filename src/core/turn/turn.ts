@@ -42,9 +42,9 @@ interface ViewedTurn {
   leftMs(): number | undefined;
   readonly inbox: Pick<TurnInbox, "receive" | "messageOrWake">;
   emit(event: AgentEvent): Promise<void> | undefined;
-  flushed(): Promise<void>;
+  flush(): Promise<void>;
   yields(resume: () => void): void;
-  askedBefore(event: AgentEvent, takesWakes: boolean): Message | "waiting" | undefined;
+  findEarlierAnswer(event: AgentEvent, takesWakes: boolean): Message | "waiting" | undefined;
 }
 
 /** The agent's view of its turn. Members are created on access, so that destructuring pays only for what it takes. */
@@ -145,23 +145,23 @@ class AgentTurn implements Turn {
   }
 
   get emit(): (event: AgentEvent) => Promise<void> {
-    return (event) => unattended(emit(this.#run, this.#budget(), event));
+    return (event) => markHandled(emit(this.#run, this.#budget(), event));
   }
 
   get flush(): () => Promise<void> {
-    return () => unattended(this.#run.flushed());
+    return () => markHandled(this.#run.flush());
   }
 
   get receive(): () => Promise<Message> {
-    return () => unattended(this.#run.inbox.receive());
+    return () => markHandled(this.#run.inbox.receive());
   }
 
   get ask(): (event: AgentEvent) => Promise<Message> {
-    return (event) => unattended(ask(this.#run, event));
+    return (event) => markHandled(ask(this.#run, event));
   }
 
   get authorize(): Turn["authorize"] {
-    return (request) => unattended(authorize(this.#run, request));
+    return (request) => markHandled(authorize(this.#run, request));
   }
 
   get history(): Turn["history"] {
@@ -174,7 +174,7 @@ class AgentTurn implements Turn {
   }
 
   get conversation(): Turn["conversation"] {
-    return (page = {}) => unattended(readConversation(this.#run, page));
+    return (page = {}) => markHandled(readConversation(this.#run, page));
   }
 
   get context(): ContextState {
@@ -182,7 +182,7 @@ class AgentTurn implements Turn {
   }
 
   get charge(): Turn["charge"] {
-    return (used) => unattended(charge(this.#run, used?.tokens));
+    return (usage) => markHandled(charge(this.#run, usage?.tokens));
   }
 
   get client(): Turn["client"] {
@@ -200,8 +200,8 @@ class AgentTurn implements Turn {
     return async () => {
       const { runtime, scope, message } = this.#run;
       const ids = [...new Set(message.referenceTaskIds)].slice(0, maxReferences);
-      const stored = await Promise.all(ids.map((id) => runtime.store.read(scope, id)));
-      return stored.filter((each) => each !== undefined).map((each) => foldStored(each));
+      const tasks = await Promise.all(ids.map((id) => runtime.store.read(scope, id)));
+      return tasks.filter((each) => each !== undefined).map((each) => foldStored(each));
     };
   }
 }
@@ -230,24 +230,24 @@ async function charge({ runtime, scope, start }: ViewedTurn, tokens: number): Pr
 }
 
 async function ask(run: ViewedTurn, event: AgentEvent): Promise<Message> {
-  return (await asked(run, event, false)) ?? run.inbox.receive();
+  return (await emitQuestion(run, event, false)) ?? run.inbox.receive();
 }
 
 async function authorize(run: ViewedTurn, request: AuthorizationRequest): Promise<AuthorizationEnd> {
-  const message = await asked(run, authRequired(request), true);
+  const message = await emitQuestion(run, authRequired(request), true);
   return message === undefined ? run.inbox.messageOrWake() : { message, wake: undefined };
 }
 
 /** Emits a question. Returns its answer if an earlier run of the turn got it. */
-async function asked(run: ViewedTurn, event: AgentEvent, takesWakes: boolean): Promise<Message | undefined> {
-  const before = run.askedBefore(event, takesWakes);
+async function emitQuestion(run: ViewedTurn, event: AgentEvent, takesWakes: boolean): Promise<Message | undefined> {
+  const before = run.findEarlierAnswer(event, takesWakes);
   if (typeof before === "object") return before;
   if (before === undefined) await run.emit(event);
   return undefined;
 }
 
 // An agent may emit from a callback without awaiting: an unhandled refusal must not end the process.
-function unattended<T>(promise: Promise<T>): Promise<T> {
+function markHandled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(noop);
   return promise;
 }

@@ -11,9 +11,8 @@ export class TurnWaits {
     const rejects = this.#rejects;
     return new Promise((resolve, reject) => {
       rejects.add(reject);
-      // Before it settles: an abort by the waiting code must not find a wait that is over.
-      const settled = wait.finally(() => rejects.delete(reject));
-      settled.then(resolve, reject);
+      // Removed before it settles: an abort by the waiting code must not find a wait that is over.
+      wait.finally(() => rejects.delete(reject)).then(resolve, reject);
     });
   }
 

@@ -1,5 +1,5 @@
 import { replacedBytes, sizeOfEvent, sizeOfMessage } from "../../protocol/check/size.js";
-import { A2AError } from "../../protocol/errors.js";
+
 import { reply } from "../../protocol/events.js";
 import { type Message, type StreamResponse, TaskState } from "../../protocol/model.js";
 import { isInterrupted, isStop, isTerminal } from "../../protocol/states.js";
@@ -9,7 +9,7 @@ import type { Draft } from "../task/draft.js";
 import { LiveTask } from "../task/live-task.js";
 import { messageDraft } from "../task/message-record.js";
 import { type EventIds, type NormalEvent, statusUpdate } from "../task/normalize.js";
-import { tooLarge } from "../task/task-size.js";
+import { historyFull, tooLarge } from "../task/task-size.js";
 import type { TurnStart, TurnSubject } from "../turn-start.js";
 import type { TurnState } from "./phase.js";
 
@@ -46,7 +46,7 @@ export class TurnWriter {
   readonly #onTask: (live: LiveTask) => void;
   /** A status must precede whatever comes next: WORKING on a continued task. */
   #needsWorking: boolean;
-  #keyed: Map<object, string> | undefined;
+  #artifactIds: Map<object, string> | undefined;
   #ordinal = 0;
 
   constructor({ runtime, start, subject, state }: WrittenTurn, onTask: (live: LiveTask) => void) {
@@ -118,7 +118,7 @@ export class TurnWriter {
     if (isInterrupted(state) || send === undefined) drafts.push(this.#statusDraft(live, TaskState.WORKING));
     const result = await live.exclusive(drafts, { takes: [id] });
     if (result !== "stored") {
-      if (live.state === TaskState.WORKING) live.accepted(state);
+      if (live.state === TaskState.WORKING) live.setState(state);
       return false;
     }
     live.forgetSender(id);
@@ -135,14 +135,14 @@ export class TurnWriter {
       if (prelude.length > 0) this.#needsWorking = false;
       return { live: this.#live, prelude };
     }
-    if (!("opening" in this.#subject)) throw new TypeError("a continued turn has its task");
-    const { taskId: id, contextId, version, name, opening } = this.#subject;
+    if (!("receiver" in this.#subject)) throw new TypeError("a continued turn has its task");
+    const { taskId: id, contextId, version, name, receiver } = this.#subject;
     const { scope, attempt, cause, entry, send } = this.#start;
     const live = new LiveTask(this.#runtime, { id, contextId, scope, version, name });
     this.#live = live;
     this.#runtime.live.set(id, live);
     this.#onTask(live);
-    opening.live(live);
+    receiver.task(live);
     const prelude: Draft[] = [
       { kind: "turnStarted", turn: 1, attempt, cause },
       messageDraft(live, entry, send),
@@ -168,7 +168,7 @@ export class TurnWriter {
     const { eventMaxBytes } = this.#runtime.limits;
     const bytes = sizeOfMessage(message);
     if (bytes > eventMaxBytes) throw tooLarge("the message", "eventMaxBytes", eventMaxBytes);
-    const opening = "opening" in this.#subject ? this.#subject.opening : undefined;
+    const opening = "receiver" in this.#subject ? this.#subject.receiver : undefined;
     if (opening?.replyMaxBytes !== undefined && bytes > opening.replyMaxBytes) {
       return this.#status(TaskState.COMPLETED, statusUpdate(TaskState.COMPLETED, this.identity, message));
     }
@@ -181,12 +181,7 @@ export class TurnWriter {
     this.#checkSize(event);
     const { live, prelude } = this.#open(true);
     const { historyMaxMessages } = this.#runtime.limits;
-    if (live.task.history.length >= historyMaxMessages) {
-      throw new A2AError(
-        "resourceExhausted",
-        `the history of the task is full: the limit is ${historyMaxMessages} messages (historyMaxMessages)`,
-      );
-    }
+    if (live.task.history.length >= historyMaxMessages) throw historyFull(historyMaxMessages);
     return this.#addStatus({ live, prelude }, { state, event });
   }
 
@@ -194,7 +189,7 @@ export class TurnWriter {
     this.#needsWorking = false;
     if (isTerminal(state)) this.#state.answer();
     else this.#state.status(isStop(state));
-    live.accepted(state);
+    live.setState(state);
     const drafts: Draft[] = [...prelude, { kind: "event", event }];
     if (!isTerminal(state)) return live.addStored(drafts);
     drafts.push({ kind: "turnEnded" });
@@ -210,18 +205,18 @@ export class TurnWriter {
   }
 
   #statusDraft(live: LiveTask, state: TaskState): Draft {
-    live.accepted(state);
+    live.setState(state);
     return { kind: "event", event: statusUpdate(state, this.identity) };
   }
 
   #artifactId(key: object | undefined): string {
-    const known = key === undefined ? undefined : this.#keyed?.get(key);
-    if (known !== undefined) return known;
-    const made = `${this.#live?.turn ?? 1}.${++this.#ordinal}`;
+    const existing = key === undefined ? undefined : this.#artifactIds?.get(key);
+    if (existing !== undefined) return existing;
+    const id = `${this.#live?.turn ?? 1}.${++this.#ordinal}`;
     if (key !== undefined) {
-      this.#keyed ??= new Map();
-      this.#keyed.set(key, made);
+      this.#artifactIds ??= new Map();
+      this.#artifactIds.set(key, id);
     }
-    return made;
+    return id;
   }
 }

@@ -22,18 +22,18 @@ export interface YieldingTurn {
 
 export function createYieldBudget(turn: YieldingTurn): YieldBudget {
   const { clock } = turn.runtime;
-  let left = 0;
-  let since = clock.now();
+  let remaining = 0;
+  let resumedAt = clock.now();
   return {
     due(answered) {
-      if (left === 0 && answered) left = burstEvents;
-      return --left < 0 || clock.now() - since > burstMs;
+      if (remaining === 0 && answered) remaining = burstEvents;
+      return --remaining < 0 || clock.now() - resumedAt > burstMs;
     },
     take: () =>
       new Promise((resolve) => {
         turn.yields(() => {
-          left = burstEvents - 1;
-          since = clock.now();
+          remaining = burstEvents - 1;
+          resumedAt = clock.now();
           resolve();
         });
       }),
