@@ -55,8 +55,11 @@ export class TaskSize {
 
 /** The error for a task whose history takes no more messages. */
 export function historyFull(maxMessages: number): A2AError {
-  const text = `the history of the task is full: the limit is ${maxMessages} messages (historyMaxMessages)`;
-  return new A2AError("resourceExhausted", text, { metadata: { limit: "historyMaxMessages" } });
+  return new A2AError(
+    "resourceExhausted",
+    `the history of the task is full: the limit is ${maxMessages} messages (historyMaxMessages)`,
+    { metadata: { limit: "historyMaxMessages" } },
+  );
 }
 
 /** The error for an event that exceeds the limit of this name. */
