@@ -39,8 +39,11 @@ export function createTaskQuota(
     const room = tasksPerOwner - (await store.unfinished(scope));
     remember(owner, Math.ceil(room / 4) - 1);
     if (room > 0) return;
-    const text = `too many unfinished tasks of this caller: the limit is ${tasksPerOwner} (tasksPerOwner)`;
-    throw new A2AError("resourceExhausted", text, { retryAfterMs: 60_000, metadata: { limit: "tasksPerOwner" } });
+    throw new A2AError(
+      "resourceExhausted",
+      `too many unfinished tasks of this caller: the limit is ${tasksPerOwner} (tasksPerOwner)`,
+      { retryAfterMs: 60_000, metadata: { limit: "tasksPerOwner" } },
+    );
   };
   return {
     admit(scope) {

@@ -72,8 +72,11 @@ function updateValue(place: StateLocation, change: Change): Promise<JsonValue | 
       const result = await changeOnce(place, attempts, change);
       if (result !== "moved") return result.value;
     }
-    const text = `${JSON.stringify(key)} in the state of the context was changed by others ${maxTries} times meanwhile`;
-    throw new A2AError("unavailable", text, { retryAfterMs: 1000 });
+    throw new A2AError(
+      "unavailable",
+      `${JSON.stringify(key)} in the state of the context was changed by others ${maxTries} times meanwhile: try again`,
+      { retryAfterMs: 1000 },
+    );
   };
   return retry(attempt, { ...plan, pauseAfter });
 }
@@ -124,6 +127,9 @@ function jsonOf(key: string, value: JsonValue): string {
 }
 
 function tooLarge(key: string, maxBytes: number): A2AError {
-  const text = `the state of the context is full: with the new value of ${JSON.stringify(key)} it has more than ${maxBytes} bytes (contextStateMaxBytes)`;
-  return new A2AError("resourceExhausted", text, { metadata: { limit: "contextStateMaxBytes" } });
+  return new A2AError(
+    "resourceExhausted",
+    `the state of the context is full: with the new value of ${JSON.stringify(key)} it has more than ${maxBytes} bytes (contextStateMaxBytes)`,
+    { metadata: { limit: "contextStateMaxBytes" } },
+  );
 }
