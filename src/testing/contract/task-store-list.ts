@@ -106,11 +106,11 @@ function pageTests({ describe, it }: Suite, make: MakeTaskStore): void {
         withStore(make, async (store) => {
           const heads = await fill(
             store,
-            Array.from({ length: 150 }, (_, index) => Math.floor(index / 40)),
+            Array.from({ length: 60 }, (_, index) => Math.floor(index / 20)),
           );
           assert.deepEqual(
-            placesOf(heads, await allPages(store, { ...query, limit: 7 }, 150)),
-            heads.map((_, index) => 149 - index),
+            placesOf(heads, await allPages(store, { ...query, limit: 7 }, 60)),
+            heads.map((_, index) => 59 - index),
           );
         }),
       );
