@@ -25,7 +25,7 @@ function bytesFree(folder: string): number {
 export const slow = [
   "test/core/store-faults/hard-days.test.ts",
   "test/bench/run.test.ts",
-  "test/cli/demo/store.test.ts",
+  "test/cli/{demo/store,serve-watch}.test.ts",
   "test/examples/{approval,client-resume,durable,replicas}.test.ts",
   "test/server/overload/out-of-memory.test.ts",
   "test/store/postgres/{away,closing,leases,long-migration}.test.ts",
