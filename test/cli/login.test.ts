@@ -2,50 +2,22 @@ import { chmod, mkdtemp, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { artifact, reply, serve } from "trivium";
-import { oauth2, openIdConnect } from "trivium/auth";
+import { artifact, type Server, serve } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openerOf } from "../../src/cli/login/browser.js";
-import { hasChromium, startChromium } from "../browser/chromium.js";
 import { startTrivium, trivium, triviumAlone } from "../support/command.js";
 import { serveHttp } from "../support/http-agent.js";
-import { audience, type IdentityProvider, identityProvider, person, robot } from "../support/identity-provider.js";
+import { type IdentityProvider, identityProvider, person, robot } from "../support/identity-provider.js";
+import { card, pageOf, sending, weather } from "../support/sign-in.js";
 
 // Signing in from the command line, at a real authorization server.
 
-const card = { name: "Weather", description: "Forecasts for ports", version: "1.0.0" };
 const userAgent = fileURLToPath(new URL("../support/user-agent.mjs", import.meta.url));
 
 let provider: IdentityProvider;
-let agent: Awaited<ReturnType<typeof weather>>;
+let agent: Server;
 let browser: string;
-
-async function weather(origin: string, flow: "openid" | "code" | "device" | "credentials" = "openid") {
-  const jwt = { issuer: origin, audience };
-  const endpoint = { tokenUrl: `${origin}/token`, scopes: { read: "Reads" } };
-  const flows = {
-    code: { authorizationCode: { ...endpoint, authorizationUrl: `${origin}/auth` } },
-    device: { deviceCode: { ...endpoint, deviceAuthorizationUrl: `${origin}/device/auth` } },
-    credentials: { clientCredentials: endpoint },
-  };
-  const discoveryUrl = `${origin}/.well-known/openid-configuration`;
-  const user = flow === "openid" ? openIdConnect({ discoveryUrl, audience }) : oauth2({ flows: flows[flow], jwt });
-  return serve({
-    card,
-    port: 0,
-    logger: false,
-    auth: {
-      schemes: { user },
-      require: [{ user: ["read"] }],
-      skills: {},
-      skillOf: () => undefined,
-      operations: { cancelTask: [{ user: ["write"] }] },
-    },
-    agent: async ({ principal }) => reply(`Hello ${principal.owner} with ${String(principal["scopes"])}`),
-  });
-}
 
 /** The environment of one user, whose tokens are in a folder of their own. */
 async function home(more: Readonly<Record<string, string>> = {}) {
@@ -65,10 +37,7 @@ afterAll(async () => {
   await provider[Symbol.asyncDispose]();
 });
 
-const send = (url: string, ...options: readonly string[]) => [
-  ...["send", url, "Hello.", "--login", person.clientId, "--trust", provider.origin],
-  ...options,
-];
+const send = (url: string) => sending(url, provider);
 
 describe("the browser", () => {
   it.each([
@@ -163,20 +132,6 @@ describe.concurrent("--login", () => {
     );
   });
 
-  it.skipIf(!hasChromium)("prints the page where no browser is to be opened, and a person signs in there", async () => {
-    await using chromium = await started();
-    const child = startTrivium([...send(agent.url), "--no-browser"], await home());
-    const said = text(child.stdout);
-    const page = await chromium.browser.newPage();
-    await page.goto((await pageOf(child)).href);
-    await page.fill("[name=login]", "bob");
-    await page.fill("[name=password]", "anything");
-    await page.getByRole("button", { name: "Sign-in" }).click();
-    await page.getByRole("button", { name: "Continue" }).click();
-    await page.getByText("You are signed in.").waitFor();
-    expect(await said).toBe(`Hello ${provider.origin}#bob with read\n`);
-  });
-
   // Its token would expire before it is used where other cases take the time.
   it("renews a token that has expired, without the user", { concurrent: false }, async () => {
     await using brief = await identityProvider({ lifetimeSeconds: 1 });
@@ -219,21 +174,3 @@ describe("a task that needs an authorization", () => {
     );
   });
 });
-
-async function started() {
-  const browser = await startChromium();
-  return { browser, [Symbol.asyncDispose]: () => browser.close() };
-}
-
-/** The page that a command prints on stderr. */
-async function pageOf(child: ReturnType<typeof startTrivium>): Promise<URL> {
-  let text = "";
-  return new Promise((resolve, reject) => {
-    child.stderr.on("data", (piece) => {
-      text += String(piece);
-      const url = /Open in a browser: (\S+)\n/.exec(text)?.[1];
-      if (url !== undefined) resolve(new URL(url));
-    });
-    child.once("exit", () => reject(new Error(`no page in ${text}`)));
-  });
-}
