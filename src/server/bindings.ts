@@ -62,6 +62,11 @@ interface ServerBinding {
   /** Answers even if the options do not list the binding; listing it adds it to the card. */
   readonly isAlwaysServed?: boolean;
   routes?(setting: BindingSetting): Routes;
+  /**
+   * The protocol that its connections are upgraded to, lower-case: `"websocket"`. Its endpoint takes over the socket of the
+   * native request, and replies when that has closed; an earlier reply refuses the upgrade. Needs a port of `serve`.
+   */
+  readonly upgrade?: string;
   /** Needs a port of `serve`. `undefined` when no version has the binding. */
   engine?(setting: EngineSetting): ConnectionEngine | undefined;
 }
@@ -123,9 +128,15 @@ export function engineOf(bindings: readonly Binding[], setting: EngineSetting): 
   return undefined;
 }
 
-/** Whether a binding answers HTTP requests, so that an existing server can mount it. */
+/** The protocols that connections are upgraded to, for any binding: agents that come later may serve others. */
+export function upgradedProtocols(): readonly string[] {
+  return Object.values(serverBindings).flatMap(({ upgrade = [] }) => upgrade);
+}
+
+/** Whether a binding answers plain HTTP requests, so that an existing server can mount it. */
 export function isMountable(binding: Binding): boolean {
-  return serverBindings[binding].routes !== undefined;
+  const { routes, upgrade } = serverBindings[binding];
+  return routes !== undefined && upgrade === undefined;
 }
 
 // Loaded with the first call over Connect or gRPC-Web.

@@ -1,5 +1,6 @@
-import type { Server } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { createIdleCounter } from "../../protocol/async/idle-counter.js";
 import { within } from "../../protocol/async/pause.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
@@ -18,13 +19,21 @@ export interface Http1Engine {
   close(): void;
 }
 
-export function createHttp1Engine(http: RequestListener, limits: ListenerLimits): Http1Engine {
+/**
+ * A request to upgrade to one of `upgrades`, lower-case, comes with its connection, which `http` may take over. Once there
+ * are any, Node before 22.21 takes every request to upgrade for one of them, and reads no body of it.
+ */
+export function createHttp1Engine(
+  http: RequestListener,
+  limits: ListenerLimits,
+  upgrades: readonly string[] = [],
+): Http1Engine {
   let draining = false;
   const agedSockets = new WeakSet<Socket>();
   const connections = createIdleCounter();
   let sweep: NodeJS.Timeout | undefined;
   // An `import` of node:http reads each of its exports, also those that load all of Node's `fetch`.
-  const { createServer } = process.getBuiltinModule("node:http");
+  const { createServer, ServerResponse } = process.getBuiltinModule("node:http");
   const answer: RequestListener = (request, response) => {
     if (draining || agedSockets.has(request.socket)) response.setHeader("connection", "close");
     http(request, response);
@@ -36,10 +45,22 @@ export function createHttp1Engine(http: RequestListener, limits: ListenerLimits)
       requestTimeout: limits.headerTimeoutMs + limits.bodyTimeoutMs,
       keepAliveTimeout: limits.keepAliveIdleMs,
       connectionsCheckingInterval: Math.min(1_000, limits.headerTimeoutMs),
+      shouldUpgradeCallback: ({ headers }) => upgrades.includes(headers.upgrade?.toLowerCase() ?? ""),
     },
     answer,
   );
   server.on("checkContinue", beforeBody(answer));
+  // Node has let go of the connection, so it is closed here after a reply, which refuses the upgrade.
+  const upgrade = (request: IncomingMessage, _socket: Duplex, head: Buffer): void => {
+    const { socket } = request;
+    const response = new ServerResponse(request);
+    response.assignSocket(socket);
+    response.shouldKeepAlive = false;
+    response.on("finish", () => socket.destroySoon());
+    socket.unshift(head);
+    answer(request, response);
+  };
+  if (upgrades.length > 0) server.on("upgrade", upgrade);
   // The server never listens itself, and its timeouts start with this event.
   server.emit("listening");
   return {

@@ -17,6 +17,8 @@ export interface ListenerOptions {
   readonly tls?: TlsOptions | undefined;
   /** Default: HTTP/1.1 is refused, for a port that serves only gRPC. */
   readonly http?: RequestListener | undefined;
+  /** Protocols, lower-case, to which `http` may upgrade a connection of HTTP/1.1. Default: none. */
+  readonly upgrades?: readonly string[] | undefined;
   /** Default: HTTP/2 requests go to `http`. */
   readonly http2?: Http2Engine | undefined;
   readonly limits?: Partial<ListenerLimits> | undefined;
@@ -42,7 +44,7 @@ export interface Listener {
 /** Listens on one port for HTTP/1.1 and HTTP/2, plain or over TLS. The first bytes of a connection decide. */
 export async function createListener(options: ListenerOptions): Promise<Listener> {
   const limits = { ...defaultListenerLimits, ...options.limits };
-  const http1 = createHttp1Engine(options.http ?? refuseHttp, limits);
+  const http1 = createHttp1Engine(options.http ?? refuseHttp, limits, options.upgrades);
   const plainHttp2 = async (): Promise<Http2Engine> =>
     (await import("./http2-engine.js")).createHttp2Engine(options.http ?? refuseHttp, limits, options.unsent);
   const http2 = options.http2 ?? laterEngine(plainHttp2, noop);

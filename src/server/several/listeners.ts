@@ -6,7 +6,7 @@ import type { OpenUnsent } from "../../binding/listen/unsent.js";
 import type { AddressedService } from "../../binding/service.js";
 import type { Binding } from "../../protocol/bindings.js";
 import type { Logger } from "../../protocol/logger.js";
-import { type ConnectionEngine, type EngineSetting, engineOf } from "../bindings.js";
+import { type ConnectionEngine, type EngineSetting, engineOf, upgradedProtocols } from "../bindings.js";
 import type { Limits } from "../limits.js";
 
 /** What every port of a server has in common. */
@@ -42,7 +42,7 @@ export interface Listeners {
 /** Listens on the ports. Rejects when one is taken. */
 export async function openListeners(options: ListenersOptions): Promise<Listeners> {
   const { host, port, grpcPort, tls, limits, unsent, logger, bindings, http } = options;
-  const base = { host, tls, limits, unsent };
+  const base = { host, tls, limits, unsent, upgrades: upgradedProtocols() };
   try {
     const engine = engineOf(bindings, options);
     if (engine === undefined) return listenersOf([await createListener({ ...base, port, http })], undefined);
