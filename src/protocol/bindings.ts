@@ -22,6 +22,8 @@ interface BindingRow {
   readonly isCore: boolean;
   /** Whether its streams carry event ids natively; elsewhere the resume extension adds them. */
   readonly hasEventIds: boolean;
+  /** Its name as a remote procedure call system in telemetry. The conventions have none for `http_json`. */
+  readonly rpcSystem: string;
 }
 
 /** Every binding, in the default order of a card. */
@@ -34,8 +36,18 @@ export const bindings = [
     adapter: "jsonRpc",
     isCore: true,
     hasEventIds: true,
+    rpcSystem: "jsonrpc",
   },
-  { name: "GRPC", wire: "GRPC", path: "", address: "authority", adapter: "grpc", isCore: true, hasEventIds: false },
+  {
+    name: "GRPC",
+    wire: "GRPC",
+    path: "",
+    address: "authority",
+    adapter: "grpc",
+    isCore: true,
+    hasEventIds: false,
+    rpcSystem: "grpc",
+  },
   {
     name: "HTTP+JSON",
     wire: "HTTP+JSON",
@@ -45,6 +57,7 @@ export const bindings = [
     adapter: "httpJson",
     isCore: true,
     hasEventIds: true,
+    rpcSystem: "http_json",
   },
   {
     name: "CONNECT",
@@ -54,6 +67,7 @@ export const bindings = [
     adapter: "grpc",
     isCore: false,
     hasEventIds: false,
+    rpcSystem: "connectrpc",
   },
 ] as const satisfies readonly BindingRow[];
 

@@ -6,12 +6,9 @@ import type { Operation } from "../protocol/operations.js";
 
 // Attributes of calls: those of the conventions for RPC, plus the binding and the version of the protocol.
 
-/** Names of remote procedure call systems. The conventions have none for the last two. */
+/** Names of remote procedure call systems, by binding. */
 const systems: Readonly<Record<string, string>> = {
-  JSONRPC: "jsonrpc",
-  GRPC: "grpc",
-  CONNECT: "connectrpc",
-  "HTTP+JSON": "http_json",
+  ...Object.fromEntries(bindings.map(({ name, rpcSystem }) => [name, rpcSystem])),
   "in-process": "in_process",
 };
 
