@@ -3,7 +3,7 @@ import { type Logger, silentLogger } from "../protocol/logger.js";
 
 interface Subscription {
   readonly listener: (hint: Hint) => void;
-  ended: boolean;
+  isEnded: boolean;
 }
 
 export interface InProcessSignalsOptions {
@@ -23,7 +23,7 @@ export function inProcessSignals(options: InProcessSignalsOptions = {}): Signals
   return {
     publish(hint) {
       for (const subscription of subscriptions) {
-        if (subscription.ended) continue;
+        if (subscription.isEnded) continue;
         try {
           subscription.listener(hint);
         } catch (error) {
@@ -32,10 +32,10 @@ export function inProcessSignals(options: InProcessSignalsOptions = {}): Signals
       }
     },
     subscribe(listener) {
-      const subscription = { listener, ended: false };
+      const subscription = { listener, isEnded: false };
       subscriptions = [...subscriptions, subscription];
       return () => {
-        subscription.ended = true;
+        subscription.isEnded = true;
         subscriptions = subscriptions.filter((other) => other !== subscription);
       };
     },

@@ -16,7 +16,7 @@ export interface GroupCommit<W, R> {
   listen(listener: FlushListener): () => void;
 }
 
-/** Hears of a flush: how many writes it had, and how long it took. */
+/** Receives the size and the duration of each flush. */
 export type FlushListener = (flush: { readonly writes: number; readonly durationMs: number }) => void;
 
 export interface GroupCommitOptions {
@@ -40,27 +40,27 @@ interface WaitingWrite<W, R> {
 export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommitOptions = {}): GroupCommit<W, R> {
   const { maxWrites = 1_000, gather = false } = options;
   const listeners = new Set<FlushListener>();
-  let waiting: WaitingWrite<W, R>[] = [];
+  let queue: WaitingWrite<W, R>[] = [];
   let flushing: Promise<void> | undefined;
   let scheduled = false;
 
   function take(): WaitingWrite<W, R>[] {
-    const batch = waiting.length <= maxWrites ? waiting : waiting.slice(0, maxWrites);
-    waiting = waiting.length <= maxWrites ? [] : waiting.slice(maxWrites);
+    const batch = queue.length <= maxWrites ? queue : queue.slice(0, maxWrites);
+    queue = queue.length <= maxWrites ? [] : queue.slice(maxWrites);
     return batch;
   }
 
-  function tell(writes: number, begunMs: number): void {
-    for (const listener of listeners) listener({ writes, durationMs: performance.now() - begunMs });
+  function notify(writes: number, startedMs: number): void {
+    for (const listener of listeners) listener({ writes, durationMs: performance.now() - startedMs });
   }
 
   function flushWaiting(): void {
-    while (flushing === undefined && waiting.length > 0) {
+    while (flushing === undefined && queue.length > 0) {
       const batch = take();
-      const begunMs = listeners.size === 0 ? 0 : performance.now();
+      const startedMs = listeners.size === 0 ? 0 : performance.now();
       try {
         const results = flush(batch.map(({ write }) => write));
-        if ("then" in results) flushing = results.then(...handlers(batch, begunMs));
+        if ("then" in results) flushing = results.then(...handlers(batch, startedMs));
         else settle(batch, results);
       } catch (error) {
         fail(batch, error);
@@ -82,10 +82,10 @@ export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommit
    * Handlers for the end of a flush. Unless it gathers, the next flush starts before the callers of this one are
    * notified.
    */
-  function handlers(batch: readonly WaitingWrite<W, R>[], begunMs: number) {
+  function handlers(batch: readonly WaitingWrite<W, R>[], startedMs: number) {
     const finish = (settleBatch: () => void): void => {
       flushing = undefined;
-      tell(batch.length, begunMs);
+      notify(batch.length, startedMs);
       settleBatch();
       schedule();
     };
@@ -98,7 +98,7 @@ export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommit
   return {
     write: (write) =>
       new Promise((resolve, reject) => {
-        waiting.push({ write, resolve, reject });
+        queue.push({ write, resolve, reject });
         if (flushing === undefined) schedule();
       }),
     listen(listener) {
@@ -106,7 +106,7 @@ export function createGroupCommit<W, R>(flush: Flush<W, R>, options: GroupCommit
       return () => void listeners.delete(listener);
     },
     async drain() {
-      while (flushing !== undefined || waiting.length > 0) await (flushing ?? endOfTick());
+      while (flushing !== undefined || queue.length > 0) await (flushing ?? endOfTick());
     },
   };
 }

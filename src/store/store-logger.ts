@@ -3,7 +3,7 @@ import { type Logger, silentLogger } from "../protocol/logger.js";
 /** The logger of a store: its own, else that of the server that opens it first. Silent before that. */
 export interface StoreLogger extends Logger {
   /** The server with this logger opens the store. */
-  openedBy(opener: Logger | undefined): void;
+  useFallback(fallback: Logger | undefined): void;
 }
 
 /** `own`: the option `logger`; `false` for silence. */
@@ -14,7 +14,7 @@ export function createStoreLogger(own: Logger | false | undefined): StoreLogger 
   };
   return {
     ...{ debug: to("debug"), info: to("info"), warn: to("warn"), error: to("error") },
-    openedBy(opener) {
+    useFallback(opener) {
       logger ??= opener;
     },
   };

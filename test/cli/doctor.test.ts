@@ -149,7 +149,7 @@ describe.concurrent("trivium doctor checks a database", () => {
     writeFileSync(garbage, "no database ".repeat(1000));
     expect((await doctor(["--store", garbage])).of("store")).toMatchObject({
       result: "failed",
-      seen: expect.stringContaining("is damaged or is none"),
+      seen: expect.stringContaining("is damaged or not a database"),
       remedy: "check the path; if it is the right one, restore a backup",
     });
   });

@@ -14,7 +14,7 @@ import type {
 import type { Scope } from "../../protocol/context.js";
 import { checkContextValue } from "../check-indexed.js";
 import { sizeOfContextValue } from "../context-value-size.js";
-import { fitting } from "../fitting.js";
+import { takeWithin } from "../take-within.js";
 import { type Link, linkOf, Recency } from "./recency.js";
 
 /** Approximate cost of a context, an entry and a value besides their content. */
@@ -27,7 +27,7 @@ class Context {
   readonly id: string;
   entries: ConversationRecord[] = [];
   /** Number of the entry before the first one. */
-  dropped = 0;
+  offset = 0;
   maxEntries = 0;
   expiresAt: number | undefined;
   bytes = 0;
@@ -56,7 +56,7 @@ export interface ConversationLimits {
   /** Size of all conversations. */
   readonly maxBytes: number;
   /** Called when they have grown. */
-  readonly grown: () => void;
+  readonly onGrow: () => void;
 }
 
 /** Conversations and states of contexts; the least recently used are dropped first. */
@@ -79,7 +79,7 @@ export class Conversations {
 
   add(write: ConversationWrite): void {
     const { scope, contextId, entries, maxEntries } = write;
-    const context = this.#used(scope, contextId, write);
+    const context = this.#use(scope, contextId, write);
     context.maxEntries = maxEntries;
     // Most contexts have one exchange: a list of its size takes less memory than one with room for more.
     if (context.entries.length === 0) context.entries = [...entries];
@@ -98,14 +98,14 @@ export class Conversations {
   read(scope: Scope, contextId: string, { limit, before, maxBytes }: ConversationQuery): StoredConversationRecord[] {
     const context = this.#find(scope, contextId);
     if (context === undefined) return [];
-    const { entries, dropped, maxEntries } = context;
-    const end = before === undefined ? entries.length : Math.min(entries.length, Math.max(0, before - dropped - 1));
+    const { entries, offset, maxEntries } = context;
+    const end = before === undefined ? entries.length : Math.min(entries.length, Math.max(0, before - offset - 1));
     const start = Math.max(0, entries.length - maxEntries, end - limit);
     const page = entries.slice(start, Math.max(start, end)).map((entry, index) => ({
       ...entry,
-      number: dropped + start + index + 1,
+      number: offset + start + index + 1,
     }));
-    return fitting(page.reverse(), ({ bytes }) => bytes, maxBytes).toReversed();
+    return takeWithin(page.reverse(), ({ bytes }) => bytes, maxBytes).toReversed();
   }
 
   delete(scope: Scope, contextId: string): boolean {
@@ -130,16 +130,16 @@ export class Conversations {
   write(scope: Scope, contextId: string, write: ContextValueWrite): ContextValueResult {
     const { name, replaces, value, maxBytes } = write;
     const values = this.#find(scope, contextId)?.values;
-    const known = values?.get(name);
-    if (known?.version !== replaces) return "moved";
+    const current = values?.get(name);
+    if (current?.version !== replaces) return "moved";
     let total = value === undefined ? 0 : sizeOfContextValue(name, value);
     for (const [other, each] of values ?? []) if (other !== name) total += sizeOfContextValue(other, each);
     if (value !== undefined && total > maxBytes) return "full";
-    const context = this.#used(scope, contextId, write);
+    const context = this.#use(scope, contextId, write);
     context.values ??= new Map();
     if (value === undefined) context.values.delete(name);
     else context.values.set(name, value);
-    this.#grow(context, valueSize(name, value) - valueSize(name, known));
+    this.#grow(context, valueSize(name, value) - valueSize(name, current));
     this.#makeRoom(context);
     return "stored";
   }
@@ -169,7 +169,7 @@ export class Conversations {
   }
 
   /** The context, created if it is missing, now the most recently used one. */
-  #used(scope: Scope, id: string, { expiresAt }: ContextExpiry): Context {
+  #use(scope: Scope, id: string, { expiresAt }: ContextExpiry): Context {
     this.#dropExpired();
     const owner = this.#owner(scope);
     let context = owner.contexts.get(id);
@@ -204,22 +204,22 @@ export class Conversations {
   }
 
   #dropEntries(context: Context, count: number): void {
-    const dropped = context.entries.splice(0, count);
-    context.dropped += dropped.length;
-    context.owner.entries -= dropped.length;
-    this.#grow(context, -dropped.reduce((sum, entry) => sum + sizeOf(entry), 0));
+    const entries = context.entries.splice(0, count);
+    context.offset += entries.length;
+    context.owner.entries -= entries.length;
+    this.#grow(context, -entries.reduce((sum, entry) => sum + sizeOf(entry), 0));
   }
 
   // An owner whose conversations take more than half of what the others leave drops its own.
-  #makeRoom(written: Context): void {
-    const { owner } = written;
-    const { maxBytes, grown } = this.#limits;
+  #makeRoom(context: Context): void {
+    const { owner } = context;
+    const { maxBytes, onGrow } = this.#limits;
     const isOver = (): boolean =>
       owner.isNamed && this.#bytes > maxBytes / 2 && owner.bytes > (maxBytes - (this.#bytes - owner.bytes)) / 2;
-    while (owner.recency.oldest !== written && isOver()) this.#dropFirst(owner.recency);
-    if (isOver()) this.#dropEntries(written, Math.ceil(written.entries.length / 2));
+    while (owner.recency.oldest !== context && isOver()) this.#dropFirst(owner.recency);
+    if (isOver()) this.#dropEntries(context, Math.ceil(context.entries.length / 2));
     while (this.#bytes > maxBytes && this.dropOldest());
-    grown();
+    onGrow();
   }
 
   #drop(context: Context): void {

@@ -4,10 +4,10 @@ import type { Instance, TaskEntry } from "./task-entry.js";
 interface Holder extends Instance {
   renewedAt: number;
   expiresAt: number;
-  readonly held: Set<TaskEntry>;
+  readonly tasks: Set<TaskEntry>;
 }
 
-const expired = Number.NEGATIVE_INFINITY;
+const longAgo = Number.NEGATIVE_INFINITY;
 
 /** Which instance runs which task. An unregistered instance counts as expired. */
 export class Instances {
@@ -22,14 +22,14 @@ export class Instances {
   renew(name: string, ttlMs: number): number {
     this.#forgetIdle();
     const now = this.#clock.now();
-    for (const holder of this.#holders.values()) if (holder.renewedAt > now) holder.expiresAt = expired;
+    for (const holder of this.#holders.values()) if (holder.renewedAt > now) holder.expiresAt = longAgo;
     Object.assign(this.#holder(name), { renewedAt: now, expiresAt: now + ttlMs });
     return now;
   }
 
   retire(name: string): void {
     const holder = this.#holders.get(name);
-    if (holder !== undefined) holder.expiresAt = expired;
+    if (holder !== undefined) holder.expiresAt = longAgo;
     this.#forgetIdle();
   }
 
@@ -46,19 +46,19 @@ export class Instances {
     if (before !== undefined) this.#release(entry, before);
     if (name === "") return;
     const holder = this.#holder(name);
-    holder.held.add(entry);
+    holder.tasks.add(entry);
     entry.holder = holder;
   }
 
   /** The agent's tasks whose holder is not live, by ascending key. */
   orphans(agent: string, limit: number, after = 0): TaskEntry[] {
     const now = this.#clock.now();
-    const found: TaskEntry[] = [];
-    for (const { expiresAt, held } of this.#holders.values()) {
+    const entries: TaskEntry[] = [];
+    for (const { expiresAt, tasks } of this.#holders.values()) {
       if (now < expiresAt) continue;
-      for (const entry of held) if (entry.key > after && entry.scope.agent === agent) found.push(entry);
+      for (const entry of tasks) if (entry.key > after && entry.scope.agent === agent) entries.push(entry);
     }
-    return found.sort((a, b) => a.key - b.key).slice(0, limit);
+    return entries.sort((a, b) => a.key - b.key).slice(0, limit);
   }
 
   clear(): void {
@@ -68,7 +68,7 @@ export class Instances {
   #holder(name: string): Holder {
     let holder = this.#holders.get(name);
     if (holder === undefined) {
-      holder = { name, renewedAt: expired, expiresAt: expired, held: new Set() };
+      holder = { name, renewedAt: longAgo, expiresAt: longAgo, tasks: new Set() };
       this.#holders.set(name, holder);
     }
     return holder;
@@ -76,16 +76,16 @@ export class Instances {
 
   #release(entry: TaskEntry, { name }: Instance): void {
     const holder = this.#holders.get(name);
-    holder?.held.delete(entry);
+    holder?.tasks.delete(entry);
     entry.holder = undefined;
-    if (holder?.held.size === 0 && holder.expiresAt === expired) this.#holders.delete(name);
+    if (holder?.tasks.size === 0 && holder.expiresAt === longAgo) this.#holders.delete(name);
   }
 
   /** Instances come and go with processes: expired ones that hold nothing are removed. */
   #forgetIdle(): void {
     const now = this.#clock.now();
     for (const holder of this.#holders.values()) {
-      if (holder.held.size === 0 && holder.expiresAt <= now) this.#holders.delete(holder.name);
+      if (holder.tasks.size === 0 && holder.expiresAt <= now) this.#holders.delete(holder.name);
     }
   }
 }

@@ -23,21 +23,21 @@ interface AgentTasks {
 /** Unfinished tasks without a holder, by agent. */
 export class ParkedTasks {
   readonly #agents = new Map<string, AgentTasks>();
-  readonly #places = new Map<TaskEntry, TimedTask>();
+  readonly #positions = new Map<TaskEntry, TimedTask>();
 
   /** Sets or clears the wake time of a task. */
   set(entry: TaskEntry, wakeAt: number | undefined): void {
     if (wakeAt === entry.wakeAt) return;
     entry.wakeAt = wakeAt;
-    const before = this.#places.get(entry);
+    const before = this.#positions.get(entry);
     if (before !== undefined) {
-      this.#places.delete(entry);
+      this.#positions.delete(entry);
       this.#tasksOf(entry).timed.delete(before);
     }
-    if (wakeAt === undefined) return this.#tidy(entry);
-    const place = { statusTime: -wakeAt, key: -entry.key, entry };
-    this.#places.set(entry, place);
-    this.#tasksOf(entry).timed.add(place);
+    if (wakeAt === undefined) return this.#dropEmpty(entry);
+    const position = { statusTime: -wakeAt, key: -entry.key, entry };
+    this.#positions.set(entry, position);
+    this.#tasksOf(entry).timed.add(position);
   }
 
   /** Notes whether a task that was written waits without a time. */
@@ -48,7 +48,7 @@ export class ParkedTasks {
     const { untimed } = this.#tasksOf(entry);
     if (waits) untimed.add(entry);
     else untimed.delete(entry);
-    this.#tidy(entry);
+    this.#dropEmpty(entry);
   }
 
   /** The agent's due tasks, earliest first. */
@@ -69,7 +69,7 @@ export class ParkedTasks {
   }
 
   clear(): void {
-    this.#places.clear();
+    this.#positions.clear();
     this.#agents.clear();
   }
 
@@ -79,7 +79,7 @@ export class ParkedTasks {
     return tasks;
   }
 
-  #tidy({ scope }: TaskEntry): void {
+  #dropEmpty({ scope }: TaskEntry): void {
     const { timed, untimed } = this.count(scope.agent);
     if (timed + untimed === 0) this.#agents.delete(scope.agent);
   }

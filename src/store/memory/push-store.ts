@@ -27,44 +27,47 @@ export interface MemoryPushStore extends PushStore {
  */
 export function memoryPushStore(options: MemoryPushStoreOptions = {}): MemoryPushStore {
   assertOptions("memoryPushStore()", options, rule);
-  const kept = new Registrations(options.maxBytes ?? 64 * 2 ** 20);
+  const registrations = new Registrations(options.maxBytes ?? 64 * 2 ** 20);
   return {
     async set(registration, max) {
       checkRegistration(registration);
-      const isNew = kept.get(registration.key, registration.config.id) === undefined;
-      if (isNew && kept.ofTask(registration.key).length >= max) return "full";
-      kept.put(registration);
+      const isNew = registrations.get(registration.key, registration.config.id) === undefined;
+      if (isNew && registrations.ofTask(registration.key).length >= max) return "full";
+      registrations.put(registration);
       return "stored";
     },
     async get(key, id) {
-      return kept.get(key, id);
+      return registrations.get(key, id);
     },
     async list(key) {
-      return kept.ofTask(key);
+      return registrations.ofTask(key);
     },
     async delete(key, id) {
-      const registration = kept.get(key, id);
-      if (registration !== undefined) kept.drop(registration);
+      const registration = registrations.get(key, id);
+      if (registration !== undefined) registrations.drop(registration);
     },
     async advance(key, id, cursor) {
-      const registration = kept.get(key, id);
-      if (registration !== undefined && cursor > registration.cursor) kept.change(registration, { cursor });
+      const registration = registrations.get(key, id);
+      if (registration !== undefined && cursor > registration.cursor) registrations.change(registration, { cursor });
     },
     async settle(key, id, { holder, cursor }) {
-      const registration = kept.get(key, id);
-      if (registration?.holder === holder) kept.change(registration, { cursor, holder: "", settled: true });
+      const registration = registrations.get(key, id);
+      if (registration?.holder === holder) registrations.change(registration, { cursor, holder: "", settled: true });
     },
     async adopt(agent, instance, limit) {
-      return kept.undelivered(agent, limit).map((registration) => kept.change(registration, { holder: instance }));
+      return registrations
+        .withoutHolder(agent, limit)
+        .map((registration) => registrations.change(registration, { holder: instance }));
     },
     async release(agent, instance) {
-      for (const registration of kept.heldBy(agent, instance)) kept.change(registration, { holder: "" });
+      for (const registration of registrations.ofHolder(agent, instance))
+        registrations.change(registration, { holder: "" });
     },
     forget(key) {
-      for (const registration of kept.ofTask(key)) kept.drop(registration);
+      for (const registration of registrations.ofTask(key)) registrations.drop(registration);
     },
     async close() {
-      kept.clear();
+      registrations.clear();
     },
   };
 }
@@ -76,9 +79,9 @@ class Registrations {
   readonly #maxBytes: number;
   readonly #tasks = new Map<number, ConfigMap>();
   /** Registrations without a holder, by agent and `nameOf`. */
-  readonly #free = new Map<string, Map<string, PushRegistration>>();
+  readonly #freeConfigs = new Map<string, Map<string, PushRegistration>>();
   /** Settled registrations by `nameOf`, oldest first. */
-  readonly #settled = new Map<string, PushRegistration>();
+  readonly #settledConfigs = new Map<string, PushRegistration>();
   #bytes = 0;
 
   constructor(maxBytes: number) {
@@ -93,11 +96,11 @@ class Registrations {
     return [...(this.#tasks.get(key)?.values() ?? [])];
   }
 
-  undelivered(agent: string, limit: number): PushRegistration[] {
-    return [...(this.#free.get(agent)?.values() ?? [])].slice(0, limit);
+  withoutHolder(agent: string, limit: number): PushRegistration[] {
+    return [...(this.#freeConfigs.get(agent)?.values() ?? [])].slice(0, limit);
   }
 
-  heldBy(agent: string, instance: string): PushRegistration[] {
+  ofHolder(agent: string, instance: string): PushRegistration[] {
     const all = [...this.#tasks.values()].flatMap((configs) => [...configs.values()]);
     return all.filter(({ holder, scope }) => holder === instance && scope.agent === agent);
   }
@@ -106,7 +109,7 @@ class Registrations {
     const configs: ConfigMap = this.#tasks.get(registration.key) ?? new Map();
     const growth = bytesOf(registration) - bytesOf(configs.get(registration.config.id));
     // The replaced registration must not be evicted to make room for its replacement.
-    this.#settled.delete(nameOf(registration));
+    this.#settledConfigs.delete(nameOf(registration));
     if (growth > 0) this.#makeRoom(growth);
     if (growth > 0 && this.#bytes + growth > this.#maxBytes) {
       throw new A2AError(
@@ -121,45 +124,45 @@ class Registrations {
 
   /** Applies changes that need no more room. */
   change(registration: PushRegistration, changes: Partial<PushRegistration>): PushRegistration {
-    const changed = { ...registration, ...changes };
+    const next = { ...registration, ...changes };
     const configs = this.#tasks.get(registration.key);
-    if (configs !== undefined) this.#keep(changed, configs);
-    return changed;
+    if (configs !== undefined) this.#keep(next, configs);
+    return next;
   }
 
   drop(registration: PushRegistration): void {
     const configs = this.#tasks.get(registration.key);
     if (configs?.delete(registration.config.id) !== true) return;
     this.#bytes -= bytesOf(registration);
-    this.#unlist(registration);
+    this.#forget(registration);
     if (configs.size === 0) this.#tasks.delete(registration.key);
   }
 
   clear(): void {
-    for (const map of [this.#tasks, this.#free, this.#settled]) map.clear();
+    for (const map of [this.#tasks, this.#freeConfigs, this.#settledConfigs]) map.clear();
     this.#bytes = 0;
   }
 
   #keep(registration: PushRegistration, configs: ConfigMap): void {
     configs.set(registration.config.id, registration);
-    this.#unlist(registration);
-    if (registration.settled === true) this.#settled.set(nameOf(registration), registration);
+    this.#forget(registration);
+    if (registration.settled === true) this.#settledConfigs.set(nameOf(registration), registration);
     else if (registration.holder === "") this.#freeOf(registration).set(nameOf(registration), registration);
   }
 
-  #unlist(registration: PushRegistration): void {
+  #forget(registration: PushRegistration): void {
     this.#freeOf(registration).delete(nameOf(registration));
-    this.#settled.delete(nameOf(registration));
+    this.#settledConfigs.delete(nameOf(registration));
   }
 
   #freeOf({ scope }: PushRegistration): Map<string, PushRegistration> {
-    const free = this.#free.get(scope.agent) ?? new Map<string, PushRegistration>();
-    this.#free.set(scope.agent, free);
+    const free = this.#freeConfigs.get(scope.agent) ?? new Map<string, PushRegistration>();
+    this.#freeConfigs.set(scope.agent, free);
     return free;
   }
 
   #makeRoom(growth: number): void {
-    for (const oldest of this.#settled.values()) {
+    for (const oldest of this.#settledConfigs.values()) {
       if (this.#bytes + growth <= this.#maxBytes) return;
       this.drop(oldest);
     }

@@ -5,11 +5,11 @@ interface Window {
   endsAt: number;
 }
 
-/** Windows that are kept before those that have ended are looked for. */
+/** Number of windows above which ended ones are removed. */
 const windowsBeforeSweep = 5000;
-/** Callers with a window of their own; further ones share one with those whose keys begin alike, of which there are 4,096. */
+/** Callers with a window of their own. Further callers share 4,096 windows, by the beginning of their keys. */
 const windowsMax = 100_000;
-/** Least time between two searches for windows that have ended. */
+/** Least time between two sweeps. */
 const sweepRestMs = 1000;
 
 /** Limits that servers of one process share. */
@@ -23,17 +23,17 @@ export function memoryRates(clock: Pick<Clock, "now">): RateStore {
     for (const [key, { endsAt }] of windows) if (endsAt <= now) windows.delete(key);
     sweepAt = Math.min(windowsMax, Math.max(windowsBeforeSweep, 2 * windows.size));
   };
-  const placeOf = ({ key, windowMs, shiftMs, limit }: RateDraw): { readonly name: string; readonly shift: number } =>
+  const slotOf = ({ key, windowMs, shiftMs, limit }: RateDraw): { readonly name: string; readonly shift: number } =>
     windows.has(key) || windows.size < windowsMax
       ? { name: key, shift: shiftMs }
       : { name: `others ${windowMs} ${limit} ${key.slice(0, 2)}`, shift: 0 };
   const grantOf = (draw: RateDraw, now: number): RateGrant => {
     const { key, windowMs, limit, need, used } = draw;
-    const { name, shift } = placeOf(draw);
-    const known = windows.get(name);
+    const { name, shift } = slotOf(draw);
+    const last = windows.get(name);
     const endsAt = (Math.floor((now + shift) / windowMs) + 1) * windowMs - shift;
-    // One that ends later is of the same window, or of a clock that was set back.
-    const window = known !== undefined && known.endsAt >= endsAt ? known : { used: 0, endsAt };
+    // A window that ends later is the current one, or the clock was set back.
+    const window = last !== undefined && last.endsAt >= endsAt ? last : { used: 0, endsAt };
     const room = limit - window.used - used;
     const granted = Math.max(0, Math.min(room, Math.max(need, Math.floor(room / 16))));
     window.used += used + granted;

@@ -17,7 +17,7 @@ interface FinishedLog {
   readonly bytes: number;
 }
 
-/** What shares the memory with the tasks: it is dropped when no finished task is left to drop. */
+/** Another user of the memory, which drops its data when no finished task is left to drop. */
 export interface OtherMemory {
   readonly bytes: number;
   dropOldest(): boolean;
@@ -28,7 +28,7 @@ export class Retention {
   readonly #limits: RetentionLimits;
   readonly #clock: Clock;
   readonly #drop: (entry: TaskEntry) => void;
-  readonly #besides: OtherMemory;
+  readonly #otherMemory: OtherMemory;
   readonly #tasks = new Fifo<TaskEntry>();
   readonly #logs = new Fifo<FinishedLog>();
   /** Bytes of the unfinished tasks of each owner. */
@@ -42,16 +42,16 @@ export class Retention {
   constructor(
     limits: RetentionLimits,
     clock: Clock,
-    { drop, besides }: { readonly drop: (entry: TaskEntry) => void; readonly besides: OtherMemory },
+    { drop, otherMemory }: { readonly drop: (entry: TaskEntry) => void; readonly otherMemory: OtherMemory },
   ) {
     this.#limits = limits;
     this.#clock = clock;
     this.#drop = drop;
-    this.#besides = besides;
+    this.#otherMemory = otherMemory;
   }
 
   /**
-   * Makes room for what a caller brings. Throws `resourceExhausted` when unfinished tasks leave none, or when those of
+   * Makes room for a caller's data. Throws `resourceExhausted` when unfinished tasks leave none, or when those of
    * the owner take more than half of what the others leave. Callers that cannot be distinguished share all of it.
    */
   admit(bytes: number, scope: Scope): void {
@@ -77,16 +77,16 @@ export class Retention {
     this.makeRoom(bytes);
   }
 
-  /** Drops what may be dropped until so many more bytes fit. `spared`: a task that is kept. */
-  makeRoom(bytes = 0, spared?: TaskEntry): void {
-    while (this.#bytes + this.#besides.bytes + bytes > this.#limits.maxBytes) {
-      if (this.#canDrop(spared)) this.#dropTask();
-      else if (!this.#besides.dropOldest()) return;
+  /** Drops finished tasks and other data until `bytes` more fit. `keep`: a task that must stay. */
+  makeRoom(bytes = 0, keep?: TaskEntry): void {
+    while (this.#bytes + this.#otherMemory.bytes + bytes > this.#limits.maxBytes) {
+      if (this.#canDrop(keep)) this.#dropTask();
+      else if (!this.#otherMemory.dropOldest()) return;
     }
   }
 
-  /** Must be called after every write with the growth of the task, which itself is kept whatever its size. */
-  written(entry: TaskEntry, growth: number): void {
+  /** Counts the growth of a task after every write. The task itself is kept, whatever its size. */
+  grow(entry: TaskEntry, growth: number): void {
     this.#bytes += growth;
     if (entry.finished) this.#finishedBytes += growth;
     else this.#count(entry, growth);
@@ -119,9 +119,9 @@ export class Retention {
     else this.#owners.set(owner, bytes);
   }
 
-  #canDrop(spared: TaskEntry | undefined): boolean {
+  #canDrop(keep: TaskEntry | undefined): boolean {
     const oldest = this.#tasks.peek();
-    return oldest !== undefined && oldest !== spared;
+    return oldest !== undefined && oldest !== keep;
   }
 
   #dropTask(): void {
@@ -139,9 +139,9 @@ export class Retention {
     this.#finishedLogBytes -= log.bytes;
     const before = log.entry.bytes;
     log.entry.compact();
-    const freed = before - log.entry.bytes;
-    this.#bytes -= freed;
-    this.#finishedBytes -= freed;
+    const freedBytes = before - log.entry.bytes;
+    this.#bytes -= freedBytes;
+    this.#finishedBytes -= freedBytes;
   }
 
   /** One timer for the oldest log. */

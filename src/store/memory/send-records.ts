@@ -25,7 +25,7 @@ export class SendRecords {
   readonly #limits: SendLimits;
   readonly #clock: Clock;
   readonly #isLive: (instance: string) => boolean;
-  readonly #kept = new Map<string, RememberedSend>();
+  readonly #records = new Map<string, RememberedSend>();
   #bytes = 0;
 
   constructor(limits: SendLimits, clock: Clock, isLive: (instance: string) => boolean) {
@@ -37,64 +37,64 @@ export class SendRecords {
   begin(send: NewSend): SendRecord {
     this.#dropOld();
     const key = keyOf(send.scope, send.messageId);
-    const known = this.#kept.get(key);
-    if (known !== undefined) return this.#shown(known);
+    const existing = this.#records.get(key);
+    if (existing !== undefined) return this.#recordOf(existing);
     const bytes = recordBytes + 2 * key.length + send.taskId.length + send.entry.length + send.digest.length;
-    const kept = { send, at: this.#clock.now(), instance: send.instance, attempt: 1, outcome: undefined, bytes };
-    this.#kept.set(key, kept);
+    const record = { send, at: this.#clock.now(), instance: send.instance, attempt: 1, outcome: undefined, bytes };
+    this.#records.set(key, record);
     this.#bytes += bytes;
     this.#makeRoom();
-    return this.#shown(kept);
+    return this.#recordOf(record);
   }
 
   read(scope: Scope, messageId: string): SendRecord | undefined {
     this.#dropOld();
-    const kept = this.#kept.get(keyOf(scope, messageId));
-    return kept === undefined ? undefined : this.#shown(kept);
+    const record = this.#records.get(keyOf(scope, messageId));
+    return record === undefined ? undefined : this.#recordOf(record);
   }
 
   take(claim: SendClaim, instance: string): boolean {
-    const kept = this.#claimed(claim);
-    if (kept === undefined || kept.outcome !== undefined) return false;
-    kept.instance = instance;
-    kept.attempt += 1;
+    const record = this.#find(claim);
+    if (record === undefined || record.outcome !== undefined) return false;
+    record.instance = instance;
+    record.attempt += 1;
     return true;
   }
 
   settle(claim: SendClaim, outcome: SentOutcome, bytes: number): boolean {
-    const kept = this.#claimed(claim);
-    if (kept === undefined) return false;
-    if (kept.outcome !== undefined) return true;
-    kept.outcome = outcome;
-    kept.bytes += bytes;
+    const record = this.#find(claim);
+    if (record === undefined) return false;
+    if (record.outcome !== undefined) return true;
+    record.outcome = outcome;
+    record.bytes += bytes;
     this.#bytes += bytes;
     this.#makeRoom();
     return true;
   }
 
   forget(claim: SendClaim): boolean {
-    if (this.#claimed(claim) === undefined) return false;
+    if (this.#find(claim) === undefined) return false;
     this.#drop(keyOf(claim.scope, claim.messageId));
     return true;
   }
 
   clear(): void {
-    this.#kept.clear();
+    this.#records.clear();
     this.#bytes = 0;
   }
 
-  #claimed({ scope, messageId, entry, attempt }: SendClaim): RememberedSend | undefined {
-    const kept = this.#kept.get(keyOf(scope, messageId));
-    return kept?.send.entry === entry && kept.attempt === attempt ? kept : undefined;
+  #find({ scope, messageId, entry, attempt }: SendClaim): RememberedSend | undefined {
+    const record = this.#records.get(keyOf(scope, messageId));
+    return record?.send.entry === entry && record.attempt === attempt ? record : undefined;
   }
 
-  #shown({ send, instance, attempt, outcome }: RememberedSend): SendRecord {
+  #recordOf({ send, instance, attempt, outcome }: RememberedSend): SendRecord {
     return { ...send, instance, attempt, outcome, live: this.#isLive(instance) };
   }
 
   #dropOld(): void {
     const oldest = this.#clock.now() - this.#limits.sendsMaxAgeMs;
-    for (const [key, { at }] of this.#kept) {
+    for (const [key, { at }] of this.#records) {
       if (at > oldest) return;
       this.#drop(key);
     }
@@ -102,15 +102,15 @@ export class SendRecords {
 
   #makeRoom(): void {
     const { sendsMax, sendsMaxBytes } = this.#limits;
-    for (const key of this.#kept.keys()) {
-      if (this.#kept.size <= sendsMax && this.#bytes <= sendsMaxBytes) return;
+    for (const key of this.#records.keys()) {
+      if (this.#records.size <= sendsMax && this.#bytes <= sendsMaxBytes) return;
       this.#drop(key);
     }
   }
 
   #drop(key: string): void {
-    this.#bytes -= this.#kept.get(key)?.bytes ?? 0;
-    this.#kept.delete(key);
+    this.#bytes -= this.#records.get(key)?.bytes ?? 0;
+    this.#records.delete(key);
   }
 }
 

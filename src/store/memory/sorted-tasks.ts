@@ -61,11 +61,11 @@ export class SortedTasks<T extends Position> {
 
   /** Newest first. */
   page({ limit, after, since = Number.NEGATIVE_INFINITY }: Span): T[] {
-    const found: T[] = [];
+    const page: T[] = [];
     let index = after === undefined ? this.#blocks.length : this.#blockOf(after);
     let block = this.#blocks[index] ?? [];
     let at = after === undefined ? 0 : lowerBound(block, after);
-    while (found.length < limit) {
+    while (page.length < limit) {
       if (at === 0) {
         index -= 1;
         const older = this.#blocks[index];
@@ -76,9 +76,9 @@ export class SortedTasks<T extends Position> {
       at -= 1;
       const item = block[at];
       if (item === undefined || item.statusTime < since) break;
-      found.push(item);
+      page.push(item);
     }
-    return found;
+    return page;
   }
 
   /** Oldest first. */

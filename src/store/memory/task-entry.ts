@@ -19,7 +19,7 @@ function nameBytes(name: string | undefined): number {
 
 const noRecords: readonly LogRecord[] = Object.freeze([]);
 const noNumbers: readonly number[] = Object.freeze([]);
-const nothingWaits: readonly InboxEntry[] = Object.freeze([]);
+const emptyInbox: readonly InboxEntry[] = Object.freeze([]);
 
 /** A process that runs turns until it expires. */
 export interface Instance {
@@ -47,7 +47,7 @@ export class TaskEntry {
   state: TaskState;
   statusTime: number;
   inboxPut = 0;
-  #inbox = nothingWaits;
+  #inbox = emptyInbox;
   #inboxBytes = 0;
   /** Not terminal, without a holder and without a wake time. */
   waits: boolean = false;
@@ -57,20 +57,20 @@ export class TaskEntry {
   /** Number of the last record dropped from the log. */
   #base = 0;
   /** Records that were kept when those around them were dropped. */
-  #spared: readonly LogRecord[] = noRecords;
+  #keptRecords: readonly LogRecord[] = noRecords;
   #logBytes = 0;
   #snapshot: StoredTask["snapshot"];
   #snapshotBytes = 0;
 
-  constructor(task: NewTask, born: Pick<Head, "key" | "incarnation"> & Pick<TaskEntry, "lists">) {
-    this.key = born.key;
+  constructor(task: NewTask, place: Pick<Head, "key" | "incarnation"> & Pick<TaskEntry, "lists">) {
+    this.key = place.key;
     this.id = task.id;
     this.contextId = task.contextId;
     this.scope = task.scope;
-    this.incarnation = born.incarnation;
+    this.incarnation = place.incarnation;
     this.version = task.version;
     this.name = task.name;
-    this.lists = born.lists;
+    this.lists = place.lists;
     this.state = task.status.state;
     this.statusTime = task.status.time;
   }
@@ -118,7 +118,7 @@ export class TaskEntry {
   }
 
   clearInbox(): void {
-    this.setInbox(nothingWaits);
+    this.setInbox(emptyInbox);
   }
 
   /** Drops the records that the snapshot includes. */
@@ -128,7 +128,7 @@ export class TaskEntry {
 
   /** Drops the records up to `upTo`, as far as the snapshot includes them, except those numbered in `keep`. */
   compactTo(upTo: number, keep: readonly number[]): void {
-    this.#spared = this.recordsAt(keep).filter(({ seq }) => seq <= upTo);
+    this.#keptRecords = this.recordsAt(keep).filter(({ seq }) => seq <= upTo);
     const end = Math.min(upTo, this.#snapshot?.seq ?? 0);
     if (end <= this.#base) return;
     const rest = this.#log.slice(end - this.#base);
@@ -139,9 +139,9 @@ export class TaskEntry {
   }
 
   recordsAt(seqs: readonly number[]): readonly LogRecord[] {
-    const there = (seq: number): LogRecord | undefined =>
-      this.#log[seq - this.#base - 1] ?? this.#spared.find((record) => record.seq === seq);
-    return seqs.map(there).filter((record) => record !== undefined);
+    const recordAt = (seq: number): LogRecord | undefined =>
+      this.#log[seq - this.#base - 1] ?? this.#keptRecords.find((record) => record.seq === seq);
+    return seqs.map(recordAt).filter((record) => record !== undefined);
   }
 
   head(now: number): Head {
@@ -165,7 +165,7 @@ export class TaskEntry {
     };
   }
 
-  stored(now: number): StoredTask {
+  read(now: number): StoredTask {
     const head = this.head(now);
     const snapshot = this.#snapshot;
     return { head, snapshot, records: this.#slice(snapshot?.seq ?? 0, this.#log.length) };

@@ -15,7 +15,7 @@ export class TaskIndex {
 
   /** The lists of a new task. */
   lists(scope: Scope, contextId: string): TaskEntry["lists"] {
-    const { list, contexts } = this.#owned(scope);
+    const { list, contexts } = this.#tasksOf(scope);
     return [list, memberOf(contexts, contextId, () => new TaskList())];
   }
 
@@ -25,11 +25,11 @@ export class TaskIndex {
 
   /** Sets the new status of a task. Most tasks change states within one millisecond and keep their position. */
   setStatus(entry: TaskEntry, state: TaskState, time: number): void {
-    const stays = time === entry.statusTime;
-    for (const list of entry.lists) stays ? list.deleteState(entry) : list.delete(entry);
+    const keepsPosition = time === entry.statusTime;
+    for (const list of entry.lists) keepsPosition ? list.deleteState(entry) : list.delete(entry);
     entry.state = state;
     entry.statusTime = time;
-    for (const list of entry.lists) stays ? list.addState(entry) : list.add(entry);
+    for (const list of entry.lists) keepsPosition ? list.addState(entry) : list.add(entry);
   }
 
   delete(entry: TaskEntry): void {
@@ -37,10 +37,10 @@ export class TaskIndex {
     const [list, context] = entry.lists;
     const tenants = this.#agents.get(scope.agent);
     const owners = tenants?.get(scope.tenant);
-    const owned = owners?.get(scope.owner);
+    const ownerTasks = owners?.get(scope.owner);
     list.delete(entry);
     // Most contexts have a single task and are removed with it.
-    if (context.all.size === 1) owned?.contexts.delete(contextId);
+    if (context.all.size === 1) ownerTasks?.contexts.delete(contextId);
     else context.delete(entry);
     if (list.all.size === 0) owners?.delete(scope.owner);
     if (owners?.size === 0) tenants?.delete(scope.tenant);
@@ -48,8 +48,8 @@ export class TaskIndex {
   }
 
   list(scope: Scope, { contextId, state, limit, after, since }: ListQuery) {
-    const owned = this.#agents.get(scope.agent)?.get(scope.tenant)?.get(scope.owner);
-    const list = contextId === undefined ? owned?.list : owned?.contexts.get(contextId);
+    const ownerTasks = this.#agents.get(scope.agent)?.get(scope.tenant)?.get(scope.owner);
+    const list = contextId === undefined ? ownerTasks?.list : ownerTasks?.contexts.get(contextId);
     if (list === undefined) return { entries: [], total: 0, more: false };
     const tasks = state === undefined ? list.all : list.inState(state);
     const entries = tasks.page({ limit: limit + 1, after, since });
@@ -60,14 +60,14 @@ export class TaskIndex {
 
   /** The number of tasks in a scope that have not ended. */
   unfinished(scope: Scope): number {
-    return this.#agents.get(scope.agent)?.get(scope.tenant)?.get(scope.owner)?.list.unfinished ?? 0;
+    return this.#agents.get(scope.agent)?.get(scope.tenant)?.get(scope.owner)?.list.unfinishedCount ?? 0;
   }
 
   clear(): void {
     this.#agents.clear();
   }
 
-  #owned({ agent, tenant, owner }: Scope): OwnedTasks {
+  #tasksOf({ agent, tenant, owner }: Scope): OwnedTasks {
     const tenants = memberOf(this.#agents, agent, () => new Map<string, Map<string, OwnedTasks>>());
     const owners = memberOf(tenants, tenant, () => new Map<string, OwnedTasks>());
     return memberOf(owners, owner, () => ({ list: new TaskList(), contexts: new Map() }));

@@ -13,11 +13,11 @@ const plainMax = 64;
 export class TaskList<T extends ListedTask> {
   readonly all = new SortedTasks<T>();
   #byState: Map<TaskState, SortedTasks<T>> | undefined;
-  #unfinished = 0;
+  #unfinishedCount = 0;
 
   /** How many of the tasks have not ended. */
-  get unfinished(): number {
-    return this.#unfinished;
+  get unfinishedCount(): number {
+    return this.#unfinishedCount;
   }
 
   add(entry: T): void {
@@ -31,13 +31,13 @@ export class TaskList<T extends ListedTask> {
   }
 
   addState(entry: T): void {
-    if (!isTerminal(entry.state)) this.#unfinished += 1;
+    if (!isTerminal(entry.state)) this.#unfinishedCount += 1;
     if (this.#byState !== undefined) stateOf(this.#byState, entry.state).add(entry);
     else if (this.all.size > plainMax) this.#byState = groupByState(this.all);
   }
 
   deleteState(entry: T): void {
-    if (!isTerminal(entry.state)) this.#unfinished -= 1;
+    if (!isTerminal(entry.state)) this.#unfinishedCount -= 1;
     this.#byState?.get(entry.state)?.delete(entry);
   }
 

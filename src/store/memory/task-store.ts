@@ -29,9 +29,9 @@ import { A2AError } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { ParkedCount } from "../../protocol/telemetry/follow.js";
 import { checkNewSend, checkNewTask } from "../check-indexed.js";
-import { fitting } from "../fitting.js";
 import { createGroupCommit, type Flush, type GroupCommit } from "../group-commit.js";
 import { assertNumbered, closedError } from "../refusals.js";
+import { takeWithin } from "../take-within.js";
 import { Conversations, conversationPort } from "./conversations.js";
 import { putEntry, sizeOfEntry, withoutEntries } from "./inbox.js";
 import { Instances } from "./instances.js";
@@ -90,10 +90,10 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
     this.#incarnation = incarnation;
     this.#instances = new Instances(clock);
     const maxBytes = resolveConversationBytes(options);
-    this.conversations = new Conversations({ maxBytes, grown: () => this.#retention.makeRoom() }, clock);
+    this.conversations = new Conversations({ maxBytes, onGrow: () => this.#retention.makeRoom() }, clock);
     this.#retention = new Retention(resolveLimits(options), clock, {
       drop: (entry) => this.#drop(entry),
-      besides: this.conversations,
+      otherMemory: this.conversations,
     });
     this.#sends = new SendRecords(resolveSendLimits(options), clock, (name) => this.#instances.isLive(name));
     this.#creates = createGroupCommit(flushOf((task) => this.#create(task), beforeFlush));
@@ -114,7 +114,7 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
   }
 
   async read(scope: Scope, id: string): Promise<StoredTask | undefined> {
-    return this.#find(scope, id)?.stored(this.#clock.now());
+    return this.#find(scope, id)?.read(this.#clock.now());
   }
 
   async head(scope: Scope, id: string): Promise<Head | undefined> {
@@ -137,7 +137,7 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
     if (entry === undefined) return;
     const before = entry.bytes;
     entry.compactTo(upTo, keep);
-    this.#retention.written(entry, entry.bytes - before);
+    this.#retention.grow(entry, entry.bytes - before);
   }
 
   async heads(keys: readonly number[]): Promise<readonly Head[]> {
@@ -151,8 +151,8 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
     const { entries, total, more } = this.#index.list(scope, query);
     // A page of summaries shares everything with the tasks.
     const maxBytes = query.summaries === true ? undefined : query.maxBytes;
-    const page = fitting(entries, ({ snapshotBytes }) => snapshotBytes, maxBytes);
-    return { tasks: page.map((entry) => entry.stored(now)), total, more: more || page.length < entries.length };
+    const page = takeWithin(entries, ({ snapshotBytes }) => snapshotBytes, maxBytes);
+    return { tasks: page.map((entry) => entry.read(now)), total, more: more || page.length < entries.length };
   }
 
   async unfinished(scope: Scope): Promise<number> {
@@ -183,15 +183,15 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
   async withdraw(key: number, entryId: string): Promise<boolean> {
     const entry = this.#entry(key);
     if (entry === undefined) return false;
-    const waited = entry.inbox.length;
+    const count = entry.inbox.length;
     this.#changeInbox(entry, withoutEntries(entry.inbox, [entryId]));
-    return entry.inbox.length < waited;
+    return entry.inbox.length < count;
   }
 
   #changeInbox(entry: TaskEntry, inbox: readonly InboxEntry[]): void {
     const before = entry.bytes;
     entry.setInbox(inbox);
-    this.#retention.written(entry, entry.bytes - before);
+    this.#retention.grow(entry, entry.bytes - before);
   }
 
   async renew(instance: string, ttlMs: number): Promise<number> {
@@ -216,13 +216,13 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
     return this.#parked.due(agent, now, { limit, after }).map((entry) => entry.head(now));
   }
 
-  async waiting(agent: string, olderMs: number, limit: number, after = nowhere): Promise<readonly Head[]> {
+  async waiting(agent: string, olderMs: number, limit: number, after = beginning): Promise<readonly Head[]> {
     this.assertOpen();
     const now = this.#clock.now();
     return this.#parked
       .untimed(agent)
-      .filter((entry) => entry.statusTime <= now - olderMs && before(after, entry) < 0)
-      .sort(before)
+      .filter((entry) => entry.statusTime <= now - olderMs && compareCursors(after, entry) < 0)
+      .sort(compareCursors)
       .slice(0, limit)
       .map((entry) => entry.head(now));
   }
@@ -298,7 +298,7 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
     const { claim, end, status, takes } = write;
     const terminal = isTerminal(status?.state ?? entry.state);
     if (end !== undefined && !terminal && end.inboxPut !== entry.inboxPut) return "inboxMoved";
-    if (takes?.every((id) => entry.inbox.some((waits) => waits.id === id)) === false) return "inboxMoved";
+    if (takes?.every((id) => entry.inbox.some((each) => each.id === id)) === false) return "inboxMoved";
     assertNumbered(write.records, entry.seq);
     if (claim !== undefined) {
       entry.epoch += 1;
@@ -322,7 +322,7 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
       this.#parked.set(entry, end.park?.wakeAt);
     }
     if (conversation !== undefined) this.conversations.add(conversation);
-    this.#retention.written(entry, entry.bytes - bytesBefore);
+    this.#retention.grow(entry, entry.bytes - bytesBefore);
     if (isTerminal(entry.state)) this.#parked.set(entry, undefined);
     this.#parked.note(entry);
     if (!isTerminal(entry.state)) return;
@@ -355,9 +355,9 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
   }
 }
 
-const nowhere: WaitingCursor = { statusTime: Number.NEGATIVE_INFINITY, key: 0 };
+const beginning: WaitingCursor = { statusTime: Number.NEGATIVE_INFINITY, key: 0 };
 
-function before(left: WaitingCursor, right: WaitingCursor): number {
+function compareCursors(left: WaitingCursor, right: WaitingCursor): number {
   return left.statusTime - right.statusTime || left.key - right.key;
 }
 

@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { type RawBuilder, sql } from "kysely";
 import type { LogRange, SqlDialect } from "../sql/dialect.js";
-import { Param, type QueryInput, sentAs } from "../sql/param.js";
+import { mapInput, Param, type QueryInput } from "../sql/param.js";
 import type { Database } from "../sql/schema.js";
 
 /** Uses the database's clock, so that all processes agree on the time. */
@@ -13,7 +13,7 @@ const shards = 16;
 /** An arbitrary number that no other program in the database should lock. */
 export const migrationLock = 7_238_201_846;
 
-const analyzed = [
+const analyzedTables = [
   "trivium_tasks",
   "trivium_snapshots",
   "trivium_log",
@@ -46,7 +46,7 @@ export function postgresDialect({ now, withoutLimits }: PostgresDialectOptions):
       now === undefined
         ? sql<number>`(select ${sql.raw(clockText)})`
         : sql<number>`${late ? new Param(now) : now()}::bigint`,
-    // The identifier of a server is not for every role to read, so the times of the migrations stand for it.
+    // Not every role may read the identifier of the server, so the times of the migrations are used instead.
     databaseName: sql`(select concat_ws('/', current_database(), 'trivium_tasks'::regclass::oid, min(applied_at), max(applied_at)) from trivium_schema)`,
     nowText: clockText,
     isOneOf: (column, numbers) => sql`${sql.ref(column)} = any(${numbers}::bigint[])`,
@@ -57,7 +57,7 @@ export function postgresDialect({ now, withoutLimits }: PostgresDialectOptions):
       return rows[0]?.found === true;
     },
     withoutLimits,
-    analyzeText: `analyze ${analyzed.map((table) => `"${table}"`).join(", ")}`,
+    analyzeText: `analyze ${analyzedTables.map((table) => `"${table}"`).join(", ")}`,
     async lockMigrations(transaction) {
       // A role or a database may have its own limits. The last of these is new in PostgreSQL 17.
       const limits = sql.join(["statement_timeout", "lock_timeout", "transaction_timeout"]);
@@ -68,6 +68,7 @@ export function postgresDialect({ now, withoutLimits }: PostgresDialectOptions):
 }
 
 function tableOfRanges(ranges: QueryInput<readonly LogRange[]>): RawBuilder<LogRange> {
-  const column = (name: keyof LogRange) => sql`${sentAs(ranges, (list) => list.map((range) => range[name]))}::bigint[]`;
+  const column = (name: keyof LogRange) =>
+    sql`${mapInput(ranges, (list) => list.map((range) => range[name]))}::bigint[]`;
   return sql`(select * from unnest(${column("key")}, ${column("after")}, ${column("upto")}) as r(key, after, upto))`;
 }

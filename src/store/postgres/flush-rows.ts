@@ -26,7 +26,7 @@ export function flushValues({ appends, inserts, conversations }: FlushRows): rea
   const payloads = new Payloads();
   const takes: string[] = [];
   const appendCells = appends.map((row) => cellsOfAppend(row, payloads, takes));
-  const createCells = inserts.map((insert) => cellsOfBirth(insert, payloads));
+  const createCells = inserts.map((insert) => cellsOfInsert(insert, payloads));
   const entryCells = [
     ...appends.flatMap(({ key, conversation }) => cellsOfEntries(conversation, payloads, { key })),
     ...inserts.flatMap(({ row: { id, conversation } }) => cellsOfEntries(conversation, payloads, { id })),
@@ -37,7 +37,7 @@ export function flushValues({ appends, inserts, conversations }: FlushRows): rea
     ...columnsOf(createColumns, createCells),
     ...columnsOf(entryColumns, entryCells),
     takes,
-    payloads.joined(),
+    payloads.concat(),
   ];
 }
 
@@ -54,7 +54,7 @@ class Payloads {
     return at;
   }
 
-  joined(): Uint8Array {
+  concat(): Uint8Array {
     return Buffer.concat(this.#parts, this.#length);
   }
 }
@@ -62,9 +62,9 @@ class Payloads {
 function cellsOfAppend(row: AppendRow, payloads: Payloads, takes: string[]): AppendCells {
   const { key, epoch, seq, claim, end } = row;
   // An entry named twice is taken once.
-  const taken = [...new Set(row.takes)];
+  const entryIds = [...new Set(row.takes)];
   const from = takes.length + 1;
-  takes.push(...taken);
+  takes.push(...entryIds);
   return {
     key,
     epoch,
@@ -76,12 +76,12 @@ function cellsOfAppend(row: AppendRow, payloads: Payloads, takes: string[]): App
     wake_at: end?.park?.wakeAt ?? null,
     claim_turn: claim?.turn ?? null,
     claim_holder: claim?.holder ?? null,
-    take_from: taken.length === 0 ? null : from,
-    take_to: taken.length === 0 ? null : takes.length,
+    take_from: entryIds.length === 0 ? null : from,
+    take_to: entryIds.length === 0 ? null : takes.length,
   };
 }
 
-function cellsOfBirth({ row, incarnation }: InsertRow, payloads: Payloads): CreateCells {
+function cellsOfInsert({ row, incarnation }: InsertRow, payloads: Payloads): CreateCells {
   const { id, contextId, scope, name, version, status } = row;
   return {
     id,

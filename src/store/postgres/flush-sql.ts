@@ -81,7 +81,7 @@ export const entryColumns = {
 } as const;
 
 /** The parameters after those. `bytes`: all payloads concatenated. `now`: the store's clock, or null. */
-const others = { takes: "text[]", bytes: "bytea", shard: "text", now: "bigint" } as const;
+const extraParameters = { takes: "text[]", bytes: "bytea", shard: "text", now: "bigint" } as const;
 
 const appendNames = Object.keys(appendColumns);
 const createNames = Object.keys(createColumns);
@@ -93,9 +93,9 @@ function arrays(columns: Readonly<Record<string, string>>, before: number): stri
     .join(", ");
 }
 
-function other(name: keyof typeof others): string {
-  const index = Object.keys(others).indexOf(name);
-  return `$${appendNames.length + createNames.length + entryNames.length + index + 1}::${others[name]}`;
+function extraParameter(name: keyof typeof extraParameters): string {
+  const index = Object.keys(extraParameters).indexOf(name);
+  return `$${appendNames.length + createNames.length + entryNames.length + index + 1}::${extraParameters[name]}`;
 }
 
 const terminal = Object.values(TaskState)
@@ -103,7 +103,7 @@ const terminal = Object.values(TaskState)
   .join(", ");
 
 const payload = (part: "log" | "snap" | "summary" | "entry", row: string): string =>
-  `substring(${other("bytes")} from ${row}.${part}_at for ${row}.${part}_length)`;
+  `substring(${extraParameter("bytes")} from ${row}.${part}_at for ${row}.${part}_length)`;
 
 // The statement reads the database as of its start, except for rows that it locks, which it sees as they are then. So
 // it does not see entries put into a task's inbox while it waited for the task's row, and a write that ends the task
@@ -123,7 +123,7 @@ judged as materialized (
     when case when l.take_from is null then false else l.take_to - l.take_from + 1 > (
       select count(*) from (
         select 1 from trivium_inbox i
-        where i.key = l.key and i.id = any((${other("takes")})[l.take_from:l.take_to]) for update
+        where i.key = l.key and i.id = any((${extraParameter("takes")})[l.take_from:l.take_to]) for update
       ) waiting
     ) end then 'inboxMoved'
     when l.terminal and l.inbox_put <> (select s.inbox_put from trivium_tasks s where s.key = l.key) then 'again'
@@ -156,14 +156,14 @@ applied as (
 taken as (
   delete from trivium_inbox i using judged g
   where g.verdict = 'stored' and (g.terminal or g.take_from is not null) and i.key = g.key
-    and (g.terminal or i.id = any((${other("takes")})[g.take_from:g.take_to]))
+    and (g.terminal or i.id = any((${extraParameter("takes")})[g.take_from:g.take_to]))
 )`;
 
 const creations = `
 n as materialized (
   select * from unnest(${arrays(createColumns, appendNames.length)}) with ordinality as n(${createNames.join(", ")}, place)
 ),
-born as (
+inserted as (
   insert into trivium_tasks (
     id, context_id, agent, tenant, owner, name, incarnation, holder, version, state, status_time, seq, turn_seq, wake_at,
     epoch, turn, inbox_put, compacted, finished_at, logged_at, summary, summary_time
@@ -182,12 +182,12 @@ bodies as materialized (
   from judged where verdict = 'stored'
   union all
   select b.key, n.seq, log_count, log_format, log_at, log_length, snap_seq, snap_format, snap_at, snap_length
-  from born b join n on n.id = b.id
+  from inserted b join n on n.id = b.id
 )`;
 
 // Every writer updates counters in the same order, states before periods, so that no two writers deadlock. A write that
 // leaves the numbers unchanged, such as a chunk, updates none.
-const besides = `
+const otherTables = `
 logged as (
   insert into trivium_log (key, seq, count, format, payload)
   select b.key, b.seq, b.log_count, b.log_format, ${payload("log", "b")} from bodies b where b.log_count is not null
@@ -204,11 +204,11 @@ changes as materialized (
   select agent, tenant, owner, greatest(old_time, status_time) / ${periodMs}, state, 1
   from judged where verdict = 'stored' and state is not null
   union all
-  select agent, tenant, owner, status_time / ${periodMs}, state, 1 from born
+  select agent, tenant, owner, status_time / ${periodMs}, state, 1 from inserted
 ),
 counted as (
   insert into trivium_counts (agent, tenant, owner, state, shard, count)
-  select agent, tenant, owner, state, ${other("shard")}, sum(change) from changes
+  select agent, tenant, owner, state, ${extraParameter("shard")}, sum(change) from changes
   group by agent, tenant, owner, state having sum(change) <> 0
   order by agent, tenant, owner, state
   on conflict (agent, tenant, owner, state, shard) do update set count = trivium_counts.count + excluded.count
@@ -216,7 +216,7 @@ counted as (
 ),
 dated as (
   insert into trivium_periods (agent, tenant, owner, period, state, shard, count)
-  select agent, tenant, owner, period, state, ${other("shard")}, sum(change)
+  select agent, tenant, owner, period, state, ${extraParameter("shard")}, sum(change)
   from changes cross join (select count(*) from counted) before
   group by agent, tenant, owner, period, state having sum(change) <> 0
   order by agent, tenant, owner, period, state
@@ -226,12 +226,12 @@ dated as (
 
 // Contexts are locked after the counters, in one order.
 const conversations = `
-said as materialized (
+entries as materialized (
   select * from unnest(${arrays(entryColumns, appendNames.length + createNames.length)})
     with ordinality as e(${entryNames.join(", ")}, place)
   where of_key is null and of_id is null
     or exists (select 1 from judged j where j.key = e.of_key and j.verdict = 'stored')
-    or exists (select 1 from born b where b.id = e.of_id)
+    or exists (select 1 from inserted b where b.id = e.of_id)
 ),
 used as (
   insert into trivium_contexts (
@@ -239,7 +239,7 @@ used as (
   )
   select agent, tenant, owner, context_id, count(*), 0, 0, sum(bytes), 0, max(max_entries), max(used_at),
     case when count(*) = count(expires_at) then max(expires_at) end
-  from said cross join (select count(*) from dated) before
+  from entries cross join (select count(*) from dated) before
   group by agent, tenant, owner, context_id
   order by agent, tenant, owner, context_id
   on conflict (agent, tenant, owner, context_id) do update set last = trivium_contexts.last + excluded.last,
@@ -251,7 +251,7 @@ recorded as (
   insert into trivium_conversations (context, number, kind, at, task_id, item_id, bytes, format, payload)
   select u.key, u.last + 1 - row_number() over (partition by u.key order by s.place desc),
     s.kind, s.at, s.task_id, s.item_id, s.bytes, s.format, ${payload("entry", "s")}
-  from said s join used u using (agent, tenant, owner, context_id)
+  from entries s join used u using (agent, tenant, owner, context_id)
 )`;
 
 /**
@@ -259,13 +259,13 @@ recorded as (
  * each append whose fence held, and one for each created task; the others return none.
  */
 export const flushText = `with
-clock as materialized (select coalesce(${other("now")}, ${clockText}) as now),
+clock as materialized (select coalesce(${extraParameter("now")}, ${clockText}) as now),
 ${appends},
 ${creations},
-${besides},
+${otherTables},
 ${conversations}
 select key, null as id, verdict, false as live from judged
 union all
-select b.key, b.id, 'born', exists (
+select b.key, b.id, 'inserted', exists (
   select 1 from trivium_instances i cross join clock where i.name = b.holder and i.expires_at > clock.now
-) from born b`;
+) from inserted b`;

@@ -32,12 +32,12 @@ const writesPerPlan = 5_000;
 
 /** Creations, appends and entries of conversations: concurrent ones share one statement. */
 export function createHotPath(options: HotPathOptions): PostgresHotPath {
-  let sincePlanned = 0;
+  let writesSincePlan = 0;
   const commits = createGroupCommit<Write, FlushResult>(
     (writes) => {
-      sincePlanned += writes.length;
-      if (sincePlanned >= writesPerPlan) {
-        sincePlanned = 0;
+      writesSincePlan += writes.length;
+      if (writesSincePlan >= writesPerPlan) {
+        writesSincePlan = 0;
         options.pool.replan();
       }
       return flush(options, writes);
@@ -73,7 +73,7 @@ type FlushResult = AppendResult | Head;
 interface FlushedRow {
   readonly key: number;
   readonly id: string | null;
-  readonly verdict: "stored" | "inboxMoved" | "again" | "born";
+  readonly verdict: "stored" | "inboxMoved" | "again" | "inserted";
   readonly live: boolean;
 }
 
@@ -92,46 +92,46 @@ const maxRoundBytes = 8 * 2 ** 20;
 
 async function flush(options: HotPathOptions, writes: readonly Write[]): Promise<readonly (FlushResult | Error)[]> {
   const results = new Map<number, FlushResult | Error>();
-  let waiting: readonly number[] = writes.map((_, index) => index);
-  while (waiting.length > 0) {
-    const round = nextRound(writes, waiting);
-    let again: readonly number[] = [];
+  let queue: readonly number[] = writes.map((_, index) => index);
+  while (queue.length > 0) {
+    const round = nextRound(writes, queue);
+    let repeats: readonly number[] = [];
     try {
-      again = await runOrSplit(options, round, results);
+      repeats = await runOrSplit(options, round, results);
     } catch (error) {
       // What earlier statements did is committed.
       const failure = errorOf(error);
       return writes.map((_, index) => results.get(index) ?? failure);
     }
-    waiting = [...again, ...round.later].toSorted((a, b) => a - b);
+    queue = [...repeats, ...round.later].toSorted((a, b) => a - b);
   }
   return writes.map((_, index) => results.get(index) ?? new Error("a write was not flushed"));
 }
 
 /** As many writes as fit, one per task: a second write of a task is applied after the first. */
-function nextRound(writes: readonly Write[], waiting: readonly number[]): Round {
+function nextRound(writes: readonly Write[], queue: readonly number[]): Round {
   const appends = new Map<number, AppendRow>();
   const inserts = new Map<number, InsertRow>();
   const conversations = new Map<number, readonly ConversationWriteRow[]>();
   const later: number[] = [];
-  const taken = new Set<string>();
+  const usedNames = new Set<string>();
   let bytes = 0;
   const join = (index: number, write: Write): void => {
     if (write.kind === "append") appends.set(index, write.row);
     else if (write.kind === "create") inserts.set(index, write);
     else conversations.set(index, write.rows);
   };
-  for (const index of waiting) {
+  for (const index of queue) {
     const write = writes[index];
     if (write === undefined) continue;
     const names = namesOf(write);
     const size = sizeOf(write);
     const fits = bytes === 0 || bytes + size <= maxRoundBytes;
-    const waits = !fits || names.some((name) => taken.has(name));
+    const waits = !fits || names.some((name) => usedNames.has(name));
     if (waits) later.push(index);
     else join(index, write);
     // A waiting write also delays later ones of its task or context, which keeps their order.
-    if (waits || write.kind !== "conversations") for (const name of names) taken.add(name);
+    if (waits || write.kind !== "conversations") for (const name of names) usedNames.add(name);
     if (fits) bytes += size;
   }
   return { appends, inserts, conversations, later };
@@ -185,19 +185,12 @@ async function runOrSplit(
       return [];
     }
     const first = new Set(indexes.slice(0, indexes.length / 2));
-    const again = await runOrSplit(
-      options,
-      partOf(round, (index) => first.has(index)),
-      results,
-    );
-    return [
-      ...again,
-      ...(await runOrSplit(
-        options,
-        partOf(round, (index) => !first.has(index)),
-        results,
-      )),
-    ];
+    const repeats: number[] = [];
+    for (const isFirst of [true, false]) {
+      const half = partOf(round, (index) => first.has(index) === isFirst);
+      repeats.push(...(await runOrSplit(options, half, results)));
+    }
+    return repeats;
   }
 }
 
@@ -209,8 +202,8 @@ function partOf({ appends, inserts, conversations }: Writes, takes: (index: numb
   };
 }
 
-function errorOf(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error("a flush failed", { cause: thrown });
+function errorOf(error: unknown): Error {
+  return error instanceof Error ? error : new Error("a flush failed", { cause: error });
 }
 
 /** Runs the statement of a round and records its results. Returns the writes to repeat. */
@@ -220,27 +213,27 @@ async function runRound(
   results: Map<number, FlushResult | Error>,
 ): Promise<number[]> {
   const rows = await runTwice(() => query(options, round));
-  const verdicts = new Map(rows.filter(({ verdict }) => verdict !== "born").map((row) => [row.key, row.verdict]));
-  const again: number[] = [];
+  const verdicts = new Map(rows.filter(({ verdict }) => verdict !== "inserted").map((row) => [row.key, row.verdict]));
+  const repeats: number[] = [];
   for (const [index, { key }] of round.appends) {
     const verdict = verdicts.get(key) ?? "fenced";
-    if (verdict === "again") again.push(index);
-    else if (verdict !== "born") results.set(index, verdict);
+    if (verdict === "again") repeats.push(index);
+    else if (verdict !== "inserted") results.set(index, verdict);
   }
   for (const index of round.conversations.keys()) results.set(index, "stored");
-  const born = new Map(rows.filter(({ verdict }) => verdict === "born").map((row) => [row.id, row]));
-  const refused: [number, NewTaskRow][] = [];
+  const inserted = new Map(rows.filter(({ verdict }) => verdict === "inserted").map((row) => [row.id, row]));
+  const conflicts: [number, NewTaskRow][] = [];
   for (const [index, insert] of round.inserts) {
-    const row = born.get(insert.row.id);
-    if (row === undefined) refused.push([index, insert.row]);
+    const row = inserted.get(insert.row.id);
+    if (row === undefined) conflicts.push([index, insert.row]);
     else
       results.set(
         index,
         insertedHead(insert.row, { key: row.key, incarnation: insert.incarnation, holderLive: row.live }),
       );
   }
-  if (refused.length > 0) await explainRefusals(options, refused, results);
-  return again;
+  if (conflicts.length > 0) await explainRefusals(options, conflicts, results);
+  return repeats;
 }
 
 function query(
@@ -270,18 +263,18 @@ export async function runTwice<T>(run: () => Promise<T>): Promise<T> {
 /** Determines which existing task each uncreated task conflicts with. */
 async function explainRefusals(
   { pool }: HotPathOptions,
-  refused: readonly (readonly [number, NewTaskRow])[],
+  conflicts: readonly (readonly [number, NewTaskRow])[],
   results: Map<number, FlushResult | Error>,
 ): Promise<void> {
   const text = "select id from trivium_tasks where id = any($1::text[])";
   const rows = await pool.query<{ id: string }>({
     name: "trivium_known",
     text,
-    values: [refused.map(([, { id }]) => id)],
+    values: [conflicts.map(([, { id }]) => id)],
   });
-  const known = new Set(rows.map(({ id }) => id));
-  for (const [index, { id, name }] of refused) {
-    const what = known.has(id) || name === undefined ? `id ${id}` : `name ${JSON.stringify(name)}`;
-    results.set(index, new A2AError("internalError", `a task with the ${what} exists`));
+  const existingIds = new Set(rows.map(({ id }) => id));
+  for (const [index, { id, name }] of conflicts) {
+    const conflict = existingIds.has(id) || name === undefined ? `id ${id}` : `name ${JSON.stringify(name)}`;
+    results.set(index, new A2AError("internalError", `a task with the ${conflict} exists`));
   }
 }

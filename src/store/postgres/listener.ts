@@ -13,9 +13,9 @@ type Channel = keyof typeof channels;
 export interface ListenerOptions extends Omit<ConnectOptions, "max"> {
   readonly clock: Clock;
   /** Called with a notification from another process. */
-  heard(text: string, channel: Channel): void;
+  onNotification(text: string, channel: Channel): void;
   /** Called when notifications are received from now on. */
-  connected(): void;
+  onConnect(): void;
 }
 
 /**
@@ -25,11 +25,11 @@ export interface ListenerOptions extends Omit<ConnectOptions, "max"> {
 export interface Listener {
   start(): void;
   /** Resolves when the texts are sent or lost. Each has at most 7,999 bytes. */
-  tell(channel: Channel, texts: readonly string[]): Promise<void>;
+  notify(channel: Channel, texts: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
 
-const tellText = "select pg_notify($1, text) from unnest($2::text[]) as text";
+const notifyText = "select pg_notify($1, text) from unnest($2::text[]) as text";
 const farewellMs = 1_000;
 const waits = { firstMs: 100, maxMs: 10_000 };
 
@@ -52,21 +52,21 @@ export function createListener(options: ListenerOptions): Listener {
 
   async function reconnect(): Promise<void> {
     try {
-      const made = await connect(options, lost);
-      if (closed) return await end(made, clock);
-      client = made;
+      const connection = await connect(options, onLost);
+      if (closed) return await end(connection, clock);
+      client = connection;
       sending = Promise.resolve();
       failures = 0;
-      options.connected();
+      options.onConnect();
     } catch {
       retry();
     }
   }
 
-  function lost(gone: pg.Client): void {
-    if (client !== gone) return;
+  function onLost(lostClient: pg.Client): void {
+    if (client !== lostClient) return;
     client = undefined;
-    gone.end().catch(noop);
+    lostClient.end().catch(noop);
     retry();
   }
 
@@ -81,13 +81,13 @@ export function createListener(options: ListenerOptions): Listener {
 
   return {
     start,
-    async tell(channel, texts) {
+    async notify(channel, texts) {
       start();
       await connecting;
-      const teller = client;
-      if (teller === undefined) return;
-      const query = { name: "trivium_tell", text: tellText, values: [channels[channel], texts] };
-      sending = sending.then(() => teller.query(query)).then(noop, () => lost(teller));
+      const sender = client;
+      if (sender === undefined) return;
+      const query = { name: "trivium_tell", text: notifyText, values: [channels[channel], texts] };
+      sending = sending.then(() => sender.query(query)).then(noop, () => onLost(sender));
       await sending;
     },
     async close() {
@@ -101,16 +101,16 @@ export function createListener(options: ListenerOptions): Listener {
   };
 }
 
-async function connect(options: ListenerOptions, lost: (client: pg.Client) => void): Promise<pg.Client> {
+async function connect(options: ListenerOptions, onLost: (client: pg.Client) => void): Promise<pg.Client> {
   const driver = await loadPg();
   const client = new driver.Client(clientConfig(driver, { ...options, max: 1 }));
   // Any fault of a connection ends it.
-  client.on("error", () => lost(client));
-  client.on("end", () => lost(client));
+  client.on("error", () => onLost(client));
+  client.on("end", () => onLost(client));
   client.on("notification", ({ channel, processId, payload }) => {
     // A connection also receives its own notifications.
     if (processId === processOf(client) || payload === undefined) return;
-    options.heard(payload, channel === channels.presence ? "presence" : "hints");
+    options.onNotification(payload, channel === channels.presence ? "presence" : "hints");
   });
   try {
     await client.connect();

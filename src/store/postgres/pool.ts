@@ -37,10 +37,10 @@ export interface Pool {
 }
 
 export function createPool(options: ConnectOptions, load = loadPg): Pool {
-  let made: Promise<pg.Pool> | undefined;
+  let pgPool: Promise<pg.Pool> | undefined;
   const pool = (): Promise<pg.Pool> => {
-    made ??= load().then((driver) => makePool(driver, options, plans));
-    return made;
+    pgPool ??= load().then((driver) => makePool(driver, options, plans));
+    return pgPool;
   };
   const plans = { age: 0 };
   const nameOf = options.sessions ? createNames() : () => undefined;
@@ -59,19 +59,19 @@ export function createPool(options: ConnectOptions, load = loadPg): Pool {
       try {
         return (await open.query<R>(options.sessions ? { ...query, name } : query)).rows;
       } catch (error) {
-        throw unanswered(error) ?? error;
+        throw timeoutError(error) ?? error;
       }
     },
     replan() {
       if (options.sessions) plans.age += 1;
     },
     async close() {
-      const open = made;
-      made = Promise.reject(new StoreError("unusable", "the database has been closed"));
-      made.catch(noop);
+      const open = pgPool;
+      pgPool = Promise.reject(new StoreError("unusable", "the database has been closed"));
+      pgPool.catch(noop);
       // A server that does not answer is abandoned.
-      const ended = open?.then((last) => last.end()).catch(noop);
-      if (ended !== undefined) await keepAlive(() => within(systemClock, farewellMs, ended));
+      const closing = open?.then((last) => last.end()).catch(noop);
+      if (closing !== undefined) await keepAlive(() => within(systemClock, farewellMs, closing));
     },
   };
 }
@@ -124,10 +124,10 @@ const planning = "-c plan_cache_mode=force_generic_plan";
 
 /** Puts the setting before those of the URL, which take precedence. */
 function withPlanning(url: string): string {
-  const [context = "", query = ""] = url.split("?", 2);
+  const [base = "", query = ""] = url.split("?", 2);
   const params = new URLSearchParams(query);
   params.set("options", `${planning} ${params.get("options") ?? ""}`.trim());
-  return `${context}?${params}`;
+  return `${base}?${params}`;
 }
 
 /** Counts how often the plans of all connections were discarded. */
@@ -161,8 +161,8 @@ const maxNames = 200;
 function createNames(): (text: string, values: readonly unknown[]) => string | undefined {
   const names = new Map<string, string>();
   return (text, values) => {
-    const known = names.get(text);
-    if (known !== undefined || values.length === 0 || names.size >= maxNames) return known;
+    const existing = names.get(text);
+    if (existing !== undefined || values.length === 0 || names.size >= maxNames) return existing;
     const name = `trivium_${names.size + 1}`;
     names.set(text, name);
     return name;
@@ -170,7 +170,7 @@ function createNames(): (text: string, values: readonly unknown[]) => string | u
 }
 
 /** The error for a query that the server did not answer in time. */
-function unanswered(error: unknown): StoreError | undefined {
+function timeoutError(error: unknown): StoreError | undefined {
   if (!(error instanceof Error && error.message === "Query read timeout")) return undefined;
   return new StoreError("unreachable", "the database cannot be reached: an answer did not come", { cause: error });
 }
@@ -182,31 +182,31 @@ function clientFor(
   nameOf: ReturnType<typeof createNames>,
 ): PostgresPoolClient {
   const timeout = clientTimeoutMs(options);
-  let broken = false;
+  let isBroken = false;
 
   function query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
   function query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
   function query<R>(
-    what: string | PostgresCursor<R>,
+    statement: string | PostgresCursor<R>,
     values: readonly unknown[] = [],
   ): Promise<PostgresQueryResult<R>> | PostgresCursor<R> {
-    if (typeof what === "string") return run<R>(what, values);
+    if (typeof statement === "string") return run<R>(statement, values);
     throw new TypeError("a cursor was given, but results are read whole");
   }
 
   async function run<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>> {
-    if (broken) throw new StoreError("unreachable", "the database cannot be reached: an answer did not come");
-    const timed = { name: nameOf(text, values), text, values: values.map(valueToDatabase), query_timeout: timeout };
+    if (isBroken) throw new StoreError("unreachable", "the database cannot be reached: an answer did not come");
+    const config = { name: nameOf(text, values), text, values: values.map(valueToDatabase), query_timeout: timeout };
     try {
-      const { command, rowCount, rows } = await client.query(timed);
+      const { command, rowCount, rows } = await client.query(config);
       return { command: command as PostgresQueryResult<R>["command"], rowCount: rowCount ?? 0, rows };
     } catch (error) {
-      const silence = unanswered(error);
+      const failure = timeoutError(error);
       // Later queries would wait behind the unanswered one.
-      broken ||= silence !== undefined;
-      throw silence ?? error;
+      isBroken ||= failure !== undefined;
+      throw failure ?? error;
     }
   }
 
-  return { query, release: (destroy = false) => client.release(destroy || broken) };
+  return { query, release: (destroy = false) => client.release(destroy || isBroken) };
 }

@@ -3,16 +3,16 @@ import type { Clock } from "../../core/ports.js";
 /** Whether another process may be listening. True until the opposite is known. */
 export interface Presence {
   readonly others: boolean;
-  /** This process can be heard from now on: it asks who is present. */
-  connected(): void;
+  /** Must be called when the connection is ready: asks who is present. */
+  announce(): void;
   /** A word from another process arrived. */
-  heard(word: string): void;
+  receive(word: string): void;
   close(): void;
 }
 
 export interface PresenceOptions {
   readonly clock: Clock;
-  say(word: string): void;
+  send(word: string): void;
 }
 
 const periodMs = 5_000;
@@ -20,10 +20,10 @@ const periodMs = 5_000;
 const silentPeriods = 3;
 
 /**
- * Each process announces itself now and then and answers newcomers. Most deployments have one process, which then need
- * not send notifications. A process that is missed for a while learns of changes by polling the store.
+ * Each process announces itself now and then and answers newcomers. Most deployments have one process, which need not
+ * send notifications. A process that the others have not noticed yet finds changes by polling the store.
  */
-export function createPresence({ clock, say }: PresenceOptions): Presence {
+export function createPresence({ clock, send }: PresenceOptions): Presence {
   // Present processes answer at once.
   let silence = silentPeriods - 1;
   let cancel: (() => void) | undefined;
@@ -33,7 +33,7 @@ export function createPresence({ clock, say }: PresenceOptions): Presence {
     if (closed) return;
     cancel = clock.after(periodMs, () => {
       silence += 1;
-      say("here");
+      send("here");
       nextPeriod();
     });
   }
@@ -42,16 +42,16 @@ export function createPresence({ clock, say }: PresenceOptions): Presence {
     get others() {
       return silence < silentPeriods;
     },
-    connected() {
-      say("who");
+    announce() {
+      send("who");
       cancel?.();
       // Others may have been present while this one was disconnected: they have one period to answer.
       silence = Math.min(silence, silentPeriods - 1);
       nextPeriod();
     },
-    heard(word) {
+    receive(word) {
       silence = 0;
-      if (word === "who") say("here");
+      if (word === "who") send("here");
     },
     close() {
       closed = true;

@@ -3,7 +3,7 @@ import { clockText } from "./dialect.js";
 import { runTwice } from "./flush.js";
 import type { Pool } from "./pool.js";
 
-// What callers have used of their limits, for all processes on the database.
+// The use of callers' limits, for all processes on the database.
 
 export interface PostgresRatesOptions {
   readonly pool: Pick<Pool, "query">;
@@ -24,12 +24,12 @@ const columns = ["key", "windowMs", "shiftMs", "limit", "need", "used"] as const
 
 /** How much of a window is left before a draw. */
 const room = (used: string): string => `(excluded.ceiling - ${used} - excluded.forced)`;
-/** A sixteenth of what is left, so that many processes find some each, but what is needed and not more than there is. */
+/** Grants a sixteenth of the rest, so that many processes get a share: at least the need, at most the rest. */
 const grant = (used: string): string =>
   `greatest(0, least(${room(used)}, greatest(excluded.need, ${room(used)} / 16)))`;
 /**
- * Whether the row's window is the current one. A statement that waited for the row may be late: a later window has begun
- * then, and still holds. One far ahead is of a time when the clock was wrong.
+ * Whether the row's window is the current one. A statement that waited for the row may find a later window, which is
+ * current too. A window far ahead was written while the clock was wrong.
  */
 const isCurrent =
   "r.period >= excluded.period and r.expires_at - excluded.expires_at <= greatest(excluded.width, 600000)";
@@ -37,7 +37,7 @@ const usedBefore = `case when ${isCurrent} then r.used else 0 end`;
 
 /**
  * Draws from every window in one statement. Rows are locked in the order of their keys, so that none deadlock. An update
- * sees what the statement offers as a new row only in that row's columns, so the table has columns for it.
+ * sees the draw only in the columns of the proposed row, so the table has columns for it.
  */
 const text = `
 with moment as (select coalesce($7::bigint, ${clockText}) as now),

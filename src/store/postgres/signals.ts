@@ -10,7 +10,7 @@ export interface PostgresSignals extends Signals {
   close(): Promise<void>;
 }
 
-export interface PostgresSignalsOptions extends Omit<ListenerOptions, "heard" | "connected"> {
+export interface PostgresSignalsOptions extends Omit<ListenerOptions, "onNotification" | "onConnect"> {
   /** Receives errors of listeners. Default: none. */
   readonly logger?: Logger | undefined;
 }
@@ -35,17 +35,17 @@ export function postgresSignals(options: PostgresSignalsOptions): PostgresSignal
   const listeners = new Map<symbol, Listen>();
   const listener = createListener({
     ...options,
-    connected: () => presence.connected(),
-    heard(text, channel) {
-      if (channel === "presence") presence.heard(text);
-      else hintsFromText(text).forEach(tellHere);
+    onConnect: () => presence.announce(),
+    onNotification(text, channel) {
+      if (channel === "presence") presence.receive(text);
+      else hintsFromText(text).forEach(notifyLocal);
     },
   });
-  const presence = createPresence({ clock, say: (word) => void listener.tell("presence", [word]) });
-  let waiting = new Set<string>();
-  let telling = false;
+  const presence = createPresence({ clock, send: (word) => void listener.notify("presence", [word]) });
+  let queue = new Set<string>();
+  let isSending = false;
 
-  function tellHere(hint: Hint): void {
+  function notifyLocal(hint: Hint): void {
     for (const [id, listen] of [...listeners]) {
       if (!listeners.has(id)) continue;
       try {
@@ -56,24 +56,24 @@ export function postgresSignals(options: PostgresSignalsOptions): PostgresSignal
     }
   }
 
-  async function tellOthers(): Promise<void> {
-    while (waiting.size > 0) {
-      const hints = waiting;
-      waiting = new Set();
-      await listener.tell("hints", textsOf(hints));
+  async function notifyOthers(): Promise<void> {
+    while (queue.size > 0) {
+      const hints = queue;
+      queue = new Set();
+      await listener.notify("hints", textsOf(hints));
       await pause(clock, pauseMs);
     }
-    telling = false;
+    isSending = false;
   }
 
   return {
     publish(hint) {
-      tellHere(hint);
+      notifyLocal(hint);
       if (!presence.others) return;
-      if (waiting.size < maxWaiting) waiting.add(wordOf(hint));
-      if (telling) return;
-      telling = true;
-      setImmediate(tellOthers);
+      if (queue.size < maxWaiting) queue.add(wordOf(hint));
+      if (isSending) return;
+      isSending = true;
+      setImmediate(notifyOthers);
     },
     subscribe(listen) {
       listener.start();

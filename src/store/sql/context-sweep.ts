@@ -11,29 +11,29 @@ export type ContextSweep = (
 ) => Promise<{ readonly entries: number; readonly more: boolean }>;
 
 /** Contexts read in one batch. An index of those that are due would be written with every entry. */
-const sweptContexts = 5_000;
+const contextsPerBatch = 5_000;
 
-/** What a context has too much of. */
+/** A context with entries to delete, or one that has expired. */
 interface DueContext {
   readonly key: number;
   readonly dropped: number;
   /** Entries up to this number are deleted. */
   readonly upTo: number;
-  readonly expired: boolean;
+  readonly isExpired: boolean;
 }
 
 /** Creates a sweep that remembers how far its pass is. */
 export function createContextSweep(): ContextSweep {
-  let passed = 0;
+  let position = 0;
   return async (context, limit) => {
-    const last = await lastOfBatch(context, passed);
+    const last = await lastOfBatch(context, position);
     if (last === undefined) {
-      passed = 0;
+      position = 0;
       return { entries: 0, more: false };
     }
-    const swept = await inTransaction(context, (within) => sweepRange(within, { after: passed, upTo: last, limit }));
-    passed = swept.passed;
-    return { entries: swept.entries, more: true };
+    const batch = await inTransaction(context, (within) => sweepRange(within, { after: position, upTo: last, limit }));
+    position = batch.position;
+    return { entries: batch.entries, more: true };
   };
 }
 
@@ -44,7 +44,7 @@ async function lastOfBatch({ db }: DbContext, after: number): Promise<number | u
     .select(sql<number | null>`min(key)`.as("first"))
     .where("key", ">", after)
     .executeTakeFirst();
-  return typeof row?.first === "number" ? row.first + sweptContexts - 1 : undefined;
+  return typeof row?.first === "number" ? row.first + contextsPerBatch - 1 : undefined;
 }
 
 interface Range {
@@ -53,19 +53,19 @@ interface Range {
   readonly limit: number;
 }
 
-async function sweepRange(context: DbContext, range: Range): Promise<{ readonly entries: number; passed: number }> {
+async function sweepRange(context: DbContext, range: Range): Promise<{ readonly entries: number; position: number }> {
   const due = await dueContexts(context, range);
   let entries = 0;
-  let passed = range.after;
+  let position = range.after;
   for (const each of due) {
     const deleted = await deleteEntries(context, each, range.limit - entries);
     entries += deleted.entries;
     // What is left of it comes first in the next batch.
-    if (deleted.more) return { entries, passed };
-    if (each.expired) await deleteContext(context, each.key);
-    passed = each.key;
+    if (deleted.more) return { entries, position };
+    if (each.isExpired) await deleteContext(context, each.key);
+    position = each.key;
   }
-  return { entries, passed: due.length < range.limit ? range.upTo : passed };
+  return { entries, position: due.length < range.limit ? range.upTo : position };
 }
 
 async function dueContexts({ db, dialect }: DbContext, { after, upTo, limit }: Range): Promise<readonly DueContext[]> {
@@ -89,7 +89,7 @@ async function dueContexts({ db, dialect }: DbContext, { after, upTo, limit }: R
     .execute();
   return rows.map(({ key, dropped, last, shown, over }) => {
     const isExpired = Number(over) === 1;
-    return { key, dropped, upTo: isExpired ? last : shown, expired: isExpired };
+    return { key, dropped, upTo: isExpired ? last : shown, isExpired };
   });
 }
 
@@ -100,8 +100,8 @@ async function deleteEntries(
 ): Promise<{ readonly entries: number; readonly more: boolean }> {
   const end = Math.min(upTo, dropped + Math.max(0, limit));
   if (end > dropped) {
-    const gone = db.selectFrom("trivium_conversations").where("context", "=", key).where("number", "<=", end);
-    const { bytes } = await gone
+    const oldEntries = db.selectFrom("trivium_conversations").where("context", "=", key).where("number", "<=", end);
+    const { bytes } = await oldEntries
       .select(sql<number>`cast(coalesce(sum(bytes), 0) as bigint)`.as("bytes"))
       .executeTakeFirstOrThrow();
     await db.deleteFrom("trivium_conversations").where("context", "=", key).where("number", "<=", end).execute();

@@ -12,14 +12,14 @@ export interface DatabaseLifecycle {
   close(before: () => Promise<void>): Promise<void>;
 }
 
-export interface GateOptions {
+export interface LifecycleOptions {
   /** Called once, when the database is ready. */
-  opened(): void;
+  onOpen(): void;
   /** Receives the progress of a migration while the database opens. */
   readonly migration: MigrationReport;
 }
 
-export function createDatabaseLifecycle(backend: Backend, { opened, migration }: GateOptions): DatabaseLifecycle {
+export function createDatabaseLifecycle(backend: Backend, { onOpen, migration }: LifecycleOptions): DatabaseLifecycle {
   let opening: Promise<void> | undefined;
   let isOpen = false;
   let closing: Promise<void> | undefined;
@@ -36,7 +36,7 @@ export function createDatabaseLifecycle(backend: Backend, { opened, migration }:
     }
     if (closing !== undefined) throw closedError();
     isOpen = true;
-    opened();
+    onOpen();
   }
 
   function open(): Promise<void> {
@@ -45,7 +45,7 @@ export function createDatabaseLifecycle(backend: Backend, { opened, migration }:
     return opening;
   }
 
-  async function tell<T>(call: (backend: Backend) => Promise<T>): Promise<T> {
+  async function askOpen<T>(call: (backend: Backend) => Promise<T>): Promise<T> {
     if (!isOpen) await open();
     try {
       return await call(backend);
@@ -54,7 +54,7 @@ export function createDatabaseLifecycle(backend: Backend, { opened, migration }:
     }
   }
 
-  async function shut(before: () => Promise<void>): Promise<void> {
+  async function closeAfter(before: () => Promise<void>): Promise<void> {
     await opening?.catch(noop);
     await before();
     await backend.close();
@@ -62,9 +62,9 @@ export function createDatabaseLifecycle(backend: Backend, { opened, migration }:
 
   return {
     open,
-    ask: (call) => (closing === undefined ? tell(call) : Promise.reject(closedError())),
+    ask: (call) => (closing === undefined ? askOpen(call) : Promise.reject(closedError())),
     close(before) {
-      closing ??= shut(before);
+      closing ??= closeAfter(before);
       return closing;
     },
   };

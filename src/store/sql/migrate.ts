@@ -27,15 +27,15 @@ export async function schemaStatus(context: DbContext): Promise<SchemaStatus> {
  */
 export async function migrate(context: DbContext, report: ReportMigration = noop): Promise<number> {
   const version = await readVersion(context);
-  assertKnown(version);
+  checkVersion(version);
   // Takes no lock and writes nothing when there is nothing to do.
   if (version === latest) return version;
   report({ kind: "begun", from: version, to: latest });
   const before = await context.dialect.withoutLimits(context.db, async (db) => {
     report({ kind: "waiting" });
-    const stood = await inTransaction({ ...context, db }, (within) => takeSteps(within, report));
-    await analyze({ ...context, db }, stood);
-    return stood;
+    const from = await inTransaction({ ...context, db }, (within) => takeSteps(within, report));
+    await analyze({ ...context, db }, from);
+    return from;
   });
   report({ kind: "done" });
   return before;
@@ -54,7 +54,7 @@ async function takeSteps(within: DbContext, report: ReportMigration): Promise<nu
   await dialect.lockMigrations(db);
   await schemaTable(db, dialect).execute();
   const before = await readVersion(within);
-  assertKnown(before);
+  checkVersion(before);
   for (const { version, name, statements: statementsOf } of stepsAfter(before)) {
     const statements = statementsOf(db, dialect);
     for (const [index, statement] of statements.entries()) {
@@ -91,7 +91,7 @@ async function readVersion({ db, dialect }: DbContext): Promise<number> {
   return row?.version ?? 0;
 }
 
-function assertKnown(version: number): void {
+function checkVersion(version: number): void {
   if (version <= latest) return;
   throw new StoreError(
     "unusable",

@@ -35,49 +35,49 @@ const everyMs = 10_000;
 
 /** Reports the end of each migration. One longer than a second also reports its progress every 10 seconds. */
 export function createMigrationReport({ clock, say }: MigrationReportOptions): MigrationReport {
-  let begun: { readonly from: number; readonly to: number; readonly at: number } | undefined;
-  let where = "";
+  let migration: { readonly from: number; readonly to: number; readonly at: number } | undefined;
+  let step = "";
   let cancel = noop;
 
-  function tell(how: (facts: { readonly what: string; readonly seconds: number }) => string): void {
-    if (begun === undefined) return;
-    const { from, to, at } = begun;
+  function sayLine(lineOf: (facts: { readonly range: string; readonly seconds: number }) => string): void {
+    if (migration === undefined) return;
+    const { from, to, at } = migration;
     const seconds = Math.round((clock.now() - at) / 100) / 10;
-    say(how({ what: `from schema ${from} to ${to}`, seconds }), { from, to, seconds });
+    say(lineOf({ range: `from schema ${from} to ${to}`, seconds }), { from, to, seconds });
   }
 
-  function tellWhere(): void {
-    tell(({ what, seconds }) => `migrating the database ${what}: ${where}, ${seconds} s so far`);
+  function sayProgress(): void {
+    sayLine(({ range, seconds }) => `migrating the database ${range}: ${step}, ${seconds} s so far`);
   }
 
-  function tellIn(ms: number): void {
+  function sayProgressIn(ms: number): void {
     cancel = clock.after(ms, () => {
-      tellWhere();
-      tellIn(everyMs);
+      sayProgress();
+      sayProgressIn(everyMs);
     });
   }
 
-  function moved(to: string): void {
-    where = to;
+  function enterStep(next: string): void {
+    step = next;
     // After one second each step is reported as it starts: in a thread blocked by a statement no timer fires.
-    if (begun !== undefined && clock.now() - begun.at >= firstMs) tellWhere();
+    if (migration !== undefined && clock.now() - migration.at >= firstMs) sayProgress();
   }
 
   return {
     report(progress) {
       switch (progress.kind) {
         case "begun":
-          begun = { from: progress.from, to: progress.to, at: clock.now() };
-          return tellIn(firstMs);
+          migration = { from: progress.from, to: progress.to, at: clock.now() };
+          return sayProgressIn(firstMs);
         case "waiting":
-          return moved("waiting for others");
+          return enterStep("waiting for others");
         case "statement":
-          return moved(
+          return enterStep(
             `schema ${progress.schema} (${progress.name}), statement ${progress.statement} of ${progress.statements}`,
           );
         case "done":
           cancel();
-          return tell(({ what, seconds }) => `the database has been migrated ${what} in ${seconds} s`);
+          return sayLine(({ range, seconds }) => `the database has been migrated ${range} in ${seconds} s`);
       }
     },
     end: () => cancel(),

@@ -68,12 +68,12 @@ function tasks(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
   const numbers = ["seq", "epoch", "state", "status_time", "inbox_put", "turn", "turn_seq", "compacted"];
   const times = ["wake_at", "finished_at", "logged_at"];
   const key = tableOf(db, dialect, "tasks").addColumn("key", sql.raw(serial));
-  const named = withText(key, "id", "tenant", "owner", "context_id", "incarnation", "version", "holder");
-  const counted = numbers.reduce<Table>(
-    (made, name) => made.addColumn(name, integer, (column) => column.notNull().defaultTo(0)),
-    named.addColumn("name", "text"),
+  const texts = withText(key, "id", "tenant", "owner", "context_id", "incarnation", "version", "holder");
+  const counters = numbers.reduce<Table>(
+    (table, name) => table.addColumn(name, integer, (column) => column.notNull().defaultTo(0)),
+    texts.addColumn("name", "text"),
   );
-  return times.reduce<Table>((made, name) => made.addColumn(name, integer), counted);
+  return times.reduce<Table>((table, name) => table.addColumn(name, integer), counters);
 }
 
 // Lists of tasks are read from the end of the index, where the newest task is added.
@@ -114,8 +114,8 @@ function inbox(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
   const table = clusteredTableOf(db, dialect, "inbox")
     .addColumn("key", integer, (column) => column.notNull())
     .addColumn("ordinal", integer, (column) => column.notNull());
-  const named = withText(table, "id", "kind");
-  return withPayload(named, dialect).addPrimaryKeyConstraint("trivium_inbox_key", ["key", "ordinal"]);
+  const texts = withText(table, "id", "kind");
+  return withPayload(texts, dialect).addPrimaryKeyConstraint("trivium_inbox_key", ["key", "ordinal"]);
 }
 
 function instances(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
@@ -131,18 +131,18 @@ function pushConfigs(db: Kysely<Database>, dialect: SqlDialect): readonly Schema
     .addColumn("ordinal", integer, (column) => column.notNull())
     .addColumn("cursor", integer, (column) => column.notNull())
     .addColumn("task_name", "text");
-  const named = withText(table, "id", "task_id", "tenant", "owner", "version", "holder");
+  const texts = withText(table, "id", "task_id", "tenant", "owner", "version", "holder");
   return [
-    withPayload(named, dialect).addPrimaryKeyConstraint("trivium_push_configs_key", ["key", "id"]),
+    withPayload(texts, dialect).addPrimaryKeyConstraint("trivium_push_configs_key", ["key", "id"]),
     db.schema.createIndex("trivium_push_configs_holder").on("trivium_push_configs").column("holder"),
   ];
 }
 
 /** Counters of existing tasks are filled along with the table. */
 function countersByTime(db: Kysely<Database>, dialect: SqlDialect): readonly SchemaStatement[] {
-  const filled = sql`insert into "trivium_periods" ("tenant", "owner", "period", "state", "shard", "count")
+  const fill = sql`insert into "trivium_periods" ("tenant", "owner", "period", "state", "shard", "count")
 select "tenant", "owner", "status_time" / 600000, "state", '', count(*) from "trivium_tasks" group by 1, 2, 3, 4`;
-  return [periodsTable(db, dialect, tenantAndOwner), periodsIndex(db, dialect), statementOf(db, filled)];
+  return [periodsTable(db, dialect, tenantAndOwner), periodsIndex(db, dialect), statementOf(db, fill)];
 }
 
 /**
@@ -150,13 +150,13 @@ select "tenant", "owner", "status_time" / 600000, "state", '', count(*) from "tr
  * set back, unknown for those of earlier releases; and summaries of tasks, for lists.
  */
 function waitingTasks(db: Kysely<Database>, { types }: SqlDialect): readonly SchemaStatement[] {
-  const waiting = sql<SqlBool>`"holder" = '' and "finished_at" is null and "wake_at" is null`;
+  const condition = sql<SqlBool>`"holder" = '' and "finished_at" is null and "wake_at" is null`;
   return [
     db.schema
       .createIndex("trivium_tasks_waiting")
       .on("trivium_tasks")
       .columns(["agent", "status_time", "key"])
-      .where(waiting),
+      .where(condition),
     db.schema.alterTable("trivium_instances").addColumn("ttl_ms", types.integer),
     db.schema.alterTable("trivium_tasks").addColumn("summary", types.bytes),
     db.schema.alterTable("trivium_tasks").addColumn("summary_time", types.integer),

@@ -21,6 +21,6 @@ export class Param<T> implements Expression<T> {
 export type QueryInput<T> = T | Param<T>;
 
 /** Converts a given value, or a later parameter, to the form sent to the database. */
-export function sentAs<T, U>(given: QueryInput<T>, send: (value: T) => U): QueryInput<U> {
-  return given instanceof Param ? new Param((args) => send(given.valueFor(args))) : send(given);
+export function mapInput<T, U>(input: QueryInput<T>, send: (value: T) => U): QueryInput<U> {
+  return input instanceof Param ? new Param((args) => send(input.valueFor(args))) : send(input);
 }

@@ -114,10 +114,10 @@ export function inboxToRow({ id, kind, send, wake }: InboxEntry): InboxRow {
 export function inboxFromRow(row: InboxRow): InboxEntry {
   const { id, kind } = row;
   const { message, context, wake } = decode(InboxPayloadSchema, row, "inbox");
-  const brought = wake === undefined ? {} : { wake: toJson(ValueSchema, wake) };
+  const wakePart = wake === undefined ? {} : { wake: toJson(ValueSchema, wake) };
   return message === undefined
-    ? { id, kind, ...brought }
-    : { id, kind, send: { message, ...contextFromStored(context) }, ...brought };
+    ? { id, kind, ...wakePart }
+    : { id, kind, send: { message, ...contextFromStored(context) }, ...wakePart };
 }
 
 export function outcomeToRow(outcome: SentOutcome): SendOutcomeRow {
@@ -184,8 +184,8 @@ export function pushToRow({ config, taskName, settled, ...registration }: PushRe
 export function pushFromRow(row: PushRow): PushRegistration {
   const { key, taskId, scope, cursor, version, taskName, holder } = row;
   const config = decode(TaskPushNotificationConfigSchema, row, "push configuration");
-  const named = taskName === undefined ? {} : { taskName };
-  const registration = { key, taskId, scope, config, cursor, version, ...named };
+  const namePart = taskName === undefined ? {} : { taskName };
+  const registration = { key, taskId, scope, config, cursor, version, ...namePart };
   return holder === settledHolder ? { ...registration, holder: "", settled: true } : { ...registration, holder };
 }
 
@@ -199,17 +199,17 @@ function kindToStored(record: LogRecord): StoredRecord["kind"] {
       return { case: "event", value: record.event };
     case "message": {
       const { message, entry, context } = record;
-      const stored = context === undefined ? undefined : contextToStored(context);
-      const value = { $typeName: "trivium.store.v1.CallerMessage" as const, message, entry, context: stored };
+      const storedContext = context === undefined ? undefined : contextToStored(context);
+      const value = { $typeName: "trivium.store.v1.CallerMessage" as const, message, entry, context: storedContext };
       return { case: "message", value };
     }
     case "turnStarted": {
       const { turn, attempt, wake, message } = record;
-      const brought = wake === undefined ? undefined : fromJson(ValueSchema, wake);
+      const wakeValue = wake === undefined ? undefined : fromJson(ValueSchema, wake);
       const trace = traceToStored(record.trace);
-      const said = { turn, attempt, cause: storedCauses[record.cause], wake: brought, trace };
-      const context = message === undefined ? {} : { message: BigInt(message) };
-      return { case: "turnStarted", value: { $typeName: "trivium.store.v1.TurnStarted", ...said, ...context } };
+      const members = { turn, attempt, cause: storedCauses[record.cause], wake: wakeValue, trace };
+      const messagePart = message === undefined ? {} : { message: BigInt(message) };
+      return { case: "turnStarted", value: { $typeName: "trivium.store.v1.TurnStarted", ...members, ...messagePart } };
     }
     case "turnEnded": {
       const error = record.error === undefined ? undefined : errorToStored(record.error);
@@ -232,9 +232,9 @@ function recordFromStored({ kind }: StoredRecord, seq: number): LogRecord {
       return callerMessageFromStored(kind.value, seq);
     case "turnStarted": {
       const { turn, attempt, cause, wake, message, trace } = kind.value;
-      const brought = wake === undefined ? {} : { wake: toJson(ValueSchema, wake) };
-      const context = { ...(message === undefined ? {} : { message: Number(message) }), ...traceFromStored(trace) };
-      return { kind: "turnStarted", seq, turn, attempt, cause: causeFromStored(cause), ...brought, ...context };
+      const wakePart = wake === undefined ? {} : { wake: toJson(ValueSchema, wake) };
+      const otherParts = { ...(message === undefined ? {} : { message: Number(message) }), ...traceFromStored(trace) };
+      return { kind: "turnStarted", seq, turn, attempt, cause: causeFromStored(cause), ...wakePart, ...otherParts };
     }
     case "turnEnded": {
       const { error } = kind.value;
@@ -253,8 +253,8 @@ function recordFromStored({ kind }: StoredRecord, seq: number): LogRecord {
 
 function callerMessageFromStored({ message, entry, context }: StoredCallerMessage, seq: number): LogRecord {
   if (message === undefined) throw new StoreError("damaged", `record ${seq} of a log has lost its message`);
-  const said = context === undefined ? {} : { context: contextFromStored(context) };
-  return { kind: "message", seq, message, entry, ...said };
+  const contextPart = context === undefined ? {} : { context: contextFromStored(context) };
+  return { kind: "message", seq, message, entry, ...contextPart };
 }
 
 const storedCauses: Readonly<Record<TurnCause, StoredCause>> = {
@@ -263,8 +263,8 @@ const storedCauses: Readonly<Record<TurnCause, StoredCause>> = {
   restart: StoredCause.RESTART,
 };
 
-function causeFromStored(stored: StoredCause): TurnCause {
-  switch (stored) {
+function causeFromStored(cause: StoredCause): TurnCause {
+  switch (cause) {
     case StoredCause.MESSAGE:
       return "message";
     case StoredCause.WAKE:
@@ -277,12 +277,12 @@ function causeFromStored(stored: StoredCause): TurnCause {
 }
 
 function contextToStored({ configuration, metadata, extensions, principal, trace }: SendContext): StoredContext {
-  const said = { configuration, metadata, extensions: [...extensions], principal, trace: traceToStored(trace) };
-  return { $typeName: "trivium.store.v1.SendContext", ...said };
+  const members = { configuration, metadata, extensions: [...extensions], principal, trace: traceToStored(trace) };
+  return { $typeName: "trivium.store.v1.SendContext", ...members };
 }
 
-function contextFromStored(stored: StoredContext | undefined): SendContext {
-  const { configuration, metadata, extensions = [], principal, trace } = stored ?? {};
+function contextFromStored(context: StoredContext | undefined): SendContext {
+  const { configuration, metadata, extensions = [], principal, trace } = context ?? {};
   return { configuration, metadata, extensions, principal, ...traceFromStored(trace) };
 }
 
@@ -292,9 +292,9 @@ function traceToStored(trace: TraceContext | undefined): StoredTrace | undefined
   return { $typeName: "trivium.store.v1.TraceContext", traceparent, ...(tracestate !== undefined && { tracestate }) };
 }
 
-function traceFromStored(stored: StoredTrace | undefined): { readonly trace?: TraceContext } {
-  if (stored === undefined) return {};
-  const { traceparent, tracestate } = stored;
+function traceFromStored(trace: StoredTrace | undefined): { readonly trace?: TraceContext } {
+  if (trace === undefined) return {};
+  const { traceparent, tracestate } = trace;
   return { trace: { traceparent, ...(tracestate !== undefined && { tracestate }) } };
 }
 
@@ -338,12 +338,16 @@ function encode<Desc extends DescMessage>(schema: Desc, message: MessageShape<De
   }
 }
 
-function decode<Desc extends DescMessage>(schema: Desc, { format, bytes }: Payload, what: string): MessageShape<Desc> {
-  if (format !== currentFormat) throw newerRow(what, format);
+function decode<Desc extends DescMessage>(
+  schema: Desc,
+  { format, bytes }: Payload,
+  subject: string,
+): MessageShape<Desc> {
+  if (format !== currentFormat) throw newerRow(subject, format);
   try {
     return fromBinary(schema, plainBytes(bytes));
   } catch (cause) {
-    throw new StoreError("damaged", `a row (${what}) cannot be read`, { cause });
+    throw new StoreError("damaged", `a row (${subject}) cannot be read`, { cause });
   }
 }
 
@@ -356,7 +360,7 @@ function plainBytes(bytes: Uint8Array): Uint8Array {
   return bytes.constructor === Uint8Array ? bytes : new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-function newerRow(what: string, format?: number): StoreError {
-  const seen = format === undefined ? "" : ` in format ${format}, this one knows ${currentFormat}`;
-  return new StoreError("newerFormat", `a row (${what}) was written by a newer release of trivium${seen}`);
+function newerRow(subject: string, format?: number): StoreError {
+  const formats = format === undefined ? "" : ` in format ${format}, this one knows ${currentFormat}`;
+  return new StoreError("newerFormat", `a row (${subject}) was written by a newer release of trivium${formats}`);
 }

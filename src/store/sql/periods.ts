@@ -20,9 +20,9 @@ const settlesMs = 3_600_000;
  */
 export function foldPeriods(context: DbContext, limit: number): Promise<number> {
   return inTransaction(context, async (within) => {
-    const taken = await takeLoose(within, limit);
-    for (const counter of summed(taken)) await addToFolded(within, counter);
-    return taken.length;
+    const rows = await takeLoose(within, limit);
+    for (const counter of sumByKey(rows)) await addToFolded(within, counter);
+    return rows.length;
   });
 }
 
@@ -54,9 +54,9 @@ function looseRows({ shard }: SqlDialect) {
 }
 
 /** One counter for each non-zero sum, in a fixed order, so that two concurrent folds do not deadlock. */
-function summed(taken: readonly Counter[]): readonly Counter[] {
+function sumByKey(rows: readonly Counter[]): readonly Counter[] {
   const sums = new Map<string, Counter>();
-  for (const { count, ...key } of taken) {
+  for (const { count, ...key } of rows) {
     const name = JSON.stringify([key.agent, key.tenant, key.owner, key.period, key.state]);
     sums.set(name, { ...key, count: (sums.get(name)?.count ?? 0) + count });
   }

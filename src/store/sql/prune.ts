@@ -23,30 +23,31 @@ export async function prune(
   { retention, limit, sweep }: { readonly retention: Retention; readonly limit: number; readonly sweep: ContextSweep },
 ): Promise<PruneBatch> {
   const tasks = await inTransaction(context, (within) => pruneTasks(within, retention, limit));
-  const left = limit - tasks.logs;
-  const logs = left > 0 ? await inTransaction(context, (within) => pruneLogs(within, retention, left)) : nothing;
+  const rest = limit - tasks.logs;
+  const logs = rest > 0 ? await inTransaction(context, (within) => pruneLogs(within, retention, rest)) : noRows;
   const sends = await pruneSends(context, retention, limit);
-  const folded = await foldPeriods(context, limit);
+  const foldedRows = await foldPeriods(context, limit);
   const rates = await pruneRates(context, limit);
-  const swept = await sweep(context, limit);
+  const contexts = await sweep(context, limit);
   return {
     tasks: tasks.tasks,
     logs: tasks.logs + logs.logs,
-    entries: swept.entries,
-    more: tasks.more || logs.more || left <= 0 || sends >= limit || rates >= limit || folded >= limit || swept.more,
+    entries: contexts.entries,
+    more:
+      tasks.more || logs.more || rest <= 0 || sends >= limit || rates >= limit || foldedRows >= limit || contexts.more,
   };
 }
 
 type PrunedTasks = Omit<PruneBatch, "entries">;
 
-const nothing: PrunedTasks = { tasks: 0, logs: 0, more: false };
+const noRows: PrunedTasks = { tasks: 0, logs: 0, more: false };
 
 async function pruneTasks(context: DbContext, retention: Retention, limit: number): Promise<PrunedTasks> {
   const due = await tasksDue(context, retention, limit);
-  if (due.length === 0) return nothing;
-  const { rows, emptied } = await dropFolded(context, due, limit);
-  if (emptied.length > 0) await deleteTasks(context, emptied);
-  return { tasks: emptied.length, logs: rows, more: due.length >= limit || emptied.length < due.length };
+  if (due.length === 0) return noRows;
+  const { rows, emptyKeys } = await dropFolded(context, due, limit);
+  if (emptyKeys.length > 0) await deleteTasks(context, emptyKeys);
+  return { tasks: emptyKeys.length, logs: rows, more: due.length >= limit || emptyKeys.length < due.length };
 }
 
 /** Finished tasks past their retention or over the maximum, oldest first. */
@@ -86,7 +87,7 @@ async function countFinished({ db }: DbContext): Promise<number> {
 
 /** Logs of finished tasks, as far as a snapshot includes them. */
 async function pruneLogs(context: DbContext, { logsMs }: Retention, limit: number): Promise<PrunedTasks> {
-  if (logsMs === undefined) return nothing;
+  if (logsMs === undefined) return noRows;
   const { db, dialect } = context;
   const due = await db
     .selectFrom("trivium_tasks")
@@ -97,48 +98,49 @@ async function pruneLogs(context: DbContext, { logsMs }: Retention, limit: numbe
     .limit(limit)
     .$if(dialect.locksRows, (select) => select.forUpdate().skipLocked())
     .execute();
-  if (due.length === 0) return nothing;
+  if (due.length === 0) return noRows;
   const keys = due.map(({ key }) => key);
-  const { rows, emptied } = await dropFolded(context, keys, limit);
-  if (emptied.length > 0) {
-    const done = db.updateTable("trivium_tasks").set({ logged_at: null });
-    await done.where(dialect.isOneOf("key", emptied)).execute();
+  const { rows, emptyKeys } = await dropFolded(context, keys, limit);
+  if (emptyKeys.length > 0) {
+    const update = db.updateTable("trivium_tasks").set({ logged_at: null });
+    await update.where(dialect.isOneOf("key", emptyKeys)).execute();
   }
-  return { tasks: 0, logs: rows, more: due.length >= limit || emptied.length < due.length };
+  return { tasks: 0, logs: rows, more: due.length >= limit || emptyKeys.length < due.length };
 }
 
 interface DroppedRows {
   readonly rows: number;
   /** Tasks with no row left that a snapshot includes. */
-  readonly emptied: readonly number[];
+  readonly emptyKeys: readonly number[];
 }
 
 /** Drops rows that a snapshot includes, from the start of each log. */
 async function dropFolded(context: DbContext, keys: readonly number[], limit: number): Promise<DroppedRows> {
-  const found = await selectFolded(context, keys, limit + 1).execute();
-  const left = found.length > limit ? found.pop() : undefined;
-  const emptied = left === undefined ? keys : keys.filter((key) => key < left.key);
-  await dropAllFolded(context, emptied);
-  const last = found.findLast(({ key }) => key === left?.key);
+  const folded = await selectFolded(context, keys, limit + 1).execute();
+  const next = folded.length > limit ? folded.pop() : undefined;
+  const emptyKeys = next === undefined ? keys : keys.filter((key) => key < next.key);
+  await dropAllFolded(context, emptyKeys);
+  const last = folded.findLast(({ key }) => key === next?.key);
   if (last !== undefined) {
     const { key, seq } = last;
     await context.db.deleteFrom("trivium_log").where("key", "=", key).where("seq", "<=", seq).execute();
     await context.db.updateTable("trivium_tasks").set({ compacted: seq }).where("key", "=", key).execute();
   }
-  return { rows: found.length, emptied };
+  return { rows: folded.length, emptyKeys };
 }
 
 async function dropAllFolded({ db, dialect }: DbContext, keys: readonly number[]): Promise<void> {
   if (keys.length === 0) return;
-  const folded = (key: string) => sql<number>`(select s.seq from trivium_snapshots as s where s.key = ${sql.ref(key)})`;
+  const snapshotSeq = (key: string) =>
+    sql<number>`(select s.seq from trivium_snapshots as s where s.key = ${sql.ref(key)})`;
   await db
     .deleteFrom("trivium_log")
     .where(dialect.isOneOf("key", keys))
-    .where("seq", "<=", folded("trivium_log.key"))
+    .where("seq", "<=", snapshotSeq("trivium_log.key"))
     .execute();
   await db
     .updateTable("trivium_tasks")
-    .set((set) => ({ compacted: set.fn.coalesce(folded("trivium_tasks.key"), set.ref("compacted")) }))
+    .set((set) => ({ compacted: set.fn.coalesce(snapshotSeq("trivium_tasks.key"), set.ref("compacted")) }))
     .where(dialect.isOneOf("key", keys))
     .execute();
 }
@@ -213,7 +215,7 @@ async function pruneSends({ db, dialect }: DbContext, { sendsMs }: Retention, li
 /** Windows that have ended. */
 async function pruneRates({ db, dialect }: DbContext, limit: number): Promise<number> {
   if (!dialect.sharesRates) return 0;
-  const ended = db
+  const expired = db
     .selectFrom("trivium_rates")
     .select("key")
     .where("expires_at", "<=", sql<number>`${dialect.now()}`)
@@ -222,7 +224,7 @@ async function pruneRates({ db, dialect }: DbContext, limit: number): Promise<nu
     .forUpdate()
     .skipLocked();
   // An array, which is found by the primary key; a subquery would be joined with the whole table.
-  const isEnded = sql<boolean>`${sql.ref("key")} = any(array(${ended}))`;
+  const isEnded = sql<boolean>`${sql.ref("key")} = any(array(${expired}))`;
   const deleted = await db.deleteFrom("trivium_rates").where(isEnded).executeTakeFirst();
   return Number(deleted.numDeletedRows);
 }

@@ -31,7 +31,7 @@ function withEnd(table: Table, end: ReturnType<SqlDialect["tableEnd"]>): Table {
 }
 
 export function withText(table: Table, ...names: readonly string[]): Table {
-  return names.reduce<Table>((made, name) => made.addColumn(name, "text", (column) => column.notNull()), table);
+  return names.reduce<Table>((all, name) => all.addColumn(name, "text", (column) => column.notNull()), table);
 }
 
 export function withPayload(table: Table, { types }: SqlDialect): Table {
@@ -52,10 +52,10 @@ export function statementOf(db: Kysely<Database>, statement: RawBuilder<unknown>
 /** The columns of a row's scope; they include the agent since schema 3. */
 export type ScopeColumns = readonly ["tenant", "owner"] | readonly ["agent", "tenant", "owner"];
 
-function withOwner(table: Table, owned: ScopeColumns): Table {
-  return owned.reduce<Table>(
-    (made, name) =>
-      made.addColumn(name, "text", (column) =>
+function withOwner(table: Table, columns: ScopeColumns): Table {
+  return columns.reduce<Table>(
+    (all, name) =>
+      all.addColumn(name, "text", (column) =>
         name === "agent" ? column.notNull().defaultTo(sql.lit("")) : column.notNull(),
       ),
     table,
@@ -63,17 +63,17 @@ function withOwner(table: Table, owned: ScopeColumns): Table {
 }
 
 /** Idempotent sends. */
-export function sendsTable(db: Kysely<Database>, dialect: SqlDialect, owned: ScopeColumns): SchemaStatement {
+export function sendsTable(db: Kysely<Database>, dialect: SqlDialect, columns: ScopeColumns): SchemaStatement {
   const { integer, bytes } = dialect.types;
   const texts = ["message_id", "entry", "digest", "task_id", "instance"];
-  return withText(withOwner(tableOf(db, dialect, "sends"), owned), ...texts)
+  return withText(withOwner(tableOf(db, dialect, "sends"), columns), ...texts)
     .addColumn("attempt", integer, (column) => column.notNull())
     .addColumn("seq", integer, (column) => column.notNull())
     .addColumn("began_at", integer, (column) => column.notNull())
     .addColumn("outcome", "text")
     .addColumn("format", integer, (column) => column.notNull())
     .addColumn("payload", bytes)
-    .addPrimaryKeyConstraint("trivium_sends_key", [...owned, "message_id"]);
+    .addPrimaryKeyConstraint("trivium_sends_key", [...columns, "message_id"]);
 }
 
 export function sendsIndex(db: Kysely<Database>): SchemaStatement {
@@ -81,24 +81,24 @@ export function sendsIndex(db: Kysely<Database>): SchemaStatement {
 }
 
 /** The number of an owner's tasks by state. */
-export function countsTable(db: Kysely<Database>, dialect: SqlDialect, owned: ScopeColumns): SchemaStatement {
+export function countsTable(db: Kysely<Database>, dialect: SqlDialect, columns: ScopeColumns): SchemaStatement {
   const { integer } = dialect.types;
-  return withOwner(clusteredTableOf(db, dialect, "counts"), owned)
+  return withOwner(clusteredTableOf(db, dialect, "counts"), columns)
     .addColumn("state", integer, (column) => column.notNull())
     .addColumn("shard", "text", (column) => column.notNull())
     .addColumn("count", integer, (column) => column.notNull())
-    .addPrimaryKeyConstraint("trivium_counts_key", [...owned, "state", "shard"]);
+    .addPrimaryKeyConstraint("trivium_counts_key", [...columns, "state", "shard"]);
 }
 
 /** The same by time. */
-export function periodsTable(db: Kysely<Database>, dialect: SqlDialect, owned: ScopeColumns): SchemaStatement {
+export function periodsTable(db: Kysely<Database>, dialect: SqlDialect, columns: ScopeColumns): SchemaStatement {
   const { integer } = dialect.types;
-  return withOwner(clusteredTableOf(db, dialect, "periods"), owned)
+  return withOwner(clusteredTableOf(db, dialect, "periods"), columns)
     .addColumn("period", integer, (column) => column.notNull())
     .addColumn("state", integer, (column) => column.notNull())
     .addColumn("shard", "text", (column) => column.notNull())
     .addColumn("count", integer, (column) => column.notNull())
-    .addPrimaryKeyConstraint("trivium_periods_key", [...owned, "period", "state", "shard"]);
+    .addPrimaryKeyConstraint("trivium_periods_key", [...columns, "period", "state", "shard"]);
 }
 
 /**
@@ -106,6 +106,6 @@ export function periodsTable(db: Kysely<Database>, dialect: SqlDialect, owned: S
  * every change of a counter.
  */
 export function periodsIndex(db: Kysely<Database>, { shard }: SqlDialect): SchemaStatement {
-  const loose = shard === "" ? sql<SqlBool>`"count" = 0` : sql<SqlBool>`"shard" <> ''`;
-  return db.schema.createIndex("trivium_periods_loose").on("trivium_periods").column("period").where(loose);
+  const condition = shard === "" ? sql<SqlBool>`"count" = 0` : sql<SqlBool>`"shard" <> ''`;
+  return db.schema.createIndex("trivium_periods_loose").on("trivium_periods").column("period").where(condition);
 }

@@ -76,8 +76,8 @@ export interface InstancesTable {
 }
 
 /**
- * What callers have used of their limits: a row for each hash of a caller and a limit. The last four are those of the
- * statement that wrote the row, whose grant depends on what it found there.
+ * The use of callers' limits: one row for each hash of a caller and a limit. The last four columns are the draw of the
+ * statement that wrote the row.
  */
 interface RatesTable {
   key: string;
@@ -152,8 +152,7 @@ export interface PeriodsTable extends CountsTable {
 }
 
 /**
- * One row per context in which something was said or whose agent keeps a state. @public: declarations of queries name
- * it.
+ * One row per context that has entries or a state. @public: declarations of queries name it.
  */
 export interface ContextsTable {
   /** The store's own number. */

@@ -1,6 +1,6 @@
 import { type SqlBool, sql } from "kysely";
 import type { Scope } from "../../protocol/context.js";
-import type { Params } from "./compiled.js";
+import type { Params } from "./compile.js";
 
 /** The condition that a row of `table` belongs to a scope. */
 export function inScope(table: string, { agent, tenant, owner }: Params<Scope>) {

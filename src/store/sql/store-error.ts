@@ -31,7 +31,7 @@ const sentences: Readonly<Record<Exclude<StoreFailure, "other" | "newerFormat">,
   full: "the database is full",
   readOnly: "the database is read-only",
   locked: "the database is locked by another connection",
-  damaged: "the database is damaged or is none",
+  damaged: "the database is damaged or not a database",
   unusable: "the database cannot be used",
   unreachable: "the database cannot be reached",
   outOfMemory: "the database is out of memory",
@@ -72,9 +72,9 @@ const lostConnection = /connection terminated|connection timeout|timeout exceede
 export function storeErrorFrom(error: unknown): A2AError | StoreError {
   if (error instanceof A2AError || error instanceof StoreError) return error;
   const failure = failureOf(error);
-  const said = messageOf(error);
+  const detail = messageOf(error);
   const sentence = failure === "other" || failure === "newerFormat" ? "the database failed" : sentences[failure];
-  return new StoreError(failure, `${sentence}: ${said}`, { cause: error });
+  return new StoreError(failure, `${sentence}: ${detail}`, { cause: error });
 }
 
 function failureOf(error: unknown): StoreFailure {
@@ -82,7 +82,7 @@ function failureOf(error: unknown): StoreFailure {
   // An extended code of SQLite holds the primary one in its lowest byte.
   if ("errcode" in error && typeof error.errcode === "number") return bySqlite[error.errcode & 0xff] ?? "other";
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  const known = byCode.find(([pattern]) => pattern.test(code));
-  if (known !== undefined) return known[1];
+  const match = byCode.find(([pattern]) => pattern.test(code));
+  if (match !== undefined) return match[1];
   return error instanceof Error && lostConnection.test(error.message) ? "unreachable" : "other";
 }

@@ -61,7 +61,7 @@ export function createSqlStore(
   let stop = async (): Promise<void> => {};
   const lifecycle = createDatabaseLifecycle(backend, {
     migration: createMigrationReport({ clock, say: (line, facts) => logger.info(facts, line) }),
-    opened() {
+    onOpen() {
       stop = startMaintenance(backend, { clock, retention, everyMs, logger });
     },
   });
@@ -76,7 +76,7 @@ export function createSqlStore(
     push: createSqlPushStore(lifecycle),
     ...(backend.onFlush === undefined ? {} : { onFlush: backend.onFlush }),
     open(opener) {
-      logger.openedBy(opener);
+      logger.useFallback(opener);
       return lifecycle.open();
     },
     close: () => lifecycle.close(() => stop()),
@@ -99,12 +99,12 @@ function rowCalls({
     },
     async read(scope, id) {
       const row = await ask((backend) => backend.read(scope, id));
-      return row === undefined ? undefined : storedFromRow(row);
+      return row === undefined ? undefined : taskFromRow(row);
     },
     async recordsAfter(key, after, limit) {
-      const found = await ask((backend) => backend.recordsAfter(key, after, limit));
-      if (found === undefined || found === "compacted") return found;
-      return { head: found.head, records: recordsBehind(found.log, after).slice(0, limit) };
+      const page = await ask((backend) => backend.recordsAfter(key, after, limit));
+      if (page === undefined || page === "compacted") return page;
+      return { head: page.head, records: recordsBehind(page.log, after).slice(0, limit) };
     },
     async recordsAt(key, seqs) {
       const rows = await ask((backend) => backend.recordsAt(key, seqs));
@@ -112,7 +112,7 @@ function rowCalls({
     },
     async list(scope, query) {
       const { tasks, total, more } = await ask((backend) => backend.list(scope, query));
-      return { tasks: tasks.map(storedFromRow), total, more };
+      return { tasks: tasks.map(taskFromRow), total, more };
     },
     async put(key, entry, maxMessages, fence) {
       const row = inboxToRow(entry);
@@ -172,7 +172,7 @@ function bodyToRow({ records, status, snapshot, end, takes = [], conversation }:
   };
 }
 
-function storedFromRow({ head, summary, snapshot, log }: StoredTaskRow): StoredTask {
+function taskFromRow({ head, summary, snapshot, log }: StoredTaskRow): StoredTask {
   if (summary !== undefined) return { head, snapshot: summaryFromRow(head, summary), records: [] };
   return {
     head,

@@ -80,6 +80,6 @@ function limitSize(database: DatabaseSync, maxBytes: number | undefined): void {
 }
 
 function asStoreError(error: unknown): { readonly failure: StoreError["failure"]; readonly message: string } {
-  const known = storeErrorFrom(error);
-  return { failure: known instanceof StoreError ? known.failure : "other", message: known.message };
+  const storeError = storeErrorFrom(error);
+  return { failure: storeError instanceof StoreError ? storeError.failure : "other", message: storeError.message };
 }

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { LogRange, SqlDialect } from "../sql/dialect.js";
-import { Param, type QueryInput, sentAs } from "../sql/param.js";
+import { mapInput, Param, type QueryInput } from "../sql/param.js";
 import { runStatement, type SqliteConnection } from "./driver.js";
 
 /** `now`: the store's clock. `connection`: runs statements directly while it is free. */
@@ -18,7 +18,7 @@ export function sqliteDialect(now: () => number, connection?: SqliteConnection |
     databaseName: sql`(select nullif(file, '') from pragma_database_list where name = 'main')`,
     nowText: "cast(unixepoch('subsec') * 1000 as integer)",
     isOneOf: (column, numbers) =>
-      sql`${sql.ref(column)} in (select value from json_each(${sentAs(numbers, (list) => JSON.stringify(list))}))`,
+      sql`${sql.ref(column)} in (select value from json_each(${mapInput(numbers, (list) => JSON.stringify(list))}))`,
     rare: (condition) => sql`unlikely(${condition})`,
     ranges: tableOfRanges,
     async hasTable(db, table) {
@@ -35,6 +35,6 @@ export function sqliteDialect(now: () => number, connection?: SqliteConnection |
 }
 
 function tableOfRanges(ranges: QueryInput<readonly LogRange[]>): RawBuilder<LogRange> {
-  const rows = sentAs(ranges, (list) => JSON.stringify(list.map(({ key, after, upto }) => [key, after, upto])));
+  const rows = mapInput(ranges, (list) => JSON.stringify(list.map(({ key, after, upto }) => [key, after, upto])));
   return sql`(select value ->> 0 as key, value ->> 1 as after, value ->> 2 as upto from json_each(${rows}))`;
 }

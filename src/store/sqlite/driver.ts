@@ -13,7 +13,7 @@ import {
 import { noop } from "../../protocol/async/noop.js";
 
 /** Number of statements kept compiled. The store has fewer; a text that depended on data would fill it. */
-const statementsKept = 256;
+const maxStatements = 256;
 
 /** One connection to a database, shared in turn by Kysely and direct users. */
 export interface SqliteConnection {
@@ -36,8 +36,8 @@ export function createSqliteConnection(database: DatabaseSync): SqliteConnection
   let takers: number | undefined;
   return {
     database,
-    prepare: kept((text) => database.prepare(text)),
-    reader: kept((text) => readerOf(database.prepare(text))),
+    prepare: memoize((text) => database.prepare(text)),
+    reader: memoize((text) => readerOf(database.prepare(text))),
     async acquire() {
       const before = last;
       let release = noop;
@@ -56,16 +56,16 @@ export function createSqliteConnection(database: DatabaseSync): SqliteConnection
 }
 
 /** Caches one result per text. */
-function kept<T>(make: (text: string) => T): (text: string) => T {
-  const made = new Map<string, T>();
+function memoize<T>(make: (text: string) => T): (text: string) => T {
+  const results = new Map<string, T>();
   return (text) => {
-    const known = made.get(text);
-    if (known !== undefined) return known;
-    const fresh = make(text);
-    const [oldest] = made.keys();
-    if (made.size >= statementsKept && oldest !== undefined) made.delete(oldest);
-    made.set(text, fresh);
-    return fresh;
+    const cached = results.get(text);
+    if (cached !== undefined) return cached;
+    const result = make(text);
+    const [oldest] = results.keys();
+    if (results.size >= maxStatements && oldest !== undefined) results.delete(oldest);
+    results.set(text, result);
+    return result;
   };
 }
 
@@ -91,7 +91,7 @@ function readerOf(statement: StatementSync): Reader {
 
 function rowOf(names: readonly string[], values: readonly SQLOutputValue[]): Record<string, SQLOutputValue> {
   const row: Record<string, SQLOutputValue> = {};
-  for (let context = 0; context < names.length; context += 1) row[names[context] ?? ""] = values[context] ?? null;
+  for (let index = 0; index < names.length; index += 1) row[names[index] ?? ""] = values[index] ?? null;
   return row;
 }
 

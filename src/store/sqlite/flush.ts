@@ -32,10 +32,10 @@ interface Writer {
  * one. The tables must exist at the first write.
  */
 export function createHotPath(connection: SqliteConnection, now: () => number): SqliteHotPath {
-  let made: Pick<Writer, "statements" | "incarnation"> | undefined;
+  let prepared: Pick<Writer, "statements" | "incarnation"> | undefined;
   const perform = <T>(run: (writer: Writer) => T): T => {
-    made ??= { statements: hotStatements(connection), incarnation: randomUUID().slice(0, 8) };
-    const writer = { ...made, now, deltas: createCounterDeltas(), expiries: new Map<string, number>() };
+    prepared ??= { statements: hotStatements(connection), incarnation: randomUUID().slice(0, 8) };
+    const writer = { ...prepared, now, deltas: createCounterDeltas(), expiries: new Map<string, number>() };
     const result = run(writer);
     writer.deltas.write(writer.statements);
     return result;
@@ -92,27 +92,27 @@ interface NewTaskHead {
   readonly finishedAt: number | null;
 }
 
-function insertTask({ statements, incarnation }: Writer, task: NewTaskRow, birth: NewTaskHead): number {
+function insertTask({ statements, incarnation }: Writer, task: NewTaskRow, head: NewTaskHead): number {
   const { id, scope, contextId, name, version, log, status, turnSeq } = task;
-  const { holder, wakeAt = null, finishedAt } = birth;
-  const owned = [id, scope.agent, scope.tenant, scope.owner, contextId, name ?? null, incarnation, version] as const;
-  const context = [log?.seq ?? 0, holder, status.state, status.time, turnSeq] as const;
+  const { holder, wakeAt = null, finishedAt } = head;
+  const ids = [id, scope.agent, scope.tenant, scope.owner, contextId, name ?? null, incarnation, version] as const;
+  const position = [log?.seq ?? 0, holder, status.state, status.time, turnSeq] as const;
   try {
     const times = [wakeAt, finishedAt, finishedAt, status.summary ?? null, status.time] as const;
-    const { lastInsertRowid } = statements.insertTask.run(...owned, ...context, ...times);
+    const { lastInsertRowid } = statements.insertTask.run(...ids, ...position, ...times);
     return Number(lastInsertRowid);
   } catch (error) {
-    throw takenName(error, task) ?? error;
+    throw nameConflict(error, task) ?? error;
   }
 }
 
 const uniqueViolation = 2067;
 
 /** The error for an id or a name that another task has. Nothing was written then. */
-function takenName(error: unknown, { id, name }: NewTaskRow): A2AError | undefined {
+function nameConflict(error: unknown, { id, name }: NewTaskRow): A2AError | undefined {
   if (!(error instanceof Error && "errcode" in error && error.errcode === uniqueViolation)) return undefined;
-  const taken = error.message.includes("trivium_tasks.id") ? `id ${id}` : `name ${JSON.stringify(name)}`;
-  return new A2AError("internalError", `a task with the ${taken} exists`, { cause: error });
+  const conflict = error.message.includes("trivium_tasks.id") ? `id ${id}` : `name ${JSON.stringify(name)}`;
+  return new A2AError("internalError", `a task with the ${conflict} exists`, { cause: error });
 }
 
 function appendWrite(writer: Writer, write: AppendRow): AppendResult {
@@ -178,8 +178,8 @@ function wakeAfter({ claim, end }: AppendRow, { wakeAt }: WrittenHead): number |
 function takeEntries(statements: Statements, key: number, takes: readonly string[]): boolean {
   if (takes.length === 0) return true;
   const ids = JSON.stringify(takes);
-  const waiting = Number(statements.countWaiting.get(key, ids)?.["count"]);
-  if (waiting < new Set(takes).size) return false;
+  const count = Number(statements.countWaiting.get(key, ids)?.["count"]);
+  if (count < new Set(takes).size) return false;
   statements.takeEntries.run(key, ids);
   return true;
 }

@@ -39,8 +39,8 @@ export type Fault =
   | { readonly kind: "a2a"; readonly code: ErrorCode; readonly message: string }
   | { readonly kind: "store"; readonly failure: StoreFailure; readonly message: string; readonly cause: unknown };
 
-export function faultFrom(thrown: unknown): Fault {
-  const error = storeErrorFrom(thrown);
+export function faultFrom(cause: unknown): Fault {
+  const error = storeErrorFrom(cause);
   if (error instanceof A2AError) return { kind: "a2a", code: error.code, message: error.message };
   return { kind: "store", failure: error.failure, message: error.message, cause: plainCause(error.cause) };
 }

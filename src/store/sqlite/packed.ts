@@ -87,7 +87,7 @@ type PackedAppend = readonly [
 export function packWrites(writes: readonly GroupWrite[]): PackedWrites {
   const payloads: Uint8Array[] = [];
   const packed = writes.map((write) => packWrite(write, payloads));
-  return { writes: packed, bytes: joined(payloads) };
+  return { writes: packed, bytes: concat(payloads) };
 }
 
 export function unpackWrites({ writes, bytes }: PackedWrites): readonly GroupWrite[] {
@@ -108,8 +108,8 @@ function packWrite(write: GroupWrite, payloads: Uint8Array[]): PackedWrites["wri
     return [key, epoch, seq, claim, packed, ...packBody(write.row, payloads)];
   }
   const { id, contextId, scope, holder, version, name, status } = write.row;
-  const named = [id, contextId, scope.agent, scope.tenant, scope.owner, holder, version, name] as const;
-  return [...named, packStatus(status, payloads), ...packBody(write.row, payloads)];
+  const ids = [id, contextId, scope.agent, scope.tenant, scope.owner, holder, version, name] as const;
+  return [...ids, packStatus(status, payloads), ...packBody(write.row, payloads)];
 }
 
 // An empty summary and none are the same: every status has a state.
@@ -207,7 +207,7 @@ function snapshotOf([seq, , format, length]: PackedPayload, take: (length: numbe
   return { seq, format, bytes: take(length) };
 }
 
-function joined(payloads: readonly Uint8Array[]): Uint8Array {
+function concat(payloads: readonly Uint8Array[]): Uint8Array {
   const [only] = payloads;
   if (only !== undefined && payloads.length === 1) return only;
   const all = new Uint8Array(payloads.reduce((length, { length: more }) => length + more, 0));

@@ -15,8 +15,8 @@ export function createRemoteBackend(thread: Pick<DatabaseThread, "ask" | "close"
   const flush = async (group: readonly GroupWrite[]): Promise<readonly unknown[]> => {
     const { values, faults } = (await thread.ask({ kind: "group", ...packWrites(group) })) as GroupAnswer;
     if (faults.length === 0) return values;
-    const failed = new Map(faults.map(({ index, fault }) => [index, errorFromFault(fault)]));
-    return values.map((value, index) => failed.get(index) ?? value);
+    const errors = new Map(faults.map(({ index, fault }) => [index, errorFromFault(fault)]));
+    return values.map((value, index) => errors.get(index) ?? value);
   };
   const writes = createGroupCommit<GroupWrite, unknown>(flush, { gather: true });
   const hot = <R>(write: HotWrite) => writes.write(write) as Promise<R>;

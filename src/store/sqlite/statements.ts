@@ -80,17 +80,17 @@ export function hotStatements(connection: SqliteConnection) {
     takeEntries: prepare("delete from trivium_inbox where key = ? and id in (select value from json_each(?))"),
     clearInbox: prepare("delete from trivium_inbox where key = ?"),
     expiry: prepare("select expires_at from trivium_instances where name = ?"),
-    /** The status of the write brings the summary. */
+    /** Writes the columns that changed. A status comes with its summary. */
     updateHead({ key, status }: Pick<AppendRow, "key" | "status">, before: WrittenHead, after: WrittenHead): void {
-      const changed = indexedNames.filter((name) => before[name] !== after[name]);
-      const summarized = status === undefined ? 0 : 1 << indexedNames.length;
-      const mask = changed.reduce((bits, name) => bits | (1 << indexedNames.indexOf(name)), summarized);
+      const changes = indexedNames.filter((name) => before[name] !== after[name]);
+      const summaryBit = status === undefined ? 0 : 1 << indexedNames.length;
+      const mask = changes.reduce((bits, name) => bits | (1 << indexedNames.indexOf(name)), summaryBit);
       let statement = updates.get(mask);
       if (statement === undefined) {
-        statement = prepare(updateText(changed, status !== undefined));
+        statement = prepare(updateText(changes, status !== undefined));
         updates.set(mask, statement);
       }
-      const values: SQLInputValue[] = changed.map((name) => after[name]);
+      const values: SQLInputValue[] = changes.map((name) => after[name]);
       if (before.finishedAt !== after.finishedAt) values.push(after.finishedAt);
       if (status !== undefined) values.push(status.summary ?? null, after.statusTime);
       statement.run(after.seq, after.epoch, after.turn, after.turnSeq, ...values, key);
@@ -98,10 +98,10 @@ export function hotStatements(connection: SqliteConnection) {
   };
 }
 
-function updateText(changed: readonly (typeof indexedNames)[number][], summarized: boolean): string {
-  const columns = ["seq", "epoch", "turn", "turn_seq", ...changed.map((name) => indexed[name])];
-  if (changed.includes("finishedAt")) columns.push("logged_at");
-  if (summarized) columns.push("summary", "summary_time");
+function updateText(changes: readonly (typeof indexedNames)[number][], withSummary: boolean): string {
+  const columns = ["seq", "epoch", "turn", "turn_seq", ...changes.map((name) => indexed[name])];
+  if (changes.includes("finishedAt")) columns.push("logged_at");
+  if (withSummary) columns.push("summary", "summary_time");
   return `update trivium_tasks set ${columns.map((column) => `${column} = ?`).join(", ")} where key = ?`;
 }
 

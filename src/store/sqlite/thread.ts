@@ -36,10 +36,10 @@ interface WaitingRequest {
 class ThreadOwner implements DatabaseThread {
   readonly #settings: SqliteSettings;
   readonly #now: (() => number) | undefined;
-  readonly #waiting = new Map<number, WaitingRequest>();
+  readonly #requests = new Map<number, WaitingRequest>();
   #worker: Worker | undefined;
   #lastId = 0;
-  #lost: StoreError | undefined;
+  #failure: StoreError | undefined;
 
   constructor({ settings, now }: ThreadOptions) {
     this.#settings = settings;
@@ -47,15 +47,15 @@ class ThreadOwner implements DatabaseThread {
   }
 
   ask(request: ThreadRequest, report?: ReportMigration): Promise<unknown> {
-    if (this.#lost !== undefined) return Promise.reject(this.#lost);
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
     this.#worker ??= this.#start();
     const worker = this.#worker;
     return new Promise((resolve, reject) => {
       this.#lastId += 1;
       const message: ThreadMessage = { id: this.#lastId, now: this.#now?.(), request };
       worker.postMessage(message);
-      if (this.#waiting.size === 0) worker.ref();
-      this.#waiting.set(message.id, { report, resolve, reject });
+      if (this.#requests.size === 0) worker.ref();
+      this.#requests.set(message.id, { report, resolve, reject });
     });
   }
 
@@ -90,15 +90,15 @@ class ThreadOwner implements DatabaseThread {
   }
 
   #settle(worker: Worker, reply: ThreadReply): void {
-    const waiting = this.#waiting.get(reply.id);
+    const request = this.#requests.get(reply.id);
     if (reply.progress !== undefined) {
-      waiting?.report?.(reply.progress);
+      request?.report?.(reply.progress);
       return;
     }
-    this.#waiting.delete(reply.id);
-    if (this.#waiting.size === 0) worker.unref();
-    if (reply.fault === undefined) waiting?.resolve(reply.value);
-    else waiting?.reject(errorFromFault(reply.fault));
+    this.#requests.delete(reply.id);
+    if (this.#requests.size === 0) worker.unref();
+    if (reply.fault === undefined) request?.resolve(reply.value);
+    else request?.reject(errorFromFault(reply.fault));
   }
 
   /** Rejects the requests that an ended thread will not answer. */
@@ -106,17 +106,17 @@ class ThreadOwner implements DatabaseThread {
     const error = new StoreError("unreachable", "the thread of the database has ended", { cause });
     if (this.#settings.path === ":memory:") {
       const message = "the database was in memory, and has gone with its thread";
-      this.#lost = new StoreError("unreachable", message, { cause });
+      this.#failure = new StoreError("unreachable", message, { cause });
     }
-    const abandoned = [...this.#waiting.values()];
-    this.#waiting.clear();
-    for (const { reject } of abandoned) reject(error);
+    const requests = [...this.#requests.values()];
+    this.#requests.clear();
+    for (const { reject } of requests) reject(error);
   }
 }
 
 /**
- * The process's options, such as loaders and inspectors, are not for a thread that only runs the database. Node 22
- * would warn there that SQLite is experimental.
+ * Without the process's own options, such as loaders and inspectors: the thread only runs the database. Node 22 would
+ * warn there that SQLite is experimental.
  */
 const options = { name: "trivium-sqlite", execArgv: ["--disable-warning=ExperimentalWarning"] };
 

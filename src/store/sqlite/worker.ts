@@ -15,7 +15,7 @@ const settings: SqliteSettings = workerData;
 let database: SqliteDatabase | undefined;
 let now: number | undefined;
 const urgent = new Fifo<ThreadMessage>();
-const waiting = new Fifo<ThreadMessage>();
+const normal = new Fifo<ThreadMessage>();
 let isWorking = false;
 
 port?.on("message", (message: ThreadMessage) => {
@@ -25,7 +25,7 @@ port?.on("message", (message: ThreadMessage) => {
 
 function enqueue(message: ThreadMessage): void {
   const { request } = message;
-  (request.kind === "call" && request.isUrgent === true ? urgent : waiting).push(message);
+  (request.kind === "call" && request.isUrgent === true ? urgent : normal).push(message);
 }
 
 // A request may take several event-loop turns, and a read must not run in the middle of a write.
@@ -43,21 +43,21 @@ function take(): ThreadMessage | undefined {
       enqueue(more.message);
     }
   }
-  return urgent.shift() ?? waiting.shift();
+  return urgent.shift() ?? normal.shift();
 }
 
 async function answer({ id, now: time, request }: ThreadMessage): Promise<void> {
   now = time;
   let reply: ThreadReply;
   try {
-    reply = { id, value: await run(request, (progress) => tell({ id, progress })) };
+    reply = { id, value: await run(request, (progress) => post({ id, progress })) };
   } catch (error) {
     reply = { id, fault: faultFrom(error) };
   }
-  tell(reply);
+  post(reply);
 }
 
-function tell(reply: ThreadReply): void {
+function post(reply: ThreadReply): void {
   port?.postMessage(reply);
 }
 

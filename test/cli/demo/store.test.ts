@@ -179,7 +179,7 @@ describe("an unusable store is reported in one sentence", () => {
   it("a file that is no database", async () => {
     const folder = newFolder();
     writeFileSync(join(folder, "notes.txt"), "Buy milk, and something for the cat. ".repeat(100));
-    expect(await refusal(folder, "notes.txt")).toContain("the database is damaged or is none");
+    expect(await refusal(folder, "notes.txt")).toContain("the database is damaged or not a database");
   });
 
   it("a folder, and a path through a file", async () => {

@@ -8,14 +8,14 @@ const longMs = 30_000;
 function process() {
   const clock = createVirtualClock();
   const said: string[] = [];
-  return { clock, said, presence: createPresence({ clock, say: (word) => said.push(word) }) };
+  return { clock, said, presence: createPresence({ clock, send: (word) => said.push(word) }) };
 }
 
 describe("a process on PostgreSQL", () => {
   it("assumes other processes until none has answered", async () => {
     const { clock, said, presence } = process();
     expect(presence.others).toBe(true);
-    presence.connected();
+    presence.announce();
     expect(said).toEqual(["who"]);
     await clock.advance(longMs);
     expect(presence.others).toBe(false);
@@ -23,12 +23,12 @@ describe("a process on PostgreSQL", () => {
 
   it("remembers another process while it sends heartbeats, and for a while after", async () => {
     const { clock, presence } = process();
-    presence.connected();
-    presence.heard("here");
+    presence.announce();
+    presence.receive("here");
     for (let elapsed = 0; elapsed < 10; elapsed += 1) {
       await clock.advance(5_000);
       expect(presence.others).toBe(true);
-      presence.heard("here");
+      presence.receive("here");
     }
     await clock.advance(9_000);
     expect(presence.others).toBe(true);
@@ -38,19 +38,19 @@ describe("a process on PostgreSQL", () => {
 
   it("that is alone notices a new process, and answers it", async () => {
     const { clock, said, presence } = process();
-    presence.connected();
+    presence.announce();
     await clock.advance(longMs);
     said.length = 0;
-    presence.heard("who");
+    presence.receive("who");
     expect(presence.others).toBe(true);
     expect(said).toEqual(["here"]);
   });
 
   it("assumes other processes after it has reconnected, and reports nothing once it is closed", async () => {
     const { clock, said, presence } = process();
-    presence.connected();
+    presence.announce();
     await clock.advance(longMs);
-    presence.connected();
+    presence.announce();
     expect(presence.others).toBe(true);
     presence.close();
     said.length = 0;

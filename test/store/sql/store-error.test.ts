@@ -18,7 +18,7 @@ describe("an error of a database", () => {
     const cause = thrownBy(() => database.exec(`attach '${import.meta.filename}' as text; select * from text.a`));
     const error = storeErrorFrom(cause);
     expect(error).toMatchObject({ failure: "damaged", cause });
-    expect(error.message).toBe("the database is damaged or is none: file is not a database");
+    expect(error.message).toBe("the database is damaged or not a database: file is not a database");
     database.close();
   });
 

@@ -12,7 +12,7 @@ import {
   type TableName,
 } from "../schema-statements.js";
 
-const owned = ["agent", "tenant", "owner"] as const;
+const scopeColumns = ["agent", "tenant", "owner"] as const;
 
 /**
  * Lets several agents share a database; existing rows belong to the agent without a name. Both databases add a column
@@ -26,7 +26,7 @@ export function agentsInScopes(db: Kysely<Database>, dialect: SqlDialect): reado
     withAgent(db, "push_configs"),
     db.schema.dropIndex("trivium_push_configs_holder"),
     db.schema.createIndex("trivium_push_configs_holder").on("trivium_push_configs").columns(["holder", "agent"]),
-    ...(dialect.changesKeys ? keyedInPlace(db) : keyedAnew(db, dialect)),
+    ...(dialect.changesKeys ? rekeyInPlace(db) : rekeyByCopy(db, dialect)),
   ];
 }
 
@@ -44,11 +44,11 @@ function taskIndexes(db: Kysely<Database>): readonly SchemaStatement[] {
     ...names.map((name) => db.schema.dropIndex(`trivium_tasks_${name}`)),
     index("name")
       .unique()
-      .columns([...owned, "name"])
+      .columns([...scopeColumns, "name"])
       .where(sql.ref("name"), "is not", null),
-    index("time").columns([...owned, "status_time", "key"]),
-    index("state").columns([...owned, "state", "status_time", "key"]),
-    index("context").columns([...owned, "context_id", "status_time", "key", "state"]),
+    index("time").columns([...scopeColumns, "status_time", "key"]),
+    index("state").columns([...scopeColumns, "state", "status_time", "key"]),
+    index("context").columns([...scopeColumns, "context_id", "status_time", "key", "state"]),
     index("holder").columns(["holder", "agent"]).where(sql.ref("holder"), "<>", sql.lit("")),
     index("wake").columns(["agent", "wake_at"]).where(sql.ref("wake_at"), "is not", null),
   ];
@@ -61,33 +61,33 @@ const keys = {
   periods: ["period", "state", "shard"],
 } as const satisfies Partial<Record<TableName, readonly string[]>>;
 
-const rekeyed = ["sends", "counts", "periods"] as const;
+const keyedTables = ["sends", "counts", "periods"] as const;
 
-function keyedInPlace(db: Kysely<Database>): readonly SchemaStatement[] {
-  return rekeyed.flatMap((name) => {
+function rekeyInPlace(db: Kysely<Database>): readonly SchemaStatement[] {
+  return keyedTables.flatMap((name) => {
     const table = () => db.schema.alterTable(`trivium_${name}`);
     return [
       withAgent(db, name),
       table().dropConstraint(`trivium_${name}_key`),
-      table().addPrimaryKeyConstraint(`trivium_${name}_key`, [...owned, ...keys[name]]),
+      table().addPrimaryKeyConstraint(`trivium_${name}_key`, [...scopeColumns, ...keys[name]]),
     ];
   });
 }
 
 /** Where a primary key cannot be changed, these tables, small beside the tasks, are copied. */
-function keyedAnew(db: Kysely<Database>, dialect: SqlDialect): readonly SchemaStatement[] {
-  const made = {
-    sends: [sendsTable(db, dialect, owned), sendsIndex(db)],
-    counts: [countsTable(db, dialect, owned)],
-    periods: [periodsTable(db, dialect, owned), periodsIndex(db, dialect)],
+function rekeyByCopy(db: Kysely<Database>, dialect: SqlDialect): readonly SchemaStatement[] {
+  const statements = {
+    sends: [sendsTable(db, dialect, scopeColumns), sendsIndex(db)],
+    counts: [countsTable(db, dialect, scopeColumns)],
+    periods: [periodsTable(db, dialect, scopeColumns), periodsIndex(db, dialect)],
   };
-  return rekeyed.flatMap((name) => {
-    const [table, ...indexes] = made[name];
-    const copied = sql`insert into ${sql.table(`trivium_${name}`)} select '', * from ${sql.table(`trivium_${name}_before`)}`;
+  return keyedTables.flatMap((name) => {
+    const [table, ...indexes] = statements[name];
+    const copy = sql`insert into ${sql.table(`trivium_${name}`)} select '', * from ${sql.table(`trivium_${name}_before`)}`;
     return [
       db.schema.alterTable(`trivium_${name}`).renameTo(`trivium_${name}_before`),
       ...(table === undefined ? [] : [table]),
-      statementOf(db, copied),
+      statementOf(db, copy),
       db.schema.dropTable(`trivium_${name}_before`),
       ...indexes,
     ];

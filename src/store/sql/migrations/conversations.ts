@@ -20,16 +20,16 @@ export function conversationTables(db: Kysely<Database>, dialect: SqlDialect): r
 function contexts(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
   const { integer, serial } = dialect.types;
   const key = tableOf(db, dialect, "contexts").addColumn("key", sql.raw(serial));
-  const named = withText(key, "agent", "tenant", "owner", "context_id");
+  const texts = withText(key, "agent", "tenant", "owner", "context_id");
   const numbers = ["last", "dropped", "hidden", "bytes", "value_bytes", "max_entries", "used_at"];
-  return withNumbers(named, dialect, ...numbers).addColumn("expires_at", integer);
+  return withNumbers(texts, dialect, ...numbers).addColumn("expires_at", integer);
 }
 
 function conversations(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
   const { bytes } = dialect.types;
   const table = clusteredTableOf(db, dialect, "conversations");
-  const numbered = withNumbers(table, dialect, "context", "number", "kind", "at");
-  return withNumbers(withText(numbered, "task_id", "item_id"), dialect, "bytes", "format")
+  const numbers = withNumbers(table, dialect, "context", "number", "kind", "at");
+  return withNumbers(withText(numbers, "task_id", "item_id"), dialect, "bytes", "format")
     .addColumn("payload", bytes)
     .addPrimaryKeyConstraint("trivium_conversations_key", ["context", "number"]);
 }
@@ -43,5 +43,5 @@ function contextValues(db: Kysely<Database>, dialect: SqlDialect): SchemaStateme
 }
 
 function withNumbers(table: Table, { types }: SqlDialect, ...names: readonly string[]): Table {
-  return names.reduce<Table>((made, name) => made.addColumn(name, types.integer, (column) => column.notNull()), table);
+  return names.reduce<Table>((all, name) => all.addColumn(name, types.integer, (column) => column.notNull()), table);
 }

@@ -4,8 +4,8 @@ import type { Database } from "../schema.js";
 import { type SchemaStatement, tableOf } from "../schema-statements.js";
 
 /**
- * What callers have used of their limits, for processes that share them. A crash of the database forgets it, so nothing is
- * written for one.
+ * The use of callers' limits, for processes that share them. The table is not logged: a crash of the database resets
+ * the limits.
  */
 export function rateTable(db: Kysely<Database>, dialect: SqlDialect): readonly SchemaStatement[] {
   if (!dialect.sharesRates) return [];
@@ -15,7 +15,7 @@ export function rateTable(db: Kysely<Database>, dialect: SqlDialect): readonly S
     .modifyFront(sql`unlogged`)
     .addColumn("key", "text", (column) => column.primaryKey().notNull());
   return [
-    numbers.reduce((made, name) => made.addColumn(name, integer, (column) => column.notNull()), table),
+    numbers.reduce((all, name) => all.addColumn(name, integer, (column) => column.notNull()), table),
     db.schema.createIndex("trivium_rates_expires").on("trivium_rates").column("expires_at"),
   ];
 }

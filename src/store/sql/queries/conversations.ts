@@ -9,8 +9,8 @@ import type {
 } from "../../../core/ports.js";
 import type { Scope } from "../../../protocol/context.js";
 import { sizeOfContextValue } from "../../context-value-size.js";
-import { fitting } from "../../fitting.js";
-import { compiled, type Params } from "../compiled.js";
+import { takeWithin } from "../../take-within.js";
+import { compile, type Params } from "../compile.js";
 import { deleteContext } from "../context-sweep.js";
 import { type DbContext, inTransaction } from "../dialect.js";
 import type { Backend, StoredConversationRow } from "../rows.js";
@@ -24,7 +24,7 @@ export function conversationQueries(
     readConversation: (scope, contextId, query) => readConversation(context, { ...scope, contextId }, query),
     deleteConversation: (scope, contextId) => deleteConversation(context, { ...scope, contextId }),
     boundConversations: (scope, bounds) => boundConversations(context, scope, bounds),
-    readContextValue: (scope, contextId, name) => readValue(context, { ...scope, contextId, name }),
+    readContextValue: (scope, contextId, name) => valueByName.first(context, { ...scope, contextId, name }),
     writeContextValue: (scope, contextId, write) => writeValue(context, { ...scope, contextId }, write),
   };
 }
@@ -38,16 +38,16 @@ async function readConversation(
   id: ContextId,
   { limit, before = Number.MAX_SAFE_INTEGER, maxBytes }: ConversationQuery,
 ): Promise<readonly StoredConversationRow[]> {
-  const found = await entrySizes.all(context, { ...id, before, limit });
-  const [newest] = found;
-  const oldest = fitting(found, ({ bytes }) => bytes, maxBytes).at(-1);
+  const sizes = await entrySizes.all(context, { ...id, before, limit });
+  const [newest] = sizes;
+  const oldest = takeWithin(sizes, ({ bytes }) => bytes, maxBytes).at(-1);
   if (newest === undefined || oldest === undefined) return [];
   const rows = await entriesOf.all(context, { context: newest.context, from: oldest.number, to: newest.number });
   return rows.map(entryFrom);
 }
 
 /** The shown entries of a context without their content, newest first. */
-const entrySizes = compiled(({ db }, params: Params<ContextId & { readonly before: number; readonly limit: number }>) =>
+const entrySizes = compile(({ db }, params: Params<ContextId & { readonly before: number; readonly limit: number }>) =>
   db
     .selectFrom("trivium_contexts as c")
     .innerJoin("trivium_conversations as e", "e.context", "c.key")
@@ -60,7 +60,7 @@ const entrySizes = compiled(({ db }, params: Params<ContextId & { readonly befor
     .limit(sql<number>`${params.limit}`),
 );
 
-const entriesOf = compiled(
+const entriesOf = compile(
   ({ db }, { context, from, to }: Params<{ readonly context: number; readonly from: number; readonly to: number }>) =>
     db
       .selectFrom("trivium_conversations as e")
@@ -73,21 +73,21 @@ const entriesOf = compiled(
 
 function entryFrom(row: Selectable<ConversationsTable>): StoredConversationRow {
   const { number, kind, at, bytes, format, payload } = row;
-  const stored = payload === null ? undefined : { format, bytes: payload };
-  return { number, kind, at, bytes, id: row.item_id, taskId: row.task_id, payload: stored };
+  const content = payload === null ? undefined : { format, bytes: payload };
+  return { number, kind, at, bytes, id: row.item_id, taskId: row.task_id, payload: content };
 }
 
 function deleteConversation(context: DbContext, id: ContextId): Promise<boolean> {
   return inTransaction(context, async (within) => {
-    const found = await lockedContext.first(within, id);
-    if (found === undefined) return false;
-    await dropEntries.write(within, found);
-    await deleteContext(within, found.key);
-    return found.expires_at !== 0;
+    const row = await lockedContext.first(within, id);
+    if (row === undefined) return false;
+    await dropEntries.write(within, row);
+    await deleteContext(within, row.key);
+    return row.expires_at !== 0;
   });
 }
 
-const lockedContext = compiled(({ db, dialect }, params: Params<ContextId>) =>
+const lockedContext = compile(({ db, dialect }, params: Params<ContextId>) =>
   db
     .selectFrom("trivium_contexts as c")
     .select(["c.key", "c.value_bytes", "c.expires_at"])
@@ -96,7 +96,7 @@ const lockedContext = compiled(({ db, dialect }, params: Params<ContextId>) =>
     .$if(dialect.locksRows, (select) => select.forUpdate()),
 );
 
-const dropEntries = compiled(({ db }, { key }: Params<{ readonly key: number }>) =>
+const dropEntries = compile(({ db }, { key }: Params<{ readonly key: number }>) =>
   db.deleteFrom("trivium_conversations").where("context", "=", key),
 );
 
@@ -118,7 +118,7 @@ function boundConversations(context: DbContext, scope: Scope, bounds: Conversati
   });
 }
 
-const contextsOf = compiled(({ db, dialect }, scope: Params<Scope>) =>
+const contextsOf = compile(({ db, dialect }, scope: Params<Scope>) =>
   db
     .selectFrom("trivium_contexts as c")
     .select([
@@ -149,11 +149,7 @@ interface ValueId extends ContextId {
   readonly name: string;
 }
 
-async function readValue(context: DbContext, id: ValueId): Promise<ContextValue | undefined> {
-  return valueByName.first(context, id);
-}
-
-const valueByName = compiled(({ db }, params: Params<ValueId>) =>
+const valueByName = compile(({ db }, params: Params<ValueId>) =>
   db
     .selectFrom("trivium_contexts as c")
     .innerJoin("trivium_context_values as v", "v.context", "c.key")
@@ -166,16 +162,16 @@ const valueByName = compiled(({ db }, params: Params<ValueId>) =>
 function writeValue(context: DbContext, id: ContextId, write: ContextValueWrite): Promise<ContextValueResult> {
   const { name, value, replaces, usedAt, expiresAt = null, maxBytes } = write;
   return inTransaction(context, async (within) => {
-    if ((await readValue(within, { ...id, name }))?.version !== replaces) return "moved";
+    if ((await valueByName.first(within, { ...id, name }))?.version !== replaces) return "moved";
     await useContext.write(within, { ...id, usedAt, expiresAt });
-    const found = await lockedContext.first(within, id);
-    if (found === undefined) throw new Error("a context that was just written is gone");
-    const { key } = found;
-    const known = await lockedValue.first(within, { key, name });
+    const row = await lockedContext.first(within, id);
+    if (row === undefined) throw new Error("a context that was just written is gone");
+    const { key } = row;
+    const current = await lockedValue.first(within, { key, name });
     // Another writer was faster, before this one had the lock.
-    if (known?.version !== replaces) return "moved";
+    if (current?.version !== replaces) return "moved";
     const bytes = value === undefined ? 0 : sizeOfContextValue(name, value);
-    const total = found.value_bytes - (known?.bytes ?? 0) + bytes;
+    const total = row.value_bytes - (current?.bytes ?? 0) + bytes;
     if (value !== undefined && total > maxBytes) return "full";
     await dropValue.write(within, { key, name });
     if (value !== undefined) await insertValue.write(within, { key, name, bytes, ...value });
@@ -189,7 +185,7 @@ interface UsedContext extends ContextId {
   readonly expiresAt: number | null;
 }
 
-const useContext = compiled(({ db }, params: Params<UsedContext>) => {
+const useContext = compile(({ db }, params: Params<UsedContext>) => {
   const { agent, tenant, owner, contextId, usedAt, expiresAt } = params;
   const empty = { last: 0, dropped: 0, hidden: 0, bytes: 0, value_bytes: 0, max_entries: 0 };
   return db
@@ -208,7 +204,7 @@ interface NamedValue {
   readonly name: string;
 }
 
-const lockedValue = compiled(({ db }, { key, name }: Params<NamedValue>) =>
+const lockedValue = compile(({ db }, { key, name }: Params<NamedValue>) =>
   db
     .selectFrom("trivium_context_values")
     .select(["version", "bytes"])
@@ -216,15 +212,15 @@ const lockedValue = compiled(({ db }, { key, name }: Params<NamedValue>) =>
     .where("name", "=", name),
 );
 
-const dropValue = compiled(({ db }, { key, name }: Params<NamedValue>) =>
+const dropValue = compile(({ db }, { key, name }: Params<NamedValue>) =>
   db.deleteFrom("trivium_context_values").where("context", "=", key).where("name", "=", name),
 );
 
-const insertValue = compiled(({ db }, params: Params<NamedValue & ContextValue & { readonly bytes: number }>) => {
+const insertValue = compile(({ db }, params: Params<NamedValue & ContextValue & { readonly bytes: number }>) => {
   const { key, name, version, bytes, json } = params;
   return db.insertInto("trivium_context_values").values({ context: key, name, version, bytes, json });
 });
 
-const sumValues = compiled(({ db }, { key, total }: Params<{ readonly key: number; readonly total: number }>) =>
+const sumValues = compile(({ db }, { key, total }: Params<{ readonly key: number; readonly total: number }>) =>
   db.updateTable("trivium_contexts").set({ value_bytes: total }).where("key", "=", key),
 );

@@ -1,6 +1,6 @@
 import type { PutFence, PutResult, TaskInbox } from "../../../core/ports.js";
 import { isTerminal } from "../../../protocol/states.js";
-import { compiled, type Params } from "../compiled.js";
+import { compile, type Params } from "../compile.js";
 import { type DbContext, inTransaction } from "../dialect.js";
 import type { Backend, InboxRow } from "../rows.js";
 
@@ -22,7 +22,7 @@ interface Put {
 function putEntry(context: DbContext, put: Put): Promise<PutResult> {
   return inTransaction(context, async (within) => {
     const { key, entry, fence } = put;
-    const head = await lockHead(within, key);
+    const head = await lockedHead.first(within, { key });
     // Only finished tasks are dropped, so a missing one has ended.
     if (head === undefined || isTerminal(head.state)) return "ended";
     const { inbox_put: inboxPut, epoch, holder } = head;
@@ -42,22 +42,22 @@ interface NumberedEntry {
   readonly ordinal: number;
 }
 
-const insertEntry = compiled(
+const insertEntry = compile(
   ({ db }, params: Params<NumberedEntry & Pick<InboxRow, "id" | "kind" | "format" | "bytes">>) => {
     const { key, ordinal, id, kind, format, bytes } = params;
     return db.insertInto("trivium_inbox").values({ key, ordinal, id, kind, format, payload: bytes });
   },
 );
 
-const countEntry = compiled(({ db }, { key, ordinal }: Params<NumberedEntry>) =>
+const countEntry = compile(({ db }, { key, ordinal }: Params<NumberedEntry>) =>
   db.updateTable("trivium_tasks").set({ inbox_put: ordinal }).where("key", "=", key),
 );
 
 /** `new`: the entry has an effect and there is room. `stored`: it has no effect. */
 async function statusFor(context: DbContext, { key, entry, maxMessages }: Put): Promise<"new" | "stored" | "full"> {
-  const waiting = await entriesOf.all(context, { key });
-  if (waiting.some(({ id }) => id === entry.id)) return "stored";
-  const alike = waiting.filter(({ kind }) => kind === entry.kind).length;
+  const entries = await entriesOf.all(context, { key });
+  if (entries.some(({ id }) => id === entry.id)) return "stored";
+  const alike = entries.filter(({ kind }) => kind === entry.kind).length;
   if (entry.kind === "message") return alike < maxMessages ? "new" : "full";
   return alike === 0 ? "new" : "stored";
 }
@@ -66,7 +66,7 @@ interface Key {
   readonly key: number;
 }
 
-const entriesOf = compiled(({ db }, { key }: Params<Key>) =>
+const entriesOf = compile(({ db }, { key }: Params<Key>) =>
   db.selectFrom("trivium_inbox").select(["id", "kind"]).where("key", "=", key),
 );
 
@@ -81,7 +81,7 @@ async function readInbox(
   return { entries, inboxPut: rows[0]?.inbox_put ?? 0 };
 }
 
-const inboxOf = compiled(({ db }, { key }: Params<Key>) =>
+const inboxOf = compile(({ db }, { key }: Params<Key>) =>
   db
     .selectFrom("trivium_tasks as t")
     .leftJoin("trivium_inbox as e", "e.key", "t.key")
@@ -94,20 +94,16 @@ const inboxOf = compiled(({ db }, { key }: Params<Key>) =>
 /** Locks the head, so that a concurrent write either takes the entry or does not see it. */
 function withdrawEntry(context: DbContext, key: number, entryId: string): Promise<boolean> {
   return inTransaction(context, async (within) => {
-    if ((await lockHead(within, key)) === undefined) return false;
+    if ((await lockedHead.first(within, { key })) === undefined) return false;
     return (await deleteEntry.write(within, { key, id: entryId })) > 0;
   });
 }
 
-const deleteEntry = compiled(({ db }, { key, id }: Params<Key & { readonly id: string }>) =>
+const deleteEntry = compile(({ db }, { key, id }: Params<Key & { readonly id: string }>) =>
   db.deleteFrom("trivium_inbox").where("key", "=", key).where("id", "=", id),
 );
 
-function lockHead(context: DbContext, key: number) {
-  return lockedHead.first(context, { key });
-}
-
-const lockedHead = compiled(({ db, dialect }, { key }: Params<Key>) =>
+const lockedHead = compile(({ db, dialect }, { key }: Params<Key>) =>
   db
     .selectFrom("trivium_tasks")
     .select(["epoch", "holder", "state", "inbox_put"])

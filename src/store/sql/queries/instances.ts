@@ -1,7 +1,7 @@
 import { type SqlBool, sql } from "kysely";
 import type { DueCursor, Head, Instances, WaitingCursor } from "../../../core/ports.js";
 import type { ParkedCount } from "../../../protocol/telemetry/follow.js";
-import { compiled, type Params } from "../compiled.js";
+import { compile, type Params } from "../compile.js";
 import type { DbContext } from "../dialect.js";
 import { type HeadRow, headFrom, selectHeads } from "../head-row.js";
 import type { Backend } from "../rows.js";
@@ -9,7 +9,9 @@ import type { Backend } from "../rows.js";
 export function instanceQueries(context: DbContext): Pick<Backend, keyof Instances> {
   return {
     renew: (instance, ttlMs) => renewInstance(context, instance, ttlMs),
-    retire: (instance) => retireInstance(context, instance),
+    async retire(instance) {
+      await deleteInstance.write(context, { name: instance });
+    },
     orphans: (agent, limit, after) => orphans(context, { agent, limit, after }),
     due: (agent, limit, after) => dueTasks(context, { agent, limit, after }),
     waiting: (agent, olderMs, limit, after) => waitingTasks(context, { agent, olderMs, limit, after }),
@@ -18,7 +20,7 @@ export function instanceQueries(context: DbContext): Pick<Backend, keyof Instanc
 }
 
 /** How long expired instances are kept. A missing one counts as expired. */
-const keptMs = 3_600_000;
+const expiredKeepMs = 3_600_000;
 /** Differences between the clocks of processes and transactions. */
 const slackMs = 1000;
 
@@ -28,12 +30,12 @@ export async function checkWritable({ db }: DbContext): Promise<void> {
 }
 
 async function renewInstance(context: DbContext, name: string, ttlMs: number): Promise<number> {
-  const renewed = await putInstance.first(context, { name, ttlMs });
+  const row = await putInstance.first(context, { name, ttlMs });
   await dropInstances.write(context, {});
-  return (renewed?.expires_at ?? Number.NaN) - ttlMs;
+  return (row?.expires_at ?? Number.NaN) - ttlMs;
 }
 
-const putInstance = compiled(
+const putInstance = compile(
   ({ db, dialect }, { name, ttlMs }: Params<{ readonly name: string; readonly ttlMs: number }>) =>
     db
       .insertInto("trivium_instances")
@@ -48,22 +50,18 @@ const putInstance = compiled(
 );
 
 // Those that expired long ago, and those that renewed later than now.
-const dropInstances = compiled(({ db, dialect }) =>
+const dropInstances = compile(({ db, dialect }) =>
   db
     .deleteFrom("trivium_instances")
     .where(({ eb, or }) =>
       or([
-        eb("expires_at", "<", sql<number>`${dialect.now()} - ${keptMs}`),
+        eb("expires_at", "<", sql<number>`${dialect.now()} - ${expiredKeepMs}`),
         eb("expires_at", ">", sql<number>`${dialect.now()} + ttl_ms + ${sql.lit(slackMs)}`),
       ]),
     ),
 );
 
-async function retireInstance(context: DbContext, name: string): Promise<void> {
-  await deleteInstance.write(context, { name });
-}
-
-const deleteInstance = compiled(({ db }, { name }: Params<{ readonly name: string }>) =>
+const deleteInstance = compile(({ db }, { name }: Params<{ readonly name: string }>) =>
   db.deleteFrom("trivium_instances").where("name", "=", name),
 );
 
@@ -79,7 +77,7 @@ export const expiredHolders = expiredIn("trivium_tasks");
  * Tasks of one holder by key. `+ 0` makes the planner use the small index of holders; without statistics it would
  * rather scan all tasks in order.
  */
-export const heldBy = compiled((context, { agent, limit, after, holder }: Params<Sweep & OrphanPosition>) =>
+export const heldBy = compile((context, { agent, limit, after, holder }: Params<Sweep & OrphanPosition>) =>
   selectHeads(context)
     .where("t.agent", "=", agent)
     .where("t.holder", "<>", sql.lit(""))
@@ -99,18 +97,18 @@ async function orphans(
   context: DbContext,
   { agent, limit, after = 0 }: Sweep & { readonly after?: number | undefined },
 ): Promise<readonly Head[]> {
-  const found: HeadRow[] = [];
+  const rows: HeadRow[] = [];
   for (const { name: holder } of await expiredHolders.all(context, {})) {
-    found.push(...(await heldBy.all(context, { agent, limit, after, holder })));
+    rows.push(...(await heldBy.all(context, { agent, limit, after, holder })));
   }
-  return found
+  return rows
     .toSorted((a, b) => a.key - b.key)
     .slice(0, limit)
     .map(headFrom);
 }
 
 /** Parked tasks of an agent that are due. */
-export const due = compiled((context, { agent, limit, wakeAt, key }: Params<Sweep & DueCursor>) =>
+export const due = compile((context, { agent, limit, wakeAt, key }: Params<Sweep & DueCursor>) =>
   selectHeads(context)
     .where("t.agent", "=", agent)
     .where("t.wake_at", "is not", null)
@@ -132,7 +130,7 @@ async function dueTasks(
 }
 
 /** Unfinished tasks of an agent without a holder and without a wake time. */
-export const waiting = compiled(
+export const waiting = compile(
   (context, { agent, limit, olderMs, statusTime, key }: Params<Sweep & WaitingCursor & { readonly olderMs: number }>) =>
     selectHeads(context)
       .where("t.agent", "=", agent)
@@ -161,23 +159,23 @@ async function countParked(context: DbContext, agent: string): Promise<ParkedCou
 }
 
 /** Walks the parts of two indexes that hold parked tasks alone. Their conditions are those of the indexes. */
-export const parked = compiled(({ db }, { agent }: Params<{ readonly agent: string }>) => {
-  const counted = () =>
+export const parked = compile(({ db }, { agent }: Params<{ readonly agent: string }>) => {
+  const countTasks = () =>
     db.selectFrom("trivium_tasks as t").select(sql<number>`count(*)`.as("count")).where("t.agent", "=", agent);
-  const untimed = counted()
+  const untimed = countTasks()
     .where("t.holder", "=", sql.lit(""))
     .where("t.finished_at", "is", null)
     .where("t.wake_at", "is", null);
-  return db.selectNoFrom([counted().where("t.wake_at", "is not", null).as("timed"), untimed.as("untimed")]);
+  return db.selectNoFrom([countTasks().where("t.wake_at", "is not", null).as("timed"), untimed.as("untimed")]);
 });
 
-const databaseName = compiled(({ db, dialect }) => db.selectNoFrom(dialect.databaseName.as("name")));
+const databaseName = compile(({ db, dialect }) => db.selectNoFrom(dialect.databaseName.as("name")));
 
 type HoldingTable = "trivium_tasks" | "trivium_push_configs";
 
 /** The expired or unknown holders in a table, of any agent. */
 export function expiredIn(table: HoldingTable) {
-  return compiled(({ db, dialect }) =>
+  return compile(({ db, dialect }) =>
     db
       .selectFrom(holders(table).as("h"))
       .select("h.name")

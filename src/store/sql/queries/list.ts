@@ -1,8 +1,8 @@
 import { type SqlBool, sql } from "kysely";
 import type { ListQuery } from "../../../core/ports.js";
 import type { Scope } from "../../../protocol/context.js";
-import { fitting } from "../../fitting.js";
-import { compiled, compiledBy, type Params } from "../compiled.js";
+import { takeWithin } from "../../take-within.js";
+import { compile, compileBy, type Params } from "../compile.js";
 import type { DbContext } from "../dialect.js";
 import { headFrom, selectHeads } from "../head-row.js";
 import type { QueryInput } from "../param.js";
@@ -23,7 +23,7 @@ export async function listTasks(context: DbContext, scope: Scope, query: ListQue
   const total = (await countFor(query).first(context, args))?.total ?? 0;
   return untilWhole(async () => {
     const rows = await pageFor(query).all(context, args);
-    const page = fitting(rows.slice(0, query.limit), (row) => Number(row.snapshot_bytes ?? 0), query.maxBytes);
+    const page = takeWithin(rows.slice(0, query.limit), (row) => Number(row.snapshot_bytes ?? 0), query.maxBytes);
     const tasks = await withBodies(context, page);
     return tasks.length < page.length ? "torn" : { tasks, total, more: rows.length > page.length };
   });
@@ -32,9 +32,9 @@ export async function listTasks(context: DbContext, scope: Scope, query: ListQue
 /** Reads what the page left out, where it has no summary. Leaves out tasks whose rows are no longer complete. */
 async function withBodies(context: DbContext, page: readonly ListedRow[]): Promise<readonly StoredTaskRow[]> {
   const missing = page.filter(({ summary }) => summary === null);
-  const whole = await withLogs(context, await withLargeSnapshots(context, missing));
-  if (missing.length === page.length) return whole;
-  const byKey = new Map(whole.map((task) => [task.head.key, task]));
+  const complete = await withLogs(context, await withLargeSnapshots(context, missing));
+  if (missing.length === page.length) return complete;
+  const byKey = new Map(complete.map((task) => [task.head.key, task]));
   return page.flatMap((row) =>
     row.summary === null
       ? (byKey.get(row.key) ?? [])
@@ -62,7 +62,7 @@ async function withLargeSnapshots(context: DbContext, page: readonly ListedRow[]
   return rows;
 }
 
-const snapshotAt = compiled(({ db }, { key, seq }: Params<{ readonly key: number; readonly seq: number }>) =>
+const snapshotAt = compile(({ db }, { key, seq }: Params<{ readonly key: number; readonly seq: number }>) =>
   db.selectFrom("trivium_snapshots").select("payload").where("key", "=", key).where("seq", "=", seq),
 );
 
@@ -108,8 +108,8 @@ function filtersOf(shape: string): ReadonlySet<string> {
   return new Set<Filter>(filterNames.filter((name) => shape.split(" ").includes(name)));
 }
 
-const pages = compiledBy((shape: string) => pageWith(filtersOf(shape)));
-const counts = compiledBy((shape: string) => countWith(filtersOf(shape)));
+const pages = compileBy((shape: string) => pageWith(filtersOf(shape)));
+const counts = compileBy((shape: string) => countWith(filtersOf(shape)));
 
 /** The statement for a page; its text depends on which filters are set. */
 export function pageFor(filters: Filters) {
@@ -121,10 +121,12 @@ export function countFor({ contextId, state, since }: Filters) {
   return counts(shapeOf({ contextId, state, since }));
 }
 
-function pageWith(has: ReadonlySet<string>) {
-  return compiled((context, params: Params<PageArgs>) => {
+function pageWith(filters: ReadonlySet<string>) {
+  return compile((context, params: Params<PageArgs>) => {
     const { contextId, state, since, afterTime, afterKey, rows } = params;
-    const summary = has.has("summaries") ? sql`case when t.summary_time = t.status_time then t.summary end` : sql`null`;
+    const summary = filters.has("summaries")
+      ? sql`case when t.summary_time = t.status_time then t.summary end`
+      : sql`null`;
     const small = sql`length(s.payload) <= ${sql.lit(smallSnapshotBytes)}`;
     return selectHeads(context)
       .leftJoin("trivium_snapshots as s", "s.key", "t.key")
@@ -135,10 +137,10 @@ function pageWith(has: ReadonlySet<string>) {
         sql<Uint8Array | null>`case when ${summary} is null and ${small} then s.payload end`.as("snapshot_payload"),
       )
       .where(inScope("t", params))
-      .$if(has.has("contextId"), (select) => select.where(inContext(context, contextId)))
-      .$if(has.has("state"), (select) => select.where(stateColumn(has), "=", state))
-      .$if(has.has("since"), (select) => select.where("t.status_time", ">=", since))
-      .$if(has.has("after"), (select) =>
+      .$if(filters.has("contextId"), (select) => select.where(inContext(context, contextId)))
+      .$if(filters.has("state"), (select) => select.where(stateColumn(filters), "=", state))
+      .$if(filters.has("since"), (select) => select.where("t.status_time", ">=", since))
+      .$if(filters.has("after"), (select) =>
         select.where(sql<boolean>`(t.status_time, t.key) < (${afterTime}, ${afterKey})`),
       )
       .orderBy("t.status_time", "desc")
@@ -151,52 +153,52 @@ function inContext({ dialect }: DbContext, contextId: QueryInput<string>) {
   return dialect.rare(sql<SqlBool>`t.context_id = ${contextId}`);
 }
 
-/** With a context the index of contexts is used: a context has fewer tasks than a state, which no planner knows. */
-function stateColumn(has: ReadonlySet<string>) {
-  return has.has("contextId") ? sql<number>`t.state + 0` : sql<number>`t.state`;
+/** With a context the planner must use the index of contexts: it cannot know that a context has fewer tasks than a state. */
+function stateColumn(filters: ReadonlySet<string>) {
+  return filters.has("contextId") ? sql<number>`t.state + 0` : sql<number>`t.state`;
 }
 
-function countWith(has: ReadonlySet<string>) {
-  if (has.has("contextId")) return countOfIndex(has);
-  return has.has("since") ? sumOfPeriods(has) : sumOfCounts(has);
+function countWith(filters: ReadonlySet<string>) {
+  if (filters.has("contextId")) return countOfIndex(filters);
+  return filters.has("since") ? sumOfPeriods(filters) : sumOfCounts(filters);
 }
 
-function sumOfCounts(has: ReadonlySet<string>) {
-  return compiled(({ db }, params: Params<PageArgs>) =>
+function sumOfCounts(filters: ReadonlySet<string>) {
+  return compile(({ db }, params: Params<PageArgs>) =>
     db
       .selectFrom("trivium_counts as c")
       .select(sql<number>`cast(coalesce(sum(c.count), 0) as bigint)`.as("total"))
       .where(inScope("c", params))
-      .$if(has.has("state"), (select) => select.where("c.state", "=", params.state)),
+      .$if(filters.has("state"), (select) => select.where("c.state", "=", params.state)),
   );
 }
 
 /** Within the period of the time, the tasks after it are counted; the counters have the sum for later periods. */
-function sumOfPeriods(has: ReadonlySet<string>) {
-  return compiled((context, params: Params<PageArgs>) => {
+function sumOfPeriods(filters: ReadonlySet<string>) {
+  return compile((context, params: Params<PageArgs>) => {
     const { state, period, periodEnd } = params;
-    const first = tasksOf(context, params, has).where("t.status_time", "<", periodEnd);
+    const first = tasksOf(context, params, filters).where("t.status_time", "<", periodEnd);
     return context.db
       .selectFrom("trivium_periods as p")
       .select(sql<number>`cast(coalesce(sum(p.count), 0) as bigint) + (${first})`.as("total"))
       .where(inScope("p", params))
       .where("p.period", ">", period)
-      .$if(has.has("state"), (select) => select.where("p.state", "=", state));
+      .$if(filters.has("state"), (select) => select.where("p.state", "=", state));
   });
 }
 
-function countOfIndex(has: ReadonlySet<string>) {
-  return compiled((context, params: Params<PageArgs>) => tasksOf(context, params, has));
+function countOfIndex(filters: ReadonlySet<string>) {
+  return compile((context, params: Params<PageArgs>) => tasksOf(context, params, filters));
 }
 
 /** Counts the matching tasks in the index of the page. */
-function tasksOf(context: DbContext, params: Params<PageArgs>, has: ReadonlySet<string>) {
+function tasksOf(context: DbContext, params: Params<PageArgs>, filters: ReadonlySet<string>) {
   const { contextId, state, since } = params;
   return context.db
     .selectFrom("trivium_tasks as t")
     .select(sql<number>`count(*)`.as("total"))
     .where(inScope("t", params))
-    .$if(has.has("contextId"), (select) => select.where(inContext(context, contextId)))
-    .$if(has.has("state"), (select) => select.where(stateColumn(has), "=", state))
-    .$if(has.has("since"), (select) => select.where("t.status_time", ">=", since));
+    .$if(filters.has("contextId"), (select) => select.where(inContext(context, contextId)))
+    .$if(filters.has("state"), (select) => select.where(stateColumn(filters), "=", state))
+    .$if(filters.has("since"), (select) => select.where("t.status_time", ">=", since));
 }

@@ -1,5 +1,5 @@
 import type { Selectable } from "kysely";
-import { compiled, type Params } from "../compiled.js";
+import { compile, type Params } from "../compile.js";
 import { type DbContext, inTransaction } from "../dialect.js";
 import { type PushBackend, type PushRow, scopeOf, settledHolder } from "../rows.js";
 import type { PushConfigsTable } from "../schema.js";
@@ -8,13 +8,24 @@ import { expiredIn } from "./instances.js";
 export function pushQueries(context: DbContext): PushBackend {
   return {
     set: (row, max) => setConfig(context, row, max),
-    get: (key, id) => readConfig(context, key, id),
-    list: (key) => listConfigs(context, key),
-    delete: (key, id) => deleteConfig(context, key, id),
-    advance: (key, id, cursor) => advanceConfig(context, { key, id, cursor }),
-    settle: (key, id, end) => settleConfig(context, { key, id, ...end }),
+    async get(key, id) {
+      const row = await configById.first(context, { key, id });
+      return row === undefined ? undefined : rowFrom(row);
+    },
+    list: async (key) => (await configsOf.all(context, { key })).map(rowFrom),
+    async delete(key, id) {
+      await dropConfig.write(context, { key, id });
+    },
+    async advance(key, id, cursor) {
+      await moveCursor.write(context, { key, id, cursor });
+    },
+    async settle(key, id, end) {
+      await settleHeld.write(context, { key, id, ...end });
+    },
     adopt: (agent, instance, limit) => adoptConfigs(context, { agent, instance, limit }),
-    release: (agent, instance) => releaseConfigs(context, { agent, instance }),
+    async release(agent, instance) {
+      await freeConfigs.write(context, { agent, instance });
+    },
   };
 }
 
@@ -24,9 +35,9 @@ function setConfig(context: DbContext, row: PushRow, max: number): Promise<"stor
     // Others that add to the task's configurations wait for the end of the transaction.
     if (within.dialect.locksRows) await lockTask.all(within, { key });
     const others = await ordinalsOf.all(within, { key });
-    const known = others.find(({ id }) => id === row.id);
-    if (known === undefined && others.length >= max) return "full";
-    const ordinal = known?.ordinal ?? Math.max(0, ...others.map((other) => other.ordinal)) + 1;
+    const existing = others.find(({ id }) => id === row.id);
+    if (existing === undefined && others.length >= max) return "full";
+    const ordinal = existing?.ordinal ?? Math.max(0, ...others.map((other) => other.ordinal)) + 1;
     await putConfig.write(within, valuesOf(row, ordinal));
     return "stored";
   });
@@ -40,59 +51,42 @@ interface ConfigId extends Key {
   readonly id: string;
 }
 
-const lockTask = compiled(({ db }, { key }: Params<Key>) =>
+const lockTask = compile(({ db }, { key }: Params<Key>) =>
   db.selectFrom("trivium_tasks").select("key").where("key", "=", key).forUpdate(),
 );
 
-const ordinalsOf = compiled(({ db }, { key }: Params<Key>) =>
+const ordinalsOf = compile(({ db }, { key }: Params<Key>) =>
   db.selectFrom("trivium_push_configs").select(["id", "ordinal"]).where("key", "=", key),
 );
 
-const putConfig = compiled(({ db }, params: Params<Selectable<PushConfigsTable>>) => {
+const putConfig = compile(({ db }, params: Params<Selectable<PushConfigsTable>>) => {
   const { key, id, ordinal, task_id, agent, tenant, owner, version, task_name, cursor, holder, format, payload } =
     params;
-  const context = { key, id, ordinal, task_id, agent, tenant, owner, version, task_name };
-  const values = { ...context, cursor, holder, format, payload };
+  const keyColumns = { key, id, ordinal, task_id, agent, tenant, owner, version, task_name };
+  const values = { ...keyColumns, cursor, holder, format, payload };
   return db
     .insertInto("trivium_push_configs")
     .values(values)
     .onConflict((conflict) => conflict.columns(["key", "id"]).doUpdateSet(values));
 });
 
-async function readConfig(context: DbContext, key: number, id: string): Promise<PushRow | undefined> {
-  const row = await configById.first(context, { key, id });
-  return row === undefined ? undefined : rowFrom(row);
-}
-
-const configById = compiled(({ db }, { key, id }: Params<ConfigId>) =>
+const configById = compile(({ db }, { key, id }: Params<ConfigId>) =>
   db.selectFrom("trivium_push_configs").selectAll().where("key", "=", key).where("id", "=", id),
 );
 
-async function listConfigs(context: DbContext, key: number): Promise<readonly PushRow[]> {
-  return (await configsOf.all(context, { key })).map(rowFrom);
-}
-
-const configsOf = compiled(({ db }, { key }: Params<Key>) =>
+const configsOf = compile(({ db }, { key }: Params<Key>) =>
   db.selectFrom("trivium_push_configs").selectAll().where("key", "=", key).orderBy("ordinal"),
 );
 
-async function deleteConfig(context: DbContext, key: number, id: string): Promise<void> {
-  await dropConfig.write(context, { key, id });
-}
-
-const dropConfig = compiled(({ db }, { key, id }: Params<ConfigId>) =>
+const dropConfig = compile(({ db }, { key, id }: Params<ConfigId>) =>
   db.deleteFrom("trivium_push_configs").where("key", "=", key).where("id", "=", id),
 );
-
-async function advanceConfig(context: DbContext, position: Position): Promise<void> {
-  await moveCursor.write(context, position);
-}
 
 interface Position extends ConfigId {
   readonly cursor: number;
 }
 
-const moveCursor = compiled(({ db }, { key, id, cursor }: Params<Position>) =>
+const moveCursor = compile(({ db }, { key, id, cursor }: Params<Position>) =>
   db
     .updateTable("trivium_push_configs")
     .set({ cursor })
@@ -101,17 +95,13 @@ const moveCursor = compiled(({ db }, { key, id, cursor }: Params<Position>) =>
     .where("cursor", "<", cursor),
 );
 
-async function settleConfig(context: DbContext, settled: SettledDelivery): Promise<void> {
-  await settleHeld.write(context, settled);
-}
-
 interface SettledDelivery extends Position, Holder {}
 
 interface Holder {
   readonly holder: string;
 }
 
-const settleHeld = compiled(({ db }, { key, id, cursor, holder }: Params<SettledDelivery>) =>
+const settleHeld = compile(({ db }, { key, id, cursor, holder }: Params<SettledDelivery>) =>
   db
     .updateTable("trivium_push_configs")
     .set({ cursor, holder: settledHolder })
@@ -126,7 +116,7 @@ const expiredHolders = expiredIn("trivium_push_configs");
  * Configurations of one holder, of the agent's tasks with records after their cursor. The task is read by a subquery,
  * since with a join the planner might read all tasks.
  */
-export const adoptable = compiled((context, { agent, limit, holder }: Params<Omit<Adoption, "instance"> & Holder>) => {
+export const adoptable = compile((context, { agent, limit, holder }: Params<Omit<Adoption, "instance"> & Holder>) => {
   const { db, dialect } = context;
   return db
     .selectFrom("trivium_push_configs as p")
@@ -168,7 +158,7 @@ interface HolderName {
   readonly instance: string;
 }
 
-const holdConfig = compiled(({ db }, { key, id, instance }: Params<ConfigId & HolderName>) =>
+const holdConfig = compile(({ db }, { key, id, instance }: Params<ConfigId & HolderName>) =>
   db
     .updateTable("trivium_push_configs")
     .set({ holder: instance })
@@ -177,18 +167,14 @@ const holdConfig = compiled(({ db }, { key, id, instance }: Params<ConfigId & Ho
     .returningAll(),
 );
 
-async function releaseConfigs(context: DbContext, held: HolderOfAgent): Promise<void> {
-  await freeConfigs.write(context, held);
-}
-
-const freeConfigs = compiled(({ db }, { agent, instance }: Params<HolderOfAgent>) =>
+const freeConfigs = compile(({ db }, { agent, instance }: Params<HolderOfAgent>) =>
   db.updateTable("trivium_push_configs").set({ holder: "" }).where("agent", "=", agent).where("holder", "=", instance),
 );
 
 function valuesOf(row: PushRow, ordinal: number): Selectable<PushConfigsTable> {
   const { key, id, taskId, scope, version, taskName, cursor, holder, format, bytes } = row;
-  const context = { key, id, ordinal, task_id: taskId, version, task_name: taskName ?? null };
-  return { ...scopeOf(scope), ...context, cursor, holder, format, payload: bytes };
+  const keyColumns = { key, id, ordinal, task_id: taskId, version, task_name: taskName ?? null };
+  return { ...scopeOf(scope), ...keyColumns, cursor, holder, format, payload: bytes };
 }
 
 function rowFrom(row: Selectable<PushConfigsTable>): PushRow {

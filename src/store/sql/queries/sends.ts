@@ -1,7 +1,7 @@
 import { type Selectable, sql } from "kysely";
 import type { NewSend, SendClaim, SendRecords } from "../../../core/ports.js";
 import type { Scope } from "../../../protocol/context.js";
-import { compiled, type Params } from "../compiled.js";
+import { compile, type Params } from "../compile.js";
 import type { DbContext } from "../dialect.js";
 import { type Backend, type SendOutcomeRow, type SendRecordRow, scopeOf } from "../rows.js";
 import type { SendsTable } from "../schema.js";
@@ -11,9 +11,10 @@ export function sendQueries(context: DbContext): Pick<Backend, keyof SendRecords
   return {
     beginSend: (send) => beginSend(context, send),
     readSend: (scope, messageId) => readSend(context, scope, messageId),
-    takeSend: (claim, instance) => takeSend(context, claim, instance),
-    settleSend: (claim, outcome) => settleSend(context, claim, outcome),
-    forgetSend: (claim) => forgetSend(context, claim),
+    takeSend: async (claim, instance) =>
+      (await claimSend.write(context, { ...claimArgs(claim), instance, next: claim.attempt + 1 })) > 0,
+    settleSend: async (claim, outcome) => (await putOutcome.write(context, { ...claimArgs(claim), ...outcome })) > 0,
+    forgetSend: async (claim) => (await deleteSend.write(context, claimArgs(claim))) > 0,
   };
 }
 
@@ -23,15 +24,15 @@ async function beginSend(context: DbContext, send: NewSend): Promise<SendRecordR
   // Between the two statements the existing record may be forgotten: then there is room.
   for (;;) {
     await insertSend.write(context, args);
-    const stands = await readSend(context, scope, messageId);
-    if (stands !== undefined) return stands;
+    const record = await readSend(context, scope, messageId);
+    if (record !== undefined) return record;
   }
 }
 
-const insertSend = compiled(({ db, dialect }, params: Params<Omit<NewSend, "scope"> & Scope>) => {
+const insertSend = compile(({ db, dialect }, params: Params<Omit<NewSend, "scope"> & Scope>) => {
   const { agent, tenant, owner, messageId, entry, digest, taskId, seq, instance } = params;
-  const named = { agent, tenant, owner, message_id: messageId, entry, digest, task_id: taskId };
-  const row = { ...named, seq, instance, attempt: 1, began_at: dialect.now(), outcome: null, format: 0, payload: null };
+  const ids = { agent, tenant, owner, message_id: messageId, entry, digest, task_id: taskId };
+  const row = { ...ids, seq, instance, attempt: 1, began_at: dialect.now(), outcome: null, format: 0, payload: null };
   return db
     .insertInto("trivium_sends")
     .values(row)
@@ -43,7 +44,7 @@ async function readSend(context: DbContext, scope: Scope, messageId: string): Pr
   return row === undefined ? undefined : recordFrom(row);
 }
 
-const sendById = compiled(({ db, dialect }, params: Params<Scope & { readonly messageId: string }>) =>
+const sendById = compile(({ db, dialect }, params: Params<Scope & { readonly messageId: string }>) =>
   db
     .selectFrom("trivium_sends as m")
     .leftJoin("trivium_instances as i", "i.name", "m.instance")
@@ -53,23 +54,15 @@ const sendById = compiled(({ db, dialect }, params: Params<Scope & { readonly me
     .where("m.message_id", "=", params.messageId),
 );
 
-async function takeSend(context: DbContext, claim: SendClaim, instance: string): Promise<boolean> {
-  return (await claimSend.write(context, { ...claimArgs(claim), instance, next: claim.attempt + 1 })) > 0;
-}
-
-const claimSend = compiled(({ db }, params: Params<ClaimArgs & { readonly instance: string; readonly next: number }>) =>
+const claimSend = compile(({ db }, params: Params<ClaimArgs & { readonly instance: string; readonly next: number }>) =>
   db
     .updateTable("trivium_sends")
     .set({ instance: params.instance, attempt: params.next })
-    .where(claimed(params))
+    .where(matchesClaim(params))
     .where("outcome", "is", null),
 );
 
-async function settleSend(context: DbContext, claim: SendClaim, outcome: SendOutcomeRow): Promise<boolean> {
-  return (await putOutcome.write(context, { ...claimArgs(claim), ...outcome })) > 0;
-}
-
-const putOutcome = compiled(({ db }, params: Params<ClaimArgs & SendOutcomeRow>) => {
+const putOutcome = compile(({ db }, params: Params<ClaimArgs & SendOutcomeRow>) => {
   const { kind, format, bytes } = params;
   return db
     .updateTable("trivium_sends")
@@ -79,14 +72,12 @@ const putOutcome = compiled(({ db }, params: Params<ClaimArgs & SendOutcomeRow>)
       format: set.case().when("outcome", "is", null).then(format).else(set.ref("format")).end(),
       payload: set.case().when("outcome", "is", null).then(bytes).else(set.ref("payload")).end(),
     }))
-    .where(claimed(params));
+    .where(matchesClaim(params));
 });
 
-async function forgetSend(context: DbContext, claim: SendClaim): Promise<boolean> {
-  return (await deleteSend.write(context, claimArgs(claim))) > 0;
-}
-
-const deleteSend = compiled(({ db }, claim: Params<ClaimArgs>) => db.deleteFrom("trivium_sends").where(claimed(claim)));
+const deleteSend = compile(({ db }, claim: Params<ClaimArgs>) =>
+  db.deleteFrom("trivium_sends").where(matchesClaim(claim)),
+);
 
 type ClaimArgs = Scope & Omit<SendClaim, "scope">;
 
@@ -94,7 +85,7 @@ function claimArgs({ scope, messageId, entry, attempt }: SendClaim): ClaimArgs {
   return { ...scope, messageId, entry, attempt };
 }
 
-function claimed(params: Params<ClaimArgs>) {
+function matchesClaim(params: Params<ClaimArgs>) {
   const { messageId, entry, attempt } = params;
   return sql<boolean>`${inScope("trivium_sends", params)} and message_id = ${messageId}
     and entry = ${entry} and attempt = ${attempt}`;

@@ -1,7 +1,7 @@
 import { type SqlBool, sql } from "kysely";
 import type { Head, TaskLog } from "../../../core/ports.js";
 import type { Scope } from "../../../protocol/context.js";
-import { compiled, type Params } from "../compiled.js";
+import { compile, type Params } from "../compile.js";
 import { type DbContext, inTransaction, type LogRange } from "../dialect.js";
 import { type HeadRow, headFrom, selectHeads } from "../head-row.js";
 import { type Backend, type LogRow, type SnapshotRow, type StoredTaskRow, terminalStates } from "../rows.js";
@@ -9,7 +9,7 @@ import { inScope } from "../scope.js";
 
 export function taskQueries(context: DbContext): Omit<Pick<Backend, keyof TaskLog>, "create" | "append" | "list"> {
   return {
-    taskNamed: (scope, name) => taskNamed(context, scope, name),
+    taskNamed: async (scope, name) => (await idByName.first(context, { ...scope, name }))?.id,
     read: (scope, id) => readTask(context, scope, id),
     head: (scope, id) => readHead(context, scope, id),
     recordsAfter: (key, after, limit) => recordsAfter(context, key, { after, limit }),
@@ -31,7 +31,7 @@ async function readHead(context: DbContext, scope: Scope, id: string): Promise<H
   return row === undefined ? undefined : headFrom(row);
 }
 
-const headById = compiled((context, params: Params<TaskId>) =>
+const headById = compile((context, params: Params<TaskId>) =>
   selectHeads(context).where(inScope("t", params)).where("t.id", "=", params.id),
 );
 
@@ -44,11 +44,11 @@ async function readHeads(context: DbContext, keys: readonly number[]): Promise<r
   return (await headsByKey.all(context, { keys })).map(headFrom);
 }
 
-const headsByKey = compiled((context, { keys }: Params<{ readonly keys: readonly number[] }>) =>
+const headsByKey = compile((context, { keys }: Params<{ readonly keys: readonly number[] }>) =>
   selectHeads(context).where(context.dialect.isOneOf("t.key", keys)),
 );
 
-const countUnfinished = compiled(({ db }, scope: Params<Scope>) =>
+const countUnfinished = compile(({ db }, scope: Params<Scope>) =>
   db
     .selectFrom("trivium_counts as c")
     .select(sql<number>`cast(coalesce(sum(c.count), 0) as bigint)`.as("count"))
@@ -56,11 +56,7 @@ const countUnfinished = compiled(({ db }, scope: Params<Scope>) =>
     .where("c.state", "not in", terminalStates),
 );
 
-async function taskNamed(context: DbContext, scope: Scope, name: string): Promise<string | undefined> {
-  return (await idByName.first(context, { ...scope, name }))?.id;
-}
-
-const idByName = compiled(({ db }, params: Params<Scope & { readonly name: string }>) =>
+const idByName = compile(({ db }, params: Params<Scope & { readonly name: string }>) =>
   db.selectFrom("trivium_tasks as t").select("t.id").where(inScope("t", params)).where("t.name", "=", params.name),
 );
 
@@ -73,7 +69,7 @@ function readTask(context: DbContext, scope: Scope, id: string): Promise<StoredT
   });
 }
 
-const taskById = compiled((context, params: Params<TaskId>) =>
+const taskById = compile((context, params: Params<TaskId>) =>
   selectTasks(context).where(inScope("t", params)).where("t.id", "=", params.id),
 );
 
@@ -133,7 +129,7 @@ async function recordsAt(context: DbContext, key: number, seqs: readonly number[
 }
 
 /** The row that holds a record. */
-const rowAt = compiled(({ db }, { key, seq }: Params<{ readonly key: number; readonly seq: number }>) =>
+const rowAt = compile(({ db }, { key, seq }: Params<{ readonly key: number; readonly seq: number }>) =>
   db
     .selectFrom("trivium_log as l")
     .select(["l.seq", "l.count", "l.format", "l.payload as bytes"])
@@ -160,7 +156,7 @@ async function compactLog(context: DbContext, { key, upTo, keep }: Compaction): 
   });
 }
 
-const setCompacted = compiled(({ db }, { key, upTo }: Params<Pick<Compaction, "key" | "upTo">>) =>
+const setCompacted = compile(({ db }, { key, upTo }: Params<Pick<Compaction, "key" | "upTo">>) =>
   db
     .updateTable("trivium_tasks")
     .set({ compacted: upTo })
@@ -171,7 +167,7 @@ const setCompacted = compiled(({ db }, { key, upTo }: Params<Pick<Compaction, "k
     ),
 );
 
-const dropLog = compiled(
+const dropLog = compile(
   (
     { db },
     { key, upTo, first, second }: Params<Pick<Compaction, "key" | "upTo"> & Record<"first" | "second", number>>,
@@ -184,7 +180,7 @@ const dropLog = compiled(
       .where("seq", "<>", second),
 );
 
-const headByKey = compiled((context, { key }: Params<{ readonly key: number }>) =>
+const headByKey = compile((context, { key }: Params<{ readonly key: number }>) =>
   selectHeads(context).where("t.key", "=", key),
 );
 
@@ -221,7 +217,7 @@ async function readRanges(context: DbContext, ranges: readonly LogRange[]): Prom
   return logs;
 }
 
-const logOfRange = compiled(({ db }, { key, after, upto }: Params<LogRange>) =>
+const logOfRange = compile(({ db }, { key, after, upto }: Params<LogRange>) =>
   db
     .selectFrom("trivium_log as l")
     .select(["l.key", "l.seq", "l.count", "l.format", "l.payload as bytes"])
@@ -231,7 +227,7 @@ const logOfRange = compiled(({ db }, { key, after, upto }: Params<LogRange>) =>
     .orderBy("l.seq"),
 );
 
-const logsOfRanges = compiled(({ db, dialect }, { ranges }: Params<{ readonly ranges: readonly LogRange[] }>) =>
+const logsOfRanges = compile(({ db, dialect }, { ranges }: Params<{ readonly ranges: readonly LogRange[] }>) =>
   db
     .selectFrom(dialect.ranges(ranges).as("r"))
     .innerJoin("trivium_log as l", (join) =>
@@ -246,7 +242,7 @@ const logsOfRanges = compiled(({ db, dialect }, { ranges }: Params<{ readonly ra
 export const readMaxBytes = 8 << 20;
 
 /** The rows of a range up to the one with the record `last`, as far as their sizes allow. */
-const logUpTo = compiled(({ db }, { key, after, upto, last }: Params<LogRange & { readonly last: number }>) => {
+const logUpTo = compile(({ db }, { key, after, upto, last }: Params<LogRange & { readonly last: number }>) => {
   const range = db
     .selectFrom("trivium_log as l")
     .select([

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openPostgres } from "../../../src/store/postgres/database.js";
-import { compiled, compiledBy, type Params } from "../../../src/store/sql/compiled.js";
+import { compile, compileBy, type Params } from "../../../src/store/sql/compile.js";
 import { type DbContext, inTransaction } from "../../../src/store/sql/dialect.js";
 import { pageFor } from "../../../src/store/sql/queries/list.js";
 import { openBackend } from "./database.js";
@@ -18,7 +18,7 @@ afterEach(() => opened.backend.close());
 /** A statement over the instances that counts how often it was built. */
 function countedStatement() {
   const counted = { builds: 0 };
-  const statement = compiled(({ db, dialect }: DbContext, { name }: Params<{ readonly name: string }>) => {
+  const statement = compile(({ db, dialect }: DbContext, { name }: Params<{ readonly name: string }>) => {
     counted.builds += 1;
     return db
       .selectFrom("trivium_instances")
@@ -59,7 +59,7 @@ describe("a compiled statement", () => {
   });
 
   it("returns how many rows it has written", async () => {
-    const free = compiled(({ db }, { holder }: Params<{ readonly holder: string }>) =>
+    const free = compile(({ db }, { holder }: Params<{ readonly holder: string }>) =>
       db.updateTable("trivium_tasks").set({ holder: "" }).where("holder", "=", holder),
     );
     await opened.backend.create(taskRow("a"));
@@ -69,7 +69,7 @@ describe("a compiled statement", () => {
   });
 
   it("gives a column that its table got after the first run", async () => {
-    const all = compiled(({ db }) => db.selectFrom("trivium_instances").selectAll());
+    const all = compile(({ db }) => db.selectFrom("trivium_instances").selectAll());
     await opened.backend.renew("here", 10);
     expect(await all.all(opened.context, {})).toEqual([{ name: "here", expires_at: 1_010, ttl_ms: 10 }]);
     opened.database.exec("alter table trivium_instances add column note text not null default 'new'");
@@ -113,7 +113,7 @@ describe("a statement that runs while a transaction is open", () => {
   });
 
   it("is undone with it from within", async () => {
-    const add = compiled(({ db }, { name }: Params<{ readonly name: string }>) =>
+    const add = compile(({ db }, { name }: Params<{ readonly name: string }>) =>
       db.insertInto("trivium_instances").values({ name, expires_at: 5_000 }),
     );
     const { statement } = countedStatement();
@@ -130,7 +130,7 @@ describe("a statement that runs while a transaction is open", () => {
 describe("statements with a few forms", () => {
   it("are made once for each", () => {
     const made: string[] = [];
-    const forms = compiledBy((key: string) => made.push(key));
+    const forms = compileBy((key: string) => made.push(key));
     expect([forms("a"), forms("b"), forms("a")]).toEqual([1, 2, 1]);
   });
 

@@ -1,5 +1,5 @@
 /** The first items, up to the one that takes their bytes over the limit; at least one. */
-export function fitting<T>(
+export function takeWithin<T>(
   items: readonly T[],
   bytesOf: (item: T) => number,
   maxBytes = Number.POSITIVE_INFINITY,

@@ -19,15 +19,15 @@ export interface CompiledStatement<A extends object, R> {
  * Compiles a query into a statement. Its text may depend only on the dialect: other values that `build` reads are read
  * once.
  */
-export function compiled<A extends object, R>(
+export function compile<A extends object, R>(
   build: (context: DbContext, params: Params<A>) => Compilable<R>,
 ): CompiledStatement<A, R> {
-  const made = new WeakMap<SqlDialect, CompiledQuery<R>>();
+  const queries = new WeakMap<SqlDialect, CompiledQuery<R>>();
   const queryFor = ({ db, dialect }: DbContext): CompiledQuery<R> => {
-    let query = made.get(dialect);
+    let query = queries.get(dialect);
     if (query === undefined) {
       query = build({ db, dialect: { ...dialect, now: () => dialect.now(true) } }, paramsByName<A>()).compile();
-      made.set(dialect, query);
+      queries.set(dialect, query);
     }
     return query;
   };
@@ -45,13 +45,13 @@ export function compiled<A extends object, R>(
 }
 
 /** One statement per key, compiled on first use, for queries whose text has a few forms. */
-export function compiledBy<K, C>(make: (key: K) => C): (key: K) => C {
-  const made = new Map<K, C>();
+export function compileBy<K, C>(make: (key: K) => C): (key: K) => C {
+  const statements = new Map<K, C>();
   return (key) => {
-    const known = made.get(key);
-    if (known !== undefined) return known;
+    const existing = statements.get(key);
+    if (existing !== undefined) return existing;
     const statement = make(key);
-    made.set(key, statement);
+    statements.set(key, statement);
     return statement;
   };
 }
