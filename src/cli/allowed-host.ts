@@ -7,11 +7,11 @@ export function allowedHostOption(): Option {
   return new Option("--allowed-host <name>", description).default([], "none").argParser(addHost);
 }
 
-function addHost(host: string, before: readonly string[]): readonly string[] {
+function addHost(host: string, hosts: readonly string[]): readonly string[] {
   try {
     addressPolicy([host], "--allowed-host");
   } catch {
     throw new InvalidArgumentError('It takes a host name without a port, such as "agents.example" or "*.example".');
   }
-  return [...before, host];
+  return [...hosts, host];
 }

@@ -5,14 +5,14 @@ import type { SendMessageResponse, Task } from "../protocol/model.js";
 import { invokeStream, invokeUnary, type Operation } from "../protocol/operations.js";
 import { print, write } from "./print.js";
 
-const answering: ReadonlySet<string> = new Set(["lf.a2a.v1.Task", "lf.a2a.v1.SendMessageResponse"]);
+const answerTypes: ReadonlySet<string> = new Set(["lf.a2a.v1.Task", "lf.a2a.v1.SendMessageResponse"]);
 
-/** Whether the replies of an operation are answers, which have a text. */
+/** Whether an operation replies with an answer, which has a text. */
 export function hasText({ streams, output }: Operation): boolean {
-  return streams || answering.has(output.typeName);
+  return streams || answerTypes.has(output.typeName);
 }
 
-/** Calls an operation and prints the text of its answer; that of a stream as it comes. */
+/** Calls an operation and prints the text of its answer; the text of a stream is printed as it arrives. */
 export async function printText(
   { operations }: Client,
   operation: Operation,
@@ -29,13 +29,13 @@ export async function printText(
   await printDeltas(new AnswerStream(() => items, defaultClientLimits.replyMaxBytes).text);
 }
 
-/** Prints a text as it comes, and ends its last line. Returns whether there was any. */
+/** Prints a text as it arrives, and ends its last line. Returns false if there was no text. */
 export async function printDeltas(deltas: AsyncIterable<string>): Promise<boolean> {
-  let printed = false;
+  let hasPrinted = false;
   for await (const delta of deltas) {
-    printed ||= delta !== "";
+    hasPrinted ||= delta !== "";
     await write(delta);
   }
-  if (printed) await print("");
-  return printed;
+  if (hasPrinted) await print("");
+  return hasPrinted;
 }

@@ -11,10 +11,11 @@ import type { JsonRpcAdapter } from "../version/codec.js";
 import { v1 } from "../version/v1.0/v1.js";
 import { type VersionName, versionTable } from "../version/versions.js";
 import { hasText, printText } from "./answer-text.js";
-import { addCallerOptions, type CallerFlags, callerOptions, understood } from "./caller.js";
+import { addCallerOptions, type CallerFlags, callerOptions, checkUsage } from "./caller.js";
 import { connect, connectionText } from "./connect.js";
-import { interruptible } from "./interruption.js";
-import { authorizationShown } from "./login/login.js";
+import { runInterruptible } from "./interruption.js";
+import { showAuthorization } from "./login/login.js";
+import { appendText } from "./option-values.js";
 import { print, printJson, printNote } from "./print.js";
 import { targetOf } from "./target.js";
 
@@ -41,22 +42,22 @@ export function callCommand(command: Command): void {
     .argument("<operation>", "SendMessage, GetTask, …", parseOperation)
     .argument("[json]", "the request in the JSON of the newest version; - reads it from standard input", "{}")
     .addOption(
-      new Option("--binding <binding>", `${bindingNames.join(", ")}; default: what card or URL say`).argParser(
+      new Option("--binding <binding>", `${bindingNames.join(", ")}; default: by the card or the URL`).argParser(
         parseBinding,
       ),
     )
     .addOption(
       new Option(
         "--protocol-version <version>",
-        "the only one to speak; default: the newest that the card lists",
+        "the only protocol version to use; default: the newest in the card",
       ).choices(versionTable.map(({ name }) => name)),
     );
   addCallerOptions(command)
-    .option("--extension <uri>", "extension to activate; may be repeated", addExtension)
+    .option("--extension <uri>", "extension to activate; may be repeated", appendText)
     .option("--last-event-id <id>", "resume after this event of a stream")
     .option("--ids", "print each event of a stream as { id, event }", false)
-    .option("--text", "print only the text of the answer, that of a stream as it comes", false)
-    .option("--verbose", "say on stderr which interface is used, and why others are not", false)
+    .option("--text", "print only the text of the answer, of a stream as it arrives", false)
+    .option("--verbose", "report on stderr which interface is used, and why others are not", false)
     .addHelpText("after", examples)
     .action((url: string, operation: Operation, json: string, flags: CallFlags) =>
       call(command, { url, operation, json }, flags),
@@ -71,25 +72,25 @@ interface CallArguments {
 
 async function call(command: Command, { url, operation, json }: CallArguments, flags: CallFlags): Promise<void> {
   const adapter = jsonAdapter();
-  const target = understood(command, () => targetOf(url, flags.binding));
+  const target = checkUsage(command, () => targetOf(url, flags.binding));
   if ((flags.credential ?? flags.login) !== undefined && target.kind === "interface") {
     command.error(
       "error: credentials by scheme and --login need the card of the agent: give its base URL, or a bearer token",
     );
   }
-  const caller = understood(command, () => callerOptions(flags, url));
+  const caller = checkUsage(command, () => callerOptions(flags, url));
   if (flags.text && !hasText(operation)) {
     command.error(`error: --text is for operations that answer with a task or a message, not for ${operation.method}`);
   }
   const source = json === "-" ? await text(process.stdin) : json;
-  const input = understood(command, () => JSON.parse(source) as JsonValue, "the request is no JSON: ");
-  const request = adapter.codec(operation).readRequest(completed(operation, input));
-  await interruptible(async (signal) => {
+  const input = checkUsage(command, () => JSON.parse(source) as JsonValue, "the request is no JSON: ");
+  const request = adapter.codec(operation).readRequest(completeMessage(operation, input));
+  await runInterruptible(async (signal) => {
     await using client = await connect(target, {
       ...connectOptions(flags),
       ...caller,
       signal,
-      onAuthRequired: authorizationShown(flags),
+      onAuthRequired: showAuthorization(flags),
     });
     const options: CallOptions = { signal, extensions: flags.extension, after: flags.lastEventId };
     if (flags.text) return await printText(client, operation, request, options);
@@ -106,7 +107,7 @@ async function call(command: Command, { url, operation, json }: CallArguments, f
   });
 }
 
-/** What the options of a command say about its client. */
+/** Options of the client that follow from the options of the command. */
 export function connectOptions({
   timeout: timeoutMs,
   binding,
@@ -118,14 +119,14 @@ export function connectOptions({
     timeoutMs,
     limits: timeoutMs === undefined ? {} : { cardTimeoutMs: timeoutMs },
     extendedCard: false,
-    // A person would rather hear of a longer wait than watch it.
+    // A user prefers an error to a longer wait.
     retry: { maxRetryAfterMs: 5000 },
     onConnection: verbose ? (connection) => printNote(connectionText(connection, binding)) : undefined,
   };
 }
 
-/** Adds to a message what a command that is run again should not repeat or spell out: a new id, and the role of a user. */
-function completed({ name }: Operation, input: JsonValue): JsonValue {
+/** Adds a new id and the role of a user to a message without them, so that a command can be run again as it is. */
+function completeMessage({ name }: Operation, input: JsonValue): JsonValue {
   if ((name !== "sendMessage" && name !== "sendStreamingMessage") || !isJsonObject(input)) return input;
   const { message } = input;
   if (!isJsonObject(message)) return input;
@@ -137,14 +138,14 @@ function jsonAdapter(): JsonRpcAdapter {
   return v1.jsonRpc;
 }
 
-const byPlainName = new Map(operations.map((operation) => [plain(operation.method), operation]));
+const byPlainName = new Map(operations.map((operation) => [plainName(operation.method), operation]));
 
-function plain(name: string): string {
+function plainName(name: string): string {
   return name.replace(/[-_\s]/g, "").toLowerCase();
 }
 
 function parseOperation(name: string): Operation {
-  const operation = byPlainName.get(plain(name));
+  const operation = byPlainName.get(plainName(name));
   if (operation !== undefined) return operation;
   throw new InvalidArgumentError(`The operations are ${operations.map(({ method }) => method).join(", ")}.`);
 }
@@ -153,8 +154,4 @@ function parseBinding(name: string): Binding {
   const binding = bindingNames.find((each) => each === name.toUpperCase());
   if (binding !== undefined) return binding;
   throw new InvalidArgumentError(`The bindings are ${bindingNames.join(", ")}.`);
-}
-
-function addExtension(uri: string, before: readonly string[] = []): readonly string[] {
-  return [...before, uri];
 }

@@ -5,6 +5,7 @@ import type { ClientTls } from "../binding/fetch/client-tls.js";
 import type { ConnectOptions } from "../client/options.js";
 import { messageOf } from "../protocol/errors.js";
 import { type LoginFlags, loginOf } from "./login/login.js";
+import { appendText } from "./option-values.js";
 
 /** Options of every command that calls an agent: identity and call settings. */
 export interface CallerFlags extends LoginFlags {
@@ -21,12 +22,12 @@ export interface CallerFlags extends LoginFlags {
 export function addCallerOptions(command: Command): Command {
   return command
     .option("--header <name:value>", "header or gRPC metadata of the call; may be repeated", addHeader, {})
-    .option("--timeout <ms>", "limit of the whole call in milliseconds", parseTimeout)
+    .option("--timeout <ms>", "time limit of the whole call in milliseconds", parseTimeout)
     .addOption(new Option("--bearer <token>", "token to send as a bearer token").env("TRIVIUM_BEARER"))
     .addOption(
       new Option("--credential <scheme=secret>", "secret for a security scheme of the card; may be repeated")
         .env("TRIVIUM_CREDENTIAL")
-        .argParser(addText),
+        .argParser(appendText),
     )
     .addOption(
       new Option(
@@ -34,19 +35,23 @@ export function addCallerOptions(command: Command): Command {
         "sign in with OAuth or OpenID Connect as this client, in a browser or with a code; scheme=client-id if the card has several schemes",
       ).env("TRIVIUM_LOGIN"),
     )
-    .option("--scope <scope>", "scope to sign in for; may be repeated; default: what the agent requires", addText)
+    .option(
+      "--scope <scope>",
+      "scope to sign in for; may be repeated; default: those that the agent requires",
+      appendText,
+    )
     .option(
       "--trust <origin>",
-      "origin that may have your secrets besides that of the agent: of an interface, or the authorization server; may be repeated",
-      addText,
+      "origin of an interface or of the authorization server that may get your secrets, besides the agent's; may be repeated",
+      appendText,
     )
-    .option("--no-browser", "print pages to open, and open none")
+    .option("--no-browser", "print the URLs of pages instead of opening them")
     .option("--ca <file>", "certificates of the authorities to trust instead of those of the system, in PEM")
     .option("--cert <file>", "client certificate for an agent that asks for one, in PEM; needs --key")
     .option("--key <file>", "private key of the client certificate, in PEM");
 }
 
-/** Who calls, and over which TLS. Throws a `TypeError` that shows no secret. */
+/** Identity and TLS of the caller. Throws a `TypeError` that shows no secret. */
 export function callerOptions(flags: CallerFlags, agent: string): Pick<ConnectOptions, CallerOption> {
   const { header: headers, trust: trustedOrigins } = flags;
   return { headers, credentials: credentialsOf(flags, agent), trustedOrigins, tls: tlsOf(flags) };
@@ -74,7 +79,7 @@ function pem(option: string, file: string | undefined): string | undefined {
   return text;
 }
 
-/** The secrets as a client of the agent takes them. Throws a `TypeError` that shows none of them. */
+/** The credentials for a client of the agent. Throws a `TypeError` that shows no secret. */
 function credentialsOf(flags: CallerFlags, agent: string): CredentialOptions | CredentialProvider {
   const { bearer, credential, login } = flags;
   if (bearer !== undefined && (credential !== undefined || login !== undefined)) {
@@ -96,10 +101,6 @@ function credentialOf(text: string): readonly [scheme: string, secret: string] {
   return [text.slice(0, end), text.slice(end + 1)];
 }
 
-function addText(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, text];
-}
-
 function parseTimeout(value: string): number {
   const timeoutMs = Number(value);
   // The longest delay of a timer in Node.
@@ -107,14 +108,14 @@ function parseTimeout(value: string): number {
   throw new InvalidArgumentError("It takes a whole number of milliseconds, 1 or more.");
 }
 
-function addHeader(header: string, before: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+function addHeader(header: string, headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):(.*)$/.exec(header) ?? [];
   if (name === undefined || value === undefined) throw new InvalidArgumentError("It takes name:value.");
-  return { ...before, [name]: value.trim() };
+  return { ...headers, [name]: value.trim() };
 }
 
-/** Reports what cannot be parsed as a usage error. */
-export function understood<T>(command: Command, read: () => T, prefix = ""): T {
+/** Returns what `read` returns. An error that it throws ends the command as a usage error. */
+export function checkUsage<T>(command: Command, read: () => T, prefix = ""): T {
   try {
     return read();
   } catch (error) {

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { isSameHost } from "../client/secret-places.js";
 import { v1 } from "../version/v1.0/v1.js";
-import { addCallerOptions, type CallerFlags, callerOptions, understood } from "./caller.js";
+import { addCallerOptions, type CallerFlags, callerOptions, checkUsage } from "./caller.js";
 import { connectAt } from "./connect.js";
-import { interruptible } from "./interruption.js";
+import { runInterruptible } from "./interruption.js";
 import { printJson } from "./print.js";
 import { agentUrl } from "./target.js";
 
@@ -21,24 +21,24 @@ interface CardFlags extends CallerFlags {
 }
 
 async function printCard(address: string, flags: CardFlags, command: Command): Promise<void> {
-  const url = understood(command, () => agentUrl(address));
-  const caller = understood(command, () => callerOptions(flags, url));
+  const url = checkUsage(command, () => agentUrl(address));
+  const caller = checkUsage(command, () => callerOptions(flags, url));
   const { header: headers, timeout } = flags;
   const limits = timeout === undefined ? {} : { cardTimeoutMs: timeout };
-  await interruptible(async (signal) => {
-    const cardAt = async (at: string): Promise<object> => {
-      // A list may name any server: others get no secrets, and are called only on the public internet.
-      const isOwn = isSameHost(url, at) || flags.trust?.includes(new URL(at).origin) === true;
-      const own = isOwn ? caller : { allowPrivate: false };
-      await using client = await connectAt(at, { ...own, limits, signal, cardCache: false });
+  await runInterruptible(async (signal) => {
+    const cardAt = async (cardUrl: string): Promise<object> => {
+      // A list may name any server. Other servers get no secrets, and are called on the public internet only.
+      const isOwn = isSameHost(url, cardUrl) || flags.trust?.includes(new URL(cardUrl).origin) === true;
+      const options = isOwn ? caller : { allowPrivate: false };
+      await using client = await connectAt(cardUrl, { ...options, limits, signal, cardCache: false });
       return v1.writeCard(client.card) ?? {};
     };
     if (flags.all !== true) return printJson(await cardAt(url));
-    const { listedCards } = await import("./agents/listed-agents.js");
+    const { readCardUrls: listedCards } = await import("./agents/listed-agents.js");
     const bearer = flags.bearer === undefined ? {} : { authorization: `Bearer ${flags.bearer}` };
     const call = { headers: { ...bearer, ...headers }, timeoutMs: timeout ?? 10_000, tls: caller.tls, signal };
     const cards: object[] = [];
-    for (const at of await listedCards(url, call)) cards.push(await cardAt(at));
+    for (const cardUrl of await listedCards(url, call)) cards.push(await cardAt(cardUrl));
     return printJson(cards);
   });
 }

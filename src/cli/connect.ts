@@ -18,11 +18,11 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
   }
   const { url, binding } = target;
   if (binding === undefined) return connectAt(url, options);
-  const client = await connectAt(url, { ...options, transports: othersThan(binding) });
-  const listed = new Set(client.card.supportedInterfaces.map((each) => each.protocolBinding));
-  if ([...listed].some((word) => bindingNamed(word) === binding)) return client;
+  const client = await connectAt(url, { ...options, transports: disabledTransports(binding) });
+  const wireNames = new Set(client.card.supportedInterfaces.map((each) => each.protocolBinding));
+  if ([...wireNames].some((word) => bindingNamed(word) === binding)) return client;
   await client.close();
-  const names = [...new Set([...listed].map(bindingNamed))];
+  const names = [...new Set([...wireNames].map(bindingNamed))];
   throw new A2AError("unavailable", `the card lists no interface of ${binding}, only ${names.join(", ")}`);
 }
 
@@ -41,13 +41,13 @@ export async function connectAt(url: string, options: ConnectOptions): Promise<C
   }
 }
 
-/** Describes how the agent is reached, and which interfaces of its card were skipped. */
-export function connectionText({ passedOver, ...used }: Connection, wanted?: Binding): string {
+/** The interface that is used, and the interfaces of the card that were skipped, with the reason. */
+export function connectionText({ passedOver, ...connection }: Connection, onlyBinding?: Binding): string {
   const others = passedOver.map((each) => {
-    const reason = wanted === undefined || wanted === each.binding ? each.reason : "not asked for";
+    const reason = onlyBinding === undefined || onlyBinding === each.binding ? each.reason : "not asked for";
     return `passed over ${interfaceText(each)}: ${reason}`;
   });
-  return [...others, `using ${interfaceText(used)}`].join("\n");
+  return [...others, `using ${interfaceText(connection)}`].join("\n");
 }
 
 /** A minimal card with one interface and its version. */
@@ -58,9 +58,9 @@ function cardOf({ binding, address }: Extract<Target, { kind: "interface" }>, ve
   });
 }
 
-// A binding without versions is never used.
-function othersThan(wanted: Binding): readonly TransportFactory[] {
-  const others = bindingNames.filter((binding) => binding !== wanted);
+/** Transports without versions for all other bindings: they are never used. */
+function disabledTransports(onlyBinding: Binding): readonly TransportFactory[] {
+  const others = bindingNames.filter((binding) => binding !== onlyBinding);
   return others.map((binding) => ({
     binding,
     versions: [],

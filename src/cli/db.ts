@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Retention } from "../store/sql/rows.js";
-import { understood } from "./caller.js";
-import { durationMs } from "./duration.js";
+import { checkUsage } from "./caller.js";
+import { parseDuration } from "./option-values.js";
 import { print, printJson, printNote } from "./print.js";
 import { type DatabaseLocation, databaseLocation } from "./store-location.js";
 
@@ -21,18 +21,18 @@ interface PruneFlags extends StoreFlags {
   readonly sendsOlderThan: number;
 }
 
-const day = 86_400_000;
+const dayMs = 86_400_000;
 
 /** `trivium db`. Database code is loaded only when needed. */
 export function dbCommand(db: Command): void {
   db.helpCommand(false);
-  withStore(db.command("status").description("print which schema a database has, as JSON")).action(
+  withStore(db.command("status").description("print the schema version of a database as JSON")).action(
     async (flags: StoreFlags, command: Command) => {
       const location = locationOf(flags, command);
       await printJson(await (await databases()).status(location));
     },
   );
-  withStore(db.command("migrate").description("bring the schema of a database up to date, or make it")).action(
+  withStore(db.command("migrate").description("create or update the schema of a database")).action(
     async (flags: StoreFlags, command: Command) => {
       const location = locationOf(flags, command);
       await printJson(await (await databases()).migrate(location, printNote));
@@ -40,32 +40,33 @@ export function dbCommand(db: Command): void {
   );
   db.command("sql")
     .description("print the SQL that creates the schema, to run it by hand")
-    .addOption(new Option("--dialect <dialect>", "whose SQL").choices(["sqlite", "postgres"]).makeOptionMandatory())
+    .addOption(new Option("--dialect <dialect>", "SQL dialect").choices(["sqlite", "postgres"]).makeOptionMandatory())
     .addOption(
-      new Option("--from <version>", "the schema that is there already").default(0, "none").argParser(parseCount),
+      new Option("--from <version>", "schema version of the database").default(0, "none").argParser(parseCount),
     )
     .action(async ({ dialect, from }: SqlFlags) => {
       const text = await (await databases()).sql(dialect, from);
       if (text !== "") await print(text.trimEnd());
     });
   addPrune(db);
-  const afterwards = "run it once after putting a database back to an earlier state, before a server starts on it";
-  withStore(db.command("restored").description(afterwards)).action(async (flags: StoreFlags, command: Command) => {
+  const description = "invalidate old event ids: run it once after restoring a backup, before a server starts";
+  withStore(db.command("restored").description(description)).action(async (flags: StoreFlags, command: Command) => {
     const location = locationOf(flags, command);
-    await printJson(await (await databases()).restored(location));
+    await printJson(await (await databases()).renewEventIds(location));
   });
 }
 
 function addPrune(db: Command): void {
-  withStore(db.command("prune").description("drop what is finished and old, in small batches; a server may be running"))
-    .addOption(age("--tasks-older-than <time>", "finished tasks", true).default(30 * day, "30d"))
+  withStore(db.command("prune").description("delete old finished tasks in small batches; a server may be running"))
+    .addOption(ageOption("--tasks-older-than <time>", "finished tasks", true).default(30 * dayMs, "30d"))
+    .addOption(new Option("--tasks-max <number>", "most finished tasks to keep, the newest").argParser(parseCount))
     .addOption(
-      new Option("--tasks-max <number>", "keep no more finished tasks than this, the newest").argParser(parseCount),
+      ageOption("--logs-older-than <time>", "logs of finished tasks, which late subscribers read", true).default(
+        dayMs,
+        "1d",
+      ),
     )
-    .addOption(
-      age("--logs-older-than <time>", "logs of finished tasks, which late subscribers read", true).default(day, "1d"),
-    )
-    .addOption(age("--sends-older-than <time>", "records of idempotent sends", false).default(day, "1d"))
+    .addOption(ageOption("--sends-older-than <time>", "records of idempotent sends", false).default(dayMs, "1d"))
     .action(async (flags: PruneFlags, command: Command) => {
       const location = locationOf(flags, command);
       await printJson(await (await databases()).prune(location, retentionOf(flags)));
@@ -90,25 +91,22 @@ function withStore(command: Command): Command {
 }
 
 function locationOf({ store }: StoreFlags, command: Command): DatabaseLocation {
-  return understood(command, () => databaseLocation(store));
+  return checkUsage(command, () => databaseLocation(store));
 }
 
 function databases(): Promise<typeof import("./db/databases.js")> {
   return import("./db/databases.js");
 }
 
-function age(flags: string, what: string, mayBeNever: boolean): Option {
+function ageOption(flags: string, records: string, mayBeNever: boolean): Option {
   const never = mayBeNever ? "; never keeps them" : "";
-  return new Option(flags, `${what}: 30d, 12h, 90m, 45s${never}`).argParser((text) => {
-    if (mayBeNever && text === "never") return "never";
-    const ms = durationMs(text);
-    if (ms !== undefined) return ms;
-    throw new InvalidArgumentError("A time is a whole number with its unit: 30d, 12h, 90m, 45s.");
-  });
+  return new Option(flags, `${records}: 30d, 12h, 90m, 45s${never}`).argParser((text) =>
+    mayBeNever && text === "never" ? "never" : parseDuration(text),
+  );
 }
 
 function parseCount(text: string): number {
   const count = Number(text);
   if (/^\d{1,12}$/.test(text)) return count;
-  throw new InvalidArgumentError("It is a whole number from 0 on.");
+  throw new InvalidArgumentError("It takes a whole number, 0 or more.");
 }

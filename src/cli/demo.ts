@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { stderrLogger } from "../server/log/stderr-logger.js";
 import type { Server } from "../server/serve.js";
 import { allowedHostOption } from "./allowed-host.js";
-import { understood } from "./caller.js";
+import { checkUsage } from "./caller.js";
 import { endOnSignals } from "./ending.js";
 import { packageVersion } from "./package-version.js";
 import { accessLogOption, assertShared, hostOption, logLevelOption, portOption, type ServingFlags } from "./serving.js";
@@ -26,7 +26,7 @@ export function demoCommand(command: Command): void {
     .option("--anonymous", "share all tasks with every caller; required for a host beyond this machine", false)
     .addOption(allowedHostOption())
     .addOption(
-      new Option("--store <place>", "where tasks are kept: memory, a file (SQLite), or postgres://…")
+      new Option("--store <place>", "where tasks are stored: memory, a file (SQLite), or postgres://…")
         .env("TRIVIUM_STORE")
         .default(defaultStore),
     )
@@ -36,28 +36,30 @@ export function demoCommand(command: Command): void {
 }
 
 async function run(flags: DemoFlags, command: Command): Promise<void> {
-  const location = understood(command, () => storeLocation(flags.store));
+  const location = checkUsage(command, () => storeLocation(flags.store));
   await assertShared(flags.host, flags.anonymous);
   const logger = stderrLogger(flags.logLevel);
   const store = await openStorage(location, logger);
   // The demo is an example, not part of the library. Only this command loads it.
   const { greeting, serveDemo } = await import("../../examples/demo/server.js");
   const { port, host, anonymous, allowedHost: allowedHosts, accessLog } = flags;
-  const shared = anonymous ? "shared" : undefined;
   let server: Server;
   try {
-    const options = { port, host, anonymous: shared, allowedHosts, logger, accessLog, store } as const;
-    server = await serveDemo({ version: packageVersion(), ...options });
+    server = await serveDemo({
+      version: packageVersion(),
+      anonymous: anonymous ? "shared" : undefined,
+      ...{ port, host, allowedHosts, logger, accessLog, store },
+    });
   } catch (error) {
     await store?.close();
     if (!isPortTaken(error)) throw error;
-    throw new Error(`port ${port} on ${host} is taken: choose another one with --port`);
+    throw new Error(`port ${port} on ${host} is in use: choose another one with --port`);
   }
   endOnSignals(server, store, logger);
-  process.stdout.write(greeting(server, keptText(location)));
+  process.stdout.write(greeting(server, storageText(location)));
 }
 
-function keptText(location: StoreLocation): string {
+function storageText(location: StoreLocation): string {
   if (location.kind === "memory") return "Tasks are kept in memory and end with this process.";
   return `Tasks are kept in ${locationText(location)} and persist across restarts.`;
 }

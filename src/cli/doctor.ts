@@ -1,10 +1,10 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import type { ConnectOptions } from "../client/options.js";
 import { bindingNamed } from "../protocol/bindings.js";
-import { addCallerOptions, type CallerFlags, callerOptions, understood } from "./caller.js";
+import { addCallerOptions, type CallerFlags, callerOptions, checkUsage } from "./caller.js";
 import { type Finding, findingText } from "./doctor/finding.js";
-import { durationMs } from "./duration.js";
-import { interruptible } from "./interruption.js";
+import { runInterruptible } from "./interruption.js";
+import { parseDuration, parsePort } from "./option-values.js";
 import { print, printJson } from "./print.js";
 import { storeLocation } from "./store-location.js";
 import { agentUrl } from "./target.js";
@@ -34,13 +34,16 @@ export function doctorCommand(command: Command): void {
       new Option("--store <place>", "database to check: a file (SQLite), or postgres://…").env("TRIVIUM_STORE"),
     )
     .addOption(
-      new Option("--port <number>", "port that an agent is to have").env("PORT").default(41_241).argParser(parsePort),
+      new Option("--port <number>", "port that an agent will listen on")
+        .env("PORT")
+        .default(41_241)
+        .argParser(parsePort),
     )
-    .option("--send <text>", "message to send, which shows whether its stream arrives as it is made")
+    .option("--send <text>", "message to send, to check that its stream is not buffered")
     .addOption(
       new Option("--idle <time>", "how long an idle stream must last: 90s, 5m")
         .default(10_000, "10s")
-        .argParser(parseTime),
+        .argParser(parseDuration),
     )
     .option("--json", "print the results as JSON", false)
     .addHelpText("after", examples)
@@ -49,35 +52,35 @@ export function doctorCommand(command: Command): void {
 
 async function doctor(command: Command, url: string | undefined, flags: DoctorFlags): Promise<void> {
   const { store, json } = flags;
-  const location = store === undefined || store === "" ? undefined : understood(command, () => storeLocation(store));
-  const agent = url === undefined ? undefined : understood(command, () => agentUrl(url));
-  const options = agent === undefined ? undefined : understood(command, () => optionsOf(flags, agent));
-  await interruptible(async () => {
-    const all: Finding[] = [];
-    const report = async (found: readonly Finding[]): Promise<void> => {
-      all.push(...found);
-      if (!json) for (const each of found) await print(findingText(each));
+  const location = store === undefined || store === "" ? undefined : checkUsage(command, () => storeLocation(store));
+  const agent = url === undefined ? undefined : checkUsage(command, () => agentUrl(url));
+  const options = agent === undefined ? undefined : checkUsage(command, () => optionsOf(flags, agent));
+  await runInterruptible(async () => {
+    const findings: Finding[] = [];
+    const report = async (newFindings: readonly Finding[]): Promise<void> => {
+      findings.push(...newFindings);
+      if (!json) for (const each of newFindings) await print(findingText(each));
     };
     if (agent === undefined) {
       const { checkMachine } = await import("./doctor/machine.js");
       await report(await checkMachine(flags.port));
     }
-    // The database is not the agent's own when it is only in the environment.
+    // A database that only the environment names may be of another agent.
     if (location !== undefined && (agent === undefined || command.getOptionValueSource("store") === "cli")) {
       const { checkStore } = await import("./doctor/store.js");
       await report(await checkStore(location));
     }
     if (agent !== undefined) await examine(agent, { ...flags, options }, report);
-    const failed = all.filter(({ result }) => result === "failed").length;
-    if (json) await printJson({ ok: failed === 0, findings: all });
-    if (failed > 0) process.exitCode = 1;
+    const failureCount = findings.filter(({ result }) => result === "failed").length;
+    if (json) await printJson({ ok: failureCount === 0, findings: findings });
+    if (failureCount > 0) process.exitCode = 1;
   });
 }
 
 async function examine(
   agent: string,
   { send, idle, timeout = defaultTimeoutMs, options }: DoctorFlags & { readonly options: ConnectOptions | undefined },
-  report: (found: readonly Finding[]) => Promise<void>,
+  report: (newFindings: readonly Finding[]) => Promise<void>,
 ): Promise<void> {
   const url = new URL(agent);
   if (url.protocol === "https:") {
@@ -101,16 +104,4 @@ function optionsOf(flags: CallerFlags, agent: string): ConnectOptions {
   const { timeout: cardTimeoutMs = defaultTimeoutMs } = flags;
   const grpcTls = agent.startsWith("https:");
   return { ...callerOptions(flags, agent), limits: { cardTimeoutMs }, grpcTls, cardCache: false, extendedCard: false };
-}
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;
-  throw new InvalidArgumentError("It is a whole number from 0 to 65535.");
-}
-
-function parseTime(text: string): number {
-  const ms = durationMs(text);
-  if (ms !== undefined) return ms;
-  throw new InvalidArgumentError("A time is a whole number with its unit: 90s, 5m.");
 }

@@ -2,7 +2,7 @@ import type { Store } from "../core/ports.js";
 import type { Logger } from "../protocol/logger.js";
 import type { Server } from "../server/serve.js";
 
-/** Ends the process on SIGTERM and SIGINT, after the server and its store, which the server does not close. */
+/** Closes the server and then its store on SIGTERM and SIGINT, and ends the process. */
 export function endOnSignals(server: Server, store: Pick<Store, "close"> | undefined, logger: Logger): void {
   const end = async (): Promise<void> => {
     await server.close();

@@ -4,7 +4,8 @@ import type { GatewayOptions } from "../gateway/options.js";
 import { stderrLogger } from "../server/log/stderr-logger.js";
 import { type VersionName, versionTable } from "../version/versions.js";
 import { allowedHostOption } from "./allowed-host.js";
-import { addCallerOptions, type CallerFlags, callerOptions, understood } from "./caller.js";
+import { addCallerOptions, type CallerFlags, callerOptions, checkUsage } from "./caller.js";
+import { appendText } from "./option-values.js";
 import { print } from "./print.js";
 import { accessLogOption, assertShared, hostOption, logLevelOption, portOption, type ServingFlags } from "./serving.js";
 import { agentUrl } from "./target.js";
@@ -29,7 +30,12 @@ export function gatewayCommand(command: Command): void {
     .option("--anonymous", "share all tasks with every caller; required for a host beyond this machine", false)
     .addOption(allowedHostOption())
     .option("--public-url <url>", "base URL of the gateway as callers see it; default: derived from each request")
-    .option("--forward-header <name>", "header of callers that is passed on to the agent; may be repeated", add, [])
+    .option(
+      "--forward-header <name>",
+      "header of callers that is passed on to the agent; may be repeated",
+      appendText,
+      [],
+    )
     .addOption(
       new Option("--protocol-version <version>", "version to serve; may be repeated; default: all of them").argParser(
         addVersion,
@@ -42,9 +48,9 @@ export function gatewayCommand(command: Command): void {
 
 async function run(address: string, flags: GatewayFlags, command: Command): Promise<void> {
   const { host, port, anonymous, publicUrl, forwardHeader: forward, protocolVersion, timeout: timeoutMs } = flags;
-  understood(command, () => forwardedNames(forward));
-  const upstream = understood(command, () => agentUrl(address));
-  const caller = understood(command, () => callerOptions(flags, upstream));
+  checkUsage(command, () => forwardedNames(forward));
+  const upstream = checkUsage(command, () => agentUrl(address));
+  const caller = checkUsage(command, () => callerOptions(flags, upstream));
   const limits = timeoutMs === undefined ? {} : { cardTimeoutMs: timeoutMs };
   await assertShared(host, anonymous);
   const options: GatewayOptions = {
@@ -63,17 +69,15 @@ async function run(address: string, flags: GatewayFlags, command: Command): Prom
   };
   // The server takes longer to load than the rest of the command.
   const { gateway } = await import("../gateway/gateway.js");
-  const { url, upstream: reached } = await gateway(options);
-  const how = reached && `, which is spoken to over ${reached.binding} ${reached.version} at ${reached.url}`;
-  await print(`gateway at ${url} for ${address}${how ?? ""}`);
+  const { url, upstream: agentInterface } = await gateway(options);
+  const { binding, version, url: agentAt } = agentInterface ?? {};
+  await print(
+    `gateway at ${url} for ${address}${binding === undefined ? "" : `, over ${binding} ${version} at ${agentAt}`}`,
+  );
 }
 
-function add(value: string, before: readonly string[]): readonly string[] {
-  return [...before, value];
-}
-
-function addVersion(value: string, before: readonly VersionName[] = []): readonly VersionName[] {
+function addVersion(value: string, versions: readonly VersionName[] = []): readonly VersionName[] {
   const version = versionNames.find((name) => name === value);
-  if (version !== undefined) return [...before, version];
+  if (version !== undefined) return [...versions, version];
   throw new InvalidArgumentError(`The versions are ${versionNames.join(", ")}.`);
 }

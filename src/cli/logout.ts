@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { understood } from "./caller.js";
+import { checkUsage } from "./caller.js";
 import { forgetLogins } from "./login/logins.js";
 import { printJson } from "./print.js";
 import { agentUrl } from "./target.js";
@@ -8,7 +8,7 @@ import { agentUrl } from "./target.js";
 export function logoutCommand(command: Command): void {
   command.argument("[url]", "URL of the agent or of its card");
   command.action(async (url: string | undefined) => {
-    const agent = url === undefined ? undefined : understood(command, () => new URL(agentUrl(url)).origin);
+    const agent = url === undefined ? undefined : checkUsage(command, () => new URL(agentUrl(url)).origin);
     await printJson({ logins: await forgetLogins(agent) });
   });
 }

@@ -1,15 +1,15 @@
 import { once } from "node:events";
 import type { JsonValue } from "@bufbuild/protobuf";
 
-// Everything that a command prints may hold text of an agent. A terminal would obey control characters in it: they set its
-// title, fill the clipboard, or hide lines. Files and pipes get stdout as it is.
+// Everything that a command prints may contain text of an agent. Control characters in it could set the title of a terminal,
+// fill the clipboard, or hide lines. Files and pipes get stdout unchanged.
 
-/** Writes control characters as escapes, those of JSON, except line breaks and tabs. */
+/** Replaces control characters by the escapes of JSON, except line breaks and tabs. */
 function printable(text: string): string {
-  return text.replace(/\r\n|(?![\n\t])\p{Cc}/gu, (found) => (found === "\r\n" ? "\n" : escaped(found)));
+  return text.replace(/\r\n|(?![\n\t])\p{Cc}/gu, (match) => (match === "\r\n" ? "\n" : escapeChar(match)));
 }
 
-function escaped(char: string): string {
+function escapeChar(char: string): string {
   return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 

@@ -1,13 +1,13 @@
 import { Command, Help, type Option } from "commander";
 import { packageVersion } from "./package-version.js";
 
-/** A command as the list of commands shows it. */
+/** A command in the list of commands. */
 interface CommandRow {
   readonly name: string;
-  /** What follows the name. */
+  /** Arguments after the name. */
   readonly usage: string;
   readonly description: string;
-  /** Loads what gives the command its arguments, options and action. */
+  /** Loads the function that adds arguments, options and action to the command. */
   load(): Promise<(command: Command) => void>;
 }
 
@@ -21,25 +21,25 @@ const commands: readonly CommandRow[] = [
   {
     name: "demo",
     usage: "[options]",
-    description: "serve the text analyst, an agent to try things on, until SIGINT or SIGTERM",
+    description: "serve the text analyst, an agent for first tries, until SIGINT or SIGTERM",
     load: async () => (await import("./demo.js")).demoCommand,
   },
   {
     name: "send",
     usage: "[options] <url> [text]",
-    description: "send a text to an agent and print the text of its answer as it comes",
+    description: "send a text to an agent and print the text of its answer as it arrives",
     load: async () => (await import("./send.js")).sendCommand,
   },
   {
     name: "call",
     usage: "[options] <url> <operation> [json]",
-    description: "call one operation of an agent and print its reply as JSON, a stream as one object a line",
+    description: "call an operation of an agent and print its reply as JSON, of a stream one object a line",
     load: async () => (await import("./call.js")).callCommand,
   },
   {
     name: "card",
     usage: "[options] <url>",
-    description: "print the card of an agent as JSON; with credentials the extended one, where there is one",
+    description: "print the card of an agent as JSON; with credentials the extended card, if it has one",
     load: async () => (await import("./card.js")).cardCommand,
   },
   {
@@ -58,13 +58,13 @@ const commands: readonly CommandRow[] = [
   {
     name: "db",
     usage: "",
-    description: "look after the database in which an agent keeps its tasks",
+    description: "migrate, prune and inspect the database of an agent",
     load: async () => (await import("./db.js")).dbCommand,
   },
   {
     name: "doctor",
     usage: "[options] [url]",
-    description: "check this machine, a database or a running agent, and say how to mend what is wrong",
+    description: "check this machine, a database or a running agent, with a remedy for each problem",
     load: async () => (await import("./doctor.js")).doctorCommand,
   },
 ];
@@ -73,8 +73,8 @@ const commands: readonly CommandRow[] = [
 export const commandNames: readonly string[] = commands.map(({ name }) => name);
 
 /**
- * Creates `trivium` with all its commands, of which those that `words` names can be run or print their help. The others
- * are only listed, since their code takes longer to load than all the rest.
+ * Creates `trivium`. Only commands that `words` names are loaded, to run or to print their help. The others are only listed:
+ * their code takes longer to load than all the rest.
  */
 export async function createProgram(words: readonly string[]): Promise<Command> {
   const program = new Command("trivium")
@@ -91,12 +91,12 @@ export async function createProgram(words: readonly string[]): Promise<Command> 
   return program;
 }
 
-/** Without the defaults that say nothing: a flag that is off, a list without entries. */
+/** Leaves out defaults of flags that are off and of empty lists. */
 function optionDescription(this: Help, option: Option): string {
   return Help.prototype.optionDescription.call(this, option).replace(/ ?\(default: (?:false|\{\}|\[\])\)$/, "");
 }
 
-/** An error is followed by the form of its command alone: the page of `--help` would push it off the screen. */
+/** Prints only the usage line after an error: the page of `--help` would push the error off the screen. */
 function shortenUsage(command: Command, path: string): void {
   command.showHelpAfterError(`\nUsage: ${path} ${command.usage()}\nSee ${path} --help.`);
   for (const each of command.commands) shortenUsage(each, `${path} ${each.name()}`);

@@ -6,10 +6,11 @@ import type { Continuation } from "../client/send-options.js";
 import type { Part } from "../protocol/model.js";
 import { printDeltas } from "./answer-text.js";
 import { connectOptions } from "./call.js";
-import { addCallerOptions, type CallerFlags, callerOptions, understood } from "./caller.js";
+import { addCallerOptions, type CallerFlags, callerOptions, checkUsage } from "./caller.js";
 import { connectAt } from "./connect.js";
-import { interruptible } from "./interruption.js";
-import { authorizationShown } from "./login/login.js";
+import { runInterruptible } from "./interruption.js";
+import { showAuthorization } from "./login/login.js";
+import { appendText } from "./option-values.js";
 import { print, printJson, printNote } from "./print.js";
 import { agentUrl } from "./target.js";
 
@@ -37,15 +38,10 @@ export function sendCommand(command: Command): void {
   addCallerOptions(command)
     .option("--task <id>", "task that gets the message, such as one that asks for input")
     .option("--context <id>", "conversation that the message continues")
-    .option(
-      "--file <path>",
-      "file to send with the message; may be repeated",
-      (path: string, all: string[]) => [...all, path],
-      [],
-    )
+    .option("--file <path>", "file to send with the message; may be repeated", appendText, [])
     .option("--data <json>", "JSON value to send with the message")
     .option("--save <folder>", "folder to write the files of the answer into")
-    .option("--verbose", "say on stderr which interface is used, and why others are not", false)
+    .option("--verbose", "report on stderr which interface is used, and why others are not", false)
     .addHelpText("after", examples)
     .action((url: string, content: string | undefined, flags: SendFlags) => send(command, { url, content }, flags));
 }
@@ -56,38 +52,38 @@ interface SendArguments {
 }
 
 async function send(command: Command, { url, content }: SendArguments, flags: SendFlags): Promise<void> {
-  const agent = understood(command, () => agentUrl(url));
-  const caller = understood(command, () => callerOptions(flags, agent));
+  const agent = checkUsage(command, () => agentUrl(url));
+  const caller = checkUsage(command, () => callerOptions(flags, agent));
   const message = await messageOf(command, content, flags);
-  await interruptible(async (signal) => {
+  await runInterruptible(async (signal) => {
     await using client = await connectAt(agent, {
       ...connectOptions(flags),
       ...caller,
       signal,
-      onAuthRequired: authorizationShown(flags),
+      onAuthRequired: showAuthorization(flags),
     });
     const stream = client.stream(message, { continue: continuation(flags), signal, cancelOnAbort: true });
-    const printed = await printDeltas(stream.text);
+    const hasPrinted = await printDeltas(stream.text);
     const answer = await stream.answer;
-    const data = printed ? undefined : answer.data();
+    const data = hasPrinted ? undefined : answer.data();
     if (data !== undefined) await printJson(data);
     if (flags.save === undefined) showFiles(answer);
     else {
       const { saveFiles } = await import("./send/save-files.js");
-      const saving = { folder: flags.save, agent, tls: caller.tls, signal };
-      for (const path of await saveFiles(answer.files, saving)) printNote(`saved ${path}`);
+      const saveOptions = { folder: flags.save, agent, tls: caller.tls, signal };
+      for (const path of await saveFiles(answer.files, saveOptions)) printNote(`saved ${path}`);
     }
     await finish(answer);
   });
 }
 
-/** The text, the files and the data of the command, in this order. */
+/** The parts of the message: text, files and data, in this order. */
 async function messageOf(command: Command, content: string | undefined, flags: SendFlags): Promise<readonly Part[]> {
   const { data: json, file: paths } = flags;
   if (content === undefined && json === undefined && paths.length === 0) {
     return command.error("error: nothing to send: give a text, --file or --data");
   }
-  const value = understood(command, () => json !== undefined && (JSON.parse(json) as JsonValue), "--data is no JSON: ");
+  const value = checkUsage(command, () => json !== undefined && (JSON.parse(json) as JsonValue), "--data is no JSON: ");
   const parts: Part[] = [];
   const { data, text: textPart } = await import("../protocol/parts.js");
   const { fileFrom } = await import("../client/files/file-from.js");
@@ -97,26 +93,26 @@ async function messageOf(command: Command, content: string | undefined, flags: S
   return parts;
 }
 
-/** More than agents take, which say themselves what is too much. */
+/** Over the limit of agents, whose own error names it. */
 const fileMaxBytes = 256 << 20;
 
 function showFiles({ files }: Answer): void {
   for (const { name = "a file", url, bytes } of files) {
-    const where = url === undefined ? `${bytes().length.toLocaleString("en")} bytes` : JSON.stringify(url);
-    printNote(`file ${JSON.stringify(name)}: ${where} (--save <folder> writes it)`);
+    const source = url === undefined ? `${bytes().length.toLocaleString("en")} bytes` : JSON.stringify(url);
+    printNote(`file ${JSON.stringify(name)}: ${source} (--save <folder> writes it)`);
   }
 }
 
 async function finish({ state, statusText, artifacts, taskId, ok }: Answer): Promise<void> {
   if (ok) return;
-  // Where there was text of artifacts, the stream of texts left the last message out.
-  const unsaid = artifacts.some(({ text }) => text !== "") ? statusText : "";
+  // If artifacts have text, the printed text does not include the last message.
+  const lastText = artifacts.some(({ text }) => text !== "") ? statusText : "";
   if (state === "input-required" || state === "auth-required") {
-    if (unsaid !== "") await print(`\n${unsaid}`);
+    if (lastText !== "") await print(`\n${lastText}`);
     printNote(`${state}: answer with --task ${taskId}`);
     return;
   }
-  printNote(`the task ended as ${state}${unsaid === "" ? "" : `: ${unsaid}`}`);
+  printNote(`the task ended as ${state}${lastText === "" ? "" : `: ${lastText}`}`);
   process.exitCode = 1;
 }
 

@@ -3,7 +3,7 @@ import type { ServeOptions } from "../server/options.js";
 import type { AgentServer } from "../server/serve.js";
 import type { AgentsServer } from "../server/several/serve-agents.js";
 import { allowedHostOption } from "./allowed-host.js";
-import { understood } from "./caller.js";
+import { checkUsage } from "./caller.js";
 import { endOnSignals } from "./ending.js";
 import { print } from "./print.js";
 import { cardOfPackage, readAgentModule, readConfiguration, type ServeSettings } from "./serve/agent-module.js";
@@ -31,7 +31,7 @@ export function serveCommand(command: Command): void {
     .addOption(portOption())
     .addOption(hostOption().env("TRIVIUM_HOST"))
     .addOption(
-      new Option("--store <place>", "where tasks are kept: memory, a file (SQLite), or postgres://…").env(
+      new Option("--store <place>", "where tasks are stored: memory, a file (SQLite), or postgres://…").env(
         "TRIVIUM_STORE",
       ),
     )
@@ -47,10 +47,14 @@ export function serveCommand(command: Command): void {
 async function run(file: string, flags: ServeFlags, command: Command): Promise<void> {
   if (flags.watch) return await runWatched(command);
   const isWatched = process.env[watchedVariable] !== undefined;
-  const own = await readAgentModule(file);
-  const settings: ServeSettings = { ...own, ...(await readConfiguration(flags.config)), ...flagged(flags, command) };
+  const moduleSettings = await readAgentModule(file);
+  const settings: ServeSettings = {
+    ...moduleSettings,
+    ...(await readConfiguration(flags.config)),
+    ...settingsFromFlags(flags, command),
+  };
   const place = flags.store ?? (isWatched && settings.store === undefined ? watchedStore : undefined);
-  const location = place === undefined ? undefined : understood(command, () => storeLocation(place));
+  const location = place === undefined ? undefined : checkUsage(command, () => storeLocation(place));
   const { stderrLogger } = await import("../server/log/stderr-logger.js");
   const logger = settings.logger === false ? stderrLogger("silent") : (settings.logger ?? stderrLogger(flags.logLevel));
   const store = location === undefined ? settings.store : await openStorage(location, logger);
@@ -58,7 +62,7 @@ async function run(file: string, flags: ServeFlags, command: Command): Promise<v
   try {
     const drainMs = settings.drainMs ?? (isWatched ? watchedDrainMs : undefined);
     const card = "agents" in settings ? {} : { card: settings.card ?? cardOfPackage(file) };
-    // serve() checks what modules and flags have given.
+    // serve() checks these options.
     const options = { ...settings, ...card, store, logger, drainMs, handleSignals: false } as ServeOptions;
     const server: AgentServer | AgentsServer = await serve(options);
     endOnSignals(server, store, logger);
@@ -75,8 +79,8 @@ function isOfSeveral(server: AgentServer | AgentsServer): server is AgentsServer
   return "agents" in server;
 }
 
-/** The options that arguments and environment give; a default of a flag gives none. */
-function flagged(flags: ServeFlags, command: Command): ServeSettings {
+/** The options from arguments and the environment, without defaults of flags. */
+function settingsFromFlags(flags: ServeFlags, command: Command): ServeSettings {
   const isGiven = (name: keyof ServeFlags): boolean => {
     const source = command.getOptionValueSource(name);
     return source === "cli" || source === "env";

@@ -1,5 +1,6 @@
-import { InvalidArgumentError, Option } from "commander";
+import { Option } from "commander";
 import { type LogLevel, levelVariable, logLevels } from "../server/log/stderr-logger.js";
+import { parsePort } from "./option-values.js";
 
 /** Options shared by the commands that serve. */
 export interface ServingFlags {
@@ -29,18 +30,12 @@ export function logLevelOption(): Option {
 }
 
 export function accessLogOption(): Option {
-  return new Option("--access-log", "log every call when it has ended, at the level info").default(false);
+  return new Option("--access-log", "log each call at its end, at the level info").default(false);
 }
 
 /** Throws when other machines can reach `host`, unless `--anonymous` lets all callers share all tasks. */
 export async function assertShared(host: string, isShared: boolean): Promise<void> {
   const { isLoopback } = await import("../server/caller-guard.js");
   if (isShared || isLoopback(host)) return;
-  throw new Error(`other machines can reach host ${host}: say --anonymous to let all callers share all tasks`);
-}
-
-function parsePort(value: string): number {
-  const port = Number(value);
-  if (/^\d{1,5}$/.test(value) && port <= 65_535) return port;
-  throw new InvalidArgumentError("A port is a number from 0 to 65535.");
+  throw new Error(`other machines can reach host ${host}: pass --anonymous to let all callers share all tasks`);
 }

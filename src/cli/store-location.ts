@@ -60,7 +60,7 @@ export async function openStorage(location: StoreLocation, logger: Logger): Prom
       throw error;
     }
   } catch (error) {
-    throw unusable(location, error);
+    throw unusableStoreError(location, error);
   }
 }
 
@@ -75,17 +75,17 @@ export class UnusableStoreError extends Error {
   }
 }
 
-/** One sentence that says which location cannot be used, and why. */
-export function unusable(location: DatabaseLocation, error: unknown): UnusableStoreError {
-  const shown = locationText(location);
+/** The error for a location that cannot be used, with the reason, in one sentence. */
+export function unusableStoreError(location: DatabaseLocation, error: unknown): UnusableStoreError {
+  const place = locationText(location);
   const reason = messageOf(error);
   // File errors already name the file.
-  const said = reason.startsWith(`${shown}: `) ? reason.slice(shown.length + 2) : reason;
+  const problem = reason.startsWith(`${place}: `) ? reason.slice(place.length + 2) : reason;
   const failure = isStoreError(error) ? error.failure : undefined;
-  return new UnusableStoreError(`the store ${shown} cannot be used: ${said}`, failure);
+  return new UnusableStoreError(`the store ${place} cannot be used: ${problem}`, failure);
 }
 
-// By its name: the class is in code of databases, which is loaded only when needed.
+// By its name: importing the class would load the code of databases.
 function isStoreError(error: unknown): error is StoreError {
   return error instanceof Error && error.name === "StoreError";
 }

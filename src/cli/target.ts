@@ -1,6 +1,6 @@
 import { type Binding, bindingRow, bindings } from "../protocol/bindings.js";
 
-/** What to call: an agent by its card, or one interface. */
+/** The target of a call: an agent by its card, or one interface. */
 export type Target =
   | { readonly kind: "agent"; readonly url: string; readonly binding: Binding | undefined }
   | { readonly kind: "interface"; readonly binding: Binding; readonly address: string };
@@ -10,13 +10,13 @@ export type Target =
  * gRPC's `host:port`. Without a binding the address decides. Throws a `TypeError` when the address does not fit the
  * binding.
  */
-export function targetOf(address: string, wanted?: Binding): Target {
+export function targetOf(address: string, bindingFlag?: Binding): Target {
   const isHttp = isHttpUrl(address);
   if (!isHttp && !/^(?:grpcs?:\/\/)?[^\s/?#]+:\d{1,5}$/i.test(address)) {
     throw new TypeError(`${address} is neither an http(s) URL nor the host:port of gRPC`);
   }
-  if (isHttp && isAgent(address)) return { kind: "agent", url: address, binding: wanted };
-  const binding = wanted ?? (isHttp ? bindingOfUrl(address) : "GRPC");
+  if (isHttp && isAgent(address)) return { kind: "agent", url: address, binding: bindingFlag };
+  const binding = bindingFlag ?? (isHttp ? bindingOfUrl(address) : "GRPC");
   if (bindingRow(binding).address === "url" && !isHttp)
     throw new TypeError(`${binding} needs an http(s) URL, ${address} is none`);
   return { kind: "interface", binding, address };
@@ -36,7 +36,7 @@ function isAgent(url: string): boolean {
   return /^[^/]+\/\/[^/?#]+$/.test(url) || new URL(url).pathname.endsWith(".json");
 }
 
-// The path of a Trivium interface names its binding; for any other URL JSON-RPC is the likeliest.
+// The path of a Trivium interface names its binding. For other URLs JSON-RPC is the likeliest.
 function bindingOfUrl(url: string): Binding {
   const path = new URL(url).pathname.replace(/\/$/, "");
   return bindings.find((each) => each.path !== "" && path.endsWith(each.path))?.name ?? "JSONRPC";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { restored } from "../../src/cli/db/databases.js";
+import { renewEventIds } from "../../src/cli/db/databases.js";
 import { inputRequired } from "../../src/protocol/events.js";
 import { TaskState } from "../../src/protocol/model.js";
 import { postgresStore } from "../../src/store/postgres/index.js";
@@ -65,7 +65,7 @@ describe("an id of an event that a restore has undone", () => {
     });
     const plain = join(home, "plain.db");
     await copyFile(copy, plain);
-    expect(await restored({ kind: "sqlite", path: copy })).toEqual({ tasks: 1 });
+    expect(await renewEventIds({ kind: "sqlite", path: copy })).toEqual({ tasks: 1 });
     const resumed = async (file: string) =>
       over(file, async (served) => {
         await said(served, "other", taskId);
@@ -102,7 +102,7 @@ describe.each(places)("trivium db restored on $name", ({ skipped, make }) => {
     const ended = await before.create(newTask());
     await before.append(appendTo(ended, { ...status(TaskState.COMPLETED, 2_000, 2), end: { inboxPut: 0 } }));
     await before.close();
-    expect(await restored(place)).toEqual({ tasks: 1 });
+    expect(await renewEventIds(place)).toEqual({ tasks: 1 });
     const after = open();
     expect((await headOf(after, ended)).incarnation).toBe(ended.incarnation);
     const { incarnation } = await headOf(after, waiting);

@@ -75,7 +75,7 @@ describe.concurrent("trivium gateway", () => {
     async (signal) => {
       await using started = await startGateway();
       expect(started.greeting).toBe(
-        `gateway at ${started.url} for ${behind.url}, which is spoken to over JSONRPC 0.3 at ${behind.url}/json-rpc\n`,
+        `gateway at ${started.url} for ${behind.url}, over JSONRPC 0.3 at ${behind.url}/json-rpc\n`,
       );
       const { code, stdout } = await trivium(["call", started.url, "SendMessage", message, "--binding", "GRPC"]);
       expect(code).toBe(0);
@@ -122,7 +122,7 @@ describe.concurrent("trivium gateway", () => {
     const { code, stderr } = await trivium(["gateway", behind.url, "--port", "0", "--host", "0.0.0.0"]);
     expect([code, stderr]).toEqual([
       1,
-      "error: other machines can reach host 0.0.0.0: say --anonymous to let all callers share all tasks\n",
+      "error: other machines can reach host 0.0.0.0: pass --anonymous to let all callers share all tasks\n",
     ]);
     await using open = await startGateway(["--host", "0.0.0.0", "--anonymous"]);
     expect((await fetch(`${open.url}/healthz`)).status).toBe(200);

@@ -9,7 +9,7 @@ import { trimmed } from "../../protocol/http-rules.js";
 const path = "/.well-known/agents";
 const maxBytes = 1 << 20;
 
-/** How the list is asked for. */
+/** Settings of the request for the list. */
 export interface ListCall {
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
@@ -17,8 +17,8 @@ export interface ListCall {
   readonly signal: AbortSignal;
 }
 
-/** The URLs of the cards that a server lists. Throws `unavailable` for a server that lists none. */
-export async function listedCards(server: string, call: ListCall): Promise<readonly string[]> {
+/** Reads the URLs of the cards that a server lists. Throws `unavailable` for a server without a list. */
+export async function readCardUrls(server: string, call: ListCall): Promise<readonly string[]> {
   const url = `${trimmed(server)}${path}`;
   const signal = AbortSignal.any([call.signal, AbortSignal.timeout(call.timeoutMs)]);
   const failure = (cause: unknown): unknown => fetchFailure({ what: url, cause, started: true });

@@ -9,16 +9,16 @@ import { renewIncarnations } from "../../store/sql/renew.js";
 import type { Backend, Retention } from "../../store/sql/rows.js";
 import { storeErrorFrom } from "../../store/sql/store-error.js";
 import { resolveSettings } from "../../store/sqlite/settings.js";
-import { type DatabaseLocation, unusable } from "../store-location.js";
+import { type DatabaseLocation, unusableStoreError } from "../store-location.js";
 
-/** The schema of a database. A missing file is an error. */
+/** The schema of a database. Rejects if its file is missing. */
 export function status(location: DatabaseLocation): Promise<SchemaStatus> {
-  return within(location, "existing", ({ db, dialect }) => schemaStatus({ db, dialect }));
+  return useDatabase(location, "existing", ({ db, dialect }) => schemaStatus({ db, dialect }));
 }
 
 /** How far the clock of this machine is ahead of the database's, in milliseconds. */
 export function clockOffset(location: DatabaseLocation): Promise<number> {
-  return within(location, "existing", async (context) => {
+  return useDatabase(location, "existing", async (context) => {
     await databaseTime(context);
     const begin = Date.now();
     const time = await databaseTime(context);
@@ -26,9 +26,9 @@ export function clockOffset(location: DatabaseLocation): Promise<number> {
   });
 }
 
-/** Migrates the schema, or creates it along with the file. `say`: receives the progress of a long migration. */
+/** Migrates the schema, or creates it along with the file. `say` gets the progress of a long migration. */
 export function migrate(location: DatabaseLocation, say: (line: string) => void): Promise<SchemaStatus> {
-  return within(location, "any", async ({ db, dialect }) => {
+  return useDatabase(location, "any", async ({ db, dialect }) => {
     const migration = createMigrationReport({
       clock: systemClock,
       say: (line, { seconds }) => (seconds < 1 ? undefined : say(line)),
@@ -42,23 +42,23 @@ export function migrate(location: DatabaseLocation, say: (line: string) => void)
   });
 }
 
-/** Drops what is past its retention. A schema of another release is left alone and is an error. */
+/** Deletes records past their retention. Rejects if the schema is of another release. */
 export function prune(location: DatabaseLocation, retention: Retention): Promise<PruneTotals> {
-  return within(location, "existing", async (database) => {
-    await openAsItIs(database);
+  return useDatabase(location, "existing", async (database) => {
+    await openUnlessOld(database);
     return pruneAll(database.backend, retention);
   });
 }
 
 /** Invalidates old event ids in a database restored to an earlier state. Returns the number of affected tasks. */
-export function restored(location: DatabaseLocation): Promise<{ readonly tasks: number }> {
-  return within(location, "existing", async (database) => {
-    await openAsItIs(database);
+export function renewEventIds(location: DatabaseLocation): Promise<{ readonly tasks: number }> {
+  return useDatabase(location, "existing", async (database) => {
+    await openUnlessOld(database);
     return { tasks: await renewIncarnations(database) };
   });
 }
 
-async function openAsItIs({ db, dialect, backend }: OpenDatabase): Promise<void> {
+async function openUnlessOld({ db, dialect, backend }: OpenDatabase): Promise<void> {
   const { version, latest } = await schemaStatus({ db, dialect });
   // A server of the release that created it may be running.
   if (version < latest) {
@@ -81,13 +81,13 @@ interface OpenDatabase extends DbContext {
   readonly backend: Backend;
 }
 
-async function within<T>(
+async function useDatabase<T>(
   location: DatabaseLocation,
-  which: "existing" | "any",
+  files: "existing" | "any",
   run: (database: OpenDatabase) => Promise<T>,
 ): Promise<T> {
   try {
-    if (which === "existing" && location.kind === "sqlite" && !existsSync(location.path)) {
+    if (files === "existing" && location.kind === "sqlite" && !existsSync(location.path)) {
       throw new Error("there is no such file");
     }
     const database = await open(location);
@@ -99,7 +99,7 @@ async function within<T>(
       await database.backend.close();
     }
   } catch (error) {
-    throw unusable(location, error);
+    throw unusableStoreError(location, error);
   }
 }
 

@@ -17,7 +17,7 @@ export interface AgentCheck {
   readonly timeoutMs: number;
 }
 
-/** What the card and its interfaces showed. */
+/** Findings about the card and its interfaces. */
 export interface AgentFindings {
   /** `undefined` when it cannot be read. */
   readonly card: AgentCard | undefined;
@@ -37,11 +37,11 @@ export async function checkAgent({ url, options, timeoutMs }: AgentCheck): Promi
   }
   const { card } = client;
   await client.close();
-  const seen = `${card.name} ${card.version}, ${card.supportedInterfaces.length} interfaces`;
-  const called: Finding[] = [];
+  const summary = `${card.name} ${card.version}, ${card.supportedInterfaces.length} interfaces`;
+  const interfaceFindings: Finding[] = [];
   for (const each of card.supportedInterfaces)
-    called.push(await checkInterface(card, each, { url, options, timeoutMs }));
-  return { card, findings: [report.ok(seen), ...clock, ...called] };
+    interfaceFindings.push(await checkInterface(card, each, { url, options, timeoutMs }));
+  return { card, findings: [report.ok(summary), ...clock, ...interfaceFindings] };
 }
 
 /** A server of several agents has a card for each, and none at its root. */
@@ -74,71 +74,71 @@ async function checkClock(url: string, timeoutMs: number, tls: ClientTls = {}): 
     const begin = Date.now();
     const time = Date.parse((await dateAt(url, timeoutMs, tls)) ?? "");
     if (Number.isNaN(time)) return [findings("clock").skipped("the server sends no Date header")];
-    // The header has lost the part of a second.
+    // The header has whole seconds.
     return [offsetFinding("clock", (begin + Date.now()) / 2 - (time + 500), "the server")];
   } catch {
     return [];
   }
 }
 
-/** The `Date` of an answer. The certificate is judged elsewhere, and no secret is sent. */
+/** The `Date` of an answer. Another check verifies the certificate, and no secret is sent. */
 function dateAt(url: string, timeoutMs: number, tls: ClientTls): Promise<string | undefined> {
   const options = { method: "HEAD", agent: false, signal: AbortSignal.timeout(timeoutMs) } as const;
   return new Promise((resolve, reject) => {
-    const sent = url.startsWith("https:")
+    const clientRequest = url.startsWith("https:")
       ? requestTls(url, { ...options, ...tls, rejectUnauthorized: false })
       : request(url, options);
-    sent.once("response", (response) => {
+    clientRequest.once("response", (response) => {
       response.resume();
       resolve(response.headers.date);
     });
-    sent.once("error", reject);
-    sent.end();
+    clientRequest.once("error", reject);
+    clientRequest.end();
   });
 }
 
-/** Asks one interface for a task that does not exist. */
-async function checkInterface(card: AgentCard, named: AgentInterface, check: AgentCheck): Promise<Finding> {
-  const { protocolBinding, protocolVersion, url } = named;
+/** Probes an interface with a harmless GetTask: the task does not exist. */
+async function checkInterface(card: AgentCard, agentInterface: AgentInterface, check: AgentCheck): Promise<Finding> {
+  const { protocolBinding, protocolVersion, url } = agentInterface;
   const report = findings(`interface ${protocolBinding} ${protocolVersion}`);
-  const foreign = foreignHost(check.url, url);
+  const loopbackProblem = loopbackProblemOf(check.url, url);
   const { Client } = await import("../../client/node.js");
-  const alone = { ...card, supportedInterfaces: [named] };
-  const { options, withheld } = interfaceOptions({ ...check, card }, named);
+  const singleCard = { ...card, supportedInterfaces: [agentInterface] };
+  const { options, withholdReason: withheld } = interfaceOptions({ ...check, card }, agentInterface);
   try {
-    await using client = await Client.connect(alone, { ...options, timeoutMs: check.timeoutMs, retry: false });
+    await using client = await Client.connect(singleCard, { ...options, timeoutMs: check.timeoutMs, retry: false });
     await client.operations.getTask({ ...emptyGetTask, id: randomUUID() }, {});
     return report.ok(url);
   } catch (error) {
-    if (error instanceof A2AError && answers.has(error.code)) {
-      if (foreign === undefined) return report.ok(url);
-      return report.warning(`${url}: ${foreign}`, "set publicUrl to the address that callers use");
+    if (error instanceof A2AError && answerCodes.has(error.code)) {
+      if (loopbackProblem === undefined) return report.ok(url);
+      return report.warning(`${url}: ${loopbackProblem}`, "set publicUrl to the address that callers use");
     }
-    if (error instanceof A2AError && refusals.has(error.code)) {
+    if (error instanceof A2AError && refusalCodes.has(error.code)) {
       const remedy = withheld === undefined ? "give --bearer, --credential or --header" : `${withheld} (--trust)`;
       return report.warning(`${url} answers and wants credentials`, remedy);
     }
-    return report.failed(`${url}: ${reasonOf(error)}`, remedyFor(protocolBinding, foreign));
+    return report.failed(`${url}: ${reasonOf(error)}`, remedyFor(protocolBinding, loopbackProblem));
   }
 }
 
-/** Answers of an agent that was reached and understood. */
-const answers: ReadonlySet<string> = new Set(["taskNotFound", "unsupportedOperation", "invalidParams"]);
-const refusals: ReadonlySet<string> = new Set(["unauthenticated", "permissionDenied"]);
+/** Errors that show that the agent can be reached and understood the call. */
+const answerCodes: ReadonlySet<string> = new Set(["taskNotFound", "unsupportedOperation", "invalidParams"]);
+const refusalCodes: ReadonlySet<string> = new Set(["unauthenticated", "permissionDenied"]);
 
 const emptyGetTask = { $typeName: "lf.a2a.v1.GetTaskRequest", id: "", tenant: "" } as const;
 
 const loopback = /^(?:localhost|127\.|\[?::1)/;
 
-/** Says that a card read from elsewhere names this machine. */
-function foreignHost(cardUrl: string, interfaceUrl: string): string | undefined {
+/** The problem of a card of another machine that names a loopback address. */
+function loopbackProblemOf(cardUrl: string, interfaceUrl: string): string | undefined {
   const host = interfaceUrl.replace(/^\w+:\/\//, "");
   if (!loopback.test(host) || loopback.test(new URL(cardUrl).host)) return undefined;
   return "the card names a loopback address, which other machines cannot reach";
 }
 
-function remedyFor(binding: string, foreign: string | undefined): string {
-  if (foreign !== undefined) return `${foreign}: set publicUrl to the address that callers use`;
+function remedyFor(binding: string, loopbackProblem: string | undefined): string {
+  if (loopbackProblem !== undefined) return `${loopbackProblem}: set publicUrl to the address that callers use`;
   if (bindingNamed(binding) === "GRPC") {
     return "gRPC needs HTTP/2 and trailers all the way: in a proxy use grpc_pass (nginx), proto h2 (HAProxy) or HTTP/2 upstreams (Envoy), or set publicGrpc";
   }

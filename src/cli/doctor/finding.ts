@@ -2,11 +2,11 @@
 export interface Finding {
   /** Name of the check: `node`, `store schema`. */
   readonly check: string;
-  /** `skipped`: it could not be checked, or needs an option. */
+  /** `skipped`: the check was not possible, or needs an option. */
   readonly result: "ok" | "warning" | "failed" | "skipped";
   /** The state that the check found. */
   readonly seen: string;
-  /** How to mend it. */
+  /** How to fix it. */
   readonly remedy?: string | undefined;
 }
 
@@ -27,10 +27,11 @@ export function findingText({ check, result, seen, remedy }: Finding): string {
   return remedy === undefined ? line : `${line}\n${" ".repeat(8)}-> ${remedy.replaceAll("\n", `\n${" ".repeat(11)}`)}`;
 }
 
-/** What went wrong, with its causes, in one line. */
+/** The message of an error with its causes, in one line. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const own = error.message || (error instanceof AggregateError ? error.errors.map(reasonOf).join(", ") : error.name);
+  const message =
+    error.message || (error instanceof AggregateError ? error.errors.map(reasonOf).join(", ") : error.name);
   const cause = error.cause === undefined ? "" : reasonOf(error.cause);
-  return cause === "" || own.includes(cause) ? own : `${own}: ${cause}`;
+  return cause === "" || message.includes(cause) ? message : `${message}: ${cause}`;
 }

@@ -13,16 +13,16 @@ export interface Http2Check {
   readonly tls?: ClientTls | undefined;
 }
 
-/** Checks HTTP/2 at the address: that it is spoken, that gRPC's trailers pass, and that idle streams last. */
+/** Checks that an address speaks HTTP/2, that gRPC's trailers pass, and that idle streams last. */
 export async function checkHttp2({ url, hasGrpc, timeoutMs, idleMs, tls }: Http2Check): Promise<readonly Finding[]> {
   const report = findings("http/2");
-  const needed = "gRPC needs it: switch HTTP/2 on in the proxy, or give gRPC an address of its own (publicGrpc)";
+  const remedy = "gRPC needs it: switch HTTP/2 on in the proxy, or give gRPC an address of its own (publicGrpc)";
   let session: ClientHttp2Session;
   try {
-    session = await connected(url.origin, timeoutMs, tls);
+    session = await connectHttp2(url.origin, timeoutMs, tls);
   } catch (error) {
-    const seen = `not spoken at ${url.origin}: ${reasonOf(error)}`;
-    return [hasGrpc ? report.failed(seen, needed) : report.warning(seen, needed)];
+    const problem = `not spoken at ${url.origin}: ${reasonOf(error)}`;
+    return [hasGrpc ? report.failed(problem, remedy) : report.warning(problem, remedy)];
   }
   try {
     return [report.ok(`spoken at ${url.origin}`), ...(hasGrpc ? await checkGrpc(session, { timeoutMs, idleMs }) : [])];
@@ -31,21 +31,21 @@ export async function checkHttp2({ url, hasGrpc, timeoutMs, idleMs, tls }: Http2
   }
 }
 
-function connected(origin: string, timeoutMs: number, tls: ClientTls = {}): Promise<ClientHttp2Session> {
+function connectHttp2(origin: string, timeoutMs: number, tls: ClientTls = {}): Promise<ClientHttp2Session> {
   return new Promise((resolve, reject) => {
-    // The certificate is judged elsewhere, and no secret is sent.
+    // Another check verifies the certificate, and no secret is sent.
     const session = connect(origin, { ...tls, rejectUnauthorized: false });
-    const late = setTimeout(() => session.destroy(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    const timer = setTimeout(() => session.destroy(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
     const fail = (error: Error): void => {
-      clearTimeout(late);
+      clearTimeout(timer);
       reject(error);
     };
     session.once("error", fail);
     // A server that wants a certificate closes without an error.
     session.once("close", () => fail(new Error("the connection was closed")));
-    // Only a peer that speaks it sends its settings.
+    // Only a peer that speaks HTTP/2 sends settings.
     session.once("remoteSettings", () => {
-      clearTimeout(late);
+      clearTimeout(timer);
       resolve(session);
     });
   });
@@ -57,11 +57,11 @@ async function checkGrpc(session: ClientHttp2Session, { timeoutMs, idleMs }: Tim
   const trailers = findings("grpc trailers");
   const idle = findings("idle stream");
   const check = await health(session, "Check", timeoutMs);
-  if (check.status === unimplemented || (check.http !== 200 && check.status === undefined)) {
-    const seen = "the server has no gRPC health service at this address";
-    return [trailers.skipped(seen), idle.skipped(seen)];
+  if (check.status === unimplementedStatus || (check.http !== 200 && check.status === undefined)) {
+    const problem = "the server has no gRPC health service at this address";
+    return [trailers.skipped(problem), idle.skipped(problem)];
   }
-  const passed =
+  const trailersFinding =
     check.status === undefined
       ? trailers.failed(
           "the reply came without grpc-status",
@@ -72,25 +72,25 @@ async function checkGrpc(session: ClientHttp2Session, { timeoutMs, idleMs }: Tim
   const seconds = Math.round(watch.lastedMs / 1000);
   if (!watch.hasData) {
     const remedy = "switch response buffering off in the proxy (proxy_buffering off)";
-    return [passed, findings("grpc stream").failed("no event came while the stream was open", remedy)];
+    return [trailersFinding, findings("grpc stream").failed("no event came while the stream was open", remedy)];
   }
-  if (watch.isOpen) return [passed, idle.ok(`lasted ${seconds} s, as long as it was watched (--idle)`)];
+  if (watch.isOpen) return [trailersFinding, idle.ok(`lasted ${seconds} s, as long as it was watched (--idle)`)];
   const remedy = "raise the proxy's timeout for idle streams (grpc_read_timeout, timeout tunnel, stream_idle_timeout)";
-  return [passed, idle.failed(`was closed after ${seconds} s`, remedy)];
+  return [trailersFinding, idle.failed(`was closed after ${seconds} s`, remedy)];
 }
 
-const unimplemented = 12;
+const unimplementedStatus = 12;
 
 interface HealthAnswer {
   readonly http: number;
   readonly status: number | undefined;
   readonly hasData: boolean;
-  /** Still open when its time was over. */
+  /** Whether the call was still open after its time. */
   readonly isOpen: boolean;
   readonly lastedMs: number;
 }
 
-/** Calls the health service of gRPC, which needs no credentials and starts nothing. */
+/** Calls gRPC's health service, which needs no credentials and has no side effects. */
 function health(session: ClientHttp2Session, method: "Check" | "Watch", ms: number): Promise<HealthAnswer> {
   return new Promise((resolve) => {
     const begin = performance.now();
@@ -101,21 +101,21 @@ function health(session: ClientHttp2Session, method: "Check" | "Watch", ms: numb
       te: "trailers",
     });
     let [http, status, hasData]: [number, number | undefined, boolean] = [0, undefined, false];
-    const read = (headers: Readonly<Record<string, unknown>>): void => {
+    const readStatus = (headers: Readonly<Record<string, unknown>>): void => {
       const text = headers["grpc-status"];
       if (text !== undefined) status = Number(text);
     };
     const end = (isOpen: boolean) => (): void => {
-      clearTimeout(over);
+      clearTimeout(timer);
       resolve({ http, status, hasData, isOpen, lastedMs: performance.now() - begin });
       stream.close(constants.NGHTTP2_CANCEL);
     };
-    const over = setTimeout(end(true), ms);
+    const timer = setTimeout(end(true), ms);
     stream.on("response", (headers) => {
       http = Number(headers[":status"]);
-      read(headers);
+      readStatus(headers);
     });
-    stream.on("trailers", read);
+    stream.on("trailers", readStatus);
     stream.on("data", () => {
       hasData = true;
     });

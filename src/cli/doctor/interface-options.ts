@@ -5,8 +5,8 @@ import type { AgentCard, AgentInterface } from "../../protocol/model.js";
 /** The options for one interface of a card, which may name any server. */
 export interface InterfaceOptions {
   readonly options: ConnectOptions;
-  /** Why it gets no secrets; `undefined` if it may have them. */
-  readonly withheld: string | undefined;
+  /** Why the interface gets no secrets; `undefined` if it gets them. */
+  readonly withholdReason: string | undefined;
 }
 
 /** Options without secrets, unless the interface is at the host of the card or at a trusted origin. */
@@ -14,9 +14,9 @@ export function interfaceOptions(
   { url: cardUrl, card, options }: { readonly url: string; readonly card: AgentCard; readonly options: ConnectOptions },
   { protocolBinding: binding, url }: AgentInterface,
 ): InterfaceOptions {
-  const { credentials: _, headers: __, ...plain } = options;
+  const { credentials: _, headers: __, ...withoutSecrets } = options;
   const { trustedOrigins, grpcTls: secure = true } = options;
   const place = secretPlace({ card, firstCard: card, cardUrl, binding, url, secure, trustedOrigins });
-  const withheld = place.noHeaders(["authorization"]);
-  return { options: withheld === undefined ? options : plain, withheld };
+  const withholdReason = place.noHeaders(["authorization"]);
+  return { options: withholdReason === undefined ? options : withoutSecrets, withholdReason };
 }

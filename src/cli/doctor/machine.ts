@@ -5,7 +5,7 @@ import { totalmem } from "node:os";
 import { getHeapStatistics } from "node:v8";
 import { type Finding, findings, reasonOf } from "./finding.js";
 
-/** Checks Node, the memory that it may use, and the port that an agent is to have. */
+/** Checks Node, its memory, and the port that an agent will listen on. */
 export async function checkMachine(port: number): Promise<readonly Finding[]> {
   return [checkNode(), checkMemory(), await checkPort(port)];
 }
@@ -14,27 +14,27 @@ function checkNode(): Finding {
   const { ok, failed } = findings("node");
   const path = createRequire(import.meta.url).resolve("trivium/package.json");
   const { engines } = JSON.parse(readFileSync(path, "utf8")) as { readonly engines: { readonly node: string } };
-  const wanted = engines.node.replace(">=", "");
+  const requiredNode = engines.node.replace(">=", "");
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  const [wantedMajor = 0, wantedMinor = 0] = wanted.split(".").map(Number);
-  const isNew = major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
-  return isNew ? ok(process.version) : failed(`${process.version}`, `install Node ${wanted} or newer`);
+  const [requiredMajor = 0, requiredMinor = 0] = requiredNode.split(".").map(Number);
+  const isNew = major > requiredMajor || (major === requiredMajor && minor >= requiredMinor);
+  return isNew ? ok(process.version) : failed(`${process.version}`, `install Node ${requiredNode} or newer`);
 }
 
-/** V8 needs memory beside its heap: buffers, code and threads. */
+/** Largest share of the memory for the heap: V8 also needs memory for buffers, code and threads. */
 const heapPart = 0.8;
 
 function checkMemory(): Finding {
   const { ok, warning } = findings("memory");
-  const constrained = process.constrainedMemory();
-  const isContainer = constrained > 0 && constrained < totalmem();
-  const size = isContainer ? constrained : totalmem();
+  const containerBytes = process.constrainedMemory();
+  const isContainer = containerBytes > 0 && containerBytes < totalmem();
+  const size = isContainer ? containerBytes : totalmem();
   const heap = getHeapStatistics().heap_size_limit;
   const where = isContainer ? "the container" : "the machine";
-  const seen = `the heap may grow to ${mebibytes(heap)}, ${where} has ${mebibytes(size)}`;
-  if (heap <= size * heapPart) return ok(seen);
-  const wanted = Math.floor((size * 2) / 3 / 2 ** 20);
-  return warning(seen, `set NODE_OPTIONS=--max-old-space-size=${wanted}, or give it more memory`);
+  const sizes = `the heap may grow to ${mebibytes(heap)}, ${where} has ${mebibytes(size)}`;
+  if (heap <= size * heapPart) return ok(sizes);
+  const heapMiB = Math.floor((size * 2) / 3 / 2 ** 20);
+  return warning(sizes, `set NODE_OPTIONS=--max-old-space-size=${heapMiB}, or give it more memory`);
 }
 
 const mebibytes = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;

@@ -2,7 +2,7 @@ import type { StoreFailure } from "../../store/sql/store-error.js";
 import { locationText, type StoreLocation, UnusableStoreError } from "../store-location.js";
 import { type Finding, findings, reasonOf } from "./finding.js";
 
-/** A clock that differs by more is a fault: signatures, tokens and leases depend on it. */
+/** Largest difference of the clocks without a warning: signatures, tokens and leases depend on the time. */
 const clockWarningMs = 2000;
 const clockFailedMs = 60_000;
 
@@ -20,11 +20,11 @@ export async function checkStore(location: StoreLocation): Promise<readonly Find
     ];
   } catch (error) {
     const failure = error instanceof UnusableStoreError ? error.failure : undefined;
-    return [reach.failed(reasonOf(error), remedies[failure ?? "other"] ?? reachable[location.kind])];
+    return [reach.failed(reasonOf(error), remedies[failure ?? "other"] ?? reachRemedies[location.kind])];
   }
 }
 
-const reachable = {
+const reachRemedies = {
   sqlite: "check the path; trivium db migrate creates the file",
   postgres: "check address, user and password, and that the database accepts connections from this machine",
 } as const;
@@ -36,27 +36,28 @@ const remedies: Readonly<Partial<Record<StoreFailure, string>>> = {
   full: "make room on the disk",
 };
 
-function schemaFinding(version: number, latest: number, pending: number): Finding {
+function schemaFinding(version: number, latest: number, pendingCount: number): Finding {
   const { ok, failed } = findings("store schema");
   if (version > latest) {
-    const seen = `version ${version}, this release knows ${latest}`;
-    return failed(seen, "install the release that migrated the database, or a newer one");
+    const versions = `version ${version}, this release knows ${latest}`;
+    return failed(versions, "install the release that migrated the database, or a newer one");
   }
-  if (pending === 0) return ok(`version ${version}`);
-  const seen = version === 0 ? "the database has no tables yet" : `version ${version}, this release needs ${latest}`;
-  return failed(seen, "back the database up, then run trivium db migrate");
+  if (pendingCount === 0) return ok(`version ${version}`);
+  const versions =
+    version === 0 ? "the database has no tables yet" : `version ${version}, this release needs ${latest}`;
+  return failed(versions, "back the database up, then run trivium db migrate");
 }
 
 async function clockFinding(offset: () => Promise<number>): Promise<Finding> {
   return offsetFinding("store clock", await offset(), "the database");
 }
 
-/** `offsetMs`: how far the clock of this machine is ahead. */
+/** The finding about two clocks. `offsetMs`: how far the clock of this machine is ahead of the other's. */
 export function offsetFinding(check: string, offsetMs: number, of: string): Finding {
   const { ok, warning, failed } = findings(check);
   const seconds = (Math.abs(offsetMs) / 1000).toFixed(1);
-  const seen = `this machine is ${seconds} s ${offsetMs < 0 ? "behind" : "ahead of"} ${of}`;
-  if (Math.abs(offsetMs) < clockWarningMs) return ok(seen);
+  const difference = `this machine is ${seconds} s ${offsetMs < 0 ? "behind" : "ahead of"} ${of}`;
+  if (Math.abs(offsetMs) < clockWarningMs) return ok(difference);
   const remedy = "synchronize both clocks by NTP; tokens and leases depend on them";
-  return (Math.abs(offsetMs) < clockFailedMs ? warning : failed)(seen, remedy);
+  return (Math.abs(offsetMs) < clockFailedMs ? warning : failed)(difference, remedy);
 }

@@ -13,10 +13,10 @@ export interface StreamingCheck {
   readonly options: ConnectOptions;
 }
 
-/** An agent that ends sooner says nothing about buffering. */
+/** Shortest stream that can show buffering, in milliseconds. */
 const shortestMs = 500;
 
-/** Sends a message over server-sent events, and compares when its events were made with when they came. */
+/** Sends a message over server-sent events, and compares the times of the events with their times of arrival. */
 export async function checkStreaming(check: StreamingCheck): Promise<readonly Finding[]> {
   const { card, message } = check;
   const { warning, failed, skipped } = findings("streaming");
@@ -24,51 +24,55 @@ export async function checkStreaming(check: StreamingCheck): Promise<readonly Fi
     const binding = bindingNamed(protocolBinding);
     return binding === "JSONRPC" || binding === "HTTP+JSON";
   });
-  const [first] = interfaces;
+  const [agentInterface] = interfaces;
   if (card.capabilities?.streaming !== true) return [skipped("the card declares no streaming")];
-  if (first === undefined) return [skipped("the card has no interface over HTTP")];
+  if (agentInterface === undefined) return [skipped("the card has no interface over HTTP")];
   if (message === undefined) {
-    return [skipped("it takes a message to the agent", 'give one that takes the agent some seconds: --send "…"')];
+    return [skipped("needs a message to the agent", 'give one that takes the agent some seconds: --send "…"')];
   }
-  const came: number[] = [];
-  const made: number[] = [];
+  const arrivalTimes: number[] = [];
+  const creationTimes: number[] = [];
   try {
     const { Client } = await import("../../client/node.js");
-    const { options } = interfaceOptions(check, first);
-    // A break is what is looked for: the stream is not resumed.
+    const { options } = interfaceOptions(check, agentInterface);
+    // Without resuming: the check looks for breaks.
     const limits = { ...options.limits, streamBreaksMax: 0 };
-    await using client = await Client.connect({ ...card, supportedInterfaces: [first] }, { ...options, limits });
+    await using client = await Client.connect(
+      { ...card, supportedInterfaces: [agentInterface] },
+      { ...options, limits },
+    );
     for await (const event of client.stream(message)) {
-      came.push(performance.now());
+      arrivalTimes.push(performance.now());
       const time = timeOf(event);
-      if (time !== undefined) made.push(time);
+      if (time !== undefined) creationTimes.push(time);
     }
   } catch (error) {
-    if (came.length === 0) return [failed(reasonOf(error), "read the server's log; trivium send shows the same call")];
+    if (arrivalTimes.length === 0)
+      return [failed(reasonOf(error), "read the server's log; trivium send shows the same call")];
     const remedy = "raise the proxy's timeouts for streams (proxy_read_timeout, timeout server)";
-    return [warning(`the stream broke after ${came.length} events: ${reasonOf(error)}`, remedy)];
+    return [warning(`the stream broke after ${arrivalTimes.length} events: ${reasonOf(error)}`, remedy)];
   }
-  return [bufferingFinding(made, came)];
+  return [bufferingFinding(creationTimes, arrivalTimes)];
 }
 
-function bufferingFinding(made: readonly number[], came: readonly number[]): Finding {
+function bufferingFinding(creationTimes: readonly number[], arrivalTimes: readonly number[]): Finding {
   const { ok, failed, skipped } = findings("streaming");
-  const [madeMs, cameMs] = [spread(made), spread(came)];
-  if (madeMs < shortestMs) {
+  const [creationMs, arrivalMs] = [spanOf(creationTimes), spanOf(arrivalTimes)];
+  if (creationMs < shortestMs) {
     return skipped(
-      `${came.length} events came, too fast to show buffering`,
+      `${arrivalTimes.length} events came, too fast to show buffering`,
       "send a message that takes the agent some seconds",
     );
   }
-  const seen = `events of ${(madeMs / 1000).toFixed(1)} s came within ${(cameMs / 1000).toFixed(1)} s`;
+  const spans = `events of ${(creationMs / 1000).toFixed(1)} s came within ${(arrivalMs / 1000).toFixed(1)} s`;
   const remedy =
     "switch response buffering off in the proxy (proxy_buffering off, no compression of text/event-stream)";
-  return cameMs < madeMs / 2 ? failed(`the stream is buffered: ${seen}`, remedy) : ok(seen);
+  return arrivalMs < creationMs / 2 ? failed(`the stream is buffered: ${spans}`, remedy) : ok(spans);
 }
 
-const spread = (times: readonly number[]): number => (times.at(-1) ?? 0) - (times[0] ?? 0);
+const spanOf = (times: readonly number[]): number => (times.at(-1) ?? 0) - (times[0] ?? 0);
 
-/** When the agent's server made an event, if it says so. */
+/** The time of an event by the agent's server, in milliseconds, if it has one. */
 function timeOf({ response }: AnswerEvent): number | undefined {
   const { payload } = response;
   const status = payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status : undefined;

@@ -14,12 +14,12 @@ export async function checkTls(
   const host = hostname.replace(/^\[|\]$/g, "");
   let socket: TLSSocket;
   try {
-    socket = await connected({ ...tls, host, port: Number(port || 443) }, timeoutMs);
+    socket = await connectTls({ ...tls, host, port: Number(port || 443) }, timeoutMs);
   } catch (error) {
     return [findings("tls").failed(`no handshake: ${reasonOf(error)}`, remedyFor(error))];
   }
   const certificate = socket.getPeerCertificate(true);
-  // Its type is wrong: Node gives the code of OpenSSL.
+  // Not an `Error`, as its type says: Node sets the code of OpenSSL.
   const problem = socket.authorizationError as unknown;
   const code = problem instanceof Error && "code" in problem ? String(problem.code) : String(problem ?? "");
   socket.destroy();
@@ -40,9 +40,9 @@ interface Address extends ClientTls {
   readonly port: number;
 }
 
-function connected(address: Address, timeoutMs: number): Promise<TLSSocket> {
+function connectTls(address: Address, timeoutMs: number): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
-    // The certificate is judged below, and nothing is sent.
+    // The caller checks the certificate, and nothing is sent.
     const servername = /^[\d.]+$|:/.test(address.host) ? undefined : address.host;
     const socket = connect({
       ...address,
@@ -97,6 +97,6 @@ function expiryFinding(certificate: PeerCertificate): Finding {
     return failed(`valid from ${certificate.valid_from} on`, "wait, or check the clock of this machine");
   }
   if (days < 0) return failed(`expired on ${certificate.valid_to}`, "renew the certificate and reload the server");
-  const seen = `valid until ${certificate.valid_to}, for ${days} days`;
-  return days < soonDays ? warning(seen, "renew it, and automate the renewal") : ok(seen);
+  const validity = `valid until ${certificate.valid_to}, for ${days} days`;
+  return days < soonDays ? warning(validity, "renew it, and automate the renewal") : ok(validity);
 }

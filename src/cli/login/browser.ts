@@ -2,10 +2,10 @@ import { spawn } from "node:child_process";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The program that opens a URL on this machine, with its arguments. `undefined` where no browser can be seen. */
+/** The program that opens a URL on this machine, with its arguments. `undefined` without a desktop. */
 export function openerOf(platform: NodeJS.Platform, env: Environment): readonly [string, ...string[]] | undefined {
-  const chosen = env["BROWSER"];
-  if (chosen !== undefined && chosen !== "") return [chosen];
+  const program = env["BROWSER"];
+  if (program !== undefined && program !== "") return [program];
   if (platform === "darwin") return ["open"];
   // A shell would read the URL.
   if (platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];

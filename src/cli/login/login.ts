@@ -1,10 +1,10 @@
 import type { OAuthSecret } from "../../auth/options.js";
 import type { AuthorizationPrompt } from "../../client/options.js";
-import { storedLogin } from "./logins.js";
+import { loginTokenStore } from "./logins.js";
 import { signInByLoopback } from "./loopback.js";
 import { showPage } from "./show-page.js";
 
-/** What the options of a command say about signing in. */
+/** Options of a command for signing in. */
 export interface LoginFlags {
   /** `client-id`, or `scheme=client-id`. */
   readonly login?: string;
@@ -13,7 +13,7 @@ export interface LoginFlags {
   readonly browser: boolean;
 }
 
-/** The secret for `--login`, with the name of its scheme. Throws a `TypeError` that says what is wrong with the options. */
+/** The secret for `--login`, with the name of its scheme. Throws a `TypeError` that names the wrong option. */
 export function loginOf(agentUrl: string, flags: LoginFlags & { readonly login: string }): [string, OAuthSecret] {
   const { login, scope: scopes, trust, browser } = flags;
   const at = login.indexOf("=");
@@ -22,22 +22,22 @@ export function loginOf(agentUrl: string, flags: LoginFlags & { readonly login: 
   if (scheme === "" || clientId === "") throw new TypeError("--login takes client-id, or scheme=client-id");
   const { TRIVIUM_CLIENT_SECRET: clientSecret } = process.env;
   const agent = new URL(agentUrl).origin;
-  const own = { clientId, clientSecret, scopes, trustedOrigins: trust && [agent, ...trust] };
+  const oauthOptions = { clientId, clientSecret, scopes, trustedOrigins: trust && [agent, ...trust] };
   // A client with a secret signs in as itself, and needs no user.
-  if (clientSecret !== undefined) return [scheme, own];
+  if (clientSecret !== undefined) return [scheme, oauthOptions];
   const secret: OAuthSecret = {
-    ...own,
-    tokenStore: storedLogin({ agent, scheme, clientId }),
+    ...oauthOptions,
+    tokenStore: loginTokenStore({ agent, scheme, clientId }),
     authorizationCode: (request) =>
       signInByLoopback(request, (url) => showPage({ text: `Sign in to use ${agent}.`, url }, browser)),
-    deviceCode: ({ verificationUri: url, verificationUriComplete: opened, userCode }) =>
-      showPage({ text: `Sign in to use ${agent}, with the code ${userCode}.`, url, opened }, browser),
+    deviceCode: ({ verificationUri: url, verificationUriComplete: urlToOpen, userCode }) =>
+      showPage({ text: `Sign in to use ${agent}, with the code ${userCode}.`, url, urlToOpen }, browser),
   };
   return [scheme, secret];
 }
 
-/** Shows what a task needs an authorization for, and opens the page. */
-export function authorizationShown({ browser }: LoginFlags): (prompt: AuthorizationPrompt) => Promise<void> {
+/** Shows why a task needs an authorization, and opens the page. */
+export function showAuthorization({ browser }: LoginFlags): (prompt: AuthorizationPrompt) => Promise<void> {
   return async ({ text, url, userCode }) => {
     const code = userCode === undefined || text.includes(userCode) ? "" : ` The code is ${userCode}.`;
     if (url !== undefined)

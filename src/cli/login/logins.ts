@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import type { StoredTokens, TokenStore } from "../../auth/options.js";
 
-/** Where tokens of `--login` are kept, readable by the user alone. */
+/** The file of the tokens of `--login`, readable by the user alone. */
 function loginsFile(): string {
   const { TRIVIUM_LOGINS, XDG_STATE_HOME, LOCALAPPDATA } = process.env;
   if (TRIVIUM_LOGINS) return TRIVIUM_LOGINS;
@@ -11,7 +11,7 @@ function loginsFile(): string {
   return join(folder, "trivium", "logins.json");
 }
 
-/** For what tokens are kept: they are sent to no other agent. */
+/** Agent, scheme and client of stored tokens. They are sent to no other agent. */
 export interface Login {
   /** Origin of the agent's card. */
   readonly agent: string;
@@ -24,8 +24,8 @@ interface SavedLogin extends Login {
   readonly tokens: StoredTokens;
 }
 
-/** The tokens of one login. */
-export function storedLogin(login: Login): TokenStore {
+/** The store of the tokens of one login. */
+export function loginTokenStore(login: Login): TokenStore {
   return {
     load: async () => (await readLogins()).find((each) => isSame(each, login))?.tokens,
     async save(tokens) {
@@ -35,12 +35,12 @@ export function storedLogin(login: Login): TokenStore {
   };
 }
 
-/** Deletes the tokens for an agent, or all. Returns how many logins there were. */
+/** Deletes the tokens for an agent, or all. Returns the number of deleted logins. */
 export async function forgetLogins(agent: string | undefined): Promise<number> {
   const logins = await readLogins();
-  const kept = logins.filter((each) => agent !== undefined && each.agent !== agent);
-  if (kept.length < logins.length) await writeLogins(kept);
-  return logins.length - kept.length;
+  const remaining = logins.filter((each) => agent !== undefined && each.agent !== agent);
+  if (remaining.length < logins.length) await writeLogins(remaining);
+  return logins.length - remaining.length;
 }
 
 function isSame(one: Login, other: Login): boolean {
@@ -52,7 +52,7 @@ async function readLogins(): Promise<readonly SavedLogin[]> {
     const logins: unknown = JSON.parse(await readFile(loginsFile(), "utf8"));
     return Array.isArray(logins) ? logins.filter(isLogin) : [];
   } catch (error) {
-    // A file that is damaged only makes the user sign in again.
+    // With a damaged file, the user signs in again.
     if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;
   }

@@ -5,14 +5,14 @@ import type { AuthorizationCodeRequest } from "../../auth/options.js";
 const path = "/callback";
 
 /**
- * Waits on a free loopback port until the browser is called back (RFC 8252, 7.3), and returns the URL that it asked for.
- * Requests with another `state` are refused: any page of this machine's browsers can send some.
+ * Listens on a free loopback port for the redirect of the browser (RFC 8252, 7.3), and returns the requested URL. Requests
+ * with another `state` are refused: any page in a browser of this machine can send them.
  */
 export async function signInByLoopback(
   { urlFor, signal }: AuthorizationCodeRequest,
   show: (url: string) => Promise<void>,
 ): Promise<string> {
-  const { promise: called, resolve, reject } = Promise.withResolvers<string>();
+  const { promise: callback, resolve, reject } = Promise.withResolvers<string>();
   let state: string | null = null;
   const server = createServer((request, response) => {
     const url = URL.parse(request.url ?? "", "http://127.0.0.1");
@@ -23,22 +23,22 @@ export async function signInByLoopback(
     response.once("close", () => resolve(url.href));
     answer(response, 200, `${text} You can close this window and return to the terminal.`);
   });
-  const aborted = (): void => reject(signal.reason);
-  signal.addEventListener("abort", aborted);
+  const abort = (): void => reject(signal.reason);
+  signal.addEventListener("abort", abort);
   try {
-    await new Promise<void>((listening, failed) => {
-      server.once("error", failed);
-      server.listen(0, "127.0.0.1", listening);
+    await new Promise<void>((onListening, onError) => {
+      server.once("error", onError);
+      server.listen(0, "127.0.0.1", onListening);
     });
     const page = urlFor(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`);
     state = new URL(page).searchParams.get("state");
     signal.throwIfAborted();
     await show(page);
-    return await called;
+    return await callback;
   } finally {
-    signal.removeEventListener("abort", aborted);
+    signal.removeEventListener("abort", abort);
     server.close();
-    // Browsers open connections ahead, which would keep the command from ending for as long as they stay.
+    // Browsers open spare connections, which would keep the command running.
     server.closeAllConnections();
   }
 }

@@ -7,7 +7,7 @@ import { extensionOf } from "../../client/files/media-type.js";
 import type { FileContent } from "../../protocol/content/read.js";
 import { A2AError } from "../../protocol/errors.js";
 
-/** Where files go, and what a file that is given by its URL is fetched with. */
+/** The folder for the files, and settings for files that are fetched by URL. */
 export interface SaveOptions {
   readonly folder: string;
   /** URL of the agent, whose machine may also have the files. */
@@ -17,16 +17,16 @@ export interface SaveOptions {
 }
 
 /** Writes the files of an answer into a folder, and returns their paths. Never replaces a file. */
-export async function saveFiles(files: readonly FileContent[], saving: SaveOptions): Promise<readonly string[]> {
-  await mkdir(saving.folder, { recursive: true });
+export async function saveFiles(files: readonly FileContent[], options: SaveOptions): Promise<readonly string[]> {
+  await mkdir(options.folder, { recursive: true });
   const paths: string[] = [];
-  for (const [at, file] of files.entries()) paths.push(await save(file, saving, at + 1));
+  for (const [index, file] of files.entries()) paths.push(await save(file, options, index + 1));
   return paths;
 }
 
-async function save(file: FileContent, saving: SaveOptions, place: number): Promise<string> {
-  const pieces = file.url === undefined ? [file.bytes()] : fetched(file.url, saving);
-  const { path, handle } = await created(saving.folder, safeName(file, place));
+async function save(file: FileContent, options: SaveOptions, position: number): Promise<string> {
+  const pieces = file.url === undefined ? [file.bytes()] : fetchFile(file.url, options);
+  const { path, handle } = await createFile(options.folder, safeName(file, position));
   try {
     for await (const piece of pieces) await handle.writeFile(piece);
   } catch (error) {
@@ -38,16 +38,16 @@ async function save(file: FileContent, saving: SaveOptions, place: number): Prom
   return path;
 }
 
-/** A name that stays in its folder, however the agent has chosen it. */
-function safeName({ name = "", mediaType }: FileContent, place: number): string {
-  const last = name.split(/[/\\]/).at(-1) ?? "";
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a name may not have
-  const safe = last.replace(/[\u0000-\u001f\u007f<>:"|?*]/g, "_").replace(/^\.+/, "");
-  return lastOf(safe) || `file-${place}${extensionOf(mediaType)}`;
+/** A file name without folders, whatever name the agent has chosen. */
+function safeName({ name = "", mediaType }: FileContent, position: number): string {
+  const baseName = name.split(/[/\\]/).at(-1) ?? "";
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: characters that a name must not have
+  const safe = baseName.replace(/[\u0000-\u001f\u007f<>:"|?*]/g, "_").replace(/^\.+/, "");
+  return shortenName(safe) || `file-${position}${extensionOf(mediaType)}`;
 }
 
 /** The end of a name that is too long: file systems take 255 bytes, and a number may be added. */
-function lastOf(name: string): string {
+function shortenName(name: string): string {
   const bytes = Buffer.from(name);
   return bytes.length <= nameMaxBytes
     ? name
@@ -60,7 +60,7 @@ function lastOf(name: string): string {
 const nameMaxBytes = 240;
 
 /** Creates a file that did not exist, if need be with a number in its name. */
-async function created(folder: string, name: string) {
+async function createFile(folder: string, name: string) {
   const { name: stem, ext } = parse(name);
   for (let number = 1; ; number++) {
     const path = join(folder, number === 1 ? name : `${stem}-${number}${ext}`);
@@ -72,8 +72,11 @@ async function created(folder: string, name: string) {
   }
 }
 
-/** The bytes behind a URL of the agent's choice: no credentials go there, and no private network is reached. */
-async function* fetched(url: string, { agent, tls, signal }: SaveOptions): AsyncGenerator<Uint8Array, void, undefined> {
+/** Fetches a URL that the agent chose: without credentials, and not in a private network. */
+async function* fetchFile(
+  url: string,
+  { agent, tls, signal }: SaveOptions,
+): AsyncGenerator<Uint8Array, void, undefined> {
   if (!/^https?:/i.test(url))
     throw new A2AError("invalidAgentResponse", `a file is at ${url}, which is no http(s) URL`);
   const policy = clientPolicy({ allowPrivate: undefined, cardHost: new URL(agent).hostname });

@@ -6,16 +6,16 @@ import type { ServeOptions } from "../../server/options.js";
 /** Options of `serve()` that a module or the configuration gives. */
 export type ServeSettings = Partial<ServeOptions>;
 
-const endings = ["ts", "mts", "js", "mjs"];
+const extensions = ["ts", "mts", "js", "mjs"];
 
 /**
  * The options in the default export of a module: the options of `serve()`, or an agent alone. Rejects with one sentence for
  * a module that cannot be loaded or exports neither.
  */
 export async function readAgentModule(file: string): Promise<ServeSettings> {
-  const exported = await defaultOf(file);
-  if (typeof exported === "function") return { agent: exported as ServeOptions["agent"] };
-  if (isSettings(exported) && ("agent" in exported || "agents" in exported)) return exported;
+  const defaultExport = await loadDefault(file);
+  if (typeof defaultExport === "function") return { agent: defaultExport as ServeOptions["agent"] };
+  if (isSettings(defaultExport) && ("agent" in defaultExport || "agents" in defaultExport)) return defaultExport;
   throw new Error(
     `${file} exports no agent by default: \`export default\` a function of a turn, or options with \`card\` and \`agent\``,
   );
@@ -23,16 +23,16 @@ export async function readAgentModule(file: string): Promise<ServeSettings> {
 
 /** The options of the configuration: of `file`, else of `trivium.config.*` in the working folder, if there is one. */
 export async function readConfiguration(file: string | undefined): Promise<ServeSettings> {
-  const found = file ?? endings.map((ending) => `trivium.config.${ending}`).find((name) => existsSync(name));
-  if (found === undefined) return {};
-  const exported = await defaultOf(found);
-  if (isSettings(exported)) return exported;
-  throw new Error(`${found} exports no options by default: \`export default { port: 8080 }\``);
+  const configFile = file ?? extensions.map((ending) => `trivium.config.${ending}`).find((name) => existsSync(name));
+  if (configFile === undefined) return {};
+  const defaultExport = await loadDefault(configFile);
+  if (isSettings(defaultExport)) return defaultExport;
+  throw new Error(`${configFile} exports no options by default: \`export default { port: 8080 }\``);
 }
 
 const cardFields = ["name", "description", "version"] as const;
 
-/** What the nearest `package.json` says of the module, for a card that nothing else gives. Throws for what it does not say. */
+/** The default card: name, description and version in the nearest `package.json`. Throws if one of them is missing. */
 export function cardOfPackage(file: string): ServeOptions["card"] {
   for (let folder = dirname(resolve(file)); ; folder = dirname(folder)) {
     const path = join(folder, "package.json");
@@ -40,15 +40,15 @@ export function cardOfPackage(file: string): ServeOptions["card"] {
       const json = JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
       const [name, description, version] = cardFields.map((field) => json[field]);
       if (isFilled(name) && isFilled(description) && isFilled(version)) return { name, description, version };
-      const missing = cardFields.filter((field) => !isFilled(json[field])).join(" and no ");
-      throw new Error(`${file} gives no card, and ${path} has no ${missing}: add that there, or export a card`);
+      const missingFields = cardFields.filter((field) => !isFilled(json[field])).join(" and no ");
+      throw new Error(`${file} gives no card, and ${path} has no ${missingFields}: add that there, or export a card`);
     }
     if (folder === dirname(folder))
       throw new Error(`${file} gives no card, and there is no package.json: export a card`);
   }
 }
 
-async function defaultOf(file: string): Promise<unknown> {
+async function loadDefault(file: string): Promise<unknown> {
   const path = resolve(file);
   if (!existsSync(path)) throw new Error(`there is no file ${file}`);
   try {
@@ -56,16 +56,16 @@ async function defaultOf(file: string): Promise<unknown> {
     return module.default;
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ERR_UNKNOWN_FILE_EXTENSION") {
-      const needed =
+      const requirement =
         "Node 22.18 or newer runs TypeScript, this one only with --experimental-strip-types in NODE_OPTIONS";
-      throw new Error(`${file} cannot be loaded: ${needed}`, { cause: error });
+      throw new Error(`${file} cannot be loaded: ${requirement}`, { cause: error });
     }
-    throw new Error(`${file} cannot be loaded: ${withPlaces(error)}`);
+    throw new Error(`${file} cannot be loaded: ${stackOf(error)}`);
   }
 }
 
-/** An error with the lines of its stack that are no part of Node: where in the module it failed. */
-function withPlaces(error: unknown): string {
+/** The stack of an error without the lines of Node: it shows where the module failed. */
+function stackOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const lines = (error.stack ?? error.message).split("\n");
   return lines.filter((line) => !line.includes("node:internal")).join("\n");

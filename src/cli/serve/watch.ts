@@ -8,46 +8,46 @@ import { FileChanges } from "./file-changes.js";
 /** Set for the process that is restarted. */
 export const watchedVariable = "TRIVIUM_WATCHED";
 
-/** Keeps tasks across the restarts, so that streams resume, unless the agent has a store. */
+/** Default store while watching: tasks persist across restarts, and streams resume. */
 export const watchedStore = ".trivium/tasks.db";
 
-/** How long a restart waits for turns, in milliseconds: a short one ends, and a long one runs again if it may. */
+/** How long a restart waits for turns, in milliseconds. Longer turns run again if the agent is restartable. */
 export const watchedDrainMs = 1_000;
 
-/** A command that cannot run with these arguments, whatever changes. */
+/** Exit code of a command with wrong arguments, which no change of a file mends. */
 const wrongUsage = 2;
 
-/** Runs the same command in a process that is restarted when a file changes that it has loaded. */
+/** Runs the same command in a child process, and restarts it when a file that it has loaded changes. */
 export async function runWatched({ args: [file] }: Command): Promise<void> {
   if (file === undefined) return;
   const changes = new FileChanges();
   changes.add(resolve(file));
-  const stopped = Promise.withResolvers<void>();
+  const stopRequest = Promise.withResolvers<void>();
   let [child, isStopped]: [ServerRun | undefined, boolean] = [undefined, false];
-  // A terminal sends its SIGINT to the child as well, for which a second one would be the end at once.
+  // The child gets SIGINT from the terminal as well. A second SIGINT would end it at once.
   const stop = (): void => {
     isStopped = true;
     child?.process.kill("SIGTERM");
-    stopped.resolve();
+    stopRequest.resolve();
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop);
   for (;;) {
-    const changed = changes.next();
+    const change = changes.next();
     child = start(changes);
-    const code = await Promise.race([child.ended, changed.then(() => undefined)]);
+    const code = await Promise.race([child.exitCode, change.then(() => undefined)]);
     const isWrong = code === wrongUsage;
     if (code !== undefined && !isStopped && !isWrong) printNote(`ended with ${code}: starts again when a file changes`);
-    if (!isWrong) await Promise.race([changed, stopped.promise]);
+    if (!isWrong) await Promise.race([change, stopRequest.promise]);
     if (isWrong || isStopped) break;
-    printNote(`${relative("", await changed)} has changed: restarting`);
+    printNote(`${relative("", await change)} has changed: restarting`);
     child.process.kill("SIGTERM");
-    await child.ended;
+    await child.exitCode;
   }
-  process.exitCode = await child.ended;
+  process.exitCode = await child.exitCode;
   changes.close();
 }
 
-/** Has the process that is restarted end when the one that watches is gone. */
+/** Ends the child process when the watching process is gone. */
 export function endWithWatcher(): void {
   if (process.env[watchedVariable] !== undefined)
     process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
@@ -56,14 +56,13 @@ export function endWithWatcher(): void {
 interface ServerRun {
   readonly process: ChildProcess;
   /** Resolves with the exit code. */
-  readonly ended: Promise<number>;
+  readonly exitCode: Promise<number>;
 }
 
-/** Starts the command without `--watch`. Node has it say which files it loads, as for its own `--watch`. */
+/** Starts the command without `--watch`. Node reports the files that it loads, as for its own `--watch`. */
 function start(changes: FileChanges): ServerRun {
-  const [main = "", ...given] = process.argv.slice(1);
-  const rest = given.filter((argument) => argument !== "--watch");
-  const child = spawn(process.execPath, [...process.execArgv, main, ...rest], {
+  const args = process.argv.slice(1).filter((argument) => argument !== "--watch");
+  const child = spawn(process.execPath, [...process.execArgv, ...args], {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
     env: { ...process.env, [watchedVariable]: "1", WATCH_REPORT_DEPENDENCIES: "1" },
   });
@@ -72,17 +71,17 @@ function start(changes: FileChanges): ServerRun {
   });
   return {
     process: child,
-    ended: new Promise((end) => child.once("exit", (code) => end(code ?? 1))),
+    exitCode: new Promise((end) => child.once("exit", (code) => end(code ?? 1))),
   };
 }
 
-/** The files of a program that a message of Node names, without those of packages. Tried with Node 22 and 24. */
+/** The loaded files in a message of Node, without those of packages. Tried with Node 22 and 24. */
 function loadedFiles(message: unknown): readonly string[] {
   const { "watch:import": urls, "watch:require": paths } = Object(message) as Readonly<Record<string, unknown>>;
-  const imported = textsIn(urls).filter((url) => url.startsWith("file:"));
-  // Modules of Node are named as well, by a word or by nothing.
-  const required = textsIn(paths).filter((path) => isAbsolute(path));
-  const files = [...imported.map((url) => fileURLToPath(url)), ...required];
+  const importedFiles = textsIn(urls).filter((url) => url.startsWith("file:"));
+  // Node's own modules are no absolute paths.
+  const requiredFiles = textsIn(paths).filter((path) => isAbsolute(path));
+  const files = [...importedFiles.map((url) => fileURLToPath(url)), ...requiredFiles];
   return files.filter((file) => !/[\\/]node_modules[\\/]/.test(file));
 }
 

@@ -107,7 +107,7 @@ describe.concurrent("trivium demo", () => {
     const { code, stdout, stderr } = await trivium(["demo", "--port", String(port), "--log-level", "silent"]);
     taken.close();
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toBe(`error: port ${port} on 127.0.0.1 is taken: choose another one with --port\n`);
+    expect(stderr).toBe(`error: port ${port} on 127.0.0.1 is in use: choose another one with --port\n`);
   });
 
   it("listens on other interfaces only when callers are configured to share tasks", async () => {
@@ -115,7 +115,7 @@ describe.concurrent("trivium demo", () => {
     expect(await trivium(["demo", ...args])).toEqual({
       code: 1,
       stdout: "",
-      stderr: "error: other machines can reach host 0.0.0.0: say --anonymous to let all callers share all tasks\n",
+      stderr: "error: other machines can reach host 0.0.0.0: pass --anonymous to let all callers share all tasks\n",
     });
     await using demo = await startDemo([...args, "--anonymous"]);
     expect((await fetch(`${demo.url}/healthz`)).status).toBe(200);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { durationMs } from "../../src/cli/duration.js";
+import { parseDuration } from "../../src/cli/option-values.js";
 
 it.each([
   ["500ms", 500],
@@ -9,9 +9,9 @@ it.each([
   ["30d", 2_592_000_000],
   ["0s", 0],
 ])("reads %s", (text, ms) => {
-  expect(durationMs(text)).toBe(ms);
+  expect(parseDuration(text)).toBe(ms);
 });
 
 it.each(["", "30", "d", "1.5h", "-1s", "1 d", "1w", "1D", "9999999999s"])("takes %j for no time", (text) => {
-  expect(durationMs(text)).toBeUndefined();
+  expect(() => parseDuration(text)).toThrow("A time is a whole number with its unit");
 });

@@ -1,0 +1,30 @@
+import { InvalidArgumentError } from "commander";
+
+// Parsers of option values. An `InvalidArgumentError` becomes a usage error that names the option.
+
+const unitTable: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
+
+/** Milliseconds of a duration such as `30d`, `12h`, `90m`, `45s` or `500ms`. */
+export function parseDuration(text: string): number {
+  const [, count = "", unit = ""] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? [];
+  const unitMs = unitTable[unit];
+  if (unitMs !== undefined) return Number(count) * unitMs;
+  throw new InvalidArgumentError("A time is a whole number with its unit: 30d, 12h, 90m, 45s.");
+}
+
+export function parsePort(text: string): number {
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;
+  throw new InvalidArgumentError("A port is a number from 0 to 65535.");
+}
+
+/** Collects the values of an option that may be repeated. */
+export function appendText(text: string, list: readonly string[] = []): readonly string[] {
+  return [...list, text];
+}
