@@ -42,7 +42,7 @@ interface Measurement {
 }
 
 /** A value of a gauge. */
-interface Reading {
+interface GaugeValue {
   readonly value: number;
   readonly attributes: Attributes;
   /** Identifies a value that several servers of the process report: it counts once. */
@@ -50,7 +50,7 @@ interface Reading {
 }
 
 /** Reads a gauge; a promise must not reject. */
-type ReadGauge = () => readonly Reading[] | Promise<readonly Reading[]>;
+type ReadGauge = () => readonly GaugeValue[] | Promise<readonly GaugeValue[]>;
 
 /** The meters of each provider: several agents of a process share their instruments. */
 const metersByProvider = new WeakMap<MeterProvider, Meters>();
@@ -129,7 +129,7 @@ function createMeters(provider: MeterProvider): Meters {
 
 /** Values with the same attributes are added, or the largest is taken: two servers of one agent may run in a process. */
 async function report(result: ObservableResult, readers: Iterable<ReadGauge>, isLargest = false): Promise<void> {
-  const totals = new Map<string, Reading>();
+  const totals = new Map<string, GaugeValue>();
   const sources = new Set<string>();
   const readings = await Promise.all(Array.from(readers, (read) => read()));
   for (const { value, attributes, source } of readings.flat()) {

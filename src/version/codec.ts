@@ -21,8 +21,8 @@ export interface OperationCodec {
   readReply(json: JsonValue | undefined, request?: AnyMessage): AnyMessage;
   writeReply(reply: AnyMessage, request: AnyMessage): JsonValue;
   /**
-   * The JSON text of a large reply in pieces, each made when it is asked for, so that other work can run between them. A
-   * version without it makes the text at once.
+   * The JSON text of a large reply in pieces, made on demand, so that other work can run between them. A version without it
+   * makes the text at once.
    */
   replyTexts?(reply: AnyMessage, request: AnyMessage): Iterable<string>;
 }
@@ -38,7 +38,7 @@ export interface WireEvent<T> {
 /** Server end of one stream: turns events into wire events. Created per stream, since some versions keep state. */
 export interface StreamWriter<T> {
   write(item: StreamItem): readonly WireEvent<T>[];
-  /** As `write`, with payloads in pieces, each made when it is asked for, so that other work can run between them. */
+  /** Like `write`, with payloads in pieces, made on demand, so that other work can run between them. */
   writeLarge?(item: StreamItem): readonly WireEvent<Iterable<T>>[];
   /** The events to send after the handler ends the stream without an error. */
   end?(): readonly WireEvent<T>[];

@@ -7,21 +7,21 @@ import type { VersionName } from "./versions.js";
 
 /** The versions that read a card. */
 export interface CardReaders {
-  readonly first: VersionName;
+  readonly reader: VersionName;
   /** Also reads the card, for what it states only in an older form. */
-  readonly further?: VersionName | undefined;
+  readonly secondReader?: VersionName | undefined;
 }
 
 /**
  * Returns the readers of a card. Anything that is not a card goes to the newest version, which reports what is wrong.
  */
 export function cardReaders(json: JsonValue | undefined): CardReaders {
-  if (!isJsonObject(json)) return { first: "1.0" };
+  if (!isJsonObject(json)) return { reader: "1.0" };
   const { supportedInterfaces } = json;
   if (Array.isArray(supportedInterfaces) && supportedInterfaces.length > 0) {
-    return { first: "1.0", further: isHalfTold(json) ? "0.3" : undefined };
+    return { reader: "1.0", secondReader: isHalfUpgraded(json) ? "0.3" : undefined };
   }
-  return { first: isOld(json) ? oldVersion(json) : "1.0" };
+  return { reader: isOld(json) ? oldVersion(json) : "1.0" };
 }
 
 const oldMembers = ["url", "preferredTransport", "additionalInterfaces", "supportsAuthenticatedExtendedCard"];
@@ -42,8 +42,8 @@ const lateMembers = ["preferredTransport", "additionalInterfaces", "signatures"]
 const middleMembers = ["securitySchemes", "security", "supportsAuthenticatedExtendedCard", "iconUrl"];
 
 function oldVersion(json: JsonObject): VersionName {
-  const declared = declaredBy(json);
-  if (declared !== undefined) return declared === "0.2" || declared === "0.1" ? declared : "0.3";
+  const version = declaredBy(json);
+  if (version !== undefined) return version === "0.2" || version === "0.1" ? version : "0.3";
   const has = (names: readonly string[]): boolean => names.some((name) => (json[name] ?? undefined) !== undefined);
   if (has(lateMembers)) return "0.3";
   // The 0.1 reader leaves open whether a card is 0.1 or 0.2, so 0.1 is the default.
@@ -62,7 +62,13 @@ function isDescribed({ description, tags }: JsonObject): boolean {
 }
 
 // Some agents add the 1.0 interfaces to a 0.3 card and leave the rest in the old form.
-function isHalfTold({ security, securityRequirements, securitySchemes, capabilities, ...json }: JsonObject): boolean {
+function isHalfUpgraded({
+  security,
+  securityRequirements,
+  securitySchemes,
+  capabilities,
+  ...json
+}: JsonObject): boolean {
   if (typeof json["url"] !== "string") return false;
   if (Array.isArray(security) && security.length > 0 && securityRequirements === undefined) return true;
   const schemes = isJsonObject(securitySchemes) ? Object.values(securitySchemes) : [];

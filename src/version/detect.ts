@@ -23,14 +23,14 @@ interface NamedVersion {
  */
 export function declaredVersion(value: string | undefined, served: readonly string[]): string | undefined {
   // A repeated header arrives joined by commas: the first value counts.
-  const [first = ""] = value?.split(",", 1) ?? [];
-  if (first.trim() === "") return undefined;
-  const version = parseVersion(first);
+  const [firstValue = ""] = value?.split(",", 1) ?? [];
+  if (firstValue.trim() === "") return undefined;
+  const version = parseVersion(firstValue);
   if (version !== undefined && served.includes(version)) return version;
   // If 0.2 is not served, its calls go to 0.3.
-  const next = version === "0.2" ? "0.3" : undefined;
-  if (next !== undefined && served.includes(next)) return next;
-  throw notServed(first, served);
+  const fallback = version === "0.2" ? "0.3" : undefined;
+  if (fallback !== undefined && served.includes(fallback)) return fallback;
+  throw notServedError(firstValue, served);
 }
 
 /**
@@ -43,13 +43,15 @@ export function adaptersFor<F extends NamedVersion>(
   declared: string | undefined,
   knows: (adapter: F) => boolean,
 ): readonly F[] {
-  const able = adapters.filter(knows);
-  const meant = able.filter(({ version, isImplied }) => (declared === undefined ? isImplied : version === declared));
-  if (!strict) return declared === undefined || meant.length === 0 ? able : meant;
-  if (meant.length === 0 && able.some(({ isImplied }) => !isImplied)) {
-    throw notServed(declared ?? "(none)", versionsOf(adapters));
+  const knowing = adapters.filter(knows);
+  const matching = knowing.filter(({ version, isImplied }) =>
+    declared === undefined ? isImplied : version === declared,
+  );
+  if (!strict) return declared === undefined || matching.length === 0 ? knowing : matching;
+  if (matching.length === 0 && knowing.some(({ isImplied }) => !isImplied)) {
+    throw notServedError(declared ?? "(none)", versionsOf(adapters));
   }
-  return meant;
+  return matching;
 }
 
 /** The distinct versions of adapters. */
@@ -57,9 +59,9 @@ export function versionsOf(adapters: readonly { readonly version: string }[]): r
   return [...new Set(adapters.map(({ version }) => version))];
 }
 
-function notServed(requested: string, served: readonly string[]): A2AError {
-  const shown = requested.slice(0, 32);
-  return new A2AError("versionNotSupported", `A2A version ${shown} is not served here: use ${served.join(", ")}`, {
-    metadata: { requested: shown, supported: served.join(",") },
+function notServedError(requested: string, served: readonly string[]): A2AError {
+  const name = requested.slice(0, 32);
+  return new A2AError("versionNotSupported", `A2A version ${name} is not served here: use ${served.join(", ")}`, {
+    metadata: { requested: name, supported: served.join(",") },
   });
 }

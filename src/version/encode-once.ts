@@ -11,36 +11,36 @@ export function encodeOnce<T extends object | string>(
 ): (item: StreamItem) => T {
   const slot = Symbol("encoded");
   return (item) => {
-    const kept: StreamItem & { [slot]?: T } = item;
-    kept[slot] ??= encode(item.response);
-    return kept[slot];
+    const slotted: StreamItem & { [slot]?: T } = item;
+    slotted[slot] ??= encode(item.response);
+    return slotted[slot];
   };
 }
 
 /** The text of events, encoded once for all streams. */
 export interface EventTexts {
   text(item: StreamItem): string;
-  /** The text of a large event in pieces, each made when the first stream asks for it. */
+  /** The text of a large event in pieces, each made when the first stream needs it. */
   pieces(item: StreamItem): Iterable<string>;
 }
 
-/** Caches the text of events as `encodeOnce` does. `piecesOf` gives the text that `encode` makes in pieces. */
+/** Caches the text of events like `encodeOnce`. `piecesOf` returns the text of `encode` in pieces. */
 export function encodeTextOnce(
   encode: (response: StreamResponse) => string,
   piecesOf: (response: StreamResponse) => Iterator<string, unknown>,
 ): EventTexts {
-  const inPieces = encodeOnce((response) => ({ made: [] as string[], rest: piecesOf(response) }));
+  const cacheOf = encodeOnce((response) => ({ made: [] as string[], rest: piecesOf(response) }));
   return {
     text: encodeOnce(encode),
     *pieces(item) {
-      const { made, rest } = inPieces(item);
+      const { made: texts, rest: iterator } = cacheOf(item);
       for (let index = 0; ; index++) {
-        if (index === made.length) {
-          const { done, value } = rest.next();
+        if (index === texts.length) {
+          const { done, value } = iterator.next();
           if (done === true) return;
-          made.push(value);
+          texts.push(value);
         }
-        yield made[index] ?? "";
+        yield texts[index] ?? "";
       }
     },
   };

@@ -18,8 +18,8 @@ export function queryToJson(desc: DescMessage, query: URLSearchParams): JsonObje
 function jsonOf(field: DescField, values: readonly string[]): JsonValue {
   const convert = field.scalar === ScalarType.BOOL ? boolOf : String;
   if (field.fieldKind === "list") return values.flatMap((value) => value.split(",")).map(convert);
-  const [value, ...others] = values;
-  return value === undefined || others.length > 0 ? [...values] : convert(value);
+  const [value, ...more] = values;
+  return value === undefined || more.length > 0 ? [...values] : convert(value);
 }
 
 function boolOf(text: string): JsonValue {

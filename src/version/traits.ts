@@ -27,10 +27,10 @@ export function knowsMessageIds({ protocolVersion }: InterfaceFacts): boolean {
  * Whether an interface is a guess: a card that may be 0.1 or 0.2 lists its interface in both. The two share most method
  * names but differ in sending.
  */
-export function isGuess(place: InterfaceFacts, all: readonly InterfaceFacts[]): boolean {
-  if (parseVersion(place.protocolVersion) !== "0.2") return false;
+export function isGuess(candidate: InterfaceFacts, all: readonly InterfaceFacts[]): boolean {
+  if (parseVersion(candidate.protocolVersion) !== "0.2") return false;
   return all.some(
     ({ protocolVersion, protocolBinding, url }) =>
-      parseVersion(protocolVersion) === "0.1" && protocolBinding === place.protocolBinding && url === place.url,
+      parseVersion(protocolVersion) === "0.1" && protocolBinding === candidate.protocolBinding && url === candidate.url,
   );
 }

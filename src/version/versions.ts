@@ -19,18 +19,18 @@ export interface VersionEntry {
   load(options?: VersionOptions): Promise<Version>;
 }
 
-const all: VersionEntry["adapters"] = ["jsonRpc", "httpJson", "grpc"];
+const allAdapters: VersionEntry["adapters"] = ["jsonRpc", "httpJson", "grpc"];
 
 /** Every supported protocol version, newest first. */
 export const versionTable: readonly VersionEntry[] = [
   {
     name: "1.0",
-    adapters: all,
+    adapters: allAdapters,
     load: async ({ limits = defaultValidationLimits } = {}) => (await import("./v1.0/v1.js")).createV1(limits),
   },
   {
     name: "0.3",
-    adapters: all,
+    adapters: allAdapters,
     load: async (options = {}) => (await import("./v0.3/v03.js")).createV03(options),
   },
   {
@@ -52,11 +52,11 @@ export const versionNames: readonly VersionName[] = versionTable.map(({ name }) 
 /** Returns the rows of the named versions, newest first. Throws a `TypeError` for an unknown name. */
 export function versionEntries(names: readonly string[] | undefined): readonly VersionEntry[] {
   if (names === undefined) return versionTable;
-  const known = versionTable.filter(({ name }) => names.includes(name));
-  const unknown = names.find((name) => known.every((entry) => entry.name !== name));
-  if (unknown !== undefined) {
-    throw new TypeError(`versions: ${JSON.stringify(unknown)} is none of ${versionNames.join(", ")}`);
+  const entries = versionTable.filter(({ name }) => names.includes(name));
+  const unknownName = names.find((name) => entries.every((entry) => entry.name !== name));
+  if (unknownName !== undefined) {
+    throw new TypeError(`versions: ${JSON.stringify(unknownName)} is none of ${versionNames.join(", ")}`);
   }
-  if (known.length === 0) throw new TypeError("versions: name at least one, or leave it out");
-  return known;
+  if (entries.length === 0) throw new TypeError("versions: name at least one, or leave it out");
+  return entries;
 }

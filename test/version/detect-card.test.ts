@@ -25,11 +25,11 @@ it.each<[string, JsonObject, string]>([
   ["has no place at all", { name: "Q" }, "1.0"],
   ["lists interfaces in a wrong form", { supportedInterfaces: {} }, "1.0"],
 ])("a card that %s is read as such", (_, json, version) => {
-  expect(cardReaders(json)).toEqual({ first: version, further: undefined });
+  expect(cardReaders(json)).toEqual({ reader: version, secondReader: undefined });
 });
 
 it.each([[undefined], [null], ["card"], [[]]])("anything but a card goes to the newest version: %j", (json) => {
-  expect(cardReaders(json).first).toBe("1.0");
+  expect(cardReaders(json).reader).toBe("1.0");
 });
 
 const named = { url: "http://q", supportedInterfaces: [{ url: "http://q" }] };
@@ -39,5 +39,5 @@ it.each<[string, JsonObject]>([
   ["schemes", { securitySchemes: { key: { type: "apiKey" } } }],
   ["that there is an extended card", { supportsAuthenticatedExtendedCard: true }],
 ])("a card of 1.0 with %s in the older form only is read in both", (_, members) => {
-  expect(cardReaders({ ...named, ...members })).toEqual({ first: "1.0", further: "0.3" });
+  expect(cardReaders({ ...named, ...members })).toEqual({ reader: "1.0", secondReader: "0.3" });
 });

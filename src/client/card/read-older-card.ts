@@ -5,7 +5,7 @@ import type { KnownVersions } from "../versions.js";
 
 /** Reads a card with members of an older form, by the versions it belongs to. */
 export async function readOlderCard(json: JsonObject, { load }: Pick<KnownVersions, "load">): Promise<AgentCard> {
-  const { first, further } = cardReaders(json);
+  const { reader: first, secondReader: further } = cardReaders(json);
   const card = (await load(first)).readCard(json);
   if (further === undefined) return card;
   return completed(card, (await load(further)).readCard(json));

@@ -9,22 +9,22 @@ export function writeAuthentication(
   schemes: JsonValue | undefined,
   requirement: JsonObject = {},
 ): JsonObject | undefined {
-  const known = isJsonObject(schemes) ? schemes : {};
-  const said = Object.keys(requirement).flatMap((name) => wordsFor(known[name]) ?? []);
-  if (said.length === 0) return undefined;
-  const facts: JsonObject = Object.assign({}, ...said.map(({ facts }) => facts));
+  const schemesByName = isJsonObject(schemes) ? schemes : {};
+  const terms = Object.keys(requirement).flatMap((name) => termFor(schemesByName[name]) ?? []);
+  if (terms.length === 0) return undefined;
+  const facts: JsonObject = Object.assign({}, ...terms.map(({ facts }) => facts));
   return {
-    schemes: [...new Set(said.map(({ word }) => word))],
+    schemes: [...new Set(terms.map(({ word }) => word))],
     ...(Object.keys(facts).length === 0 ? {} : { credentials: JSON.stringify(facts) }),
   };
 }
 
-interface Words {
+interface SchemeTerm {
   readonly word: string;
   readonly facts: JsonObject;
 }
 
-function wordsFor(scheme: JsonValue | undefined): Words | undefined {
+function termFor(scheme: JsonValue | undefined): SchemeTerm | undefined {
   if (!isJsonObject(scheme)) return undefined;
   const { in: source = "header", name = "", scheme: word, flows, openIdConnectUrl = "" } = scheme;
   switch (scheme["type"]) {
@@ -57,15 +57,15 @@ export function readAuthentication(authentication: JsonValue | undefined): JsonO
   const words = Array.isArray(schemes) ? schemes.filter((word) => typeof word === "string" && word !== "") : [];
   if (words.length === 0) return {};
   const facts = factsOf(credentials);
-  const named = new Map(words.map((word) => [plain(String(word)), schemeFor(String(word), facts)]));
+  const schemesByName = new Map(words.map((word) => [plainWord(String(word)), schemeFor(String(word), facts)]));
   return {
-    securitySchemes: Object.fromEntries(named),
-    security: [...named.keys()].map((name) => ({ [name]: [] })),
+    securitySchemes: Object.fromEntries(schemesByName),
+    security: [...schemesByName.keys()].map((name) => ({ [name]: [] })),
   };
 }
 
 function schemeFor(word: string, facts: JsonObject): JsonObject {
-  switch (plain(word)) {
+  switch (plainWord(word)) {
     case "apikey":
       return { type: "apiKey", in: facts["in"] ?? "header", name: facts["name"] ?? "X-API-Key" };
     case "oauth2":
@@ -90,12 +90,12 @@ function flowsOf(facts: JsonObject): JsonObject {
   const authorizationUrl = firstText(facts, authorizationNames);
   const tokenUrl = firstText(facts, tokenNames);
   const refreshUrl = firstText(facts, ["refreshUrl", "refresh_url"]);
-  const shared = { ...(refreshUrl === undefined ? {} : { refreshUrl }), scopes: scopesOf(facts["scopes"]) };
+  const flow = { ...(refreshUrl === undefined ? {} : { refreshUrl }), scopes: scopesOf(facts["scopes"]) };
   if (authorizationUrl === undefined) {
-    return tokenUrl === undefined ? {} : { clientCredentials: { tokenUrl, ...shared } };
+    return tokenUrl === undefined ? {} : { clientCredentials: { tokenUrl, ...flow } };
   }
-  if (tokenUrl === undefined) return { implicit: { authorizationUrl, ...shared } };
-  return { authorizationCode: { authorizationUrl, tokenUrl, ...shared } };
+  if (tokenUrl === undefined) return { implicit: { authorizationUrl, ...flow } };
+  return { authorizationCode: { authorizationUrl, tokenUrl, ...flow } };
 }
 
 function scopesOf(scopes: JsonValue | undefined): JsonObject {
@@ -124,6 +124,6 @@ function factsOf(credentials: JsonValue | undefined): JsonObject {
   }
 }
 
-function plain(word: string): string {
+function plainWord(word: string): string {
   return word.replace(/[-_\s]/g, "").toLowerCase();
 }

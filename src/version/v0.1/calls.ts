@@ -28,20 +28,20 @@ export function callV01(transport: Transport, clock: Clock = callerClock): Trans
     ...transport,
     async sendMessage(request, options) {
       const deadline = options.timeoutMs === undefined ? undefined : clock.now() + options.timeoutMs;
-      const reply = await transport.sendMessage(named(request), options);
+      const reply = await transport.sendMessage(withIds(request), options);
       const { payload } = reply;
       const { returnImmediately = false, historyLength } = request.configuration ?? {};
       if (returnImmediately || payload.case !== "task" || isAnswer(payload.value)) return reply;
-      const asked = { transport, options, deadline, clock, historyLength };
-      return { ...reply, payload: { case: "task", value: await settled(payload.value, asked) } };
+      const call = { transport, options, deadline, clock, historyLength };
+      return { ...reply, payload: { case: "task", value: await pollUntilAnswer(payload.value, call) } };
     },
-    sendStreamingMessage: (request, options) => transport.sendStreamingMessage(named(request), options),
+    sendStreamingMessage: (request, options) => transport.sendStreamingMessage(withIds(request), options),
     subscribeToTask: (request, options) => new V01Subscription(source, request, options),
   };
 }
 
 /** Adds a task id and a session id to a request that has none: in 0.1 the caller chooses them. */
-function named(request: SendMessageRequest): SendMessageRequest {
+function withIds(request: SendMessageRequest): SendMessageRequest {
   const { message } = request;
   if (message === undefined || (message.taskId !== "" && message.contextId !== "")) return request;
   // A known task keeps its session.
@@ -63,35 +63,35 @@ interface PolledCall {
 }
 
 /** Polls a task until a send may return it. Returns the task as sent if the agent cannot be polled. */
-async function settled(sent: Task, asked: PolledCall): Promise<Task> {
-  const { options, clock, historyLength } = asked;
-  const request = create(GetTaskRequestSchema, { id: sent.id, historyLength });
+async function pollUntilAnswer(task: Task, call: PolledCall): Promise<Task> {
+  const { options, clock, historyLength } = call;
+  const request = create(GetTaskRequestSchema, { id: task.id, historyLength });
   let breaks = 0;
   for (let tries = 1; ; tries++) {
     const pauseMs = grownPause(tries, pauses);
-    await pause(clock, Math.min(pauseMs, timeLeft(asked) ?? pauseMs), options.signal);
-    const timeoutMs = timeLeft(asked);
+    await pause(clock, Math.min(pauseMs, timeLeft(call) ?? pauseMs), options.signal);
+    const timeoutMs = timeLeft(call);
     if (timeoutMs === 0) {
       throw new A2AError("deadlineExceeded", `the task was not done within ${options.timeoutMs} ms`, {
-        metadata: { taskId: sent.id },
+        metadata: { taskId: task.id },
       });
     }
     try {
-      const task = await asked.transport.getTask(request, { ...options, timeoutMs });
-      if (isAnswer(task)) return task;
+      const current = await call.transport.getTask(request, { ...options, timeoutMs });
+      if (isAnswer(current)) return current;
       breaks = 0;
     } catch (error) {
-      if (isSilent(error)) return sent;
+      if (isSilent(error)) return task;
       if (!isBreak(error) || ++breaks >= maxBreaks) throw afterSend(error);
     }
   }
 }
 
-const notAsked: ReadonlySet<string> = new Set(["methodNotFound", "taskNotFound", "unsupportedOperation"]);
+const silentCodes: ReadonlySet<string> = new Set(["methodNotFound", "taskNotFound", "unsupportedOperation"]);
 
 // The agent cannot return the task: it has no such method or does not know the id.
 function isSilent(error: unknown): boolean {
-  return error instanceof A2AError && notAsked.has(error.code);
+  return error instanceof A2AError && silentCodes.has(error.code);
 }
 
 function isBreak(error: unknown): boolean {

@@ -11,19 +11,19 @@ import { mediaTypeOfMode } from "./words.js";
 const name = "0.1";
 
 /** A card without a version may also be of this version. Only a call shows which. */
-const next = "0.2";
+const nextName = "0.2";
 
 /** Returns the agent card in 0.1's own form. */
 export function writeCard(card: AgentCard): JsonObject | undefined {
-  const places = interfacesOf(card, name)?.additionalInterfaces ?? [];
-  const main = places.find(({ transport }) => transport === "JSONRPC");
+  const interfaces = interfacesOf(card, name)?.additionalInterfaces ?? [];
+  const main = interfaces.find(({ transport }) => transport === "JSONRPC");
   if (main === undefined) return undefined;
   const { capabilities, securitySchemes, security, skills, iconUrl: _, ...same } = flatCard(card);
-  const { supportsAuthenticatedExtendedCard: __, defaultInputModes, defaultOutputModes, ...said } = same;
+  const { supportsAuthenticatedExtendedCard: __, defaultInputModes, defaultOutputModes, ...members } = same;
   const { streaming = false, pushNotifications = false } = isJsonObject(capabilities) ? capabilities : {};
   const authentication = writeAuthentication(securitySchemes, objectsOf(security)[0]);
   return {
-    ...said,
+    ...members,
     url: main.url,
     capabilities: { streaming, pushNotifications, stateTransitionHistory: false },
     ...(authentication === undefined ? {} : { authentication }),
@@ -44,16 +44,17 @@ export function writeCard(card: AgentCard): JsonObject | undefined {
 export function readCard(json: JsonValue | undefined): AgentCard {
   if (!isJsonObject(json)) return readFlatCard(json, () => [name]);
   const isSure = isJsonObject(json["authentication"]);
-  const possible = isSure ? [name] : [next, name];
-  return readFlatCard(modern(json), (declared) => (declared === undefined ? possible : [declared]));
+  const versions = isSure ? [name] : [nextName, name];
+  return readFlatCard(upgradeCard(json), (declared) => (declared === undefined ? versions : [declared]));
 }
 
-function modern(json: JsonObject): JsonObject {
+function upgradeCard(json: JsonObject): JsonObject {
   const { authentication, securitySchemes, security, skills } = json;
-  const own = securitySchemes === undefined && security === undefined ? readAuthentication(authentication) : {};
+  const securityMembers =
+    securitySchemes === undefined && security === undefined ? readAuthentication(authentication) : {};
   return {
     ...json,
-    ...own,
+    ...securityMembers,
     defaultInputModes: modesOf(json["defaultInputModes"]) ?? ["text/plain"],
     defaultOutputModes: modesOf(json["defaultOutputModes"]) ?? ["text/plain"],
     skills: objectsOf(skills).map((skill) => ({

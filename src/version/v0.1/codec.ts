@@ -16,7 +16,7 @@ import {
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import { mergeViolations } from "../../protocol/violations.js";
 import type { OperationCodec } from "../codec.js";
-import type { Reading } from "./read-objects.js";
+import type { UpgradeContext } from "./read-objects.js";
 import { oldField, upgradeOf } from "./read-params.js";
 import {
   configFromJson,
@@ -60,7 +60,7 @@ const rows: Rows = {
   cancelTask: {
     writeRequest: cancelToParams,
     readReply: (json, request) =>
-      taskFromJson("cancelTask", json, { known: { taskId: request?.id ?? "", contextId: "" } }),
+      taskFromJson("cancelTask", json, { namedTask: { taskId: request?.id ?? "", contextId: "" } }),
     writeReply: (task) => taskToJson(task, { history: false }),
   },
   createTaskPushNotificationConfig: {
@@ -73,8 +73,8 @@ const rows: Rows = {
     writeRequest: configToParams,
     readReply(json, request) {
       const { taskId = "" } = request ?? {};
-      const nothing = create(TaskPushNotificationConfigSchema, { taskId });
-      const config = configFromJson("getTaskPushNotificationConfig", json, nothing);
+      const emptyConfig = create(TaskPushNotificationConfigSchema, { taskId });
+      const config = configFromJson("getTaskPushNotificationConfig", json, emptyConfig);
       if (config.url === "") throw taskNotFound(taskId);
       return config;
     },
@@ -134,15 +134,15 @@ function readParams(operation: Operation, json: JsonValue | undefined, limits: V
     const { taskId } = readParams(getConfig, params, limits) as RequestOf<"getTaskPushNotificationConfig">;
     return create(TaskPushNotificationConfigSchema, { taskId, id: taskId });
   }
-  const reading: Reading = { violations: [], lenient: false, mintId: randomUuid };
-  const upgraded = isJsonObject(params) ? (upgradeOf(name)?.(params, reading) ?? params) : params;
-  const { message, violations } = readJson(input, upgraded, { maxDepth: limits.jsonDepthMax });
-  const missing = validateRead(input, message, limits);
-  const found = mergeViolations(violations, missing).map(({ field, description }) => ({
+  const context: UpgradeContext = { violations: [], lenient: false, mintId: randomUuid };
+  const request = isJsonObject(params) ? (upgradeOf(name)?.(params, context) ?? params) : params;
+  const { message, violations } = readJson(input, request, { maxDepth: limits.jsonDepthMax });
+  const invalid = validateRead(input, message, limits);
+  const renamed = mergeViolations(violations, invalid).map(({ field, description }) => ({
     field: oldField(name, field),
     description,
   }));
-  const all = mergeViolations(reading.violations, found);
+  const all = mergeViolations(context.violations, renamed);
   if (all.length > 0) throw invalidParams(...oncePerField(all));
   return message;
 }

@@ -46,19 +46,19 @@ const fixedTexts: { readonly [code in ErrorCode]?: string } = {
   taskNotFound: "Task not found",
   taskNotCancelable: "Task not cancelable",
 };
-const shownMax = 3;
+const maxViolations = 3;
 
 const isUnsupported = (code: ErrorCode): boolean => numbers[code] === errorTable.unsupportedOperation.jsonRpc;
 
 function messageOf({ code, message, violations }: A2AError, operation: Operation | undefined): string {
-  const fixed = fixedTexts[code];
-  if (fixed !== undefined) return fixed;
+  const fixedText = fixedTexts[code];
+  if (fixedText !== undefined) return fixedText;
   if (violations.length === 0) return isUnsupported(code) ? messageInWords("unsupportedOperation", message) : message;
-  const shown = violations.slice(0, shownMax).map(({ field, description }) => {
+  const texts = violations.slice(0, maxViolations).map(({ field, description }) => {
     return violationText({ field: operation === undefined ? field : oldField(operation.name, field), description });
   });
-  const more = violations.length > shownMax ? [`${violations.length - shownMax} more`] : [];
-  return `invalid parameters: ${[...shown, ...more].join("; ")}`;
+  const more = violations.length > maxViolations ? [`${violations.length - maxViolations} more`] : [];
+  return `invalid parameters: ${[...texts, ...more].join("; ")}`;
 }
 
 const codes: ReadonlyMap<unknown, ErrorCode> = new Map<number, ErrorCode>([
@@ -85,7 +85,7 @@ const codes: ReadonlyMap<unknown, ErrorCode> = new Map<number, ErrorCode>([
 /** Reads the `error` member. Never throws. */
 export function errorFromJson(json: JsonValue | undefined): A2AError {
   const { code, message, data } = isJsonObject(json) ? json : {};
-  const said = [message, data].filter((text) => typeof text === "string" && text !== "");
-  const text = said.length === 0 ? "the agent answered with an error" : [...new Set(said)].join(": ");
+  const texts = [message, data].filter((text) => typeof text === "string" && text !== "");
+  const text = texts.length === 0 ? "the agent answered with an error" : [...new Set(texts)].join(": ");
   return errorFromDetails(data, text, codes.get(code) ?? "internalError");
 }

@@ -6,11 +6,11 @@ import { messageIdOf } from "../v0.3/json/message-id.js";
  * read, and a message keeps its id when it moves from the status to the history. Identical messages get distinct ids.
  */
 export function createMessageIds(taskId: string): (message: JsonObject) => string {
-  const seen = new Map<string, number>();
+  const counts = new Map<string, number>();
   return ({ role = null, parts = null }) => {
     const id = messageIdOf({ taskId, role, parts });
-    const count = seen.get(id) ?? 0;
-    seen.set(id, count + 1);
+    const count = counts.get(id) ?? 0;
+    counts.set(id, count + 1);
     return count === 0 ? id : `${id}-${count}`;
   };
 }

@@ -49,12 +49,12 @@ const slot = Symbol("under a name");
 // Cached on the item, which all readers that keep up share, so that each version encodes it once. A task has one name,
 // but callers may use its id as well.
 function itemUnderName(item: StreamItem, name: string): StreamItem {
-  const kept: StreamItem & { [slot]?: { readonly name: string; readonly item: StreamItem } } = item;
-  if (kept[slot]?.name === name) return kept[slot].item;
+  const slotted: StreamItem & { [slot]?: { readonly name: string; readonly item: StreamItem } } = item;
+  if (slotted[slot]?.name === name) return slotted[slot].item;
   // Not a spread: the other caches on the item belong to the event without the name.
-  const named = { response: responseUnderName(item.response, name), id: item.id };
-  kept[slot] = { name, item: named };
-  return named;
+  const renamedItem = { response: responseUnderName(item.response, name), id: item.id };
+  slotted[slot] = { name, item: renamedItem };
+  return renamedItem;
 }
 
 /** Returns the error for a caller that uses a name for the task of its call. */

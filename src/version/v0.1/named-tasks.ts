@@ -37,11 +37,14 @@ export function withTaskNames(handler: Handler, names: TaskNames): Handler {
 
 function namedSends(handler: Handler, names: TaskNames): Pick<Handler, "sendMessage" | "sendStreamingMessage"> {
   // If another new task takes the name at the same moment, the message goes to that task.
-  const sendUnder = async (request: SendMessageRequest, named: CallByName): Promise<SendMessageResponse> => {
-    const { context, name } = named;
+  const sendUnder = async (request: SendMessageRequest, call: CallByName): Promise<SendMessageResponse> => {
+    const { context, name } = call;
     for (let tries = 1; ; tries++) {
       try {
-        return responseOf(await handler.sendMessage(await placed(handler, names, { request, context }), context), name);
+        return responseOf(
+          await handler.sendMessage(await withTaskId(handler, names, { request, context }), context),
+          name,
+        );
       } catch (error) {
         if (!(error instanceof NameTaken) || tries === maxTries) throw errorUnderName(error, name);
       }
@@ -57,9 +60,12 @@ function namedSends(handler: Handler, names: TaskNames): Pick<Handler, "sendMess
     sendStreamingMessage(request, context) {
       const name = nameIn(request);
       if (name === "") return handler.sendStreamingMessage(request, context);
-      const named = changedContext(context, { taskName: name });
+      const namingContext = changedContext(context, { taskName: name });
       const open = async () =>
-        handler.sendStreamingMessage(await placed(handler, names, { request, context: named }), named);
+        handler.sendStreamingMessage(
+          await withTaskId(handler, names, { request, context: namingContext }),
+          namingContext,
+        );
       return namedStream(name, open, maxTries);
     },
   };
@@ -68,16 +74,16 @@ function namedSends(handler: Handler, names: TaskNames): Pick<Handler, "sendMess
 function namedTasks(handler: Handler, names: TaskNames): Pick<Handler, "getTask" | "cancelTask" | "subscribeToTask"> {
   return {
     getTask: (request, context) =>
-      under(names, { context, name: request.id }, async (id) =>
+      callUnderName(names, { context, name: request.id }, async (id) =>
         taskUnderName(await handler.getTask({ ...request, id }, context), request.id),
       ),
     cancelTask: (request, context) =>
-      under(names, { context, name: request.id }, async (id) =>
+      callUnderName(names, { context, name: request.id }, async (id) =>
         taskUnderName(await handler.cancelTask({ ...request, id }, context), request.id),
       ),
     subscribeToTask(request, context) {
-      const named = { context, name: request.id };
-      const open = async () => handler.subscribeToTask({ ...request, id: await idOf(names, named) }, context);
+      const call = { context, name: request.id };
+      const open = async () => handler.subscribeToTask({ ...request, id: await idOf(names, call) }, context);
       return namedStream(request.id, open, 1);
     },
   };
@@ -95,37 +101,37 @@ function namedPushConfigs(handler: Handler, names: TaskNames): PushConfigs {
   return {
     createTaskPushNotificationConfig(request, context) {
       const name = request.taskId;
-      const named = changedContext(context, { taskName: name });
-      return under(names, { context, name }, async (taskId) =>
-        configUnderName(await handler.createTaskPushNotificationConfig({ ...request, taskId }, named), name),
+      const namingContext = changedContext(context, { taskName: name });
+      return callUnderName(names, { context, name }, async (taskId) =>
+        configUnderName(await handler.createTaskPushNotificationConfig({ ...request, taskId }, namingContext), name),
       );
     },
     getTaskPushNotificationConfig(request, context) {
       const name = request.taskId;
-      return under(names, { context, name }, async (taskId) =>
+      return callUnderName(names, { context, name }, async (taskId) =>
         configUnderName(await handler.getTaskPushNotificationConfig({ ...request, taskId }, context), name),
       );
     },
     listTaskPushNotificationConfigs(request, context) {
       const name = request.taskId;
-      return under(names, { context, name }, async (taskId) => {
+      return callUnderName(names, { context, name }, async (taskId) => {
         const page = await handler.listTaskPushNotificationConfigs({ ...request, taskId }, context);
         return { ...page, configs: page.configs.map((config) => configUnderName(config, name)) };
       });
     },
     deleteTaskPushNotificationConfig(request, context) {
       const remove = (taskId: string) => handler.deleteTaskPushNotificationConfig({ ...request, taskId }, context);
-      return under(names, { context, name: request.taskId }, remove);
+      return callUnderName(names, { context, name: request.taskId }, remove);
     },
   };
 }
 
 /** Calls `ask` with the id of the named task. An unknown name is used as an id. */
-async function under<T>(names: TaskNames, named: CallByName, ask: (id: string) => Promise<T>): Promise<T> {
+async function callUnderName<T>(names: TaskNames, call: CallByName, invoke: (id: string) => Promise<T>): Promise<T> {
   try {
-    return await ask(await idOf(names, named));
+    return await invoke(await idOf(names, call));
   } catch (error) {
-    throw errorUnderName(error, named.name);
+    throw errorUnderName(error, call.name);
   }
 }
 
@@ -134,7 +140,7 @@ async function idOf(names: TaskNames, { context, name }: CallByName): Promise<st
 }
 
 /** Replaces the task name of a send by the task's id, or by an empty id if the task does not exist yet. */
-async function placed(
+async function withTaskId(
   handler: Handler,
   names: TaskNames,
   { request, context }: { readonly request: SendMessageRequest; readonly context: ServerContext },
@@ -142,8 +148,8 @@ async function placed(
   const { message } = request;
   if (message === undefined) return request;
   const name = message.taskId;
-  const known = await names.find(context.principal, name);
-  const taskId = known ?? ((await isTask(handler, name, context)) ? name : "");
+  const idOfName = await names.find(context.principal, name);
+  const taskId = idOfName ?? ((await isTask(handler, name, context)) ? name : "");
   return { ...request, message: { ...message, taskId } };
 }
 

@@ -8,8 +8,8 @@ import { fileFlag, roleNames, stateNames } from "./words.js";
 // Objects of 0.1 → the JSON of 1.0. Nothing here throws. Invalid values stay in place for the reader of 1.0's JSON to
 // report; only what that reader could not detect is recorded here. `null` counts as absent.
 
-/** The state of reading one request or reply. */
-export interface Reading {
+/** The context of reading one request or reply. */
+export interface UpgradeContext {
   readonly violations: Violations;
   /** For replies: tolerates unknown and missing values. */
   readonly lenient: boolean;
@@ -19,21 +19,21 @@ export interface Reading {
 
 /** Copies members that have the same name and meaning in both versions, unless they are `null`. */
 export function pick(json: JsonObject, names: readonly string[]): JsonObject {
-  const picked: JsonObject = {};
+  const copy: JsonObject = {};
   for (const name of names) {
     const value = json[name] ?? undefined;
-    if (value !== undefined) picked[name] = value;
+    if (value !== undefined) copy[name] = value;
   }
-  return picked;
+  return copy;
 }
 
 /** Converts a message; `ids` are those of its task. */
-export function upgradeMessage(json: JsonValue, reading: Reading, ids: JsonObject): JsonValue {
+export function upgradeMessage(json: JsonValue, context: UpgradeContext, ids: JsonObject): JsonValue {
   if (!isJsonObject(json)) return json;
-  const role = upgradeRole(json["role"] ?? null, reading);
-  const message = { ...pick(json, ["metadata"]), role, parts: upgradeParts(json["parts"] ?? contentOf(json), reading) };
-  const own = json["messageId"] ?? json["message_id"] ?? "";
-  return { ...message, ...ids, messageId: own === "" ? reading.mintId(message) : own };
+  const role = upgradeRole(json["role"] ?? null, context);
+  const message = { ...pick(json, ["metadata"]), role, parts: upgradeParts(json["parts"] ?? contentOf(json), context) };
+  const messageId = json["messageId"] ?? json["message_id"] ?? "";
+  return { ...message, ...ids, messageId: messageId === "" ? context.mintId(message) : messageId };
 }
 
 // One popular client sends a single part as `content` instead of `parts`.
@@ -41,7 +41,7 @@ function contentOf({ content = null }: JsonObject): JsonValue {
   return isJsonObject(content) ? [content] : content;
 }
 
-function upgradeRole(role: JsonValue, { violations, lenient }: Reading): JsonValue {
+function upgradeRole(role: JsonValue, { violations, lenient }: UpgradeContext): JsonValue {
   const name = roleNames.get(role);
   if (name !== undefined) return name;
   if (lenient) return "ROLE_AGENT";
@@ -50,52 +50,53 @@ function upgradeRole(role: JsonValue, { violations, lenient }: Reading): JsonVal
 }
 
 /** Converts the parts of a message or an artifact. */
-export function upgradeParts(json: JsonValue, reading: Reading): JsonValue {
+export function upgradeParts(json: JsonValue, context: UpgradeContext): JsonValue {
   if (json === null) return [];
   if (!Array.isArray(json)) return json;
-  const { violations } = reading;
+  const { violations } = context;
   const before = violations.length;
   const parts = json.map((part, index) => {
     const from = violations.length;
-    const upgraded = upgradePart(part, reading);
+    const partOfModel = upgradePart(part, context);
     if (violations.length !== from) underIndex(violations, from, index);
-    return upgraded;
+    return partOfModel;
   });
   if (violations.length !== before) underMember(violations, before, "parts");
   return parts;
 }
 
 /** Converts a part. `type` names its kind; without it, the members decide. */
-function upgradePart(json: JsonValue, reading: Reading): JsonValue {
+function upgradePart(json: JsonValue, context: UpgradeContext): JsonValue {
   if (!isJsonObject(json)) return json;
-  const { lenient, violations } = reading;
-  const type = json["type"] ?? json["kind"] ?? partLifts.find(([name]) => (json[name] ?? null) !== null)?.[0] ?? null;
-  const upgrade = partLifts.find(([name]) => name === type)?.[1];
-  if (upgrade !== undefined) return { ...pick(json, ["metadata"]), ...upgrade(json, reading) };
+  const { lenient, violations } = context;
+  const type =
+    json["type"] ?? json["kind"] ?? partUpgrades.find(([name]) => (json[name] ?? null) !== null)?.[0] ?? null;
+  const upgrade = partUpgrades.find(([name]) => name === type)?.[1];
+  if (upgrade !== undefined) return { ...pick(json, ["metadata"]), ...upgrade(json, context) };
   // Kept as received, so that nothing of the reply is lost.
   if (lenient) return { data: json };
   noteUnder("type", violations, type === null ? "is required: text, file or data" : "must be text, file or data");
   return { text: "" };
 }
 
-type PartUpgrade = (json: JsonObject, reading: Reading) => JsonObject;
+type PartUpgrade = (json: JsonObject, context: UpgradeContext) => JsonObject;
 
-const partLifts: readonly (readonly [type: string, upgrade: PartUpgrade])[] = [
+const partUpgrades: readonly (readonly [type: string, upgrade: PartUpgrade])[] = [
   ["text", upgradeText],
   ["file", upgradeFile],
   ["data", upgradeData],
 ];
 
-function upgradeText(json: JsonObject, reading: Reading): JsonObject {
-  return { text: json["text"] ?? missing("text", reading, "") };
+function upgradeText(json: JsonObject, context: UpgradeContext): JsonObject {
+  return { text: json["text"] ?? requireMember("text", context, "") };
 }
 
 const fileMembers = ["name", "mimeType", "bytes", "uri", "data", "url"];
 
-function upgradeFile(json: JsonObject, reading: Reading): JsonObject {
-  const file = json["file"] ?? missing("file", reading, {});
+function upgradeFile(json: JsonObject, context: UpgradeContext): JsonObject {
+  const file = json["file"] ?? requireMember("file", context, {});
   if (!isJsonObject(file)) {
-    noteUnder("file", reading.violations, mustBe("an object", file));
+    noteUnder("file", context.violations, mustBe("an object", file));
     return { text: "" };
   }
   const part: JsonObject = {};
@@ -110,23 +111,23 @@ function upgradeFile(json: JsonObject, reading: Reading): JsonObject {
   return { data: { file: pick(file, ["name", "mimeType"]) }, metadata: { ...metadata, [fileFlag]: true } };
 }
 
-function upgradeData(json: JsonObject, reading: Reading): JsonObject {
-  const data = json["data"] ?? missing("data", reading, {});
+function upgradeData(json: JsonObject, context: UpgradeContext): JsonObject {
+  const data = json["data"] ?? requireMember("data", context, {});
   const metadata = json["metadata"];
   if (isJsonObject(metadata) && metadata[dataFlag] === true && isJsonObject(data)) {
     const { [dataFlag]: _, ...rest } = metadata;
     // Metadata that held only the flag is dropped: `null` counts as absent.
     return { data: data["value"] ?? null, metadata: Object.keys(rest).length === 0 ? null : rest };
   }
-  if (!reading.lenient && typeof data !== "object") {
-    noteUnder("data", reading.violations, mustBe("an object or an array", data));
+  if (!context.lenient && typeof data !== "object") {
+    noteUnder("data", context.violations, mustBe("an object or an array", data));
   }
   return { data };
 }
 
-function missing<T extends JsonValue>(name: string, { violations, lenient }: Reading, instead: T): T {
+function requireMember<T extends JsonValue>(name: string, { violations, lenient }: UpgradeContext, fallback: T): T {
   if (!lenient) noteUnder(name, violations, "is required");
-  return instead;
+  return fallback;
 }
 
 function noteUnder(name: string, violations: Violations, description: string): void {
@@ -136,13 +137,13 @@ function noteUnder(name: string, violations: Violations, description: string): v
 }
 
 /** Converts a status; its message gets the ids of the task. */
-export function upgradeStatus(json: JsonValue, reading: Reading, ids: JsonObject): JsonValue {
+export function upgradeStatus(json: JsonValue, context: UpgradeContext, ids: JsonObject): JsonValue {
   if (!isJsonObject(json)) return json;
   const status: JsonObject = { state: stateNames.get(json["state"]) ?? "TASK_STATE_UNSPECIFIED" };
   const { timestamp: time } = json;
   // An invalid time is dropped.
   const timestamp = typeof time === "string" ? isoTime(time) : undefined;
   if (timestamp !== undefined) status["timestamp"] = timestamp;
-  if ((json["message"] ?? null) !== null) status["message"] = upgradeMessage(json["message"] ?? null, reading, ids);
+  if ((json["message"] ?? null) !== null) status["message"] = upgradeMessage(json["message"] ?? null, context, ids);
   return status;
 }

@@ -2,13 +2,13 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { OperationName } from "../../protocol/operations.js";
 import { addViolation, mustBe, underMember } from "../../protocol/violations.js";
-import { pick, type Reading, upgradeMessage } from "./read-objects.js";
+import { pick, type UpgradeContext, upgradeMessage } from "./read-objects.js";
 import { mediaTypeOfMode } from "./words.js";
 
 // Params of 0.1 → the requests of 1.0, and field names of 1.0 → those of 0.1, for violations.
 
 /** Params of an operation → its request, in the JSON of 1.0. */
-type UpgradeParams = (params: JsonObject, reading: Reading) => JsonObject;
+type UpgradeParams = (params: JsonObject, context: UpgradeContext) => JsonObject;
 
 /** Returns the conversion of an operation's params, or `undefined` if 0.1 lacks the operation. */
 export function upgradeOf(operation: OperationName): UpgradeParams | undefined {
@@ -33,8 +33,8 @@ function idOf(params: JsonObject): JsonValue {
   return params["id"] ?? params["taskId"] ?? null;
 }
 
-function upgradeSend(params: JsonObject, reading: Reading): JsonObject {
-  const { violations } = reading;
+function upgradeSend(params: JsonObject, context: UpgradeContext): JsonObject {
+  const { violations } = context;
   const before = violations.length;
   const id = idOf(params);
   if (id === null || id === "") {
@@ -43,7 +43,7 @@ function upgradeSend(params: JsonObject, reading: Reading): JsonObject {
   }
   const ids = { taskId: id, contextId: params["sessionId"] ?? null };
   const from = violations.length;
-  const message = upgradeMessage(params["message"] ?? null, reading, ids);
+  const message = upgradeMessage(params["message"] ?? null, context, ids);
   if (violations.length !== from) underMember(violations, from, "message");
   const push = params["pushNotification"] ?? null;
   const configuration: JsonObject = {
@@ -51,7 +51,7 @@ function upgradeSend(params: JsonObject, reading: Reading): JsonObject {
     acceptedOutputModes: upgradeModes(params["acceptedOutputModes"] ?? null),
     ...(push === null
       ? {}
-      : { taskPushNotificationConfig: upgradePushConfig(push, "pushNotification", { id, reading }) }),
+      : { taskPushNotificationConfig: upgradePushConfig(push, "pushNotification", { id, context }) }),
   };
   return { ...pick(params, ["metadata"]), message, configuration };
 }
@@ -60,12 +60,12 @@ function upgradeModes(modes: JsonValue): JsonValue {
   return Array.isArray(modes) ? [...new Set(modes.map(mediaTypeOfMode))] : modes;
 }
 
-function upgradeSet(params: JsonObject, reading: Reading): JsonObject {
+function upgradeSet(params: JsonObject, context: UpgradeContext): JsonObject {
   const id = idOf(params);
   const { pushNotificationConfig: config = {} } = params;
-  const upgraded = upgradePushConfig(config, "pushNotificationConfig", { id, reading });
-  if (isJsonObject(upgraded)) return { ...upgraded, taskId: id };
-  const { violations } = reading;
+  const request = upgradePushConfig(config, "pushNotificationConfig", { id, context });
+  if (isJsonObject(request)) return { ...request, taskId: id };
+  const { violations } = context;
   const before = violations.length;
   addViolation(violations, mustBe("an object", config));
   underMember(violations, before, "pushNotificationConfig");
@@ -80,16 +80,16 @@ function upgradeOwnConfig(params: JsonObject): JsonObject {
 
 interface ConfigOf {
   readonly id: JsonValue;
-  readonly reading: Reading;
+  readonly context: UpgradeContext;
 }
 
 /** Converts a push configuration; `name` is its path in the params. Returns non-objects unchanged. */
-export function upgradePushConfig(json: JsonValue, name: string, { id, reading }: ConfigOf): JsonValue {
+export function upgradePushConfig(json: JsonValue, name: string, { id, context }: ConfigOf): JsonValue {
   if (!isJsonObject(json)) return json;
   const config: JsonObject = { ...pick(json, ["url", "token"]), id };
   const authentication = json["authentication"] ?? null;
   if (!isJsonObject(authentication)) return authentication === null ? config : { ...config, authentication };
-  const { violations } = reading;
+  const { violations } = context;
   const schemes = authentication["schemes"] ?? [];
   if (!Array.isArray(schemes)) {
     const before = violations.length;
@@ -103,7 +103,7 @@ export function upgradePushConfig(json: JsonValue, name: string, { id, reading }
   return { ...config, authentication: { ...pick(authentication, ["credentials"]), scheme } };
 }
 
-const send: readonly (readonly [field: RegExp, old: string])[] = [
+const sendRenames: readonly (readonly [field: RegExp, oldName: string])[] = [
   [/^message\.taskId$/, "id"],
   [/^message\.contextId$/, "sessionId"],
   [/^configuration\.taskPushNotificationConfig\.id$/, "id"],
@@ -116,20 +116,20 @@ const send: readonly (readonly [field: RegExp, old: string])[] = [
   [/authentication\.scheme$/, "authentication.schemes[0]"],
 ];
 
-const set: typeof send = [
+const setRenames: typeof sendRenames = [
   [/^(?=url|token|authentication)/, "pushNotificationConfig."],
   [/authentication\.scheme$/, "authentication.schemes[0]"],
   [/^taskId$/, "id"],
 ];
 
-const paths: { readonly [K in OperationName]?: typeof send } = {
-  sendMessage: send,
-  sendStreamingMessage: send,
-  createTaskPushNotificationConfig: set,
+const renames: { readonly [K in OperationName]?: typeof sendRenames } = {
+  sendMessage: sendRenames,
+  sendStreamingMessage: sendRenames,
+  createTaskPushNotificationConfig: setRenames,
   getTaskPushNotificationConfig: [[/^taskId$/, "id"]],
 };
 
 /** Returns the 0.1 name of a field that violates a rule of 1.0. Names of 0.1 stay unchanged. */
 export function oldField(operation: OperationName, field: string): string {
-  return (paths[operation] ?? []).reduce((name, [pattern, old]) => name.replace(pattern, old), field);
+  return (renames[operation] ?? []).reduce((name, [pattern, oldName]) => name.replace(pattern, oldName), field);
 }

@@ -1,35 +1,35 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { createMessageIds } from "./message-ids.js";
-import { pick, type Reading, upgradeMessage, upgradeParts, upgradeStatus } from "./read-objects.js";
+import { pick, type UpgradeContext, upgradeMessage, upgradeParts, upgradeStatus } from "./read-objects.js";
 
 // Replies of 0.1 agents → the JSON of 1.0, read leniently.
 
-/** What the reader of a reply knows about the task from the request. */
-export interface KnownTask {
+/** The ids of a task in a request. Replies may omit them. */
+export interface NamedTask {
   readonly taskId: string;
   readonly contextId: string;
 }
 
-/** Creates the reading of a reply about a task. */
-export function replyReading(taskId: string): Reading {
+/** The context for a reply about a task. */
+export function replyContext(taskId: string): UpgradeContext {
   return { violations: [], lenient: true, mintId: createMessageIds(taskId) };
 }
 
 /** Returns the id of the task in a reply. Agents may assign their own ids. */
-export function taskIdIn(json: JsonObject, known: KnownTask): string {
+export function taskIdIn(json: JsonObject, namedTask: NamedTask): string {
   const { id } = json;
-  return typeof id === "string" && id !== "" ? id : known.taskId;
+  return typeof id === "string" && id !== "" ? id : namedTask.taskId;
 }
 
-export function upgradeTask(json: JsonObject, known: KnownTask): JsonObject {
-  const id = taskIdIn(json, known);
-  const contextId = json["sessionId"] ?? known.contextId;
+export function upgradeTask(json: JsonObject, namedTask: NamedTask): JsonObject {
+  const id = taskIdIn(json, namedTask);
+  const contextId = json["sessionId"] ?? namedTask.contextId;
   const ids = { taskId: id, contextId };
-  const status = upgradeStatus(json["status"] ?? {}, replyReading(id), ids);
-  const reading = replyReading(id);
-  const history = listOf(json["history"]).map((message) => upgradeMessage(message, reading, ids));
-  const artifacts = upgradeArtifacts(listOf(json["artifacts"]), reading);
+  const status = upgradeStatus(json["status"] ?? {}, replyContext(id), ids);
+  const context = replyContext(id);
+  const history = listOf(json["history"]).map((message) => upgradeMessage(message, context, ids));
+  const artifacts = upgradeArtifacts(listOf(json["artifacts"]), context);
   return { ...pick(json, ["metadata"]), id, contextId, status, artifacts, history };
 }
 
@@ -39,58 +39,58 @@ function listOf(json: JsonValue | undefined): JsonValue[] {
 
 // The index identifies an artifact. Some agents list each chunk separately, and many never send an index. This joins
 // the chunks and assigns free numbers to artifacts without an index of their own.
-function upgradeArtifacts(list: readonly JsonValue[], reading: Reading): JsonValue[] {
+function upgradeArtifacts(list: readonly JsonValue[], context: UpgradeContext): JsonValue[] {
   const byId = new Map<
     string,
-    { readonly parts: JsonValue; readonly goesOn: boolean; readonly upgraded: JsonObject }
+    { readonly parts: JsonValue; readonly isOpen: boolean; readonly artifact: JsonObject }
   >();
   for (const json of list) {
     if (!isJsonObject(json)) continue;
     const { index, append } = json;
-    const said = typeof index === "number" ? String(index) : undefined;
-    const known = said === undefined ? undefined : byId.get(said);
-    const upgraded = upgradeArtifact(json, reading);
-    const { parts = [] } = upgraded;
-    if (known !== undefined && Array.isArray(known.parts) && (append === true || known.goesOn)) {
-      known.parts.push(...listOf(parts));
+    const number = typeof index === "number" ? String(index) : undefined;
+    const existing = number === undefined ? undefined : byId.get(number);
+    const artifact = upgradeArtifact(json, context);
+    const { parts = [] } = artifact;
+    if (existing !== undefined && Array.isArray(existing.parts) && (append === true || existing.isOpen)) {
+      existing.parts.push(...listOf(parts));
       continue;
     }
-    const id = known === undefined && said !== undefined ? said : freeNumber(byId);
-    byId.set(id, { parts, goesOn: append === true, upgraded: { ...upgraded, artifactId: id } });
+    const id = existing === undefined && number !== undefined ? number : freeNumber(byId);
+    byId.set(id, { parts, isOpen: append === true, artifact: { ...artifact, artifactId: id } });
   }
-  return [...byId.values()].map(({ upgraded }) => upgraded);
+  return [...byId.values()].map(({ artifact }) => artifact);
 }
 
-function freeNumber(taken: ReadonlyMap<string, unknown>): string {
-  let number = taken.size;
-  while (taken.has(String(number))) number++;
+function freeNumber(entries: ReadonlyMap<string, unknown>): string {
+  let number = entries.size;
+  while (entries.has(String(number))) number++;
   return String(number);
 }
 
-function upgradeArtifact(json: JsonObject, reading: Reading): JsonObject {
+function upgradeArtifact(json: JsonObject, context: UpgradeContext): JsonObject {
   const { index } = json;
   return {
     ...pick(json, ["name", "description", "metadata"]),
     artifactId: typeof index === "number" ? String(index) : "0",
-    parts: upgradeParts(json["parts"] ?? null, reading),
+    parts: upgradeParts(json["parts"] ?? null, context),
   };
 }
 
 /** Converts an event of a stream. Returns `undefined` for an unknown kind. */
-export function upgradeEvent(json: JsonObject, known: KnownTask): JsonObject | undefined {
-  const taskId = taskIdIn(json, known);
-  const ids = { taskId, contextId: known.contextId };
-  const reading = replyReading(taskId);
+export function upgradeEvent(json: JsonObject, namedTask: NamedTask): JsonObject | undefined {
+  const taskId = taskIdIn(json, namedTask);
+  const ids = { taskId, contextId: namedTask.contextId };
+  const context = replyContext(taskId);
   const { artifact, status } = json;
   const metadata = pick(json, ["metadata"]);
   if (isJsonObject(artifact)) {
     const flags = { append: artifact["append"] === true, lastChunk: artifact["lastChunk"] === true };
-    return { artifactUpdate: { ...metadata, ...ids, ...flags, artifact: upgradeArtifact(artifact, reading) } };
+    return { artifactUpdate: { ...metadata, ...ids, ...flags, artifact: upgradeArtifact(artifact, context) } };
   }
   if (!isJsonObject(status)) return undefined;
   // An agent may send the whole task in a stream.
   if (["sessionId", "artifacts", "history"].some((member) => (json[member] ?? null) !== null)) {
-    return { task: upgradeTask(json, known) };
+    return { task: upgradeTask(json, namedTask) };
   }
-  return { statusUpdate: { ...metadata, ...ids, status: upgradeStatus(status, reading, ids) } };
+  return { statusUpdate: { ...metadata, ...ids, status: upgradeStatus(status, context, ids) } };
 }

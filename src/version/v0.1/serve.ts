@@ -22,20 +22,20 @@ type Handler = Operations<ServerContext>;
  * waits for its caller. A task has one push configuration, and setting none deletes it.
  */
 export function serveV01(handler: Handler, names: TaskNames): Handler {
-  const old = serveV03(withTaskNames(handler, names));
+  const newerHandler = serveV03(withTaskNames(handler, names));
   return {
-    ...old,
+    ...newerHandler,
     sendStreamingMessage: (request, context) =>
-      endingStream(old.sendStreamingMessage(request, withoutPosition(context)), "sendStreamingMessage"),
+      endingStream(newerHandler.sendStreamingMessage(request, withoutPosition(context)), "sendStreamingMessage"),
     subscribeToTask: (request, context) =>
-      endingStream(old.subscribeToTask(request, withoutPosition(context)), "subscribeToTask"),
+      endingStream(newerHandler.subscribeToTask(request, withoutPosition(context)), "subscribeToTask"),
     async createTaskPushNotificationConfig(request, context) {
-      if (request.url !== "") return old.createTaskPushNotificationConfig(request, context);
-      const { taskId, id } = await configOf(old, request, context);
-      if (id !== "") await old.deleteTaskPushNotificationConfig(deletion(taskId, id), context);
+      if (request.url !== "") return newerHandler.createTaskPushNotificationConfig(request, context);
+      const { taskId, id } = await configOf(newerHandler, request, context);
+      if (id !== "") await newerHandler.deleteTaskPushNotificationConfig(deleteRequest(taskId, id), context);
       return noConfig(request.taskId);
     },
-    getTaskPushNotificationConfig: (request, context) => configOf(old, request, context),
+    getTaskPushNotificationConfig: (request, context) => configOf(newerHandler, request, context),
   };
 }
 
@@ -48,7 +48,7 @@ async function configOf(
   { taskId }: { readonly taskId: string },
   context: ServerContext,
 ): Promise<TaskPushNotificationConfig> {
-  const request = blank<"listTaskPushNotificationConfigs">(operationOf("listTaskPushNotificationConfigs"));
+  const request = emptyRequest<"listTaskPushNotificationConfigs">(operationOf("listTaskPushNotificationConfigs"));
   const { configs } = await handler.listTaskPushNotificationConfigs({ ...request, taskId }, context);
   return configs.find(({ id }) => id === taskId) ?? configs[0] ?? noConfig(taskId);
 }
@@ -57,12 +57,12 @@ function noConfig(taskId: string): TaskPushNotificationConfig {
   return create(TaskPushNotificationConfigSchema, { taskId });
 }
 
-function deletion(taskId: string, id: string): RequestOf<"deleteTaskPushNotificationConfig"> {
-  const request = blank<"deleteTaskPushNotificationConfig">(operationOf("deleteTaskPushNotificationConfig"));
+function deleteRequest(taskId: string, id: string): RequestOf<"deleteTaskPushNotificationConfig"> {
+  const request = emptyRequest<"deleteTaskPushNotificationConfig">(operationOf("deleteTaskPushNotificationConfig"));
   return { ...request, taskId, id };
 }
 
-function blank<K extends OperationName>({ input }: Operation): RequestOf<K> {
+function emptyRequest<K extends OperationName>({ input }: Operation): RequestOf<K> {
   return create(input) as RequestOf<K>;
 }
 

@@ -1,42 +1,38 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
 import { readJson } from "../../protocol/codec/json/reader.js";
 import { dynamic, isJsonObject } from "../../protocol/codec/outline/dynamic.js";
-import { A2AError } from "../../protocol/errors.js";
 import { type SendMessageRequest, type StreamResponse, StreamResponseSchema, TaskState } from "../../protocol/model.js";
 import type { Operation, StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
 import { violationText } from "../../protocol/violations.js";
 import type { EventHead, StreamReader } from "../codec.js";
+import { unreadableEvent } from "../codec-errors.js";
 import { taskFirst } from "../v0.3/first-task.js";
-import { type KnownTask, upgradeEvent } from "./read-tasks.js";
+import { type NamedTask, upgradeEvent } from "./read-tasks.js";
 
 /** Names of events that only mark the end of the stream. */
 const endNames: ReadonlySet<unknown> = new Set(["close", "end"]);
 
 /** Reads one event of a peer. Returns `undefined` for an unknown kind. Throws `invalidAgentResponse`. */
-function eventFromJson(json: JsonValue, known: KnownTask): StreamResponse | undefined {
-  if (!isJsonObject(json)) throw unreadable("it is no object");
-  const upgraded = upgradeEvent(json, known);
-  if (upgraded === undefined) return undefined;
-  const { message, violations } = readJson(StreamResponseSchema, upgraded, { lenient: true });
-  const [first] = violations;
-  if (first !== undefined) throw unreadable(violationText(first));
+function eventFromJson(json: JsonValue, namedTask: NamedTask): StreamResponse | undefined {
+  if (!isJsonObject(json)) throw unreadableEvent("it is no object");
+  const event = upgradeEvent(json, namedTask);
+  if (event === undefined) return undefined;
+  const { message, violations } = readJson(StreamResponseSchema, event, { lenient: true });
+  const [violation] = violations;
+  if (violation !== undefined) throw unreadableEvent(violationText(violation));
   return message;
 }
 
 /** Reads one event. Throws `invalidAgentResponse` for an unknown kind. */
 export function readEvent(json: JsonValue | undefined, request: AnyMessage | undefined): StreamResponse {
   const response = eventFromJson(json ?? null, taskOfRequest(request));
-  if (response === undefined) throw unreadable("it is neither of a status nor of an artifact");
+  if (response === undefined) throw unreadableEvent("it is neither of a status nor of an artifact");
   return response;
 }
 
-function unreadable(reason: string): A2AError {
-  return new A2AError("invalidAgentResponse", `an event cannot be read: ${reason}`);
-}
-
 /** Returns the task that the request of a stream names. */
-function taskOfRequest(request: AnyMessage | undefined): KnownTask {
+function taskOfRequest(request: AnyMessage | undefined): NamedTask {
   if (request === undefined) return { taskId: "", contextId: "" };
   const { id, message } = dynamic(request);
   if (typeof id === "string") return { taskId: id, contextId: "" };
@@ -46,13 +42,13 @@ function taskOfRequest(request: AnyMessage | undefined): KnownTask {
 
 /** Client end of one stream. It is over after its last event, even if the agent leaves it open. */
 export class V01StreamReader implements StreamReader<JsonValue> {
-  readonly #known: KnownTask;
+  readonly #namedTask: NamedTask;
   readonly #begin: (item: StreamItem) => readonly StreamItem[];
   readonly #sends: boolean;
   #isOver = false;
 
   constructor(operation: Operation, request: AnyMessage | undefined) {
-    this.#known = taskOfRequest(request);
+    this.#namedTask = taskOfRequest(request);
     this.#begin = taskFirst(operation);
     this.#sends = operation.name === "sendStreamingMessage";
   }
@@ -67,7 +63,7 @@ export class V01StreamReader implements StreamReader<JsonValue> {
       // Such an event may still carry a payload, which is read as an event.
       if (json === null || (isJsonObject(json) && Object.keys(json).length === 0)) return [];
     }
-    const response = json === null ? undefined : eventFromJson(json, this.#known);
+    const response = json === null ? undefined : eventFromJson(json, this.#namedTask);
     if (response === undefined) return [];
     this.#isOver ||= this.#isLast(response, json);
     return this.#begin({ response });

@@ -93,8 +93,8 @@ export class V01StreamWriter implements StreamWriter<string> {
   /** Artifact ids to numbers, in the order of first appearance. */
   readonly #numbers = new Map<string, number>();
   /** A request for input, held back until it is known whether the core ends the stream after it. */
-  #held: StreamItem | undefined;
-  #last: TaskStatusUpdateEvent | undefined;
+  #pendingQuestion: StreamItem | undefined;
+  #lastStatus: TaskStatusUpdateEvent | undefined;
   #isClosed = false;
 
   constructor({ name }: Operation, request: AnyMessage) {
@@ -120,15 +120,15 @@ export class V01StreamWriter implements StreamWriter<string> {
   }
 
   end(): readonly WireEvent<string>[] {
-    const held = this.#release(true);
-    if (this.#isClosed || this.#last === undefined) return held;
-    return [this.#event(this.#last, true)];
+    const question = this.#release(true);
+    if (this.#isClosed || this.#lastStatus === undefined) return question;
+    return [this.#event(this.#lastStatus, true)];
   }
 
   #release(final: boolean): readonly WireEvent<string>[] {
-    const held = this.#held;
-    this.#held = undefined;
-    return held === undefined ? [] : [this.#statusEvent(held, final)];
+    const question = this.#pendingQuestion;
+    this.#pendingQuestion = undefined;
+    return question === undefined ? [] : [this.#statusEvent(question, final)];
   }
 
   #task(task: Task, final: boolean): readonly WireEvent<string>[] {
@@ -139,26 +139,26 @@ export class V01StreamWriter implements StreamWriter<string> {
       return { name: artifactName, payload: JSON.stringify({ id: taskId, artifact: json }) };
     });
     if (status === undefined) return artifacts;
-    this.#last = { $typeName: "lf.a2a.v1.TaskStatusUpdateEvent", taskId, contextId, status };
-    if (final) return [...artifacts, this.#event(this.#last, true)];
+    this.#lastStatus = { $typeName: "lf.a2a.v1.TaskStatusUpdateEvent", taskId, contextId, status };
+    if (final) return [...artifacts, this.#event(this.#lastStatus, true)];
     // A caller that answers a question does not get the question again.
-    return isInterrupted(status.state) ? artifacts : [this.#event(this.#last, false), ...artifacts];
+    return isInterrupted(status.state) ? artifacts : [this.#event(this.#lastStatus, false), ...artifacts];
   }
 
   // A direct message is sent as the final status of a task that does not exist.
   #message(message: Message): WireEvent<string> {
     this.#isClosed = true;
     const { status = null } = completedTask(message);
-    const { message: sent } = this.#request as SendMessageRequest;
-    const json = { id: message.taskId || (sent?.taskId ?? ""), status, final: true };
+    const { message: requestMessage } = this.#request as SendMessageRequest;
+    const json = { id: message.taskId || (requestMessage?.taskId ?? ""), status, final: true };
     return { name: statusName, payload: JSON.stringify(json) };
   }
 
   #status(item: StreamItem, event: TaskStatusUpdateEvent): readonly WireEvent<string>[] {
-    this.#last = event;
+    this.#lastStatus = event;
     if (endsStream(item.response, this.#operation)) return [this.#statusEvent(item, true)];
     if (stateOf(event) !== TaskState.INPUT_REQUIRED) return [this.#statusEvent(item, false)];
-    this.#held = item;
+    this.#pendingQuestion = item;
     return [];
   }
 
@@ -174,14 +174,14 @@ export class V01StreamWriter implements StreamWriter<string> {
     return number;
   }
 
-  #statusEvent(item: StreamItem, wanted: boolean): WireEvent<string> {
-    const final = wanted && !this.#isClosed;
+  #statusEvent(item: StreamItem, isEnd: boolean): WireEvent<string> {
+    const final = isEnd && !this.#isClosed;
     this.#isClosed ||= final;
     return { name: statusName, payload: statusTexts[final ? 1 : 0]?.(item) ?? "null" };
   }
 
-  #event(event: TaskStatusUpdateEvent, wanted: boolean): WireEvent<string> {
-    const final = wanted && !this.#isClosed;
+  #event(event: TaskStatusUpdateEvent, isEnd: boolean): WireEvent<string> {
+    const final = isEnd && !this.#isClosed;
     this.#isClosed ||= final;
     return { name: statusName, payload: JSON.stringify(statusJson(event, final)) };
   }

@@ -18,7 +18,7 @@ export interface SubscriptionSource {
  * read is pending.
  */
 export class V01Subscription implements AsyncIterableIterator<StreamItem, undefined> {
-  readonly #left = new AbortController();
+  readonly #leaving = new AbortController();
   readonly #items: AsyncIterator<StreamItem>;
   readonly #readTask: () => Promise<Task>;
   readonly #source: SubscriptionSource;
@@ -33,8 +33,8 @@ export class V01Subscription implements AsyncIterableIterator<StreamItem, undefi
     this.#items = transport.subscribeToTask(request, { ...options, after: undefined })[Symbol.asyncIterator]();
     const { id, tenant } = request;
     this.#readTask = () => {
-      const { signal: left } = this.#left;
-      const signal = options.signal === undefined ? left : AbortSignal.any([options.signal, left]);
+      const { signal: leaveSignal } = this.#leaving;
+      const signal = options.signal === undefined ? leaveSignal : AbortSignal.any([options.signal, leaveSignal]);
       return transport.getTask(create(GetTaskRequestSchema, { id, tenant }), { ...options, after: undefined, signal });
     };
   }
@@ -49,7 +49,7 @@ export class V01Subscription implements AsyncIterableIterator<StreamItem, undefi
     const ahead = this.#ahead;
     this.#ahead = undefined;
     try {
-      const step = await (ahead ?? this.#read());
+      const step = await (ahead ?? this.#nextEvent());
       return this.#isOver ? over : step;
     } catch (error) {
       // The task arrived before the refusal. Reporting a broken stream makes the client resubscribe, and then it gets
@@ -62,12 +62,12 @@ export class V01Subscription implements AsyncIterableIterator<StreamItem, undefi
 
   async return(): Promise<Step<StreamItem>> {
     this.#isOver = true;
-    this.#left.abort();
+    this.#leaving.abort();
     await this.#items.return?.();
     return over;
   }
 
-  #read(): Promise<Step<StreamItem>> {
+  #nextEvent(): Promise<Step<StreamItem>> {
     return this.#items.next() as Promise<Step<StreamItem>>;
   }
 
@@ -94,14 +94,14 @@ export class V01Subscription implements AsyncIterableIterator<StreamItem, undefi
     const isHere = task.then(() => undefined);
     try {
       for (;;) {
-        this.#ahead = this.#read();
+        this.#ahead = this.#nextEvent();
         const step = await Promise.race([isHere, this.#ahead]);
         if (step === undefined || step.done === true) return await task;
       }
     } catch (error) {
-      const ended = await task.catch(() => undefined);
-      if (ended === undefined || !hasEnded(ended)) throw error;
-      return ended;
+      const endedTask = await task.catch(() => undefined);
+      if (endedTask === undefined || !hasEnded(endedTask)) throw error;
+      return endedTask;
     }
   }
 }

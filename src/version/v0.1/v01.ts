@@ -18,7 +18,7 @@ import { V01StreamWriter } from "./stream-writer.js";
 const name = "0.1";
 
 /** The methods served, with the usual name of an operation first. Some 0.1 clients use the later names for push. */
-const served: readonly (readonly [method: string, operation: OperationName])[] = [
+const methodRows: readonly (readonly [method: string, operation: OperationName])[] = [
   ["tasks/send", "sendMessage"],
   ["tasks/sendSubscribe", "sendStreamingMessage"],
   ["tasks/get", "getTask"],
@@ -37,7 +37,7 @@ const insteadOf: { readonly [K in OperationName]?: string } = {
 };
 
 const methods: ReadonlyMap<string, Operation> = new Map(
-  served.map(([method, operation]) => [method, operationOf(operation)]),
+  methodRows.map(([method, operation]) => [method, operationOf(operation)]),
 );
 
 export function createV01({ limits = defaultValidationLimits }: VersionOptions = {}): Version {
@@ -49,7 +49,8 @@ export function createV01({ limits = defaultValidationLimits }: VersionOptions =
     takesNotifications: true,
     taskNamedBy,
     methods,
-    methodOf: (operation) => served.find(([, known]) => known === operation.name)?.[0] ?? insteadOf[operation.name],
+    methodOf: (operation) =>
+      methodRows.find(([, operationName]) => operationName === operation.name)?.[0] ?? insteadOf[operation.name],
     codec: v01Codecs(limits),
     writeStream: (operation, request) => new V01StreamWriter(operation, request),
     readStream: (operation, request) => new V01StreamReader(operation, request),

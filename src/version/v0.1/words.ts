@@ -51,7 +51,7 @@ export function mediaTypeOfMode<T>(mode: T): T | string {
 
 /** Returns a media type in every form that 0.1 agents may use. */
 export function modesOfMediaType(mediaType: string): string[] {
-  const words = [...mediaTypes].filter(([, known]) => known === mediaType).map(([word]) => String(word));
+  const words = [...mediaTypes].filter(([, candidate]) => candidate === mediaType).map(([word]) => String(word));
   return [mediaType, ...words];
 }
 

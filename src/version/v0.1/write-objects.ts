@@ -24,7 +24,7 @@ export function taskToJson(task: Task, { history }: { readonly history: boolean 
   const { id, contextId, status, artifacts, metadata } = task;
   return {
     id,
-    ...set("sessionId", contextId),
+    ...unlessEmpty("sessionId", contextId),
     status: statusToJson(status),
     ...(artifacts.length === 0
       ? {}
@@ -54,7 +54,7 @@ export function messageToJson({ role, parts, metadata }: Message): JsonObject {
 /** Returns a direct message as the completed task that 0.1 expects. */
 export function completedTask(message: Message): JsonObject {
   const status = { state: wordOfState(TaskState.COMPLETED), message: messageToJson(message) };
-  return { id: message.taskId, ...set("sessionId", message.contextId), status };
+  return { id: message.taskId, ...unlessEmpty("sessionId", message.contextId), status };
 }
 
 /** Returns an artifact; `chunk` holds the flags of a chunk. */
@@ -64,8 +64,8 @@ export function artifactToJson(
   chunk: { readonly append: boolean; readonly lastChunk: boolean } | undefined = undefined,
 ): JsonObject {
   return {
-    ...set("name", name),
-    ...set("description", description),
+    ...unlessEmpty("name", name),
+    ...unlessEmpty("description", description),
     parts: partsToJson(parts),
     index,
     ...chunk,
@@ -80,14 +80,14 @@ function partsToJson(parts: readonly Part[]): JsonObject[] {
 
 function partToJson(part: Part): JsonObject | undefined {
   const { content, metadata } = part;
-  const about = metadata === undefined ? {} : { metadata };
+  const extras = metadata === undefined ? {} : { metadata };
   switch (content.case) {
     case "text":
-      return { type: "text", text: content.value, ...about };
+      return { type: "text", text: content.value, ...extras };
     case "raw":
-      return { type: "file", file: fileToJson(part, { bytes: base64FromBytes(content.value) }), ...about };
+      return { type: "file", file: fileToJson(part, { bytes: base64FromBytes(content.value) }), ...extras };
     case "url":
-      return { type: "file", file: fileToJson(part, { uri: content.value }), ...about };
+      return { type: "file", file: fileToJson(part, { uri: content.value }), ...extras };
     case "data":
       return dataToJson(valueToJson(content.value), metadata);
     case undefined:
@@ -99,7 +99,7 @@ function partToJson(part: Part): JsonObject | undefined {
 }
 
 function fileToJson({ filename, mediaType }: Part, content: JsonObject): JsonObject {
-  return { ...set("name", filename), ...set("mimeType", mediaType), ...content };
+  return { ...unlessEmpty("name", filename), ...unlessEmpty("mimeType", mediaType), ...content };
 }
 
 function dataToJson(data: ReturnType<typeof valueToJson>, metadata: JsonObject | undefined): JsonObject {
@@ -117,15 +117,15 @@ function dataToJson(data: ReturnType<typeof valueToJson>, metadata: JsonObject |
 export function pushConfigToJson(config: TaskPushNotificationConfig): JsonObject | null {
   const { url, token, authentication } = config;
   if (url === "") return null;
-  if (authentication === undefined) return { url, ...set("token", token) };
+  if (authentication === undefined) return { url, ...unlessEmpty("token", token) };
   const { scheme, credentials } = authentication;
   return {
     url,
-    ...set("token", token),
-    authentication: { schemes: scheme === "" ? [] : [scheme], ...set("credentials", credentials) },
+    ...unlessEmpty("token", token),
+    authentication: { schemes: scheme === "" ? [] : [scheme], ...unlessEmpty("credentials", credentials) },
   };
 }
 
-function set(name: string, value: string): JsonObject {
+function unlessEmpty(name: string, value: string): JsonObject {
   return value === "" ? {} : { [name]: value };
 }

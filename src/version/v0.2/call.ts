@@ -19,7 +19,7 @@ export function callV02(transport: Transport): Transport {
     deleteTaskPushNotificationConfig: (request, options) =>
       transport.deleteTaskPushNotificationConfig(request, options).catch((error: unknown) => {
         if (!isMissingMethod(error)) throw error;
-        throw new A2AError("unsupportedOperation", "the agent cannot take a push configuration away", { cause: error });
+        throw new A2AError("unsupportedOperation", "the agent cannot delete push configurations", { cause: error });
       }),
   };
 }
@@ -29,8 +29,8 @@ async function listOfOne(
   { taskId, tenant }: RequestOf<"listTaskPushNotificationConfigs">,
   options: CallOptions,
 ): Promise<ReplyOf<"listTaskPushNotificationConfigs">> {
-  const wanted = { $typeName: "lf.a2a.v1.GetTaskPushNotificationConfigRequest", taskId, id: "", tenant } as const;
-  const configs = await transport.getTaskPushNotificationConfig(wanted, options).then(
+  const getRequest = { $typeName: "lf.a2a.v1.GetTaskPushNotificationConfigRequest", taskId, id: "", tenant } as const;
+  const configs = await transport.getTaskPushNotificationConfig(getRequest, options).then(
     (config) => [config],
     (error: unknown) => {
       if (isMissingConfig(error)) return [];

@@ -13,8 +13,8 @@ const name = "0.2";
  * The agent card in 0.2's own form. It lists the JSON-RPC interface and omits what 0.2's strict readers do not know.
  */
 export function writeCard(card: AgentCard): JsonObject | undefined {
-  const places = interfacesOf(card, name)?.additionalInterfaces ?? [];
-  const main = places.find(({ transport }) => transport === "JSONRPC");
+  const interfaces = interfacesOf(card, name)?.additionalInterfaces ?? [];
+  const main = interfaces.find(({ transport }) => transport === "JSONRPC");
   if (main === undefined) return undefined;
   const { securitySchemes, security, skills, ...same } = flatCard(card);
   const schemes = knownSchemes(securitySchemes);
@@ -40,11 +40,11 @@ export function readCard(json: JsonValue | undefined): AgentCard {
 }
 
 function knownSchemes(schemes: JsonValue | undefined): JsonObject {
-  const known: JsonObject = {};
+  const schemesOfV02: JsonObject = {};
   for (const [key, scheme] of Object.entries(isJsonObject(schemes) ? schemes : {})) {
     if (!isJsonObject(scheme) || scheme["type"] === "mutualTLS") continue;
     const { oauth2MetadataUrl: _, ...older } = scheme;
-    known[key] = older;
+    schemesOfV02[key] = older;
   }
-  return known;
+  return schemesOfV02;
 }

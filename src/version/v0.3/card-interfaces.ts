@@ -15,12 +15,12 @@ export interface CardInterfaces {
 
 /** Returns the interfaces of one version, or `undefined` if the card lists none. */
 export function interfacesOf({ supportedInterfaces }: AgentCard, version: string): CardInterfaces | undefined {
-  const listed = supportedInterfaces
+  const interfaces = supportedInterfaces
     .filter(({ protocolVersion, tenant }) => parseVersion(protocolVersion) === version && tenant === "")
     // The gRPC address stays `host:port`, although the text of 0.3 requires a URL: clients pass it to their channel as
     // it is.
     .map(({ url, protocolBinding: transport }) => ({ url, transport }));
-  const main = listed.find(({ transport }) => transport === "JSONRPC") ?? listed[0];
+  const main = interfaces.find(({ transport }) => transport === "JSONRPC") ?? interfaces[0];
   if (main === undefined) return undefined;
-  return { url: main.url, preferredTransport: main.transport, additionalInterfaces: listed };
+  return { url: main.url, preferredTransport: main.transport, additionalInterfaces: interfaces };
 }

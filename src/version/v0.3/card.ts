@@ -47,8 +47,8 @@ export function flatCard(card: AgentCard): JsonObject {
     ...(securitySchemes === undefined ? {} : { securitySchemes: writeSchemes(securitySchemes) }),
     ...(securityRequirements === undefined ? {} : { security: writeRequirements(securityRequirements) }),
     supportsAuthenticatedExtendedCard: extendedAgentCard,
-    skills: objectsOf(skills).map(({ securityRequirements: own, ...skill }) =>
-      own === undefined ? skill : { ...skill, security: writeRequirements(own) },
+    skills: objectsOf(skills).map(({ securityRequirements: requirements, ...skill }) =>
+      requirements === undefined ? skill : { ...skill, security: writeRequirements(requirements) },
     ),
   };
 }
@@ -69,11 +69,12 @@ export function readFlatCard(
 ): AgentCard {
   if (!isJsonObject(json)) throw noCard({ field: "", description: mustBe("a JSON object", json) });
   const { protocolVersion, capabilities, securitySchemes, security, skills } = json;
-  const places = placesOf(json);
-  if (places.length === 0) throw noCard({ field: "url", description: mustBe("the address of the agent", json["url"]) });
+  const interfaces = interfacesIn(json);
+  if (interfaces.length === 0)
+    throw noCard({ field: "url", description: mustBe("the address of the agent", json["url"]) });
   const declared = typeof protocolVersion === "string" ? parseVersion(protocolVersion) : undefined;
   const supportedInterfaces = versionsOf(declared).flatMap((version) =>
-    places.map(({ url, transport }) => ({ url, protocolBinding: transport, protocolVersion: version })),
+    interfaces.map(({ url, transport }) => ({ url, protocolBinding: transport, protocolVersion: version })),
   );
   const { signatures: _, securityRequirements: __, ...same } = json;
   const { message } = readJson(
@@ -87,9 +88,9 @@ export function readFlatCard(
       },
       securitySchemes: readSchemes(securitySchemes),
       securityRequirements: readRequirements(security),
-      skills: objectsOf(skills).map(({ security: own, ...skill }) => ({
+      skills: objectsOf(skills).map(({ security: requirements, ...skill }) => ({
         ...skill,
-        securityRequirements: readRequirements(own),
+        securityRequirements: readRequirements(requirements),
       })),
     },
     { lenient: true },
@@ -103,15 +104,15 @@ interface CardInterface {
 }
 
 /** Returns the distinct interfaces, main one first. Most cards list the main one in both members. */
-function placesOf({ url, preferredTransport, additionalInterfaces }: JsonObject): readonly CardInterface[] {
+function interfacesIn({ url, preferredTransport, additionalInterfaces }: JsonObject): readonly CardInterface[] {
   const main = { url: url ?? "", transport: typeof preferredTransport === "string" ? preferredTransport : "" };
-  const places = new Map<string, CardInterface>();
+  const interfaces = new Map<string, CardInterface>();
   for (const { url: address, transport } of [main, ...objectsOf(additionalInterfaces)]) {
     if (typeof address !== "string" || address === "" || typeof transport !== "string") continue;
-    const place = { url: address, transport: wireName(transport || defaultTransport) };
-    places.set(JSON.stringify([place.url, place.transport]), place);
+    const entry = { url: address, transport: wireName(transport || defaultTransport) };
+    interfaces.set(JSON.stringify([entry.url, entry.transport]), entry);
   }
-  return [...places.values()];
+  return [...interfaces.values()];
 }
 
 const defaultTransport = "JSONRPC";

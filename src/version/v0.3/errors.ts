@@ -46,20 +46,20 @@ const byName = new Map(classes.map(({ code, name }) => [name.toLowerCase(), code
 const byText = new Map(classes.map(({ code, text }) => [text.toLowerCase(), code]));
 
 // Nonstandard numbers that one family of peers uses to reject unauthorized callers.
-const unauthenticated = -31401;
-const permissionDenied = -31403;
-byNumber.set(unauthenticated, "unauthenticated").set(permissionDenied, "permissionDenied");
+const unauthenticatedNumber = -31401;
+const permissionDeniedNumber = -31403;
+byNumber.set(unauthenticatedNumber, "unauthenticated").set(permissionDeniedNumber, "permissionDenied");
 
 /** Returns the class name of an error, or that of the closest class if 0.3 has none. */
 export function errorClassOf(code: ErrorCode): string {
-  const own = byCode.get(code) ?? byCode.get(byNumber.get(errorTable[code].jsonRpc) ?? "internalError");
-  return own?.name ?? "InternalError";
+  const errorClass = byCode.get(code) ?? byCode.get(byNumber.get(errorTable[code].jsonRpc) ?? "internalError");
+  return errorClass?.name ?? "InternalError";
 }
 
 /** Returns the error of a class name in any spelling: `TaskNotFoundError`, `task-not-found`, `TASK_NOT_FOUND`. */
 export function errorOfClass(name: string): ErrorCode | undefined {
-  const bare = name.replace(/[-_\s]/g, "").toLowerCase();
-  return byName.get(bare) ?? byName.get(`${bare}error`) ?? otherNames.get(bare.replace(/error$/, ""));
+  const plainName = name.replace(/[-_\s]/g, "").toLowerCase();
+  return byName.get(plainName) ?? byName.get(`${plainName}error`) ?? otherNames.get(plainName.replace(/error$/, ""));
 }
 
 // Other names of the same errors in peers and later versions.
@@ -72,18 +72,18 @@ const otherNames: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
 
 /** Returns the JSON-RPC number of an error. */
 export function errorNumberOf(code: ErrorCode): number {
-  if (code === "unauthenticated") return unauthenticated;
-  return code === "permissionDenied" ? permissionDenied : errorTable[code].jsonRpc;
+  if (code === "unauthenticated") return unauthenticatedNumber;
+  return code === "permissionDenied" ? permissionDeniedNumber : errorTable[code].jsonRpc;
 }
 
-const shown = 3;
+const maxViolations = 3;
 
 /** Returns the message of an error, with the first violations under their 0.3 field names. */
 function errorTextOf(error: A2AError, operation: Operation | undefined): string {
   const { message, violations } = error;
   if (violations.length === 0 || operation === undefined) return message;
-  const texts = violations.slice(0, shown).map((each) => violationText(oldViolation(each, operation.name)));
-  const more = violations.length > shown ? `, and ${violations.length - shown} more` : "";
+  const texts = violations.slice(0, maxViolations).map((each) => violationText(oldViolation(each, operation.name)));
+  const more = violations.length > maxViolations ? `, and ${violations.length - maxViolations} more` : "";
   // The message already names the first field, under its name in the model.
   const [before = ""] = message.split(":", 1);
   return `${before}: ${texts.join(", ")}${more}`;
@@ -103,12 +103,12 @@ export function jsonRpcFromError(error: A2AError, operation: Operation | undefin
 export function errorFromJsonRpc(error: JsonValue | undefined): A2AError {
   const { code: number, message, data } = isJsonObject(error) ? error : {};
   const text = typeof message === "string" ? message : "";
-  const said = byNumber.get(number) ?? "internalError";
-  const code = said === "internalError" ? (byText.get(text.toLowerCase()) ?? said) : said;
-  const known = errorFromDetails(detailsOf(data), text, code);
-  if (text !== "") return known;
-  return changedError(known, {
-    message: byCode.get(known.code)?.text.toLowerCase() ?? "the agent answered with an error",
+  const codeOfNumber = byNumber.get(number) ?? "internalError";
+  const code = codeOfNumber === "internalError" ? (byText.get(text.toLowerCase()) ?? codeOfNumber) : codeOfNumber;
+  const result = errorFromDetails(detailsOf(data), text, code);
+  if (text !== "") return result;
+  return changedError(result, {
+    message: byCode.get(result.code)?.text.toLowerCase() ?? "the agent answered with an error",
   });
 }
 

@@ -24,7 +24,7 @@ export interface StreamFinals {
 export function streamFinals({ name }: Operation, request: AnyMessage): StreamFinals {
   let task: { readonly taskId: string; readonly contextId: string } | undefined;
   let status: TaskStatus | undefined;
-  let isSaid = false;
+  let isClosed = false;
   // A send ends when its task asks for input, unless the question is for the sender of an earlier message.
   let isOwnTurn = name === "sendStreamingMessage" && (request as SendMessageRequest).message?.taskId === "";
   return {
@@ -40,20 +40,20 @@ export function streamFinals({ name }: Operation, request: AnyMessage): StreamFi
           task = { taskId, contextId };
           status = payload.value.status ?? status;
           const state = stateOf(status);
-          const closes = !isSaid && (isTerminal(state) || (isOwnTurn && state === TaskState.INPUT_REQUIRED));
-          isSaid ||= closes;
+          const closes = !isClosed && (isTerminal(state) || (isOwnTurn && state === TaskState.INPUT_REQUIRED));
+          isClosed ||= closes;
           return closes;
         }
         case "message":
-          isSaid = true;
+          isClosed = true;
           return false;
         default:
           return false;
       }
     },
     closing() {
-      if (isSaid || task === undefined || status === undefined) return undefined;
-      isSaid = true;
+      if (isClosed || task === undefined || status === undefined) return undefined;
+      isClosed = true;
       return { $typeName: "lf.a2a.v1.TaskStatusUpdateEvent", ...task, status };
     },
   };

@@ -16,8 +16,8 @@ export function taskFirst({ name }: Operation): (item: StreamItem) => readonly S
     if (isOpen) return [item];
     isOpen = true;
     const isNumbered = item.id !== undefined || eventIdOf(item.response) !== undefined;
-    const made = isNumbered ? undefined : taskOf(item.response);
-    return made === undefined ? [item] : [{ response: made }, item];
+    const task = isNumbered ? undefined : taskOf(item.response);
+    return task === undefined ? [item] : [{ response: task }, item];
   };
 }
 

@@ -7,7 +7,7 @@ import type { VersionOptions } from "../options.js";
 import { callV03 } from "./call.js";
 import { errorClassOf, errorOfClass } from "./errors.js";
 import { A2AService, type WireStreamResponse } from "./proto/model.js";
-import { finishReply, replyOf, requestOf, requestReading, rpcs, wrongIn } from "./proto/operations.js";
+import { finishReply, replyOf, requestOf, requestReading, rpcs, violationsIn } from "./proto/operations.js";
 import { Peers } from "./proto/peers.js";
 import { closingReader, closingWriter, eventEncoder } from "./proto/stream.js";
 import { readEvent, writeEvent } from "./proto/task.js";
@@ -31,8 +31,8 @@ export function grpcAdapter({
     readRequest(operation, wire) {
       const reading = requestReading();
       const request = requestOf(operation).read(wire, reading);
-      const wrong = wrongIn(operation, request, { limits, violations: reading.violations, isRead: false });
-      if (wrong.length > 0) throw invalidParams(...wrong);
+      const violations = violationsIn(operation, request, { limits, violations: reading.violations, isRead: false });
+      if (violations.length > 0) throw invalidParams(...violations);
       peers.note(request, reading);
       return request;
     },
@@ -53,7 +53,7 @@ export function grpcAdapter({
         const final = wire.payload.case === "statusUpdate" && wire.payload.value.final;
         return { response: peers.readReply(request, (reading) => readEvent(wire, reading)), final };
       }),
-    statusOf: ({ code }) => (notImplemented.has(code) ? unimplemented : undefined),
+    statusOf: ({ code }) => (notImplemented.has(code) ? unimplementedStatus : undefined),
     readStatus,
     prefixOf,
     readPrefix,
@@ -62,17 +62,17 @@ export function grpcAdapter({
   };
 }
 
-const failedPrecondition = 9;
-const unimplemented = 12;
+const failedPreconditionStatus = 9;
+const unimplementedStatus = 12;
 
 // All servers of 0.3 report unsupported features with this status, and their clients rely on it.
 const notImplemented: ReadonlySet<ErrorCode> = new Set(["pushNotificationNotSupported", "unsupportedOperation"]);
 
 function readStatus(status: number, { name, needs }: Operation): ErrorCode | undefined {
-  if (status === unimplemented) {
+  if (status === unimplementedStatus) {
     return needs === "pushNotifications" ? "pushNotificationNotSupported" : "unsupportedOperation";
   }
-  return status === failedPrecondition && name === "cancelTask" ? "taskNotCancelable" : undefined;
+  return status === failedPreconditionStatus && name === "cancelTask" ? "taskNotCancelable" : undefined;
 }
 
 // Peers that send no details put the error's class name before the message.

@@ -47,7 +47,7 @@ export function snakeAdapter({ limits = defaultValidationLimits }: VersionOption
         if (error !== undefined) throw error;
         const event = camelCase(json);
         const final = isJsonObject(event) && event["final"] === true;
-        return { response: readEvent(operation.name, event) ?? unknown, final };
+        return { response: readEvent(operation.name, event) ?? unknownEvent, final };
       }),
     writeError: httpBodyFromError,
     readError: errorFromHttp,
@@ -56,7 +56,7 @@ export function snakeAdapter({ limits = defaultValidationLimits }: VersionOption
   };
 }
 
-const unknown: StreamResponse = { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: undefined } };
+const unknownEvent: StreamResponse = { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: undefined } };
 
 const card = operationOf("getExtendedAgentCard");
 
@@ -102,20 +102,20 @@ function asObject(json: JsonValue): JsonObject {
   return isJsonObject(json) ? json : {};
 }
 
-const snakeCase = renaming((name) => name.replace(/[A-Z]/g, (payload) => `_${payload.toLowerCase()}`));
-const camelCase = renaming((name) => name.replace(/_([a-z0-9])/g, (_, payload: string) => payload.toUpperCase()));
+const snakeCase = renamer((name) => name.replace(/[A-Z]/g, (payload) => `_${payload.toLowerCase()}`));
+const camelCase = renamer((name) => name.replace(/_([a-z0-9])/g, (_, payload: string) => payload.toUpperCase()));
 
 /** Names inside free-form JSON belong to the caller. */
-const free: ReadonlySet<string> = new Set(["metadata", "data"]);
+const freeFormNames: ReadonlySet<string> = new Set(["metadata", "data"]);
 
-function renaming(rename: (name: string) => string): (json: JsonValue) => JsonValue {
-  const renamed = (json: JsonValue): JsonValue => {
-    if (Array.isArray(json)) return json.map(renamed);
+function renamer(rename: (name: string) => string): (json: JsonValue) => JsonValue {
+  const renameAll = (json: JsonValue): JsonValue => {
+    if (Array.isArray(json)) return json.map(renameAll);
     if (!isJsonObject(json)) return json;
     const copy: JsonObject = {};
     for (const [name, value] of Object.entries(json))
-      setOwn(copy, rename(name), free.has(name) ? value : renamed(value));
+      setOwn(copy, rename(name), freeFormNames.has(name) ? value : renameAll(value));
     return copy;
   };
-  return renamed;
+  return renameAll;
 }

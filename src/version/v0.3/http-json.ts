@@ -7,6 +7,7 @@ import type { Operations } from "../../protocol/operations.js";
 import { defaultValidationLimits } from "../../protocol/validation-limits.js";
 import { violationText } from "../../protocol/violations.js";
 import type { HttpJsonAdapter } from "../codec.js";
+import { unreadableEvent } from "../codec-errors.js";
 import type { VersionOptions } from "../options.js";
 import { queryFromJson } from "../query.js";
 import { callV03 } from "./call.js";
@@ -33,7 +34,7 @@ export function httpJsonAdapters(options: VersionOptions = {}): readonly [HttpJs
 
 function schemaAdapter({ limits = defaultValidationLimits, fileBytes = "base64" }: VersionOptions): HttpJsonAdapter {
   const peers = new Peers({ fileBytes, references: false });
-  const bare = new WeakSet<AnyMessage>();
+  const bareRequests = new WeakSet<AnyMessage>();
   return {
     version: "0.3",
     isImplied: true,
@@ -42,7 +43,7 @@ function schemaAdapter({ limits = defaultValidationLimits, fileBytes = "base64" 
     mediaType: "application/json",
     failureName: "error",
     routes,
-    codec: protoJsonCodecs({ limits, peers, bare }),
+    codec: protoJsonCodecs({ limits, peers, bareRequests }),
     readQuery: queryJson,
     writeQuery: (_, request) => queryFromJson(request),
     writeStream(operation, request) {
@@ -54,7 +55,7 @@ function schemaAdapter({ limits = defaultValidationLimits, fileBytes = "base64" 
     writeError: httpBodyFromError,
     readError: errorFromHttp,
     serve: serveV03,
-    call: (transport) => callV03(eitherConfigBody(peers.remember(transport), bare)),
+    call: (transport) => callV03(eitherConfigBody(peers.remember(transport), bareRequests)),
   };
 }
 
@@ -63,9 +64,9 @@ function readEventJson(json: JsonValue, peers: Peers, request: AnyMessage | unde
   if (error !== undefined) throw error;
   mendState(json);
   const { message: wire, violations } = readJson(StreamResponseSchema, json, { lenient: true });
-  const [first] = violations;
-  if (first !== undefined) {
-    throw new A2AError("invalidAgentResponse", `an event cannot be read: ${violationText(first)}`);
+  const [violation] = violations;
+  if (violation !== undefined) {
+    throw unreadableEvent(violationText(violation));
   }
   const final = wire.payload.case === "statusUpdate" && wire.payload.value.final;
   return { response: peers.readReply(request, (reading) => readEvent(wire, reading)), final };
@@ -75,23 +76,26 @@ function readEventJson(json: JsonValue, peers: Peers, request: AnyMessage | unde
  * Servers accept one of two bodies for a new push configuration and reject the other. This tries both, the last
  * accepted one first. Trying twice is safe, since a configuration replaces one with the same id.
  */
-function eitherConfigBody(transport: Operations<CallOptions>, bare: WeakSet<AnyMessage>): Operations<CallOptions> {
+function eitherConfigBody(
+  transport: Operations<CallOptions>,
+  bareRequests: WeakSet<AnyMessage>,
+): Operations<CallOptions> {
   let wantsBare = false;
   return {
     ...transport,
     async createTaskPushNotificationConfig(config, options) {
       const attempt = (isBare: boolean) => {
         const request = { ...config };
-        if (isBare) bare.add(request);
+        if (isBare) bareRequests.add(request);
         return transport.createTaskPushNotificationConfig(request, options);
       };
       try {
         return await attempt(wantsBare);
       } catch (error) {
         if (!isRefusedBody(error) || config.id === "") throw error;
-        const made = await attempt(!wantsBare).catch(() => Promise.reject(error));
+        const reply = await attempt(!wantsBare).catch(() => Promise.reject(error));
         wantsBare = !wantsBare;
-        return made;
+        return reply;
       }
     },
   };

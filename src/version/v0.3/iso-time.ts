@@ -12,8 +12,8 @@ export function isoTime(text: string): string | undefined {
   if (match === null) return undefined;
   const [, date, time = "00:00", seconds = "00", fraction, zone = "Z"] = match;
   const digits = fraction === undefined ? "" : `.${fraction.slice(0, 9)}`;
-  const written = `${date}T${time}:${seconds}${digits}${zoneOf(zone)}`;
-  return parseTimestamp(written) === undefined ? undefined : written;
+  const modelTime = `${date}T${time}:${seconds}${digits}${zoneOf(zone)}`;
+  return parseTimestamp(modelTime) === undefined ? undefined : modelTime;
 }
 
 function zoneOf(zone: string): string {

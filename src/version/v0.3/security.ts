@@ -41,8 +41,8 @@ export function readSchemes(schemes: JsonValue | undefined): JsonObject {
     const { type, ...flat } = scheme;
     const kind = kinds.find((each) => typeof type === "string" && each.type.toLowerCase() === type.toLowerCase());
     if (kind !== undefined) return { [kind.member]: kind.read?.(flat) ?? flat };
-    const wrapped = kinds.find(({ member }) => isJsonObject(scheme[member]));
-    return wrapped === undefined ? {} : { [wrapped.member]: scheme[wrapped.member] ?? {} };
+    const newerKind = kinds.find(({ member }) => isJsonObject(scheme[member]));
+    return newerKind === undefined ? {} : { [newerKind.member]: scheme[newerKind.member] ?? {} };
   });
 }
 
@@ -51,8 +51,10 @@ export function writeSchemes(schemes: JsonValue | undefined): JsonObject {
   return mapMembers(schemes, (scheme) => {
     if (!isJsonObject(scheme)) return undefined;
     const kind = kinds.find(({ member }) => isJsonObject(scheme[member]));
-    const held = kind === undefined ? undefined : scheme[kind.member];
-    return kind === undefined || !isJsonObject(held) ? undefined : { type: kind.type, ...(kind.write?.(held) ?? held) };
+    const content = kind === undefined ? undefined : scheme[kind.member];
+    return kind === undefined || !isJsonObject(content)
+      ? undefined
+      : { type: kind.type, ...(kind.write?.(content) ?? content) };
   });
 }
 
@@ -77,8 +79,8 @@ function flatFlows(flows: JsonValue | undefined): JsonObject {
   return mapMembers(flows, (flow, name) => {
     const members = flowMembers[name];
     if (members === undefined || !isJsonObject(flow)) return undefined;
-    const { pkceRequired: _, ...known } = flow;
-    return { ...members, ...known };
+    const { pkceRequired: _, ...rest } = flow;
+    return { ...members, ...rest };
   });
 }
 
@@ -104,11 +106,11 @@ function mapMembers(
   json: JsonValue | undefined,
   change: (value: JsonValue, name: string) => JsonValue | undefined,
 ): JsonObject {
-  const mapped: JsonObject = {};
-  if (!isJsonObject(json)) return mapped;
+  const result: JsonObject = {};
+  if (!isJsonObject(json)) return result;
   for (const [name, value] of Object.entries(json)) {
-    const changed = change(value, name);
-    if (changed !== undefined) setOwn(mapped, name, changed);
+    const newValue = change(value, name);
+    if (newValue !== undefined) setOwn(result, name, newValue);
   }
-  return mapped;
+  return result;
 }

@@ -75,9 +75,9 @@ async function allConfigs(
   context: ServerContext,
 ): Promise<TaskPushNotificationConfig[]> {
   const configs: TaskPushNotificationConfig[] = [];
-  const seen = new Set<string>();
-  for (let pageToken = request.pageToken; !seen.has(pageToken); ) {
-    seen.add(pageToken);
+  const tokens = new Set<string>();
+  for (let pageToken = request.pageToken; !tokens.has(pageToken); ) {
+    tokens.add(pageToken);
     const page = await handler.listTaskPushNotificationConfigs({ ...request, pageToken }, context);
     configs.push(...page.configs);
     if (page.nextPageToken === "") break;
@@ -103,18 +103,18 @@ function oldSubscription(
   context: ServerContext,
 ): AsyncIterable<StreamItem> {
   const items = handler.subscribeToTask(request, context)[Symbol.asyncIterator]();
-  const first = (): Promise<Step<StreamItem>> => {
-    next = () => items.next();
+  const firstStep = (): Promise<Step<StreamItem>> => {
+    nextStep = () => items.next();
     return items.next().catch(async (error: unknown) => {
-      next = async () => over;
-      const ended = isUnsupported(error) ? await endedTask(handler, request, context) : undefined;
-      if (ended === undefined) throw error;
-      return ended;
+      nextStep = async () => over;
+      const endedStep = isUnsupported(error) ? await endedTask(handler, request, context) : undefined;
+      if (endedStep === undefined) throw error;
+      return endedStep;
     });
   };
-  let next = first;
+  let nextStep = firstStep;
   return streamOfSteps(
-    () => next(),
+    () => nextStep(),
     () => items.return?.(),
   );
 }
@@ -125,8 +125,8 @@ async function endedTask(
   { id, tenant }: SubscribeToTaskRequest,
   context: ServerContext,
 ): Promise<Step<StreamItem> | undefined> {
-  const asked: GetTaskRequest = { $typeName: "lf.a2a.v1.GetTaskRequest", id, tenant };
-  const value = await handler.getTask(asked, context).catch(() => undefined);
+  const getRequest: GetTaskRequest = { $typeName: "lf.a2a.v1.GetTaskRequest", id, tenant };
+  const value = await handler.getTask(getRequest, context).catch(() => undefined);
   if (value?.status === undefined || !isTerminal(value.status.state)) return undefined;
   return {
     done: false,

@@ -10,9 +10,9 @@ export function wholeTurn(source: AsyncIterable<StreamItem>): StepStream<StreamI
   const items = source[Symbol.asyncIterator]();
   let ahead: Step<StreamItem> | undefined;
   const next = async (): Promise<Step<StreamItem>> => {
-    const held = ahead;
+    const stepAhead = ahead;
     ahead = undefined;
-    const step: Step<StreamItem> = held ?? (await items.next());
+    const step: Step<StreamItem> = stepAhead ?? (await items.next());
     if (step.done !== true && isLastEvent(step.value.response)) ahead = await items.next();
     return step;
   };

@@ -30,11 +30,11 @@ export function readCard(
   return card;
 }
 
-const shown = 3;
+const maxViolations = 3;
 
 function noCard(violations: readonly FieldViolation[]): A2AError {
-  const more = violations.length > shown ? `, and ${violations.length - shown} more` : "";
-  const list = violations.slice(0, shown).map(violationText).join(", ");
+  const more = violations.length > maxViolations ? `, and ${violations.length - maxViolations} more` : "";
+  const list = violations.slice(0, maxViolations).map(violationText).join(", ");
   return new A2AError("invalidAgentResponse", `this is no agent card that can be called: ${list}${more}`, {
     violations,
   });

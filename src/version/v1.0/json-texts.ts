@@ -12,15 +12,15 @@ import { type DynamicMessage, dynamic, isOneof, type OneofValue } from "../../pr
 import { slicesOf } from "../../protocol/codec/text-slices.js";
 import { type ListTasksResponse, type Task, TaskSchema } from "../../protocol/model.js";
 
-// The JSON text of a large message in pieces, so that other work can run between them. A message that is not large is one
-// piece, and so are messages beside each other in a list: the pieces cost about as much as the whole text. Only free JSON
-// and bytes are not divided.
+// The JSON text of a large message in pieces, so that other work can run between them. A small message is one piece, and so
+// are small neighbors in a list: the pieces cost about as much as the whole text. Only free-form JSON and bytes are not
+// divided.
 
 const pieceBytes = 64 * 1024;
-/** What a message of a list takes at least, so that a piece of empty ones ends. */
+/** Smallest size that a message of a list counts as, so that a piece of empty ones ends. */
 const itemBytes = 64;
 
-/** The text of `writeJson`, in pieces that are made when they are asked for. */
+/** The text of `writeJson` in pieces, made on demand. */
 export function* jsonTexts(desc: DescMessage, message: AnyMessage): Generator<string> {
   if (!isLarger(message, pieceBytes)) {
     yield JSON.stringify(writeJson(desc, message));
@@ -29,8 +29,8 @@ export function* jsonTexts(desc: DescMessage, message: AnyMessage): Generator<st
   const fields = dynamic(message);
   let before = "{";
   for (const { member, write } of memberWriters(desc)) {
-    const nested = nestedIn(member, fields);
-    if (nested === undefined) {
+    const memberTexts = memberTextsOf(member, fields);
+    if (memberTexts === undefined) {
       const json: JsonObject = {};
       write(fields, json);
       const [entry] = Object.entries(json);
@@ -38,8 +38,8 @@ export function* jsonTexts(desc: DescMessage, message: AnyMessage): Generator<st
       yield `${before}"${entry[0]}":`;
       yield* valueTexts(entry[1]);
     } else {
-      yield `${before}"${nested.name}":`;
-      yield* nested.texts;
+      yield `${before}"${memberTexts.name}":`;
+      yield* memberTexts.texts;
     }
     before = ",";
   }
@@ -56,10 +56,10 @@ function* valueTexts(value: JsonValue): Generator<string> {
   yield '"';
 }
 
-/** The text of a page of tasks, which list their artifacts even if there are none where these are asked for. */
+/** The text of a page of tasks. With `hasArtifacts`, each task has its list of artifacts, even an empty one. */
 export function* pageTexts(desc: DescMessage, page: ListTasksResponse, hasArtifacts: boolean): Generator<string> {
-  const empty: ListTasksResponse = { ...page, tasks: [] };
-  const { tasks: _, ...rest } = writeJson(desc, empty);
+  const emptyPage: ListTasksResponse = { ...page, tasks: [] };
+  const { tasks: _, ...rest } = writeJson(desc, emptyPage);
   const textsOf = (task: Task): Iterable<string> => {
     const texts = jsonTexts(TaskSchema, task);
     return hasArtifacts && task.artifacts.length === 0 ? withMember(texts, '"artifacts":[]') : texts;
@@ -71,15 +71,15 @@ export function* pageTexts(desc: DescMessage, page: ListTasksResponse, hasArtifa
 
 /** Adds a member to the text of an object that has others. */
 function* withMember(texts: Iterable<string>, member: string): Generator<string> {
-  let last = "";
+  let pending = "";
   for (const text of texts) {
-    yield last;
-    last = text;
+    yield pending;
+    pending = text;
   }
-  yield `${last.slice(0, -1)},${member}}`;
+  yield `${pending.slice(0, -1)},${member}}`;
 }
 
-/** The text of a list, each item in the texts that `textsOf` gives. */
+/** The text of a list. `textsOf` returns the texts of an item. */
 function* listTexts<T>(items: Iterable<T>, textsOf: (item: T) => Iterable<string>): Generator<string> {
   let before = "[";
   for (const item of items) {
@@ -91,16 +91,16 @@ function* listTexts<T>(items: Iterable<T>, textsOf: (item: T) => Iterable<string
 }
 
 /** The name and the texts of a member that holds messages, if it is set. */
-function nestedIn(member: DescField | DescOneof, message: DynamicMessage) {
+function memberTextsOf(member: DescField | DescOneof, message: DynamicMessage) {
   if (isOneof(member)) {
     const { case: name, value } = message[member.localName] as OneofValue;
     const field = member.fields.find(({ localName }) => localName === name);
-    return field === undefined ? undefined : nested(field, value);
+    return field === undefined ? undefined : fieldTextsOf(field, value);
   }
-  return nested(member, message[member.localName]);
+  return fieldTextsOf(member, message[member.localName]);
 }
 
-function nested({ fieldKind, jsonName, message: desc }: DescField, value: unknown) {
+function fieldTextsOf({ fieldKind, jsonName, message: desc }: DescField, value: unknown) {
   if (value === undefined || desc === undefined || desc.typeName.startsWith("google.")) return undefined;
   if (fieldKind === "message") return { name: jsonName, texts: jsonTexts(desc, value as AnyMessage) };
   if (fieldKind !== "list") return undefined;
@@ -109,25 +109,25 @@ function nested({ fieldKind, jsonName, message: desc }: DescField, value: unknow
   return { name: jsonName, texts: listTexts(groupsOf(items), (group) => groupTexts(desc, group)) };
 }
 
-/** Messages beside each other that are one piece together, or one that is larger. */
+/** Groups of neighbors that are one piece together, or a single message that is larger. */
 function* groupsOf(items: readonly AnyMessage[]): Generator<readonly AnyMessage[]> {
   let group: AnyMessage[] = [];
-  let left = pieceBytes;
+  let bytesLeft = pieceBytes;
   for (const item of items) {
     const size = itemBytes + sizeOfContentIn(item, pieceBytes);
-    if (size > left && group.length > 0) {
+    if (size > bytesLeft && group.length > 0) {
       yield group;
       group = [];
-      left = pieceBytes;
+      bytesLeft = pieceBytes;
     }
     group.push(item);
-    left -= size;
+    bytesLeft -= size;
   }
   yield group;
 }
 
 function groupTexts(desc: DescMessage, group: readonly AnyMessage[]): Iterable<string> {
-  const [first] = group;
-  if (group.length === 1 && first !== undefined) return jsonTexts(desc, first);
+  const [item] = group;
+  if (group.length === 1 && item !== undefined) return jsonTexts(desc, item);
   return [JSON.stringify(group.map((item) => writeJson(desc, item))).slice(1, -1)];
 }

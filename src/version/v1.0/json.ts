@@ -3,12 +3,13 @@ import type { validateRead } from "../../protocol/check/validate.js";
 import { readJson } from "../../protocol/codec/json/reader.js";
 import { writeJson } from "../../protocol/codec/json/writer.js";
 import { dynamic, isJsonObject, type OneofValue } from "../../protocol/codec/outline/dynamic.js";
-import { A2AError, invalidParams } from "../../protocol/errors.js";
+import { invalidParams } from "../../protocol/errors.js";
 import { type ListTasksResponse, StreamResponseSchema } from "../../protocol/model.js";
 import { type Operation, type OperationName, operations } from "../../protocol/operations.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import { mergeViolations, violationText } from "../../protocol/violations.js";
 import type { OperationCodec, StreamReader, StreamWriter } from "../codec.js";
+import { unreadableEvent, unreadableReply } from "../codec-errors.js";
 import { encodeTextOnce } from "../encode-once.js";
 import { jsonTexts, pageTexts } from "./json-texts.js";
 
@@ -28,27 +29,27 @@ export function jsonCodecs(limits: ValidationLimits, check: CheckRequest): (oper
 }
 
 function codecOf({ name, input, output }: Operation, limits: ValidationLimits, check: CheckRequest): OperationCodec {
-  const finish = replyWriters[name];
+  const writeMembers = replyWriters[name];
   return {
     readRequest(json) {
       const { message, violations } = readJson(input, json, { maxDepth: limits.jsonDepthMax });
-      const missing = check(input, message, limits);
-      if (violations.length > 0 || missing.length > 0) throw invalidParams(...mergeViolations(violations, missing));
+      const invalid = check(input, message, limits);
+      if (violations.length > 0 || invalid.length > 0) throw invalidParams(...mergeViolations(violations, invalid));
       return message;
     },
     writeRequest: (request) => writeJson(input, request),
     readReply(json) {
       // Only the empty reply of a delete may be missing (D-20).
-      if ((json ?? undefined) === undefined && output.fields.length > 0) throw unreadable(name, "it is missing");
+      if ((json ?? undefined) === undefined && output.fields.length > 0) throw unreadableReply(name, "it is missing");
       const { message, violations } = readJson(output, json, { lenient: true });
-      const [first] = violations;
-      if (first !== undefined) throw unreadable(name, violationText(first));
-      if (!hasPayload(message)) throw unreadable(name, "it holds nothing that this version knows");
+      const [violation] = violations;
+      if (violation !== undefined) throw unreadableReply(name, violationText(violation));
+      if (!hasPayload(message)) throw unreadableReply(name, "it holds nothing that this version knows");
       return message;
     },
     writeReply(reply, request) {
       const json = writeJson(output, reply);
-      return finish === undefined ? json : finish(json, request);
+      return writeMembers === undefined ? json : writeMembers(json, request);
     },
     replyTexts(reply, request) {
       return name === "listTasks"
@@ -80,10 +81,6 @@ function hasPayload(message: AnyMessage): boolean {
   return payload === undefined || payload.case !== undefined;
 }
 
-function unreadable(operation: OperationName, reason: string): A2AError {
-  return new A2AError("invalidAgentResponse", `the agent's answer to ${operation} cannot be read: ${reason}`);
-}
-
 /** The JSON text of an event, encoded once. */
 export const eventTexts = encodeTextOnce(
   (response) => JSON.stringify(writeJson(StreamResponseSchema, response)),
@@ -100,10 +97,8 @@ export const jsonStreamWriter: StreamWriter<string> = {
 export const jsonStreamReader: StreamReader<JsonValue> = {
   read(json, head) {
     const { message, violations } = readJson(StreamResponseSchema, json, { lenient: true });
-    const [first] = violations;
-    if (first !== undefined) {
-      throw new A2AError("invalidAgentResponse", `an event cannot be read: ${violationText(first)}`);
-    }
+    const [violation] = violations;
+    if (violation !== undefined) throw unreadableEvent(violationText(violation));
     return message.payload.case === undefined ? [] : [{ response: message, id: head?.id }];
   },
 };

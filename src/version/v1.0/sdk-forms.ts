@@ -19,7 +19,7 @@ export function withMessageForms(card: JsonObject): JsonObject {
   return {
     ...withRequirements(card),
     ...(isJsonObject(securitySchemes) && {
-      securitySchemes: mapped(securitySchemes, (scheme) => withLongArm(withArms(scheme))),
+      securitySchemes: mapMembers(securitySchemes, (scheme) => withLongArm(withArms(scheme))),
     }),
     ...(Array.isArray(skills) && {
       skills: skills.map((skill) => (isJsonObject(skill) ? withRequirements(skill) : skill)),
@@ -27,7 +27,7 @@ export function withMessageForms(card: JsonObject): JsonObject {
   };
 }
 
-function mapped(object: JsonObject, change: (value: JsonValue) => JsonValue): JsonObject {
+function mapMembers(object: JsonObject, change: (value: JsonValue) => JsonValue): JsonObject {
   return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value)]));
 }
 

@@ -26,23 +26,23 @@ const routes: readonly HttpRoute[] = sortRoutes(
   ),
 );
 
-/** What finds the invalid fields of requests. Only a server needs it, so a browser does not load it. */
+/** Functions that find the invalid fields of requests. Only servers need them; browsers do not load them. */
 export interface Validation {
   readonly validate: typeof validate;
   readonly validateRead: typeof validateRead;
 }
 
-/** Version 1.0, whose requests are held against limits when they are read. */
+/** Version 1.0. Requests are checked against the limits when they are read. */
 export function versionOf(limits: ValidationLimits, { validate, validateRead }: Validation): Version {
   const adapter = { version: name, isImplied: false, declares: name, extensionsName: "A2A-Extensions" };
-  const shared = {
+  const jsonAdapter = {
     ...adapter,
     codec: jsonCodecs(limits, validateRead),
     writeStream: () => jsonStreamWriter,
     readStream: () => jsonStreamReader,
   };
   const jsonRpc: JsonRpcAdapter = {
-    ...shared,
+    ...jsonAdapter,
     methods,
     methodOf: ({ method }) => method,
     takesNotifications: false,
@@ -50,7 +50,7 @@ export function versionOf(limits: ValidationLimits, { validate, validateRead }: 
     readError: errorFromJsonRpc,
   };
   const httpJson: HttpJsonAdapter = {
-    ...shared,
+    ...jsonAdapter,
     routes,
     mediaType: a2aMediaType,
     readStream: () => httpStreamReader,

@@ -6,13 +6,13 @@ import { type Operation, type OperationName, operations } from "../../../protoco
 import type { ValidationLimits } from "../../../protocol/validation-limits.js";
 import { mergeViolations } from "../../../protocol/violations.js";
 import type { OperationCodec } from "../../codec.js";
-import { missing } from "../../codec-errors.js";
+import { throwMissing } from "../../codec-errors.js";
 import { readCard, writeCard } from "../card.js";
 import type { CardForm } from "./card.js";
 import { oldViolation } from "./paths.js";
 import { replyForms } from "./reply.js";
 import { paramsForms } from "./request.js";
-import type { Upgrade } from "./upgrade.js";
+import type { UpgradeContext } from "./upgrade.js";
 
 // The JSON of 0.2 and 0.3, whose objects name their type in `kind`.
 
@@ -29,14 +29,14 @@ export function kindJsonCodecs(
   const codecs = new Map(
     operations.map((operation) => [operation.name, codecOf(operation, limits, replies[operation.name])]),
   );
-  return ({ name }) => codecs.get(name) ?? missing(name);
+  return ({ name }) => codecs.get(name) ?? throwMissing(name);
 }
 
 // Without the types of each operation, which a loop over all of them cannot preserve.
 type Forms<F> = { readonly [K in OperationName]?: F };
 
 interface ParamsCodec {
-  upgrade(params: JsonValue, run: Upgrade): JsonValue;
+  upgrade(params: JsonValue, context: UpgradeContext): JsonValue;
   write(request: AnyMessage): JsonValue | undefined;
   readonly optional?: readonly string[];
 }
@@ -50,27 +50,26 @@ function codecOf(operation: Operation, limits: ValidationLimits, reply: ReplyCod
   const { name } = operation;
   const params = (paramsForms as Forms<ParamsCodec>)[name];
   return {
-    readRequest: (json) => readRequest(operation, limits, params ?? missing(name), json),
-    writeRequest: (request) => (params ?? missing(name)).write(request),
-    readReply: (json, request) => (reply ?? missing(name)).read(json, request),
-    writeReply: (answer, request) => (reply ?? missing(name)).write(answer, request),
+    readRequest: (json) => readRequest(operation, json, { ...(params ?? throwMissing(name)), limits }),
+    writeRequest: (request) => (params ?? throwMissing(name)).write(request),
+    readReply: (json, request) => (reply ?? throwMissing(name)).read(json, request),
+    writeReply: (answer, request) => (reply ?? throwMissing(name)).write(answer, request),
   };
 }
 
 function readRequest(
   { name, input }: Operation,
-  limits: ValidationLimits,
-  { upgrade, optional = [] }: ParamsCodec,
   json: JsonValue | undefined,
+  { upgrade, optional = [], limits }: ParamsCodec & { readonly limits: ValidationLimits },
 ): AnyMessage {
-  const run: Upgrade = { lenient: false, violations: [] };
-  const upgraded = upgrade(json ?? {}, run);
+  const context: UpgradeContext = { lenient: false, violations: [] };
+  const upgraded = upgrade(json ?? {}, context);
   const { message, violations } = readJson(input, upgraded, { maxDepth: limits.jsonDepthMax });
   const checked = validateRead(input, message, limits);
-  const needed = checked.filter(
+  const invalid = checked.filter(
     ({ field, description }) => !(optional.includes(field) && description === "is required"),
   );
-  if (run.violations.length + violations.length + needed.length === 0) return message;
-  const old = mergeViolations(violations, needed).map((violation) => oldViolation(violation, name));
-  throw invalidParams(...mergeViolations(run.violations, old));
+  if (context.violations.length + violations.length + invalid.length === 0) return message;
+  const old = mergeViolations(violations, invalid).map((violation) => oldViolation(violation, name));
+  throw invalidParams(...mergeViolations(context.violations, old));
 }

@@ -10,20 +10,20 @@ const maxDepth = 8;
  */
 export function messageIdOf(json: JsonValue): string {
   const hash = new Hash();
-  feed(hash, json, 0);
+  addJson(hash, json, 0);
   return `anonymous-${hash.text()}`;
 }
 
-function feed(hash: Hash, json: JsonValue, depth: number): void {
+function addJson(hash: Hash, json: JsonValue, depth: number): void {
   if (depth > maxDepth) return;
   if (Array.isArray(json)) {
     hash.add("[");
-    for (const entry of json) feed(hash, entry, depth + 1);
+    for (const entry of json) addJson(hash, entry, depth + 1);
   } else if (isJsonObject(json)) {
     hash.add("{");
     for (const key of Object.keys(json).sort((one, other) => (one < other ? -1 : 1))) {
       hash.add(key);
-      feed(hash, json[key] ?? null, depth + 1);
+      addJson(hash, json[key] ?? null, depth + 1);
     }
   } else {
     hash.add(JSON.stringify(json));

@@ -13,26 +13,26 @@ const partNames: Readonly<Record<string, string>> = {
 };
 const partPattern = /(\bparts\[\d+\])\.(raw|url|mediaType|filename)$/;
 
-const ofSend: readonly Rename[] = [
+const sendRenames: readonly Rename[] = [
   [/^configuration\.taskPushNotificationConfig\b/, "configuration.pushNotificationConfig"],
   [/^configuration\.returnImmediately$/, "configuration.blocking"],
   [/\bauthentication\.scheme$/, "authentication.schemes"],
 ];
-const ofConfigIds: readonly Rename[] = [
+const configIdRenames: readonly Rename[] = [
   [/^id$/, "pushNotificationConfigId"],
   [/^taskId$/, "id"],
 ];
 
 const renames: { readonly [K in OperationName]?: readonly Rename[] } = {
-  sendMessage: ofSend,
-  sendStreamingMessage: ofSend,
+  sendMessage: sendRenames,
+  sendStreamingMessage: sendRenames,
   createTaskPushNotificationConfig: [
     [/^(id|url|token|authentication)\b/, "pushNotificationConfig.$1"],
     [/\bauthentication\.scheme$/, "authentication.schemes"],
   ],
-  getTaskPushNotificationConfig: ofConfigIds,
-  listTaskPushNotificationConfigs: ofConfigIds,
-  deleteTaskPushNotificationConfig: ofConfigIds,
+  getTaskPushNotificationConfig: configIdRenames,
+  listTaskPushNotificationConfigs: configIdRenames,
+  deleteTaskPushNotificationConfig: configIdRenames,
 };
 
 /** Returns a violation in the field names and words of kind-JSON. */
@@ -45,9 +45,9 @@ export function oldViolation({ field, description }: FieldViolation, operation: 
 
 function oldPath(field: string, operation: OperationName): string {
   // Names inside free-form JSON belong to the caller.
-  const free = field.search(/(?:^|\.)(?:metadata|data)(?=[.[]|$)/);
-  const own = free < 0 ? field : field.slice(0, free);
-  const path = (renames[operation] ?? []).reduce((text, [pattern, name]) => text.replace(pattern, name), own);
-  const old = path.replace(partPattern, (_, part: string, name: string) => `${part}.file.${partNames[name]}`);
-  return old + field.slice(own.length);
+  const freeFormAt = field.search(/(?:^|\.)(?:metadata|data)(?=[.[]|$)/);
+  const checked = freeFormAt < 0 ? field : field.slice(0, freeFormAt);
+  const path = (renames[operation] ?? []).reduce((text, [pattern, name]) => text.replace(pattern, name), checked);
+  const result = path.replace(partPattern, (_, part: string, name: string) => `${part}.file.${partNames[name]}`);
+  return result + field.slice(checked.length);
 }

@@ -4,11 +4,12 @@ import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
 import { A2AError } from "../../../protocol/errors.js";
 import type { StreamResponse, Task, TaskPushNotificationConfig } from "../../../protocol/model.js";
 import { type OperationName, operationOf, type ReplyOf, type RequestOf } from "../../../protocol/operations.js";
-import { mustBe, type Violations, violationText } from "../../../protocol/violations.js";
+import { mustBe, violationText } from "../../../protocol/violations.js";
+import { unreadableReply } from "../../codec-errors.js";
 import type { CardForm } from "./card.js";
 import { oldViolation } from "./paths.js";
 import { upgradePushConfig } from "./request.js";
-import { type Upgrade, upgradeEvent, upgradeTask } from "./upgrade.js";
+import { type UpgradeContext, upgradeEvent, upgradeTask } from "./upgrade.js";
 import { eventToKindJson, taskPushConfigToKindJson, taskToKindJson } from "./write.js";
 
 // The replies of the unary operations, in both directions.
@@ -56,7 +57,7 @@ function readSendReply(json: JsonValue | undefined): ReplyOf<"sendMessage"> {
   if (payload?.case === "task" || payload?.case === "message") {
     return { $typeName: "lf.a2a.v1.SendMessageResponse", payload };
   }
-  throw unreadable("sendMessage", "it is neither a task nor a message");
+  throw unreadableReply("sendMessage", "it is neither a task nor a message");
 }
 
 function writeSendReply({ payload }: ReplyOf<"sendMessage">): JsonValue {
@@ -66,17 +67,17 @@ function writeSendReply({ payload }: ReplyOf<"sendMessage">): JsonValue {
 /** Reads an event or the reply to a send. Returns `undefined` for an unknown kind. */
 export function readEvent(name: OperationName, json: JsonValue | undefined): StreamResponse | undefined {
   const { output } = operationOf("sendStreamingMessage");
-  const run = lenient();
-  if (!isJsonObject(json)) throw unreadable(name, mustBe("an object", json));
-  const upgraded = upgradeEvent(json, run);
-  return upgraded === undefined ? undefined : (readUpgraded(name, output, upgraded) as StreamResponse);
+  const context = lenientContext();
+  if (!isJsonObject(json)) throw unreadableReply(name, mustBe("an object", json));
+  const event = upgradeEvent(json, context);
+  return event === undefined ? undefined : (readModelJson(name, output, event) as StreamResponse);
 }
 
 function readTask(name: "getTask" | "cancelTask", json: JsonValue | undefined): Task {
-  if (!isJsonObject(json)) throw unreadable(name, mustBe("an object", json));
+  if (!isJsonObject(json)) throw unreadableReply(name, mustBe("an object", json));
   const { kind } = json;
-  if ((kind ?? "task") !== "task") throw unreadable(name, "kind must be task");
-  return readUpgraded(name, operationOf(name).output, upgradeTask(json, lenient())) as Task;
+  if ((kind ?? "task") !== "task") throw unreadableReply(name, "kind must be task");
+  return readModelJson(name, operationOf(name).output, upgradeTask(json, lenientContext())) as Task;
 }
 
 type ConfigOperation = "createTaskPushNotificationConfig" | "getTaskPushNotificationConfig";
@@ -87,21 +88,21 @@ function readConfig(
   json: JsonValue | undefined,
   task: string | undefined,
 ): TaskPushNotificationConfig {
-  if (!isJsonObject(json)) throw unreadable(name, mustBe("an object", json));
+  if (!isJsonObject(json)) throw unreadableReply(name, mustBe("an object", json));
   const { taskId, pushNotificationConfig: config } = json;
-  const alone = "url" in json ? json : undefined;
-  const own = isJsonObject(config) ? config : alone;
-  if (own === undefined) throw unreadable(name, `pushNotificationConfig ${mustBe("an object", config)}`);
-  const upgraded = upgradePushConfig(own, lenient());
-  const whole = { ...(isJsonObject(upgraded) ? upgraded : {}), taskId: taskId ?? task ?? "" };
-  return readUpgraded(name, operationOf(name).output, whole) as TaskPushNotificationConfig;
+  const bareConfig = "url" in json ? json : undefined;
+  const givenConfig = isJsonObject(config) ? config : bareConfig;
+  if (givenConfig === undefined) throw unreadableReply(name, `pushNotificationConfig ${mustBe("an object", config)}`);
+  const configOfModel = upgradePushConfig(givenConfig, lenientContext());
+  const wholeConfig = { ...(isJsonObject(configOfModel) ? configOfModel : {}), taskId: taskId ?? task ?? "" };
+  return readModelJson(name, operationOf(name).output, wholeConfig) as TaskPushNotificationConfig;
 }
 
 function readConfigs(
   json: JsonValue | undefined,
   task: string | undefined,
 ): ReplyOf<"listTaskPushNotificationConfigs"> {
-  if (!Array.isArray(json)) throw unreadable("listTaskPushNotificationConfigs", mustBe("an array", json));
+  if (!Array.isArray(json)) throw unreadableReply("listTaskPushNotificationConfigs", mustBe("an array", json));
   return {
     $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse",
     configs: json.map((entry) => readConfig("getTaskPushNotificationConfig", entry, task)),
@@ -109,22 +110,13 @@ function readConfigs(
   };
 }
 
-function readUpgraded<Desc extends DescMessage>(
-  name: OperationName,
-  desc: Desc,
-  upgraded: JsonValue,
-): MessageShape<Desc> {
-  const { message, violations } = readJson(desc, upgraded, { lenient: true });
-  const [first] = violations;
-  if (first !== undefined) throw unreadable(name, violationText(oldViolation(first, name)));
+function readModelJson<Desc extends DescMessage>(name: OperationName, desc: Desc, json: JsonValue): MessageShape<Desc> {
+  const { message, violations } = readJson(desc, json, { lenient: true });
+  const [violation] = violations;
+  if (violation !== undefined) throw unreadableReply(name, violationText(oldViolation(violation, name)));
   return message;
 }
 
-function lenient(): Upgrade {
-  const violations: Violations = [];
-  return { lenient: true, violations };
-}
-
-function unreadable(operation: OperationName, reason: string): A2AError {
-  return new A2AError("invalidAgentResponse", `the agent's answer to ${operation} cannot be read: ${reason}`);
+function lenientContext(): UpgradeContext {
+  return { lenient: true, violations: [] };
 }

@@ -3,7 +3,7 @@ import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
 import type { SendMessageRequest } from "../../../protocol/model.js";
 import type { OperationName, RequestOf } from "../../../protocol/operations.js";
 import { mustBe } from "../../../protocol/violations.js";
-import { complain, copyMembers, type Upgrade, upgradeMessage, upgradeUnder } from "./upgrade.js";
+import { copyMembers, noteViolation, type UpgradeContext, upgradeMessage, upgradeUnder } from "./upgrade.js";
 import { messageToKindJson, pushConfigToKindJson, taskPushConfigToKindJson } from "./write.js";
 
 // The parameters of each operation, in both directions. These versions lack the operations that are missing here.
@@ -11,7 +11,7 @@ import { messageToKindJson, pushConfigToKindJson, taskPushConfigToKindJson } fro
 /** Parameters of one operation. */
 interface ParamsForm<R> {
   /** Converts the parameters to the JSON of the model's request. */
-  upgrade(params: JsonValue, run: Upgrade): JsonValue;
+  upgrade(params: JsonValue, context: UpgradeContext): JsonValue;
   /** Returns `undefined` if there are no parameters. */
   write(request: R): JsonObject | undefined;
   /** Fields that the model requires and these versions do not. */
@@ -26,114 +26,115 @@ export const paramsForms: ParamsForms = {
   sendMessage: send,
   sendStreamingMessage: send,
   getTask: {
-    upgrade: picks({ id: "id", historyLength: "historyLength" }),
+    upgrade: copyAs({ id: "id", historyLength: "historyLength" }),
     write: ({ id, historyLength }) => (historyLength === undefined ? { id } : { id, historyLength }),
   },
   cancelTask: {
-    upgrade: picks({ id: "id", metadata: "metadata" }),
+    upgrade: copyAs({ id: "id", metadata: "metadata" }),
     write: ({ id, metadata }) => (metadata === undefined ? { id } : { id, metadata }),
   },
-  subscribeToTask: { upgrade: picks({ id: "id" }), write: ({ id }) => ({ id }) },
+  subscribeToTask: { upgrade: copyAs({ id: "id" }), write: ({ id }) => ({ id }) },
   createTaskPushNotificationConfig: { upgrade: upgradeSetConfig, write: taskPushConfigToKindJson },
   getTaskPushNotificationConfig: {
-    upgrade: picks({ id: "taskId", pushNotificationConfigId: "id" }),
+    upgrade: copyAs({ id: "taskId", pushNotificationConfigId: "id" }),
     // Before 0.2.5 a task has one configuration, without an id.
     write: ({ taskId, id }) => (id === "" ? { id: taskId } : { id: taskId, pushNotificationConfigId: id }),
     optional: ["id"],
   },
-  listTaskPushNotificationConfigs: { upgrade: picks({ id: "taskId" }), write: ({ taskId }) => ({ id: taskId }) },
+  listTaskPushNotificationConfigs: { upgrade: copyAs({ id: "taskId" }), write: ({ taskId }) => ({ id: taskId }) },
   deleteTaskPushNotificationConfig: {
-    upgrade: picks({ id: "taskId", pushNotificationConfigId: "id" }),
+    upgrade: copyAs({ id: "taskId", pushNotificationConfigId: "id" }),
     write: ({ taskId, id }) => ({ id: taskId, pushNotificationConfigId: id }),
   },
-  getExtendedAgentCard: { upgrade: picks({}), write: () => undefined },
+  getExtendedAgentCard: { upgrade: copyAs({}), write: () => undefined },
 };
 
 /** Copies members under their names in the model. */
-function picks(names: Readonly<Record<string, string>>): ParamsForm<never>["upgrade"] {
+function copyAs(names: Readonly<Record<string, string>>): ParamsForm<never>["upgrade"] {
   return (params) => {
     if (!isJsonObject(params)) return params;
-    const upgraded: JsonObject = {};
-    for (const [name, own] of Object.entries(names)) {
+    const result: JsonObject = {};
+    for (const [name, modelName] of Object.entries(names)) {
       const value = params[name];
-      if (value !== undefined && value !== null) upgraded[own] = value;
+      if (value !== undefined && value !== null) result[modelName] = value;
     }
-    return upgraded;
+    return result;
   };
 }
 
-function upgradeSend(params: JsonValue, run: Upgrade): JsonValue {
+function upgradeSend(params: JsonValue, context: UpgradeContext): JsonValue {
   if (!isJsonObject(params)) return params;
   const { message, messageId, configuration } = params;
-  const upgraded = copyMembers(params, ["metadata"]);
+  const result = copyMembers(params, ["metadata"]);
   if ((message ?? null) !== null) {
-    const whole = isJsonObject(message)
+    const messageWithId = isJsonObject(message)
       ? { ...message, messageId: message["messageId"] ?? messageId ?? null }
       : message;
-    upgraded["message"] = upgradeUnder(run, "message", () => upgradeMessage(whole ?? null, run, "user"));
+    result["message"] = upgradeUnder(context, "message", () => upgradeMessage(messageWithId ?? null, context, "user"));
   }
   if ((configuration ?? null) !== null) {
-    upgraded["configuration"] = upgradeUnder(run, "configuration", () =>
-      upgradeConfiguration(configuration ?? null, run),
+    result["configuration"] = upgradeUnder(context, "configuration", () =>
+      upgradeConfiguration(configuration ?? null, context),
     );
   }
-  return upgraded;
+  return result;
 }
 
-function upgradeConfiguration(json: JsonValue, run: Upgrade): JsonValue {
+function upgradeConfiguration(json: JsonValue, context: UpgradeContext): JsonValue {
   if (!isJsonObject(json)) return json;
   const { blocking, pushNotificationConfig } = json;
-  const upgraded = copyMembers(json, ["acceptedOutputModes", "historyLength"]);
-  if (typeof blocking === "boolean") upgraded["returnImmediately"] = !blocking;
-  else if ((blocking ?? null) !== null) complain(run, "blocking", mustBe("true or false", blocking));
+  const result = copyMembers(json, ["acceptedOutputModes", "historyLength"]);
+  if (typeof blocking === "boolean") result["returnImmediately"] = !blocking;
+  else if ((blocking ?? null) !== null) noteViolation(context, "blocking", mustBe("true or false", blocking));
   if ((pushNotificationConfig ?? null) !== null) {
-    upgraded["taskPushNotificationConfig"] = upgradeUnder(run, "pushNotificationConfig", () =>
-      upgradePushConfig(pushNotificationConfig ?? null, run),
+    result["taskPushNotificationConfig"] = upgradeUnder(context, "pushNotificationConfig", () =>
+      upgradePushConfig(pushNotificationConfig ?? null, context),
     );
   }
-  return upgraded;
+  return result;
 }
 
 // Early peers name the task `id`, as in all other calls.
-function upgradeSetConfig(params: JsonValue, run: Upgrade): JsonValue {
+function upgradeSetConfig(params: JsonValue, context: UpgradeContext): JsonValue {
   if (!isJsonObject(params)) return params;
   const { taskId, id, pushNotificationConfig: config } = params;
-  if (!isJsonObject(config)) complain(run, "pushNotificationConfig", mustBe("an object", config));
-  const upgraded = upgradeUnder(run, "pushNotificationConfig", () => upgradePushConfig(config ?? {}, run));
-  return copyMembers({ taskId: taskId ?? id ?? null }, ["taskId"], isJsonObject(upgraded) ? upgraded : {});
+  if (!isJsonObject(config)) noteViolation(context, "pushNotificationConfig", mustBe("an object", config));
+  const result = upgradeUnder(context, "pushNotificationConfig", () => upgradePushConfig(config ?? {}, context));
+  return copyMembers({ taskId: taskId ?? id ?? null }, ["taskId"], isJsonObject(result) ? result : {});
 }
 
 /** Converts a push configuration without its task. The model holds one authentication scheme: the first. */
-export function upgradePushConfig(json: JsonValue, run: Upgrade): JsonValue {
+export function upgradePushConfig(json: JsonValue, context: UpgradeContext): JsonValue {
   if (!isJsonObject(json)) return json;
-  const upgraded = copyMembers(json, ["id", "url", "token"]);
+  const result = copyMembers(json, ["id", "url", "token"]);
   const { authentication } = json;
-  if ((authentication ?? null) === null) return upgraded;
-  if (!isJsonObject(authentication)) return { ...upgraded, authentication: authentication ?? null };
+  if ((authentication ?? null) === null) return result;
+  if (!isJsonObject(authentication)) return { ...result, authentication: authentication ?? null };
   const { schemes, credentials } = authentication;
   const isList = Array.isArray(schemes);
-  if (!isList && (schemes ?? null) !== null) complain(run, "authentication.schemes", mustBe("an array", schemes));
+  if (!isList && (schemes ?? null) !== null)
+    noteViolation(context, "authentication.schemes", mustBe("an array", schemes));
   // An empty list requests no authentication.
-  if (isList && schemes.length === 0 && !run.lenient && (credentials ?? null) === null) return upgraded;
+  if (isList && schemes.length === 0 && !context.lenient && (credentials ?? null) === null) return result;
   const scheme = isList ? schemes[0] : undefined;
-  upgraded["authentication"] = copyMembers({ scheme: scheme ?? null, credentials: credentials ?? null }, [
+  result["authentication"] = copyMembers({ scheme: scheme ?? null, credentials: credentials ?? null }, [
     "scheme",
     "credentials",
   ]);
-  return upgraded;
+  return result;
 }
 
 // `blocking` is always written, since its default differs between peers. So are the output modes, which versions up to
 // 0.2.5 require.
 function writeSend({ message, configuration, metadata }: SendMessageRequest): JsonObject {
-  const written: JsonObject = {
+  const configJson: JsonObject = {
     acceptedOutputModes: [...(configuration?.acceptedOutputModes ?? [])],
     blocking: configuration?.returnImmediately !== true,
   };
-  if (configuration?.historyLength !== undefined) written["historyLength"] = configuration.historyLength;
+  if (configuration?.historyLength !== undefined) configJson["historyLength"] = configuration.historyLength;
   const push = configuration?.taskPushNotificationConfig;
-  if (push !== undefined) written["pushNotificationConfig"] = pushConfigToKindJson(push);
-  const json: JsonObject = { configuration: written };
+  if (push !== undefined) configJson["pushNotificationConfig"] = pushConfigToKindJson(push);
+  const json: JsonObject = { configuration: configJson };
   if (message !== undefined) json["message"] = messageToKindJson(message, "user");
   if (metadata !== undefined) json["metadata"] = metadata;
   return json;

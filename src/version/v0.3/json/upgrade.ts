@@ -8,8 +8,8 @@ import { dataFlag, type RoleWord, roleOfWord, roleWords, stateOfWord } from "./w
 // Kind-JSON → the JSON of the model, which is then read and validated like any other. Nothing here throws. Values of a
 // wrong type stay in place for the reader to report; only what the model's JSON has no place for is validated here.
 
-/** The state of one conversion. */
-export interface Upgrade {
+/** The context of one conversion. */
+export interface UpgradeContext {
   /** For replies of peers: tolerates everything that can be interpreted. */
   readonly lenient: boolean;
   /** Violations under the old names. */
@@ -26,84 +26,88 @@ export function copyMembers(from: JsonObject, names: readonly string[], to: Json
 }
 
 /** Prefixes the violations of a member with its name. */
-export function upgradeUnder<T>({ violations }: Upgrade, name: string, upgrade: () => T): T {
+export function upgradeUnder<T>({ violations }: UpgradeContext, name: string, upgrade: () => T): T {
   const before = violations.length;
-  const upgraded = upgrade();
+  const result = upgrade();
   if (violations.length !== before) underMember(violations, before, name);
-  return upgraded;
+  return result;
 }
 
 /** Records a violation of a member, unless the reader is lenient. */
-export function complain(run: Upgrade, name: string, description: string): void {
-  if (!run.lenient) upgradeUnder(run, name, () => addViolation(run.violations, description));
+export function noteViolation(context: UpgradeContext, name: string, description: string): void {
+  if (!context.lenient) upgradeUnder(context, name, () => addViolation(context.violations, description));
 }
 
 const messageMembers = ["messageId", "taskId", "contextId", "referenceTaskIds", "extensions", "metadata"];
 
 /** `sender` is the role of a message without one. */
-export function upgradeMessage(json: JsonValue, run: Upgrade, sender: RoleWord): JsonValue {
+export function upgradeMessage(json: JsonValue, context: UpgradeContext, sender: RoleWord): JsonValue {
   if (!isJsonObject(json)) return json;
   const { kind, role, parts } = json;
-  if ((kind ?? "message") !== "message") complain(run, "kind", "must be message");
-  const upgraded = copyMembers(json, messageMembers);
+  if ((kind ?? "message") !== "message") noteViolation(context, "kind", "must be message");
+  const result = copyMembers(json, messageMembers);
   // The reader rejects a request without an id; a reply gets a generated one.
-  if (run.lenient) upgraded["messageId"] ??= messageIdOf(json);
-  upgraded["role"] = upgradeRole(role, run, sender);
-  return upgradeParts(parts, run, upgraded);
+  if (context.lenient) result["messageId"] ??= messageIdOf(json);
+  result["role"] = upgradeRole(role, context, sender);
+  return upgradeParts(parts, context, result);
 }
 
-function upgradeRole(role: JsonValue | undefined, run: Upgrade, sender: RoleWord): JsonValue {
-  const known = roleWords.find((word) => word === (role ?? sender));
-  if (known !== undefined) return roleOfWord(known);
-  const wanted = `must be one of ${roleWords.join(", ")}`;
-  complain(run, "role", typeof role === "string" ? wanted : mustBe("a string", role));
+function upgradeRole(role: JsonValue | undefined, context: UpgradeContext, sender: RoleWord): JsonValue {
+  const word = roleWords.find((word) => word === (role ?? sender));
+  if (word !== undefined) return roleOfWord(word);
+  const rule = `must be one of ${roleWords.join(", ")}`;
+  noteViolation(context, "role", typeof role === "string" ? rule : mustBe("a string", role));
   return roleOfWord(sender);
 }
 
-export function upgradeTask(json: JsonValue, run: Upgrade): JsonValue {
+export function upgradeTask(json: JsonValue, context: UpgradeContext): JsonValue {
   if (!isJsonObject(json)) return json;
   const { status, history, artifacts } = json;
-  const upgraded = copyMembers(json, ["id", "contextId", "metadata"]);
-  upgraded["status"] = upgradeStatus(status ?? {}, run);
+  const result = copyMembers(json, ["id", "contextId", "metadata"]);
+  result["status"] = upgradeStatus(status ?? {}, context);
   if ((history ?? null) !== null) {
-    upgraded["history"] = upgradeList(history, run, "history", (entry) => upgradeMessage(entry, run, "agent"));
+    result["history"] = upgradeUnder(context, "history", () =>
+      upgradeEach(history, context, (entry) => upgradeMessage(entry, context, "agent")),
+    );
   }
   if ((artifacts ?? null) !== null) {
-    upgraded["artifacts"] = upgradeList(artifacts, run, "artifacts", (entry) => upgradeArtifact(entry, run));
+    result["artifacts"] = upgradeUnder(context, "artifacts", () =>
+      upgradeEach(artifacts, context, (entry) => upgradeArtifact(entry, context)),
+    );
   }
-  return upgraded;
+  return result;
 }
 
-function upgradeStatus(json: JsonValue, run: Upgrade): JsonValue {
+function upgradeStatus(json: JsonValue, context: UpgradeContext): JsonValue {
   if (!isJsonObject(json)) return json;
   const { state, message, timestamp } = json;
-  const upgraded: JsonObject = { state: stateOfWord(state) };
-  if ((message ?? null) !== null) upgraded["message"] = upgradeMessage(message ?? null, run, "agent");
+  const result: JsonObject = { state: stateOfWord(state) };
+  if ((message ?? null) !== null) result["message"] = upgradeMessage(message ?? null, context, "agent");
   const time = typeof timestamp === "string" ? isoTime(timestamp) : undefined;
-  if (time !== undefined) upgraded["timestamp"] = time;
-  return upgraded;
+  if (time !== undefined) result["timestamp"] = time;
+  return result;
 }
 
-function upgradeArtifact(json: JsonValue, run: Upgrade): JsonValue {
+function upgradeArtifact(json: JsonValue, context: UpgradeContext): JsonValue {
   if (!isJsonObject(json)) return json;
-  const upgraded = copyMembers(json, ["artifactId", "name", "description", "extensions", "metadata"]);
-  return upgradeParts(json["parts"], run, upgraded);
+  const result = copyMembers(json, ["artifactId", "name", "description", "extensions", "metadata"]);
+  return upgradeParts(json["parts"], context, result);
 }
 
 /** Converts an event to a member of the model's stream response. Returns `undefined` for an unknown kind. */
-export function upgradeEvent(json: JsonObject, run: Upgrade): JsonObject | undefined {
+export function upgradeEvent(json: JsonObject, context: UpgradeContext): JsonObject | undefined {
   switch (kindOf(json)) {
     case "message":
-      return { message: upgradeMessage(json, run, "agent") };
+      return { message: upgradeMessage(json, context, "agent") };
     case "task":
-      return { task: upgradeTask(json, run) };
+      return { task: upgradeTask(json, context) };
     case "status-update": {
-      const upgraded = copyMembers(json, ["taskId", "contextId", "metadata"]);
-      return { statusUpdate: { ...upgraded, status: upgradeStatus(json["status"] ?? {}, run) } };
+      const result = copyMembers(json, ["taskId", "contextId", "metadata"]);
+      return { statusUpdate: { ...result, status: upgradeStatus(json["status"] ?? {}, context) } };
     }
     case "artifact-update": {
-      const upgraded = copyMembers(json, ["taskId", "contextId", "append", "lastChunk", "metadata"]);
-      return { artifactUpdate: { ...upgraded, artifact: upgradeArtifact(json["artifact"] ?? {}, run) } };
+      const result = copyMembers(json, ["taskId", "contextId", "append", "lastChunk", "metadata"]);
+      return { artifactUpdate: { ...result, artifact: upgradeArtifact(json["artifact"] ?? {}, context) } };
     }
     default:
       return undefined;
@@ -121,80 +125,81 @@ function kindOf(json: JsonObject): JsonValue | undefined {
   return has("id") ? "task" : undefined;
 }
 
-function upgradeParts(parts: JsonValue | undefined, run: Upgrade, to: JsonObject): JsonObject {
-  if ((parts ?? null) !== null) to["parts"] = upgradeList(parts, run, "parts", (part) => upgradePart(part, run));
+function upgradeParts(parts: JsonValue | undefined, context: UpgradeContext, to: JsonObject): JsonObject {
+  if ((parts ?? null) !== null) {
+    to["parts"] = upgradeUnder(context, "parts", () =>
+      upgradeEach(parts, context, (part) => upgradePart(part, context)),
+    );
+  }
   return to;
 }
 
-function upgradeList(
+function upgradeEach(
   list: JsonValue | undefined,
-  run: Upgrade,
-  name: string,
+  { violations }: UpgradeContext,
   upgrade: (entry: JsonValue) => JsonValue,
 ): JsonValue {
   if (!Array.isArray(list)) return list ?? null;
-  return upgradeUnder(run, name, () =>
-    list.map((entry, index) => {
-      const before = run.violations.length;
-      const upgraded = upgrade(entry);
-      if (run.violations.length !== before) underIndex(run.violations, before, index);
-      return upgraded;
-    }),
-  );
+  return list.map((entry, index) => {
+    const before = violations.length;
+    const result = upgrade(entry);
+    if (violations.length !== before) underIndex(violations, before, index);
+    return result;
+  });
 }
 
 const partKinds = ["text", "file", "data"] as const;
 type PartKind = (typeof partKinds)[number];
 
 // Replaces missing content that has been reported already.
-const nothing: JsonObject = { text: "" };
+const emptyText: JsonObject = { text: "" };
 
-function upgradePart(json: JsonValue, run: Upgrade): JsonValue {
+function upgradePart(json: JsonValue, context: UpgradeContext): JsonValue {
   if (!isJsonObject(json)) return json;
-  const upgraded = copyMembers(json, ["metadata"]);
-  const kind = partKindOf(json, run);
-  if (kind === undefined) return { ...upgraded, ...(run.lenient ? {} : nothing) };
+  const result = copyMembers(json, ["metadata"]);
+  const kind = partKindOf(json, context);
+  if (kind === undefined) return { ...result, ...(context.lenient ? {} : emptyText) };
   const value = json[kind] ?? null;
   if (value === null) {
-    complain(run, kind, "is required");
-    return { ...upgraded, ...nothing };
+    noteViolation(context, kind, "is required");
+    return { ...result, ...emptyText };
   }
-  if (kind === "text") return { ...upgraded, text: value };
-  if (kind === "data") return upgradeData(value, upgraded, run);
-  return { ...upgraded, ...upgradeUnder(run, "file", () => upgradeFile(value, run)) };
+  if (kind === "text") return { ...result, text: value };
+  if (kind === "data") return upgradeData(value, result, context);
+  return { ...result, ...upgradeUnder(context, "file", () => upgradeFile(value, context)) };
 }
 
 /** Returns the kind of a part from `kind`, or from `type` in early peers, otherwise from its members. */
-function partKindOf(json: JsonObject, run: Upgrade): PartKind | undefined {
-  const said = json["kind"] ?? json["type"] ?? undefined;
-  const known = partKinds.find((kind) => kind === said);
-  if (known !== undefined) return known;
-  const name = (json["kind"] ?? null) === null && said !== undefined ? "type" : "kind";
-  const wanted = `must be one of ${partKinds.join(", ")}`;
-  if (said !== undefined) complain(run, name, typeof said === "string" ? wanted : mustBe("a string", said));
-  const there = partKinds.filter((kind) => (json[kind] ?? null) !== null);
-  if (said === undefined && there.length !== 1) complain(run, "kind", wanted);
-  return said === undefined || run.lenient ? there[0] : undefined;
+function partKindOf(json: JsonObject, context: UpgradeContext): PartKind | undefined {
+  const value = json["kind"] ?? json["type"] ?? undefined;
+  const partKind = partKinds.find((kind) => kind === value);
+  if (partKind !== undefined) return partKind;
+  const name = (json["kind"] ?? null) === null && value !== undefined ? "type" : "kind";
+  const rule = `must be one of ${partKinds.join(", ")}`;
+  if (value !== undefined) noteViolation(context, name, typeof value === "string" ? rule : mustBe("a string", value));
+  const kindsPresent = partKinds.filter((kind) => (json[kind] ?? null) !== null);
+  if (value === undefined && kindsPresent.length !== 1) noteViolation(context, "kind", rule);
+  return value === undefined || context.lenient ? kindsPresent[0] : undefined;
 }
 
 // Early peers call the bytes `data`; texts about 1.0 use the names of the protobuf form for both members.
 const bytesMembers = ["bytes", "fileWithBytes", "data"];
 const uriMembers = ["uri", "fileWithUri"];
 
-function upgradeFile(json: JsonValue, run: Upgrade): JsonObject {
+function upgradeFile(json: JsonValue, context: UpgradeContext): JsonObject {
   if (!isJsonObject(json)) {
-    if (!run.lenient) addViolation(run.violations, mustBe("an object", json));
-    return nothing;
+    if (!context.lenient) addViolation(context.violations, mustBe("an object", json));
+    return emptyText;
   }
   const raw = memberOf(json, bytesMembers);
   const url = memberOf(json, uriMembers);
   if ((raw === undefined) === (url === undefined)) {
-    if (!run.lenient) addViolation(run.violations, "must have one of bytes, uri");
-    if (raw === undefined) return nothing;
+    if (!context.lenient) addViolation(context.violations, "must have one of bytes, uri");
+    if (raw === undefined) return emptyText;
   }
-  const upgraded: JsonObject = raw === undefined ? { url: url ?? null } : { raw };
+  const result: JsonObject = raw === undefined ? { url: url ?? null } : { raw };
   const { mimeType, name } = json;
-  return copyMembers({ mediaType: mimeType ?? null, filename: name ?? null }, ["mediaType", "filename"], upgraded);
+  return copyMembers({ mediaType: mimeType ?? null, filename: name ?? null }, ["mediaType", "filename"], result);
 }
 
 function memberOf(json: JsonObject, names: readonly string[]): JsonValue | undefined {
@@ -202,14 +207,14 @@ function memberOf(json: JsonObject, names: readonly string[]): JsonValue | undef
   return name === undefined ? undefined : json[name];
 }
 
-function upgradeData(data: JsonValue, upgraded: JsonObject, run: Upgrade): JsonObject {
-  const { metadata } = upgraded;
+function upgradeData(data: JsonValue, result: JsonObject, context: UpgradeContext): JsonObject {
+  const { metadata } = result;
   if (!isJsonObject(data)) {
-    complain(run, "data", mustBe("an object", data));
-    return { ...upgraded, data };
+    noteViolation(context, "data", mustBe("an object", data));
+    return { ...result, data };
   }
   if (!isJsonObject(metadata) || metadata[dataFlag] !== true || !Object.hasOwn(data, "value")) {
-    return { ...upgraded, data };
+    return { ...result, data };
   }
   const { [dataFlag]: _, ...rest } = metadata;
   const value = data["value"] ?? null;

@@ -21,7 +21,7 @@ export function writeWireCard(card: AgentCard): WireCard {
     ...same
   } = writeJson(ModelSchema, card);
   const { extendedAgentCard = false, ...abilities } = isJsonObject(capabilities) ? capabilities : {};
-  const { url, preferredTransport, additionalInterfaces } = interfacesOf(card, "0.3") ?? nowhere;
+  const { url, preferredTransport, additionalInterfaces } = interfacesOf(card, "0.3") ?? noInterfaces;
   const json: JsonObject = {
     ...same,
     protocolVersion: "0.3.0",
@@ -30,12 +30,15 @@ export function writeWireCard(card: AgentCard): WireCard {
     capabilities: abilities,
     security: securityRequirements ?? [],
     supportsAuthenticatedExtendedCard: extendedAgentCard,
-    skills: objectsOf(skills).map(({ securityRequirements: own, ...skill }) => ({ ...skill, security: own ?? [] })),
+    skills: objectsOf(skills).map(({ securityRequirements: requirements, ...skill }) => ({
+      ...skill,
+      security: requirements ?? [],
+    })),
   };
   return readJson(AgentCardSchema, json, { lenient: true }).message;
 }
 
-const nowhere = { url: "", preferredTransport: "", additionalInterfaces: [] };
+const noInterfaces = { url: "", preferredTransport: "", additionalInterfaces: [] };
 
 /** Throws `invalidAgentResponse` if the card lists no interface. */
 export function readWireCard(wire: WireCard): AgentCard {
@@ -49,6 +52,6 @@ export function writeCardJson(card: AgentCard): JsonObject {
 
 /** Reads a card in either JSON of 0.3. The schema's form may use snake case. */
 export function readCardJson(json: JsonValue | undefined): AgentCard {
-  const isSpeltAsInSchema = isJsonObject(json) && Object.keys(json).some((name) => name.includes("_"));
-  return isSpeltAsInSchema ? readWireCard(readJson(AgentCardSchema, json, { lenient: true }).message) : readCard(json);
+  const hasSchemaNames = isJsonObject(json) && Object.keys(json).some((name) => name.includes("_"));
+  return hasSchemaNames ? readWireCard(readJson(AgentCardSchema, json, { lenient: true }).message) : readCard(json);
 }

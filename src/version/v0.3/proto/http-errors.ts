@@ -28,22 +28,22 @@ export function httpBodyFromError(error: A2AError): JsonObject {
 export function errorFromHttp(status: number, json: JsonValue | undefined): A2AError {
   const body = isJsonObject(json) ? json : {};
   const inner = isJsonObject(body["error"]) ? body["error"] : body;
-  const said = textOf(body["message"]) ?? textOf(inner["message"]) ?? textOf(body["detail"] ?? body["title"]);
-  const text = said ?? `the agent answered with HTTP status ${status}`;
+  const message = textOf(body["message"]) ?? textOf(inner["message"]) ?? textOf(body["detail"] ?? body["title"]);
+  const text = message ?? `the agent answered with HTTP status ${status}`;
   const details = inner["details"] ?? body["data"];
-  return errorFromDetails(details, text, codeOf(status, body, said ?? ""));
+  return errorFromDetails(details, text, codeOf(status, body, message ?? ""));
 }
 
 function codeOf(status: number, body: JsonObject, text: string): ErrorCode {
   const { code, type } = body;
   if (isNumberOfError(code)) return errorFromJsonRpc({ code, message: text }).code;
-  const named = typeof type === "string" ? errorOfClass(type.slice(type.lastIndexOf("/") + 1)) : undefined;
-  if (named !== undefined) return named;
-  const meant = errorFromJsonRpc({ message: text }).code;
-  if (meant !== "internalError") return meant;
+  const codeOfType = typeof type === "string" ? errorOfClass(type.slice(type.lastIndexOf("/") + 1)) : undefined;
+  if (codeOfType !== undefined) return codeOfType;
+  const codeOfText = errorFromJsonRpc({ message: text }).code;
+  if (codeOfText !== "internalError") return codeOfText;
   // Some servers reply to an unknown path with a body.
-  const isAgents = textOf(body["message"]) !== undefined || isJsonObject(body["error"]);
-  if (status === 404) return isAgents ? "taskNotFound" : "methodNotFound";
+  const isOfAgent = textOf(body["message"]) !== undefined || isJsonObject(body["error"]);
+  if (status === 404) return isOfAgent ? "taskNotFound" : "methodNotFound";
   return codesByStatus.get(status) ?? (status >= 400 && status < 500 ? "invalidRequest" : "internalError");
 }
 
@@ -73,8 +73,8 @@ const codesByStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>
 export function errorFromEvent(json: JsonValue): A2AError | undefined {
   if (!isJsonObject(json)) return undefined;
   const { error, code, message } = json;
-  const tells = isJsonObject(error) || (typeof code === "number" && typeof message === "string");
-  return tells ? errorFromHttp(statusOf(isJsonObject(error) ? error["code"] : undefined), json) : undefined;
+  const isError = isJsonObject(error) || (typeof code === "number" && typeof message === "string");
+  return isError ? errorFromHttp(statusOf(isJsonObject(error) ? error["code"] : undefined), json) : undefined;
 }
 
 function statusOf(code: JsonValue | undefined): number {

@@ -9,7 +9,7 @@ import type { Operation, OperationName } from "../../../protocol/operations.js";
 import type { ValidationLimits } from "../../../protocol/validation-limits.js";
 import { mergeViolations } from "../../../protocol/violations.js";
 import { CreateRequestSchema, SendRequestSchema, type WireSendRequest } from "./model.js";
-import { requestOf, requestReading, wrongIn } from "./operations.js";
+import { requestOf, requestReading, violationsIn } from "./operations.js";
 import type { Reading, WireForm } from "./parts.js";
 import { readCreate } from "./push.js";
 
@@ -24,9 +24,9 @@ export function readSend(
   const { message: wire, violations } = readJson(SendRequestSchema, json, { maxDepth: limits.jsonDepthMax });
   const reading = requestReading();
   const request = requestOf(operation).read(wire, reading);
-  const found = mergeViolations(violations, reading.violations);
-  const wrong = wrongIn(operation, request, { limits, violations: found, isRead: true });
-  if (wrong.length > 0) throw invalidParams(...wrong);
+  const readViolations = mergeViolations(violations, reading.violations);
+  const invalid = violationsIn(operation, request, { limits, violations: readViolations, isRead: true });
+  if (invalid.length > 0) throw invalidParams(...invalid);
   return { request, reading };
 }
 
@@ -59,13 +59,13 @@ const members: { readonly [K in OperationName]?: Readonly<Record<string, string>
 /** Throws `invalidParams` listing every invalid field. */
 export function readPlain({ name, input }: Operation, json: JsonObject, limits: ValidationLimits): AnyMessage {
   const names = Object.entries(members[name] ?? {});
-  const known: JsonObject = {};
-  for (const [own, model] of names) if (json[own] !== undefined) known[model] = json[own];
-  const { message, violations } = readJson(input, known, { maxDepth: limits.jsonDepthMax });
-  const wrong = mergeViolations(violations, validateRead(input, message, limits));
-  if (wrong.length > 0) {
+  const requestJson: JsonObject = {};
+  for (const [wireName, model] of names) if (json[wireName] !== undefined) requestJson[model] = json[wireName];
+  const { message, violations } = readJson(input, requestJson, { maxDepth: limits.jsonDepthMax });
+  const invalid = mergeViolations(violations, validateRead(input, message, limits));
+  if (invalid.length > 0) {
     const ownName = (field: string) => names.find(([, model]) => model === field)?.[0] ?? field;
-    throw invalidParams(...wrong.map(({ field, description }) => ({ field: ownName(field), description })));
+    throw invalidParams(...invalid.map(({ field, description }) => ({ field: ownName(field), description })));
   }
   if (name === "getTask") dropZero(message as GetTaskRequest);
   return message;
@@ -79,9 +79,9 @@ function dropZero(request: GetTaskRequest): void {
 /** Returns the query of a route without a body as JSON. A repeated name stays a list, which the reader rejects. */
 export function queryJson({ name }: Operation, query: URLSearchParams): JsonObject {
   const json: JsonObject = {};
-  for (const own of Object.keys(members[name] ?? {})) {
-    const values = query.getAll(own);
-    if (values.length > 0) json[own] = values.length === 1 ? (values[0] ?? "") : values;
+  for (const wireName of Object.keys(members[name] ?? {})) {
+    const values = query.getAll(wireName);
+    if (values.length > 0) json[wireName] = values.length === 1 ? (values[0] ?? "") : values;
   }
   return json;
 }
@@ -89,10 +89,11 @@ export function queryJson({ name }: Operation, query: URLSearchParams): JsonObje
 export function writePlain({ name, input }: Operation, request: AnyMessage): JsonObject {
   const model = writeJson(input, request);
   const json: JsonObject = {};
-  for (const [own, member] of Object.entries(members[name] ?? {})) {
+  for (const [wireName, member] of Object.entries(members[name] ?? {})) {
     const value = model[member];
     // Omits what the schema has no field for, since some peers reject it.
-    if (value !== undefined && value !== 0 && !own.includes("_") && own !== "metadata") json[own] = value;
+    if (value !== undefined && value !== 0 && !wireName.includes("_") && wireName !== "metadata")
+      json[wireName] = value;
   }
   return json;
 }
@@ -103,27 +104,28 @@ export function writePlain({ name, input }: Operation, request: AnyMessage): Jso
  */
 export function readCreateJson(operation: Operation, json: JsonObject, limits: ValidationLimits): AnyMessage {
   const { taskId, ...body } = json;
-  const { wrapped, prefix } = wrap(body);
-  const { message, violations } = readJson(CreateRequestSchema, wrapped, { maxDepth: limits.jsonDepthMax });
+  const { requestJson, prefix } = wrap(body);
+  const { message, violations } = readJson(CreateRequestSchema, requestJson, { maxDepth: limits.jsonDepthMax });
   const request = readCreate(message, typeof taskId === "string" ? taskId : "", violations);
-  const wrong = wrongIn(operation, request, { limits, violations, isRead: true });
-  if (wrong.length === 0) return request;
+  const invalid = violationsIn(operation, request, { limits, violations, isRead: true });
+  if (invalid.length === 0) return request;
   const ownName = (field: string) => (field === "parent" ? "taskId" : field.replace(prefix, ""));
-  throw invalidParams(...wrong.map(({ field, description }) => ({ field: ownName(field), description })));
+  throw invalidParams(...invalid.map(({ field, description }) => ({ field: ownName(field), description })));
 }
 
-function wrap(body: JsonObject): { readonly wrapped: JsonObject; readonly prefix: RegExp } {
+function wrap(body: JsonObject): { readonly requestJson: JsonObject; readonly prefix: RegExp } {
   const { config, configId, config_id } = body;
   if (config !== undefined && config !== null) {
-    const whole = isJsonObject(config) && config["url"] !== undefined ? { pushNotificationConfig: config } : config;
-    return { wrapped: { ...given({ configId, config_id }), config: whole }, prefix: /^/ };
+    const configJson =
+      isJsonObject(config) && config["url"] !== undefined ? { pushNotificationConfig: config } : config;
+    return { requestJson: { ...definedMembers({ configId, config_id }), config: configJson }, prefix: /^/ };
   }
   const isConfig = "pushNotificationConfig" in body || "push_notification_config" in body;
-  if (isConfig) return { wrapped: { config: body }, prefix: /^config\./ };
-  return { wrapped: { config: { pushNotificationConfig: body } }, prefix: /^config\.pushNotificationConfig\./ };
+  if (isConfig) return { requestJson: { config: body }, prefix: /^config\./ };
+  return { requestJson: { config: { pushNotificationConfig: body } }, prefix: /^config\.pushNotificationConfig\./ };
 }
 
-function given(members: { readonly [name: string]: JsonValue | undefined }): JsonObject {
+function definedMembers(members: { readonly [name: string]: JsonValue | undefined }): JsonObject {
   return Object.fromEntries(
     Object.entries(members).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined),
   );

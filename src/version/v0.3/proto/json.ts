@@ -2,12 +2,13 @@ import type { Message as AnyMessage, DescMessage, JsonObject, JsonValue } from "
 import { readJson } from "../../../protocol/codec/json/reader.js";
 import { writeJson } from "../../../protocol/codec/json/writer.js";
 import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
-import { A2AError, invalidParams } from "../../../protocol/errors.js";
+import { invalidParams } from "../../../protocol/errors.js";
 import type { AgentCard, SendMessageResponse } from "../../../protocol/model.js";
 import type { Operation } from "../../../protocol/operations.js";
 import type { ValidationLimits } from "../../../protocol/validation-limits.js";
 import { mustBe, violationText } from "../../../protocol/violations.js";
 import type { OperationCodec } from "../../codec.js";
+import { unreadableReply } from "../../codec-errors.js";
 import { kindJsonCodecs } from "../json/codec.js";
 import { readCardJson, writeCardJson } from "./card.js";
 import { readCreateJson, readPlain, readSend, writePlain, writeSend } from "./json-requests.js";
@@ -22,15 +23,15 @@ export interface JsonCodecOptions {
   readonly limits: ValidationLimits;
   readonly peers: Peers;
   /** Requests for a push configuration that are sent as a bare configuration. */
-  readonly bare: WeakSet<AnyMessage>;
+  readonly bareRequests: WeakSet<AnyMessage>;
 }
 
 export function protoJsonCodecs(options: JsonCodecOptions): (operation: Operation) => OperationCodec {
   const kinds = kindJsonCodecs(options.limits);
   const codecs = new Map<Operation, OperationCodec>();
   return (operation) => {
-    const known = codecs.get(operation);
-    if (known !== undefined) return known;
+    const cached = codecs.get(operation);
+    if (cached !== undefined) return cached;
     const codec = codecOf(operation, options, kinds(operation));
     codecs.set(operation, codec);
     return codec;
@@ -40,17 +41,17 @@ export function protoJsonCodecs(options: JsonCodecOptions): (operation: Operatio
 function codecOf(operation: Operation, options: JsonCodecOptions, kind: OperationCodec): OperationCodec {
   const { peers } = options;
   return {
-    readRequest: (json) => readRequest(operation, json ?? {}, options, kind),
+    readRequest: (json) => readRequest(operation, json ?? {}, { ...options, kind }),
     writeRequest: (request) => writeRequest(operation, request, options),
     readReply(json, request) {
       const reply = peers.readReply(request, (reading) => {
         if (operation.name === "getExtendedAgentCard") return readCardJson(json);
         // Peers may send a bare list of configurations, and the reply to a delete is empty.
-        const whole =
+        const wireJson =
           Array.isArray(json) && operation.name === "listTaskPushNotificationConfigs" ? { configs: json } : json;
         const schema = schemaOf(operation);
         if (schema === undefined) return replyOf(operation).read({ $typeName: operation.output.typeName }, reading);
-        return replyOf(operation).read(readWire(operation, schema, whole), reading);
+        return replyOf(operation).read(readWire(operation, schema, wireJson), reading);
       });
       assertPayload(operation, reply);
       finishReply(operation, reply, request);
@@ -67,8 +68,7 @@ function codecOf(operation: Operation, options: JsonCodecOptions, kind: Operatio
 function readRequest(
   operation: Operation,
   json: JsonValue,
-  { limits, peers }: JsonCodecOptions,
-  kind: OperationCodec,
+  { limits, peers, kind }: JsonCodecOptions & { readonly kind: OperationCodec },
 ): AnyMessage {
   if (!isJsonObject(json)) throw invalidParams({ field: "", description: mustBe("an object", json) });
   switch (operation.name) {
@@ -86,7 +86,11 @@ function readRequest(
   }
 }
 
-function writeRequest(operation: Operation, request: AnyMessage, { peers, bare }: JsonCodecOptions): JsonObject {
+function writeRequest(
+  operation: Operation,
+  request: AnyMessage,
+  { peers, bareRequests }: JsonCodecOptions,
+): JsonObject {
   const form = peers.formFor(request);
   switch (operation.name) {
     case "sendMessage":
@@ -96,7 +100,7 @@ function writeRequest(operation: Operation, request: AnyMessage, { peers, bare }
       const json = writeJson(CreateRequestSchema, requestOf(operation).write(request, form));
       const { config } = json;
       const taskId = (request as AnyMessage & { readonly taskId: string }).taskId;
-      return { ...(bare.has(request) && isJsonObject(config) ? config : json), taskId };
+      return { ...(bareRequests.has(request) && isJsonObject(config) ? config : json), taskId };
     }
     default:
       return writePlain(operation, request);
@@ -139,30 +143,26 @@ function schemaOf({ name }: Operation): DescMessage | undefined {
   }
 }
 
-function readWire(operation: Operation, schema: DescMessage, json: JsonValue | undefined): AnyMessage {
-  if ((json ?? undefined) === undefined) throw unreadable(operation, "it is missing");
+function readWire({ name }: Operation, schema: DescMessage, json: JsonValue | undefined): AnyMessage {
+  if ((json ?? undefined) === undefined) throw unreadableReply(name, "it is missing");
   mendState(json);
   const { message, violations } = readJson(schema, json, { lenient: true });
-  const [first] = violations;
-  if (first !== undefined) throw unreadable(operation, violationText(first));
+  const [violation] = violations;
+  if (violation !== undefined) throw unreadableReply(name, violationText(violation));
   return message;
 }
 
-function assertPayload(operation: Operation, reply: AnyMessage): void {
-  if (operation.name !== "sendMessage") return;
+function assertPayload({ name }: Operation, reply: AnyMessage): void {
+  if (name !== "sendMessage") return;
   const { payload } = reply as SendMessageResponse;
-  if (payload.case === undefined) throw unreadable(operation, "it holds nothing that this version knows");
-}
-
-function unreadable({ name }: Operation, reason: string): A2AError {
-  return new A2AError("invalidAgentResponse", `the agent's answer to ${name} cannot be read: ${reason}`);
+  if (payload.case === undefined) throw unreadableReply(name, "it holds nothing that this version knows");
 }
 
 /** Replaces the spelling of a canceled state in other versions by that of 0.3's schema, in place. */
 export function mendState(json: JsonValue | undefined): void {
   if (!isJsonObject(json)) return;
-  for (const held of [json, json["task"], json["statusUpdate"], json["status_update"]]) {
-    const status = isJsonObject(held) ? held["status"] : undefined;
+  for (const owner of [json, json["task"], json["statusUpdate"], json["status_update"]]) {
+    const status = isJsonObject(owner) ? owner["status"] : undefined;
     if (isJsonObject(status) && status["state"] === "TASK_STATE_CANCELED") status["state"] = "TASK_STATE_CANCELLED";
   }
 }

@@ -30,9 +30,9 @@ export function readTaskName(name: string, field: string, violations: Violations
  * with the collection.
  */
 export function readConfigName(name: string, field: string, violations: Violations): ConfigName {
-  const found = findConfigName(name);
-  if (found === undefined) noteForm(field, "tasks/{id}/pushNotificationConfigs/{id}", violations);
-  return found ?? { taskId: "", id: "" };
+  const config = findConfigName(name);
+  if (config === undefined) noteForm(field, "tasks/{id}/pushNotificationConfigs/{id}", violations);
+  return config ?? { taskId: "", id: "" };
 }
 
 /**

@@ -10,14 +10,14 @@ import type {
 import { type Operation, type OperationName, operationOf } from "../../../protocol/operations.js";
 import type { ValidationLimits } from "../../../protocol/validation-limits.js";
 import { mergeViolations } from "../../../protocol/violations.js";
-import { missing } from "../../codec-errors.js";
+import { throwMissing } from "../../codec-errors.js";
 import type { Reading } from "./parts.js";
-import { ownViolations } from "./paths.js";
+import { wireViolations } from "./paths.js";
 import { replyTranslations } from "./replies.js";
 import { requestTranslations, type Translation } from "./requests.js";
 import { withoutHistory } from "./stream.js";
 
-// What gRPC and HTTP+JSON share, apart from the messages.
+// The operations of 0.3's schema, for gRPC and HTTP+JSON.
 
 /** The RPCs of 0.3's service, which cannot list tasks. */
 export const rpcs: ReadonlyMap<string, Operation> = new Map<string, Operation>(
@@ -38,11 +38,11 @@ export const rpcs: ReadonlyMap<string, Operation> = new Map<string, Operation>(
 );
 
 export function requestOf({ name }: Operation): Translation {
-  return requestTranslations[name] ?? missing(name);
+  return requestTranslations[name] ?? throwMissing(name);
 }
 
 export function replyOf({ name }: Operation): Translation {
-  return replyTranslations[name] ?? missing(name);
+  return replyTranslations[name] ?? throwMissing(name);
 }
 
 /** Creates the reading of a request. */
@@ -50,7 +50,7 @@ export function requestReading(): Reading {
   return { from: "client", fileBytes: undefined, violations: [] };
 }
 
-export interface RequestJudgment {
+export interface RequestCheck {
   readonly limits: ValidationLimits;
   /** Violations found while reading the request. */
   readonly violations: readonly FieldViolation[];
@@ -59,16 +59,16 @@ export interface RequestJudgment {
 }
 
 /** Returns all violations of a request, in 0.3's field names. */
-export function wrongIn(
+export function violationsIn(
   operation: Operation,
   request: AnyMessage,
-  { limits, violations, isRead }: RequestJudgment,
+  { limits, violations, isRead }: RequestCheck,
 ): readonly FieldViolation[] {
-  const missed = (isRead ? validateRead : validate)(operation.input, request, limits).filter(
+  const invalid = (isRead ? validateRead : validate)(operation.input, request, limits).filter(
     // 0.3 allows reading the configuration of a task without its id.
     ({ field }) => operation.name !== "getTaskPushNotificationConfig" || field !== "id" || !isUnnamed(request),
   );
-  return mergeViolations(violations, ownViolations(operation.name, missed));
+  return mergeViolations(violations, wireViolations(operation.name, invalid));
 }
 
 function isUnnamed(request: AnyMessage): boolean {

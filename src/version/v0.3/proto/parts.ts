@@ -31,9 +31,9 @@ export interface Reading {
 const wrapMark = "data_part_compat";
 
 export function readParts(wires: readonly WirePart[], reading: Reading): Part[] {
-  const shown = bytesFormOf(wires.flatMap(({ part }) => (part.case === "file" ? [part.value] : [])));
+  const formInUse = bytesFormOf(wires.flatMap(({ part }) => (part.case === "file" ? [part.value] : [])));
   // `raw` is proof, since the content cannot be base64. What looks like base64 may still be raw content.
-  if (shown !== undefined && reading.fileBytes !== "raw") reading.fileBytes = shown;
+  if (formInUse !== undefined && reading.fileBytes !== "raw") reading.fileBytes = formInUse;
   const { violations } = reading;
   return wires.map((wire, index) => {
     const before = violations.length;
@@ -46,9 +46,9 @@ export function readParts(wires: readonly WirePart[], reading: Reading): Part[] 
 function readPart({ part, metadata }: WirePart, reading: Reading): Part {
   switch (part.case) {
     case "text":
-      return made({ case: "text", value: part.value }, { metadata });
+      return createPart({ case: "text", value: part.value }, { metadata });
     case "file":
-      return made(readFile(part.value, reading), {
+      return createPart(readFile(part.value, reading), {
         metadata,
         filename: part.value.name,
         mediaType: part.value.mimeType,
@@ -56,7 +56,7 @@ function readPart({ part, metadata }: WirePart, reading: Reading): Part {
     case "data":
       return readData(part.value.data ?? {}, metadata);
     default:
-      return made({ case: undefined }, { metadata });
+      return createPart({ case: undefined }, { metadata });
   }
 }
 
@@ -66,7 +66,7 @@ interface PartFacts {
   readonly mediaType?: string;
 }
 
-function made(content: Part["content"], { metadata, filename = "", mediaType = "" }: PartFacts): Part {
+function createPart(content: Part["content"], { metadata, filename = "", mediaType = "" }: PartFacts): Part {
   const part: Part = { $typeName: "lf.a2a.v1.Part", content, filename, mediaType };
   if (metadata !== undefined) part.metadata = metadata;
   return part;
@@ -89,9 +89,9 @@ function readFile(file: WireFile, { fileBytes = "base64", violations }: Reading)
 
 function readData(data: JsonObject, metadata: JsonObject | undefined): Part {
   const { value } = data;
-  if (metadata?.[wrapMark] !== true || value === undefined) return made(dataContent(data), { metadata });
+  if (metadata?.[wrapMark] !== true || value === undefined) return createPart(dataContent(data), { metadata });
   const { [wrapMark]: _, ...others } = metadata;
-  return made(dataContent(value), { metadata: Object.keys(others).length === 0 ? undefined : others });
+  return createPart(dataContent(value), { metadata: Object.keys(others).length === 0 ? undefined : others });
 }
 
 function dataContent(json: JsonObject[string]): Part["content"] {
@@ -137,7 +137,7 @@ function writeData(value: Value, metadata: JsonObject | undefined): WirePart {
     $typeName: "a2a.v1.Part",
     part: { case: "data", value: { $typeName: "a2a.v1.DataPart", data } },
   };
-  const marked = isObject ? metadata : { ...metadata, [wrapMark]: true };
-  if (marked !== undefined) wire.metadata = marked;
+  const wireMetadata = isObject ? metadata : { ...metadata, [wrapMark]: true };
+  if (wireMetadata !== undefined) wire.metadata = wireMetadata;
   return wire;
 }

@@ -3,7 +3,7 @@ import type { OperationName } from "../../../protocol/operations.js";
 
 // Requests are validated in the model; violations name the fields of 0.3's schema.
 
-type Rule = readonly [model: RegExp, own: string];
+type Rule = readonly [model: RegExp, wirePath: string];
 
 const part = String.raw`^(message\.content\[\d+\])\.`;
 
@@ -37,9 +37,9 @@ const rules: { readonly [K in OperationName]?: readonly Rule[] } = {
 };
 
 /** Returns violations of a model request in the field names of 0.3's schema. */
-export function ownViolations(name: OperationName, violations: readonly FieldViolation[]): readonly FieldViolation[] {
+export function wireViolations(name: OperationName, violations: readonly FieldViolation[]): readonly FieldViolation[] {
   return violations.map(({ field, description }) => ({
-    field: (rules[name] ?? []).reduce((path, [model, own]) => path.replace(model, own), field),
+    field: (rules[name] ?? []).reduce((path, [model, wirePath]) => path.replace(model, wirePath), field),
     description: description.replace("one of text, raw, url, data", "one of text, file, data"),
   }));
 }

@@ -18,11 +18,11 @@ type AnyCall = (request: AnyMessage, options: CallOptions) => Promise<never> & A
  */
 export class Peers {
   readonly #byRequest = new WeakMap<AnyMessage, Peer>();
-  readonly #otherwise: WireForm;
+  readonly #defaultForm: WireForm;
 
   /** `otherwise` is the form for a peer that has not shown its own. */
-  constructor(otherwise: WireForm) {
-    this.#otherwise = otherwise;
+  constructor(defaultForm: WireForm) {
+    this.#defaultForm = defaultForm;
   }
 
   /** Wraps a client's transport so that its peer's form is remembered. */
@@ -46,7 +46,7 @@ export class Peers {
   /** Returns the form for the peer of a request. */
   formFor(request: AnyMessage): WireForm {
     const fileBytes = this.#byRequest.get(request)?.fileBytes;
-    return fileBytes === undefined ? this.#otherwise : { ...this.#otherwise, fileBytes };
+    return fileBytes === undefined ? this.#defaultForm : { ...this.#defaultForm, fileBytes };
   }
 
   /** On the client, reads the reply to a request. */

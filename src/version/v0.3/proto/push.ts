@@ -39,9 +39,9 @@ function writeAuthentication({ scheme, credentials }: Authentication): WireAuthe
  * Reads a configuration in a reply. Its own id takes precedence over the one in the name, which some SDKs get wrong.
  */
 export function readTaskConfig({ name, pushNotificationConfig }: WireTaskConfig): TaskPushNotificationConfig {
-  const named = findConfigName(name);
-  const config = readPushConfig(pushNotificationConfig, named?.taskId);
-  config.id ||= named?.id ?? "";
+  const nameParts = findConfigName(name);
+  const config = readPushConfig(pushNotificationConfig, nameParts?.taskId);
+  config.id ||= nameParts?.id ?? "";
   return config;
 }
 

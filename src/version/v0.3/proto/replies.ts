@@ -16,7 +16,7 @@ import { readMessage, readTask, writeMessage, writeTask } from "./task.js";
 
 const task: Translation<WireTask, Task> = { read: readTask, write: writeTask };
 
-const sent: Translation<WireSendResponse, SendMessageResponse> = {
+const sendReply: Translation<WireSendResponse, SendMessageResponse> = {
   read: ({ payload }, reading) => ({
     $typeName: "lf.a2a.v1.SendMessageResponse",
     payload: readPayload(payload, reading),
@@ -54,16 +54,16 @@ const configs: Translation<WireConfigs, ListTaskPushNotificationConfigsResponse>
 
 const card: Translation<WireCard, AgentCard> = { read: readWireCard, write: writeWireCard };
 
-const same: Translation = { read: (wire: AnyMessage) => wire, write: (message: AnyMessage) => message };
+const identity: Translation = { read: (wire: AnyMessage) => wire, write: (message: AnyMessage) => message };
 
 /** The replies of the operations in 0.3's schema. Events of streams are in `task.ts`. */
 export const replyTranslations: { readonly [K in OperationName]?: Translation } = {
-  sendMessage: sent,
+  sendMessage: sendReply,
   getTask: task,
   cancelTask: task,
   createTaskPushNotificationConfig: config,
   getTaskPushNotificationConfig: config,
   listTaskPushNotificationConfigs: configs,
   getExtendedAgentCard: card,
-  deleteTaskPushNotificationConfig: same,
+  deleteTaskPushNotificationConfig: identity,
 };

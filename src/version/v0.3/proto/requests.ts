@@ -100,7 +100,7 @@ const cancelTask: Translation<NamedMessage, CancelTaskRequest> = {
     tenant: "",
     id: readTaskName(name, "name", violations),
   }),
-  write: ({ id }) => named("a2a.v1.CancelTaskRequest", taskName(id)),
+  write: ({ id }) => namedMessage("a2a.v1.CancelTaskRequest", taskName(id)),
 };
 
 const subscribeToTask: Translation<NamedMessage, SubscribeToTaskRequest> = {
@@ -109,7 +109,7 @@ const subscribeToTask: Translation<NamedMessage, SubscribeToTaskRequest> = {
     tenant: "",
     id: readTaskName(name, "name", violations),
   }),
-  write: ({ id }) => named("a2a.v1.TaskSubscriptionRequest", taskName(id)),
+  write: ({ id }) => namedMessage("a2a.v1.TaskSubscriptionRequest", taskName(id)),
 };
 
 const getConfig: Translation<WireConfigRequest, GetTaskPushNotificationConfigRequest> = {
@@ -127,7 +127,7 @@ const deleteConfig: Translation<NamedMessage, DeleteTaskPushNotificationConfigRe
     tenant: "",
     ...readConfigName(name, "name", violations),
   }),
-  write: (request) => named("a2a.v1.DeleteTaskPushNotificationConfigRequest", configName(request)),
+  write: (request) => namedMessage("a2a.v1.DeleteTaskPushNotificationConfigRequest", configName(request)),
 };
 
 const listConfigs: Translation<WireListRequest, ListTaskPushNotificationConfigsRequest> = {
@@ -159,7 +159,7 @@ const getCard: Translation = {
   write: () => ({ $typeName: "a2a.v1.GetAgentCardRequest" }),
 };
 
-function named(typeName: string, name: string): NamedMessage {
+function namedMessage(typeName: string, name: string): NamedMessage {
   return { $typeName: typeName, name };
 }
 

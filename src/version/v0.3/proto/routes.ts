@@ -36,10 +36,10 @@ function routesOf(table: readonly Row[], prefix: string): readonly HttpRoute[] {
 
 function routeOf([call, operation, hasBody]: Row, prefix: string): HttpRoute {
   const [verb = "", path = ""] = call.split(" ");
-  const [, whole = "", suffix = ""] = /^\/(.*?)(:[^/{}]+)?$/.exec(prefix + path) ?? [];
+  const [, pathPart = "", suffix = ""] = /^\/(.*?)(:[^/{}]+)?$/.exec(prefix + path) ?? [];
   return {
     verb: verb as HttpRoute["verb"],
-    segments: whole.split("/").map(segmentOf),
+    segments: pathPart.split("/").map(segmentOf),
     suffix,
     operation: operationOf(operation),
     hasBody: hasBody === "body",
