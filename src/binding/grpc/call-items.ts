@@ -25,7 +25,8 @@ interface Waiter {
 /** Buffered items at which reading pauses. */
 const highWater = 32;
 
-// Not a generator over the call: that costs three times as much for each event.
+// Not a generator over the call: it could not be left while it waits, and its share of an event costs 0.5 µs instead of
+// 0.16, which is 2 % of what an event costs a client (Node 24.21).
 
 /** The items of one streaming call. The call starts on the first `next()`. */
 export class CallItems implements AsyncIterableIterator<StreamItem, undefined, undefined> {

@@ -1,8 +1,6 @@
 /** Initial size of the memory, and how much of it is kept for the next message. */
 const freshBytes = 16 * 1024;
 const keptMaxBytes = 1024 * 1024;
-/** Up to this length a text is written character by character, which is cheaper than a call into Node. */
-const loopMaxLength = 12;
 
 /** Bytes appended to memory that the next message reuses. */
 export class Output {
@@ -56,25 +54,6 @@ export class Output {
 
   /** UTF-8 text prefixed by its length. Lone surrogates become U+FFFD. */
   string(text: string): void {
-    if (text.length > loopMaxLength || !this.#ascii(text)) this.#utf8(text);
-  }
-
-  /** False when the text is not ASCII; then nothing is written. */
-  #ascii(text: string): boolean {
-    const { length } = text;
-    this.room(1 + length);
-    const { bytes, at } = this;
-    for (let index = 0; index < length; index++) {
-      const code = text.charCodeAt(index);
-      if (code > 0x7f) return false;
-      bytes[at + 1 + index] = code;
-    }
-    bytes[at] = length;
-    this.at = at + 1 + length;
-    return true;
-  }
-
-  #utf8(text: string): void {
     const { length } = text;
     const lengthBytes = varintBytes(length);
     // A character takes at most three bytes. They are counted only when that many might not fit.
