@@ -6,9 +6,11 @@
  * With `--check` nothing is written, and it leaves with 1 when the page is not what the source says.
  */
 import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { type ESTree, parseSync, Visitor } from "rolldown/utils";
 
 type Argument = ESTree.Argument | ESTree.Expression | undefined;
+type Call = ESTree.NewExpression | ESTree.CallExpression;
 
 interface ErrorText {
   readonly text: string;
@@ -17,57 +19,165 @@ interface ErrorText {
   readonly room: string;
 }
 
+/** Texts by the name of the parameter that they are given for. */
+type Texts = ReadonlyMap<string, readonly string[]>;
+
+/** The call or constructor that makes an error. */
+interface Made {
+  readonly call: Call;
+  /** The source that it is in. */
+  readonly source: string;
+}
+
+/** A function that makes an error of its parameters: its callers have the texts. */
+interface Maker {
+  readonly params: readonly string[];
+  readonly made: Made[];
+}
+
+interface SourceFile {
+  readonly path: string;
+  readonly room: string;
+  readonly source: string;
+  readonly program: ESTree.Program;
+  readonly makers: ReadonlyMap<string, Maker>;
+  /** Calls that have their texts themselves. */
+  readonly made: readonly Made[];
+}
+
 const page = new URL("../docs/reference/error-texts.md", import.meta.url);
-const texts = globSync("src/**/*.ts").toSorted().flatMap(textsOf);
-const content = document(texts);
+const files = globSync("src/**/*.ts").toSorted().map(readSource);
+const makersOf = new Map(files.map(({ path, makers }) => [path, makers]));
+const calledMakers = new Set<Maker>();
+const content = document([...files.flatMap(textsOf), ...files.flatMap(otherTextsOf)]);
 if (!process.argv.includes("--check")) writeFileSync(page, content);
 else if (readFileSync(page, "utf8") !== content) {
   process.stderr.write("the error texts have changed: run npm run error-texts\n");
   process.exitCode = 1;
 }
 
-/** Texts in the calls and constructors of one file that make errors. */
-function textsOf(path: string): ErrorText[] {
+function readSource(path: string): SourceFile {
   const source = readFileSync(path, "utf8");
-  const found: ErrorText[] = [];
-  const room = path.split("/")[1]?.replace(/\.ts$/, "") ?? "";
-  const note = ({ callee, arguments: args }: ESTree.NewExpression | ESTree.CallExpression): void => {
-    if (callee.type !== "Identifier" || !/(?:Error|^invalid\w*|^tooMany|^unfit)$/.test(callee.name)) return;
-    const [first, ...others] = args;
-    const isCoded = /^(?:A2AError|tooMany)$/.test(callee.name);
-    const kind = isCoded && first?.type === "Literal" ? String(first.value) : kindOf(callee.name);
-    for (const argument of isCoded ? others.slice(0, 1) : args.slice(0, 2)) {
-      for (const text of stringsOf(argument, source)) found.push({ text, kind, room });
-    }
+  const { program } = parseSync(path, source, { lang: "ts" });
+  const makers = new Map<string, Maker>();
+  const made: Made[] = [];
+  const around: { readonly name: string; readonly params: readonly string[] }[] = [];
+  const begin = ({ id, params }: ESTree.Function): void => {
+    around.push({ name: id?.name ?? "", params: params.map(nameOf) });
   };
-  new Visitor({ NewExpression: note, CallExpression: note }).visit(parseSync(path, source, { lang: "ts" }).program);
-  return found;
+  const note = (call: Call): void => {
+    if (call.callee.type !== "Identifier" || !isErrorName(call.callee.name)) return;
+    const inner = around.at(-1);
+    const uses = inner !== undefined && textArguments(call).some((each) => mentions(each, inner.params));
+    if (!uses) return void made.push({ call, source });
+    const maker = makers.get(inner.name) ?? { params: inner.params, made: [] };
+    maker.made.push({ call, source });
+    makers.set(inner.name, maker);
+  };
+  new Visitor({
+    FunctionDeclaration: begin,
+    "FunctionDeclaration:exit": () => void around.pop(),
+    NewExpression: note,
+    CallExpression: note,
+  }).visit(program);
+  return { path, room: path.split("/")[1]?.replace(/\.ts$/, "") ?? "", source, program, makers, made };
 }
 
-function kindOf(callee: string): string {
-  return /^invalid(?:Params|Request)$/.test(callee) ? callee : callee.replace(/^[a-z]\w*$/, "others");
+function isErrorName(name: string): boolean {
+  return /(?:Error|^invalid(?:Params|Request))$/.test(name);
 }
 
-/** The sentences of an expression, with its holes as they are named in the source. */
-function stringsOf(node: Argument, source: string): string[] {
-  if (node === undefined) return [];
-  if (node.type === "Literal") return typeof node.value === "string" && node.value.includes(" ") ? [node.value] : [];
-  if (node.type === "TemplateLiteral") {
-    const holes = node.expressions.map(({ start, end }) => `{${holeName(source.slice(start, end))}}`);
-    return [node.quasis.map(({ value }, index) => `${value.cooked ?? value.raw}${holes[index] ?? ""}`).join("")];
+function nameOf(param: ESTree.ParamPattern): string {
+  return param.type === "Identifier" ? param.name : "";
+}
+
+/** Texts of the errors that one file makes, or has made by a function. */
+function textsOf({ path, room, source, program, makers, made }: SourceFile): ErrorText[] {
+  const found = made.flatMap((each) => textsOfCall(each, new Map()));
+  const known = new Map(makers);
+  new Visitor({
+    ImportDeclaration: ({ source: from, specifiers }) => {
+      const imported = makersOf.get(join(dirname(path), from.value.replace(/\.js$/, ".ts")));
+      for (const { local } of specifiers) {
+        const maker = imported?.get(local.name);
+        if (maker !== undefined) known.set(local.name, maker);
+      }
+    },
+    CallExpression: ({ callee, arguments: args }) => {
+      const maker = callee.type === "Identifier" ? known.get(callee.name) : undefined;
+      if (maker === undefined) return;
+      calledMakers.add(maker);
+      const given = new Map(maker.params.map((name, index) => [name, stringsOf(args[index], source)]));
+      found.push(...maker.made.flatMap((each) => textsOfCall(each, given)));
+    },
+  }).visit(program);
+  return found.map((each) => ({ ...each, room }));
+}
+
+/** Texts of the functions of a file that are called in other ways than by their names. */
+function otherTextsOf({ room, makers }: SourceFile): ErrorText[] {
+  const others = [...makers.values()].filter((maker) => !calledMakers.has(maker));
+  const made = others.flatMap((maker) => maker.made).flatMap((each) => textsOfCall(each, new Map()));
+  return made.map((each) => ({ ...each, room }));
+}
+
+/** `given`: the texts of parameters. */
+function textsOfCall({ call, source }: Made, given: Texts): Omit<ErrorText, "room">[] {
+  const { callee, arguments: args } = call;
+  const name = callee.type === "Identifier" ? callee.name : "";
+  const codes = name === "A2AError" ? stringsOf(args[0], source, given) : [];
+  const kinds = codes.length > 0 ? codes : [name];
+  const texts = textArguments(call).flatMap((each) => stringsOf(each, source, given));
+  return texts.filter((text) => /[ {]/.test(text)).flatMap((text) => kinds.map((kind) => ({ text, kind })));
+}
+
+function textArguments({ callee, arguments: args }: Call): readonly Argument[] {
+  return callee.type === "Identifier" && callee.name === "A2AError" ? args.slice(1, 2) : args.slice(0, 2);
+}
+
+/** Whether the text of an expression depends on one of these names. */
+function mentions(node: Argument, names: readonly string[]): boolean {
+  if (node === undefined) return false;
+  if (node.type === "Identifier") return names.includes(node.name);
+  if (node.type === "TemplateLiteral") return node.expressions.some((each) => mentions(each, names));
+  if (node.type === "BinaryExpression" && node.left.type !== "PrivateIdentifier") {
+    return mentions(node.left, names) || mentions(node.right, names);
   }
+  return false;
+}
+
+/** The texts of an expression, with its holes as they are named in the source. */
+function stringsOf(node: Argument, source: string, given: Texts = new Map()): readonly string[] {
+  if (node === undefined) return [];
+  if (node.type === "Literal") return typeof node.value === "string" ? [node.value] : [];
+  if (node.type === "Identifier") return given.get(node.name) ?? [];
+  if (node.type === "TemplateLiteral") return templateTexts(node, source, given);
   if (node.type === "ConditionalExpression") {
-    return [...stringsOf(node.consequent, source), ...stringsOf(node.alternate, source)];
+    return [...stringsOf(node.consequent, source, given), ...stringsOf(node.alternate, source, given)];
   }
   if (node.type === "BinaryExpression" && node.left.type !== "PrivateIdentifier") {
-    const [left, right] = [stringsOf(node.left, source), stringsOf(node.right, source)];
+    const [left, right] = [stringsOf(node.left, source, given), stringsOf(node.right, source, given)];
     return left.flatMap((begin) => right.map((end) => begin + end));
   }
   if (node.type !== "ObjectExpression") return [];
   return node.properties.flatMap((property) => {
     if (property.type !== "Property" || property.key.type !== "Identifier") return [];
-    return property.key.name === "description" ? stringsOf(property.value as ESTree.Expression, source) : [];
+    return property.key.name === "description" ? stringsOf(property.value as ESTree.Expression, source, given) : [];
   });
+}
+
+function templateTexts({ quasis, expressions }: ESTree.TemplateLiteral, source: string, given: Texts): string[] {
+  const text = (index: number): string => quasis[index]?.value.cooked ?? quasis[index]?.value.raw ?? "";
+  return expressions.reduce(
+    (begins, node, index) => {
+      // A single word says less than the name of its hole.
+      const known = node.type === "Identifier" ? given.get(node.name)?.filter((each) => each.includes(" ")) : undefined;
+      const hole = `{${holeName(source.slice(node.start, node.end))}}`;
+      const holes = known === undefined || known.length === 0 ? [hole] : known;
+      return begins.flatMap((begin) => holes.map((each) => begin + each + text(index + 1)));
+    },
+    [text(0)],
+  );
 }
 
 /** The last name of an expression: `limits.maxBytes` is `maxBytes`. */
