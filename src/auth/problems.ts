@@ -21,7 +21,7 @@ export function authProblems(options: AuthOptions, around: ServerFacts): readonl
     ...requirementProblems("auth", options, around),
     ...clashes(options),
     ...unknownOf(operations, known).map(
-      (name) => `auth.operations.${name} is no operation: ${suggestion(name, known)}`,
+      (name) => `auth.operations.${name} is not an operation: ${suggestion(name, known)}`,
     ),
   ];
 }
@@ -57,7 +57,7 @@ export function requirementProblems(
       return [
         ...unknown.map(([name]) => {
           const meant = suggestion(name, names);
-          return `${where} names ${JSON.stringify(name)}, which is no scheme of ${option}.schemes: ${meant}`;
+          return `${where} names ${JSON.stringify(name)}, which is not a scheme of ${option}.schemes: ${meant}`;
         }),
         ...unfit.map(
           (scope) => `${where} names the scope ${JSON.stringify(scope)}: scopes are text without spaces and quotes`,
@@ -65,7 +65,7 @@ export function requirementProblems(
       ];
     }),
     ...unknownOf(skills, around.skills).map(
-      (id) => `${option}.skills.${id} is no skill of the card: ${suggestion(id, around.skills)}`,
+      (id) => `${option}.skills.${id} is not a skill of the card: ${suggestion(id, around.skills)}`,
     ),
   ];
 }
@@ -103,7 +103,9 @@ function authorizationOf(declaration: AuthScheme["declaration"] | undefined): re
 
 function schemeProblems(name: string, scheme: AuthScheme, { hasCertificates }: ServerFacts): string[] {
   if (typeof scheme.open !== "function" || typeof scheme.declaration !== "object") {
-    return [`auth.schemes.${name} is no security scheme: make it with a function of trivium/auth, such as bearerJwt()`];
+    return [
+      `auth.schemes.${name} is not a security scheme: make it with a function of trivium/auth, such as bearerJwt()`,
+    ];
   }
   if (scheme.needsCertificate !== true || hasCertificates) return [];
   return [

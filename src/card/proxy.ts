@@ -34,7 +34,7 @@ export function trustProblems(trust: TrustProxy): readonly string[] {
   if (!Array.isArray(trust)) return ["trustProxy must be true, false, or a list of addresses and ranges"];
   return trust
     .filter((range) => rangeOf(range) === undefined)
-    .map((range) => `trustProxy: "${range}" is no address and no range such as "10.0.0.0/8"`);
+    .map((range) => `trustProxy: "${range}" is neither an address nor a range such as "10.0.0.0/8"`);
 }
 
 /** Whether a peer at an address is a trusted proxy, for a valid `trustProxy`. */

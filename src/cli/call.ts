@@ -83,7 +83,7 @@ async function call(command: Command, { url, operation, json }: CallArguments, f
     command.error(`error: --text is for operations that answer with a task or a message, not for ${operation.method}`);
   }
   const source = json === "-" ? await text(process.stdin) : json;
-  const input = checkUsage(command, () => JSON.parse(source) as JsonValue, "the request is no JSON: ");
+  const input = checkUsage(command, () => JSON.parse(source) as JsonValue, "the request is not JSON: ");
   const request = adapter.codec(operation).readRequest(completeMessage(operation, input));
   await runInterruptible(async (signal) => {
     await using client = await connect(target, {

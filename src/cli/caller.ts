@@ -75,7 +75,7 @@ function pem(option: string, file: string | undefined): string | undefined {
       cause,
     });
   }
-  if (!text.includes("-----BEGIN ")) throw new TypeError(`${option}: ${file} is no PEM file`);
+  if (!text.includes("-----BEGIN ")) throw new TypeError(`${option}: ${file} is not a PEM file`);
   return text;
 }
 

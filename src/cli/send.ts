@@ -83,7 +83,11 @@ async function messageOf(command: Command, content: string | undefined, flags: S
   if (content === undefined && json === undefined && paths.length === 0) {
     return command.error("error: nothing to send: give a text, --file or --data");
   }
-  const value = checkUsage(command, () => json !== undefined && (JSON.parse(json) as JsonValue), "--data is no JSON: ");
+  const value = checkUsage(
+    command,
+    () => json !== undefined && (JSON.parse(json) as JsonValue),
+    "--data is not JSON: ",
+  );
   const parts: Part[] = [];
   const { data, text: textPart } = await import("../protocol/parts.js");
   const { fileFrom } = await import("../client/files/file-from.js");

@@ -29,7 +29,7 @@ export function storeLocation(text: string): StoreLocation {
 export function databaseLocation(text: string): DatabaseLocation {
   const location = storeLocation(text);
   if (location.kind !== "memory") return location;
-  throw new TypeError("memory is no database: name a file, or postgres://…");
+  throw new TypeError("memory is not a database: name a file, or postgres://…");
 }
 
 /** The location as text, without a password. */

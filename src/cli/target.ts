@@ -24,7 +24,7 @@ export function targetOf(address: string, bindingFlag?: Binding): Target {
 
 /** The URL of an agent's base or of its card. Throws a `TypeError` unless it is http(s). */
 export function agentUrl(address: string): string {
-  if (!isHttpUrl(address)) throw new TypeError(`${address} is no http(s) URL`);
+  if (!isHttpUrl(address)) throw new TypeError(`${address} is not an http(s) URL`);
   return address;
 }
 

@@ -27,7 +27,7 @@ export function knownVersions(fileBytes: FileBytes | undefined): KnownVersions {
     async load(name) {
       const entry = entries.find((each) => each.name === name);
       if (entry === undefined)
-        throw new TypeError(`version ${name} is none of ${entries.map((each) => each.name).join(", ")}`);
+        throw new TypeError(`version ${name} is not one of ${entries.map((each) => each.name).join(", ")}`);
       const version = loaded.get(name) ?? entry.load({ fileBytes });
       loaded.set(name, version);
       try {

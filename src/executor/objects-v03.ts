@@ -45,7 +45,7 @@ export const objectsV03: SdkObjects = {
 
 function notAnEvent(): A2AError {
   return invalidEvent(
-    'the executor published a value that is no event of @a2a-js/sdk 0.3: host an executor of 1.x without { sdk: "0.3" }',
+    'the executor published a value that is not an event of @a2a-js/sdk 0.3: host an executor of 1.x without { sdk: "0.3" }',
   );
 }
 

@@ -91,7 +91,7 @@ export function bindingRow(name: Binding): BindingRow {
 
 /** The error text for an unknown name. */
 function unknownBinding(name: unknown): string {
-  return `${JSON.stringify(name)} is none of ${bindingNames.join(", ")}`;
+  return `${JSON.stringify(name)} is not one of ${bindingNames.join(", ")}`;
 }
 
 const byWord: ReadonlyMap<string, BindingRow> = new Map(

@@ -30,7 +30,7 @@ export function assertGuarded(
   // Every caller who reaches the port could read all tasks, so the option must say so explicitly.
   if (isAuthenticated(options) || options.anonymous === "shared" || isLoopback(host)) return;
   throw new TypeError(
-    `${what} can be reached from other machines: give \`auth\` or \`authenticate\`, or say \`anonymous: "shared"\` to let all callers share all tasks`,
+    `${what} can be reached from other machines: give \`auth\` or \`authenticate\`, or set \`anonymous: "shared"\` to let all callers share all tasks`,
   );
 }
 

@@ -41,7 +41,9 @@ export function assertAuth(options: CallerGuardOptions, skills: ServerFacts["ski
     throw new TypeError("give auth or authenticate, not both: each decides who calls");
   }
   if (declares !== undefined && authenticate === undefined) {
-    throw new TypeError("declares is what `authenticate` checks: give it too, or `auth`, which declares by itself");
+    throw new TypeError(
+      "declares needs `authenticate`, which checks what it declares: give that too, or `auth`, which declares by itself",
+    );
   }
   const hasProxy = typeof trustProxy !== "boolean" && trustProxy.length > 0;
   const around = { skills, hasCertificates: tls !== undefined || hasProxy };

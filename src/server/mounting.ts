@@ -96,7 +96,7 @@ export function createHandlers(
 }
 
 const allShare =
-  'all callers share all tasks: give `auth` or `authenticate`, or say `anonymous: "shared"` if that is intended';
+  'all callers share all tasks: give `auth` or `authenticate`, or set `anonymous: "shared"` if that is intended';
 
 function assertMount(entry: string, options: unknown, rule: Rule): void {
   // `app.use(agent.nodeListener)`: a request, or Koa's context, comes where options are wanted.
@@ -112,7 +112,7 @@ function assertMount(entry: string, options: unknown, rule: Rule): void {
 const mostLogged = 16;
 
 const cutByHono =
-  "Hono's mount() cuts the agent's path off the request, so the card cannot name it: use `honoAgent()` of trivium/hono, or say `basePath` to fetch()";
+  "Hono's mount() cuts the agent's path off the request, so the card cannot name it: use `honoAgent()` of trivium/hono, or give `basePath` to fetch()";
 
 function elsewhere(entry: string, basePath: string | undefined, prefix: string): string {
   const seen = `a request for the agent came below ${JSON.stringify(prefix)}`;

@@ -152,5 +152,5 @@ function contradictions(
 function unknownSkills(rate: RateOptions, skills: readonly string[]): readonly string[] {
   return Object.keys(rate.skills ?? {})
     .filter((id) => !skills.includes(id))
-    .map((id) => `rate.skills.${id} is no skill of the card: ${suggestion(id, skills)}`);
+    .map((id) => `rate.skills.${id} is not a skill of the card: ${suggestion(id, skills)}`);
 }

@@ -55,7 +55,7 @@ export function versionEntries(names: readonly string[] | undefined): readonly V
   const entries = versionTable.filter(({ name }) => names.includes(name));
   const unknownName = names.find((name) => entries.every((entry) => entry.name !== name));
   if (unknownName !== undefined) {
-    throw new TypeError(`versions: ${JSON.stringify(unknownName)} is none of ${versionNames.join(", ")}`);
+    throw new TypeError(`versions: ${JSON.stringify(unknownName)} is not one of ${versionNames.join(", ")}`);
   }
   if (entries.length === 0) throw new TypeError("versions: name at least one, or leave it out");
   return entries;

@@ -88,6 +88,6 @@ describe("trivium card", () => {
     );
     const { code, stderr } = await trivium(["card", peer.url, "--all"]);
     expect(code).toBe(1);
-    expect(stderr).toContain("/.well-known/agents lists a card that is no absolute URL");
+    expect(stderr).toContain("/.well-known/agents lists a card that is not an absolute URL");
   });
 });

@@ -130,7 +130,7 @@ describe.concurrent("trivium gateway", () => {
 
   it.each([
     { args: [], told: "missing required argument 'url'" },
-    { args: ["nowhere"], told: "nowhere is no http(s) URL" },
+    { args: ["nowhere"], told: "nowhere is not an http(s) URL" },
     { args: ["http://127.0.0.1", "--port", "70000"], told: "A port is a number from 0 to 65535." },
     { args: ["http://127.0.0.1", "--protocol-version", "7"], told: "The versions are 1.0, 0.3, 0.2, 0.1." },
     { args: ["http://127.0.0.1", "--allowed-host", "a.example:80"], told: "It takes a host name without a port" },

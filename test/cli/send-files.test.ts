@@ -99,6 +99,6 @@ it("trivium send says what it cannot send", async () => {
     code: 2,
     stderr: expect.stringContaining("nothing to send: give a text, --file or --data"),
   });
-  expect(await send("--data", "{")).toMatchObject({ code: 2, stderr: expect.stringContaining("--data is no JSON: ") });
+  expect(await send("--data", "{")).toMatchObject({ code: 2, stderr: expect.stringContaining("--data is not JSON: ") });
   expect(await send("--file", "/nowhere")).toMatchObject({ code: 1, stderr: expect.stringContaining("/nowhere") });
 });

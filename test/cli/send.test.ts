@@ -128,7 +128,7 @@ it("trivium send calls with a client certificate", async () => {
     stderr: expect.stringContaining("--cert and --key belong together"),
   });
   expect((await to("--ca", join(folder, "none.pem"))).stderr).toContain("--ca cannot be read: ENOENT");
-  expect((await to("--ca", file("empty.pem", "no"))).stderr).toContain("is no PEM file");
+  expect((await to("--ca", file("empty.pem", "no"))).stderr).toContain("is not a PEM file");
 });
 
 it("trivium send names the agents that a server lists when there is none at its URL", async () => {
@@ -180,7 +180,7 @@ it("trivium send fails with the task", async () => {
   expect(await send("fail")).toEqual({ code: 1, stdout: "no berth is free\n", stderr: ended });
   expect(await trivium(["send", "nowhere", "hello"])).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("nowhere is no http(s) URL"),
+    stderr: expect.stringContaining("nowhere is not an http(s) URL"),
   });
 });
 

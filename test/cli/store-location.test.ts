@@ -25,7 +25,7 @@ describe("the location of a store", () => {
 
   it("is no database when it is memory", () => {
     expect(databaseLocation("tasks.db")).toEqual({ kind: "sqlite", path: "tasks.db" });
-    expect(() => databaseLocation("memory")).toThrow("memory is no database: name a file, or postgres://…");
+    expect(() => databaseLocation("memory")).toThrow("memory is not a database: name a file, or postgres://…");
   });
 
   it.each([

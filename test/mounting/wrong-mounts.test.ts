@@ -81,7 +81,7 @@ describe("an agent that cannot know where it is mounted", () => {
     const app = new Hono().mount(path, agent.fetch());
     expect(await saidTo(async (at) => app.request(origin + at))).toEqual({
       status: 500,
-      text: "Hono's mount() cuts the agent's path off the request, so the card cannot name it: use `honoAgent()` of trivium/hono, or say `basePath` to fetch()",
+      text: "Hono's mount() cuts the agent's path off the request, so the card cannot name it: use `honoAgent()` of trivium/hono, or give `basePath` to fetch()",
       logged: 1,
     });
     const told = new Hono().mount(path, agent.fetch({ basePath: path }));

@@ -186,7 +186,7 @@ describe("rate", () => {
     ],
     [
       { skills: { boook: { all: { tasks: "1/day" } } } },
-      'rate.skills.boook is no skill of the card: did you mean "book"?',
+      'rate.skills.boook is not a skill of the card: did you mean "book"?',
     ],
     [{ failedAttempts: true }, "rate.failedAttempts must be false or a rate such as"],
     [

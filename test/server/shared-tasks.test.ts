@@ -19,7 +19,7 @@ it("an agent that is mounted without `authenticate` warns once that all callers 
       level: "warn",
       fields: {},
       message:
-        'all callers share all tasks: give `auth` or `authenticate`, or say `anonymous: "shared"` if that is intended',
+        'all callers share all tasks: give `auth` or `authenticate`, or set `anonymous: "shared"` if that is intended',
     },
   ]);
 });

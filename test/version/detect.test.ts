@@ -135,7 +135,7 @@ describe("the table of versions", () => {
 
   it("knows no other names", () => {
     expect(() => versionEntries(["0.3", "0.4"])).toThrow(
-      new TypeError('versions: "0.4" is none of 1.0, 0.3, 0.2, 0.1'),
+      new TypeError('versions: "0.4" is not one of 1.0, 0.3, 0.2, 0.1'),
     );
     expect(() => versionEntries(["0.3.0"])).toThrow(TypeError);
     expect(() => versionEntries([])).toThrow(TypeError);

@@ -101,7 +101,7 @@ function problemOf(error: unknown): unknown {
     error instanceof errors.JWSSignatureVerificationFailed;
   if (isTokens) return new CredentialError("the token is not valid", { cause: error });
   if (error instanceof A2AError || error instanceof CredentialError) return error;
-  return new A2AError("unavailable", "the keys of the token's issuer cannot be read, try again", {
+  return new A2AError("unavailable", "the keys of the token's issuer cannot be read: try again", {
     retryAfterMs: 1000,
     cause: error,
   });

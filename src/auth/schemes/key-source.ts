@@ -64,6 +64,6 @@ async function keyUrlOf(issuer: string, fetch: Fetch, before: string | undefined
 const isOwn = (url: string, issuer: string): boolean => new URL(url).origin === new URL(issuer).origin;
 
 function unreachable(issuer: string, cause: unknown): A2AError {
-  const text = `the metadata of the issuer ${issuer} cannot be read, try again`;
+  const text = `the metadata of the issuer ${issuer} cannot be read: try again`;
   return new A2AError("unavailable", text, { retryAfterMs: failedMs, cause });
 }

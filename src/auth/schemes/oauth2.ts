@@ -126,7 +126,7 @@ export function oauth2(options: OAuth2Options): AuthScheme {
   assertOptions("oauth2", options, rule);
   const { flows, jwt, introspection, metadataUrl: oauth2MetadataUrl = "", description = "" } = options;
   if ((jwt === undefined) === (introspection === undefined)) {
-    throw new TypeError("oauth2: give jwt or introspection, one of them: without, no token is checked");
+    throw new TypeError("oauth2: give jwt or introspection: without one of them no token is checked");
   }
   if (jwt !== undefined) checkJwtOptions("oauth2: jwt", jwt);
   if (introspection !== undefined) checkUrl("introspection.endpoint", introspection.endpoint);
@@ -161,7 +161,7 @@ function flowOf(flows: OAuthFlows): Flow {
     return { case: "deviceCode", value: { ...endpointOf(name, deviceCode), deviceAuthorizationUrl } };
   }
   if (authorizationCode === undefined)
-    throw new TypeError(`oauth2: flows.${name} is none of clientCredentials, authorizationCode and deviceCode`);
+    throw new TypeError(`oauth2: flows.${name} is not one of clientCredentials, authorizationCode and deviceCode`);
   const { authorizationUrl, pkceRequired = true } = authorizationCode;
   checkUrl(`flows.${name}.authorizationUrl`, authorizationUrl);
   const value = { ...endpointOf(name, authorizationCode), authorizationUrl, pkceRequired };

@@ -24,7 +24,7 @@ export async function errorFromAnswer(answer: UnreadAnswer, maxBytes: number): P
 export function errorFromEnd(bytes: Uint8Array): A2AError | undefined {
   const json = parseOrNothing(new TextDecoder().decode(bytes));
   if (!isJsonObject(json))
-    return new A2AError("invalidAgentResponse", "the end of the agent's stream is no JSON object");
+    return new A2AError("invalidAgentResponse", "the end of the agent's stream is not a JSON object");
   const { error, metadata } = json;
   if (error === undefined || error === null) return undefined;
   const headers = new Headers();

@@ -236,6 +236,6 @@ function decode({ descriptor, replyMaxBytes }: WebCall, bytes: Uint8Array): AnyM
     return fromBinary(schema, bytes, decodeOptions);
   } catch (cause) {
     if (cause instanceof A2AError) throw tooManyReplyValues(maxValues, cause);
-    throw new A2AError("invalidAgentResponse", `the reply is no ${schema.typeName} message`, { cause });
+    throw new A2AError("invalidAgentResponse", `the reply is not a ${schema.typeName} message`, { cause });
   }
 }

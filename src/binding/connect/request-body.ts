@@ -71,6 +71,6 @@ async function unzip(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {
     return await compressionGzip.decompress(new Uint8Array(bytes), maxBytes);
   } catch (cause) {
     if (cause instanceof ConnectError && cause.code === Code.ResourceExhausted) throw bodyTooLarge(maxBytes);
-    throw new A2AError("parseError", "the body is no gzip", { cause });
+    throw new A2AError("parseError", "the body is not gzip", { cause });
   }
 }

@@ -180,7 +180,7 @@ function patternOf(entry: string, option: string): string {
 
 function invalidEntry(entry: string, option: string): TypeError {
   return new TypeError(
-    `${option}: "${entry}" is no host name such as "hooks.example.org" or "*.example.org", and no CIDR block such as "10.1.0.0/16"`,
+    `${option}: "${entry}" is neither a host name such as "hooks.example.org" or "*.example.org", nor a CIDR block such as "10.1.0.0/16"`,
   );
 }
 

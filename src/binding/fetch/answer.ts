@@ -87,7 +87,7 @@ export function parseAnswer(text: string): JsonValue | undefined {
   const json = parseOrNothing(text);
   if (json === undefined && text.trim() !== "") {
     // The text is left out: a reader of the error may not have access to that address.
-    throw new A2AError("invalidAgentResponse", "the agent's answer is no JSON");
+    throw new A2AError("invalidAgentResponse", "the agent's answer is not JSON");
   }
   return json;
 }

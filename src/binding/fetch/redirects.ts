@@ -53,7 +53,7 @@ function nextHop({ url, method, headers, abroad }: Hop, response: HttpAnswer): H
   const leaves = target?.origin !== url.origin;
   if (!safeMethods.has(method) && (leaves || response.status < 307)) return undefined;
   if (target === null || !/^https?:$/.test(target.protocol) || target.username !== "" || target.password !== "") {
-    return badRedirect(response, "a redirect to what is no HTTP address");
+    return badRedirect(response, "a redirect to an address that is not HTTP");
   }
   if (url.protocol === "https:" && target.protocol === "http:" && !isLoopback(target.hostname)) {
     return badRedirect(response, `a redirect from TLS to plain text at ${target.host}`);

@@ -196,7 +196,7 @@ function decodeReply({ descriptor, maxValues }: CalledMethod, bytes: Uint8Array 
     return readBinary(schema, bytes, { ...decodeOptions, maxValues });
   } catch (cause) {
     if (cause instanceof A2AError) throw tooManyReplyValues(maxValues, cause);
-    throw new A2AError("invalidAgentResponse", `the reply is no ${schema.typeName} message`, { cause });
+    throw new A2AError("invalidAgentResponse", `the reply is not a ${schema.typeName} message`, { cause });
   }
 }
 

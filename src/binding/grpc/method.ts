@@ -96,6 +96,6 @@ export function decodeMessage(schema: DescMessage, bytes: Uint8Array, maxValues:
     return readBinary(schema, bytes, { ...decodeOptions, maxValues });
   } catch (cause) {
     if (cause instanceof A2AError) throw cause;
-    throw new A2AError("parseError", `the request is no ${schema.typeName} message`, { cause });
+    throw new A2AError("parseError", `the request is not a ${schema.typeName} message`, { cause });
   }
 }

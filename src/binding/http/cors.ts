@@ -80,7 +80,7 @@ function originOf(value: string): string {
   const url = URL.parse(value);
   if (url === null || url.origin === "null" || (url.origin !== value && `${url.origin}/` !== value)) {
     throw new TypeError(
-      `cors: ${JSON.stringify(value)} is no origin: write scheme, host and port, as https://example.org`,
+      `cors: ${JSON.stringify(value)} is not an origin: write scheme, host and port, as https://example.org`,
     );
   }
   return url.origin;

@@ -118,7 +118,7 @@ async function readResult(client: RpcClient, answer: UnreadAnswer): Promise<Json
     // The result of an empty reply may be missing.
     if (response.ok && ("result" in json || json["jsonrpc"] === "2.0")) return checkForm(client, json["result"]);
   }
-  if (response.ok) throw new A2AError("invalidAgentResponse", "the agent's answer is no JSON-RPC response");
+  if (response.ok) throw new A2AError("invalidAgentResponse", "the agent's answer is not a JSON-RPC response");
   throw withAnswerHeaders(errorFromHttpStatus(answer), answer.response.headers);
 }
 
@@ -136,7 +136,7 @@ function resultOfEvent(client: RpcClient, data: string): JsonValue {
     // An event without fields is identified by its name alone.
     return checkForm(client, json["result"]) ?? null;
   }
-  throw new A2AError("invalidAgentResponse", "an event of the stream is no JSON-RPC response");
+  throw new A2AError("invalidAgentResponse", "an event of the stream is not a JSON-RPC response");
 }
 
 /** Returns the result. Checks its form first if the version is a guess. */

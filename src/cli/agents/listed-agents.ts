@@ -43,7 +43,7 @@ function cardsIn(json: ReturnType<typeof parseAnswer>, url: string): readonly st
     isJsonObject(agent) && typeof agent["card"] === "string" ? agent["card"] : [],
   );
   if (!cards.every((card) => URL.canParse(card))) {
-    throw new A2AError("invalidAgentResponse", `${url} lists a card that is no absolute URL`);
+    throw new A2AError("invalidAgentResponse", `${url} lists a card that is not an absolute URL`);
   }
   return cards;
 }

@@ -78,7 +78,7 @@ async function* fetchFile(
   { agent, tls, signal }: SaveOptions,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   if (!/^https?:/i.test(url))
-    throw new A2AError("invalidAgentResponse", `a file is at ${url}, which is no http(s) URL`);
+    throw new A2AError("invalidAgentResponse", `a file is at ${url}, which is not an http(s) URL`);
   const policy = clientPolicy({ allowPrivate: undefined, cardHost: new URL(agent).hostname });
   const fetch = createNodeFetch({ policy, tls: { ca: tls?.ca } });
   try {

@@ -199,7 +199,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     const next = await this.#rest.next();
     if (next.done !== true) return { done: false, value: this.#seen(numbered(next.value)) };
     if (!this.#isStale && this.#isOver()) return this.#end();
-    throw new A2AError("unavailable", "the agent ended the stream before the task");
+    throw new A2AError("unavailable", "the agent ended the stream before it sent the task");
   }
 
   /** A stream assembled from several connections is compared with the task before it ends. */

@@ -155,7 +155,7 @@ export class Resumption {
     if (beginsWithTask(source)) return this.#joined(source);
     if (lastId !== undefined) {
       if (source.ready.length > 0) return source;
-      throw new A2AError("unavailable", "the agent ended the stream before the task");
+      throw new A2AError("unavailable", "the agent ended the stream before it sent the task");
     }
     source.rest.return?.().then(undefined, noop);
     return undefined;

@@ -92,7 +92,7 @@ export class IdempotencyClaim {
     this.#leave();
     if (isKept === true) return;
     if (isKept === undefined) throw publicFailure(failure);
-    throw new A2AError("unavailable", "the reply could not be kept, send the message again", { retryAfterMs: 1000 });
+    throw new A2AError("unavailable", "the reply could not be stored: send the message again", { retryAfterMs: 1000 });
   }
 
   async #error(error: A2AError): Promise<void> {

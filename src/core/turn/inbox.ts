@@ -101,7 +101,7 @@ export class TurnInbox implements Watcher {
   /** Waits for the next message and takes it. One at a time. */
   async receive(): Promise<Message> {
     const { send } = await this.#wait(false);
-    if (send === undefined) throw new TypeError("a wake is no message");
+    if (send === undefined) throw new TypeError("a wake is not a message");
     return send.message;
   }
 

@@ -99,11 +99,12 @@ function assertFree(
   for (const other of directory.entries) {
     if (other.path === path) continue;
     const at = `the agent at ${path || "/"}`;
+    const taken = `which the agent at ${other.path || "/"} has: give each agent its own`;
     if (other.agent.agentId === agentId) {
-      throw new TypeError(`${at} has the agentId ${JSON.stringify(agentId)}, as the one at ${other.path || "/"}`);
+      throw new TypeError(`${at} has the agentId ${JSON.stringify(agentId)}, ${taken}`);
     }
     const host = hosts.find((each) => other.hosts.includes(each));
-    if (host !== undefined) throw new TypeError(`${at} has the host ${host}, as the one at ${other.path || "/"}`);
+    if (host !== undefined) throw new TypeError(`${at} has the host ${host}, ${taken}`);
   }
 }
 

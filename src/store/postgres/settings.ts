@@ -38,7 +38,7 @@ export function resolveConnect(options: PostgresConnectOptions): ConnectOptions 
   const { max = 10 } = pool;
   const scheme = /^[^:/?#]*/.exec(url)?.[0] ?? "";
   if (!["postgres", "postgresql"].includes(scheme) || !url.startsWith(`${scheme}://`)) {
-    throw new TypeError(`the url of the database begins with ${JSON.stringify(scheme)}, wanted postgres://`);
+    throw new TypeError(`the url of the database must begin with postgres://, not ${JSON.stringify(scheme)}`);
   }
   return { url, max, sessions, connectTimeoutMs, statementTimeoutMs };
 }

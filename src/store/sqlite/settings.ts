@@ -26,6 +26,6 @@ export interface SqliteSettings {
 
 export function resolveSettings(options: SqliteFileOptions): SqliteSettings {
   const { path, synchronous = "FULL", busyTimeoutMs = 5_000, maxBytes } = options;
-  if (path === "") throw new TypeError('the path of the database is empty, wanted a file or ":memory:"');
+  if (path === "") throw new TypeError('the path of the database is empty: give a file or ":memory:"');
   return { path, synchronous, busyTimeoutMs, maxBytes };
 }

@@ -51,9 +51,9 @@ interface TaskReading {
 /** Reads a task. Cuts the history to the requested length, since some agents send all of it when none is requested. */
 export function taskFromJson(operation: OperationName, json: JsonValue | undefined, reading: TaskReading): Task {
   const { namedTask: known, historyLength } = reading;
-  if (!isJsonObject(json)) throw unreadableReply(operation, "it is no task");
+  if (!isJsonObject(json)) throw unreadableReply(operation, "it is not a task");
   if (taskIdIn(json, known) === "" || !isJsonObject(json["status"])) {
-    throw unreadableReply(operation, "it is no task: it needs an id and a status");
+    throw unreadableReply(operation, "it is not a task: it needs an id and a status");
   }
   const { message, violations } = readJson(TaskSchema, upgradeTask(json, known), { lenient: true });
   const [violation] = violations;
@@ -68,7 +68,7 @@ export function configFromJson(
   json: JsonValue | undefined,
   defaults: TaskPushNotificationConfig,
 ): TaskPushNotificationConfig {
-  if (!isJsonObject(json)) throw unreadableReply(operation, "it is no push configuration");
+  if (!isJsonObject(json)) throw unreadableReply(operation, "it is not a push configuration");
   const id = taskIdIn(json, { taskId: defaults.taskId, contextId: "" });
   const config = json["pushNotificationConfig"] ?? {};
   const context = replyContext(id);

@@ -15,7 +15,7 @@ const endNames: ReadonlySet<unknown> = new Set(["close", "end"]);
 
 /** Reads one event of a peer. Returns `undefined` for an unknown kind. Throws `invalidAgentResponse`. */
 function eventFromJson(json: JsonValue, namedTask: NamedTask): StreamResponse | undefined {
-  if (!isJsonObject(json)) throw unreadableEvent("it is no object");
+  if (!isJsonObject(json)) throw unreadableEvent("it is not an object");
   const event = upgradeEvent(json, namedTask);
   if (event === undefined) return undefined;
   const { message, violations } = readJson(StreamResponseSchema, event, { lenient: true });

@@ -56,7 +56,7 @@ export class V01Subscription implements AsyncIterableIterator<StreamItem, undefi
       // the refusal at once.
       if (ahead === undefined || !(error instanceof A2AError) || error.code !== "methodNotFound") throw error;
       this.#source.refusal = error;
-      throw new A2AError("unavailable", "the agent ended the stream before the task", { cause: error });
+      throw new A2AError("unavailable", "the agent ended the stream before it sent the task", { cause: error });
     }
   }
 

@@ -123,7 +123,11 @@ export function objectsOf(json: JsonValue | undefined): readonly JsonObject[] {
 }
 
 function noCard(violation: FieldViolation): A2AError {
-  return new A2AError("invalidAgentResponse", `this is no agent card that can be called: ${violationText(violation)}`, {
-    violations: [violation],
-  });
+  return new A2AError(
+    "invalidAgentResponse",
+    `this is not an agent card that can be called: ${violationText(violation)}`,
+    {
+      violations: [violation],
+    },
+  );
 }

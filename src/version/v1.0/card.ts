@@ -35,7 +35,7 @@ const maxViolations = 3;
 function noCard(violations: readonly FieldViolation[]): A2AError {
   const more = violations.length > maxViolations ? `, and ${violations.length - maxViolations} more` : "";
   const list = violations.slice(0, maxViolations).map(violationText).join(", ");
-  return new A2AError("invalidAgentResponse", `this is no agent card that can be called: ${list}${more}`, {
+  return new A2AError("invalidAgentResponse", `this is not an agent card that can be called: ${list}${more}`, {
     violations,
   });
 }

@@ -388,7 +388,7 @@ const client = { clientId: "weather", clientSecret: "secret" };
 const flows = { clientCredentials: { tokenUrl: "https://id.example/token", scopes: {} } };
 
 it.each<[string, object, string]>([
-  ["no check of tokens", { flows }, "oauth2: give jwt or introspection, one of them: without, no token is checked"],
+  ["no check of tokens", { flows }, "oauth2: give jwt or introspection: without one of them no token is checked"],
   [
     "no flow",
     { flows: {}, introspection: { ...client, endpoint: "https://id.example/i" } },

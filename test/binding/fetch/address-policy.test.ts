@@ -65,5 +65,5 @@ describe("the addresses to connect to", () => {
 
 it("names its option when it is unclear", () => {
   expect(() => addressPolicy([], "client.allow")).toThrow(/^client\.allow must be/);
-  expect(() => addressPolicy(["*"], "client.allow")).toThrow(/^client\.allow: "\*" is no host name/);
+  expect(() => addressPolicy(["*"], "client.allow")).toThrow(/^client\.allow: "\*" is neither a host name/);
 });

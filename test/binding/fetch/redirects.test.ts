@@ -88,9 +88,9 @@ describe("a redirect", () => {
 
   it.each([
     ["/again", "more than 5 redirects", 6],
-    ["ftp://a.example/", "a redirect to what is no HTTP address", 1],
-    ["http://user:secret@a.example/", "a redirect to what is no HTTP address", 1],
-    ["http://[::1", "a redirect to what is no HTTP address", 1],
+    ["ftp://a.example/", "a redirect to an address that is not HTTP", 1],
+    ["http://user:secret@a.example/", "a redirect to an address that is not HTTP", 1],
+    ["http://[::1", "a redirect to an address that is not HTTP", 1],
   ])("to %s is refused: %s", async (location, what, calls) => {
     await using on = await origins(302, location);
     const failure = {

@@ -95,7 +95,7 @@ describe("an agent without a card", () => {
     await using server = await cardServer({ [newPath]: page, [oldPath]: page });
     await expect(Client.connect(server.url)).rejects.toMatchObject({
       code: "invalidAgentResponse",
-      message: expect.stringContaining(`${server.url}${oldPath}: the agent's answer is no JSON`),
+      message: expect.stringContaining(`${server.url}${oldPath}: the agent's answer is not JSON`),
     });
   });
 

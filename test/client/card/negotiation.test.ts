@@ -39,7 +39,7 @@ const leading: Readonly<
     at: () => ruled(rules["answers with an error page"]),
     says: "HTTP status 500",
   },
-  "answers with a page": { at: () => ruled(rules["answers with a page"]), says: "no JSON|text/html|content-type" },
+  "answers with a page": { at: () => ruled(rules["answers with a page"]), says: "not JSON|text/html|content-type" },
   "has a certificate that nobody signed": { at: untrusted, says: "self.signed" },
   "speaks another version": { at: ofAnotherVersion, says: "version 1.0 is not served" },
 };

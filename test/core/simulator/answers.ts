@@ -28,7 +28,7 @@ export function meaningOf(error: unknown, weather: Weather, process: Process): "
 
 // While the process stood still, another one took over its idempotent send.
 function wasTakenOver(error: unknown): boolean {
-  return error instanceof A2AError && error.message.startsWith("the reply could not be kept");
+  return error instanceof A2AError && error.message.startsWith("the reply could not be stored");
 }
 
 function isStoreDown(error: unknown): boolean {

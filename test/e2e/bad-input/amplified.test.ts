@@ -108,7 +108,7 @@ it.each(["application/proto", "application/grpc-web+proto"])(
 
 it("what is no gzip, and what is too large once unzipped, is refused", async () => {
   const encoding = encodingOf("application/proto");
-  expect(await post("application/proto", "SendMessage", request(), encoding)).toContain("the body is no gzip");
+  expect(await post("application/proto", "SendMessage", request(), encoding)).toContain("the body is not gzip");
   const large = gzipSync(Buffer.alloc(10_000_000));
   expect(await post("application/proto", "SendMessage", large, encoding)).toContain("over the limit of 4194304 bytes");
 });

@@ -168,21 +168,21 @@ it.each<[string, object, string]>([
     "auth.schemes.m reads client certificates: give `tls`",
   ],
   ["no scheme", { schemes: {} }, "auth.schemes is empty"],
-  ["something else as a scheme", { schemes: { m: {} } }, "auth.schemes.m is no security scheme"],
+  ["something else as a scheme", { schemes: { m: {} } }, "auth.schemes.m is not a security scheme"],
   [
     "a scheme that is not declared",
     { schemes: keys(), require: [["keyy"]] },
-    'auth.require names "keyy", which is no scheme of auth.schemes: did you mean "key"?',
+    'auth.require names "keyy", which is not a scheme of auth.schemes: did you mean "key"?',
   ],
   [
     "an operation that does not exist",
     { schemes: keys(), operations: { cancelTasks: [["key"]] } },
-    'auth.operations.cancelTasks is no operation: did you mean "cancelTask"?',
+    'auth.operations.cancelTasks is not an operation: did you mean "cancelTask"?',
   ],
   [
     "a skill that the card does not have",
     { schemes: keys(), skills: { mesch: [["key"]] } },
-    'auth.skills.mesch is no skill of the card: did you mean "mesh"?',
+    'auth.skills.mesch is not a skill of the card: did you mean "mesh"?',
   ],
   [
     "no alternative",
@@ -245,7 +245,11 @@ describe("what authenticate checks", () => {
   });
 
   it.each<[string, object, string]>([
-    ["without authenticate", { declares: { schemes: { token } } }, "declares is what `authenticate` checks"],
+    [
+      "without authenticate",
+      { declares: { schemes: { token } } },
+      "declares needs `authenticate`, which checks what it declares",
+    ],
     ["with no scheme", { authenticate, declares: { schemes: {} } }, "declares.schemes is empty"],
     [
       "with an empty scheme",

@@ -262,7 +262,7 @@ describe("several agents on one port", () => {
       "a host name without a port",
     );
     await expect(wrong({ agents: { "/a": one("a"), "/b": one("b", { agentId: "a" }) } })).rejects.toThrow(
-      'the agent at /b has the agentId "a", as the one at /a',
+      'the agent at /b has the agentId "a", which the agent at /a has: give each agent its own',
     );
     await expect(wrong({ agents, host: "0.0.0.0" })).rejects.toThrow("the agent at /a on host 0.0.0.0 can be reached");
     await expect(wrong({ agents: { "/a": { card: { name: "a" }, agent: says("a") } } })).rejects.toThrow(

@@ -137,7 +137,7 @@ describe("an agent of a server", () => {
     await using client = await Client.connect(`${server.url}/weather`);
     const refused = (more: object) => server.agents.set("/weather", { ...release("two"), ...more });
     await expect(refused({ card: { name: "x" } })).rejects.toThrow("card.description");
-    await expect(refused({ agentId: "b" })).rejects.toThrow('has the agentId "b", as the one at /b');
+    await expect(refused({ agentId: "b" })).rejects.toThrow('has the agentId "b", which the agent at /b has');
     await expect(refused({ bindings: ["GRPC"], anonymous: "shared" })).rejects.toThrow("mounted on no binding");
     await expect(refused({ grpcPort: server.port })).rejects.toThrow("is taken");
     await expect(server.agents.set("weather", release("two"))).rejects.toThrow('must be "/"');

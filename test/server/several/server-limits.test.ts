@@ -158,7 +158,7 @@ describe("a limit of a server of several agents", () => {
     expect((await send(server, "/weather")).status).toBe(200);
     const wrong = serveAll({ rate: { skills: { "travel-skil": { all: { requests: "1/day" } } } } });
     await expect(wrong).rejects.toThrow(
-      'rate.skills.travel-skil is no skill of the card: did you mean "travel-skill"?',
+      'rate.skills.travel-skil is not a skill of the card: did you mean "travel-skill"?',
     );
   });
 });

@@ -15,9 +15,9 @@ describe("without a database", () => {
   });
 
   it.each([
-    ["localhost:5432/db", 'the url of the database begins with "localhost", wanted postgres://'],
-    ["mysql://u:secret@h/db", 'the url of the database begins with "mysql", wanted postgres://'],
-    ["", 'the url of the database begins with "", wanted postgres://'],
+    ["localhost:5432/db", 'the url of the database must begin with postgres://, not "localhost"'],
+    ["mysql://u:secret@h/db", 'the url of the database must begin with postgres://, not "mysql"'],
+    ["", 'the url of the database must begin with postgres://, not ""'],
   ])("refuses the url %j without showing its secrets", (url, sentence) => {
     expect(() => postgresStore({ url })).toThrow(sentence);
   });

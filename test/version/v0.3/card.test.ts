@@ -182,7 +182,7 @@ describe("a card of 0.3 that is not as it should be", () => {
   it.each([[null], [[]], ["card"], [{ name: "Q" }], [{ url: 7 }], [{ url: "", additionalInterfaces: {} }]])(
     "is none when it names no place: %j",
     (json) => {
-      expect(() => readCard(json)).toThrow(/^this is no agent card that can be called: /);
+      expect(() => readCard(json)).toThrow(/^this is not an agent card that can be called: /);
     },
   );
 });

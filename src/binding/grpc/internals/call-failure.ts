@@ -41,7 +41,7 @@ function errorOfAnswer(outcome: StatusObject, method: RpcMethod): A2AError {
   // grpc-js sets this status, also for a response that is not gRPC and whose first bytes read as a length.
   if (error.code === "resourceExhausted" && /^Received message larger than max \(/.test(outcome.details)) {
     const cause = new Error(outcome.details);
-    return replyTooLarge("the agent's answer is over the limit (replyMaxBytes), or is no gRPC", cause);
+    return replyTooLarge("the agent's answer is over the limit (replyMaxBytes), or is not gRPC", cause);
   }
   const [, httpStatus] = /^Received HTTP status code (\d{3})$/.exec(outcome.details) ?? [];
   if (httpStatus === undefined) return error;
