@@ -22,22 +22,22 @@ export interface Adoption {
   release(ms: number): Promise<void>;
 }
 
-const adoptedAtOnce = 100;
+const batchSize = 100;
 
 export function startAdoption(options: AdoptionOptions): Adoption {
   const { store, clock, logger, agentId, instance, everyMs, take } = options;
-  const stopped = new AbortController();
+  const stopController = new AbortController();
   let cancel = noop;
   let failures = 0;
 
   const adoptAll = async (): Promise<void> => {
-    // The answer to an adoption may have been lost: its configurations are released and adopted again.
-    if (failures > 0) await unlessAborted(store.release(agentId, instance), stopped.signal);
-    for (let more = true; more && !stopped.signal.aborted; ) {
-      const adopted = await unlessAborted(store.adopt(agentId, instance, adoptedAtOnce), stopped.signal);
-      const fresh = adopted.filter(take);
-      // What a store returns twice is not requested again before the next sweep.
-      more = adopted.length === adoptedAtOnce && fresh.length > 0;
+    // The last adoption may have succeeded without an answer: its configurations are released and adopted again.
+    if (failures > 0) await unlessAborted(store.release(agentId, instance), stopController.signal);
+    for (let more = true; more && !stopController.signal.aborted; ) {
+      const registrations = await unlessAborted(store.adopt(agentId, instance, batchSize), stopController.signal);
+      const newOnes = registrations.filter(take);
+      // A store that returns only known configurations is not asked again before the next sweep.
+      more = registrations.length === batchSize && newOnes.length > 0;
     }
   };
 
@@ -46,11 +46,11 @@ export function startAdoption(options: AdoptionOptions): Adoption {
       await adoptAll();
       failures = 0;
     } catch (error) {
-      if (stopped.signal.aborted) return;
+      if (stopController.signal.aborted) return;
       failures += 1;
       if (failures === 1) logger.warn({ err: error }, "push configurations of other processes could not be looked for");
     }
-    if (!stopped.signal.aborted) cancel = clock.after(everyMs, () => void look());
+    if (!stopController.signal.aborted) cancel = clock.after(everyMs, () => void look());
   };
 
   // One turn of the event loop later: by then the instance has requested its row.
@@ -60,7 +60,7 @@ export function startAdoption(options: AdoptionOptions): Adoption {
     stop() {
       clearImmediate(first);
       cancel();
-      stopped.abort();
+      stopController.abort();
     },
     async release(ms) {
       const late = new AbortController();

@@ -3,7 +3,7 @@ import { unlessAborted } from "../protocol/async/pause.js";
 import { retry } from "../protocol/async/retry.js";
 
 /** Retries a store call until the store answers. */
-export type AskStore = <T>(question: () => Promise<T>) => Promise<T>;
+export type AskStore = <T>(call: () => Promise<T>) => Promise<T>;
 
 export interface AskStoreOptions {
   readonly clock: Clock;
@@ -23,10 +23,10 @@ export function createAskStore({ clock, stop, hurry, onError }: AskStoreOptions)
     if (failures === 1) onError(error);
     return storePauseMs;
   };
-  return (question) => {
+  return (call) => {
     const ask = async () => {
       stop.throwIfAborted();
-      return unlessAborted(question(), stop);
+      return unlessAborted(call(), stop);
     };
     return retry(ask, { clock, pauseAfter, signals: [hurry] });
   };

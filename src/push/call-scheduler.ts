@@ -5,7 +5,7 @@ import type { CallOutcome } from "./call.js";
 import { type CallPermit, Destination } from "./destination.js";
 import {
   type CallOwner,
-  type CallPlace,
+  type CallRoute,
   type CallTarget,
   isPaused,
   type Lane,
@@ -16,12 +16,12 @@ import { LaneMap } from "./lane-map.js";
 import type { PushLimits } from "./limits.js";
 
 /** A call to schedule. */
-export interface CallTicket extends CallPlace {
+export interface CallTicket extends CallRoute {
   /** Pause in milliseconds since a failed attempt. A destination that fails has its own pauses instead. */
   readonly pauseMs: number;
   /** The first that aborts ends the wait with its reason. */
   readonly signals: readonly AbortSignal[];
-  /** Aborted: it waits for free room only, not for the end of a pause. */
+  /** When aborted, the call still waits for room, but not for the end of a pause. */
   readonly hurry: AbortSignal;
 }
 
@@ -42,7 +42,7 @@ interface Grant {
 /**
  * Decides when calls to webhooks start: round robin over owners, within an owner over destinations, within both in
  * order of arrival. A lane (owner and destination) with waiters is in one place: ready at its owner, blocked at its
- * destination until that has room, or held by a `Retry-After`. So a lane that cannot go costs the others nothing.
+ * destination until that has room, or held by a `Retry-After`. So a blocked lane costs the others nothing.
  */
 export class CallScheduler {
   readonly #options: CallSchedulerOptions;
@@ -51,7 +51,7 @@ export class CallScheduler {
   /** Owners with ready lanes and room, in round-robin order. */
   readonly #ready = new Set<CallOwner>();
   /** Targets that may have room for blocked lanes. */
-  readonly #freed = new Set<CallTarget>();
+  readonly #targetsWithRoom = new Set<CallTarget>();
 
   constructor(options: CallSchedulerOptions) {
     this.#options = options;
@@ -59,11 +59,11 @@ export class CallScheduler {
 
   /** Calls that run, or wait for their turn. */
   get due(): number {
-    return this.#active + this.#lanes.waiting;
+    return this.#active + this.#lanes.waitingCount;
   }
 
   /** Whether a call would start at once. */
-  isFree({ owner: key, origin }: CallPlace): boolean {
+  isFree({ owner: key, origin }: CallRoute): boolean {
     if (this.#active >= this.#options.limits.pushCallsAtOnce) return false;
     const owner = this.#lanes.owner(key);
     if (owner !== undefined && this.#isFull(owner)) return false;
@@ -72,7 +72,7 @@ export class CallScheduler {
     return this.#lanes.target(origin)?.destination.admits !== false;
   }
 
-  /** Runs a call in its turn. A result that is no outcome says that no call was made. */
+  /** Runs a call in its turn. A string as the result means that no call was made. */
   async run<T extends string>(ticket: CallTicket, call: () => Promise<CallOutcome | T>): Promise<CallOutcome | T> {
     const { signals, hurry, pauseMs, origin } = ticket;
     if (pauseMs > 0 && this.#lanes.target(origin)?.destination.isFailing !== true) {
@@ -143,7 +143,7 @@ export class CallScheduler {
     owner.active -= 1;
     target.destination.end(permit, outcome);
     if (outcome?.kind === "failed" && outcome.retryAfterMs !== undefined) this.#hold(lane, outcome.retryAfterMs);
-    this.#freed.add(target);
+    this.#targetsWithRoom.add(target);
     if (owner.ready.size > 0) this.#ready.add(owner);
     this.#dropIdle(lane);
     this.#pump();
@@ -168,16 +168,16 @@ export class CallScheduler {
 
   // Makes one lane of each destination with room ready. A lane whose owner is full takes none of that room.
   #unblock(): boolean {
-    for (const target of [...this.#freed]) {
+    for (const target of [...this.#targetsWithRoom]) {
       const [lane] = target.blocked;
       if (lane === undefined || !target.destination.admits) {
-        this.#freed.delete(target);
+        this.#targetsWithRoom.delete(target);
       } else {
         target.blocked.delete(lane);
         this.#schedule(lane);
       }
     }
-    return this.#freed.size > 0;
+    return this.#targetsWithRoom.size > 0;
   }
 
   // Gives the next owner a turn. Returns false when no owner is ready.
@@ -199,17 +199,17 @@ export class CallScheduler {
     return true;
   }
 
-  // The destination asked for a pause: it holds this owner's calls, not those of others.
+  // The destination asked for a pause, which applies to this owner's calls alone.
   #hold(lane: Lane, ms: number): void {
     const { clock, limits } = this.#options;
-    const heldMs = Math.min(ms, limits.pushPauseMaxMs);
-    const until = clock.now() + heldMs;
-    if (heldMs <= 0 || (lane.cancelHold !== undefined && until <= lane.heldUntil)) return;
+    const holdMs = Math.min(ms, limits.pushPauseMaxMs);
+    const until = clock.now() + holdMs;
+    if (holdMs <= 0 || (lane.cancelHold !== undefined && until <= lane.heldUntil)) return;
     lane.cancelHold?.();
     lane.heldUntil = until;
     lane.owner.ready.delete(lane);
     lane.target.blocked.delete(lane);
-    lane.cancelHold = clock.after(heldMs, () => {
+    lane.cancelHold = clock.after(holdMs, () => {
       lane.cancelHold = undefined;
       this.#schedule(lane);
       this.#dropIdle(lane);
@@ -230,7 +230,7 @@ export class CallScheduler {
         random: this.#options.random ?? Math.random,
         onPause: () => target.lanes.forEach(rejectHurried),
         onReady: () => {
-          this.#freed.add(target);
+          this.#targetsWithRoom.add(target);
           this.#pump();
         },
       }),
@@ -241,8 +241,8 @@ export class CallScheduler {
   }
 
   #dropIdle(lane: Lane): void {
-    const dropped = this.#lanes.drop(lane);
-    if (dropped !== undefined) this.#freed.delete(dropped);
+    const target = this.#lanes.drop(lane);
+    if (target !== undefined) this.#targetsWithRoom.delete(target);
     if (lane.owner.ready.size === 0) this.#ready.delete(lane.owner);
   }
 }

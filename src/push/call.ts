@@ -7,8 +7,8 @@ import type { TaskPushNotificationConfig } from "../protocol/model.js";
 import type { WebhookPayload } from "./webhook-payload.js";
 
 /**
- * The outcome of one call. `failed`: a retry may help, not before `retryAfterMs` if the webhook said so. `refused`: none
- * will. The reason contains no secrets.
+ * The outcome of one call. `failed`: a retry may help, after `retryAfterMs` if the webhook gave that. `refused`: a retry
+ * cannot help. The reason contains no secrets.
  */
 export type CallOutcome =
   | { readonly kind: "taken" }

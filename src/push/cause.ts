@@ -8,9 +8,9 @@ export async function causeOfTurn(
 ): Promise<TraceContext | undefined> {
   const [head] = await tasks.heads([key]);
   if (head === undefined) return undefined;
-  const started = (await tasks.recordsAt(key, [head.turnSeq])).find(({ seq }) => seq === head.turnSeq);
-  const { trace, message = head.turnSeq + 1 } = started?.kind === "turnStarted" ? started : {};
+  const start = (await tasks.recordsAt(key, [head.turnSeq])).find(({ seq }) => seq === head.turnSeq);
+  const { trace, message = head.turnSeq + 1 } = start?.kind === "turnStarted" ? start : {};
   if (trace !== undefined) return trace;
-  const said = (await tasks.recordsAt(key, [message])).find(({ seq }) => seq === message);
-  return said?.kind === "message" ? said.context?.trace : undefined;
+  const messageRecord = (await tasks.recordsAt(key, [message])).find(({ seq }) => seq === message);
+  return messageRecord?.kind === "message" ? messageRecord.context?.trace : undefined;
 }

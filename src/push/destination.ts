@@ -25,7 +25,7 @@ export interface CallPermit {
 }
 
 const firstCalls = 4;
-/** A pause is this part of the grown one, plus up to half of it at random, so that processes do not probe together. */
+/** A pause lasts this part of the computed one, plus up to half at random, so that processes do not probe together. */
 const jitterFloor = 0.75;
 
 /**
@@ -41,7 +41,7 @@ export class Destination {
   /** Calls that succeeded at the limit since it last changed. */
   #successes = 0;
   #active = 0;
-  /** Calls of an older generation began before the last change for the worse and change nothing again. */
+  /** Raised by each decrease of the limit. Failures of calls from an older generation do not decrease it again. */
   #generation = 0;
   #failures = 0;
   #pauses = 0;
@@ -141,8 +141,8 @@ export class Destination {
     this.#setLimit(1);
     this.#generation += 1;
     this.#pauses += 1;
-    const grown = grownPause(this.#pauses, { firstMs: limits.pushRetryMs, maxMs: limits.pushPauseMaxMs });
-    this.#cancel = clock.after(Math.min(grown * (jitterFloor + random() / 2), limits.pushPauseMaxMs), () => {
+    const pauseMs = grownPause(this.#pauses, { firstMs: limits.pushRetryMs, maxMs: limits.pushPauseMaxMs });
+    this.#cancel = clock.after(Math.min(pauseMs * (jitterFloor + random() / 2), limits.pushPauseMaxMs), () => {
       this.#phase = "half-open";
       onReady();
     });

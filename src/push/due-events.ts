@@ -20,11 +20,11 @@ export class DueEvents {
   readonly #ask: AskStore;
   readonly #replay: TaskReplay;
 
-  constructor(tasks: TaskStore, replayed: ReplayedTask, ask: AskStore) {
+  constructor(tasks: TaskStore, task: ReplayedTask, ask: AskStore) {
     this.#tasks = tasks;
-    this.#key = replayed.key;
+    this.#key = task.key;
     this.#ask = ask;
-    this.#replay = new TaskReplay(tasks, replayed);
+    this.#replay = new TaskReplay(tasks, task);
   }
 
   /** `undefined` when the log no longer has it. */

@@ -12,7 +12,7 @@ export const pageRecords = 64;
  */
 export async function joinChunks(tasks: TaskStore, key: number, run: ChunkRun): Promise<StreamResponse | undefined> {
   let only: TaskArtifactUpdateEvent | undefined;
-  let joined: TaskArtifactUpdateEvent | undefined;
+  let result: TaskArtifactUpdateEvent | undefined;
   let after = run.first - 1;
   while (after < run.last) {
     const page = await tasks.recordsAfter(key, after, Math.min(pageRecords, run.last - after));
@@ -21,12 +21,12 @@ export async function joinChunks(tasks: TaskStore, key: number, run: ChunkRun): 
       after = record.seq;
       const chunk = chunkOf(record, run.artifactId);
       if (chunk === undefined) continue;
-      joined = joinedWith(joined, chunk);
+      result = append(result, chunk);
       // A single complete event is delivered as it is.
       only = record.seq === run.first && !chunk.append ? chunk : undefined;
     }
   }
-  const value = only ?? joined;
+  const value = only ?? result;
   if (value === undefined) return undefined;
   return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "artifactUpdate", value } };
 }
@@ -44,14 +44,11 @@ function copyOf(chunk: TaskArtifactUpdateEvent): TaskArtifactUpdateEvent {
   return artifact === undefined ? copy : { ...copy, artifact: { ...artifact, parts: [...artifact.parts] } };
 }
 
-function joinedWith(
-  joined: TaskArtifactUpdateEvent | undefined,
-  chunk: TaskArtifactUpdateEvent,
-): TaskArtifactUpdateEvent {
-  if (joined === undefined) return copyOf(chunk);
+function append(event: TaskArtifactUpdateEvent | undefined, chunk: TaskArtifactUpdateEvent): TaskArtifactUpdateEvent {
+  if (event === undefined) return copyOf(chunk);
   const { artifact, lastChunk, metadata } = chunk;
-  if (joined.artifact !== undefined && artifact !== undefined) appendChunk(joined.artifact, artifact);
-  if (metadata !== undefined) joined.metadata = { ...joined.metadata, ...metadata };
-  joined.lastChunk = lastChunk;
-  return joined;
+  if (event.artifact !== undefined && artifact !== undefined) appendChunk(event.artifact, artifact);
+  if (metadata !== undefined) event.metadata = { ...event.metadata, ...metadata };
+  event.lastChunk = lastChunk;
+  return event;
 }

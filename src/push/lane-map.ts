@@ -1,4 +1,4 @@
-import type { CallOwner, CallPlace, CallTarget, Lane } from "./lane.js";
+import type { CallOwner, CallRoute, CallTarget, Lane } from "./lane.js";
 
 /** Targets without lanes whose state is kept. */
 const idleMax = 1000;
@@ -16,7 +16,7 @@ export class LaneMap {
   }
 
   /** Calls that wait. */
-  get waiting(): number {
+  get waitingCount(): number {
     const lanes = [...this.#owners.values()].flatMap((owner) => [...owner.lanes.values()]);
     return lanes.reduce((sum, { waiters }) => sum + waiters.size, 0);
   }
@@ -29,10 +29,10 @@ export class LaneMap {
     return this.#targets.get(origin);
   }
 
-  of({ owner: key, origin }: CallPlace): Lane {
+  of({ owner: key, origin }: CallRoute): Lane {
     const owner: CallOwner = this.#owners.get(key) ?? { key, active: 0, lanes: new Map(), ready: new Set() };
-    const known = owner.lanes.get(origin);
-    if (known !== undefined) return known;
+    const existing = owner.lanes.get(origin);
+    if (existing !== undefined) return existing;
     const target = this.#targets.get(origin) ?? this.#createTarget(origin);
     const lane: Lane = { owner, target, waiters: new Set(), active: 0, cancelHold: undefined, heldUntil: 0 };
     this.#owners.set(key, owner);
@@ -64,7 +64,7 @@ export class LaneMap {
     }
   }
 
-  // What was learnt of a destination is kept for its next call, within bounds.
+  // The state of a destination is kept for its next call, within bounds.
   #rest(target: CallTarget): CallTarget | undefined {
     this.#idle.add(target);
     const [oldest] = this.#idle;

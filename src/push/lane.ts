@@ -1,7 +1,7 @@
 import type { Destination } from "./destination.js";
 
-/** Whose call it is, and where it goes. */
-export interface CallPlace {
+/** The owner of a call and its destination. */
+export interface CallRoute {
   readonly owner: string;
   /** Scheme, host and port. */
   readonly origin: string;
@@ -11,7 +11,7 @@ export interface CallPlace {
 export interface Waiter {
   readonly grant: () => void;
   readonly reject: (reason: unknown) => void;
-  /** Aborted: it waits for free room only, not for the end of a pause. */
+  /** When aborted, the call still waits for room, but not for the end of a pause. */
   readonly hurry: AbortSignal;
 }
 

@@ -18,28 +18,28 @@ const cursorMs = 1000;
  */
 export class LazyCursor {
   readonly #options: LazyCursorOptions;
-  #delivered: number;
-  #stored: number;
-  #failed: boolean = false;
-  #ended: boolean = false;
+  #position: number;
+  #storedPosition: number;
+  #hasFailed: boolean = false;
+  #isEnded: boolean = false;
   #writing: Promise<void> | undefined;
   #cancel: (() => void) | undefined;
 
   constructor(options: LazyCursorOptions) {
     this.#options = options;
-    this.#delivered = options.cursor;
-    this.#stored = options.cursor;
+    this.#position = options.cursor;
+    this.#storedPosition = options.cursor;
   }
 
   /** Everything up to here has been handled. */
   move(cursor: number): void {
-    this.#delivered = cursor;
+    this.#position = cursor;
     this.#schedule();
   }
 
   /** Writes the rest, and nothing afterwards. Never rejects. */
   async end(): Promise<void> {
-    this.#ended = true;
+    this.#isEnded = true;
     this.#cancel?.();
     await this.#writing;
     await this.#write();
@@ -47,13 +47,13 @@ export class LazyCursor {
 
   /** Discards what is not written yet. */
   drop(): void {
-    this.#ended = true;
+    this.#isEnded = true;
     this.#cancel?.();
-    this.#delivered = this.#stored;
+    this.#position = this.#storedPosition;
   }
 
   #schedule(): void {
-    if (this.#ended || this.#writing !== undefined || this.#delivered <= this.#stored) return;
+    if (this.#isEnded || this.#writing !== undefined || this.#position <= this.#storedPosition) return;
     this.#cancel ??= this.#options.clock.after(cursorMs, () => {
       this.#cancel = undefined;
       this.#writing = this.#write().finally(() => {
@@ -64,15 +64,15 @@ export class LazyCursor {
   }
 
   async #write(): Promise<void> {
-    const cursor = this.#delivered;
-    if (cursor <= this.#stored) return;
+    const cursor = this.#position;
+    if (cursor <= this.#storedPosition) return;
     try {
       await this.#options.write(cursor);
-      this.#stored = cursor;
-      this.#failed = false;
+      this.#storedPosition = cursor;
+      this.#hasFailed = false;
     } catch (error) {
-      if (!this.#failed) this.#options.onError(error);
-      this.#failed = true;
+      if (!this.#hasFailed) this.#options.onError(error);
+      this.#hasFailed = true;
     }
   }
 }

@@ -2,8 +2,8 @@ import type { LogRecord } from "../core/ports.js";
 import type { StreamResponse, TaskArtifactUpdateEvent } from "../protocol/model.js";
 import { isStop } from "../protocol/states.js";
 
-// Decides what is delivered to a webhook and when, record by record, from log positions alone. So it can be computed
-// again from the log at any time, and nothing of the task has to be kept.
+// Decides what is delivered to a webhook and when, record by record, from log positions alone. So a plan can be computed
+// again from the log at any time, and keeps nothing of the task.
 
 /** An artifact or a part of it: the chunks with this id among the records `first` to `last`. */
 export interface ChunkRun {
@@ -20,16 +20,16 @@ export type Due =
 /** Receives each record of a task's log once, in order, and returns what to send now. */
 export type Plan = (record: LogRecord) => readonly Due[];
 
-const nothing: readonly Due[] = [];
+const noEvents: readonly Due[] = [];
 
 /** Sends each event of the task, including chunks. */
 export const planEvents: Plan = (record) =>
-  record.kind === "event" ? [{ kind: "event", event: record.event }] : nothing;
+  record.kind === "event" ? [{ kind: "event", event: record.event }] : noEvents;
 
 /**
- * Sends each status, and each artifact as a whole: at its `lastChunk`; when the event after its only one does not
- * append to it; or else when it is replaced or the turn stops. An artifact that grows afterwards is sent again as a
- * whole.
+ * Sends each status, and each artifact as a whole. An artifact is sent at its `lastChunk`; else after its only event,
+ * when the next event does not append to it; else when it is replaced or the turn stops. One that grows afterwards is
+ * sent again as a whole.
  */
 export function planArtifacts(): Plan {
   /** The record that starts each artifact. */
@@ -37,11 +37,11 @@ export function planArtifacts(): Plan {
   /** The last event, if it started an artifact without completing it. */
   let single: ChunkRun | undefined;
   /** Artifacts extended since they were last sent. */
-  const growing = new Map<string, ChunkRun>();
+  const openRuns = new Map<string, ChunkRun>();
 
   const settle = (all: boolean): ChunkRun[] => {
-    const runs = [...(all ? growing.values() : []), ...(single === undefined ? [] : [single])];
-    if (all) growing.clear();
+    const runs = [...(all ? openRuns.values() : []), ...(single === undefined ? [] : [single])];
+    if (all) openRuns.clear();
     single = undefined;
     return runs;
   };
@@ -49,22 +49,22 @@ export function planArtifacts(): Plan {
   const append = (artifactId: string, first: number, seq: number): ChunkRun[] => {
     const runs = single?.artifactId === artifactId ? [] : settle(false);
     single = undefined;
-    growing.set(artifactId, { artifactId, first, last: seq });
+    openRuns.set(artifactId, { artifactId, first, last: seq });
     return runs;
   };
 
   const begin = (artifactId: string, seq: number): ChunkRun[] => {
-    const replaced = growing.get(artifactId);
-    growing.delete(artifactId);
-    const runs = [...(replaced === undefined ? [] : [replaced]), ...settle(false)];
+    const openRun = openRuns.get(artifactId);
+    openRuns.delete(artifactId);
+    const runs = [...(openRun === undefined ? [] : [openRun]), ...settle(false)];
     firsts.set(artifactId, seq);
     single = { artifactId, first: seq, last: seq };
     return runs;
   };
 
   const end = (artifactId: string): ChunkRun[] => {
-    const run = growing.get(artifactId);
-    growing.delete(artifactId);
+    const run = openRuns.get(artifactId);
+    openRuns.delete(artifactId);
     return run === undefined ? settle(false) : [run];
   };
 
@@ -73,12 +73,12 @@ export function planArtifacts(): Plan {
     const first = event.append ? firsts.get(id) : undefined;
     const runs = first === undefined ? begin(id, seq) : append(id, first, seq);
     if (event.lastChunk) runs.push(...end(id));
-    return runs.length === 0 ? nothing : runs.map(chunksDue);
+    return runs.length === 0 ? noEvents : runs.map(chunksDue);
   };
 
   return (record) => {
     if (record.kind === "turnEnded") return settle(true).map(chunksDue);
-    if (record.kind !== "event") return nothing;
+    if (record.kind !== "event") return noEvents;
     const { payload } = record.event;
     if (payload.case === "artifactUpdate") return seeArtifact(record.seq, payload.value);
     const state = payload.case === "statusUpdate" ? payload.value.status?.state : undefined;

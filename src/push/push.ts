@@ -77,9 +77,9 @@ export function createPush(options: PushDeliveryOptions): Push {
   const shutDown = async (): Promise<void> => {
     unsubscribe();
     adoption?.stop();
-    const ended = deliveries.drain();
+    const drain = deliveries.drain();
     const cancel = clock.after(graceMs, () => deliveries.stop());
-    await ended;
+    await drain;
     cancel();
     deps.scheduler.close();
     await adoption?.release(graceMs);
@@ -93,9 +93,9 @@ export function createPush(options: PushDeliveryOptions): Push {
       store,
       check: (config) => checkConfig(config, policy),
       added: (registration) => {
-        deliveries.added(registration);
+        deliveries.add(registration);
       },
-      removed: (taskId, id) => deliveries.removed(taskId, id),
+      removed: (taskId, id) => deliveries.remove(taskId, id),
     },
     close() {
       closing ??= shutDown();
@@ -107,7 +107,7 @@ export function createPush(options: PushDeliveryOptions): Push {
 function adoptionOf(options: PushDeliveryOptions, deliveries: WebhookDeliveries): Adoption | undefined {
   const { store, clock, logger, agentId = "", instance, adoptMs: everyMs = defaultAdoptMs } = options;
   if (instance === undefined) return undefined;
-  const take = (registration: PushRegistration): boolean => deliveries.added(registration);
+  const take = (registration: PushRegistration): boolean => deliveries.add(registration);
   return startAdoption({ store, clock, logger, agentId, instance, everyMs, take });
 }
 
@@ -130,7 +130,7 @@ function deliveryDeps(options: PushDeliveryOptions, limits: PushLimits, fetch: N
 
 // A webhook gets the payloads of its version or, if that is no longer served, those of the newest.
 function adapterOf(versions: readonly Version[], { version }: PushRegistration): PushAdapter {
-  const spoken = versions.find(({ name }) => name === version) ?? versions[0];
-  if (spoken === undefined) throw new TypeError("no version is served");
-  return spoken.push;
+  const adapterVersion = versions.find(({ name }) => name === version) ?? versions[0];
+  if (adapterVersion === undefined) throw new TypeError("no version is served");
+  return adapterVersion.push;
 }

@@ -17,13 +17,13 @@ export interface ReplayedTask {
  */
 export class TaskReplay {
   readonly #tasks: TaskStore;
-  readonly #of: ReplayedTask;
+  readonly #ref: ReplayedTask;
   #task: Task | undefined;
   #seq = 0;
 
-  constructor(tasks: TaskStore, of: ReplayedTask) {
+  constructor(tasks: TaskStore, ref: ReplayedTask) {
     this.#tasks = tasks;
-    this.#of = of;
+    this.#ref = ref;
   }
 
   /** The task after a record, valid until the next call. `undefined` when the log no longer reaches back. */
@@ -31,7 +31,7 @@ export class TaskReplay {
     if (this.#task === undefined || this.#seq > seq) await this.#begin(seq);
     while (this.#task !== undefined && this.#seq < seq) {
       const limit = Math.min(pageRecords, seq - this.#seq);
-      const page = await this.#tasks.recordsAfter(this.#of.key, this.#seq, limit);
+      const page = await this.#tasks.recordsAfter(this.#ref.key, this.#seq, limit);
       if (page === undefined || page === "compacted" || page.records.length === 0) this.forget();
       else for (const record of page.records) this.#add(this.#task, record);
     }
@@ -43,10 +43,10 @@ export class TaskReplay {
   }
 
   async #begin(seq: number): Promise<void> {
-    const { scope, taskId } = this.#of;
-    const stored = await this.#tasks.read(scope, taskId);
-    if (stored === undefined) return this.forget();
-    const { head, snapshot } = stored;
+    const { scope, taskId } = this.#ref;
+    const storedTask = await this.#tasks.read(scope, taskId);
+    if (storedTask === undefined) return this.forget();
+    const { head, snapshot } = storedTask;
     const near = snapshot !== undefined && snapshot.seq <= seq ? snapshot : undefined;
     this.#task = near === undefined ? emptyTask(head.id, head.contextId) : copyTask(near.task);
     this.#seq = near?.seq ?? 0;

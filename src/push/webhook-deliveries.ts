@@ -7,8 +7,8 @@ export interface WebhookDeliveries {
   /** The task may have new records. */
   wake(taskId: string): void;
   /** Returns false when it was already running. */
-  added(registration: PushRegistration): boolean;
-  removed(taskId: string, id: string): void;
+  add(registration: PushRegistration): boolean;
+  remove(taskId: string, id: string): void;
   /** Accepts no more, lets all deliveries send what is pending, and resolves when they have ended. */
   drain(): Promise<void>;
   /** Stops all deliveries at once. */
@@ -51,7 +51,7 @@ export function createWebhookDeliveries(deps: DeliveryDeps): WebhookDeliveries {
     const delivery = new WebhookDelivery(deps, registration);
     const deliveries = byTask.get(taskId) ?? new Map<string, WebhookDelivery>();
     byTask.set(taskId, deliveries.set(config.id, delivery));
-    void delivery.done.then(() => {
+    void delivery.completion.then(() => {
       if (deliveries.get(config.id) === delivery) deliveries.delete(config.id);
       if (deliveries.size === 0 && byTask.get(taskId) === deliveries) byTask.delete(taskId);
     });
@@ -62,14 +62,14 @@ export function createWebhookDeliveries(deps: DeliveryDeps): WebhookDeliveries {
     wake(taskId) {
       for (const delivery of byTask.get(taskId)?.values() ?? []) delivery.wake();
     },
-    added(registration) {
+    add(registration) {
       if (closed) return false;
-      const known = byTask.get(registration.taskId)?.get(registration.config.id);
-      if (known?.finished !== false) start(registration);
-      else known.replace(registration);
-      return known?.finished !== false;
+      const existing = byTask.get(registration.taskId)?.get(registration.config.id);
+      if (existing?.finished !== false) start(registration);
+      else existing.replace(registration);
+      return existing?.finished !== false;
     },
-    removed(taskId, id) {
+    remove(taskId, id) {
       byTask.get(taskId)?.get(id)?.stop();
     },
     async drain() {
@@ -77,7 +77,7 @@ export function createWebhookDeliveries(deps: DeliveryDeps): WebhookDeliveries {
       cancelPoll?.();
       const deliveries = all();
       for (const delivery of deliveries) delivery.drain();
-      await Promise.all(deliveries.map(({ done }) => done));
+      await Promise.all(deliveries.map(({ completion: done }) => done));
     },
     stop() {
       for (const delivery of all()) delivery.stop();

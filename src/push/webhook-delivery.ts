@@ -22,10 +22,10 @@ export class WebhookDelivery {
   readonly taskId: string;
   readonly id: string;
   /** Resolves when it has ended: with its task or configuration, when another process delivers, or when stopped. */
-  readonly done: Promise<void>;
+  readonly completion: Promise<void>;
   /** Number of the last record seen. */
   position: number;
-  /** Set when it does nothing more: a new registration needs a new delivery. */
+  /** True when it sends nothing more: a new registration needs a new delivery. */
   finished = false;
   readonly #deps: DeliveryDeps;
   readonly #scope: PushRegistration["scope"];
@@ -36,7 +36,7 @@ export class WebhookDelivery {
   readonly #events: DueEvents;
   readonly #cursor: LazyCursor;
   readonly #ask: AskStore;
-  readonly #delivery: WebhookSender;
+  readonly #sender: WebhookSender;
   /** Aborts everything. */
   readonly #stop = new AbortController();
   /** Aborts waiting; calls continue. */
@@ -60,10 +60,10 @@ export class WebhookDelivery {
       clock: deps.clock,
       stop: this.#stop.signal,
       hurry: this.#hurry.signal,
-      onError: (error) => deps.logger.warn(this.#said({ err: error }), "push deliveries wait for the store"),
+      onError: (error) => deps.logger.warn(this.#logFields({ err: error }), "push deliveries wait for the store"),
     });
     this.#events = new DueEvents(deps.tasks, registration, this.#ask);
-    this.#delivery = new WebhookSender(deps, registration, {
+    this.#sender = new WebhookSender(deps, registration, {
       ask: this.#ask,
       stop: this.#stop.signal,
       hurry: this.#hurry.signal,
@@ -75,12 +75,12 @@ export class WebhookDelivery {
     this.#plan = deps.everyEvent ? planEvents : planArtifacts();
     // An artifact may have started earlier: records up to the cursor are read too, but not sent.
     this.position = deps.everyEvent ? registration.cursor : 0;
-    this.done = this.#run();
+    this.completion = this.#run();
   }
 
   /** The configuration was replaced. Delivery continues from its position, so that nothing is lost. */
   replace(registration: PushRegistration): void {
-    this.#delivery.replace(registration);
+    this.#sender.replace(registration);
     this.wake();
   }
 
@@ -105,11 +105,11 @@ export class WebhookDelivery {
 
   async #run(): Promise<void> {
     try {
-      do await this.#woken();
-      while (await this.#readOn());
+      do await this.#waitForWake();
+      while (await this.#readToEnd());
     } catch (error) {
       if (!(error instanceof DeliveryStopped))
-        this.#deps.logger.error(this.#said({ err: error }), "push deliveries have ended early");
+        this.#deps.logger.error(this.#logFields({ err: error }), "push deliveries have ended early");
     } finally {
       this.finished = true;
     }
@@ -117,7 +117,7 @@ export class WebhookDelivery {
     await this.#cursor.end();
   }
 
-  async #woken(): Promise<void> {
+  async #waitForWake(): Promise<void> {
     // An idle task costs no memory.
     if (!this.#dirty) this.#events.forget();
     while (!this.#dirty) {
@@ -133,7 +133,7 @@ export class WebhookDelivery {
   }
 
   // Handles the log up to its end. Returns false when nothing can follow.
-  async #readOn(): Promise<boolean> {
+  async #readToEnd(): Promise<boolean> {
     for (;;) {
       if (!(await this.#sendDue())) return false;
       const next = await this.#readPage();
@@ -146,7 +146,7 @@ export class WebhookDelivery {
     const page = await this.#ask(() => this.#deps.tasks.recordsAfter(this.key, this.position, limit));
     if (page === undefined) return this.#finish(() => this.#deps.store.delete(this.key, this.id));
     this.#pageRecords = Math.min(limit * 2, pageRecords);
-    const isKept = page === "compacted" ? await this.#tellTask() : await this.#dealWith(page.records);
+    const isKept = page === "compacted" ? await this.#sendTask() : await this.#handle(page.records);
     if (!isKept) return "ended";
     if (page === "compacted" || this.#due.length > 0) return "more";
     if (page.records.length > 0 && this.position < page.head.seq) return "more";
@@ -157,11 +157,11 @@ export class WebhookDelivery {
   }
 
   // Returns false when the configuration is gone.
-  async #dealWith(records: readonly LogRecord[]): Promise<boolean> {
+  async #handle(records: readonly LogRecord[]): Promise<boolean> {
     for (const record of records) {
       if (record.seq <= this.position) continue;
       this.#due = this.#dueAt(record);
-      if (this.#due.length > 0 && !this.#delivery.isFree) {
+      if (this.#due.length > 0 && !this.#sender.isFree) {
         this.#leaveMemory(record.seq);
         return true;
       }
@@ -177,10 +177,10 @@ export class WebhookDelivery {
     this.position = record.seq;
     if (due.length === 0 || record.seq <= this.#from) return [];
     // A webhook that receives tasks gets everything due at once.
-    return this.#delivery.tells === "task" ? [{ kind: "task", seq: record.seq }] : due;
+    return this.#sender.delivers === "task" ? [{ kind: "task", seq: record.seq }] : due;
   }
 
-  // What waits is a position in the log.
+  // While it waits, it keeps only positions in the log.
   #leaveMemory(seq: number): void {
     this.#due = this.#due.map((due) => positionOf(due, seq));
     this.#events.forget();
@@ -191,9 +191,9 @@ export class WebhookDelivery {
   async #sendDue(): Promise<boolean> {
     if (this.#due.length === 0) return true;
     for (const due of this.#due) {
-      const delivered = await this.#delivery.deliver(() => this.#events.read(due));
-      if (delivered === "gone") return false;
-      if (delivered === "lost") return this.#tellTask();
+      const result = await this.#sender.deliver(() => this.#events.read(due));
+      if (result === "gone") return false;
+      if (result === "lost") return this.#sendTask();
     }
     this.#due = [];
     this.#cursor.move(this.position);
@@ -201,19 +201,20 @@ export class WebhookDelivery {
   }
 
   // When the log no longer has an event, the task is sent instead. Returns false when the configuration is gone.
-  async #tellTask(): Promise<boolean> {
+  async #sendTask(): Promise<boolean> {
     this.#due = [];
-    const delivered = await this.#delivery.deliver(() => this.#taskNow());
-    if (delivered === "done") this.#cursor.move(this.position);
-    return delivered !== "gone";
+    const result = await this.#sender.deliver(() => this.#currentTask());
+    if (result === "done") this.#cursor.move(this.position);
+    return result !== "gone";
   }
 
-  // `undefined` when there is nothing to send: the webhook knows it, or the task is gone, as the next read finds.
-  async #taskNow(): Promise<StreamResponse | undefined> {
-    const stored = await this.#ask(() => this.#deps.tasks.read(this.#scope, this.taskId));
-    if (stored === undefined) return undefined;
-    if (stored.snapshot === undefined) throw new TypeError("the log does not reach back, and there is no snapshot");
-    const { task, seq } = stored.snapshot;
+  // `undefined` when there is nothing to send: the webhook has the task already, or the task is gone. The next read
+  // finds that.
+  async #currentTask(): Promise<StreamResponse | undefined> {
+    const storedTask = await this.#ask(() => this.#deps.tasks.read(this.#scope, this.taskId));
+    if (storedTask === undefined) return undefined;
+    if (storedTask.snapshot === undefined) throw new TypeError("the log does not reach back, and there is no snapshot");
+    const { task, seq } = storedTask.snapshot;
     this.position = seq;
     // The start of its artifacts is unknown: from here on each chunk extends what the task showed.
     this.#plan = planEvents;
@@ -239,14 +240,15 @@ export class WebhookDelivery {
     return new LazyCursor({
       clock,
       cursor,
-      write: (delivered) => unlessAborted(store.advance(this.key, this.id, delivered), signal),
+      write: (position) => unlessAborted(store.advance(this.key, this.id, position), signal),
       onError: (error) => {
-        if (!signal.aborted) logger.warn(this.#said({ err: error }), "the position of a webhook could not be stored");
+        if (!signal.aborted)
+          logger.warn(this.#logFields({ err: error }), "the position of a webhook could not be stored");
       },
     });
   }
 
-  #said(fields: object): object {
+  #logFields(fields: object): object {
     return { taskId: this.taskId, id: this.id, ...fields };
   }
 }

@@ -19,7 +19,7 @@ export function writeWebhookPayload(
   response: StreamResponse,
   { taskName }: PushRegistration,
 ): WebhookPayload {
-  const delivered = taskName === undefined ? response : responseUnderName(response, taskName);
+  const event = taskName === undefined ? response : responseUnderName(response, taskName);
   const { mediaType, tokenHeaders } = adapter;
-  return { body: adapter.write({ response: delivered }), mediaType, tokenHeaders };
+  return { body: adapter.write({ response: event }), mediaType, tokenHeaders };
 }

@@ -8,7 +8,7 @@ import type { AskStore } from "./ask-store.js";
 import type { CallOutcome, CallWebhook } from "./call.js";
 import type { CallScheduler } from "./call-scheduler.js";
 import { causeOfTurn } from "./cause.js";
-import type { CallPlace } from "./lane.js";
+import type { CallRoute } from "./lane.js";
 import type { PushLimits } from "./limits.js";
 import { type WebhookPayload, writeWebhookPayload } from "./webhook-payload.js";
 
@@ -40,7 +40,7 @@ interface DeliveryControls {
   readonly onGone: () => void;
 }
 
-/** Reads an event again for each attempt, so that a waiting delivery holds none. `undefined`: it is lost. */
+/** Reads an event again for each attempt, so that a waiting delivery keeps none in memory. `undefined`: it is lost. */
 type EventSource = () => Promise<StreamResponse | undefined>;
 
 /** `gone`: the configuration is deleted, or another process delivers it. `lost`: the log no longer has the event. */
@@ -53,32 +53,32 @@ class DeliveryMoved extends Error {}
 /** Delivers events to one webhook by its current configuration, as payloads of its version, with retries. */
 export class WebhookSender {
   readonly #deps: DeliveryDeps;
-  readonly #ways: DeliveryControls;
+  readonly #controls: DeliveryControls;
   /** The registration as last read, which determines version and address. */
   #registration: PushRegistration;
   /** Number of replacements of the configuration during deliveries. */
-  #replaced = 0;
+  #replacements = 0;
   /** Aborted when the configuration is replaced by one for another destination. */
-  #moved = new AbortController();
+  #destinationChange = new AbortController();
 
-  constructor(deps: DeliveryDeps, registration: PushRegistration, ways: DeliveryControls) {
+  constructor(deps: DeliveryDeps, registration: PushRegistration, controls: DeliveryControls) {
     this.#deps = deps;
     this.#registration = registration;
-    this.#ways = ways;
+    this.#controls = controls;
   }
 
   replace(registration: PushRegistration): void {
-    const { origin } = this.#place;
+    const { origin } = this.#route;
     this.#registration = registration;
-    this.#replaced += 1;
-    if (this.#place.origin === origin) return;
-    this.#moved.abort(new DeliveryMoved());
-    this.#moved = new AbortController();
+    this.#replacements += 1;
+    if (this.#route.origin === origin) return;
+    this.#destinationChange.abort(new DeliveryMoved());
+    this.#destinationChange = new AbortController();
   }
 
   /** Whether a call would start at once. */
   get isFree(): boolean {
-    return this.#deps.scheduler.isFree(this.#place);
+    return this.#deps.scheduler.isFree(this.#route);
   }
 
   /** Sends to the webhook by its configuration at that time. An event that the webhook refuses is dropped. */
@@ -92,11 +92,11 @@ export class WebhookSender {
         continue;
       }
       if (typeof result === "string") return result;
-      this.#ways.stop.throwIfAborted();
+      this.#controls.stop.throwIfAborted();
       if (result.kind === "taken") return "done";
       if (result.kind === "refused" || attempts >= limits.pushAttempts) {
-        const fields = this.#said({ attempts, reason: result.reason });
-        logger.warn(fields, "a webhook did not take an event, it was given up");
+        const fields = this.#logFields({ attempts, reason: result.reason });
+        logger.warn(fields, "a webhook did not take an event, which was dropped");
         this.#deps.telemetry?.givenUp();
         return "done";
       }
@@ -106,8 +106,8 @@ export class WebhookSender {
   }
 
   /** What the webhook receives: events, or its task's current state. */
-  get tells(): PushAdapter["tells"] {
-    return this.#adapter.tells;
+  get delivers(): PushAdapter["delivers"] {
+    return this.#adapter.delivers;
   }
 
   get #adapter(): PushAdapter {
@@ -118,20 +118,20 @@ export class WebhookSender {
     try {
       return writeWebhookPayload(this.#adapter, response, this.#registration);
     } catch (error) {
-      this.#deps.logger.error(this.#said({ err: error }), "an event could not be written for a webhook");
+      this.#deps.logger.error(this.#logFields({ err: error }), "an event could not be written for a webhook");
       return undefined;
     }
   }
 
   // `moved`: the turn, or the call that failed, was for another destination than the configuration now has.
   async #attemptInTurn(event: EventSource, pauseMs: number): Promise<CallOutcome | DeliveryResult | "moved"> {
-    const { stop, hurry } = this.#ways;
-    const place = this.#place;
-    const ticket = { ...place, pauseMs, hurry, signals: [stop, this.#moved.signal] };
+    const { stop, hurry } = this.#controls;
+    const route = this.#route;
+    const ticket = { ...route, pauseMs, hurry, signals: [stop, this.#destinationChange.signal] };
     try {
-      const result = await this.#deps.scheduler.run(ticket, () => this.#attempt(event, place.origin));
+      const result = await this.#deps.scheduler.run(ticket, () => this.#attempt(event, route.origin));
       const isFailed = typeof result !== "string" && result.kind === "failed";
-      return isFailed && this.#place.origin !== place.origin ? "moved" : result;
+      return isFailed && this.#route.origin !== route.origin ? "moved" : result;
     } catch (error) {
       if (error instanceof DeliveryMoved) return "moved";
       throw error;
@@ -146,13 +146,13 @@ export class WebhookSender {
     const registration = await this.#current();
     if (registration === undefined) return "gone";
     this.#registration = registration;
-    if (this.#place.origin !== origin) return "moved";
+    if (this.#route.origin !== origin) return "moved";
     return this.#call(registration, payload);
   }
 
   #call({ key, taskId, config }: PushRegistration, payload: WebhookPayload): Promise<CallOutcome> {
     const { call, tasks, telemetry } = this.#deps;
-    const { stop } = this.#ways;
+    const { stop } = this.#controls;
     if (telemetry === undefined) return call(config, payload, stop);
     const about = { taskId, url: config.url, cause: () => causeOfTurn(tasks, key) };
     return telemetry.call(about, (traceHeaders) => call(config, { ...payload, traceHeaders }, stop));
@@ -163,21 +163,21 @@ export class WebhookSender {
     const { store, instance } = this.#deps;
     const { key, config } = this.#registration;
     for (;;) {
-      const before = this.#replaced;
-      const registration = await this.#ways.ask(() => store.get(key, config.id));
+      const before = this.#replacements;
+      const registration = await this.#controls.ask(() => store.get(key, config.id));
       if (registration !== undefined && (instance ?? registration.holder) === registration.holder) return registration;
-      if (this.#replaced === before) break;
+      if (this.#replacements === before) break;
     }
-    this.#ways.onGone();
+    this.#controls.onGone();
     return undefined;
   }
 
-  get #place(): CallPlace {
+  get #route(): CallRoute {
     const { scope, config } = this.#registration;
     return { owner: JSON.stringify([scope.tenant, scope.owner]), origin: new URL(config.url).origin };
   }
 
-  #said(fields: object): object {
+  #logFields(fields: object): object {
     const { taskId, config } = this.#registration;
     return { taskId, id: config.id, ...fields };
   }

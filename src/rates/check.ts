@@ -33,15 +33,15 @@ const custom = object({
 
 const rate: Rule = (value, path) => {
   if (typeof value === "object" && value !== null) return custom(value, path);
-  const wanted = `${path} must be a rate such as "600/minute" or { limit: 600, windowMs: 60000 }`;
+  const prefix = `${path} must be a rate such as "600/minute" or { limit: 600, windowMs: 60000 }`;
   if (typeof value !== "string")
-    return [`${wanted}, not ${value === null ? "null" : `a value of type ${typeof value}`}`];
+    return [`${prefix}, not ${value === null ? "null" : `a value of type ${typeof value}`}`];
   const [limit = "", window = "", more] = value.split("/");
   const isLimit = whole(1)(limit === "" ? undefined : Number(limit), path).length === 0;
   if (isLimit && more === undefined && windowNames.includes(window)) return [];
   const near = nearest(window, windowNames);
   const advice = isLimit && near !== undefined ? `: did you mean "${limit}/${near}"?` : "";
-  return [`${wanted}, not ${JSON.stringify(value.slice(0, 80))}${advice}`];
+  return [`${prefix}, not ${JSON.stringify(value.slice(0, 80))}${advice}`];
 };
 
 const rates: Rule = (value, path) => {

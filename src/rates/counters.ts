@@ -6,7 +6,7 @@ export interface Claim {
   /** The caller, and the limit, in one string. */
   readonly key: string;
   readonly amount: number;
-  /** Whether the amount was used already: it is taken from what is left, and refused only when nothing is. */
+  /** Whether the amount was used already: then it is refused only when nothing is left. */
   readonly isUsed: boolean;
 }
 
@@ -20,8 +20,8 @@ export interface LimitBalance {
 /** The outcome of claims. */
 export interface ClaimOutcome {
   /** The first limit that has too little left; then nothing was taken. */
-  readonly refused: LimitBalance | undefined;
-  readonly standings: readonly LimitBalance[];
+  readonly refusal: LimitBalance | undefined;
+  readonly balances: readonly LimitBalance[];
   /** Gives back what was taken. */
   undo(): void;
 }
@@ -30,6 +30,6 @@ export interface ClaimOutcome {
 export interface Counters {
   /** Takes all claims or none. */
   take(claims: readonly Claim[]): Promise<ClaimOutcome>;
-  /** Counts what was used, whether or not so much is left. */
+  /** Counts what was used, even if less is left. */
   charge(claims: readonly Claim[]): Promise<readonly LimitBalance[]>;
 }

@@ -2,13 +2,14 @@ import { createHmac, randomBytes } from "node:crypto";
 import type { Clock } from "../protocol/async/clock.js";
 import type { ReadHeader } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
+import type { WindowLimit } from "./limits.js";
 import { LocalCounters, loadLimiters } from "./local-counters.js";
 import type { Rate } from "./options.js";
 import { readRate } from "./rate.js";
 
 export const defaultFailedAttempts: Rate = "300/minute";
 
-/** What a check of credentials reads of a call. */
+/** The part of a call that a check of credentials reads. */
 export interface AttemptHead {
   readonly header: ReadHeader;
   readonly query?: string | undefined;
@@ -25,27 +26,27 @@ export interface FailedAttemptsOptions<H extends AttemptHead> {
 
 /** An address from which attempts have failed. */
 interface Suspect {
-  /** Fingerprints of credentials that were accepted from there since. */
+  /** Fingerprints of credentials that were accepted from this address since then. */
   readonly accepted: Set<string>;
   until: number;
 }
 
-/** Addresses that are remembered, and accepted credentials of one. */
+/** Number of addresses remembered, and of accepted credentials for each. */
 const suspectsMax = 10_000;
 const acceptedMax = 1000;
 /** How long an address is remembered after its last failed attempt, in windows. */
-const rememberedWindows = 10;
-/** Names of headers that are known to be read. */
+const suspectWindows = 10;
+/** Number of header names in a fingerprint. */
 const namesMax = 32;
 
 /**
- * Limits the attempts to authenticate that fail, by address. A call from an address without such attempts costs nothing.
- * Others there may have the same address, behind a network's gateway: credentials that were accepted since the first
- * failed attempt are let through, however many attempts fail.
+ * Limits failed attempts to authenticate, by address. Calls from an address without failures cost nothing. Several
+ * callers may share an address behind a gateway: credentials that were accepted since the first failure are let through,
+ * however many attempts fail.
  */
 export class FailedAttempts<H extends AttemptHead> {
   readonly #options: FailedAttemptsOptions<H>;
-  readonly #limit;
+  readonly #limit: WindowLimit;
   readonly #suspects = new Map<string, Suspect>();
   readonly #secret = randomBytes(32);
   /** What checks read, in any call so far. */
@@ -61,45 +62,45 @@ export class FailedAttempts<H extends AttemptHead> {
       path: name,
       name,
       ofServer: false,
-      who: "address",
-      of: "",
-      what: "requests",
+      callerKind: "address",
+      scopeText: "",
+      resource: "requests",
       ...readRate(options.rate),
-    } as const;
+    };
   }
 
-  /** Runs a check of credentials within the limit. Returns no promise if the check does not and the address is blameless. */
+  /** Runs a check of credentials within the limit. Synchronous if the check is, and the address has no failures. */
   run<T>(head: H, check: (head: H) => T | Promise<T>): T | Promise<T> {
     const suspect = this.#suspects.size === 0 ? undefined : this.#suspectOf(head);
     if (suspect !== undefined) return this.#runSuspect(head, suspect, check);
     try {
-      const checked = check(head);
-      return checked instanceof Promise ? checked.catch((error: unknown) => this.#failed(head, error)) : checked;
+      const result = check(head);
+      return result instanceof Promise ? result.catch((error: unknown) => this.#countFailure(head, error)) : result;
     } catch (error) {
-      return this.#failed(head, error);
+      return this.#countFailure(head, error);
     }
   }
 
   async #runSuspect<T>(head: H, suspect: Suspect, check: (head: H) => T | Promise<T>): Promise<T> {
-    const { refused } = await (await this.#open()).take([{ ...this.#claimOf(head), isUsed: true }]);
-    if (refused !== undefined && !suspect.accepted.has(this.#fingerprint(head))) throw this.#tooMany(refused.endsInMs);
-    let checked: T;
+    const { refusal } = await (await this.#open()).take([{ ...this.#claimOf(head), isUsed: true }]);
+    if (refusal !== undefined && !suspect.accepted.has(this.#fingerprint(head))) throw this.#tooMany(refusal.endsInMs);
+    let result: T;
     try {
-      checked = await check(this.#watched(head));
+      result = await check(this.#watch(head));
     } catch (error) {
-      return this.#failed(head, error);
+      return this.#countFailure(head, error);
     }
     if (suspect.accepted.size < acceptedMax) suspect.accepted.add(this.#fingerprint(head));
-    return checked;
+    return result;
   }
 
-  async #failed(head: H, error: unknown): Promise<never> {
+  async #countFailure(head: H, error: unknown): Promise<never> {
     const address = this.#options.addressOf(head);
     if (address === undefined || !this.#options.isFailure(error)) throw error;
-    const known = this.#suspects.get(address);
+    const existing = this.#suspects.get(address);
     this.#suspects.delete(address);
-    const until = this.#options.clock.now() + rememberedWindows * this.#limit.windowMs;
-    this.#suspects.set(address, { accepted: known?.accepted ?? new Set(), until });
+    const until = this.#options.clock.now() + suspectWindows * this.#limit.windowMs;
+    this.#suspects.set(address, { accepted: existing?.accepted ?? new Set(), until });
     const [oldest] = this.#suspects.keys();
     if (this.#suspects.size > suspectsMax && oldest !== undefined) this.#suspects.delete(oldest);
     await (await this.#open()).charge([{ ...this.#claimOf(head), amount: 1 }]);
@@ -123,9 +124,9 @@ export class FailedAttempts<H extends AttemptHead> {
     return undefined;
   }
 
-  /** The head, and what is read of it noted. */
-  #watched(head: H): H {
-    const note = (name: string): string | undefined => {
+  /** A copy of the head that notes which parts are read. */
+  #watch(head: H): H {
+    const readHeader = (name: string): string | undefined => {
       if (this.#names.size < namesMax) this.#names.add(name);
       return head.header(name);
     };
@@ -137,7 +138,7 @@ export class FailedAttempts<H extends AttemptHead> {
     };
     return {
       ...head,
-      header: note,
+      header: readHeader,
       get query() {
         seesQuery();
         return head.query;
@@ -149,7 +150,7 @@ export class FailedAttempts<H extends AttemptHead> {
     };
   }
 
-  /** What the checks read of a call, as a hash whose key never leaves this process. */
+  /** A hash of all that the checks read of a call. Its key never leaves this process. */
   #fingerprint(head: H): string {
     const hash = createHmac("sha256", this.#secret);
     for (const name of [...this.#names].toSorted()) {
@@ -162,10 +163,10 @@ export class FailedAttempts<H extends AttemptHead> {
   }
 
   #tooMany(retryAfterMs: number): A2AError {
-    const { shown, name } = this.#limit;
+    const { text, name } = this.#limit;
     return new A2AError(
       "resourceExhausted",
-      `too many failed attempts to authenticate from this address: the limit is ${shown} (rate.${name})`,
+      `too many failed attempts to authenticate from this address: the limit is ${text} (rate.${name})`,
       { retryAfterMs, metadata: { limit: `rate.${name}` } },
     );
   }

@@ -4,7 +4,7 @@ import type { WindowLimit } from "./limits.js";
 // RateLimit and RateLimit-Policy as in draft-ietf-httpapi-ratelimit-headers-11, lists of structured fields (RFC 9651).
 // The registry has no unit for tokens; readers ignore a unit that they do not know.
 
-const units: Readonly<Record<WindowLimit["what"], string>> = {
+const units: Readonly<Record<WindowLimit["resource"], string>> = {
   requests: "",
   // Requests that start tasks.
   tasks: "",
@@ -18,24 +18,24 @@ interface LimitDescription {
   readonly policy: string;
 }
 
-const described = new WeakMap<WindowLimit, LimitDescription>();
+const descriptions = new WeakMap<WindowLimit, LimitDescription>();
 
 function describe(limit: WindowLimit): LimitDescription {
-  const known = described.get(limit);
-  if (known !== undefined) return known;
+  const existing = descriptions.get(limit);
+  if (existing !== undefined) return existing;
   // A string of structured fields has printable ASCII only.
   const name = `"${limit.name.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/gu, encodeURIComponent)}"`;
   const seconds = Math.max(1, Math.round(limit.windowMs / 1000));
-  const made = { name, policy: `${name};q=${limit.limit}${units[limit.what]};w=${seconds}` };
-  described.set(limit, made);
-  return made;
+  const description = { name, policy: `${name};q=${limit.limit}${units[limit.resource]};w=${seconds}` };
+  descriptions.set(limit, description);
+  return description;
 }
 
 /** The fields about limits in windows; none without such limits. */
-export function rateFields(standings: Iterable<LimitBalance>): Readonly<Record<string, string>> {
+export function rateFields(balances: Iterable<LimitBalance>): Readonly<Record<string, string>> {
   let policies = "";
   let states = "";
-  for (const { limit, left, endsInMs } of standings) {
+  for (const { limit, left, endsInMs } of balances) {
     const { name, policy } = describe(limit);
     const comma = policies === "" ? "" : ", ";
     policies += comma + policy;
@@ -45,7 +45,7 @@ export function rateFields(standings: Iterable<LimitBalance>): Readonly<Record<s
 }
 
 /** Fields of two sets of limits. */
-export function joinedFields(
+export function joinFields(
   one: Readonly<Record<string, string>>,
   other: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {

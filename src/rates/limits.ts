@@ -4,7 +4,7 @@ import { type ReadRate, readRate } from "./rate.js";
 
 // The options as lists of limits: which caller, which calls, what, and how much.
 
-/** Whom a limit counts together. */
+/** Which calls a limit counts together: those of an owner, a tenant or an address, or all. */
 export type CallerKind = "owner" | "tenant" | "address" | "all";
 
 interface LimitName {
@@ -14,19 +14,19 @@ interface LimitName {
   readonly name: string;
   /** Whether it counts the calls of all agents of a server together. */
   readonly ofServer: boolean;
-  readonly who: CallerKind;
-  /** What it is about besides, for errors: ` for listTasks`. */
-  readonly of: string;
+  readonly callerKind: CallerKind;
+  /** The end of its error text: ` for listTasks`. */
+  readonly scopeText: string;
 }
 
-/** A limit of what is used in a window. */
+/** A limit of the use in a window. */
 export interface WindowLimit extends LimitName, ReadRate {
-  readonly what: "requests" | "tasks" | "bytes" | "tokens";
+  readonly resource: "requests" | "tasks" | "bytes" | "tokens";
 }
 
-/** A limit of what is there at once. */
+/** A limit of concurrent turns or streams. */
 export interface PlaceLimit extends LimitName {
-  readonly what: "turns" | "streams";
+  readonly resource: "turns" | "streams";
   readonly max: number;
 }
 
@@ -46,7 +46,8 @@ type AnyLimits = CallerLimits<CallLimits & BudgetLimits>;
 
 /** `ofServer`: whether they are the limits of a server of several agents. */
 export function limitTable({ operations = {}, skills = {}, ...general }: RateOptions, ofServer = false): LimitTable {
-  const groupOf = (path: string, of: string, limits: AnyLimits) => groupIn({ path, of, ofServer }, limits);
+  const groupOf = (path: string, scopeText: string, limits: AnyLimits) =>
+    groupIn({ path, scopeText, ofServer }, limits);
   return {
     general: groupOf("", "", general),
     operations: mapOf(operations, (name, limits) => groupOf(`operations.${name}.`, ` for ${name}`, limits)),
@@ -55,54 +56,55 @@ export function limitTable({ operations = {}, skills = {}, ...general }: RateOpt
 }
 
 /** The limits of two tables, which hold together. */
-export function joinedTables(one: LimitTable, other: LimitTable): LimitTable {
-  const joined = (a: LimitGroup | undefined, b: LimitGroup | undefined): LimitGroup => ({
+export function joinTables(one: LimitTable, other: LimitTable): LimitTable {
+  const join = (a: LimitGroup | undefined, b: LimitGroup | undefined): LimitGroup => ({
     windows: [...(a?.windows ?? []), ...(b?.windows ?? [])],
     places: [...(a?.places ?? []), ...(b?.places ?? [])],
   });
-  const joinedMaps = (a: LimitTable["skills"], b: LimitTable["skills"]) =>
-    new Map([...a.keys(), ...b.keys()].map((name) => [name, joined(a.get(name), b.get(name))]));
+  const joinMaps = (a: LimitTable["skills"], b: LimitTable["skills"]) =>
+    new Map([...a.keys(), ...b.keys()].map((name) => [name, join(a.get(name), b.get(name))]));
   return {
-    general: joined(one.general, other.general),
-    operations: joinedMaps(one.operations, other.operations),
-    skills: joinedMaps(one.skills, other.skills),
+    general: join(one.general, other.general),
+    operations: joinMaps(one.operations, other.operations),
+    skills: joinMaps(one.skills, other.skills),
   };
 }
 
 function mapOf<T extends object>(
-  given: Readonly<Record<string, T | undefined>>,
+  options: Readonly<Record<string, T | undefined>>,
   make: (name: string, of: T) => LimitGroup,
 ) {
-  const made = Object.entries(given).flatMap(([name, of]) =>
+  const entries = Object.entries(options).flatMap(([name, of]) =>
     of === undefined ? [] : [[name, make(name, of)] as const],
   );
-  return new Map(made);
+  return new Map(entries);
 }
 
 const callers: readonly CallerKind[] = ["owner", "tenant", "address", "all"];
 
 function groupIn(
-  { path: above, of, ofServer }: Pick<LimitName, "path" | "of" | "ofServer">,
+  { path: above, scopeText, ofServer }: Pick<LimitName, "path" | "scopeText" | "ofServer">,
   limits: AnyLimits,
 ): LimitGroup {
   const windows: WindowLimit[] = [];
   const places: PlaceLimit[] = [];
-  const named = (path: string) => ({ path, name: ofServer ? `server.${path}` : path, of, ofServer });
-  for (const who of callers) {
-    for (const what of ["requests", "tasks", "bytes", "tokens"] as const) {
-      for (const [rate, suffix] of listed(limits[who]?.[what])) {
-        windows.push({ ...named(`${above}${who}.${what}${suffix}`), who, what, ...rate });
+  const nameParts = (path: string) => ({ path, name: ofServer ? `server.${path}` : path, scopeText, ofServer });
+  for (const callerKind of callers) {
+    for (const resource of ["requests", "tasks", "bytes", "tokens"] as const) {
+      for (const [rate, suffix] of ratesOf(limits[callerKind]?.[resource])) {
+        windows.push({ ...nameParts(`${above}${callerKind}.${resource}${suffix}`), callerKind, resource, ...rate });
       }
     }
-    for (const what of ["turns", "streams"] as const) {
-      const max = limits[who]?.[what];
-      if (max !== undefined) places.push({ ...named(`${above}${who}.${what}`), who, what, max });
+    for (const resource of ["turns", "streams"] as const) {
+      const max = limits[callerKind]?.[resource];
+      if (max !== undefined)
+        places.push({ ...nameParts(`${above}${callerKind}.${resource}`), callerKind, resource, max });
     }
   }
   return { windows, places };
 }
 
-function listed(rates: Rates | undefined): readonly (readonly [ReadRate, string])[] {
+function ratesOf(rates: Rates | undefined): readonly (readonly [ReadRate, string])[] {
   if (rates === undefined) return [];
   return isList(rates) ? rates.map((rate, index) => [readRate(rate), `[${index}]`] as const) : [[readRate(rates), ""]];
 }
@@ -114,13 +116,13 @@ function isList(rates: Rates): rates is Extract<Rates, readonly unknown[]> {
 /** The first limit of a table that is of a kind. */
 export function findLimit(
   { general, operations, skills }: LimitTable,
-  isSought: (limit: WindowLimit | PlaceLimit) => boolean,
+  matches: (limit: WindowLimit | PlaceLimit) => boolean,
 ): WindowLimit | PlaceLimit | undefined {
   const groups = [general, ...operations.values(), ...skills.values()];
-  return groups.flatMap(({ windows, places }) => [...windows, ...places]).find(isSought);
+  return groups.flatMap(({ windows, places }) => [...windows, ...places]).find(matches);
 }
 
-const whose: Readonly<Record<CallerKind, string>> = {
+const callerTexts: Readonly<Record<CallerKind, string>> = {
   owner: "of this caller",
   tenant: "of this tenant",
   address: "from this address",
@@ -129,25 +131,25 @@ const whose: Readonly<Record<CallerKind, string>> = {
 
 const nouns = { requests: "requests", tasks: "new tasks", bytes: "bytes", turns: "turns", streams: "open streams" };
 
-/** The error for a caller that has used up what a window has. */
+/** The error for a caller that has used up a window. */
 export function overLimit(limit: WindowLimit, retryAfterMs: number): A2AError {
-  return refusal(limit, limit.shown, retryAfterMs);
+  return refusal(limit, limit.text, retryAfterMs);
 }
 
-/** The error for a caller that has as many turns or streams as it may. */
+/** The error for a caller with too many turns or streams. */
 export function overPlaces(limit: PlaceLimit): A2AError {
   return refusal(limit, limit.max, 1000);
 }
 
-function refusal(given: WindowLimit | PlaceLimit, limit: string | number, retryAfterMs: number) {
-  const { path, ofServer, who, what, of } = given;
-  const caller = whose[who] + of;
+function refusal(source: WindowLimit | PlaceLimit, limit: string | number, retryAfterMs: number) {
+  const { path, ofServer, callerKind, resource, scopeText } = source;
+  const caller = callerTexts[callerKind] + scopeText;
   const option = `${ofServer ? "server." : ""}rate.${path}`;
   return new A2AError(
     "resourceExhausted",
-    what === "tokens"
+    resource === "tokens"
       ? `the token budget ${caller} is used up: the limit is ${limit} (${option})`
-      : `too many ${nouns[what]} ${caller}: the limit is ${limit} (${option})`,
+      : `too many ${nouns[resource]} ${caller}: the limit is ${limit} (${option})`,
     { retryAfterMs, metadata: { limit: option } },
   );
 }

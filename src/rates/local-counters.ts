@@ -7,7 +7,7 @@ import { groupOf, periodOf, shiftOf } from "./rate.js";
 
 type Limiters = typeof import("rate-limiter-flexible");
 
-/** Loads the library, which a server without limits does without. */
+/** Loads the library with the first limit. */
 export const loadLimiters = (): Promise<Limiters> => import("rate-limiter-flexible");
 
 /** Callers of one limit in one window that are counted by themselves; further ones are counted in groups. */
@@ -23,7 +23,7 @@ interface CallerCounter {
 export class LocalCounters implements Counters {
   readonly #limiters: Limiters;
   readonly #clock: Pick<Clock, "now">;
-  readonly #counted = new Map<WindowLimit, CallerCounter>();
+  readonly #callerCounters = new Map<WindowLimit, CallerCounter>();
 
   constructor(limiters: Limiters, clock: Pick<Clock, "now">) {
     this.#limiters = limiters;
@@ -31,20 +31,20 @@ export class LocalCounters implements Counters {
   }
 
   async take(claims: readonly Claim[]): Promise<ClaimOutcome> {
-    // All are counted before any is waited for, so that no other call comes between.
-    const tried = await this.#addAll(claims, 1);
-    const refused = claims.findIndex(({ limit, amount, isUsed }, index) => {
-      const used = tried[index]?.used ?? 0;
+    // Counts all before the first `await`, so that no other call comes between.
+    const balances = await this.#addAll(claims, 1);
+    const refusedIndex = claims.findIndex(({ limit, amount, isUsed }, index) => {
+      const used = balances[index]?.used ?? 0;
       return isUsed ? used - amount >= limit.limit : used > limit.limit;
     });
-    if (refused < 0) return { refused: undefined, standings: tried, undo: () => this.#undo(claims) };
+    if (refusedIndex < 0) return { refusal: undefined, balances, undo: () => this.#undo(claims) };
     this.#undo(claims);
-    const standings = tried.map((standing, index) => {
-      const { limit, endsInMs, used } = standing;
+    const balancesBefore = balances.map((balance, index) => {
+      const { limit, endsInMs, used } = balance;
       const before = used - (claims[index]?.amount ?? 0);
-      return { limit, endsInMs, left: index === refused ? 0 : Math.max(0, limit.limit - before) };
+      return { limit, endsInMs, left: index === refusedIndex ? 0 : Math.max(0, limit.limit - before) };
     });
-    return { refused: standings[refused], standings, undo: noop };
+    return { refusal: balancesBefore[refusedIndex], balances: balancesBefore, undo: noop };
   }
 
   charge(claims: readonly Claim[]): Promise<readonly LimitBalance[]> {
@@ -60,7 +60,7 @@ export class LocalCounters implements Counters {
     return Promise.all(
       claims.map(({ limit, key, amount }) => {
         const { number, endsInMs } = periodOf(now, limit.windowMs, shiftOf(key, limit.windowMs));
-        const { limiter, callers } = this.#countedOf(limit);
+        const { limiter, callers } = this.#counterOf(limit);
         return limiter.penalty(`${number} ${nameIn(callers, number, key)}`, sign * amount).then((counts) => {
           const used = counts.consumedPoints;
           return { limit, used, left: Math.max(0, limit.limit - used), endsInMs };
@@ -69,28 +69,28 @@ export class LocalCounters implements Counters {
     );
   }
 
-  #countedOf(limit: WindowLimit): CallerCounter {
-    let counted = this.#counted.get(limit);
-    if (counted === undefined) {
+  #counterOf(limit: WindowLimit): CallerCounter {
+    let counter = this.#callerCounters.get(limit);
+    if (counter === undefined) {
       // A key belongs to one window, so that the clock of this process decides when it ends.
       const duration = limit.windowMs / 1000;
       const limiter = new this.#limiters.RateLimiterMemory({ points: limit.limit, duration, keyPrefix: "" });
-      counted = { limiter, callers: new Map() };
-      this.#counted.set(limit, counted);
+      counter = { limiter, callers: new Map() };
+      this.#callerCounters.set(limit, counter);
     }
-    return counted;
+    return counter;
   }
 }
 
-/** What a caller is counted as in a window. Who is counted by itself stays so, however many others come. */
+/** The name under which a window counts a caller. A caller with a count of its own keeps it. */
 function nameIn(callers: CallerCounter["callers"], number: number, key: string): string {
-  let known = callers.get(number);
-  if (known === undefined) {
+  let names = callers.get(number);
+  if (names === undefined) {
     // Windows of different callers begin at different times, so that two are open at once.
     for (const other of callers.keys()) if (Math.abs(other - number) > 1) callers.delete(other);
-    known = new Set();
-    callers.set(number, known);
+    names = new Set();
+    callers.set(number, names);
   }
-  if (known.size < callersMax) known.add(key);
-  return known.has(key) ? `caller ${key}` : `others ${groupOf(key)}`;
+  if (names.size < callersMax) names.add(key);
+  return names.has(key) ? `caller ${key}` : `others ${groupOf(key)}`;
 }

@@ -37,7 +37,7 @@ export interface BudgetLimits extends TurnLimits {
   readonly tokens?: Rates | undefined;
 }
 
-/** Limits by who is asking. Each caller has its own count of each limit. */
+/** Limits of callers. Each caller has its own count of each limit. */
 export interface CallerLimits<L extends CallLimits, Address = L> {
   /** For each owner. Needs `auth` or `authenticate`. Default: no limit. */
   readonly owner?: L | undefined;
@@ -49,7 +49,7 @@ export interface CallerLimits<L extends CallLimits, Address = L> {
   readonly all?: L | undefined;
 }
 
-/** Limits by who is asking: in all, for single operations, and for messages to single skills. */
+/** Limits of callers: in all, for single operations, and for messages to single skills. */
 export interface RateOptions extends CallerLimits<BudgetLimits, TurnLimits> {
   /** More limits for calls of an operation. Default: none. */
   readonly operations?: { readonly [K in OperationName]?: CallerLimits<CallLimits> | undefined } | undefined;

@@ -12,14 +12,14 @@ export const windows: Readonly<Record<RateWindow, number>> = {
 export interface ReadRate {
   readonly limit: number;
   readonly windowMs: number;
-  readonly shown: string;
+  readonly text: string;
 }
 
 /** Reads a valid rate. */
 export function readRate(rate: Rate): ReadRate {
-  if (typeof rate === "object") return { ...rate, shown: `${rate.limit} in ${rate.windowMs} ms` };
+  if (typeof rate === "object") return { ...rate, text: `${rate.limit} in ${rate.windowMs} ms` };
   const [limit = "", window = ""] = rate.split("/");
-  return { limit: Number(limit), windowMs: windows[window as RateWindow], shown: rate };
+  return { limit: Number(limit), windowMs: windows[window as RateWindow], text: rate };
 }
 
 /** The window of a key at a time. Windows of different keys begin at different times, so that not all are new at once. */
@@ -38,7 +38,7 @@ export function shiftOf(key: string, windowMs: number): number {
   return hashOf(key) % windowMs;
 }
 
-/** Groups that callers are counted in once there are too many to count each by itself. */
+/** Number of groups in which callers are counted when there are too many to count each by itself. */
 const groups = 10_000;
 
 export function groupOf(key: string): number {

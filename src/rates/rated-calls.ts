@@ -5,7 +5,7 @@ import type { CallQuota, Principal } from "../protocol/context.js";
 import { type Message, SendMessageRequestSchema } from "../protocol/model.js";
 import type { Operation } from "../protocol/operations.js";
 import type { Claim, Counters, LimitBalance } from "./counters.js";
-import { joinedFields, rateFields } from "./fields.js";
+import { joinFields, rateFields } from "./fields.js";
 import {
   type CallerKind,
   type LimitGroup,
@@ -45,7 +45,7 @@ export interface DecodedCall {
   readonly bytes: number;
 }
 
-/** Whom the limits of a call count it for. */
+/** The callers that a call counts for. */
 type Subject = { readonly [W in Exclude<CallerKind, "all">]?: string | undefined };
 
 /** The limits of the calls of one operation, for a message to one skill, by when they hold. */
@@ -57,20 +57,22 @@ interface Plan {
   readonly streams: readonly PlaceLimit[];
 }
 
-/** Holds calls to limits by who is asking. */
+/** Holds calls to the limits of their callers. */
 export class RatedCalls {
   readonly options: RatedCallsOptions;
   /** Limits of the address, before the caller is known. */
-  readonly arrival: readonly WindowLimit[];
+  readonly arrivalLimits: readonly WindowLimit[];
   /** Limits of a known caller, before its request is read. */
-  readonly known: readonly WindowLimit[];
+  readonly callerLimits: readonly WindowLimit[];
   readonly #plans = new Map<LimitGroup | undefined, Map<LimitGroup | undefined, Plan>>();
 
   constructor(options: RatedCallsOptions) {
     this.options = options;
     const { windows } = options.table.general;
-    this.arrival = windows.filter(({ who, what }) => who === "address" && (what === "requests" || what === "bytes"));
-    this.known = windows.filter(({ who, what }) => who !== "address" && what === "bytes");
+    this.arrivalLimits = windows.filter(
+      ({ callerKind: who, resource: what }) => who === "address" && (what === "requests" || what === "bytes"),
+    );
+    this.callerLimits = windows.filter(({ callerKind: who, resource: what }) => who !== "address" && what === "bytes");
   }
 
   /** A call from an address, if it has one. */
@@ -78,15 +80,15 @@ export class RatedCalls {
     return new RatedCall(this, address);
   }
 
-  /** Counts the tokens of a turn, whether or not so many are left. */
+  /** Counts the tokens of a turn, even if fewer are left. */
   async charge(
     { scope: { tenant, owner }, message }: ChargingTurn,
     tokens: number,
   ): Promise<{ readonly left: number }> {
     const { tokens: budgets } = this.planFor(undefined, message);
     const claims = this.claimsOf(budgets, { owner: `${tenant}\n${owner}`, tenant }, tokens);
-    const standings = claims.length === 0 ? [] : await this.options.counters.charge(claims);
-    return { left: Math.min(Number.POSITIVE_INFINITY, ...standings.map(({ left }) => left)) };
+    const balances = claims.length === 0 ? [] : await this.options.counters.charge(claims);
+    return { left: Math.min(Number.POSITIVE_INFINITY, ...balances.map(({ left }) => left)) };
   }
 
   planFor(operation: Operation | undefined, message: Message | undefined): Plan {
@@ -101,12 +103,12 @@ export class RatedCalls {
     return plan;
   }
 
-  /** Claims for what each limit counts. Bytes and tokens were used already: `used` so many. */
+  /** Claims of a call on each limit. `used`: the bytes or tokens that it has used already. */
   claimsOf(limits: readonly WindowLimit[], subject: Subject, used: number): readonly Claim[] {
     const claims: Claim[] = [];
     for (const limit of limits) {
       const key = this.#keyOf(limit, subject);
-      const isUsed = limit.what === "bytes" || limit.what === "tokens";
+      const isUsed = limit.resource === "bytes" || limit.resource === "tokens";
       if (key !== undefined) claims.push({ limit, key, amount: isUsed ? used : 1, isUsed });
     }
     return claims;
@@ -122,26 +124,29 @@ export class RatedCalls {
     });
   }
 
-  #keyOf({ name, who, ofServer }: WindowLimit | PlaceLimit, subject: Subject): string | undefined {
+  #keyOf({ name, callerKind: who, ofServer }: WindowLimit | PlaceLimit, subject: Subject): string | undefined {
     if (who === "all") return name;
     const caller = subject[who];
     if (caller === undefined) return undefined;
     return ofServer && who !== "address" ? `${name}\n${this.options.realm}\n${caller}` : `${name}\n${caller}`;
   }
 
-  #plan(ofOperation: LimitGroup | undefined, ofSkill: LimitGroup | undefined): Plan {
+  #plan(operationGroup: LimitGroup | undefined, skillGroup: LimitGroup | undefined): Plan {
     const { general } = this.options.table;
-    const groups = [general, ofOperation, ofSkill].filter((group) => group !== undefined);
+    const groups = [general, operationGroup, skillGroup].filter((group) => group !== undefined);
     const windows = groups.flatMap((group) => group.windows);
     const places = groups.flatMap((group) => group.places);
     // Requests of an address are counted when they arrive.
-    const isCounted = (limit: WindowLimit): boolean => limit.what === "requests" && this.arrival.includes(limit);
+    const isCounted = (limit: WindowLimit): boolean =>
+      limit.resource === "requests" && this.arrivalLimits.includes(limit);
     return {
-      admission: windows.filter((limit) => (limit.what === "requests" || limit.what === "bytes") && !isCounted(limit)),
-      task: windows.filter(({ what }) => what === "tasks" || what === "tokens"),
-      tokens: windows.filter(({ what }) => what === "tokens"),
-      turns: places.filter(({ what }) => what === "turns"),
-      streams: places.filter(({ what }) => what === "streams"),
+      admission: windows.filter(
+        (limit) => (limit.resource === "requests" || limit.resource === "bytes") && !isCounted(limit),
+      ),
+      task: windows.filter(({ resource: what }) => what === "tasks" || what === "tokens"),
+      tokens: windows.filter(({ resource: what }) => what === "tokens"),
+      turns: places.filter(({ resource: what }) => what === "turns"),
+      streams: places.filter(({ resource: what }) => what === "streams"),
     };
   }
 }
@@ -150,9 +155,9 @@ export class RatedCalls {
 export class RatedCall {
   readonly #calls: RatedCalls;
   readonly #address: string | undefined;
-  readonly #standings = new Map<WindowLimit, LimitBalance>();
+  readonly #balances = new Map<WindowLimit, LimitBalance>();
   /** Taken for the stream of the call. */
-  #held: readonly Place[] = [];
+  #streamPlaces: readonly Place[] = [];
   #hasEnded = false;
   #fieldsBefore: Readonly<Record<string, string>> = {};
 
@@ -163,20 +168,20 @@ export class RatedCall {
 
   /** The fields of the reply that say what the caller has left. */
   get fields(): Readonly<Record<string, string>> {
-    return joinedFields(this.#fieldsBefore, rateFields(this.#standings.values()));
+    return joinFields(this.#fieldsBefore, rateFields(this.#balances.values()));
   }
 
   /** Counts the call for its address, before anything else is known. */
   arrive(before?: { readonly fields: Readonly<Record<string, string>> }): Promise<unknown> | undefined {
-    const { arrival } = this.#calls;
+    const { arrivalLimits } = this.#calls;
     this.#fieldsBefore = before?.fields ?? {};
-    const limits = before === undefined ? arrival : arrival.filter(({ ofServer }) => !ofServer);
+    const limits = before === undefined ? arrivalLimits : arrivalLimits.filter(({ ofServer }) => !ofServer);
     return this.#take(this.#calls.claimsOf(limits, { address: this.#address }, 0));
   }
 
   /** Refuses a known caller whose bytes are used up, before more are read. */
   checkCaller({ owner, tenant = "" }: Principal): Promise<unknown> | undefined {
-    return this.#take(this.#calls.claimsOf(this.#calls.known, { owner: `${tenant}\n${owner}`, tenant }, 0));
+    return this.#take(this.#calls.claimsOf(this.#calls.callerLimits, { owner: `${tenant}\n${owner}`, tenant }, 0));
   }
 
   /** Counts a decoded call. A stream holds its places until `leave`. */
@@ -196,8 +201,8 @@ export class RatedCall {
   /** The call has ended. */
   leave(): void {
     this.#hasEnded = true;
-    this.#calls.options.places.leave(this.#held);
-    this.#held = [];
+    this.#calls.options.places.leave(this.#streamPlaces);
+    this.#streamPlaces = [];
   }
 
   #enterStream(places: readonly Place[]): void {
@@ -205,24 +210,24 @@ export class RatedCall {
     if (refusal !== undefined) throw refusal;
     if (this.#hasEnded) return;
     this.#calls.options.places.take(places);
-    this.#held = places;
+    this.#streamPlaces = places;
   }
 
   #take(claims: readonly Claim[]): Promise<() => void> | undefined {
-    return claims.length === 0 ? undefined : this.#taken(claims);
+    return claims.length === 0 ? undefined : this.#takeClaims(claims);
   }
 
-  async #taken(claims: readonly Claim[]): Promise<() => void> {
-    const { refused, standings, undo } = await this.#calls.options.counters.take(claims);
-    for (const standing of standings) this.#standings.set(standing.limit, standing);
-    if (refused !== undefined) throw overLimit(refused.limit, refused.endsInMs);
+  async #takeClaims(claims: readonly Claim[]): Promise<() => void> {
+    const { refusal, balances, undo } = await this.#calls.options.counters.take(claims);
+    for (const balance of balances) this.#balances.set(balance.limit, balance);
+    if (refusal !== undefined) throw overLimit(refusal.limit, refusal.endsInMs);
     return undo;
   }
 
-  // A tenant that does not exist must not give its caller a count of its own.
+  // A tenant that does not exist must not get a count of its own.
   #subjectOf({ owner, tenant: own = "" }: Principal, request: AnyMessage): Subject {
-    const wished = "tenant" in request && typeof request.tenant === "string" ? request.tenant : "";
-    const tenant = own === "" && this.#calls.options.tenants.has(wished) ? wished : own;
+    const requested = "tenant" in request && typeof request.tenant === "string" ? request.tenant : "";
+    const tenant = own === "" && this.#calls.options.tenants.has(requested) ? requested : own;
     return { owner: `${tenant}\n${owner}`, tenant, address: this.#address };
   }
 }

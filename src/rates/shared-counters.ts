@@ -10,11 +10,11 @@ import { shiftOf } from "./rate.js";
 // without asking. Invariant: the store has counted everything that a block holds, so that what all processes take from
 // blocks never exceeds a limit. A block ends with its window, by the store's clock.
 
-/** What this process holds of a caller's window. */
+/** The part of a caller's window that this process may use. */
 interface Block {
   /** Below 0: used, and not counted by the store yet. */
   left: number;
-  /** What the store had left for others when it was asked last; `undefined` before that. */
+  /** What the store had left at its last answer; `undefined` before that. */
   storeLeft: number | undefined;
   /** By the monotonic clock. */
   endsAt: number;
@@ -32,11 +32,11 @@ const drawsMax = 500;
 const drawWaitMs = 500;
 /** How long the store is left alone after it has failed. */
 const retryMs = 1000;
-/** A store that grants nothing and has something left is not asked for ever. */
+/** How often one call asks a store that grants too little. */
 const triesMax = 10;
-/** Blocks that are kept before those that have ended are looked for. */
+/** Number of blocks above which ended ones are removed. */
 const blocksBeforeSweep = 5000;
-/** Blocks that are kept at all. What the oldest ones hold beyond that is given up, and drawn again. */
+/** Number of blocks kept. Beyond it the oldest ones are dropped with their rest, and drawn again. */
 const blocksMax = 100_000;
 
 export interface SharedCountersOptions {
@@ -53,9 +53,9 @@ export class SharedCounters implements Counters {
   readonly #options: SharedCountersOptions;
   readonly #blocks = new Map<string, Block>();
   /** What the next statement draws. */
-  #wanted = new Map<string, OpenClaim>();
+  #openClaims = new Map<string, OpenClaim>();
   #next: Promise<void> | undefined;
-  #asking: Promise<void> = Promise.resolve();
+  #lastQuery: Promise<void> = Promise.resolve();
   #sweepAt = blocksBeforeSweep;
   /** When the store is asked again; `undefined` while it answers. */
   #retryAt: number | undefined;
@@ -68,9 +68,9 @@ export class SharedCounters implements Counters {
     for (let tries = 0; tries < triesMax && !this.#isAway(claims); tries++) {
       const short = claims.filter((claim) => this.#blockOf(claim).left < needOf(claim));
       if (short.length === 0) return this.#takeFromBlocks(claims);
-      const refused = short.find((claim) => this.#blockOf(claim).storeLeft === 0);
-      if (refused !== undefined) {
-        return { refused: this.#standing(refused), standings: this.#standings(claims), undo: noop };
+      const emptyClaim = short.find((claim) => this.#blockOf(claim).storeLeft === 0);
+      if (emptyClaim !== undefined) {
+        return { refusal: this.#balanceOf(emptyClaim), balances: this.#balancesOf(claims), undo: noop };
       }
       await this.#draw(short);
     }
@@ -88,7 +88,7 @@ export class SharedCounters implements Counters {
     };
     change(1);
     void this.#settle(claims);
-    return { refused: undefined, standings: this.#standings(claims), undo: () => change(-1) };
+    return { refusal: undefined, balances: this.#balancesOf(claims), undo: () => change(-1) };
   }
 
   async charge(claims: readonly Claim[]): Promise<readonly LimitBalance[]> {
@@ -96,33 +96,33 @@ export class SharedCounters implements Counters {
     this.#countAlong(claims, 1);
     for (const claim of claims) this.#blockOf(claim).left -= claim.amount;
     await this.#settle(claims);
-    return this.#standings(claims);
+    return this.#balancesOf(claims);
   }
 
-  /** Has the store count what was used beyond the blocks. */
+  /** Makes the store count what was used beyond the blocks. */
   async #settle(claims: readonly Claim[]): Promise<void> {
     const debts = claims.filter((claim) => this.#blockOf(claim).left < 0);
     if (debts.length > 0) await this.#draw(debts);
   }
 
-  // So that the local limits know what this process has let through when the store goes away.
+  // Then the local limits are right when the store goes away.
   #countAlong(claims: readonly Claim[], sign: 1 | -1): void {
     void this.#options.local.charge(claims.map((claim) => ({ ...claim, amount: sign * claim.amount })));
   }
 
-  #standings(claims: readonly Claim[]): readonly LimitBalance[] {
-    return claims.map((claim) => this.#standing(claim));
+  #balancesOf(claims: readonly Claim[]): readonly LimitBalance[] {
+    return claims.map((claim) => this.#balanceOf(claim));
   }
 
-  #standing(claim: Claim): LimitBalance {
+  #balanceOf(claim: Claim): LimitBalance {
     const { left, storeLeft = 0, endsAt } = this.#blockOf(claim);
     const endsInMs = Math.max(1, Math.ceil(endsAt - this.#now()));
     return { limit: claim.limit, left: Math.max(0, left) + storeLeft, endsInMs };
   }
 
   #blockOf({ key, limit }: Claim): Block {
-    const known = this.#blocks.get(key);
-    if (known !== undefined && known.endsAt > this.#now()) return known;
+    const existing = this.#blocks.get(key);
+    if (existing !== undefined && existing.endsAt > this.#now()) return existing;
     const block = { left: 0, storeLeft: undefined, endsAt: this.#now() + limit.windowMs };
     this.#blocks.set(key, block);
     return block;
@@ -132,7 +132,7 @@ export class SharedCounters implements Counters {
     return monotonic(this.#options.clock);
   }
 
-  /** Whether the store does not answer. It is asked again behind the calls, which do not wait for it. */
+  /** Whether the store does not answer. It is asked again in the background: calls do not wait for it. */
   #isAway(claims: readonly Claim[]): boolean {
     if (this.#retryAt === undefined) return false;
     if (this.#now() >= this.#retryAt) {
@@ -142,46 +142,46 @@ export class SharedCounters implements Counters {
     return true;
   }
 
-  /** Resolves when the store was asked for all these claims, or is away. One statement at a time asks for all callers. */
+  /** Resolves when the store has answered for all these claims, or is away. One statement at a time draws for all callers. */
   #draw(claims: readonly Claim[]): Promise<void> {
     for (const claim of claims) {
-      const wanted = this.#wanted.get(claim.key) ?? { claim, need: 0 };
-      wanted.need += needOf(claim);
-      this.#wanted.set(claim.key, wanted);
+      const openClaim = this.#openClaims.get(claim.key) ?? { claim, need: 0 };
+      openClaim.need += needOf(claim);
+      this.#openClaims.set(claim.key, openClaim);
     }
     if (this.#next === undefined) {
-      this.#next = this.#asking.then(() => this.#ask());
-      this.#asking = this.#next;
+      this.#next = this.#lastQuery.then(() => this.#ask());
+      this.#lastQuery = this.#next;
     }
     return this.#next;
   }
 
   async #ask(): Promise<void> {
-    const wanted = [...this.#wanted.values()];
-    this.#wanted = new Map();
+    const openClaims = [...this.#openClaims.values()];
+    this.#openClaims = new Map();
     this.#next = undefined;
     this.#sweep();
-    for (let first = 0; first < wanted.length; first += drawsMax) {
-      await this.#askFor(wanted.slice(first, first + drawsMax));
+    for (let first = 0; first < openClaims.length; first += drawsMax) {
+      await this.#askFor(openClaims.slice(first, first + drawsMax));
     }
   }
 
-  async #askFor(wanted: readonly OpenClaim[]): Promise<void> {
+  async #askFor(openClaims: readonly OpenClaim[]): Promise<void> {
     const { store, clock, logger } = this.#options;
-    const draws = wanted.map((each) => this.#drawOf(each));
-    const asked = this.#now();
-    const answered = store.draw(draws.map(({ draw }) => draw)).then((grants) => {
-      const found = new Map(grants.map((grant) => [grant.key, grant]));
-      for (const drawn of draws) this.#granted(drawn, found.get(drawn.draw.key), asked);
+    const draws = openClaims.map((each) => this.#drawOf(each));
+    const askedAt = this.#now();
+    const answer = store.draw(draws.map(({ draw }) => draw)).then((grants) => {
+      const grantsByKey = new Map(grants.map((grant) => [grant.key, grant]));
+      for (const blockDraw of draws) this.#applyGrant(blockDraw, grantsByKey.get(blockDraw.draw.key), askedAt);
     });
     const late = Promise.withResolvers<never>();
     const cancel = clock.after(drawWaitMs, () => late.reject(new Error(`no answer within ${drawWaitMs} ms`)));
     try {
-      await Promise.race([answered, late.promise]);
+      await Promise.race([answer, late.promise]);
       if (this.#retryAt !== undefined) logger.info({}, "the limits of callers are shared again");
       this.#retryAt = undefined;
     } catch (error) {
-      answered.catch(noop);
+      answer.catch(noop);
       if (this.#retryAt === undefined) {
         logger.warn({ err: error }, "the store does not count callers: each process limits them by itself");
       }
@@ -196,21 +196,21 @@ export class SharedCounters implements Counters {
     const block = this.#blockOf(claim);
     const used = Math.max(0, -block.left);
     // Windows of another length have other numbers.
-    const named = JSON.stringify([this.#options.scope, claim.key, windowMs]);
-    const key = createHash("sha256").update(named).digest("base64url");
-    // What no window has is refused like what this one has not.
+    const name = JSON.stringify([this.#options.scope, claim.key, windowMs]);
+    const key = createHash("sha256").update(name).digest("base64url");
+    // A need above the whole limit is refused like one above the rest.
     const draw = { key, windowMs, shiftMs: shiftOf(claim.key, windowMs), limit, need: Math.min(need, limit), used };
     return { claim, block, draw };
   }
 
-  #granted({ claim, block: asking, draw }: BlockDraw, grant: RateGrant | undefined, asked: number): void {
+  #applyGrant({ claim, block: drawnBlock, draw }: BlockDraw, grant: RateGrant | undefined, askedAt: number): void {
     if (grant === undefined) return;
     const block = this.#blockOf(claim);
-    // Counted from before the store was asked, so that no block is used in the window after its own.
-    const endsAt = asked + grant.endsInMs;
+    // Counted from before the request, so that no block is used in the window after its own.
+    const endsAt = askedAt + grant.endsInMs;
     const isNew = block.storeLeft !== undefined && endsAt - block.endsAt > draw.windowMs / 2;
-    const settled = block === asking ? draw.used : 0;
-    block.left = (isNew ? Math.min(0, block.left) : block.left) + settled + grant.granted;
+    const debt = block === drawnBlock ? draw.used : 0;
+    block.left = (isNew ? Math.min(0, block.left) : block.left) + debt + grant.granted;
     block.endsAt = block.storeLeft === undefined ? endsAt : Math.max(endsAt, block.endsAt);
     block.storeLeft = grant.left;
   }

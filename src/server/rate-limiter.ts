@@ -8,7 +8,7 @@ import type { Logger } from "../protocol/logger.js";
 import { suggestion } from "../protocol/nearest.js";
 import type { Counters } from "../rates/counters.js";
 import { layeredCounters } from "../rates/layered-counters.js";
-import { findLimit, joinedTables, type LimitTable, limitTable } from "../rates/limits.js";
+import { findLimit, joinTables, type LimitTable, limitTable } from "../rates/limits.js";
 import { LocalCounters, loadLimiters } from "../rates/local-counters.js";
 import type { RateOptions } from "../rates/options.js";
 import { type ChargingTurn, RatedCalls } from "../rates/rated-calls.js";
@@ -66,7 +66,7 @@ export async function createRateLimiter(
   const { rate = {}, auth, agentId: agent = "", tenants = [] } = options;
   const { server, realm = "", skills } = parts;
   const own = limitTable(rate);
-  const table = server === undefined ? own : joinedTables(server.table, own);
+  const table = server === undefined ? own : joinTables(server.table, own);
   const problems = [...contradictions(options, table, parts), ...unknownSkills(rate, skills)];
   if (problems.length > 0) throw new TypeError(problems.join("\n"));
   if (findLimit(table, () => true) === undefined) return undefined;
@@ -95,7 +95,7 @@ export function createServerLimits(
   const { skillOf = namedSkill } = rate;
   return {
     table,
-    limitsAddresses: findLimit(table, ({ who }) => who === "address") !== undefined,
+    limitsAddresses: findLimit(table, ({ callerKind }) => callerKind === "address") !== undefined,
     places: createPlaces(),
     skillOf: rate.skillOf,
     counters(shared) {
@@ -133,17 +133,17 @@ function contradictions(
   return [
     ...problem(
       isOpen,
-      ({ who }) => who === "owner",
+      ({ callerKind }) => callerKind === "owner",
       "needs `auth` or `authenticate`: without them all callers are one owner; limit `all` or `address`",
     ),
     ...problem(
       isOpen && tenants.length === 0,
-      ({ who }) => who === "tenant",
+      ({ callerKind }) => callerKind === "tenant",
       "needs `auth`, `authenticate` or `tenants`: there are no tenants",
     ),
     ...problem(
       !hasTasks,
-      ({ what }) => ["tasks", "tokens", "turns"].includes(what),
+      ({ resource }) => ["tasks", "tokens", "turns"].includes(resource),
       "is for an agent that runs here: limit tasks where they run",
     ),
   ];

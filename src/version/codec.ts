@@ -160,7 +160,7 @@ export interface PushAdapter {
   /** Names of the header that carries the token of a configuration. */
   readonly tokenHeaders: readonly string[];
   /** `"event"` sends the event itself. `"task"` sends the whole task in its current state. */
-  readonly tells: "event" | "task";
+  readonly delivers: "event" | "task";
   /** Text of the body. */
   write(item: StreamItem): string;
 }

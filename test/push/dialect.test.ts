@@ -17,7 +17,7 @@ const old: Version = {
   push: {
     mediaType: "application/old+json",
     tokenHeaders: ["X-A2A-Notification-Token"],
-    tells: "task",
+    delivers: "task",
     write: ({ response }) => JSON.stringify(saidOf(response)),
   },
 };

@@ -7,28 +7,28 @@ import { createVirtualClock } from "../support/virtual-clock.js";
 
 const hourMs = 3_600_000;
 
-const limitOf = (limit: number, what: WindowLimit["what"] = "requests"): WindowLimit => {
+const limitOf = (limit: number, what: WindowLimit["resource"] = "requests"): WindowLimit => {
   const path = `owner.${what}`;
   return {
     path,
     name: path,
     ofServer: false,
-    who: "owner",
-    of: "",
-    what,
+    callerKind: "owner",
+    scopeText: "",
+    resource: what,
     limit,
     windowMs: hourMs,
-    shown: `${limit}/hour`,
+    text: `${limit}/hour`,
   };
 };
 const claim = (limit: WindowLimit, key: string, amount = 1): Claim => {
-  return { limit, key, amount, isUsed: limit.what === "bytes" };
+  return { limit, key, amount, isUsed: limit.resource === "bytes" };
 };
 
 async function opened() {
   const clock = createVirtualClock();
   const counters = new LocalCounters(await loadLimiters(), clock);
-  const isTaken = async (...claims: readonly Claim[]) => (await counters.take(claims)).refused === undefined;
+  const isTaken = async (...claims: readonly Claim[]) => (await counters.take(claims)).refusal === undefined;
   return { clock, counters, isTaken };
 }
 
@@ -36,7 +36,7 @@ it("a window ends by the clock of the process, at a time of its caller's own", a
   const { clock, counters, isTaken } = await opened();
   const owner = limitOf(1);
   expect([await isTaken(claim(owner, "a")), await isTaken(claim(owner, "a"))]).toEqual([true, false]);
-  const { refused } = await counters.take([claim(owner, "a")]);
+  const { refusal: refused } = await counters.take([claim(owner, "a")]);
   const { endsInMs } = periodOf(clock.now(), hourMs, shiftOf("a", hourMs));
   expect(refused).toEqual({ limit: owner, left: 0, endsInMs });
   await clock.advance(endsInMs - 1);
@@ -51,7 +51,7 @@ it("calls at the same time get no more than there is, and a refused call takes n
   const [wide, narrow] = [limitOf(10), { ...limitOf(3), name: "tenant.requests" }];
   const calls = Array.from({ length: 9 }, () => isTaken(claim(wide, "a"), claim(narrow, "t")));
   expect((await Promise.all(calls)).filter(Boolean)).toHaveLength(3);
-  expect(await counters.take([claim(wide, "a")])).toMatchObject({ refused: undefined, standings: [{ left: 6 }] });
+  expect(await counters.take([claim(wide, "a")])).toMatchObject({ refusal: undefined, balances: [{ left: 6 }] });
 });
 
 it("the use that reaches a budget is counted whole, and the next one is refused", async () => {

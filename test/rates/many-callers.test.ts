@@ -11,8 +11,15 @@ import { createVirtualClock } from "../support/virtual-clock.js";
 const mebibyte = 1 << 20;
 
 const limit: WindowLimit = {
-  ...{ path: "address.requests", name: "address.requests", ofServer: false, who: "address", of: "", what: "requests" },
-  ...{ limit: 64, windowMs: 86_400_000, shown: "64/day" },
+  ...{
+    path: "address.requests",
+    name: "address.requests",
+    ofServer: false,
+    callerKind: "address",
+    scopeText: "",
+    resource: "requests",
+  },
+  ...{ limit: 64, windowMs: 86_400_000, text: "64/day" },
 };
 const claim = (key: string): Claim => ({ limit, key, amount: 1, isUsed: false });
 
@@ -22,7 +29,7 @@ it("more callers than can be counted each by itself take no more memory, and giv
   const counters = new SharedCounters({
     ...{ store: memoryRates(clock), scope: "test", local, clock, logger: silentLogger },
   });
-  const taken = async (key: string): Promise<boolean> => (await counters.take([claim(key)])).refused === undefined;
+  const taken = async (key: string): Promise<boolean> => (await counters.take([claim(key)])).refusal === undefined;
   const flood = async (name: string, count: number): Promise<void> => {
     for (let first = 0; first < count; first += 500)
       await Promise.all(Array.from({ length: 500 }, (_, index) => taken(`${name} ${first + index}`)));

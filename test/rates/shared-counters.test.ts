@@ -19,23 +19,23 @@ const dayMs = 86_400_000;
 let opened: PostgresDatabase;
 let scopes = 0;
 
-function limitOf(limit: number, what: WindowLimit["what"] = "requests"): WindowLimit {
+function limitOf(limit: number, what: WindowLimit["resource"] = "requests"): WindowLimit {
   const path = `owner.${what}`;
   return {
     path,
     name: path,
     ofServer: false,
-    who: "owner",
-    of: "",
-    what,
+    callerKind: "owner",
+    scopeText: "",
+    resource: what,
     limit,
     windowMs: dayMs,
-    shown: `${limit}/day`,
+    text: `${limit}/day`,
   };
 }
 
 function claim(limit: WindowLimit, key: string, amount = 1): Claim {
-  return { limit, key, amount, isUsed: limit.what === "tokens" };
+  return { limit, key, amount, isUsed: limit.resource === "tokens" };
 }
 
 async function replica(store: RateStore, scope: string, logger = silentLogger, clock = systemClock) {
@@ -50,7 +50,7 @@ async function replicas(count: number, store: RateStore = opened.rates): Promise
 }
 
 const isTaken = async (counters: SharedCounters, ...claims: readonly Claim[]): Promise<boolean> =>
-  (await counters.take(claims)).refused === undefined;
+  (await counters.take(claims)).refusal === undefined;
 
 describe.skipIf(!hasPostgres)("limits that replicas share", () => {
   beforeAll(async () => {
@@ -112,13 +112,13 @@ describe.skipIf(!hasPostgres)("limits that replicas share", () => {
     const [wide, narrow] = [limitOf(3), { ...limitOf(1), name: "tenant.requests" }];
     expect(await isTaken(counters, claim(wide, "w"), claim(narrow, "n"))).toBe(true);
     for (let call = 0; call < 5; call += 1) {
-      const { refused } = await counters.take([claim(wide, "w"), claim(narrow, "n")]);
+      const { refusal: refused } = await counters.take([claim(wide, "w"), claim(narrow, "n")]);
       expect(refused).toMatchObject({ limit: narrow, left: 0 });
       expect(refused?.endsInMs).toBeLessThanOrEqual(dayMs);
     }
     expect(await isTaken(counters, claim(wide, "w"))).toBe(true);
     const third = await counters.take([claim(wide, "w")]);
-    expect(third.refused).toBeUndefined();
+    expect(third.refusal).toBeUndefined();
     expect(await isTaken(counters, claim(wide, "w"))).toBe(false);
     third.undo();
     expect(await isTaken(counters, claim(wide, "w"))).toBe(true);

@@ -9,7 +9,7 @@ import { completedTask, statusToJson, taskToJson } from "./write-objects.js";
 export const pushAdapter: PushAdapter = {
   mediaType: "application/json",
   tokenHeaders: ["X-A2A-Notification-Token"],
-  tells: "task",
+  delivers: "task",
   write: ({ response: { payload } }: StreamItem) => JSON.stringify(notificationOf(payload)),
 };
 

@@ -5,6 +5,6 @@ import { kindJsonText } from "./json/stream.js";
 export const pushAdapter: PushAdapter = {
   mediaType: "application/json",
   tokenHeaders: ["X-A2A-Notification-Token"],
-  tells: "task",
+  delivers: "task",
   write: kindJsonText,
 };

@@ -61,7 +61,7 @@ export function versionOf(limits: ValidationLimits, { validate, validateRead }: 
   };
   // Known receivers expect different header names.
   const tokenHeaders = ["X-A2A-Notification-Token", "A2A-Notification-Token"];
-  const push = { mediaType: a2aMediaType, tokenHeaders, tells: "event", write: eventTexts.text } as const;
+  const push = { mediaType: a2aMediaType, tokenHeaders, delivers: "event", write: eventTexts.text } as const;
   return {
     name,
     jsonRpc,

@@ -71,7 +71,7 @@ export class Webhooks {
         return { kind: "taken" };
       },
     });
-    const take: Parameters<typeof startAdoption>[0]["take"] = (registration) => deliveries.added(registration);
+    const take: Parameters<typeof startAdoption>[0]["take"] = (registration) => deliveries.add(registration);
     return pushOf(stage, {
       store,
       deliveries,
@@ -101,8 +101,8 @@ function pushOf(
     service: {
       store,
       check: () => [],
-      added: (registration) => void deliveries.added(registration),
-      removed: (taskId, id) => deliveries.removed(taskId, id),
+      added: (registration) => void deliveries.add(registration),
+      removed: (taskId, id) => deliveries.remove(taskId, id),
     },
     close() {
       closing ??= close();

@@ -146,7 +146,7 @@ describe("a webhook of 0.1", () => {
     JSON.parse(push.write({ response: { $typeName: "lf.a2a.v1.StreamResponse", payload } })) as JsonValue;
 
   it("gets a task with its state and the reason for the call", () => {
-    expect(push).toMatchObject({ mediaType: "application/json", tells: "task" });
+    expect(push).toMatchObject({ mediaType: "application/json", delivers: "task" });
     expect(said({ case: "task", value: task })).toEqual({
       eventType: "taskUpdate",
       taskId: "t",

@@ -40,7 +40,7 @@ describe("JSON-RPC examples of 0.3", () => {
     const [item] = adapter.readStream(operation).read(delivered);
     if (item === undefined) throw new Error("the event was passed over");
     expect(JSON.parse(pushAdapter.write(item))).toEqual(delivered);
-    expect(pushAdapter).toMatchObject({ tells: "task", mediaType: "application/json" });
+    expect(pushAdapter).toMatchObject({ delivers: "task", mediaType: "application/json" });
   });
 
   it.each(errors)("$id error is read and written back, without data", ({ error, code }) => {
