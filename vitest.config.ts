@@ -92,6 +92,7 @@ export default defineConfig({
     testTimeout: 90_000,
     hookTimeout: 90_000,
     expect: { poll: { timeout: 30_000 } },
+    setupFiles: "test/support/setup.ts",
     // What a test expects of the log, it reads from a logger of its own.
     env: { TRIVIUM_LOG: "silent" },
     // A file leaves behind what it found: those of one worker share their modules, which saves half of the time.

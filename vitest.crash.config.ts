@@ -6,6 +6,7 @@ export default defineConfig({
   resolve: { alias },
   test: {
     include: ["test/crash/**/*.test.ts"],
+    setupFiles: "test/support/setup.ts",
     env: { TRIVIUM_LOG: "silent" },
     testTimeout: 3_600_000,
     hookTimeout: 120_000,

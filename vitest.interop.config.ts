@@ -7,6 +7,7 @@ export default defineConfig({
   resolve: { alias },
   test: {
     include: ["test/interop/**/*.test.ts", "test/runtimes/**/*.test.ts"],
+    setupFiles: "test/support/setup.ts",
     env: { TRIVIUM_LOG: "silent" },
     testTimeout: 60_000,
     hookTimeout: 120_000,

@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ["test/{package,journeys}/**/*.test.ts"],
     globalSetup: "test/package/pack.ts",
+    setupFiles: "test/support/setup.ts",
     testTimeout: 300_000,
     hookTimeout: 300_000,
   },

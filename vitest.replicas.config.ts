@@ -9,7 +9,7 @@ export default defineConfig({
     include: ["test/e2e/**/*.test.ts", "test/replicas/**/*.test.ts", "test/proxies/**/*.test.ts"],
     exclude: leftOut.map((file) => `test/e2e/**/${file}`),
     globalSetup: "test/replicas/global-setup.ts",
-    setupFiles: "test/replicas/setup.ts",
+    setupFiles: ["test/support/setup.ts", "test/replicas/setup.ts"],
     env: { TRIVIUM_LOG: "silent" },
     testTimeout: 90_000,
     hookTimeout: 90_000,

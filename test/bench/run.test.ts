@@ -4,6 +4,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import type { Verdict } from "../../bench/verdict.ts";
+import { owned } from "../support/owned.js";
 
 interface Results {
   readonly options: object;
@@ -29,7 +30,7 @@ it("a copy of the build, measured beside it, costs about the same", { timeout: m
     const before = `${folder}/dist`;
     cpSync(`${root}dist`, before, { recursive: true });
     const args = ["bench/run.ts", "--before", before, "--quick", "--filter", "^JSON-RPC message reply$"];
-    const child = spawn(process.execPath, args, { cwd: root });
+    const child = owned(spawn(process.execPath, args, { cwd: root }));
     const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
     const file = /written: (.+)/.exec(stdout)?.[1];
     expect(file, `${stdout}${stderr}`).toBeDefined();

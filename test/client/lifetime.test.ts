@@ -11,6 +11,7 @@ import { root } from "../support/command.js";
 import { createFaultProxy } from "../support/fault-proxy.js";
 import { itemsOf } from "../support/items.js";
 import { leftOpen, listenersOn, openHandles } from "../support/leaks.js";
+import { owned } from "../support/owned.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
 import { cardServer } from "./support/card-server.js";
 import { allBindings, cardOf, interfaceAt } from "./support/cards.js";
@@ -23,7 +24,7 @@ const child = fileURLToPath(new URL("support/lifetime-child.mjs", import.meta.ur
 /** Runs the program with the built package until it exits by itself. */
 async function run(...args: readonly string[]) {
   if (!existsSync(`${root}dist/src/index.js`)) throw new Error("dist is missing: run npm run build");
-  const program = spawn(process.execPath, [child, ...args]);
+  const program = owned(spawn(process.execPath, [child, ...args]));
   const [code, out, errors] = await Promise.all([once(program, "close"), text(program.stdout), text(program.stderr)]);
   return { code: code[0] as number, out, errors };
 }

@@ -30,6 +30,24 @@ describe("the checks after a crash", () => {
   });
 });
 
+describe("a crash run", () => {
+  it("ends when its store cannot be examined", async () => {
+    const damage = () => Promise.reject(new Error("the disk is away"));
+    const run = crashRun({ ...undisturbed, store: { ...forgetful, damage }, kills: 4 });
+    await expect(run).rejects.toThrow("the disk is away");
+  });
+
+  it("ends with its test, while a server starts", async () => {
+    const over = new AbortController();
+    const damage = async () => {
+      setImmediate(() => over.abort(new Error("the test is over")));
+      return [];
+    };
+    const run = crashRun({ ...undisturbed, store: { ...forgetful, damage }, kills: 4, signal: over.signal });
+    await expect(run).rejects.toThrow("the test is over");
+  });
+});
+
 const lies = [
   /task never-was was spoken of and is not there/,
   /was canceled and is COMPLETED/,

@@ -8,7 +8,7 @@ import { createRandom } from "../core/simulator/random.js";
 import { webhook } from "../push/receiver.js";
 import { connectAll, failureText } from "./callers.js";
 import { bindings, createLedger, type KnownTask, type Ledger } from "./ledger.js";
-import { work } from "./load.js";
+import { underLoad } from "./load.js";
 import { mortalServer } from "./mortal-server.js";
 import { checkNotifications } from "./push-checks.js";
 import { checkRuns } from "./run-checks.js";
@@ -34,10 +34,13 @@ export interface CrashOptions {
   readonly meanwhile?: ((scene: Scene) => Promise<void>) | undefined;
   /** Default: 20 s. */
   readonly patienceMs?: number | undefined;
+  /** Aborted when the test is over. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const killsPerRound = 8;
-const callersPerBinding = 2;
+/** Two callers per binding. */
+const workers = [...bindings, ...bindings];
 const checksAtOnce = 6;
 /** The most answers and events a process gives before it is killed, and the most time it has for them. */
 const killAfter = 200;
@@ -45,7 +48,7 @@ const killAfterMs = 3000;
 
 /** Kills a server under load again and again and checks that every answer still holds. */
 export async function crashRun(options: CrashOptions): Promise<Ledger> {
-  const { store, kills, seed, restartable, patienceMs = 20_000 } = options;
+  const { store, kills, seed, restartable, patienceMs = 20_000, signal } = options;
   const folder = await mkdtemp(join(tmpdir(), "trivium-crash-"));
   const random = createRandom(seed);
   const place = store.place(folder);
@@ -58,13 +61,19 @@ export async function crashRun(options: CrashOptions): Promise<Ledger> {
     await server.start();
     await using callers = await connectAll(server);
     const name = `crash-${seed}`;
-    const scene: Scene = { server, callers, webhook: receiver, ledger, random, name, runs, restartable, patienceMs };
+    const scene: Scene = {
+      ...{ server, callers, webhook: receiver, ledger, random, name, runs, restartable, patienceMs, signal },
+    };
     const listed = new Map<string, Task>();
     do {
       const from = ledger.sent.length;
-      await killUnderLoad(scene, Math.min(killsPerRound, kills - ledger.tally.kills), async () => {
-        ledger.faults.push(...((await store.damage?.(place)) ?? []));
-      });
+      const count = Math.min(killsPerRound, kills - ledger.tally.kills);
+      await underLoad(scene, workers, (isOver) =>
+        killAgain(scene, count, async () => {
+          // The store goes with its test.
+          if (!isOver()) ledger.faults.push(...((await store.damage?.(place)) ?? []));
+        }),
+      );
       await options.meanwhile?.(scene);
       await checkRound(scene, listed, from);
     } while (ledger.tally.kills < kills && ledger.faults.length === 0);
@@ -75,12 +84,8 @@ export async function crashRun(options: CrashOptions): Promise<Ledger> {
   }
 }
 
-async function killUnderLoad(scene: Scene, kills: number, examine: () => Promise<void>): Promise<void> {
+async function killAgain(scene: Scene, kills: number, examine: () => Promise<void>): Promise<void> {
   const { server, random, ledger } = scene;
-  let stopped = false;
-  const workers = bindings.flatMap((binding) =>
-    Array.from({ length: callersPerBinding }, () => work(scene, binding, random.fork(), () => stopped)),
-  );
   for (let count = 0; count < kills; count++) {
     await Promise.race([ledger.pulse.reached(ledger.pulse.count + random.int(0, killAfter)), delay(killAfterMs)]);
     await server.kill();
@@ -99,8 +104,6 @@ async function killUnderLoad(scene: Scene, kills: number, examine: () => Promise
   }
   // Without kills only the checks are tested.
   if (kills === 0) await ledger.pulse.reached(1000);
-  stopped = true;
-  await Promise.all(workers);
 }
 
 /** Checks everything the servers have answered, once the load has stopped. `listed` holds what was found so far. */

@@ -6,8 +6,32 @@ import { bindings, type CrashBinding } from "./ledger.js";
 import type { Scene } from "./scene.js";
 import { cancel, mayHaveEnded, send, stream, subscribe, whileSubscribed } from "./sends.js";
 
+/**
+ * Has callers work until something is done: one for each binding that is given. Rejects at once when one of them or the deed
+ * fails, or when the test is over. Nobody goes on then.
+ */
+export async function underLoad(
+  scene: Scene,
+  callers: readonly CrashBinding[],
+  deed: (isOver: () => boolean) => Promise<void>,
+): Promise<void> {
+  let isOver = false;
+  const workers = callers.map((binding) => work(scene, binding, scene.random.fork(), () => isOver));
+  // Without a failure it stays pending.
+  const failed = new Promise<never>((_, reject) => {
+    for (const worker of workers) worker.catch(reject);
+    scene.signal?.addEventListener("abort", () => reject(scene.signal?.reason), { once: true });
+  });
+  try {
+    await Promise.race([deed(() => isOver), failed]);
+  } finally {
+    isOver = true;
+  }
+  await Promise.race([Promise.all(workers), failed]);
+}
+
 /** One caller: starts one action after another over its binding until told to stop. */
-export async function work(scene: Scene, binding: CrashBinding, random: Random, stopped: () => boolean): Promise<void> {
+async function work(scene: Scene, binding: CrashBinding, random: Random, stopped: () => boolean): Promise<void> {
   while (!stopped()) await random.pick(deeds)(scene, { binding, other: random.pick(bindings), random });
 }
 

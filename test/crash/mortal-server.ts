@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { fixedPort } from "../support/fixed-port.js";
+import { exitOf, killed, owned } from "../support/owned.js";
 
 /** One run of the agent, recorded by the server's process: `began`, or `stored` once its task is stored. */
 export interface Run {
@@ -50,6 +51,8 @@ export interface MortalServer extends AsyncDisposable {
   kill(): Promise<void>;
   /** Sends SIGTERM and returns the exit code, or the signal that ended the process. */
   terminate(): Promise<unknown>;
+  /** Kills the process, and any that is started later. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 const program = fileURLToPath(new URL("server-program.ts", import.meta.url));
@@ -57,16 +60,15 @@ const program = fileURLToPath(new URL("server-program.ts", import.meta.url));
 export async function mortalServer(options: MortalOptions): Promise<MortalServer> {
   const port = await fixedPort();
   let child: ChildProcess | undefined;
-  let killed = false;
+  let isKilled = false;
+  let isOver = false;
   let lives = 0;
   let complaints = "";
   const setting = JSON.stringify({ ...options, port });
   const kill = async (): Promise<void> => {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    killed = true;
-    const gone = once(child, "exit");
-    child.kill("SIGKILL");
-    await gone;
+    isKilled = true;
+    await killed(child);
   };
   return {
     url: `http://127.0.0.1:${port}`,
@@ -81,33 +83,36 @@ export async function mortalServer(options: MortalOptions): Promise<MortalServer
     complaints: () => complaints,
     runs: () => (existsSync(options.runs) ? readFileSync(options.runs, "utf8").trim().split("\n").map(runOf) : []),
     async start() {
-      killed = false;
+      if (isOver) throw new Error("the server is started after its end");
+      isKilled = false;
       const env = {
         ...process.env,
         NODE_ENV: "production",
         NODE_COMPILE_CACHE: `${options.runs}.cache`,
         CRASH_SERVER: setting,
       };
-      const born = fork(program, { env, execArgv: [], stdio: ["ignore", "ignore", "pipe", "ipc"] });
+      const born = owned(fork(program, { env, execArgv: [], stdio: ["ignore", "ignore", "pipe", "ipc"] }));
       child = born;
       born.stderr?.setEncoding("utf8").on("data", (text: string) => {
         complaints = `${complaints}${text}`.slice(-4000);
       });
-      const first = await Promise.race([once(born, "message"), once(born, "exit")]);
-      if (killed) return false;
-      if (born.exitCode !== null) throw new Error(`the server left with ${first}: ${complaints}`);
+      await Promise.race([once(born, "message"), exitOf(born)]);
+      if (isKilled) return false;
+      const left = born.exitCode ?? born.signalCode;
+      if (left !== null) throw new Error(`the server left with ${left}: ${complaints}`);
       lives++;
       return true;
     },
     kill,
     async terminate() {
       if (child === undefined) return undefined;
-      const gone = once(child, "exit");
       child.kill("SIGTERM");
-      const [code, signal] = await gone;
-      return code ?? signal;
+      return exitOf(child);
     },
-    [Symbol.asyncDispose]: kill,
+    [Symbol.asyncDispose]() {
+      isOver = true;
+      return kill();
+    },
   };
 }
 

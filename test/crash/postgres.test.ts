@@ -16,9 +16,10 @@ describe.skipIf(!hasPostgres).each([
   });
   afterAll(() => postgres[Symbol.asyncDispose]());
 
-  it("keeps every acknowledged event through repeated kills of itself and the database", async () => {
+  it("keeps every acknowledged event through repeated kills of itself and the database", async ({ signal }) => {
     const place = await postgres.createDatabase();
-    expectWhole(await crashRun({ store: storeOn(postgres, place), kills, seed, restartable }), restartable);
+    const store = storeOn(postgres, place);
+    expectWhole(await crashRun({ store, kills, seed, restartable, signal }), restartable);
   });
 });
 

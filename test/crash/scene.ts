@@ -18,4 +18,6 @@ export interface Scene {
   readonly restartable: boolean;
   /** How long outstanding work may take once the kills have stopped. */
   readonly patienceMs: number;
+  /** Aborted when the test is over, by its timeout or from outside. */
+  readonly signal: AbortSignal | undefined;
 }

@@ -70,6 +70,7 @@ function aborted(signal: AbortSignal): Promise<void> {
 }
 
 process.once("disconnect", () => process.exit(0));
+if (!process.connected) process.exit(0);
 const store = await openStore(setting.store);
 const server = await serve({
   card: { name: "Mortal", description: "Is killed again and again", version: "1" },

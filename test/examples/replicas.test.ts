@@ -1,9 +1,9 @@
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type RunningExample, runExample, startExample } from "../support/example.js";
 import { fixedPort } from "../support/fixed-port.js";
+import { execute, owned } from "../support/owned.js";
 import { hasPostgres, sharedPostgres } from "../support/postgres.js";
 
 const running: RunningExample[] = [];
@@ -20,7 +20,7 @@ async function start(database: string): Promise<RunningExample> {
 async function balance(...replicas: readonly RunningExample[]): Promise<string> {
   const port = await fixedPort();
   const ports = replicas.map(({ url }) => new URL(url).port);
-  const child = spawn(process.execPath, ["examples/replicas/balancer.ts", String(port), ...ports]);
+  const child = owned(spawn(process.execPath, ["examples/replicas/balancer.ts", String(port), ...ports]));
   running.push({ url: "", printed: "", stop: async (signal) => Number(child.kill(signal)) });
   await once(child.stdout, "data");
   return `http://127.0.0.1:${port}`;
@@ -40,7 +40,8 @@ describe.skipIf(!hasPostgres)("replicas", () => {
   });
 
   it("continue a stream of a replica that is killed, behind one address", async () => {
-    const child = spawn(process.execPath, ["examples/replicas/client.ts", await balance(one, other), "30"]);
+    const url = await balance(one, other);
+    const child = owned(spawn(process.execPath, ["examples/replicas/client.ts", url, "30"]));
     let output = "";
     for await (const piece of child.stdout.setEncoding("utf8")) {
       const before = output;
@@ -57,7 +58,7 @@ describe.skipIf(!hasPostgres)("replicas", () => {
   });
 
   it("list and cancel each other's tasks", async () => {
-    const { stdout } = await promisify(execFile)(process.execPath, ["examples/replicas/across.ts", one.url, other.url]);
+    const { stdout } = await execute(process.execPath, ["examples/replicas/across.ts", one.url, other.url]);
     expect(stdout).toBe("listed there: true\nhere: canceled\n");
   });
 

@@ -1,9 +1,8 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
 import { artifact, Client, serve } from "trivium";
 import { describe, expect, it } from "vitest";
 import { blocksOf } from "../docs/pages.js";
 import { fixedPort } from "../support/fixed-port.js";
+import { execute } from "../support/owned.js";
 import { sdks } from "./sdk.js";
 import { startAgent } from "./sdk-agents.js";
 
@@ -72,7 +71,7 @@ async def main():
 ${client.replaceAll(/^(?=.)/gm, "    ")}
 asyncio.run(main())
 `;
-      const { stdout } = await promisify(execFile)(python?.command ?? "", ["-c", program]);
+      const { stdout } = await execute(python?.command ?? "", ["-c", program]);
       expect(stdout).toContain("Emden: 03:10");
     });
   },

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { exitOf, killed, owned } from "../support/owned.js";
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
@@ -72,7 +72,7 @@ export interface Demands {
 /** Starts an agent and waits for its first line. Fails with its error output if none comes. */
 export async function startAgent({ name, command, options }: SdkAgent, demands?: Demands): Promise<RunningAgent> {
   const demanded = Object.entries(demands ?? {}).flatMap(([option, value]) => [`--${option}`, value]);
-  const child = spawn(command, [...options, ...demanded], { stdio: ["pipe", "pipe", "pipe"] });
+  const child = owned(spawn(command, [...options, ...demanded], { stdio: ["pipe", "pipe", "pipe"] }));
   let complaints = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     complaints = (complaints + text).slice(-complaintsMaxLength);
@@ -98,13 +98,9 @@ async function firstLine(output: NodeJS.ReadableStream): Promise<string> {
 }
 
 async function endOf(child: ChildProcess): Promise<never> {
-  const [code, signal] = await once(child, "exit");
-  throw new Error(`it ended with ${code ?? signal}`);
+  throw new Error(`it ended with ${await exitOf(child)}`);
 }
 
 async function stop(child: ChildProcess): Promise<void> {
-  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, "exit");
-  child.kill("SIGKILL");
-  await ended;
+  if (child.pid !== undefined) await killed(child);
 }

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import { owned } from "../support/owned.js";
 import type { BindingName } from "./cases.js";
 import type { Secrets } from "./guarded.js";
 
@@ -81,11 +82,13 @@ const timeout = 60_000;
 export async function runClient({ command, program }: Sdk, binding: BindingName, agents: Agents): Promise<Report> {
   const values = { url: agents.full, plain: agents.plain, binding, ...agents.guarded };
   const options = Object.entries(values).flatMap(([name, value]) => [`--${name}`, value]);
-  const child = spawn(command, [...program, ...options], {
-    stdio: ["ignore", "pipe", "pipe"],
-    timeout,
-    killSignal: "SIGKILL",
-  });
+  const child = owned(
+    spawn(command, [...program, ...options], {
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout,
+      killSignal: "SIGKILL",
+    }),
+  );
   const ended = new Promise<string>((resolve) => {
     child.once("error", (error) => resolve(error.message));
     child.once("close", (code, signal) => resolve(`exit code ${code ?? signal}`));

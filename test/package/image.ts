@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
+import { owned } from "../support/owned.js";
 
 // Does what a Dockerfile says, without Docker: each stage is a folder that lies over the files of this machine, whose own
 // state stays as it is. Node and npm are where Debian's image of Node has them, and nowhere else.
@@ -59,8 +60,9 @@ export async function startImage(options: ImageOptions, probe: string): Promise<
   const script = [prelude(folder, options), ...steps(options.dockerfile).map(stepOf), finish(options, probe)].join(
     "\n",
   );
-  const child = spawn("unshare", ["--mount", "--pid", "--fork", "--kill-child", "bash", "-c", script], {
-    stdio: ["pipe", "pipe", "pipe"],
+  const namespace = ["--mount", "--pid", "--fork", "--kill-child"];
+  const child = owned(spawn("unshare", [...namespace, "bash", "-c", script], { stdio: ["pipe", "pipe", "pipe"] }), {
+    folder,
   });
   let output = "";
   const note = (line: string): void => {

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { owned } from "../support/owned.js";
 import { createProject, type Project } from "./project.js";
 
 const program = `
@@ -146,7 +147,9 @@ const server = express().use(path, expressAgent(agent)).listen(0, async () => {
 async function demoReport(project: string): Promise<string> {
   const bin = join(project, "node_modules/.bin");
   const env = { ...process.env, PATH: `${bin}:${process.env["PATH"]}`, TRIVIUM_LOG: "error" };
-  const child = spawn("trivium", ["demo", "--port", "0"], { cwd: project, env, stdio: ["ignore", "pipe", "inherit"] });
+  const child = owned(
+    spawn("trivium", ["demo", "--port", "0"], { cwd: project, env, stdio: ["ignore", "pipe", "inherit"] }),
+  );
   const ended = once(child, "exit");
   let greeting = "";
   for await (const chunk of child.stdout) {
@@ -168,7 +171,7 @@ async function demoReport(project: string): Promise<string> {
 
 /** Runs `main.js` until it exits by itself: a closed server or client must not keep the process alive. */
 async function runMain(project: string) {
-  const child = spawn(join(project, "node_modules/.bin/node"), ["main.js"], { cwd: project });
+  const child = owned(spawn(join(project, "node_modules/.bin/node"), ["main.js"], { cwd: project }));
   const said = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
     child[name].on("data", (chunk) => {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { exitOf, owned } from "../support/owned.js";
 import { createProject } from "./project.js";
 
 // A real Next app, built and started.
@@ -37,7 +37,7 @@ beforeAll(async () => {
   const built = await project.run(process.execPath, "node_modules/next/dist/bin/next", "build");
   expect(built.code, built.output).toBe(0);
   const start = ["node_modules/next/dist/bin/next", "start", "-p", "0", "-H", "127.0.0.1"];
-  next = spawn(process.execPath, start, { cwd: project.folder, stdio: ["ignore", "pipe", "inherit"] });
+  next = owned(spawn(process.execPath, start, { cwd: project.folder, stdio: ["ignore", "pipe", "inherit"] }));
   let printed = "";
   for await (const chunk of next.stdout ?? []) {
     printed += String(chunk);
@@ -47,7 +47,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   next?.kill();
-  if (next?.exitCode === null && next.signalCode === null) await once(next, "exit");
+  if (next !== undefined) await exitOf(next);
 });
 
 const bodyOf = (text: string): string =>

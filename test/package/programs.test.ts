@@ -10,6 +10,7 @@ import { ambient, type Program, programsOf } from "../docs/programs.js";
 import { createAuthority } from "../support/certificates.js";
 import type { RunningExample } from "../support/example.js";
 import { fixedPort } from "../support/fixed-port.js";
+import { owned } from "../support/owned.js";
 import { hasPostgres, sharedPostgres } from "../support/postgres.js";
 import { createProject, type Project } from "./project.js";
 
@@ -78,11 +79,13 @@ async function filesFor(folder: string): Promise<void> {
 /** Runs a program until its last statement is done, and returns what it printed. Rejects when it ends before. */
 async function run(file: string, folder: string, env: Readonly<Record<string, string>>): Promise<string> {
   const preload = pathToFileURL(join(project.folder, "given.mjs")).href;
-  const child = spawn(process.execPath, ["--import", preload, file], {
-    cwd: folder,
-    env: { ...process.env, TRIVIUM_LOG: "error", UPSTREAM: peer.url, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = owned(
+    spawn(process.execPath, ["--import", preload, file], {
+      cwd: folder,
+      env: { ...process.env, TRIVIUM_LOG: "error", UPSTREAM: peer.url, ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    }),
+  );
   let printed = "";
   const done = new Promise<void>((resolve) => {
     for (const output of [child.stdout, child.stderr]) {

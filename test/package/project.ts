@@ -1,11 +1,8 @@
-import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
 import { inject } from "vitest";
 import { type RunningExample, startProgram } from "../support/example.js";
-
-const execute = promisify(execFile);
+import { execute } from "../support/owned.js";
 
 /** A project of a user of the package. */
 export interface Project {

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { owned } from "../support/owned.js";
 
 /** The terminals of a reader who follows a page. */
 export interface Terminals {
@@ -69,7 +70,8 @@ export function openTerminals(folder: string, env: NodeJS.ProcessEnv): Terminals
 
 function openTerminal(args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv }): Terminal {
   // A signal reaches the group of a terminal: the shell, and what it runs.
-  const shell = spawn("bash", args, { ...options, detached: true, stdio: ["pipe", "pipe", "inherit"] });
+  const bash = spawn("bash", args, { ...options, detached: true, stdio: ["pipe", "pipe", "inherit"] });
+  const shell = owned(bash, { group: true });
   let change = Promise.withResolvers<void>();
   let isOver = false;
   const terminal: Terminal = {

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { killed, owned } from "../support/owned.js";
 
 /** A proxy that tests start: its program, and how it runs a configuration in the foreground. */
 const programs = {
@@ -66,7 +66,8 @@ export async function startProxy(name: ProxyName, { config, files = {}, port }: 
   const folder = mkdtempSync(join(tmpdir(), `trivium-${name}-`));
   const { file, args } = programs[name];
   for (const [path, text] of Object.entries({ ...files, [file]: config })) writeFileSync(join(folder, path), text);
-  const child = spawn(program, args(join(folder, file)), { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
+  const command = spawn(program, args(join(folder, file)), { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
+  const child = owned(command, { folder });
   let said = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {
@@ -74,11 +75,7 @@ export async function startProxy(name: ProxyName, { config, files = {}, port }: 
     });
   }
   const end = async (): Promise<void> => {
-    if (child.exitCode === null && child.signalCode === null) {
-      const gone = once(child, "exit");
-      child.kill("SIGKILL");
-      await gone;
-    }
+    await killed(child);
     rmSync(folder, { recursive: true, force: true });
   };
   await untilOpen(child, port).catch(async (error: unknown) => {

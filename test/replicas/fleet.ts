@@ -5,7 +5,7 @@ import { createRandom } from "../core/simulator/random.js";
 import { type Callers, connectAll } from "../crash/callers.js";
 import { checkRound } from "../crash/crash-run.js";
 import { bindings, createLedger, type Ledger } from "../crash/ledger.js";
-import { work } from "../crash/load.js";
+import { underLoad } from "../crash/load.js";
 import { type MortalServer, mortalServer } from "../crash/mortal-server.js";
 import type { Scene } from "../crash/scene.js";
 import { webhook } from "../push/receiver.js";
@@ -38,7 +38,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     members.push(await mortalServer({ ...options, runs, handleSignals: true }));
   }
   const end = async (): Promise<void> => {
-    await Promise.all(members.map((member) => member.kill()));
+    await Promise.all(members.map((member) => member[Symbol.asyncDispose]()));
     await rm(folder, { recursive: true, force: true });
   };
   try {
@@ -86,10 +86,12 @@ export interface LoadRun {
   readonly seed: number;
   /** Disturbs the fleet while callers are at work. */
   disturb(scene: Scene): Promise<void>;
+  /** Aborted when the test is over. */
+  readonly signal: AbortSignal;
 }
 
 /** Runs callers through the proxy while the fleet is disturbed, and checks that every answer holds. */
-export async function runUnderLoad({ fleet, restartable, seed, disturb }: LoadRun): Promise<Ledger> {
+export async function runUnderLoad({ fleet, restartable, seed, disturb, signal }: LoadRun): Promise<Ledger> {
   const random = createRandom(seed);
   const ledger = createLedger();
   await using receiver = await webhook();
@@ -100,14 +102,13 @@ export async function runUnderLoad({ fleet, restartable, seed, disturb }: LoadRu
   const scene: Scene = {
     ...{ server, callers, webhook: receiver, ledger, random, name, runs, restartable },
     patienceMs: 20_000,
+    signal,
   };
-  let stopped = false;
-  const workers = bindings.map((binding) => work(scene, binding, random.fork(), () => stopped));
-  await disturb(scene);
-  // A slow machine may have seen few calls until here, and the rarer kinds not at all.
-  while (ledger.tally.canceled === 0 || ledger.tally.followUps === 0) await after(scene, 20);
-  stopped = true;
-  await Promise.all(workers);
+  await underLoad(scene, bindings, async () => {
+    await disturb(scene);
+    // A slow machine may have seen few calls until here, and the rarer kinds not at all.
+    while (ledger.tally.canceled === 0 || ledger.tally.followUps === 0) await after(scene, 20);
+  });
   await checkRound(scene, new Map(), 0);
   if (ledger.faults.length > 0) ledger.faults.push(...runsOfFaulty(scene), `the servers said: ${server.complaints()}`);
   return ledger;

@@ -25,18 +25,18 @@ function expectWhole({ faults, tally }: Ledger): void {
 
 type Disturb = (fleet: Fleet, scene: Scene) => Promise<void>;
 
-async function run(options: FleetOptions, disturb: Disturb): Promise<Ledger> {
+async function run(options: FleetOptions & { signal: AbortSignal }, disturb: Disturb): Promise<Ledger> {
   await using fleet = await startFleet(options);
-  const { restartable } = options;
-  return await runUnderLoad({ fleet, restartable, seed, disturb: (scene) => disturb(fleet, scene) });
+  const { restartable, signal } = options;
+  return await runUnderLoad({ fleet, restartable, seed, signal, disturb: (scene) => disturb(fleet, scene) });
 }
 
 describe.skipIf(inject("postgres") === undefined)("three processes on one PostgreSQL", () => {
-  it.each([
+  it.for([
     { agent: "that cannot be run again", restartable: false },
     { agent: "that can be run again", restartable: true },
-  ])("keep every acknowledged event when killed in turn, with an agent $agent", async ({ restartable }) => {
-    const ledger = await run({ store: await newDatabase(), restartable }, async ({ members }, scene) => {
+  ])("keep every acknowledged event when killed in turn, with an agent $agent", async ({ restartable }, { signal }) => {
+    const ledger = await run({ store: await newDatabase(), restartable, signal }, async ({ members }, scene) => {
       for (const member of members) {
         await after(scene, scene.random.int(20, 150));
         await member.kill();
@@ -52,10 +52,10 @@ describe.skipIf(inject("postgres") === undefined)("three processes on one Postgr
     expect(ledger.tally.resumed).toBeGreaterThan(0);
   });
 
-  it("lose no event and fail no task in a rolling restart, each exiting with code 0", async () => {
+  it("lose no event and fail no task in a rolling restart, each exiting with code 0", async ({ signal }) => {
     const codes: unknown[] = [];
     // A process that stopped without releasing its tasks would leave them stuck for the whole suite.
-    const options = { store: await newDatabase(), restartable: false, instanceTtlMs: 60_000 };
+    const options = { store: await newDatabase(), restartable: false, instanceTtlMs: 60_000, signal };
     const ledger = await run(options, async ({ members }, scene) => {
       for (const member of members) {
         await after(scene, 100);
@@ -75,9 +75,10 @@ describe.skipIf(inject("postgres") === undefined)("three processes on one Postgr
 });
 
 describe.skipIf(!hasPostgres)("three processes on a PostgreSQL of their own", () => {
-  it("keep every acknowledged event through a database outage, and work again after it", async () => {
+  it("keep every acknowledged event through a database outage, and work again after it", async ({ signal }) => {
     await using postgres = await startPostgres();
-    const ledger = await run({ store: await postgres.createDatabase(), restartable: true }, async (_, scene) => {
+    const options = { store: await postgres.createDatabase(), restartable: true, signal };
+    const ledger = await run(options, async (_, scene) => {
       for (const mode of ["fast", "immediate"] as const) {
         await after(scene, 300);
         await postgres.stop(mode);

@@ -1,15 +1,14 @@
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { rolldown } from "rolldown";
+import { execute, owned } from "../support/owned.js";
 import type { Runtime } from "./runtime.js";
 
-const run = promisify(execFile);
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const root = here("../..");
 
@@ -50,7 +49,7 @@ async function install(folder: string): Promise<void> {
   const modules = join(folder, "node_modules");
   const own = join(modules, "trivium");
   await mkdir(own, { recursive: true });
-  await run(process.execPath, ["scripts/build.ts", "--out", join(own, "dist")], { cwd: root });
+  await execute(process.execPath, ["scripts/build.ts", "--out", join(own, "dist")], { cwd: root });
   await cp(join(root, "package.json"), join(own, "package.json"));
   await writeFile(join(folder, "package.json"), JSON.stringify({ type: "module", private: true }));
   const { dependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
@@ -80,14 +79,16 @@ async function bundle(name: string, entry: string, folder: string): Promise<void
 }
 
 function started(command: string, args: readonly string[], cwd: string): Program {
-  const child = spawn(command, args, {
-    cwd,
-    stdio: ["pipe", "pipe", "pipe"],
-    // Many times what a program needs, so that a hanging one cannot block the tests for ever.
-    timeout: 50_000,
-    killSignal: "SIGKILL",
-    env: { ...process.env, NO_COLOR: "1" },
-  });
+  const child = owned(
+    spawn(command, args, {
+      cwd,
+      stdio: ["pipe", "pipe", "pipe"],
+      // Many times what a program needs, so that a hanging one cannot block the tests for ever.
+      timeout: 50_000,
+      killSignal: "SIGKILL",
+      env: { ...process.env, NO_COLOR: "1" },
+    }),
+  );
   const first = Promise.withResolvers<string>();
   const printed = collected(child.stdout, (all) => {
     if (all.includes("\n")) first.resolve(all.slice(0, all.indexOf("\n")));

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { artifact, serve } from "trivium";
 import { expect, it } from "vitest";
 import { settledHeap } from "../support/heap.js";
+import { owned } from "../support/owned.js";
 import { httpLine, json } from "../support/raw-http.js";
 import { tries } from "../support/tries.js";
 
@@ -46,7 +47,7 @@ it.each(seeds)("the heap of a server stays below its limit of bytes, whatever th
   const [small, large] = [await taskOf("small"), await taskOf("large")];
   const before = settledHeap();
   const script = fileURLToPath(new URL("greedy-child.mjs", import.meta.url));
-  const child = fork(script, [String(server.port), small, large, String(seed)]);
+  const child = owned(fork(script, [String(server.port), small, large, String(seed)]));
   await once(child, "message");
   await expect.poll(() => settledHeap() - before).toBeLessThan(inFlightMaxBytes + fixedBytes);
   expect((await ask("GetTask", { id: small })).id).toBe(small);

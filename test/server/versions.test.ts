@@ -7,6 +7,7 @@ import { artifact, reply, serve, working } from "trivium";
 import { describe, expect, it } from "vitest";
 import type { VersionName } from "../../src/version/versions.js";
 import { rawSession } from "../support/grpc-raw.js";
+import { owned } from "../support/owned.js";
 import { linesOf, opened, readUntil, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 import { startAgent } from "../support/serve-agent.js";
 import { type Wire, wires, wiresOf, wiresThat } from "../support/wires.js";
@@ -172,7 +173,7 @@ describe("no code of versions that a server does not serve is used", () => {
     if (!existsSync(fileURLToPath(new URL("../../dist/src/index.js", import.meta.url)))) {
       throw new Error("dist is missing: run npm run build");
     }
-    const program = spawn(process.execPath, [child, JSON.stringify(served)]);
+    const program = owned(spawn(process.execPath, [child, JSON.stringify(served)]));
     const [, out, errors] = await Promise.all([once(program, "close"), textOf(program.stdout), textOf(program.stderr)]);
     expect(errors).toBe("");
     expect(JSON.parse(out)).toEqual({ card: 200, code, touched, loaded });

@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import type { HostedRun } from "./command-host.js";
+import { owned } from "./owned.js";
 
 // Runs the built command as a user would.
 
@@ -56,7 +57,8 @@ async function freeHost(): Promise<ChildProcess> {
     await new Promise<void>((resolve) => waiting.push(resolve));
   }
   hosts.started += 1;
-  return fork(hostFile, { execArgv: [], stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  const host = fork(hostFile, { execArgv: [], stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  return owned(host, { until: "process" });
 }
 
 async function hosted(host: ChildProcess, run: HostedRun): Promise<Finished> {
@@ -76,14 +78,14 @@ async function hosted(host: ChildProcess, run: HostedRun): Promise<Finished> {
 
 /** Runs a shell command in the project's folder. */
 export async function shell(command: string, env: Readonly<Record<string, string>> = {}): Promise<Finished> {
-  return finished(spawn("sh", ["-c", command], { cwd: root, env: { ...process.env, ...env } }));
+  return finished(owned(spawn("sh", ["-c", command], { cwd: root, env: { ...process.env, ...env } })));
 }
 
 type Child = ReturnType<typeof startTrivium>;
 
 /** Starts `trivium …`. Without `cwd` it keeps tasks in memory, so that it leaves no files behind. */
 export function startTrivium(args: readonly string[], env: Readonly<Record<string, string>> = {}, cwd?: string) {
-  return spawn(process.execPath, [builtMain(), ...args], { cwd, env: envOf(env, cwd) });
+  return owned(spawn(process.execPath, [builtMain(), ...args], { cwd, env: envOf(env, cwd) }));
 }
 
 function builtMain(): string {

@@ -1,6 +1,6 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { promisify } from "node:util";
+import { execute, exitOf, owned } from "./owned.js";
 
 /** An example running in its own process, and the URL it printed. */
 export interface RunningExample {
@@ -25,11 +25,13 @@ export async function startProgram(
     env,
   }: { readonly args?: readonly string[]; readonly cwd?: string; readonly env: Readonly<Record<string, string>> },
 ): Promise<RunningExample> {
-  const child = spawn(process.execPath, [file, ...args], {
-    cwd,
-    env: { ...process.env, PORT: "0", ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = owned(
+    spawn(process.execPath, [file, ...args], {
+      cwd,
+      env: { ...process.env, PORT: "0", ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    }),
+  );
   const printed = { text: "" };
   const url = await urlOf(child, printed);
   return {
@@ -39,7 +41,7 @@ export async function startProgram(
     },
     async stop(signal) {
       child.kill(signal);
-      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+      await exitOf(child);
       return child.exitCode;
     },
   };
@@ -59,10 +61,12 @@ export function watchProgram(
   args: readonly string[] = [],
   env: Readonly<Record<string, string>> = {},
 ): RunningProgram {
-  const child = spawn(process.execPath, [file, ...args], {
-    env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const child = owned(
+    spawn(process.execPath, [file, ...args], {
+      env: { ...process.env, ...env },
+      stdio: ["ignore", "pipe", "inherit"],
+    }),
+  );
   let output = "";
   let changed = Promise.withResolvers<void>();
   const change = (): void => {
@@ -107,6 +111,6 @@ function urlOf(child: ChildProcess, printed: { text: string }): Promise<string> 
 
 /** Runs `examples/<name>/client.ts` to its end and returns its output. */
 export async function runExample(name: string, args: readonly string[] = []): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, [`examples/${name}/client.ts`, ...args]);
+  const { stdout } = await execute(process.execPath, [`examples/${name}/client.ts`, ...args]);
   return stdout;
 }

@@ -1,5 +1,4 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { once } from "node:events";
 import {
   accessSync,
   chownSync,
@@ -18,6 +17,7 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 // The extension is `.ts` because the benchmarks run this file directly under Node.
 import { fixedPort } from "./fixed-port.ts";
+import { exitOf, type Ownership, owned } from "./owned.ts";
 
 /** How a server stops: when its clients are gone, after rolling back their transactions, or as in a crash. */
 type StopMode = "smart" | "fast" | "immediate";
@@ -39,7 +39,7 @@ export interface PostgresServer extends AsyncDisposable {
   kill(): Promise<void>;
 }
 
-export interface PostgresServerOptions {
+export interface PostgresServerOptions extends Pick<Ownership, "until"> {
   /** Settings of `postgresql.conf`. The defaults are as durable as in production. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
 }
@@ -59,14 +59,14 @@ if (!hasPostgres) {
 /** How long creating and starting a server may take on a busy machine, for the hooks that do it. */
 export const startTimeoutMs = 90_000;
 
-/** Starts a server. Disposing it stops it and removes its files. It never outlives this process. */
-export async function startPostgres({ settings = {} }: PostgresServerOptions = {}): Promise<PostgresServer> {
+/** Starts a server. Disposing it stops it and removes its files. It ends with the file of tests, or with this process. */
+export async function startPostgres({ settings = {}, until }: PostgresServerOptions = {}): Promise<PostgresServer> {
   if (bin === undefined) throw new Error("no PostgreSQL server is installed");
   const folder = mkdtempSync(join(tmpdir(), "trivium-postgres-"));
   const user = serverUser();
   if (user !== undefined) chownSync(folder, user.uid, user.gid);
   const data = join(folder, "data");
-  const place = { bin, folder, data, user, settings };
+  const place = { bin, folder, data, user, settings, until };
   createCluster(place);
   const server = new Server(place);
   await server.start();
@@ -103,7 +103,7 @@ export type SharedPostgres = Pick<PostgresServer, "url" | "createDatabase" | "qu
 
 /** Returns the server that the tests of this process share. It has no `fsync`, since none of them crashes it. */
 export function sharedPostgres(): Promise<SharedPostgres> {
-  shared ??= startPostgres({ settings: { fsync: "off" } });
+  shared ??= startPostgres({ settings: { fsync: "off" }, until: "process" });
   return shared;
 }
 
@@ -118,6 +118,7 @@ interface Place {
   readonly data: string;
   readonly user: ServerUser | undefined;
   readonly settings: Readonly<Record<string, string>>;
+  readonly until: Ownership["until"];
 }
 
 const stopSignals = { smart: "SIGTERM", fast: "SIGINT", immediate: "SIGQUIT" } as const;
@@ -126,10 +127,10 @@ class Server implements PostgresServer {
   readonly #place: Place;
   #port = 0;
   #process: ChildProcess | undefined;
-  #guard: ChildProcess | undefined;
   #said = "";
   #databases = 0;
   #started = false;
+  #isOver = false;
 
   constructor(place: Place) {
     this.#place = place;
@@ -168,6 +169,7 @@ class Server implements PostgresServer {
     const deadline = Date.now() + startTimeoutMs;
     // The port may have been taken meanwhile, and processes of a killed server need a moment to exit.
     while (!(await this.#tryStart())) {
+      if (this.#isOver) throw new Error("PostgreSQL is started after its end");
       if (Date.now() > deadline) throw new Error(`PostgreSQL does not start:\n${this.#said}`);
       await setTimeout(50);
     }
@@ -182,6 +184,7 @@ class Server implements PostgresServer {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
     await this.#end("SIGQUIT");
     rmSync(this.#place.folder, { recursive: true, force: true, maxRetries: 10 });
   }
@@ -192,28 +195,24 @@ class Server implements PostgresServer {
 
   /** Starts the server and waits until it accepts connections. False if it exited first. */
   async #tryStart(): Promise<boolean> {
-    const { bin, folder, data, user, settings } = this.#place;
+    const { bin, folder, data, user, settings, until } = this.#place;
     if (!this.#started) this.#port = await fixedPort();
     const all = { listen_addresses: "127.0.0.1", port: `${this.#port}`, unix_socket_directories: "", ...settings };
     const options = Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-    const child = spawn(join(bin, "postgres"), ["-D", data, ...options], {
+    const server = spawn(join(bin, "postgres"), ["-D", data, ...options], {
       ...user,
       cwd: folder,
       stdio: ["ignore", "ignore", "pipe"],
     });
-    const guard = guardOf(child, folder);
+    const child = owned(server, { until, signal: "SIGQUIT", folder });
     this.#said = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       this.#said = (this.#said + text).slice(-10_000);
     });
-    const ended = once(child, "exit").then(() => false);
-    if (!(await Promise.race([ended, this.#answers(child)]))) {
-      guard.kill("SIGKILL");
-      return false;
-    }
+    const ended = exitOf(child).then(() => false);
+    if (!(await Promise.race([ended, this.#answers(child)]))) return false;
     this.#started = true;
     this.#process = child;
-    this.#guard = guard;
     return true;
   }
 
@@ -233,21 +232,9 @@ class Server implements PostgresServer {
     const child = this.#process;
     if (child === undefined) return;
     this.#process = undefined;
-    const ended = once(child, "exit");
     child.kill(signal);
-    await ended;
-    this.#guard?.kill("SIGKILL");
+    await exitOf(child);
   }
-}
-
-const guarding = 'read -r _; kill -QUIT "$1"; while kill -0 "$1" 2>/dev/null; do sleep 0.1; done; rm -rf "$2"';
-
-/** Stops the server and removes its files when this process exits without doing so: the pipe closes then. */
-function guardOf({ pid }: ChildProcess, folder: string): ChildProcess {
-  return spawn("sh", ["-c", guarding, "sh", `${pid}`, folder], {
-    stdio: ["pipe", "ignore", "ignore"],
-    detached: true,
-  });
 }
 
 /** PostgreSQL refuses to run as root, so it gets an unprivileged user. */

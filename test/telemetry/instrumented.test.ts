@@ -1,13 +1,11 @@
-import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type OtlpReceiver, receiveOtlp } from "../support/otlp-receiver.js";
+import { execute } from "../support/owned.js";
 import { treeOf } from "../support/span-tree.js";
 
 // The built package in a process of its own, beside the instrumentations that a program would use.
 
-const run = promisify(execFile);
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
 let receiver: OtlpReceiver;
@@ -19,7 +17,7 @@ afterAll(() => receiver[Symbol.asyncDispose]());
 async function trace(binding: string): Promise<readonly string[]> {
   const env = { ...process.env, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_METRICS_EXPORTER: "none" };
   const program = ["--import", here("instrumented-sdk.ts"), here("instrumented-agents.ts"), binding];
-  const { stdout } = await run(process.execPath, program, { env });
+  const { stdout } = await execute(process.execPath, program, { env });
   const { text, traceId } = JSON.parse(stdout) as { readonly text: string; readonly traceId: string };
   expect(text).toBe("from B");
   return treeOf(receiver.spans, traceId);

@@ -11,6 +11,7 @@ import { TaskState } from "../../../src/protocol/model.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import type { VersionName } from "../../../src/version/versions.js";
 import { itemsOf } from "../../support/items.js";
+import { owned } from "../../support/owned.js";
 import { allBindings, cardOf, interfaceAt } from "../support/cards.js";
 import { countingAgent } from "../support/counting-agent.js";
 
@@ -157,7 +158,7 @@ describe("no code is loaded for versions that a program does not use", () => {
       throw new Error("dist is missing: run npm run build");
     }
     await using agent = await countingAgent({ versions });
-    const program = spawn(process.execPath, [child, agent.url]);
+    const program = owned(spawn(process.execPath, [child, agent.url]));
     const [, out, errors] = await Promise.all([once(program, "close"), text(program.stdout), text(program.stderr)]);
     expect(errors).toBe("");
     expect(JSON.parse(out)).toEqual({ spoken, loaded });

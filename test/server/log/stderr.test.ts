@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { root } from "../../support/command.js";
+import { owned } from "../../support/owned.js";
 
 const imports = `
   import { completed, createAgent, serve } from "./dist/src/index.js";
@@ -16,10 +17,12 @@ const imports = `
 /** Starts a program that uses the built package. Its environment says nothing about logs but what \`env\` says. */
 function startProgram(program: string, env: Readonly<Record<string, string>> = {}) {
   const { TRIVIUM_LOG: _level, FORCE_COLOR: _force, NO_COLOR: _no, ...others } = process.env;
-  return spawn(process.execPath, ["--input-type=module", "--eval", imports + program], {
-    cwd: root,
-    env: { ...others, ...env },
-  });
+  return owned(
+    spawn(process.execPath, ["--input-type=module", "--eval", imports + program], {
+      cwd: root,
+      env: { ...others, ...env },
+    }),
+  );
 }
 
 async function run(program: string, env?: Readonly<Record<string, string>>) {

@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, it } from "vitest";
 import { postJson, type RawReply } from "../../support/http-agent.js";
+import { owned } from "../../support/owned.js";
 
 const program = fileURLToPath(new URL("child.mjs", import.meta.url));
 /** A heap that some hundred turns of the program fill. */
@@ -28,10 +29,12 @@ async function start(limits: object) {
   if (!existsSync(fileURLToPath(new URL("../../../dist/src/index.js", import.meta.url)))) {
     throw new Error("dist is missing: run npm run build");
   }
-  const process = fork(program, [JSON.stringify(limits)], {
-    execArgv: [`--max-old-space-size=${heapMegabytes}`],
-    stdio: ["ignore", "ignore", "pipe", "ipc"],
-  });
+  const process = owned(
+    fork(program, [JSON.stringify(limits)], {
+      execArgv: [`--max-old-space-size=${heapMegabytes}`],
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+    }),
+  );
   child = process;
   const log: Log[] = [];
   let stderr = "";

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { migrate, migrationSql, schemaStatus } from "../../../src/store/sql/migrate.js";
+import { owned } from "../../support/owned.js";
 import { openDatabase } from "./database.js";
 
 let folder: string;
@@ -34,7 +35,7 @@ async function migratingProcess(sql: string) {
       for (const statement of ${JSON.stringify(rest)}) database.exec(statement);
     }, 300);
   `;
-  const child = spawn(process.execPath, ["-e", program, path], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = owned(spawn(process.execPath, ["-e", program, path], { stdio: ["ignore", "pipe", "inherit"] }));
   const stopped = once(child, "exit").then(([code]: unknown[]) => code);
   const [text]: unknown[] = await once(child.stdout, "data");
   return { text: String(text), stopped };

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { owned } from "../../support/owned.js";
 
 /** Resolves the build's `.js` imports to the sources beside them. */
 const hooks = `import { registerHooks } from "node:module";
@@ -33,7 +34,8 @@ export const sourceFlags: readonly string[] = [
 /** Runs a file of this folder in its own process, which ends with the test. */
 export function runSource(name: string, ...args: readonly string[]): SourceProcess {
   const file = fileURLToPath(new URL(name, import.meta.url));
-  const child = spawn(process.execPath, [...sourceFlags, file, ...args], { stdio: ["ignore", "pipe", "inherit"] });
+  const flags = [...sourceFlags, file, ...args];
+  const child = owned(spawn(process.execPath, flags, { stdio: ["ignore", "pipe", "inherit"] }));
   onTestFinished(() => void child.kill("SIGKILL"));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const line = async (): Promise<string | undefined> => (await lines.next()).value;

@@ -1,15 +1,13 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { execute } from "../../support/owned.js";
 import { sourceFlags } from "./source-process.js";
 
-const run = promisify(execFile);
 const sentence = `trivium/sqlite needs node:sqlite, which Node has from 22.13 on: this is Node ${process.versions.node}`;
 
 /** Returns what a program prints, as JSON. */
 async function said(program: string, ...options: readonly string[]): Promise<unknown> {
   const flags = [...sourceFlags, ...options, "--input-type=module", "--eval", program];
-  const { stdout } = await run(process.execPath, flags);
+  const { stdout } = await execute(process.execPath, flags);
   return JSON.parse(stdout);
 }
 
