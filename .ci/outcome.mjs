@@ -10,11 +10,17 @@ const folder = process.argv[2];
 const say = (line) => process.stdout.write(`${line}\n`);
 const total = { passed: 0, failed: 0, skipped: 0 };
 
-for (const file of readdirSync(folder).filter((name) => name.endsWith(".status"))) {
-  const name = file.slice(0, -".status".length);
-  const succeeded = Number(readFileSync(join(folder, file), "utf8")) === 0;
-  const report = join(folder, `${name}.json`);
-  const tests = existsSync(report) ? testsOf(report) : [{ title: name, status: succeeded ? "passed" : "failed" }];
+for (const file of readdirSync(folder).filter((name) => name.endsWith(".log"))) {
+  const name = file.slice(0, -".log".length);
+  const within = (kind) => join(folder, `${name}.${kind}`);
+  // Without its exit code it was under way when all ended.
+  const isOver = existsSync(within("status"));
+  const succeeded = isOver && Number(readFileSync(within("status"), "utf8")) === 0;
+  const isLate = !isOver || existsSync(within("late"));
+  const hasReport = existsSync(within("json"));
+  const tests = hasReport ? testsOf(within("json")) : [];
+  if (!hasReport && !isLate) tests.push({ title: name, status: succeeded ? "passed" : "failed" });
+  if (isLate && tests.every(({ status }) => status !== "pending")) tests.push({ title: name, status: "pending" });
   // A test that is pending at the end was under way when its process went.
   const failed = tests.filter(({ status }) => status === "failed" || status === "pending");
   const passed = tests.filter(({ status }) => status === "passed");
