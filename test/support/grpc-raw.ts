@@ -42,6 +42,8 @@ export interface RawSession extends Disposable {
 /** An HTTP/2 connection for handmade gRPC. */
 export function rawSession(port: number): RawSession {
   const session = connect(`http://127.0.0.1:${port}`);
+  // Its calls fail with it.
+  session.on("error", () => {});
   const open = (rpc: string, headers: OutgoingHttpHeaders = {}): OpenRawCall => {
     const stream = session.request(
       {
@@ -82,6 +84,8 @@ function answerOf(stream: ClientHttp2Stream): Promise<RawAnswer> {
     });
     stream.on("data", (piece: Buffer) => pieces.push(piece));
     stream.on("error", reject);
+    // Does nothing behind an answer or an error.
+    stream.on("close", () => reject(new Error("the stream was closed without an answer")));
     stream.on("end", () => {
       const status = Number(trailers["grpc-status"] ?? headers["grpc-status"]);
       resolve({ headers, trailers, status, body: Buffer.concat(pieces) });

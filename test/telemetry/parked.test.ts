@@ -82,14 +82,24 @@ describe("the gauge of parked tasks", () => {
     });
     await using here = await measured({ agent, store });
     await here.client.send("answer");
-    const text = await here.scrape();
-    expect(parkedIn(text)).toEqual([undefined, undefined]);
-    expect(amountOf(text, "trivium_turns", 'trivium_turn_state="running"')).toBe(0);
+    expect(parkedIn(await here.scrape())).toEqual([undefined, undefined]);
+    // The answer comes a moment before the end of its turn.
+    const running = async () => amountOf(await here.scrape(), "trivium_turns", 'trivium_turn_state="running"');
+    await expect.poll(running).toBe(0);
   });
 });
 
+/**
+ * Waits until so many tasks of each store wait for a call. A send returns with the question, a moment before its turn gives the
+ * task back, and a gauge keeps its count for ten seconds.
+ */
+async function untilParked(stores: readonly Store[], counts: readonly number[], agentId = ""): Promise<void> {
+  const untimed = () => Promise.all(stores.map(async (store) => (await store.parked(agentId)).untimed));
+  await expect.poll(untimed).toEqual(counts);
+}
+
 describe("two servers of one agent in a process", () => {
-  const open = (store: Store | undefined) =>
+  const open = (store: Store) =>
     serve({ card: { name: "Pair", description: "d", version: "1" }, agent, port: 0, logger: false, store });
   const parkedUntilCalled = async (metrics: StartedMetrics) => {
     const all = (await metrics.of("trivium.tasks.parked")).filter(
@@ -127,9 +137,7 @@ describe("two servers of one agent in a process", () => {
     const servers = [];
     for (const store of stores) servers.push(await open(store));
     for (const server of servers) await ask(server);
-    // A send returns with the question, a moment before its turn gives the task back. Counts are kept for ten seconds.
-    const counts = () => Promise.all(stores.map(async (store) => (await store.parked("")).untimed));
-    await expect.poll(counts).toEqual([2, 2, 1]);
+    await untilParked(stores, [2, 2, 1]);
     expect(await parkedUntilCalled(metrics)).toEqual([3]);
     for (const server of servers) await server.close();
     for (const store of stores) await store.close();
@@ -137,11 +145,12 @@ describe("two servers of one agent in a process", () => {
 
   it("count parked tasks of one store once, and those of two stores together", async () => {
     await using metrics = await startMetrics();
-    const store = memoryTaskStore();
+    const [store, other] = [memoryTaskStore(), memoryTaskStore()];
     await using first = await open(store);
     await using second = await open(store);
-    await using apart = await open(undefined);
+    await using apart = await open(other);
     for (const server of [first, second, apart]) await ask(server);
+    await untilParked([store, other], [2, 1]);
     expect(await parkedUntilCalled(metrics)).toEqual([3]);
   });
 });
@@ -156,9 +165,11 @@ describe("an agent that was replaced", () => {
       if (text === "park") return yield park();
       await end.promise;
     };
-    await using server = await serve({ port: 0, logger: false, agents: { "/twice": { card, agent: first } } });
+    const store = memoryTaskStore();
+    await using server = await serve({ port: 0, logger: false, store, agents: { "/twice": { card, agent: first } } });
     const client = await Client.connect(`${server.url}/twice`);
     await client.send("park", { configuration: { returnImmediately: true } });
+    await untilParked([store], [1], "twice");
     const events = client.stream("hold")[Symbol.asyncIterator]();
     await events.next();
     await expect.poll(() => valuesOf("trivium.turns")).toContainEqual(["running", 1]);
