@@ -16,7 +16,7 @@ export interface ProcessAdmission {
   readonly work: WorkQueue;
   readonly streams: StreamPlaces;
   /** The calls that are active. */
-  readonly inside: IdleCounter;
+  readonly activeCalls: IdleCounter;
   /** Refuses new work from now on. */
   close(): void;
   readonly isClosed: boolean;
@@ -24,15 +24,15 @@ export interface ProcessAdmission {
 
 /** Creates the admission of a process. */
 export function createProcessAdmission(limits: AdmissionLimits, clock: Clock, load?: MemoryLoad): ProcessAdmission {
-  const inside = createIdleCounter();
+  const activeCalls = createIdleCounter();
   const requests = createByteLedger(limits.inFlightMaxBytes, load);
   let isClosed = false;
   return {
     requests,
     unsent: new UnsentRoom(requests),
-    work: createWorkQueue({ clock, isShared: (waiting) => inside.count > waiting }),
+    work: createWorkQueue({ clock, isShared: (waiting) => activeCalls.count > waiting }),
     streams: createStreamPlaces(limits.streamsPerProcess),
-    inside,
+    activeCalls,
     close() {
       isClosed = true;
     },
@@ -91,18 +91,18 @@ export interface Admission extends Pick<Service, "authenticate" | "extensions" |
 
 export function createAdmission(options: AdmissionOptions): Admission {
   const { process, realm = "", identify, networkOf, extensions, limits, logger, newId } = options;
-  const known = new Set(extensions.map(({ uri }) => uri));
+  const extensionUris = new Set(extensions.map(({ uri }) => uri));
   const required = extensions.filter((extension) => extension.required === true).map(({ uri }) => uri);
   // Callers that are one owner have no limit each.
-  const ofEach = networkOf === undefined ? limits.streamsPerPrincipal : Number.POSITIVE_INFINITY;
-  const streams = createStreams(process.streams, { ...limits, streamsPerPrincipal: ofEach });
-  const inside = createIdleCounter();
+  const perCaller = networkOf === undefined ? limits.streamsPerPrincipal : Number.POSITIVE_INFINITY;
+  const streams = createStreams(process.streams, { ...limits, streamsPerPrincipal: perCaller });
+  const activeCalls = createIdleCounter();
   const keyOf = ({ tenant = "", owner }: Principal): string =>
     realm === "" ? `${tenant}\n${owner}` : `${realm}\n${tenant}\n${owner}`;
   const place: AgentAdmission = {
     process,
     streams,
-    inside,
+    activeCalls,
     callerOf: networkOf === undefined ? ({ principal }) => keyOf(principal) : (call) => networkOf(call) ?? "",
   };
   let closed = false;
@@ -114,12 +114,12 @@ export function createAdmission(options: AdmissionOptions): Admission {
     get streams() {
       return streams.count;
     },
-    idle: inside.idle,
+    idle: activeCalls.idle,
     authenticate: identify,
     extensions(requested) {
-      const missing = required.find((uri) => !requested.includes(uri));
-      if (missing !== undefined) throw notActivated(missing);
-      return requested.length === 0 ? requested : requested.filter((uri) => known.has(uri));
+      const missingUri = required.find((uri) => !requested.includes(uri));
+      if (missingUri !== undefined) throw extensionRequired(missingUri);
+      return requested.length === 0 ? requested : requested.filter((uri) => extensionUris.has(uri));
     },
     enter(call) {
       if (call.isInside !== true && (closed || process.isClosed)) throw shuttingDown();
@@ -139,7 +139,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
 interface AgentAdmission {
   readonly process: ProcessAdmission;
   readonly streams: Streams;
-  readonly inside: IdleCounter;
+  readonly activeCalls: IdleCounter;
   /** The key of a caller: its owner, or its network where all are one owner. */
   callerOf(call: EnteringCall): string;
 }
@@ -152,7 +152,7 @@ class CallAdmission implements AdmittedCall {
   /** Until the caller is asked for, which most calls never do. */
   #call: EnteringCall | undefined;
   #caller = "";
-  #left = false;
+  #hasLeft = false;
 
   constructor(place: AgentAdmission, call: EnteringCall) {
     this.#place = place;
@@ -160,8 +160,8 @@ class CallAdmission implements AdmittedCall {
     this.#call = call;
     if (call.streams) place.streams.open(this.caller);
     this.#entry = place.process.requests.open(this);
-    place.inside.begin();
-    place.process.inside.begin();
+    place.activeCalls.begin();
+    place.process.activeCalls.begin();
   }
 
   get caller(): string {
@@ -187,12 +187,12 @@ class CallAdmission implements AdmittedCall {
   }
 
   leave(): void {
-    if (this.#left) return;
-    this.#left = true;
+    if (this.#hasLeft) return;
+    this.#hasLeft = true;
     this.release();
     if (this.#streams) this.#place.streams.leave(this.caller);
-    this.#place.inside.end();
-    this.#place.process.inside.end();
+    this.#place.activeCalls.end();
+    this.#place.process.activeCalls.end();
   }
 }
 
@@ -207,31 +207,31 @@ interface Streams {
 function createStreams(ofProcess: StreamPlaces, limits: AdmissionOptions["limits"]): Streams {
   const { streamsPerPrincipal, streamsPerProcess } = limits;
   const callers = new Map<string, number>();
-  const own = createStreamPlaces(streamsPerProcess);
+  const places = createStreamPlaces(streamsPerProcess);
   return {
     get count() {
-      return own.count;
+      return places.count;
     },
     open(caller) {
       const before = callers.get(caller) ?? 0;
       if (before >= streamsPerPrincipal) {
         throw tooMany("resourceExhausted", "open streams of this caller", ["streamsPerPrincipal", streamsPerPrincipal]);
       }
-      own.open();
+      places.open();
       try {
         ofProcess.open();
       } catch (error) {
-        own.leave();
+        places.leave();
         throw error;
       }
       callers.set(caller, before + 1);
     },
     leave(caller) {
-      own.leave();
+      places.leave();
       ofProcess.leave();
-      const left = (callers.get(caller) ?? 1) - 1;
-      if (left === 0) callers.delete(caller);
-      else callers.set(caller, left);
+      const remaining = (callers.get(caller) ?? 1) - 1;
+      if (remaining === 0) callers.delete(caller);
+      else callers.set(caller, remaining);
     },
   };
 }
@@ -240,7 +240,7 @@ function shuttingDown(): A2AError {
   return new A2AError("unavailable", "the server is shutting down", { retryAfterMs: 1000 });
 }
 
-function notActivated(uri: string): A2AError {
+function extensionRequired(uri: string): A2AError {
   return new A2AError("extensionSupportRequired", `the extension ${uri} has to be activated`, { metadata: { uri } });
 }
 

@@ -5,7 +5,7 @@ import { anonymous } from "./anonymous.js";
 import { isMountable } from "./bindings.js";
 import { composeAgent } from "./compose-agent.js";
 import { bindingsOf, type ComposedAgent, type InProcessAgent } from "./host.js";
-import { closing, openHostProcess } from "./host-process.js";
+import { closeOnFailure, openHostProcess } from "./host-process.js";
 import { createHandlers, type Handlers } from "./mounting.js";
 import { mountedRule } from "./option-rules.js";
 import type { AgentOptions } from "./options.js";
@@ -68,10 +68,10 @@ export async function createAgent(options: AgentOptions): Promise<MountedAgent> 
   const bindings = bindingsOf(options).filter(isMountable);
   const origin = publicUrl === undefined ? "http://localhost" : (URL.parse(publicUrl)?.origin ?? "");
   // The handlers know where they are mounted, and may be mounted at several paths.
-  const here = { origin, mountPath: basePath };
+  const address = { origin, mountPath: basePath };
   const process = await openHostProcess(options);
-  const place = { process, listening: () => here };
-  const agent = await composeAgent({ ...options, bindings, basePath: undefined }, place).catch(closing(process));
+  const place = { process, listening: () => address };
+  const agent = await composeAgent({ ...options, bindings, basePath: undefined }, place).catch(closeOnFailure(process));
   const end = async (drainMs: number): Promise<void> => {
     agent.admission.close();
     await agent.handler.drain(drainMs);
@@ -89,14 +89,14 @@ export async function createAgent(options: AgentOptions): Promise<MountedAgent> 
       return agent.card.card();
     },
     inProcess: agent.inProcess,
-    ...hosted(agent),
+    ...hostAccess(agent),
     close,
     [Symbol.asyncDispose]: () => close(),
   };
 }
 
 /** What the host of a composed agent may do with its tasks and conversations. */
-export function hosted({ handler }: Pick<ComposedAgent<HostedHandler>, "handler">): HostedAgent {
+export function hostAccess({ handler }: Pick<ComposedAgent<HostedHandler>, "handler">): HostedAgent {
   return {
     tasks: {
       wake: (taskId, data, { owner = anonymous.owner, tenant = "" } = {}) =>

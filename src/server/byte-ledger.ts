@@ -28,7 +28,7 @@ export interface LedgerEntry {
 /** Measures the memory that calls take. */
 export interface MemoryLoad {
   /** Takes note of bytes that a call brings into memory. */
-  booked(bytes: number): void;
+  noteBytes(bytes: number): void;
   /** Throws `unavailable` when there is no memory for a request of this size. */
   checkRequest(bytes: number): void;
 }
@@ -49,7 +49,7 @@ export function createByteLedger(maxBytes: number, load?: MemoryLoad): ByteLedge
 class Ledger {
   readonly load: MemoryLoad | undefined;
   readonly #maxBytes: number;
-  readonly #held = new Map<string, number>();
+  readonly #bytesByCaller = new Map<string, number>();
   #total = 0;
 
   constructor(maxBytes: number, load: MemoryLoad | undefined) {
@@ -69,9 +69,9 @@ class Ledger {
 
   /** Books bytes of a request to its caller, who holds `before` of them for this request already. */
   share(caller: string, bytes: number, before: number): void {
-    const own = this.#held.get(caller) ?? 0;
+    const callerBytes = this.#bytesByCaller.get(caller) ?? 0;
     // A caller's only request may exceed the share, or a small limit would refuse every request.
-    if (own > before && own + bytes > (this.#maxBytes - (this.#total - own)) / 2) {
+    if (callerBytes > before && callerBytes + bytes > (this.#maxBytes - (this.#total - callerBytes)) / 2) {
       const text = `too many bytes of this caller in memory: the limit is half of what others leave of ${this.#limit}`;
       throw new A2AError("resourceExhausted", text, details);
     }
@@ -79,9 +79,9 @@ class Ledger {
   }
 
   book(caller: string, bytes: number): void {
-    const own = (this.#held.get(caller) ?? 0) + bytes;
-    if (own === 0) this.#held.delete(caller);
-    else this.#held.set(caller, own);
+    const callerBytes = (this.#bytesByCaller.get(caller) ?? 0) + bytes;
+    if (callerBytes === 0) this.#bytesByCaller.delete(caller);
+    else this.#bytesByCaller.set(caller, callerBytes);
   }
 
   get #limit(): string {
@@ -92,8 +92,8 @@ class Ledger {
 class Entry implements LedgerEntry {
   readonly #ledger: Ledger;
   readonly #call: LedgerCall;
-  #booked = 0;
-  #received = 0;
+  #bookedBytes = 0;
+  #receivedBytes = 0;
   #caller: string | undefined;
 
   constructor(ledger: Ledger, call: LedgerCall) {
@@ -103,30 +103,30 @@ class Entry implements LedgerEntry {
 
   hold(bytes: number): void {
     const ledger = this.#ledger;
-    ledger.load?.booked(bytes);
+    ledger.load?.noteBytes(bytes);
     ledger.checkRoom(bytes);
-    if (this.#caller !== undefined) ledger.share(this.#caller, bytes, this.#booked);
-    else if (this.#booked + bytes > smallBytes) {
+    if (this.#caller !== undefined) ledger.share(this.#caller, bytes, this.#bookedBytes);
+    else if (this.#bookedBytes + bytes > smallBytes) {
       const { caller } = this.#call;
-      ledger.share(caller, this.#booked + bytes, 0);
+      ledger.share(caller, this.#bookedBytes + bytes, 0);
       this.#caller = caller;
     }
     ledger.add(bytes);
-    this.#booked += bytes;
+    this.#bookedBytes += bytes;
   }
 
   receive(bytes: number): void {
-    const cost = this.#received === 0 ? bytes : Math.max(bytes, pieceBytes);
-    this.#received += bytes;
-    this.#ledger.load?.checkRequest(this.#received);
+    const cost = this.#receivedBytes === 0 ? bytes : Math.max(bytes, pieceBytes);
+    this.#receivedBytes += bytes;
+    this.#ledger.load?.checkRequest(this.#receivedBytes);
     this.hold(cost);
   }
 
-  release(bytes = this.#booked): void {
+  release(bytes = this.#bookedBytes): void {
     this.#ledger.add(-bytes);
-    this.#booked -= bytes;
+    this.#bookedBytes -= bytes;
     if (this.#caller !== undefined) this.#ledger.book(this.#caller, -bytes);
-    if (this.#booked === 0) this.#caller = undefined;
+    if (this.#bookedBytes === 0) this.#caller = undefined;
   }
 }
 

@@ -14,7 +14,7 @@ export interface Observation {
 
 /** Observes calls. */
 export function createCallObserver({ logger, telemetry, clock }: Observation): CallObserver {
-  const ageOf = ({ startMs: begunMs }: CallMeter): number => monotonic(clock) - begunMs;
+  const ageOf = ({ startMs }: CallMeter): number => monotonic(clock) - startMs;
   return {
     begin: () => new CallMeter(monotonic(clock)),
     ...(telemetry && { trace: (call, meter) => telemetry.begin(call, () => ageOf(meter)) }),

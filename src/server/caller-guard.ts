@@ -51,6 +51,6 @@ export function tlsWithAuth({ tls, auth }: Pick<CallerGuardOptions, "tls" | "aut
   const schemes = Object.values(auth?.schemes ?? {}).filter(({ needsCertificate }) => needsCertificate === true);
   if (tls === undefined || schemes.length === 0) return tls;
   const authorities = schemes.flatMap(({ clientAuthorities = [] }) => clientAuthorities);
-  const own = tls.ca === undefined ? [] : [tls.ca].flat();
-  return { ...tls, ca: [...own, ...authorities], requestCert: true, rejectUnauthorized: false };
+  const serverAuthorities = tls.ca === undefined ? [] : [tls.ca].flat();
+  return { ...tls, ca: [...serverAuthorities, ...authorities], requestCert: true, rejectUnauthorized: false };
 }

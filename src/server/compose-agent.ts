@@ -48,7 +48,7 @@ interface OpenPush {
 export async function composeAgent(options: AgentOptions, place: AgentPlace): Promise<HostedAgentParts> {
   let push: OpenPush | undefined;
   const { replaces } = place;
-  const composed = await composeAround(
+  const agent = await composeAround(
     options,
     async (settings) => {
       const backend = await backendOf(options, place, settings);
@@ -61,11 +61,11 @@ export async function composeAgent(options: AgentOptions, place: AgentPlace): Pr
     throw error;
   });
   const dismiss = (): Promise<void> => {
-    if (replaces === undefined) return composed.dispose();
+    if (replaces === undefined) return agent.dispose();
     replaces.handler.restore();
-    return composed.release();
+    return agent.release();
   };
-  return Object.assign(composed, { push, agentId: options.agentId ?? "", dismiss });
+  return Object.assign(agent, { push, agentId: options.agentId ?? "", dismiss });
 }
 
 async function backendOf(
@@ -76,15 +76,15 @@ async function backendOf(
   const { card, agentId } = options;
   const { limits, logger } = settings;
   if (agentId !== undefined) checkAgentId(agentId);
-  const published = await publishedCard(options, place, settings);
+  const publishedCard = await publishAgentCard(options, place, settings);
   const process = await place.process.tasks();
   const skills = skillsOf(card).map(({ id }) => id);
   const { clock } = settings;
   const { realm, rates: server } = place;
-  const rated = { clock, logger, shared: process.rates, skills, hasTasks: true, server, realm };
-  const rateLimiter = await rateLimiterOf(options, rated);
-  const { capabilities } = published.card();
-  const push = openPush(options, process, { ...settings, before: place.replaces?.push, card: published.card() });
+  const limiterParts = { clock, logger, rateStore: process.rates, skills, hasTasks: true, server, realm };
+  const rateLimiter = await rateLimiterOf(options, limiterParts);
+  const { capabilities } = publishedCard.card();
+  const push = openPush(options, process, { ...settings, previous: place.replaces?.push, card: publishedCard.card() });
   const release = {
     agent: options.agent,
     restartable: options.restartable,
@@ -95,9 +95,9 @@ async function backendOf(
     push: capabilities?.pushNotifications === true ? push?.push.service : undefined,
     inputModes: namedInputModes(card),
     tenants: options.tenants,
-    extendedCard: published.extended,
+    extendedCard: publishedCard.extended,
     keptClaims: options.auth && (await import("../auth/kept-claims.js")).keptClaims(options.auth),
-    telemetry: settings.telemetry?.turns(published.card()),
+    telemetry: settings.telemetry?.turns(publishedCard.card()),
     clients: place.clients,
     charge: rateLimiter?.charge,
   };
@@ -107,7 +107,7 @@ async function backendOf(
     createRequestHandler({ ...release, ...core, agentId, store, signals, process: core });
   return {
     handler,
-    card: published,
+    card: publishedCard,
     extensions: allExtensions(card),
     rates: rateLimiter?.calls,
     tasksIn: { store, agentId: agentId ?? "" },
@@ -125,15 +125,15 @@ async function backendOf(
 function openPush(
   options: Pick<AgentOptions, "push" | "agentId">,
   { core, store: tasks, pushStore, signals }: TaskProcess,
-  { before, card, ...settings }: HostSettings & { readonly before: OpenPush | undefined; readonly card: AgentCard },
+  { previous, card, ...settings }: HostSettings & { readonly previous: OpenPush | undefined; readonly card: AgentCard },
 ): OpenPush | undefined {
   if (options.push === undefined) return undefined;
   const { allow, every, store = pushStore } = options.push;
   const { versions, limits, clock, logger, telemetry } = settings;
   const key = JSON.stringify([allow, every, limits, versions.map(({ name }) => name)]);
-  if (before?.settings === key && before.store === store) {
-    before.users += 1;
-    return before;
+  if (previous?.settings === key && previous.store === store) {
+    previous.users += 1;
+    return previous;
   }
   const { health, instance } = core;
   const push = createPush({
@@ -162,14 +162,14 @@ export function skillIdsOf(cards: readonly CardOptions[]): readonly string[] {
 }
 
 /** Checks the card and everything it depends on. */
-async function publishedCard(
+async function publishAgentCard(
   options: AgentOptions,
-  { listening, callerGuard: shared }: AgentPlace,
+  { listening, callerGuard: sharedGuard }: AgentPlace,
   { versions, clock }: HostSettings,
 ): Promise<PublishedCard> {
   const guardModule = await loadCallerGuard(options);
   const { card, publicUrl, publicGrpc, trustProxy, basePath } = options;
-  const published = publishCard({
+  const publishedCard = publishCard({
     card,
     capabilities: {
       streaming: true,
@@ -183,11 +183,11 @@ async function publishedCard(
     now: clock.now,
   });
   // The card has no problems, so its skills have ids. What several agents share was checked with the skills of all.
-  if (shared === undefined) {
+  if (sharedGuard === undefined) {
     guardModule?.assertAuth(
       options,
       skillsOf(card).map(({ id }) => id),
     );
   }
-  return published;
+  return publishedCard;
 }

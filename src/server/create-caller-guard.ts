@@ -46,10 +46,10 @@ export function assertAuth(options: CallerGuardOptions, skills: ServerFacts["ski
     );
   }
   const hasProxy = typeof trustProxy !== "boolean" && trustProxy.length > 0;
-  const around = { skills, hasCertificates: tls !== undefined || hasProxy };
+  const facts = { skills, hasCertificates: tls !== undefined || hasProxy };
   const problems = [
-    ...(auth === undefined ? [] : authProblems(auth, around)),
-    ...(declares === undefined ? [] : requirementProblems("declares", declares, around)),
+    ...(auth === undefined ? [] : authProblems(auth, facts)),
+    ...(declares === undefined ? [] : requirementProblems("declares", declares, facts)),
   ];
   if (problems.length > 0) throw new TypeError(problems.join("\n"));
 }
@@ -67,10 +67,10 @@ export async function createCallerGuard(
     return trusts(peer?.() ?? "") ? forwardedCertificate(header(forwardedCertificateHeader)) : certificate?.();
   };
   const fetches: NodeFetch[] = [];
-  const gate = auth === undefined ? undefined : await openedGate(auth, { clock, logger }, fetches);
+  const gate = auth === undefined ? undefined : await loadGate(auth, { clock, logger }, fetches);
   const identify = createIdentification({ authenticate, gate, certificateOf, logger });
   return {
-    identify: limitedAttempts(identify, options, clock),
+    identify: limitAttempts(identify, options, clock),
     async close() {
       await Promise.all(fetches.map((fetch) => fetch.close()));
     },
@@ -78,9 +78,9 @@ export async function createCallerGuard(
 }
 
 /** An address that the options name may be anywhere, one that an answer names only on the internet. */
-async function openedGate(
+async function loadGate(
   auth: AuthOptions,
-  own: { readonly clock: Clock; readonly logger: Logger },
+  parts: { readonly clock: Clock; readonly logger: Logger },
   fetches: NodeFetch[],
 ): Promise<AuthGate> {
   const [{ openGate }, { addressPolicy }, { createNodeFetch }] = await Promise.all([
@@ -91,11 +91,11 @@ async function openedGate(
   const fetch = createNodeFetch();
   const foreignFetch = createNodeFetch({ policy: addressPolicy("public", "an issuer names") });
   fetches.push(fetch, foreignFetch);
-  return openGate(auth, { fetch, foreignFetch, ...own });
+  return openGate(auth, { fetch, foreignFetch, ...parts });
 }
 
 /** The same with a limit on the attempts that fail. */
-function limitedAttempts(
+function limitAttempts(
   identify: Service["authenticate"],
   options: CallerGuardOptions,
   clock: Clock,
@@ -113,5 +113,5 @@ function limitedAttempts(
     isFailure,
     clock,
   });
-  return (head, request) => attempts.run(head, (watched) => identify(watched, request));
+  return (head, request) => attempts.run(head, (call) => identify(call, request));
 }

@@ -16,8 +16,8 @@ export function createEndpoint(
   options: Pick<HostOptions, "basePath" | "cors">,
   { bindings, card, ...setting }: EndpointOptions,
 ): HttpEndpoint {
-  const served = bindingNames.filter((name) => bindings.includes(name) || serverBindings[name].isAlwaysServed);
-  const routes = served.map((name) => ({ ...serverBindings[name].routes?.(setting), path: bindingRow(name).path }));
+  const names = bindingNames.filter((name) => bindings.includes(name) || serverBindings[name].isAlwaysServed);
+  const routes = names.map((name) => ({ ...serverBindings[name].routes?.(setting), path: bindingRow(name).path }));
   const below = routes.flatMap(({ path, below }) => (below ? { path, endpoint: mount(path, below) } : []));
   const root = routes.find((each) => each.root !== undefined)?.root;
   const beside = routes.flatMap((each) => each.beside ?? []);
@@ -31,8 +31,8 @@ export function createEndpoint(
     if (path === "/" || path === "") return request.method === "POST" ? root?.(request) : undefined;
     return firstReply(beside, request);
   };
-  const open = options.cors === undefined ? route : cors(route, options.cors);
-  return mount(options.basePath ?? "", open);
+  const endpoint = options.cors === undefined ? route : cors(route, options.cors);
+  return mount(options.basePath ?? "", endpoint);
 }
 
 function firstReply(endpoints: readonly HttpEndpoint[], request: HttpRequest): ReturnType<HttpEndpoint> {

@@ -31,26 +31,26 @@ export type HostGuardOptions = Pick<HostOptions, "publicUrl" | "cors"> & Pick<Li
 
 /** Creates the guard of a loopback port. Throws a `TypeError` for invalid host names in `allowedHosts`. */
 export function createHostGuard({ publicUrl, cors, allowedHosts = [] }: HostGuardOptions): HostGuard {
-  const listed = allowedHosts.length === 0 ? undefined : addressPolicy(allowedHosts, "allowedHosts");
-  const outside = URL.parse(publicUrl ?? "");
+  const allowList = allowedHosts.length === 0 ? undefined : addressPolicy(allowedHosts, "allowedHosts");
+  const publicBase = URL.parse(publicUrl ?? "");
   const listsOrigin = cors === undefined ? () => false : createOriginCheck(cors);
   const allowsHost = (host: string): boolean => {
     const name = hostForm.test(host) ? URL.parse(`http://${host}`)?.hostname : undefined;
     if (name === undefined) return false;
-    return isLoopback(name) || name === outside?.hostname || listed?.host(name) === "allowed";
+    return isLoopback(name) || name === publicBase?.hostname || allowList?.host(name) === "allowed";
   };
   const allowsOrigin = (origin: string, host: string): boolean => {
-    if (origin === outside?.origin || listsOrigin(origin)) return true;
-    const { protocol = "", host: own } = URL.parse(origin) ?? {};
-    return /^https?:$/.test(protocol) && URL.parse(`${protocol}//${host}`)?.host === own;
+    if (origin === publicBase?.origin || listsOrigin(origin)) return true;
+    const { protocol = "", host: pageHost } = URL.parse(origin) ?? {};
+    return /^https?:$/.test(protocol) && URL.parse(`${protocol}//${host}`)?.host === pageHost;
   };
   // Most requests name the same host as the previous one.
-  let last: string | undefined;
+  let lastHost: string | undefined;
   const http: HostGuard["http"] = (caller) => {
     const host = caller.header("host") ?? "";
-    if (host !== last) {
+    if (host !== lastHost) {
       if (!allowsHost(host)) return foreignHost(host);
-      last = host;
+      lastHost = host;
     }
     const origin = caller.header("origin");
     return origin === undefined || allowsOrigin(origin, host) ? undefined : foreignOrigin(origin);
@@ -59,38 +59,38 @@ export function createHostGuard({ publicUrl, cors, allowedHosts = [] }: HostGuar
 }
 
 function foreignHost(host: string): HostRefusal {
-  const message = `the host ${quoted(host)} is not served, only loopback names, the host of \`publicUrl\` and \`allowedHosts\``;
+  const message = `the host ${quote(host)} is not served, only loopback names, the host of \`publicUrl\` and \`allowedHosts\``;
   return { status: 421, error: new A2AError("permissionDenied", message) };
 }
 
 function foreignOrigin(origin: string): HostRefusal {
-  const message = `pages of the origin ${quoted(origin)} may not call, only the agent's own and those that \`cors\` lists`;
+  const message = `pages of the origin ${quote(origin)} may not call, only the agent's own and those that \`cors\` lists`;
   return { status: 403, error: new A2AError("permissionDenied", message) };
 }
 
-function quoted(text: string): string {
+function quote(text: string): string {
   return JSON.stringify(text.slice(0, 80));
 }
 
 const healthPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 
 /** Answers refused requests in the form of the called binding, and passes the others to the agent. */
-export function guardedEndpoint(
+export function guardEndpoint(
   agent: Pick<ComposedAgent, "endpoint" | "bindings" | "versions" | "service">,
   guard: HostGuard,
   { basePath }: Pick<HostOptions, "basePath">,
 ): HttpEndpoint {
-  let refusing: HttpEndpoint | undefined;
+  let refuseAll: HttpEndpoint | undefined;
   return (request) => {
     const refusal = guard.http(request);
     if (refusal === undefined || isHealthCheck(request)) return agent.endpoint(request);
-    refusing ??= refusingEndpoint(agent, guard, basePath);
-    return refused(refusing, request, refusal);
+    refuseAll ??= createRefusingEndpoint(agent, guard, basePath);
+    return refuse(refuseAll, request, refusal);
   };
 }
 
 /** Refuses requests that reach no agent, and passes the others to what comes behind the agents. */
-export function guardedRest(guard: HostGuard): HttpEndpoint {
+export function guardRest(guard: HostGuard): HttpEndpoint {
   return (request) => {
     const refusal = isHealthCheck(request) ? undefined : guard.http(request);
     if (refusal === undefined) return undefined;
@@ -103,8 +103,8 @@ function isHealthCheck({ method, path }: HttpRequest): boolean {
 }
 
 /** The bindings with an `authenticate` that refuses every caller. */
-function refusingEndpoint(
-  { bindings, versions, service }: Parameters<typeof guardedEndpoint>[0],
+function createRefusingEndpoint(
+  { bindings, versions, service }: Parameters<typeof guardEndpoint>[0],
   guard: HostGuard,
   basePath: string | undefined,
 ): HttpEndpoint {
@@ -115,12 +115,12 @@ function refusingEndpoint(
   return createEndpoint({ basePath }, { bindings, versions, service: { ...service, authenticate }, card });
 }
 
-async function refused(
-  refusing: HttpEndpoint,
+async function refuse(
+  refuseAll: HttpEndpoint,
   request: HttpRequest,
   { status, error }: HostRefusal,
 ): Promise<HttpReply> {
-  const reply = await refusing(request);
+  const reply = await refuseAll(request);
   if (reply?.status === 403) return { ...reply, status };
   // These protocols report the status in the body.
   if (reply !== undefined && /^application\/(?:grpc-web|connect)\b/.test(reply.headers["content-type"] ?? ""))

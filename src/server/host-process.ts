@@ -27,7 +27,7 @@ export interface HostProcess {
   /** The logger in an option; its records carry the trace in which they are written. */
   loggerOf(option: HostOptions["logger"]): Logger;
   /** Loads versions, newest first, once for all agents with the same settings. */
-  versions(served: readonly string[] | undefined, options: VersionOptions): Promise<readonly Version[]>;
+  versions(names: readonly string[] | undefined, options: VersionOptions): Promise<readonly Version[]>;
   /** Opens the store with the first agent that has tasks. */
   tasks(): Promise<TaskProcess>;
   /** Gives up what `tasks` opened. Call it once all agents are closed. */
@@ -49,11 +49,11 @@ export type ProcessOptions = Pick<HostOptions, "limits" | "clock" | "logger" | "
 
 export async function openHostProcess(options: ProcessOptions): Promise<HostProcess> {
   const telemetry = await openTelemetry(options.telemetry);
-  const clock = followed(telemetry?.clock, options.clock ?? systemClock);
-  const tracedLoggerOf: HostProcess["loggerOf"] = (option) => followed(telemetry?.logger, loggerOf(option));
+  const clock = withTelemetry(telemetry?.clock, options.clock ?? systemClock);
+  const tracedLoggerOf: HostProcess["loggerOf"] = (option) => withTelemetry(telemetry?.logger, loggerOf(option));
   const limits = resolveLimits(options.limits);
   const load = createLoad({ limits, clock, logger: tracedLoggerOf(options.logger) });
-  const loaded = new Map<string, Promise<Version>>();
+  const versionCache = new Map<string, Promise<Version>>();
   let tasks: Promise<TaskProcess> | undefined;
   let unlisten: (() => void) | undefined;
   const open = async (): Promise<TaskProcess> => {
@@ -74,12 +74,12 @@ export async function openHostProcess(options: ProcessOptions): Promise<HostProc
     ...{ clock, telemetry, loggerOf: tracedLoggerOf },
     load,
     admission: createProcessAdmission(limits, clock, load),
-    versions: (served, own) =>
+    versions: (names, settings) =>
       Promise.all(
-        versionEntries(served).map((entry) => {
-          const key = JSON.stringify([entry.name, own.fileBytes, validationOf(own.limits)]);
-          const version = loaded.get(key) ?? entry.load(own);
-          loaded.set(key, version);
+        versionEntries(names).map((entry) => {
+          const key = JSON.stringify([entry.name, settings.fileBytes, validationOf(settings.limits)]);
+          const version = versionCache.get(key) ?? entry.load(settings);
+          versionCache.set(key, version);
           return version;
         }),
       ),
@@ -89,17 +89,17 @@ export async function openHostProcess(options: ProcessOptions): Promise<HostProc
     },
     async close() {
       load?.close();
-      const opened = await tasks?.catch(() => undefined);
-      await opened?.core.close();
+      const taskProcess = await tasks?.catch(() => undefined);
+      await taskProcess?.core.close();
       unlisten?.();
-      if (options.store === undefined) await opened?.store.close();
+      if (options.store === undefined) await taskProcess?.store.close();
       await telemetry?.close();
     },
   };
 }
 
 /** Closes a process whose agent could not be composed, and throws on. */
-export function closing(process: HostProcess): (error: unknown) => Promise<never> {
+export function closeOnFailure(process: HostProcess): (error: unknown) => Promise<never> {
   return async (error) => {
     await process.close();
     throw error;
@@ -107,12 +107,12 @@ export function closing(process: HostProcess): (error: unknown) => Promise<never
 }
 
 /** What telemetry makes of a part, where there is telemetry. */
-function followed<T>(follow: ((part: T) => T) | undefined, part: T): T {
+function withTelemetry<T>(follow: ((part: T) => T) | undefined, part: T): T {
   return follow === undefined ? part : follow(part);
 }
 
 // The members in one order, so that equal limits are equal texts.
 function validationOf(limits: ValidationLimits = defaultValidationLimits): readonly unknown[] {
-  const { ...given } = { ...defaultValidationLimits, ...limits } as Readonly<Record<string, unknown>>;
-  return Object.keys(defaultValidationLimits).map((name) => given[name]);
+  const { ...values } = { ...defaultValidationLimits, ...limits } as Readonly<Record<string, unknown>>;
+  return Object.keys(defaultValidationLimits).map((name) => values[name]);
 }

@@ -96,8 +96,8 @@ export interface ComposedAgent<H extends RequestHandler = RequestHandler> extend
 const defaultBindings = bindings.filter(({ isCore }) => isCore).map(({ name }) => name);
 
 /** The bindings in the options, by default the protocol's own. */
-export function bindingsOf({ bindings: named = defaultBindings }: Pick<HostOptions, "bindings">): readonly Binding[] {
-  return named;
+export function bindingsOf({ bindings: names = defaultBindings }: Pick<HostOptions, "bindings">): readonly Binding[] {
+  return names;
 }
 
 /** Puts admission, bindings and card in front of a backend. */
@@ -110,8 +110,8 @@ export async function composeAround<H extends RequestHandler>(
   const logger = place.process.loggerOf(options.logger);
   const limits = resolveLimits(options.limits, isAuthenticated(options));
   const bindings = bindingsOf(options);
-  const { served, strict = false, fileBytes } = versionSettings(options);
-  const [newest, ...others] = await place.process.versions(served, { limits, fileBytes });
+  const { served: versionNames, strict = false, fileBytes } = versionSettings(options);
+  const [newest, ...others] = await place.process.versions(versionNames, { limits, fileBytes });
   if (newest === undefined) throw new TypeError("no version is served");
   const versions = [newest, ...others] as const;
   const settings = { versions, limits, clock, logger, load, telemetry };
@@ -119,7 +119,7 @@ export async function composeAround<H extends RequestHandler>(
   const { handler, card } = backend;
   const callerGuard = place.callerGuard ?? (await callerGuardOf(options, clock, logger));
   const parts = { options, backend, settings, callerGuard, place };
-  const { admission, service } = await admittedService(parts, strict);
+  const { admission, service } = await createService(parts, strict);
   const mounts = mountsOf(bindings, versions);
   card.mount(place.reachable?.(mounts) ?? mounts);
   const unwatch = telemetry?.watch(card.card(), () => ({
@@ -136,7 +136,8 @@ export async function composeAround<H extends RequestHandler>(
   return {
     endpoint: createEndpoint(options, { bindings, versions, service, card: card.endpoint }),
     ...{ service, versions, bindings, card, admission, handler, limits, logger },
-    inProcess: (own) => createInProcessTransport(handler.operations, { ...own, admission: service, limits, clock }),
+    inProcess: (callOptions) =>
+      createInProcessTransport(handler.operations, { ...callOptions, admission: service, limits, clock }),
     async dispose() {
       await handler.close();
       // Streams were asked to end; they still deliver what is stored.
@@ -169,7 +170,7 @@ interface ServiceParts {
   readonly place: HostPlace;
 }
 
-async function admittedService(
+async function createService(
   { options, backend, settings, callerGuard, place }: ServiceParts,
   strictVersions: boolean,
 ): Promise<{ readonly admission: Admission; readonly service: Service }> {

@@ -48,7 +48,7 @@ export function createIdentification(options: IdentificationOptions): Service["a
   const { authenticate, gate, certificateOf, logger } = options;
   const callerOf = (head: CallHead): Caller => new CallFacts(head, certificateOf);
   if (gate !== undefined)
-    return (head, request) => gated(() => gate.identify(callerOf(head)), head, { request, logger });
+    return (head, request) => identifyByGate(() => gate.identify(callerOf(head)), head, { request, logger });
   if (authenticate === undefined) return () => everyone;
   return async (head, request) => {
     const { binding } = head;
@@ -75,16 +75,14 @@ interface Refusal {
 }
 
 // Without a promise when the gate needs none, as with a token that it knows.
-function gated(
+function identifyByGate(
   identify: () => ReturnType<AuthGate["identify"]>,
   head: CallHead,
   refusal: Refusal,
 ): IdentifiedCaller | Promise<IdentifiedCaller> {
   try {
-    const identified = identify();
-    return identified instanceof Promise
-      ? identified.catch((error: unknown) => refuse(error, head, refusal))
-      : identified;
+    const caller = identify();
+    return caller instanceof Promise ? caller.catch((error: unknown) => refuse(error, head, refusal)) : caller;
   } catch (error) {
     return refuse(error, head, refusal);
   }

@@ -44,9 +44,9 @@ export const defaultLimits: Limits = {
 /**
  * Fills in the defaults. Where callers cannot be distinguished, all are one owner and only the process limits apply.
  */
-export function resolveLimits(given: Partial<Limits> = {}, tellsApart = true): Limits {
-  const set = Object.entries(given).filter(([, value]) => value !== undefined);
-  const limits = { ...defaultLimits, ...(Object.fromEntries(set) as Partial<Limits>) };
+export function resolveLimits(options: Partial<Limits> = {}, tellsApart = true): Limits {
+  const givenLimits = Object.entries(options).filter(([, value]) => value !== undefined);
+  const limits = { ...defaultLimits, ...(Object.fromEntries(givenLimits) as Partial<Limits>) };
   if (tellsApart) return limits;
   const {
     turnsPerOwner = limits.turnsPerProcess,
@@ -56,7 +56,7 @@ export function resolveLimits(given: Partial<Limits> = {}, tellsApart = true): L
     readsPerOwner = Number.POSITIVE_INFINITY,
     conversationEntriesPerOwner = Number.POSITIVE_INFINITY,
     conversationOwnerMaxBytes = Number.POSITIVE_INFINITY,
-  } = given;
+  } = options;
   return {
     ...{ ...limits, turnsPerOwner, streamsPerPrincipal, pushCallsPerOwner, tasksPerOwner, readsPerOwner },
     ...{ conversationEntriesPerOwner, conversationOwnerMaxBytes },

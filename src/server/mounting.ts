@@ -49,10 +49,10 @@ export function createHandlers(
   at: AgentSettings,
 ): Handlers {
   const { endpoint, limits: times, logger } = agent;
-  const logged = new Set<string>();
-  const explained = (status: number, message: string): HttpReply => {
-    if (!logged.has(message) && logged.size < mostLogged) {
-      logged.add(message);
+  const loggedMessages = new Set<string>();
+  const explain = (status: number, message: string): HttpReply => {
+    if (!loggedMessages.has(message) && loggedMessages.size < loggedMax) {
+      loggedMessages.add(message);
       logger.warn({}, message);
     }
     return {
@@ -67,11 +67,11 @@ export function createHandlers(
     if (!isConfirmed) logger.warn({}, allShare);
     isConfirmed = true;
     const { basePath = at.basePath, request } = options;
-    const missed = (path: string): HttpReply | undefined => {
+    const explainMiss = (path: string): HttpReply | undefined => {
       const prefix = prefixOf(path);
-      return prefix === undefined ? undefined : explained(404, elsewhere(entry, basePath, prefix));
+      return prefix === undefined ? undefined : explain(404, mountHint(entry, basePath, prefix));
     };
-    return { times, basePath, request, explainMiss: missed };
+    return { times, basePath, request, explainMiss };
   };
   return {
     nodeListener(options = {}) {
@@ -80,12 +80,12 @@ export function createHandlers(
     },
     fetch(options = {}) {
       assertMount("fetch", options, fetchRule);
-      const unplaced = (path: string): HttpReply | undefined =>
-        at.publicUrl === undefined && path.startsWith("/.well-known/") ? explained(500, cutByHono) : undefined;
+      const refuseUnplaced = (path: string): HttpReply | undefined =>
+        at.publicUrl === undefined && path.startsWith("/.well-known/") ? explain(500, cutByHono) : undefined;
       return fetchHandler(endpoint, {
         ...optionsOf("fetch", options),
         remoteAddress: options.remoteAddress,
-        refuseUnplaced: unplaced,
+        refuseUnplaced,
       });
     },
     async koa(options = {}) {
@@ -109,23 +109,25 @@ function assertMount(entry: string, options: unknown, rule: Rule): void {
 }
 
 /** How many different explanations are logged. Paths come from callers. */
-const mostLogged = 16;
+const loggedMax = 16;
 
 const cutByHono =
   "Hono's mount() cuts the agent's path off the request, so the card cannot name it: use `honoAgent()` of trivium/hono, or give `basePath` to fetch()";
 
-function elsewhere(entry: string, basePath: string | undefined, prefix: string): string {
-  const seen = `a request for the agent came below ${JSON.stringify(prefix)}`;
-  const wanted =
+function mountHint(entry: string, basePath: string | undefined, prefix: string): string {
+  const cause = `a request for the agent came below ${JSON.stringify(prefix)}`;
+  const setting =
     basePath === undefined ? "it is mounted without a path" : `it is mounted at ${JSON.stringify(basePath)}`;
-  return `${seen}, but ${wanted}: mount it with \`${entry}({ basePath: ${JSON.stringify(prefix)} })\``;
+  return `${cause}, but ${setting}: mount it with \`${entry}({ basePath: ${JSON.stringify(prefix)} })\``;
 }
 
 const ownPaths = ["/.well-known/agent-card.json", "/.well-known/agent.json", ...bindings.map(({ path }) => path)];
 
 /** What precedes a path of an agent, as `/agents/a` in `/agents/a/json-rpc`; `undefined` if it looks like none. */
 function prefixOf(path: string): string | undefined {
-  const starts = ownPaths.flatMap((own) => (own === "" ? [] : [`${path}/`.indexOf(`${own}/`)])).filter((at) => at > 0);
+  const starts = ownPaths
+    .flatMap((agentPath) => (agentPath === "" ? [] : [`${path}/`.indexOf(`${agentPath}/`)]))
+    .filter((at) => at > 0);
   const prefix = starts.length === 0 ? "" : path.slice(0, Math.min(...starts));
   return basePathRule(prefix, "").length === 0 && prefix.length <= 200 ? prefix || undefined : undefined;
 }

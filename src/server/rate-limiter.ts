@@ -22,7 +22,7 @@ interface CounterParts {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Counts for all processes on a store. Default: this process counts for itself. */
-  readonly shared?: RateStore | undefined;
+  readonly rateStore?: RateStore | undefined;
 }
 
 export interface RateLimiterParts extends CounterParts {
@@ -44,9 +44,9 @@ export interface ServerLimits {
   readonly places: Places;
   readonly skillOf: RateOptions["skillOf"];
   /** Counts for all agents. `shared`: for all processes on the store. */
-  counters(shared: RateStore | undefined): Promise<Counters>;
+  counters(rateStore: RateStore | undefined): Promise<Counters>;
   /** Counts what callers ask of the server itself, with their calls of the agents. */
-  calls(shared: RateStore | undefined, trustProxy: TrustProxy | undefined): Promise<NonNullable<Service["rates"]>>;
+  calls(rateStore: RateStore | undefined, trustProxy: TrustProxy | undefined): Promise<NonNullable<Service["rates"]>>;
 }
 
 /** Limits by who is asking, as a host and an agent use them. */
@@ -65,13 +65,14 @@ export async function createRateLimiter(
 ): Promise<RateLimiter | undefined> {
   const { rate = {}, auth, agentId: agent = "", tenants = [] } = options;
   const { server, realm = "", skills } = parts;
-  const own = limitTable(rate);
-  const table = server === undefined ? own : joinTables(server.table, own);
+  const agentTable = limitTable(rate);
+  const table = server === undefined ? agentTable : joinTables(server.table, agentTable);
   const problems = [...contradictions(options, table, parts), ...unknownSkills(rate, skills)];
   if (problems.length > 0) throw new TypeError(problems.join("\n"));
   if (findLimit(table, () => true) === undefined) return undefined;
-  const ofAgent = await countersOf(parts, agent);
-  const counters = server === undefined ? ofAgent : layeredCounters(await server.counters(parts.shared), ofAgent);
+  const agentCounters = await countersOf(parts, agent);
+  const counters =
+    server === undefined ? agentCounters : layeredCounters(await server.counters(parts.rateStore), agentCounters);
   const skillOf = rate.skillOf ?? server?.skillOf ?? auth?.skillOf ?? namedSkill;
   const places = server?.places ?? createPlaces();
   const calls = new RatedCalls({ table, counters, places, agent, realm, skillOf, tenants: new Set(tenants) });
@@ -98,14 +99,14 @@ export function createServerLimits(
     limitsAddresses: findLimit(table, ({ callerKind }) => callerKind === "address") !== undefined,
     places: createPlaces(),
     skillOf: rate.skillOf,
-    counters(shared) {
-      counters ??= countersOf({ ...parts, shared }, undefined);
+    counters(rateStore) {
+      counters ??= countersOf({ ...parts, rateStore }, undefined);
       return counters;
     },
-    async calls(shared, trustProxy = false) {
+    async calls(rateStore, trustProxy = false) {
       const { places } = this;
-      const own = { table, places, skillOf, agent: "", realm: "", tenants: new Set<string>() };
-      const calls = new RatedCalls({ ...own, counters: await this.counters(shared) });
+      const callParts = { table, places, skillOf, agent: "", realm: "", tenants: new Set<string>() };
+      const calls = new RatedCalls({ ...callParts, counters: await this.counters(rateStore) });
       const addressOf = callerNetwork(trustProxy);
       return (head) => calls.open(addressOf(head));
     },
@@ -113,9 +114,9 @@ export function createServerLimits(
 }
 
 /** Counts here, and with other processes on the store where it can. */
-async function countersOf({ clock, logger, shared }: CounterParts, scope: string | undefined): Promise<Counters> {
+async function countersOf({ clock, logger, rateStore }: CounterParts, scope: string | undefined): Promise<Counters> {
   const local = new LocalCounters(await loadLimiters(), clock);
-  return shared === undefined ? local : new SharedCounters({ store: shared, scope, local, clock, logger });
+  return rateStore === undefined ? local : new SharedCounters({ store: rateStore, scope, local, clock, logger });
 }
 
 /** What cannot hold, each as a sentence that says what to change. */
@@ -126,8 +127,8 @@ function contradictions(
 ): readonly string[] {
   const { tenants = [] } = options;
   const isOpen = !isAuthenticated(options);
-  const problem = (isSo: boolean, of: Parameters<typeof findLimit>[1], text: string): readonly string[] => {
-    const limit = isSo ? findLimit(table, of) : undefined;
+  const problem = (applies: boolean, of: Parameters<typeof findLimit>[1], text: string): readonly string[] => {
+    const limit = applies ? findLimit(table, of) : undefined;
     return limit === undefined ? [] : [`rate.${limit.path} ${text}`];
   };
   return [

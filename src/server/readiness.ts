@@ -3,9 +3,9 @@ export interface Readiness {
   readonly status: "ready" | "draining" | "store-away" | "overloaded";
   /** Refuses work for good. */
   drain(): void;
-  storeReady(ready: boolean): void;
+  setStoreReady(ready: boolean): void;
   /** Whether the process has taken sends at some time lately. */
-  loadReady(ready: boolean): void;
+  setLoadReady(ready: boolean): void;
   /** `listener` receives each change. */
   watch(listener: (ready: boolean) => void): void;
 }
@@ -15,7 +15,7 @@ export function createReadiness(): Readiness {
   let isDraining = false;
   let isStoreReady = true;
   let isLoadReady = true;
-  const tell = (): void => {
+  const notify = (): void => {
     for (const listener of listeners) listener(isStoreReady && isLoadReady && !isDraining);
   };
   return {
@@ -26,15 +26,15 @@ export function createReadiness(): Readiness {
     },
     drain() {
       isDraining = true;
-      tell();
+      notify();
     },
-    storeReady(ready) {
+    setStoreReady(ready) {
       isStoreReady = ready;
-      tell();
+      notify();
     },
-    loadReady(ready) {
+    setLoadReady(ready) {
       isLoadReady = ready;
-      tell();
+      notify();
     },
     watch: (listener) => void listeners.push(listener),
   };

@@ -1,11 +1,11 @@
 import type { ListeningAddress } from "../card/urls.js";
 import { assertOptions } from "../protocol/check/rules.js";
-import { type HostedAgent, hosted } from "./agent.js";
+import { type HostedAgent, hostAccess } from "./agent.js";
 import { assertGuarded, isAuthenticated, isLoopback, tlsWithAuth } from "./caller-guard.js";
 import { composeAgent } from "./compose-agent.js";
 import type { ComposedAgent, HostPlace, InProcessAgent } from "./host.js";
-import { createHostGuard, guardedEndpoint } from "./host-guard.js";
-import { closing, type HostProcess, openHostProcess } from "./host-process.js";
+import { createHostGuard, guardEndpoint } from "./host-guard.js";
+import { closeOnFailure, type HostProcess, openHostProcess } from "./host-process.js";
 import { serveRule } from "./option-rules.js";
 import type { HostOptions, ListenOptions, ServeOptions } from "./options.js";
 import { Directory, type DirectoryEntry } from "./several/directory.js";
@@ -40,7 +40,7 @@ export async function serve(options: ServeOptions | ServeAgentsOptions): Promise
     composeAgent(options, { process, listening }),
   );
   if (options.store === undefined) agent.logger.info({}, inMemory);
-  return Object.assign(server, hosted(agent));
+  return Object.assign(server, hostAccess(agent));
 }
 
 function namesAgents(options: ServeOptions | ServeAgentsOptions): options is ServeAgentsOptions {
@@ -66,17 +66,17 @@ async function listenAlone<A extends ComposedAgent>(
   const { host = defaultHost } = options;
   assertGuarded(options, host);
   const guard = createHostGuard(options);
-  const bound = bindAddress(options);
-  const agent = await compose(() => bound.address()).catch(closing(process));
+  const boundAddress = bindAddress(options);
+  const agent = await compose(() => boundAddress.address()).catch(closeOnFailure(process));
   const { bindings, versions, service, limits, logger, handler } = agent;
   const directory = new Directory<DirectoryEntry<A>>();
-  const guarded = !isAuthenticated(options) && isLoopback(host) ? guard : undefined;
-  const endpoint = guarded === undefined ? agent.endpoint : guardedEndpoint(agent, guarded, options);
-  directory.put({ path: "", agent, endpoint, hosts: [], isNamed: false, addressed: { service, versions } });
-  const port = await listenWith(options, bound, {
+  const activeGuard = !isAuthenticated(options) && isLoopback(host) ? guard : undefined;
+  const endpoint = activeGuard === undefined ? agent.endpoint : guardEndpoint(agent, activeGuard, options);
+  directory.put({ path: "", agent, endpoint, hosts: [], isNamed: false, destination: { service, versions } });
+  const port = await listenWith(options, boundAddress, {
     load: process.load,
     unsent: process.admission.unsent.open,
-    ...{ directory, bindings, limits, logger, guard: guarded, tls: tlsWithAuth(options) },
+    ...{ directory, bindings, limits, logger, guard: activeGuard, tls: tlsWithAuth(options) },
     watchStore: (listener) => handler.watchStore?.(listener),
     refuse: () => agent.admission.close(),
     idle: () => agent.admission.idle(),
@@ -90,7 +90,7 @@ async function listenAlone<A extends ComposedAgent>(
     card: { get: () => agent.card.card(), enumerable: true },
     inProcess: { value: agent.inProcess, enumerable: true },
   }) as Server;
-  const own = options.grpcPort === undefined ? {} : { grpcPort: server.grpcPort };
-  logger.info({ url: server.url, ...own, bindings, versions: versions.map(({ name }) => name) }, "listening");
+  const portFields = options.grpcPort === undefined ? {} : { grpcPort: server.grpcPort };
+  logger.info({ url: server.url, ...portFields, bindings, versions: versions.map(({ name }) => name) }, "listening");
   return { server, agent };
 }

@@ -100,9 +100,9 @@ it("a server that drains stays unready when its store comes back", () => {
   const readiness = createReadiness();
   const told: boolean[] = [];
   readiness.watch((isReady) => told.push(isReady));
-  readiness.storeReady(false);
+  readiness.setStoreReady(false);
   readiness.drain();
-  readiness.storeReady(true);
+  readiness.setStoreReady(true);
   expect([readiness.status, told]).toEqual(["draining", [false, false, false]]);
 });
 

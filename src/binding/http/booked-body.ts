@@ -23,7 +23,7 @@ export class BookedPieces implements AsyncIterableIterator<Uint8Array> {
   /** The booked bytes of the piece that the socket has. */
   #bookedBytes = 0;
 
-  /** `bookedAhead`: the pieces are booked already, until all of them are taken. */
+  /** `isBookedAhead`: the pieces are booked already, until all of them are taken. */
   constructor(pieces: AsyncIterable<Uint8Array>, call: BookingCall, isBookedAhead = false) {
     this.#pieces = pieces[Symbol.asyncIterator]();
     this.#call = call;

@@ -26,7 +26,7 @@ export type FetchListener = (request: Request, ...more: readonly unknown[]) => P
 
 /** Serves an endpoint in any Fetch-standard runtime: Bun, Deno, Next, Hono, workers. */
 export function fetchHandler(endpoint: HttpEndpoint, options: FetchHandlerOptions = {}): FetchListener {
-  const { refuseUnplaced, explainMiss: missed } = options;
+  const { refuseUnplaced, explainMiss } = options;
   return async (request, ...more) => {
     const url = new URL(request.url);
     // `get` joins repeated headers with commas.
@@ -34,7 +34,7 @@ export function fetchHandler(endpoint: HttpEndpoint, options: FetchHandlerOption
     const place = placeOfCall(url.pathname, more, options.basePath);
     const refusal = place?.isGuessed ? refuseUnplaced?.(place.path) : undefined;
     const reply = refusal ?? (place && (await endpoint(new FetchRequest(request, { url, place, options }))));
-    return responseFromReply(reply ?? missed?.(url.pathname) ?? notFound);
+    return responseFromReply(reply ?? explainMiss?.(url.pathname) ?? notFound);
   };
 }
 

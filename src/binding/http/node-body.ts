@@ -25,7 +25,7 @@ export interface BodyOptions {
   readonly onPiece: (piece: Uint8Array) => void;
 }
 
-/** Reads a request body within its limits, or takes it from `parsed` if a body parser has read it. */
+/** Reads a request body within its limits, or takes it from `parsedBody` if a body parser has read it. */
 export async function readNodeBody(
   req: NodeIncoming,
   parsedBody: ParsedBody,

@@ -7,10 +7,10 @@ type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 export interface FallbackOptions {
   readonly app: ServeOptions["app"];
-  readonly ready: Pick<Readiness, "status">;
+  readonly readiness: Pick<Readiness, "status">;
   readonly logger: Logger;
   /** Says what a request looked for, for callers of an unknown path. */
-  readonly missing: (path: string, host: string | undefined) => string | undefined;
+  readonly explainMissing: (path: string, host: string | undefined) => string | undefined;
 }
 
 /**
@@ -32,35 +32,35 @@ export function createFallback(options: FallbackOptions): Handle {
   };
 }
 
-async function load({ app, ready, missing }: FallbackOptions): Promise<Handle> {
+async function load({ app, readiness, explainMissing }: FallbackOptions): Promise<Handle> {
   const [{ default: Koa }, { default: Router }] = await Promise.all([import("koa"), import("@koa/router")]);
-  const own = new Koa();
+  const koa = new Koa();
   // Every method that Node knows: an unknown path is then 404, not 501.
   const health = new Router({ methods: process.getBuiltinModule("node:http").METHODS });
   health.get("/healthz", (ctx) => {
     ctx.body = { status: "ok" };
   });
   health.get("/readyz", (ctx) => {
-    const { status } = ready;
+    const { status } = readiness;
     ctx.status = status === "ready" ? 200 : 503;
     ctx.body = { status };
   });
-  own.use(health.routes()).use(health.allowedMethods());
+  koa.use(health.routes()).use(health.allowedMethods());
   if (app === undefined) {
-    own.use((ctx) => {
-      const text = missing(ctx.path, ctx.get("host"));
+    koa.use((ctx) => {
+      const text = explainMissing(ctx.path, ctx.get("host"));
       if (text === undefined) return;
       ctx.status = 404;
       ctx.type = "text/plain";
       ctx.body = `${text}\n`;
     });
-    return own.callback();
+    return koa.callback();
   }
   const theirs = app.callback() as Handle;
-  own.use((ctx) => {
+  koa.use((ctx) => {
     // The app writes the response itself, with its own error handling.
     ctx.respond = false;
     return theirs(ctx.req, ctx.res);
   });
-  return own.callback();
+  return koa.callback();
 }

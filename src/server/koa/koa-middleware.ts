@@ -13,7 +13,7 @@ import type { KoaCall, KoaMiddleware } from "./koa-call.js";
  * as it is; a body that was read but not kept is an internal error.
  */
 export function koaMiddleware(endpoint: HttpEndpoint, options: HandlerOptions = {}): KoaMiddleware {
-  const { basePath, request, times = defaultListenerLimits, explainMiss: missed } = options;
+  const { basePath, request, times = defaultListenerLimits, explainMiss } = options;
   const replyTo = (ctx: KoaCall, original: string): ReturnType<HttpEndpoint> => {
     if (namesTwoHosts(ctx.req)) return twoHosts;
     // `koa-mount` cuts its path off `ctx.path` alone.
@@ -24,7 +24,7 @@ export function koaMiddleware(endpoint: HttpEndpoint, options: HandlerOptions = 
   };
   return async (ctx, next) => {
     const original = splitTarget(ctx.originalUrl).path;
-    const reply = (await replyTo(ctx, original)) ?? (isRouted(ctx) ? missed?.(original) : undefined);
+    const reply = (await replyTo(ctx, original)) ?? (isRouted(ctx) ? explainMiss?.(original) : undefined);
     if (reply === undefined) await next();
     else give(ctx, reply, times.replyStallMs);
   };

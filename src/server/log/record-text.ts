@@ -1,5 +1,5 @@
 import type { Logger } from "../../protocol/logger.js";
-import { plainFields } from "./plain.js";
+import { copyFields } from "./copy-fields.js";
 import { withoutSecrets } from "./redact.js";
 
 /** One record of the server's log. */
@@ -17,7 +17,7 @@ const levelNumbers: Readonly<Record<keyof Logger, number>> = { debug: 20, info: 
 /** A record as one line of JSON in the format of pino. */
 export function jsonText({ level, time, fields, message }: LogEntry): string {
   const head = { level: levelNumbers[level], time };
-  return `${JSON.stringify({ ...head, ...plainFields(fields), ...head, msg: withoutSecrets(message) })}\n`;
+  return `${JSON.stringify({ ...head, ...copyFields(fields), ...head, msg: withoutSecrets(message) })}\n`;
 }
 
 const levelColors: Readonly<Record<keyof Logger, number>> = { debug: 90, info: 32, warn: 33, error: 31 };
@@ -33,29 +33,29 @@ export function terminalText({ level, time, fields, message }: LogEntry, colors:
   const paint = colors ? colorPaint : plainPaint;
   const words: string[] = [];
   const below: string[] = [];
-  for (const [name, value] of Object.entries(plainFields(fields))) {
+  for (const [name, value] of Object.entries(copyFields(fields))) {
     if (value === undefined) continue;
     if (isError(value)) below.push(...errorLines(value, { paint, before: name === "err" ? "" : `[${name}]: ` }));
     else words.push(factOf([name, value], paint));
   }
   const clock = paint(timeOf(time), dim);
   const name = paint(level.toUpperCase().padEnd(5), levelColors[level]);
-  const line = [`${clock} ${name} ${printable(withoutSecrets(message))}`, ...words].join(" ");
+  const line = [`${clock} ${name} ${toPrintable(withoutSecrets(message))}`, ...words].join(" ");
   return `${[line, ...below].join("\n")}\n`;
 }
 
-interface ShownError {
+interface LoggedError {
   readonly stack: string;
   readonly cause?: unknown;
   readonly errors?: readonly unknown[];
 }
 
 /** Errors are copied with their stacks; nothing else has one. */
-function isError(value: unknown): value is ShownError {
+function isError(value: unknown): value is LoggedError {
   return typeof value === "object" && value !== null && "stack" in value && typeof value.stack === "string";
 }
 
-const shownAlready: ReadonlySet<string> = new Set(["type", "message", "stack", "cause", "errors"]);
+const standardMembers: ReadonlySet<string> = new Set(["type", "message", "stack", "cause", "errors"]);
 const indent = "  ";
 
 /** Where an error is shown. */
@@ -66,11 +66,13 @@ interface ErrorPlace {
   readonly outer?: readonly string[] | undefined;
 }
 
-function errorLines(error: ShownError, { paint, before, outer = [] }: ErrorPlace): readonly string[] {
+function errorLines(error: LoggedError, { paint, before, outer = [] }: ErrorPlace): readonly string[] {
   const { stack, cause, errors = [] } = error;
-  const [first = "", ...below] = stack.split("\n").map(printable);
-  const own = Object.entries(error).filter(([name, value]) => !shownAlready.has(name) && value !== undefined);
-  const facts = own.map((fact) => ` ${factOf(fact, paint)}`);
+  const [first = "", ...below] = stack.split("\n").map(toPrintable);
+  const otherMembers = Object.entries(error).filter(
+    ([name, value]) => !standardMembers.has(name) && value !== undefined,
+  );
+  const facts = otherMembers.map((fact) => ` ${factOf(fact, paint)}`);
   const inner = [
     ...(cause === undefined ? [] : [{ value: cause, before: "[cause]: " }]),
     ...errors.map((value, index) => ({ value, before: `[errors][${index}]: ` })),
@@ -85,32 +87,32 @@ const isFrame = /^\s+(?:at |\.\.\. )/;
 
 /** Leaves out the frames at the end that both stacks have. */
 function ownFrames(stack: readonly string[], outer: readonly string[]): readonly string[] {
-  let shared = 0;
-  while (shared < stack.length && stack.at(-1 - shared) === outer.at(-1 - shared)) shared++;
-  return shared < 2 ? stack : [...stack.slice(0, -shared), `    ... ${shared} frames as above`];
+  let sharedFrames = 0;
+  while (sharedFrames < stack.length && stack.at(-1 - sharedFrames) === outer.at(-1 - sharedFrames)) sharedFrames++;
+  return sharedFrames < 2 ? stack : [...stack.slice(0, -sharedFrames), `    ... ${sharedFrames} frames as above`];
 }
 
 function factOf([name, value]: readonly [string, unknown], paint: Paint): string {
-  return `${paint(`${printable(name)}=`, dim)}${wordOf(value)}`;
+  return `${paint(`${toPrintable(name)}=`, dim)}${wordOf(value)}`;
 }
 
 /** A value as one word, quoted if it has spaces or what a terminal would obey. */
 function wordOf(value: unknown): string {
-  if (typeof value === "string") return /^[^\s"=\p{C}]+$/u.test(value) ? value : quoted(value);
+  if (typeof value === "string") return /^[^\s"=\p{C}]+$/u.test(value) ? value : quote(value);
   if (Array.isArray(value) && value.every((entry) => typeof entry === "string")) return value.map(wordOf).join(",");
-  return quoted(value);
+  return quote(value);
 }
 
-function quoted(value: unknown): string {
-  return printable(JSON.stringify(value) ?? String(value));
+function quote(value: unknown): string {
+  return toPrintable(JSON.stringify(value) ?? String(value));
 }
 
 /** Writes control characters as escapes: texts of callers must not command a terminal or forge a line. */
-function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (char) => (char === "\t" ? " " : escaped(char)));
+function toPrintable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (char) => (char === "\t" ? " " : escapeChar(char)));
 }
 
-function escaped(char: string): string {
+function escapeChar(char: string): string {
   return char === "\n" ? "\\n" : `\\u${(char.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`;
 }
 

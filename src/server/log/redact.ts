@@ -1,16 +1,16 @@
 // What a record may not show. A logger that a program brings itself gets the fields as they are.
 
 /** Replaces a secret. */
-export const redacted = "[redacted]";
+export const redaction = "[redacted]";
 
 const secretName =
   /^(?:proxy-)?authorization$|^(?:set-)?cookies?$|passw(?:or)?d|secret|credentials?$|(?:^|[a-z_-])token$|api[-_]?key$|private[-_]?key$/i;
 
 const secretTexts: readonly (readonly [form: RegExp, shown: string])[] = [
   // Credentials in a URL: the password, or a token in place of the name.
-  [/:\/\/[^\s/?#@"']+@/g, `://${redacted}@`],
-  [/\b(Bearer|Basic|DPoP)\s+[\w.~+/=-]{8,}/gi, `$1 ${redacted}`],
-  [/([?&](?:[\w.-]*(?:token|secret|password|signature|api[-_]?key)|key|sig)=)[^&\s#"']+/gi, `$1${redacted}`],
+  [/:\/\/[^\s/?#@"']+@/g, `://${redaction}@`],
+  [/\b(Bearer|Basic|DPoP)\s+[\w.~+/=-]{8,}/gi, `$1 ${redaction}`],
+  [/([?&](?:[\w.-]*(?:token|secret|password|signature|api[-_]?key)|key|sig)=)[^&\s#"']+/gi, `$1${redaction}`],
 ];
 
 /** Whether a member of this name holds a secret, such as `authorization`, `password` or `accessToken`. */
@@ -20,7 +20,7 @@ export function isSecretName(name: string): boolean {
 
 /** Replaces what is recognised as a credential in a text: in URLs, and behind the name of an authentication scheme. */
 export function withoutSecrets(text: string): string {
-  let shown = text;
-  for (const [form, replacement] of secretTexts) shown = shown.replace(form, replacement);
-  return shown;
+  let result = text;
+  for (const [form, replacement] of secretTexts) result = result.replace(form, replacement);
+  return result;
 }

@@ -35,18 +35,23 @@ export function stderrLogger(least: LogLevel): Logger {
 /** A logger that writes records of level `least` or higher to an output. */
 export function createLogger(least: LogLevel, { write, isTerminal, colors }: LogOutput): Logger {
   const text = isTerminal ? (entry: LogEntry): string => terminalText(entry, colors) : jsonText;
-  const writing = (level: keyof Logger): Logger["info"] => {
+  const createWrite = (level: keyof Logger): Logger["info"] => {
     if (logLevels.indexOf(level) < logLevels.indexOf(least)) return noop;
     return (fields, message) => {
       const entry = { level, time: Date.now(), fields, message: String(message ?? "") };
-      write(readable(text, entry));
+      write(formatEntry(text, entry));
     };
   };
-  return { debug: writing("debug"), info: writing("info"), warn: writing("warn"), error: writing("error") };
+  return {
+    debug: createWrite("debug"),
+    info: createWrite("info"),
+    warn: createWrite("warn"),
+    error: createWrite("error"),
+  };
 }
 
 /** A record must not fail what it is about, whatever a getter in its fields does. */
-function readable(text: (entry: LogEntry) => string, entry: LogEntry): string {
+function formatEntry(text: (entry: LogEntry) => string, entry: LogEntry): string {
   try {
     return text(entry);
   } catch (err) {

@@ -4,8 +4,8 @@ import { noop } from "../../protocol/async/noop.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { OverloadLimits, OverloadMeasure } from "./limits.js";
+import { createEventLoopMeasure, createMemoryMeasures, type Measure, type MemoryMeasure } from "./measures.js";
 import { type Memories, processMemories } from "./memory.js";
-import { type WatchedMeasure, type WatchedMemory, watchedEventLoop, watchedMemories } from "./watched.js";
 
 // Memory and event loop are measured four times a second while calls come; memory also after garbage collections and
 // when many bytes have come.
@@ -36,29 +36,29 @@ export interface LoadOptions {
 
 /** The load of the process; `undefined` when nothing is to be measured. */
 export function createLoad({ memories = processMemories(), ...options }: LoadOptions): Load | undefined {
-  const watched = {
-    memories: watchedMemories(options.limits, memories),
-    eventLoop: watchedEventLoop(options.limits),
+  const measures = {
+    memories: createMemoryMeasures(options.limits, memories),
+    eventLoop: createEventLoopMeasure(options.limits),
   };
-  if (watched.memories.length === 0 && watched.eventLoop === undefined) return undefined;
-  return new Load(options, watched);
+  if (measures.memories.length === 0 && measures.eventLoop === undefined) return undefined;
+  return new Load(options, measures);
 }
 
 /** Measures the process and says when it is overloaded. */
 export class Load implements ProcessLoad {
   readonly #options: Omit<LoadOptions, "memories">;
-  readonly #memories: readonly WatchedMemory[];
-  readonly #eventLoop: WatchedMeasure | undefined;
+  readonly #memories: readonly MemoryMeasure[];
+  readonly #eventLoop: Measure | undefined;
   readonly #listeners: ((ready: boolean) => void)[] = [];
   /** Sends and large requests that were refused so far, by limit. */
-  readonly refused: Record<OverloadMeasure, number> = { heapMaxRatio: 0, containerMaxRatio: 0, eventLoopMaxMs: 0 };
+  readonly refusals: Record<OverloadMeasure, number> = { heapMaxRatio: 0, containerMaxRatio: 0, eventLoopMaxMs: 0 };
   #overload: Overload | undefined;
   /** Since when there is an overload, and how much had been refused before. */
-  #begun: { readonly ms: number; readonly refused: number } | undefined;
+  #start: { readonly ms: number; readonly refusals: number } | undefined;
   /** Bytes after which memory is measured again. */
   readonly #step: number;
   #bytes = 0;
-  #idle = 0;
+  #idleCount = 0;
   #state: "resting" | "measuring" | "closed" = "resting";
   #cancel = noop;
   #unwatch: readonly (() => void)[] = [];
@@ -67,7 +67,7 @@ export class Load implements ProcessLoad {
 
   constructor(
     options: Omit<LoadOptions, "memories">,
-    { memories, eventLoop }: { memories: readonly WatchedMemory[]; eventLoop: WatchedMeasure | undefined },
+    { memories, eventLoop }: { memories: readonly MemoryMeasure[]; eventLoop: Measure | undefined },
   ) {
     this.#options = options;
     this.#memories = memories;
@@ -76,13 +76,13 @@ export class Load implements ProcessLoad {
   }
 
   overload(): Overload | undefined {
-    this.booked(sendBytes);
+    this.noteBytes(sendBytes);
     return this.#overload;
   }
 
   /** Takes note of bytes that a call brings into memory. */
-  booked(bytes: number): void {
-    this.#idle = 0;
+  noteBytes(bytes: number): void {
+    this.#idleCount = 0;
     this.#bytes += bytes;
     if (this.#state === "resting") this.#begin();
     else if (this.#bytes >= this.#step) this.#glance();
@@ -108,7 +108,7 @@ export class Load implements ProcessLoad {
 
   #begin(): void {
     this.#state = "measuring";
-    for (const { level } of this.#watched()) level.reset();
+    for (const { level } of this.#measures()) level.reset();
     this.#unwatch = this.#memories.map(({ gauge }) => gauge.watch?.(() => this.#glance()) ?? noop);
     this.#glance();
     this.#pause();
@@ -128,16 +128,16 @@ export class Load implements ProcessLoad {
   #round(): void {
     const { clock } = this.#options;
     const begin = monotonic(clock);
-    this.#cancel = clock.after(roundTimerMs, () => this.#measured(monotonic(clock) - begin - roundTimerMs));
+    this.#cancel = clock.after(roundTimerMs, () => this.#onRound(monotonic(clock) - begin - roundTimerMs));
   }
 
-  #measured(roundMs: number): void {
+  #onRound(roundMs: number): void {
     this.#bytes = 0;
     for (const { level, gauge, max } of this.#memories) level.measure(gauge.read() / max);
     this.#eventLoop?.level.measure(roundMs / this.#eventLoop.max);
     this.#conclude();
-    this.#idle += 1;
-    if (this.#idle <= idleMeasurements || this.#overload !== undefined) this.#pause();
+    this.#idleCount += 1;
+    if (this.#idleCount <= idleMeasurements || this.#overload !== undefined) this.#pause();
     else this.#rest();
   }
 
@@ -153,48 +153,48 @@ export class Load implements ProcessLoad {
     if (changed) this.#conclude();
   }
 
-  #watched(): readonly WatchedMeasure[] {
+  #measures(): readonly Measure[] {
     return this.#eventLoop === undefined ? this.#memories : [...this.#memories, this.#eventLoop];
   }
 
   #conclude(): void {
-    const watched = this.#watched();
+    const measures = this.#measures();
     const worst =
-      watched.find(({ level }) => level.refuses === "all") ?? watched.find(({ level }) => level.refuses === "excess");
+      measures.find(({ level }) => level.refuses === "all") ?? measures.find(({ level }) => level.refuses === "excess");
     this.#overload = worst && this.#overloadBy(worst);
     this.#log(worst);
-    this.#follow(this.#overload?.refuses === "all");
+    this.#reportAway(this.#overload?.refuses === "all");
   }
 
-  #overloadBy(watched: WatchedMeasure): Overload {
-    const refuses = watched.level.refuses === "all" ? "all" : "excess";
+  #overloadBy(measure: Measure): Overload {
+    const refuses = measure.level.refuses === "all" ? "all" : "excess";
     return {
       refuses,
       refuse: () => {
-        const { name } = watched;
-        this.refused[name] += 1;
+        const { name } = measure;
+        this.refusals[name] += 1;
         const who = refuses === "all" ? "" : ", and this caller has more than its share of the running turns";
-        const text = `the server is overloaded: ${watched.describe()}${who}`;
+        const text = `the server is overloaded: ${measure.describe()}${who}`;
         return new A2AError("unavailable", text, { retryAfterMs, metadata: { limit: name } });
       },
     };
   }
 
   // One record when an overload begins, and one when it ends.
-  #log(worst: WatchedMeasure | undefined): void {
+  #log(worst: Measure | undefined): void {
     const { clock, logger } = this.#options;
-    const refused = Object.values(this.refused).reduce((sum, each) => sum + each, 0);
-    if (worst !== undefined && this.#begun === undefined) {
-      this.#begun = { ms: monotonic(clock), refused };
+    const refusals = Object.values(this.refusals).reduce((sum, each) => sum + each, 0);
+    if (worst !== undefined && this.#start === undefined) {
+      this.#start = { ms: monotonic(clock), refusals };
       logger.warn({ limit: worst.name, seen: worst.describe() }, "the server is overloaded and refuses sends");
-    } else if (worst === undefined && this.#begun !== undefined) {
-      const overloadedMs = Math.round(monotonic(clock) - this.#begun.ms);
-      logger.info({ overloadedMs, refused: refused - this.#begun.refused }, "the server takes all sends again");
-      this.#begun = undefined;
+    } else if (worst === undefined && this.#start !== undefined) {
+      const overloadedMs = Math.round(monotonic(clock) - this.#start.ms);
+      logger.info({ overloadedMs, refused: refusals - this.#start.refusals }, "the server takes all sends again");
+      this.#start = undefined;
     }
   }
 
-  #follow(refusesAll: boolean): void {
+  #reportAway(refusesAll: boolean): void {
     const { clock, limits } = this.#options;
     if (refusesAll) {
       this.#cancelAway ??= clock.after(limits.overloadAwayMs, () => this.#setReady(false));

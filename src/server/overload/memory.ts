@@ -45,13 +45,13 @@ function heapGauge(): MemoryGauge | undefined {
   const size = oldGenerationSize();
   if (!(size > 0)) return undefined;
   afterCollections(noop)();
-  let left = 0;
+  let partAfterCollection = 0;
   return {
     size,
-    read: () => Math.max(left, (2 * oldGenerationUsed()) / size - 1),
+    read: () => Math.max(partAfterCollection, (2 * oldGenerationUsed()) / size - 1),
     watch: (listener) =>
       afterCollections(() => {
-        left = oldGenerationUsed() / size;
+        partAfterCollection = oldGenerationUsed() / size;
         listener();
       }),
   };
@@ -76,11 +76,11 @@ const isMajor = (entry: object): boolean => {
 
 // V8 ends the process when its old generation is full, however much room the young one has.
 function oldGenerationUsed(): number {
-  let used = 0;
+  let bytes = 0;
   for (const { space_name, space_used_size } of getHeapSpaceStatistics()) {
-    if (!space_name.startsWith("new_")) used += space_used_size;
+    if (!space_name.startsWith("new_")) bytes += space_used_size;
   }
-  return used;
+  return bytes;
 }
 
 /** What the young generation takes of V8's limit at most, unless the size of the old one is set. */

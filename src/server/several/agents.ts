@@ -1,7 +1,7 @@
 import { noop } from "../../protocol/async/noop.js";
 import { within } from "../../protocol/async/pause.js";
 import { assertOptions } from "../../protocol/check/rules.js";
-import { type HostedAgent, hosted } from "../agent.js";
+import { type HostedAgent, hostAccess } from "../agent.js";
 import type { HostedAgentParts } from "../compose-agent.js";
 import type { InProcessAgent } from "../host.js";
 import { composeEntry } from "./compose-entry.js";
@@ -46,9 +46,9 @@ export class AgentKeeper implements ServedAgents {
   /** The last change of each path, which the next one waits for. */
   readonly #changes = new Map<string, Promise<unknown>>();
   /** Agents that drain, by their ids in the store. */
-  readonly #leaving = new Map<string, Promise<void>>();
+  readonly #departures = new Map<string, Promise<void>>();
   /** Agents that were replaced and still have calls. */
-  readonly #replaced = new Set<Promise<void>>();
+  readonly #releases = new Set<Promise<void>>();
   #isClosed = false;
 
   constructor(shared: SharedParts) {
@@ -91,10 +91,10 @@ export class AgentKeeper implements ServedAgents {
       if (this.#isClosed) throw new TypeError("the server is closed: it takes no more agents");
       return make();
     });
-    const settled = change.then(noop, noop).finally(() => {
-      if (this.#changes.get(key) === settled) this.#changes.delete(key);
+    const completion = change.then(noop, noop).finally(() => {
+      if (this.#changes.get(key) === completion) this.#changes.delete(key);
     });
-    this.#changes.set(key, settled);
+    this.#changes.set(key, completion);
     return change;
   }
 
@@ -102,10 +102,16 @@ export class AgentKeeper implements ServedAgents {
     const { directory, logger, listeners } = this.#shared;
     const before = directory.get(key);
     const portBefore = this.#ports.get(key);
-    const leaving = (agentId: string) => this.#leaving.get(agentId);
-    const { entry, port } = await composeEntry(this.#shared, { path: key, own: options, before, portBefore, leaving });
-    listeners()?.engine?.register(entry.addressed.versions);
-    port?.serve(entry.addressed);
+    const departureOf = (agentId: string) => this.#departures.get(agentId);
+    const { entry, port } = await composeEntry(this.#shared, {
+      path: key,
+      agentOptions: options,
+      before,
+      portBefore,
+      departureOf,
+    });
+    listeners()?.engine?.register(entry.destination.versions);
+    port?.serve(entry.destination);
     directory.put(entry);
     if (port === undefined) this.#ports.delete(key);
     else this.#ports.set(key, port);
@@ -120,10 +126,10 @@ export class AgentKeeper implements ServedAgents {
   #replace(before: ServedEntry, { agent }: ServedEntry): void {
     const { drainMs, logger } = this.#shared;
     const end = before.agent.agentId === agent.agentId ? before.agent.release() : this.#leave(before, drainMs);
-    const released = end
+    const release = end
       .catch((error: unknown) => logger.error({ err: error }, "an agent that was replaced could not be closed"))
-      .finally(() => this.#replaced.delete(released));
-    this.#replaced.add(released);
+      .finally(() => this.#releases.delete(release));
+    this.#releases.add(release);
   }
 
   /** Ends an agent that no call finds any more. */
@@ -138,9 +144,9 @@ export class AgentKeeper implements ServedAgents {
       await agent.dispose();
       await port?.drain(lastWordsMs);
     };
-    const left = leave().finally(() => this.#leaving.delete(agent.agentId));
-    this.#leaving.set(agent.agentId, left);
-    return left;
+    const departure = leave().finally(() => this.#departures.delete(agent.agentId));
+    this.#departures.set(agent.agentId, departure);
+    return departure;
   }
 
   /** Ends all agents, and the changes under way. */
@@ -154,7 +160,7 @@ export class AgentKeeper implements ServedAgents {
     await within(clock, drainMs, allIdle(entries));
     await Promise.all(entries.map(({ agent }) => agent.handler.drain(0)));
     await Promise.all(entries.map(({ agent }) => agent.dispose()));
-    await within(clock, limits.graceMs, Promise.all([...this.#replaced, ...this.#leaving.values()]).then(noop));
+    await within(clock, limits.graceMs, Promise.all([...this.#releases, ...this.#departures.values()]).then(noop));
     await Promise.all([...this.#ports.values()].map((port) => port.drain(lastWordsMs)));
   }
 
@@ -182,12 +188,12 @@ export class AgentKeeper implements ServedAgents {
       get card() {
         return agentOf().card.card();
       },
-      inProcess: (own) => agentOf().inProcess(own),
+      inProcess: (callOptions) => agentOf().inProcess(callOptions),
       get tasks() {
-        return hosted(agentOf()).tasks;
+        return hostAccess(agentOf()).tasks;
       },
       get conversations() {
-        return hosted(agentOf()).conversations;
+        return hostAccess(agentOf()).conversations;
       },
     };
   }

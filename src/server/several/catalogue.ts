@@ -26,7 +26,7 @@ interface ListedAgent {
 /** How long a list that all callers share may be used without another request, in seconds. */
 const maxAgeSeconds = 10;
 /** How many lists are kept: for each address of the server, and for callers that see different agents. */
-const keptLists = 16;
+const listMax = 16;
 
 /**
  * Lists the agents of a server, as JSON or, for browsers, as a page. An agent that requires a sign-in is listed for callers
@@ -34,12 +34,12 @@ const keptLists = 16;
  */
 export function catalogueEndpoint(shared: SharedParts): HttpEndpoint {
   const { publicUrl, trustProxy, basePath = "" } = shared.options;
-  const own = (): { readonly origin: string; readonly mountPath: string } => ({
+  const defaultAddress = (): { readonly origin: string; readonly mountPath: string } => ({
     origin: shared.address().origin,
     mountPath: trimmed(basePath),
   });
-  const locations = createLocations({ publicUrl, trustProxy, basePath }, own);
-  const listsOf = keptByRevision(shared);
+  const locations = createLocations({ publicUrl, trustProxy, basePath }, defaultAddress);
+  const listsOf = createListCache(shared);
   return async (request) => {
     if (request.method !== "GET" && request.method !== "HEAD") {
       return plainReply(405, "the list of agents is read by GET or HEAD", { Allow: "GET, HEAD" });
@@ -47,7 +47,7 @@ export function catalogueEndpoint(shared: SharedParts): HttpEndpoint {
     const location = locations.locationFor(request);
     if (location === undefined) return plainReply(400, "the request names a host that cannot be one");
     const head = headOf(request);
-    const refusal = shared.arrivals && (await refusedBy(shared.arrivals(head)));
+    const refusal = shared.arrivals && (await refusalOf(shared.arrivals(head)));
     if (refusal !== undefined) return refusal;
     const lists = listsOf();
     const entries = await visibleTo(head, shared);
@@ -57,17 +57,17 @@ export function catalogueEndpoint(shared: SharedParts): HttpEndpoint {
     const headers = { ...cachingOf(shared, locations.varyBy), ETag: etag, "X-Content-Type-Options": "nosniff" };
     if (isFresh(request, { etag })) return { status: 304, headers, body: undefined };
     const type = isPage ? "text/html; charset=utf-8" : "application/json";
-    const safe = isPage ? { "Content-Security-Policy": policy } : {};
-    return { status: 200, headers: { ...headers, "Content-Type": type, ...safe }, body };
+    const securityHeaders = isPage ? { "Content-Security-Policy": policy } : {};
+    return { status: 200, headers: { ...headers, "Content-Type": type, ...securityHeaders }, body };
   };
 }
 
 /** The lists of the present agents. */
-function keptByRevision({ directory }: SharedParts): () => (key: string, make: () => EncodedBody) => EncodedBody {
+function createListCache({ directory }: SharedParts): () => (key: string, make: () => EncodedBody) => EncodedBody {
   let revision = directory.revision;
-  let lists = cacheRecent<EncodedBody>(keptLists);
+  let lists = cacheRecent<EncodedBody>(listMax);
   return () => {
-    if (revision !== directory.revision) lists = cacheRecent<EncodedBody>(keptLists);
+    if (revision !== directory.revision) lists = cacheRecent<EncodedBody>(listMax);
     revision = directory.revision;
     return lists;
   };
@@ -75,13 +75,13 @@ function keptByRevision({ directory }: SharedParts): () => (key: string, make: (
 
 /** A caller's credentials may be in any header, which caches cannot know: they ask each time whether a list has changed. */
 function cachingOf({ directory, options }: SharedParts, varyBy: readonly string[]): Readonly<Record<string, string>> {
-  const isOpen = ![options, ...directory.entries.map(({ own }) => own)].some(isAuthenticated);
+  const isOpen = ![options, ...directory.entries.map(({ agentOptions }) => agentOptions)].some(isAuthenticated);
   if (isOpen) return { "Cache-Control": `public, max-age=${maxAgeSeconds}`, Vary: ["Accept", ...varyBy].join(", ") };
   return { "Cache-Control": "private, no-cache", Vary: ["Accept", "Authorization", ...varyBy].join(", ") };
 }
 
 /** Counts a request for its address. Returns the reply to one that is over a limit. */
-async function refusedBy(call: LimitedCall): Promise<HttpReply | undefined> {
+async function refusalOf(call: LimitedCall): Promise<HttpReply | undefined> {
   try {
     await call.arrive();
     return undefined;
@@ -97,18 +97,18 @@ async function refusedBy(call: LimitedCall): Promise<HttpReply | undefined> {
 async function visibleTo(head: CallHead, { directory }: SharedParts): Promise<readonly ServedEntry[]> {
   const { entries } = directory;
   // Agents that share an authentication have the same callers.
-  const asked = new Map<string, Promise<boolean>>();
-  const seen = await Promise.all(
+  const answers = new Map<string, Promise<boolean>>();
+  const visible = await Promise.all(
     entries.map((entry) => {
-      const answer = asked.get(entry.realm) ?? isLetIn(head, entry);
-      asked.set(entry.realm, answer);
+      const answer = answers.get(entry.realm) ?? isLetIn(head, entry);
+      answers.set(entry.realm, answer);
       return answer;
     }),
   );
-  return entries.filter((_, index) => seen[index] === true);
+  return entries.filter((_, index) => visible[index] === true);
 }
 
-async function isLetIn(head: CallHead, { addressed: { service } }: ServedEntry): Promise<boolean> {
+async function isLetIn(head: CallHead, { destination: { service } }: ServedEntry): Promise<boolean> {
   try {
     await service.authenticate(head, { requestId: requestIdOf(head.header(requestIdParameter)) });
     return true;
@@ -128,13 +128,13 @@ function headOf(request: HttpRequest): CallHead {
 }
 
 function textOf(entries: readonly ServedEntry[], base: string, isPage: boolean): string {
-  const agents = entries.map((entry) => listed(entry, base));
+  const agents = entries.map((entry) => listEntry(entry, base));
   return isPage ? page(agents) : JSON.stringify({ agents });
 }
 
-function listed({ path, agent, own }: ServedEntry, base: string): ListedAgent {
+function listEntry({ path, agent, agentOptions }: ServedEntry, base: string): ListedAgent {
   const { name, description, version }: AgentCard = agent.card.card();
-  const url = own.publicUrl === undefined ? `${base}${path}` : trimmed(own.publicUrl);
+  const url = agentOptions.publicUrl === undefined ? `${base}${path}` : trimmed(agentOptions.publicUrl);
   return { path: pathOf(path), name, description, version, url, card: `${url}/.well-known/agent-card.json` };
 }
 
@@ -158,8 +158,8 @@ const style =
 function page(agents: readonly ListedAgent[]): string {
   const items = agents.map(
     ({ name, version, description, url, card }) =>
-      `<li><strong>${escaped(name)}</strong> <small>${escaped(version)}</small><p>${escaped(description)}</p>` +
-      `<p><code>${escaped(url)}</code> · <a href="${escaped(card)}">card</a></p></li>`,
+      `<li><strong>${escapeHtml(name)}</strong> <small>${escapeHtml(version)}</small><p>${escapeHtml(description)}</p>` +
+      `<p><code>${escapeHtml(url)}</code> · <a href="${escapeHtml(card)}">card</a></p></li>`,
   );
   const list = agents.length === 0 ? "<p>No agents.</p>" : `<ul>${items.join("")}</ul>`;
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Agents</title><style>${style}</style><h1>Agents</h1>${list}</html>\n`;
@@ -167,6 +167,6 @@ function page(agents: readonly ListedAgent[]): string {
 
 const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (sign) => entities[sign] ?? sign);
 }

@@ -33,7 +33,7 @@ export interface ClientCode {
 }
 
 /** Headers of a call that its turn passes on, which belong to the trace. */
-const passedOn = ["traceparent", "tracestate", "baggage"] as const;
+const traceHeaders = ["traceparent", "tracestate", "baggage"] as const;
 
 const principalRule: Rule = (value, path) => string(Object(value)["owner"], `${path}.owner`);
 const optionsRule = object({ principal: { rule: principalRule }, headers: { rule: record(string) } });
@@ -51,26 +51,26 @@ export class LocalClients {
   /** A client for the program. Throws a `TypeError` for a path without an agent, or without the principal it needs. */
   client(path: string, options: LocalClientOptions = {}): Client {
     assertOptions("client()", options, optionsRule);
-    const { own } = this.#entry(path, "client()");
+    const { agentOptions } = this.#entry(path, "client()");
     const { headers, principal } = options;
-    if (principal === undefined && isAuthenticated(hasOwnAuth(own) ? own : this.#shared.options)) {
+    if (principal === undefined && isAuthenticated(hasOwnAuth(agentOptions) ? agentOptions : this.#shared.options)) {
       throw new TypeError(`client(${JSON.stringify(path)}): the agent identifies its callers: give the \`principal\``);
     }
     return this.#clientOf(path, (of) => of.inProcess({ principal, headers }), undefined);
   }
 
   /** What the turns of an agent use. */
-  of(key: string, own: ServedAgentOptions): TurnClients {
-    return (path, turn, options = {}) => this.#turnClient({ key, own }, { path, turn, options });
+  of(key: string, agentOptions: ServedAgentOptions): TurnClients {
+    return (path, turn, options = {}) => this.#turnClient({ key, agentOptions }, { path, turn, options });
   }
 
   #turnClient(
-    from: { readonly key: string; readonly own: ServedAgentOptions },
+    from: { readonly key: string; readonly agentOptions: ServedAgentOptions },
     { path, turn, options }: { readonly path: string; readonly turn: TurnCaller; readonly options: LocalClientOptions },
   ): Client {
     assertOptions("turn.client()", options, optionsRule);
     const target = this.#entry(path, "turn.client()");
-    const isSame = target.key === from.key || !(hasOwnAuth(target.own) || hasOwnAuth(from.own));
+    const isSame = target.key === from.key || !(hasOwnAuth(target.agentOptions) || hasOwnAuth(from.agentOptions));
     if (!isSame && options.principal === undefined) {
       throw new TypeError(
         `turn.client(${JSON.stringify(path)}): the two agents identify their callers each for itself: give the \`principal\``,
@@ -80,7 +80,7 @@ export class LocalClients {
     const via = [...(turn.chain?.via ?? []), pathOf(from.key)];
     const authorize = options.principal === undefined ? turn.chain?.authorize : undefined;
     const chain = { via, authorize };
-    const headers = { ...carried(turn), ...options.headers };
+    const headers = { ...forwardHeaders(turn), ...options.headers };
     return this.#clientOf(
       path,
       (of) => {
@@ -88,7 +88,7 @@ export class LocalClients {
         if (via.length > agentCallDepth) throw tooDeep(via, path, agentCallDepth);
         return of.inProcess({ principal, headers, chain });
       },
-      () => ofTurn(turn, target.agent.card.card().capabilities?.streaming === true),
+      () => turnDefaults(turn, target.agent.card.card().capabilities?.streaming === true),
     );
   }
 
@@ -104,16 +104,16 @@ export class LocalClients {
       if (agent !== undefined) return agent;
       throw new A2AError("methodNotFound", `no agent at ${path}: it was removed`);
     };
-    let made: { readonly agent: HostedAgentParts; readonly calls: Transport } | undefined;
+    let latest: { readonly agent: HostedAgentParts; readonly calls: Transport } | undefined;
     // The agent may have been replaced since the last call.
     const calls = (): Transport => {
       const agent = current();
-      if (made?.agent !== agent) made = { agent, calls: call(agent) };
-      return made.calls;
+      if (latest?.agent !== agent) latest = { agent, calls: call(agent) };
+      return latest.calls;
     };
     const operations: Operations<CallOptions> = createTransport({
-      unary: async (operation, request, given) => invokeUnary(calls(), operation, request, given),
-      stream: (operation, request, given) => invokeStream(calls(), operation, request, given),
+      unary: async (operation, request, callOptions) => invokeUnary(calls(), operation, request, callOptions),
+      stream: (operation, request, callOptions) => invokeStream(calls(), operation, request, callOptions),
     });
     const { localClient, observe } = this.#code;
     const url = `${address().origin}${options.basePath ?? ""}${key}`;
@@ -124,20 +124,20 @@ export class LocalClients {
     const { directory } = this.#shared;
     const key = keyOf(path);
     const entry = directory.get(key);
-    if (entry !== undefined) return { key, agent: entry.agent, own: entry.own };
+    if (entry !== undefined) return { key, agent: entry.agent, agentOptions: entry.agentOptions };
     const paths = directory.entries.map((each) => pathOf(each.path));
     throw new TypeError(`${call}: there is no agent at ${JSON.stringify(path)}: ${suggestion(path, paths)}`);
   }
 }
 
 /** What a call of a turn has unless it says otherwise: it ends with the turn, and then its task is canceled. */
-function ofTurn({ signal, leftMs }: TurnCaller, streams: boolean): SendOptions {
+function turnDefaults({ signal, leftMs }: TurnCaller, streams: boolean): SendOptions {
   return { signal, timeoutMs: leftMs(), cancelOnAbort: streams };
 }
 
-function carried({ header, requestId }: TurnCaller): Record<string, string> {
+function forwardHeaders({ header, requestId }: TurnCaller): Record<string, string> {
   const headers: Record<string, string> = requestId === undefined ? {} : { "x-request-id": requestId };
-  for (const name of passedOn) {
+  for (const name of traceHeaders) {
     const value = header?.(name);
     if (value !== undefined) headers[name] = value;
   }

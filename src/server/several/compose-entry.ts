@@ -2,25 +2,25 @@ import { bindingRow } from "../../protocol/bindings.js";
 import { trimmed } from "../../protocol/http-rules.js";
 import { assertGuarded, isAuthenticated, isLoopback } from "../caller-guard.js";
 import { composeAgent, type HostedAgentParts } from "../compose-agent.js";
-import { createHostGuard, guardedEndpoint } from "../host-guard.js";
+import { createHostGuard, guardEndpoint } from "../host-guard.js";
 import { loggerOf } from "../log/stderr-logger.js";
 import type { AgentOptions } from "../options.js";
 import type { DirectoryEntry } from "./directory.js";
 import { type GrpcPort, openGrpcPort } from "./listeners.js";
 import { hasOwnAuth, optionsOf } from "./merged-options.js";
 import type { ServedAgentOptions } from "./options.js";
-import { type Reach, reachable, reachOf } from "./reach.js";
+import { type Reach, reachableMounts, reachOf } from "./reach.js";
 import type { ServedEntry, SharedParts } from "./shared-parts.js";
 
 /** An agent that is to be served at a path, and what was there before. */
 export interface NewEntry {
   /** `""` for the root. */
   readonly path: string;
-  readonly own: ServedAgentOptions;
+  readonly agentOptions: ServedAgentOptions;
   readonly before: ServedEntry | undefined;
   readonly portBefore: GrpcPort | undefined;
   /** Settles when an agent with this id no longer drains. */
-  readonly leaving: (agentId: string) => Promise<void> | undefined;
+  readonly departureOf: (agentId: string) => Promise<void> | undefined;
 }
 
 interface ComposedEntry {
@@ -29,41 +29,41 @@ interface ComposedEntry {
 }
 
 /** Composes an agent for its place in a server. Rejects for options that contradict each other or another agent. */
-export async function composeEntry(shared: SharedParts, made: NewEntry): Promise<ComposedEntry> {
-  const { path, own, before, portBefore, leaving } = made;
+export async function composeEntry(shared: SharedParts, newEntry: NewEntry): Promise<ComposedEntry> {
+  const { path, agentOptions, before, portBefore, departureOf } = newEntry;
   const { host, process, callerGuard, rates } = shared;
-  const options = optionsOf(shared, path, own);
+  const options = optionsOf(shared, path, agentOptions);
   const { agentId = "", logger } = options;
-  const hosts = (own.hosts ?? []).map((each) => each.toLowerCase());
+  const hosts = (agentOptions.hosts ?? []).map((each) => each.toLowerCase());
   assertFree(shared, { path, agentId, hosts });
   assertGuarded(options, host, `the agent at ${path || "/"} on host ${host}`);
-  assertCertificates(shared, own);
-  await leaving(agentId);
-  const isOwn = hasOwnAuth(own);
+  assertCertificates(shared, agentOptions);
+  await departureOf(agentId);
+  const isOwn = hasOwnAuth(agentOptions);
   const realm = isOwn ? path || "/" : "";
-  const { grpcPort, publicGrpc } = own;
+  const { grpcPort, publicGrpc } = agentOptions;
   const reach = reachOf({ path, hasOwnAuth: isOwn, hosts, grpcPort, publicGrpc });
-  let port = portBefore?.wanted === grpcPort ? portBefore : undefined;
+  let port = portBefore?.requestedPort === grpcPort ? portBefore : undefined;
   const agent = await composeAgent(options, {
     ...{ process, realm, rates },
     callerGuard: isOwn ? undefined : callerGuard,
-    reachable: (mounts) => reachable(mounts, reach, loggerOf(logger)),
+    reachable: (mounts) => reachableMounts(mounts, reach, loggerOf(logger)),
     listening: () => listeningAt(shared, path, port?.port ?? grpcPort),
-    clients: shared.clientsOf(path, own),
+    clients: shared.clientsOf(path, agentOptions),
     replaces: before?.agent.agentId === agentId ? before.agent : undefined,
   });
   const hasGrpc = agent.bindings.some((name) => bindingRow(name).address === "authority");
-  const addressed = { service: agent.service, versions: hasGrpc ? agent.versions : [] };
+  const destination = { service: agent.service, versions: hasGrpc ? agent.versions : [] };
   try {
     if (grpcPort !== undefined)
-      port ??= await openGrpcPort(grpcPort, addressed, { ...shared, unsent: shared.process.admission.unsent.open });
+      port ??= await openGrpcPort(grpcPort, destination, { ...shared, unsent: shared.process.admission.unsent.open });
   } catch (error) {
     await agent.dismiss();
     throw error;
   }
   const endpoint = endpointOf(shared, { agent, options, hosts });
   return {
-    entry: { path, agent, endpoint, hosts, isNamed: isReachedByName(reach, hasGrpc), addressed, own, realm },
+    entry: { path, agent, endpoint, hosts, isNamed: isReachedByName(reach, hasGrpc), destination, agentOptions, realm },
     port,
   };
 }
@@ -88,7 +88,7 @@ function endpointOf(
 ): DirectoryEntry["endpoint"] {
   if (isAuthenticated(options) || !isLoopback(host)) return agent.endpoint;
   const guard = createHostGuard({ ...options, allowedHosts: [...allowedHosts, ...hosts] });
-  return guardedEndpoint(agent, guard, {});
+  return guardEndpoint(agent, guard, {});
 }
 
 /** Throws when another agent has the id or a host. */

@@ -24,7 +24,7 @@ export interface DirectoryEntry<A extends ComposedAgent = ComposedAgent> {
   readonly hosts: readonly string[];
   /** Whether gRPC calls reach it by its name, after the authentication that it shares with others. */
   readonly isNamed: boolean;
-  readonly addressed: AddressedService;
+  readonly destination: AddressedService;
 }
 
 export interface DirectoryOptions {
@@ -85,8 +85,8 @@ export class Directory<E extends DirectoryEntry = DirectoryEntry> {
 
   /** Versions of all agents, newest first. */
   get versions(): readonly Version[] {
-    const all = this.entries.flatMap(({ addressed }) => addressed.versions);
-    return versionNames.flatMap((name) => all.find((version) => version.name === name) ?? []);
+    const allVersions = this.entries.flatMap(({ destination }) => destination.versions);
+    return versionNames.flatMap((name) => allVersions.find((version) => version.name === name) ?? []);
   }
 
   #change(): void {
@@ -95,7 +95,7 @@ export class Directory<E extends DirectoryEntry = DirectoryEntry> {
     if (front === undefined) return;
     const { versions } = this;
     const service = { ...front, versions: versions.map(({ name }) => name) };
-    this.#front = { service, versions, resolveTenant: (tenant) => this.#named(tenant) };
+    this.#front = { service, versions, resolveTenant: (tenant) => this.#resolveTenant(tenant) };
   }
 
   /** Serves the HTTP requests of all agents. */
@@ -103,17 +103,17 @@ export class Directory<E extends DirectoryEntry = DirectoryEntry> {
     if (this.#options.front === undefined) return this.#byPath.get("")?.endpoint(request);
     const path = restBelow(this.#basePath, request.path);
     if (path === undefined) return this.#options.rest?.(request);
-    const hosted = this.#hosted(request.header("host"));
-    const entry = hosted ?? this.#byPath.get(firstSegment(path));
+    const hostEntry = this.#findByHost(request.header("host"));
+    const entry = hostEntry ?? this.#byPath.get(firstSegment(path));
     const rest = entry === undefined ? undefined : restBelow(entry.path, path);
     if (entry !== undefined && rest !== undefined) return this.#below(entry, request, { path: entry.path, rest });
     const list = path === cataloguePath ? this.#options.catalogue?.(request) : undefined;
     if (list !== undefined) return list;
-    const root = hosted ?? this.#byPath.get("");
+    const root = hostEntry ?? this.#byPath.get("");
     return root === undefined ? this.#options.rest?.(request) : this.#below(root, request, { path: "", rest: path });
   };
 
-  #hosted(host: string | undefined): E | undefined {
+  #findByHost(host: string | undefined): E | undefined {
     return this.#byHost.size === 0 ? undefined : this.#byHost.get(hostName(host));
   }
 
@@ -123,33 +123,33 @@ export class Directory<E extends DirectoryEntry = DirectoryEntry> {
 
   /** What answers gRPC calls at an authority. */
   readonly at = (authority: string): AddressedService => {
-    const hosted = this.#hosted(authority);
-    const addressed = hosted?.addressed ?? this.#front ?? this.#byPath.get("")?.addressed;
-    if (addressed === undefined) throw new TypeError("the server has no agent");
-    return addressed;
+    const hostEntry = this.#findByHost(authority);
+    const destination = hostEntry?.destination ?? this.#front ?? this.#byPath.get("")?.destination;
+    if (destination === undefined) throw new TypeError("the server has no agent");
+    return destination;
   };
 
-  #named(tenant: string): NamedTenant {
+  #resolveTenant(tenant: string): NamedTenant {
     const slash = tenant.indexOf("/");
     const name = slash === -1 ? tenant : tenant.slice(0, slash);
     const entry = this.#byPath.get(`/${name}`);
     if (entry?.isNamed === true)
-      return { destination: entry.addressed, name, rest: slash === -1 ? "" : tenant.slice(slash + 1) };
+      return { destination: entry.destination, name, rest: slash === -1 ? "" : tenant.slice(slash + 1) };
     const root = this.#byPath.get("");
-    if (root?.isNamed === true) return { destination: root.addressed, name: "", rest: tenant };
+    if (root?.isNamed === true) return { destination: root.destination, name: "", rest: tenant };
     // As an unknown path over HTTP: gRPC takes its 404 for UNIMPLEMENTED, and its NOT_FOUND is a task that does not exist.
     const path = `/${name.slice(0, longestName)}`;
     throw new A2AError("methodNotFound", `no agent at ${path}: the tenant of a request begins with the agent's name`);
   }
 
   /** Says which agent an HTTP request looked for, if there is none. */
-  readonly missing = (path: string, host: string | undefined): string | undefined => {
+  readonly explainMissing = (path: string, host: string | undefined): string | undefined => {
     const rest = this.#options.front === undefined ? undefined : restBelow(this.#basePath, path);
     if (rest === undefined) return undefined;
-    const found = this.#hosted(host) ?? this.#byPath.get("") ?? this.#byPath.get(firstSegment(rest));
+    const found = this.#findByHost(host) ?? this.#byPath.get("") ?? this.#byPath.get(firstSegment(rest));
     if (found !== undefined) return undefined;
-    const sought = rest.startsWith("/.well-known/") ? "/" : firstSegment(rest);
-    return `no agent at ${sought.slice(0, longestName) || "/"}`;
+    const wantedPath = rest.startsWith("/.well-known/") ? "/" : firstSegment(rest);
+    return `no agent at ${wantedPath.slice(0, longestName) || "/"}`;
   };
 }
 

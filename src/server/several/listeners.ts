@@ -88,10 +88,10 @@ function listenersOf(
 /** A port on which gRPC reaches one agent. */
 export interface GrpcPort {
   /** The port that was asked for; 0 for any. */
-  readonly wanted: number;
+  readonly requestedPort: number;
   readonly port: number;
   /** Reaches another agent from now on. */
-  serve(addressed: AddressedService): void;
+  serve(current: AddressedService): void;
   setServing(serving: boolean): void;
   retire(ms: number): Promise<void>;
   drain(ms: number): Promise<void>;
@@ -99,26 +99,26 @@ export interface GrpcPort {
 
 /** Opens a port on which gRPC reaches one agent. Rejects when it is taken. */
 export async function openGrpcPort(
-  wanted: number,
-  first: AddressedService,
+  requestedPort: number,
+  destination: AddressedService,
   { host, tls, limits, unsent, logger }: PortOptions,
 ): Promise<GrpcPort> {
-  let addressed = first;
+  let current = destination;
   const engine = engineOf(["GRPC"], {
     ...{ limits, unsent, logger, refuse: undefined },
-    versions: first.versions,
-    at: () => addressed,
+    versions: destination.versions,
+    at: () => current,
   });
   if (engine === undefined) throw new TypeError("grpcPort: no version that the agent serves has gRPC");
   const http2 = engineLater(engine, undefined, logger);
-  const listener = await createListener({ host, tls, limits, port: wanted, http2 }).catch((error: unknown) => {
-    throw portTaken(error, wanted, host);
+  const listener = await createListener({ host, tls, limits, port: requestedPort, http2 }).catch((error: unknown) => {
+    throw portTaken(error, requestedPort, host);
   });
   return {
-    wanted,
+    requestedPort,
     port: listener.port,
     serve(next) {
-      addressed = next;
+      current = next;
       engine.register(next.versions);
     },
     setServing: (serving) => engine.setServing(serving),

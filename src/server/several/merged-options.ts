@@ -13,31 +13,34 @@ export function hasOwnAuth({ auth, authenticate, anonymous }: ServedAgentOptions
 export function optionsOf(
   { options: shared }: { readonly options: ServeAgentsOptions & { readonly logger: Logger } },
   path: string,
-  own: ServedAgentOptions,
+  agentOptions: ServedAgentOptions,
 ): AgentOptions {
-  const { auth, authenticate, declares, anonymous } = hasOwnAuth(own) ? own : shared;
+  const { auth, authenticate, declares, anonymous } = hasOwnAuth(agentOptions) ? agentOptions : shared;
   const { interceptors = [], publicUrl } = shared;
-  const given = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined));
-  const { agents: _agents, ...all } = shared;
+  const givenOptions = Object.fromEntries(Object.entries(agentOptions).filter(([, value]) => value !== undefined));
+  const { agents: _agents, ...serverOptions } = shared;
   return {
-    ...all,
-    card: own.card,
-    agent: own.agent,
+    ...serverOptions,
+    card: agentOptions.card,
+    agent: agentOptions.agent,
     agentId: path.slice(1),
     publicUrl: publicUrl === undefined ? undefined : `${trimmed(publicUrl)}${path}`,
-    ...given,
+    ...givenOptions,
     ...{ auth, authenticate, declares, anonymous },
-    limits: { ...shared.limits, ...own.limits },
-    rate: ownRate(shared.rate, own.rate),
-    interceptors: [...interceptors, ...(own.interceptors ?? [])],
-    logger: own.logger === undefined ? withFields(shared.logger, { agent: path || "/" }) : loggerOf(own.logger),
+    limits: { ...shared.limits, ...agentOptions.limits },
+    rate: ownRate(shared.rate, agentOptions.rate),
+    interceptors: [...interceptors, ...(agentOptions.interceptors ?? [])],
+    logger:
+      agentOptions.logger === undefined
+        ? withFields(shared.logger, { agent: path || "/" })
+        : loggerOf(agentOptions.logger),
     basePath: undefined,
   };
 }
 
 // Limits beside `agents` count for all agents together, so they are none of this one.
-function ownRate(shared: AgentOptions["rate"], own: AgentOptions["rate"]): AgentOptions["rate"] {
-  return shared === undefined ? own : { failedAttempts: shared.failedAttempts, ...own };
+function ownRate(shared: AgentOptions["rate"], agentOptions: AgentOptions["rate"]): AgentOptions["rate"] {
+  return shared === undefined ? agentOptions : { failedAttempts: shared.failedAttempts, ...agentOptions };
 }
 
 /** The key of a path: empty for the agent at the root. */

@@ -8,15 +8,17 @@ import type { ServeAgentsOptions, ServedAgentOptions } from "./options.js";
 const pathForm = /^\/(?!\.)[\w.~-]{0,63}$/;
 
 /** Paths of the server itself, below which no agent can be. */
-const taken: ReadonlySet<string> = new Set(["/json-rpc", "/http-json", "/healthz", "/readyz"]);
+const reservedPaths: ReadonlySet<string> = new Set(["/json-rpc", "/http-json", "/healthz", "/readyz"]);
 
 /** The path of an agent: `/`, or one segment. */
 export const agentPath: Rule = (value, path) => {
   if (typeof value !== "string" || !pathForm.test(value)) {
-    const seen = typeof value === "string" ? JSON.stringify(value) : typeof value;
-    return [`${path} must be "/", or "/" and one segment of letters, digits and - . _ ~, not ${seen}`];
+    const actual = typeof value === "string" ? JSON.stringify(value) : typeof value;
+    return [`${path} must be "/", or "/" and one segment of letters, digits and - . _ ~, not ${actual}`];
   }
-  return taken.has(value) ? [`${path} cannot be ${JSON.stringify(value)}: the server answers there itself`] : [];
+  return reservedPaths.has(value)
+    ? [`${path} cannot be ${JSON.stringify(value)}: the server answers there itself`]
+    : [];
 };
 
 const hostForm = /^(?!.*:)[^\s/?#@]+$/;
@@ -31,21 +33,28 @@ const forAll = (what: string): string => `it is one for all agents: give ${what}
 const ownLimits: Rule = (value, path) => {
   const problems = agentMembers.limits.rule(value, path);
   if (problems.length > 0) return problems;
-  const wrong = Object.keys(Object(value)).filter((name) => processLimits.has(name));
-  return wrong.map((name) => `${path}.${name} is a limit of the whole server: give it beside \`agents\``);
+  const names = Object.keys(Object(value)).filter((name) => processLimits.has(name));
+  return names.map((name) => `${path}.${name} is a limit of the whole server: give it beside \`agents\``);
 };
 
-const { store: _store, signals: _signals, clock: _clock, trustProxy: _proxies, basePath: _base, ...own } = agentMembers;
+const {
+  store: _store,
+  signals: _signals,
+  clock: _clock,
+  trustProxy: _proxies,
+  basePath: _base,
+  ...ownMembers
+} = agentMembers;
 
-const served: MembersOf<ServedAgentOptions> = {
-  ...own,
+const servedMembers: MembersOf<ServedAgentOptions> = {
+  ...ownMembers,
   limits: { rule: ownLimits },
   hosts: { rule: entries(host) },
   grpcPort: listenMembers.grpcPort,
 };
 
 /** The options of one agent. */
-export const servedRule: Rule = object(served, {
+export const servedRule: Rule = object(servedMembers, {
   store: forAll("the store"),
   signals: forAll("signals"),
   clock: forAll("the clock"),
@@ -58,22 +67,22 @@ export const servedRule: Rule = object(served, {
   ),
 });
 
-const { card: _card, agent: _agent, agentId: _agentId, ...shared } = agentMembers;
+const { card: _card, agent: _agent, agentId: _agentId, ...sharedMembers } = agentMembers;
 
 const agents: Rule = (value, path) => {
   const problems = record(servedRule)(value, path);
   return [...problems, ...Object.keys(Object(value)).flatMap((name) => agentPath(name, `a path in ${path}`))];
 };
 
-const several: MembersOf<ServeAgentsOptions> = {
-  ...shared,
+const serverMembers: MembersOf<ServeAgentsOptions> = {
+  ...sharedMembers,
   ...listenMembers,
   agents: { rule: agents },
   catalogue: { rule: flag },
 };
 
 /** The options of `serve()` for several agents. */
-export const severalRule: Rule = object(several, {
+export const severalRule: Rule = object(serverMembers, {
   card: "each agent has its own: give it in `agents`",
   agent: "each agent has its own: give it in `agents`",
   agentId: "each agent has its own: give it in `agents`",

@@ -73,7 +73,7 @@ export function bindAddress(options: Pick<ListenOptions, "port" | "host" | "grpc
 
 /** What a port serves. */
 export interface Site {
-  readonly directory: Pick<Directory, "endpoint" | "missing" | "at" | "versions">;
+  readonly directory: Pick<Directory, "endpoint" | "explainMissing" | "at" | "versions">;
   readonly bindings: readonly Binding[];
   readonly limits: Limits;
   /** Books what the peers of HTTP/2 do not take. */
@@ -82,7 +82,7 @@ export interface Site {
   readonly tls: TlsOptions | undefined;
   /** Refuses calls over gRPC by their headers. */
   readonly guard: HostGuard | undefined;
-  watchStore(listener: (ready: boolean) => void): void;
+  watchStore(listener: (readiness: boolean) => void): void;
   /** Hears whether the server takes work. */
   setServing?(serving: boolean): void;
   /** Ends the connections of further ports after their last responses. */
@@ -101,25 +101,33 @@ export interface Site {
 /** Listens, and serves a site until the port is closed. */
 export async function listenWith(
   options: HostOptions & ListenOptions,
-  bound: BoundAddress,
+  boundAddress: BoundAddress,
   site: Site,
 ): Promise<ListeningPort> {
   const { drainMs = defaultDrainMs, lameDuckMs = 0, basePath = "", clock = systemClock } = options;
   const { directory, limits, unsent, logger, guard, tls } = site;
-  const ready = createReadiness();
-  site.watchStore(ready.storeReady);
-  site.load?.watch(ready.loadReady);
+  const readiness = createReadiness();
+  site.watchStore(readiness.setStoreReady);
+  site.load?.watch(readiness.setLoadReady);
   const listeners = await openListeners({
-    ...{ host: bound.host, port: bound.port, grpcPort: bound.grpcPort, tls, limits, unsent, logger },
+    ...{
+      host: boundAddress.host,
+      port: boundAddress.port,
+      grpcPort: boundAddress.grpcPort,
+      tls,
+      limits,
+      unsent,
+      logger,
+    },
     ...{ bindings: site.bindings, at: directory.at, versions: directory.versions, grows: site.grows },
     refuse: guard && ((caller: Pick<CallHead, "header">) => guard.grpc(caller)?.error),
-    http: createHttp(options, site, ready),
+    http: createHttp(options, site, readiness),
   }).catch(async (error: unknown) => {
     await site.end(0);
     throw error;
   });
-  bound.listeners = listeners;
-  ready.watch((serving) => {
+  boundAddress.listeners = listeners;
+  readiness.watch((serving) => {
     listeners.engine?.setServing(serving);
     site.setServing?.(serving);
   });
@@ -129,7 +137,7 @@ export async function listenWith(
   };
   const shutDown = async (): Promise<void> => {
     stopLoading();
-    ready.drain();
+    readiness.drain();
     if (lameDuckMs > 0) {
       // Balancers need time to notice, and then the peers of open connections: work that was sent before is accepted.
       await pause(clock, lameDuckMs);
@@ -148,15 +156,15 @@ export async function listenWith(
   };
   if (options.handleSignals === true) closeOnSignals(close, logger);
   const { port, grpcPort = port } = listeners;
-  const url = bound.address().origin + basePath;
+  const url = boundAddress.address().origin + basePath;
   return { url, port, grpcPort, close, [Symbol.asyncDispose]: close };
 }
 
-function createHttp({ app }: Pick<ListenOptions, "app">, site: Site, ready: Readiness): RequestListener {
+function createHttp({ app }: Pick<ListenOptions, "app">, site: Site, readiness: Readiness): RequestListener {
   const { directory, limits, logger } = site;
   const onError = (error: unknown): void => logger.error({ err: error }, "a request could not be answered");
   const protocol = nodeListener(directory.endpoint, { times: limits, onError });
-  const fallback = createFallback({ app, ready, logger, missing: directory.missing });
+  const fallback = createFallback({ app, readiness, logger, explainMissing: directory.explainMissing });
   return (request, response) =>
     protocol(request, response, () => {
       askForBody(request);

@@ -33,20 +33,20 @@ export function reachOf({ path, hasOwnAuth, hosts, grpcPort, publicGrpc }: Reach
 }
 
 /** The interfaces that calls can reach; the log says which ones the card does not list. */
-export function reachable(mounts: readonly Mount[], reach: Reach, logger: Logger): readonly Mount[] {
+export function reachableMounts(mounts: readonly Mount[], reach: Reach, logger: Logger): readonly Mount[] {
   const { kind } = reach;
   if (kind === "address" || kind === "root") return mounts;
-  const placed = mounts.map((mount) => (isAuthority(mount.binding) ? placedBy(reach, mount) : mount));
-  const missing = mounts.filter((_, index) => placed[index] === undefined).map(({ version }) => version);
-  if (missing.length > 0) {
+  const candidates = mounts.map((mount) => (isAuthority(mount.binding) ? placeMount(reach, mount) : mount));
+  const versions = mounts.filter((_, index) => candidates[index] === undefined).map(({ version }) => version);
+  if (versions.length > 0) {
     const why = kind === "none" ? "the agent identifies callers by itself" : "its requests cannot name the agent";
     const text = `an interface is not in the card, since ${why}: \`hosts\` or \`grpcPort\` lets calls reach it`;
-    logger.info({ binding: "GRPC", versions: missing }, text);
+    logger.info({ binding: "GRPC", versions }, text);
   }
-  return placed.filter((mount) => mount !== undefined);
+  return candidates.filter((mount) => mount !== undefined);
 }
 
-function placedBy(reach: Reach, mount: Mount): Mount | undefined {
+function placeMount(reach: Reach, mount: Mount): Mount | undefined {
   if (reach.kind === "host") return { ...mount, host: reach.host };
   const { binding: protocolBinding, version: protocolVersion } = mount;
   const canName = reach.kind === "name" && knowsTenants({ protocolBinding, protocolVersion, url: "" });

@@ -6,8 +6,8 @@ import { loadOpenTelemetry } from "../../telemetry/api.js";
 import { isAuthenticated, isLoopback, tlsWithAuth } from "../caller-guard.js";
 import { assertAuthOf, skillIdsOf } from "../compose-agent.js";
 import { bindingsOf, callerGuardOf, observerOf } from "../host.js";
-import { createHostGuard, guardedRest, type HostGuard } from "../host-guard.js";
-import { closing, type HostProcess, openHostProcess, type TaskProcess } from "../host-process.js";
+import { createHostGuard, guardRest, type HostGuard } from "../host-guard.js";
+import { closeOnFailure, type HostProcess, openHostProcess, type TaskProcess } from "../host-process.js";
 import { resolveLimits } from "../limits.js";
 import { serverLimitsOf } from "../load-caller-guard.js";
 import { loggerOf } from "../log/stderr-logger.js";
@@ -33,11 +33,11 @@ export interface AgentsServer extends ListeningPort {
 }
 
 /** Serves several agents on one port, by checked options. */
-export async function serveAgents(given: ServeAgentsOptions): Promise<AgentsServer> {
-  const options = { ...given, logger: loggerOf(given.logger) };
-  const bound = bindAddress(options);
+export async function serveAgents(serveOptions: ServeAgentsOptions): Promise<AgentsServer> {
+  const options = { ...serveOptions, logger: loggerOf(serveOptions.logger) };
+  const boundAddress = bindAddress(options);
   const process = await openHostProcess(options);
-  const shared = await shareParts(options, bound, process).catch(closing(process));
+  const shared = await shareParts(options, boundAddress, process).catch(closeOnFailure(process));
   const { callerGuard, directory, limits, logger, tls, guard } = shared;
   const keeper = new AgentKeeper(shared);
   const end = async (drainMs: number): Promise<void> => {
@@ -45,11 +45,11 @@ export async function serveAgents(given: ServeAgentsOptions): Promise<AgentsServ
     await keeper.close(drainMs);
     await Promise.all([callerGuard.close(), process.close()]);
   };
-  const { core } = await served(keeper, options.agents, process).catch(async (error: unknown) => {
+  const { core } = await addAgents(keeper, options.agents, process).catch(async (error: unknown) => {
     await end(0);
     throw error;
   });
-  const port = await listenWith(options, bound, {
+  const port = await listenWith(options, boundAddress, {
     ...{ directory, limits, logger, guard, tls, end },
     unsent: process.admission.unsent.open,
     bindings: bindingsOf(options),
@@ -59,7 +59,7 @@ export async function serveAgents(given: ServeAgentsOptions): Promise<AgentsServ
     setServing: (serving) => keeper.setServing(serving),
     retire: (ms) => keeper.retire(ms),
     refuse: () => process.admission.close(),
-    idle: () => process.admission.inside.idle(),
+    idle: () => process.admission.activeCalls.idle(),
   });
   const own = options.grpcPort === undefined ? {} : { grpcPort: port.grpcPort };
   logger.info({ url: port.url, ...own, agents: Object.keys(options.agents) }, "listening");
@@ -69,12 +69,12 @@ export async function serveAgents(given: ServeAgentsOptions): Promise<AgentsServ
 }
 
 /** Adds the first agents, and opens the store even if there are none. */
-async function served(
+async function addAgents(
   keeper: AgentKeeper,
   agents: ServeAgentsOptions["agents"],
   process: HostProcess,
 ): Promise<TaskProcess> {
-  for (const [path, own] of Object.entries(agents)) await keeper.set(path, own);
+  for (const [path, portFields] of Object.entries(agents)) await keeper.set(path, portFields);
   return process.tasks();
 }
 
@@ -86,37 +86,37 @@ interface ServerParts extends SharedParts {
 
 async function shareParts(
   options: SharedParts["options"],
-  bound: BoundAddress,
+  boundAddress: BoundAddress,
   process: HostProcess,
 ): Promise<ServerParts> {
   const { clock } = process;
   const logger = process.loggerOf(options.logger);
   const isOpen = !isAuthenticated(options);
   const limits = resolveLimits(options.limits, !isOpen);
-  const own = Object.values(options.agents);
-  const skills = skillIdsOf(own.map(({ card }) => card));
+  const agentList = Object.values(options.agents);
+  const skills = skillIdsOf(agentList.map(({ card }) => card));
   await assertAuthOf(options, skills);
   const rates = await serverLimitsOf(options, { clock, logger, skills });
   const arrivals = openArrivals({ rates, process, options });
   const observer = await observerOf(options, { logger, clock, telemetry: process.telemetry?.calls(undefined) });
   const callerGuard = await callerGuardOf(options, clock, logger);
-  const allowedHosts = [...(options.allowedHosts ?? []), ...own.flatMap(({ hosts = [] }) => hosts)];
+  const allowedHosts = [...(options.allowedHosts ?? []), ...agentList.flatMap(({ hosts = [] }) => hosts)];
   const networkOf = isOpen ? callerNetwork(options.trustProxy ?? false) : undefined;
-  const guard = isOpen && isLoopback(bound.host) ? createHostGuard({ ...options, allowedHosts }) : undefined;
-  const rest = guard && guardedRest(guard);
+  const guard = isOpen && isLoopback(boundAddress.host) ? createHostGuard({ ...options, allowedHosts }) : undefined;
+  const rest = guard && guardRest(guard);
   const shared: SharedParts = {
-    ...{ options, host: bound.host, process, callerGuard, rates, arrivals, limits, clock, logger },
+    ...{ options, host: boundAddress.host, process, callerGuard, rates, arrivals, limits, clock, logger },
     drainMs: options.drainMs ?? defaultDrainMs,
-    tls: own.reduce((tls, { auth }) => tlsWithAuth({ tls, auth }), tlsWithAuth(options)),
-    clientsOf: (key, own) => clients.of(key, own),
+    tls: agentList.reduce((tls, { auth }) => tlsWithAuth({ tls, auth }), tlsWithAuth(options)),
+    clientsOf: (key, agentOptions) => clients.of(key, agentOptions),
     directory: new Directory<ServedEntry>({
       basePath: options.basePath,
       front: frontService({ process, callerGuard, arrivals, observer, networkOf, limits, clock, logger }),
       catalogue: (request) => catalogue?.(request),
       rest,
     }),
-    address: () => bound.address(),
-    listeners: () => bound.listeners,
+    address: () => boundAddress.address(),
+    listeners: () => boundAddress.listeners,
   };
   const clients = new LocalClients(shared, await loadClients(process));
   const catalogue = options.catalogue === true ? openCatalogue(shared, rest) : undefined;
@@ -125,8 +125,8 @@ async function shareParts(
 
 function openCatalogue(shared: SharedParts, rest: HttpEndpoint | undefined): HttpEndpoint {
   const list = catalogueEndpoint(shared);
-  const guarded: HttpEndpoint = (request) => rest?.(request) ?? list(request);
-  return shared.options.cors === undefined ? guarded : cors(guarded, shared.options.cors);
+  const endpoint: HttpEndpoint = (request) => rest?.(request) ?? list(request);
+  return shared.options.cors === undefined ? endpoint : cors(endpoint, shared.options.cors);
 }
 
 /** Loads the code of clients, which agents that are served alone do not need. */

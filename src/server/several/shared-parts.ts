@@ -14,7 +14,7 @@ import type { ServeAgentsOptions, ServedAgentOptions } from "./options.js";
 
 /** An agent of a server, with its own options. */
 export interface ServedEntry extends DirectoryEntry<HostedAgentParts> {
-  readonly own: ServedAgentOptions;
+  readonly agentOptions: ServedAgentOptions;
   /** Agents of one realm have the same callers. */
   readonly realm: string;
 }
@@ -34,7 +34,7 @@ export interface SharedParts {
   readonly arrivals: Service["rates"];
   readonly directory: Directory<ServedEntry>;
   /** Makes clients of the agents for the turns of one of them. */
-  readonly clientsOf: (key: string, own: ServedAgentOptions) => TurnClients;
+  readonly clientsOf: (key: string, agentOptions: ServedAgentOptions) => TurnClients;
   readonly limits: Limits;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -71,7 +71,7 @@ describe("the heap", () => {
     expect(load.overload()?.refuse().message).toBe(
       "the server is overloaded: 70 % of the heap is in use, the limit is 70 % (heapMaxRatio)",
     );
-    expect(load.refused).toEqual({ heapMaxRatio: 2, containerMaxRatio: 0, eventLoopMaxMs: 0 });
+    expect(load.refusals).toEqual({ heapMaxRatio: 2, containerMaxRatio: 0, eventLoopMaxMs: 0 });
   });
 
   it("takes sends again after five measurements in a row that are clearly below", async () => {
@@ -95,9 +95,9 @@ describe("the heap", () => {
     const { load, refuses, seen } = measured();
     refuses();
     seen.heap = 0.9;
-    load.booked((1 << 20) - 1 - 0);
+    load.noteBytes((1 << 20) - 1 - 0);
     load.checkRequest(1 << 20);
-    load.booked(1);
+    load.noteBytes(1);
     expect(refuses()).toBe("all");
     load.checkRequest(64 << 10);
     expect(() => load.checkRequest((64 << 10) + 1)).toThrow("90 % of the heap is in use");

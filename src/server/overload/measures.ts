@@ -3,7 +3,7 @@ import type { OverloadLimits, OverloadMeasure } from "./limits.js";
 import type { Memories, MemoryGauge } from "./memory.js";
 
 /** A measure beside its limit. */
-export interface WatchedMeasure {
+export interface Measure {
   readonly name: OverloadMeasure;
   readonly max: number;
   readonly level: Level;
@@ -12,7 +12,7 @@ export interface WatchedMeasure {
 }
 
 /** A memory beside its limit. */
-export interface WatchedMemory extends WatchedMeasure {
+export interface MemoryMeasure extends Measure {
   readonly gauge: MemoryGauge;
 }
 
@@ -32,7 +32,7 @@ const eventLoopRule: LevelRule = {
 };
 
 /** The event loop, unless it is not to be measured. */
-export function watchedEventLoop({ eventLoopMaxMs: max }: OverloadLimits): WatchedMeasure | undefined {
+export function createEventLoopMeasure({ eventLoopMaxMs: max }: OverloadLimits): Measure | undefined {
   if (max === false) return undefined;
   const level = new Level(eventLoopRule);
   const name = "eventLoopMaxMs";
@@ -42,10 +42,10 @@ export function watchedEventLoop({ eventLoopMaxMs: max }: OverloadLimits): Watch
 }
 
 /** The memories that exist and are to be measured. */
-export function watchedMemories(limits: OverloadLimits, { heap, container }: Memories): readonly WatchedMemory[] {
+export function createMemoryMeasures(limits: OverloadLimits, { heap, container }: Memories): readonly MemoryMeasure[] {
   return [
-    watchedMemory("heapMaxRatio", limits.heapMaxRatio, heap),
-    watchedMemory("containerMaxRatio", limits.containerMaxRatio, container),
+    createMemoryMeasure("heapMaxRatio", limits.heapMaxRatio, heap),
+    createMemoryMeasure("containerMaxRatio", limits.containerMaxRatio, container),
   ].filter((each) => each !== undefined);
 }
 
@@ -54,11 +54,11 @@ const memories = {
   containerMaxRatio: { what: "the container's memory", rule: containerRule },
 };
 
-function watchedMemory(
+function createMemoryMeasure(
   name: keyof typeof memories,
   max: number | false,
   gauge: MemoryGauge | undefined,
-): WatchedMemory | undefined {
+): MemoryMeasure | undefined {
   if (max === false || gauge === undefined) return undefined;
   const { what, rule } = memories[name];
   const level = new Level(rule);
