@@ -44,8 +44,8 @@ export class AgentAccess implements Attempt {
     return this.#pool.unary(operation, request, options);
   }
 
-  open(operation: Operation, request: AnyMessage, options: CallOptions, left: AbortSignal): Promise<OpenStream> {
-    return this.#pool.open(operation, request, options, left);
+  open(operation: Operation, request: AnyMessage, options: CallOptions, leaveSignal: AbortSignal): Promise<OpenStream> {
+    return this.#pool.open(operation, request, options, leaveSignal);
   }
 
   close(): Promise<void> {

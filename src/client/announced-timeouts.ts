@@ -7,7 +7,7 @@ import type { TransportFactory } from "./transports.js";
  * A transport that sends the time limits of its calls on, as gRPC and Connect do by themselves. Not in browsers, where an
  * agent of another origin would have to allow the header.
  */
-export function announcingTimeouts(factory: TransportFactory): TransportFactory {
+export function announceTimeouts(factory: TransportFactory): TransportFactory {
   if (factory.binding !== "JSONRPC" && factory.binding !== "HTTP+JSON") return factory;
   return {
     ...factory,

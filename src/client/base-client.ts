@@ -32,7 +32,7 @@ import { lists } from "./compose.js";
 import type { Connection } from "./connection.js";
 import type { ClientLimits, ClientOptions } from "./options.js";
 import { type Retries, withRetries } from "./retrying.js";
-import { completed, sendRequest } from "./send.js";
+import { complete, sendRequest } from "./send.js";
 import { checkCallOptions, checkOperationOptions, type SendOptions, type TaskCallOptions } from "./send-options.js";
 import { LastingStream } from "./stream/lasting-stream.js";
 import { type Allowance, allowanceOf, pollPause } from "./timing.js";
@@ -55,7 +55,7 @@ export interface ClientParts {
   readonly retries: Retries;
   readonly options: Pick<ClientOptions, "extensions" | "interceptors" | "onAuthRequired" | "sendOnce" | "timeoutMs">;
   /** Aborts when the client is closed. */
-  readonly closed: AbortSignal;
+  readonly closeSignal: AbortSignal;
   /** Fetches the card again, and the extended one with these operations. */
   readonly refresh: (operations: Operations<CallOptions>) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -72,7 +72,7 @@ export class BaseClient {
 
   constructor(parts: ClientParts) {
     this.#parts = parts;
-    this.operations = createTransport(passing(callerOf(parts), parts.options));
+    this.operations = createTransport(wrapCaller(callerOf(parts), parts.options));
     for (const operation of operations) {
       const value = (request: Record<string, unknown>, options: CallOptions = {}) => {
         try {
@@ -108,7 +108,7 @@ export class BaseClient {
   /** Sends a message and gives its answer as it comes (spec 3.1.2). It is sent when the stream is first used. */
   stream(content: Content, options: SendOptions = {}): AnswerStream {
     const request = sendRequest(content, options);
-    return this.#answered(() => this.#sent(request, options));
+    return this.#answerStream(() => this.#send(request, options));
   }
 
   /**
@@ -128,9 +128,9 @@ export class BaseClient {
    */
   watch(taskId: string, options: TaskCallOptions = {}): AnswerStream {
     checkCallOptions(options);
-    return this.#answered(() => {
+    return this.#answerStream(() => {
       const allowance = this.#allowanceOf(options);
-      const items = this.#subscribed(taskId, options, allowance.next());
+      const items = this.#subscribe(taskId, options, allowance.next());
       return orPastTask(items, () => this.#read(taskId, options, allowance.next()));
     });
   }
@@ -141,42 +141,47 @@ export class BaseClient {
    */
   async wait(taskId: string, options: TaskCallOptions = {}): Promise<Answer> {
     checkCallOptions(options);
-    const { clock, limits, closed } = this.#parts;
+    const { clock, limits, closeSignal } = this.#parts;
     const allowance = this.#allowanceOf(options);
     try {
-      const items = this.#subscribed(taskId, options, allowance.next());
-      return asTask(await this.#answered(() => untilStop(items)).answer);
+      const items = this.#subscribe(taskId, options, allowance.next());
+      return asTask(await this.#answerStream(() => untilStop(items)).answer);
     } catch (error) {
       // An agent may lack subscriptions, or refuse one to an ended task, and reports that in many ways. So the task is
       // read instead, and an error of that read is thrown.
       if (!(error instanceof A2AError)) throw error;
     }
-    for (let asked = 1; ; asked++) {
+    for (let polls = 1; ; polls++) {
       const task = await this.#read(taskId, options, allowance.next());
       // A task in an unknown state is not waited for, since it may never change.
       const state = task.status?.state;
       if (state === TaskState.UNSPECIFIED || isStop(state ?? TaskState.WORKING)) return answerOf(task);
-      await pause(clock, Math.min(pollPause(asked, limits.pollMs), allowance.left()), options.signal, closed);
+      await pause(
+        clock,
+        Math.min(pollPause(polls, limits.pollMs), allowance.remainingMs()),
+        options.signal,
+        closeSignal,
+      );
     }
   }
 
   #allowanceOf(options: CallOptions): Allowance {
-    const { clock, options: own } = this.#parts;
-    return allowanceOf({ ...options, timeoutMs: options.timeoutMs ?? own.timeoutMs }, clock);
+    const { clock, options: clientOptions } = this.#parts;
+    return allowanceOf({ ...options, timeoutMs: options.timeoutMs ?? clientOptions.timeoutMs }, clock);
   }
 
-  #answered(open: () => AsyncIterable<StreamItem>): AnswerStream {
+  #answerStream(open: () => AsyncIterable<StreamItem>): AnswerStream {
     return new AnswerStream(open, this.#parts.limits.replyMaxBytes);
   }
 
-  #sent(request: SendMessageRequest, options: SendOptions): AsyncIterable<StreamItem> {
+  #send(request: SendMessageRequest, options: SendOptions): AsyncIterable<StreamItem> {
     if (!options.cancelOnAbort) return this.operations.sendStreamingMessage(request, options);
     const call = { client: this, clock: this.#parts.clock, options };
     // Rarely needed, and loaded then.
     return streamFrom(async () => (await import("./stream/cancel-on-abort.js")).sendCancelable(request, call));
   }
 
-  #subscribed(id: string, { tenant = "" }: TaskCallOptions, options: CallOptions): AsyncIterable<StreamItem> {
+  #subscribe(id: string, { tenant = "" }: TaskCallOptions, options: CallOptions): AsyncIterable<StreamItem> {
     return this.operations.subscribeToTask({ $typeName: "lf.a2a.v1.SubscribeToTaskRequest", id, tenant }, options);
   }
 
@@ -219,13 +224,13 @@ function asTask(answer: Answer): Answer {
 }
 
 /** Calls that pass the interceptors, whose code is loaded if there are any. */
-function passing(caller: OperationCaller, options: ClientParts["options"]): OperationCaller {
+function wrapCaller(caller: OperationCaller, options: ClientParts["options"]): OperationCaller {
   if (!options.interceptors?.length && !options.onAuthRequired) return caller;
-  let wrapped: OperationCaller | undefined;
+  let wrappedCaller: OperationCaller | undefined;
   const load = async () => {
-    const { intercepted } = await import("./wrapping/intercepted.js");
-    wrapped ??= intercepted(caller, options);
-    return wrapped;
+    const { intercept } = await import("./wrapping/intercept.js");
+    wrappedCaller ??= intercept(caller, options);
+    return wrappedCaller;
   };
   return {
     unary: async (...call) => (await load()).unary(...call),
@@ -235,20 +240,28 @@ function passing(caller: OperationCaller, options: ClientParts["options"]): Oper
 
 /** The calls below the interceptors: retries for unary calls, and resumed streams. */
 function callerOf(parts: ClientParts): OperationCaller {
-  const { access, clock, limits, retries, closed } = parts;
+  const { access, clock, limits, retries, closeSignal } = parts;
   const { extensions = [], sendOnce = true, timeoutMs } = parts.options;
-  const attempt = withRetries(access, { retries, clock, isRepeatable: access.isRepeatable, closed });
-  const ofAll = extensions.length === 0 ? undefined : [...new Set(extensions)];
-  const ofSends = [...new Set([...extensions, idempotentSendExtension])];
-  const filled = (options: CallOptions, own: readonly string[] | undefined): CallOptions => ({
+  const attempt = withRetries(access, { retries, clock, isRepeatable: access.isRepeatable, closeSignal });
+  const callExtensions = extensions.length === 0 ? undefined : [...new Set(extensions)];
+  const sendExtensions = [...new Set([...extensions, idempotentSendExtension])];
+  const withDefaults = (options: CallOptions, defaultExtensions: readonly string[] | undefined): CallOptions => ({
     ...options,
     timeoutMs: options.timeoutMs ?? timeoutMs,
-    extensions: options.extensions === undefined ? own : [...new Set([...(own ?? []), ...options.extensions])],
+    extensions:
+      options.extensions === undefined
+        ? defaultExtensions
+        : [...new Set([...(defaultExtensions ?? []), ...options.extensions])],
   });
   const prepare = (operation: Operation, request: AnyMessage, options: CallOptions) => {
-    if (operation.input !== SendMessageRequestSchema) return { operation, request, options: filled(options, ofAll) };
-    const own = sendOnce && lists(access.card, idempotentSendExtension) ? ofSends : ofAll;
-    return { operation, request: completed(request as SendMessageRequest), options: filled(options, own) };
+    if (operation.input !== SendMessageRequestSchema)
+      return { operation, request, options: withDefaults(options, callExtensions) };
+    const defaultExtensions = sendOnce && lists(access.card, idempotentSendExtension) ? sendExtensions : callExtensions;
+    return {
+      operation,
+      request: complete(request as SendMessageRequest),
+      options: withDefaults(options, defaultExtensions),
+    };
   };
   return {
     async unary(operation, request, options) {
@@ -259,7 +272,7 @@ function callerOf(parts: ClientParts): OperationCaller {
       const streaming = access.card.capabilities?.streaming;
       const numbers = lists(access.card, resumeExtension);
       const { streamBreaksMax: maxBreaks, pollMs, snapshotTimeoutMs } = limits;
-      const signal = options.signal === undefined ? closed : AbortSignal.any([options.signal, closed]);
+      const signal = options.signal === undefined ? closeSignal : AbortSignal.any([options.signal, closeSignal]);
       const call = prepare(operation, request, { ...options, signal });
       const { isRepeatable } = access;
       const ways = { attempt, clock, streaming, numbers, isRepeatable };

@@ -13,7 +13,7 @@ import type { TransportFactory, TransportSetting } from "./transports.js";
 export interface Composition extends Pick<InterfacePoolOptions, "clock" | "probeTimeoutMs" | "onConnection"> {
   readonly transports: readonly TransportFactory[];
   /** Versions that may be spoken. Default: any that a transport can. */
-  readonly spoken: readonly string[] | undefined;
+  readonly allowedVersions: readonly string[] | undefined;
   readonly prefer: readonly string[];
   readonly setting: TransportSetting;
   readonly credentials: CredentialSource | undefined;
@@ -22,21 +22,21 @@ export interface Composition extends Pick<InterfacePoolOptions, "clock" | "probe
   /** Messages may be resent to agents that deduplicate them. */
   readonly sendOnce: boolean;
   /** Aborts when the client is closed. */
-  readonly closed: AbortSignal;
+  readonly closeSignal: AbortSignal;
 }
 
 /** The callable interfaces of a card, in the order they are tried. */
 export function poolOf(card: AgentCard, composition: Composition): InterfacePool {
   const { clock, probeTimeoutMs, onConnection } = composition;
-  const listed = recognized(
+  const interfaces = dropNameless(
     card,
-    ordered(card, composition.prefer).map((entry) => listedOf(entry, composition)),
+    sortInterfaces(card, composition.prefer).map((entry) => classify(entry, composition)),
     composition.sendOnce,
   );
   const knowsMessages =
-    lists(card, idempotentSendExtension) && listed.every((each) => "reason" in each || knowsMessageIds(each.entry));
+    lists(card, idempotentSendExtension) && interfaces.every((each) => "reason" in each || knowsMessageIds(each.entry));
   return new InterfacePool({
-    interfaces: listed.map((each) => ("reason" in each ? each : interfaceOf(card, each, composition))),
+    interfaces: interfaces.map((each) => ("reason" in each ? each : interfaceOf(card, each, composition))),
     clock,
     probeTimeoutMs,
     onConnection,
@@ -50,8 +50,8 @@ export function poolOf(card: AgentCard, composition: Composition): InterfacePool
 }
 
 /** Whether a card lists an interface that can be called. */
-export function isCallable(card: AgentCard, composition: Pick<Composition, "transports" | "spoken">): boolean {
-  return card.supportedInterfaces.some((entry) => !("reason" in listedOf(entry, composition)));
+export function isCallable(card: AgentCard, composition: Pick<Composition, "transports" | "allowedVersions">): boolean {
+  return card.supportedInterfaces.some((entry) => !("reason" in classify(entry, composition)));
 }
 
 /** A callable interface. */
@@ -62,26 +62,27 @@ interface UsableInterface {
   readonly factory: TransportFactory;
 }
 
-function listedOf(
+function classify(
   entry: AgentInterface,
-  { transports, spoken }: Pick<Composition, "transports" | "spoken">,
+  { transports, allowedVersions }: Pick<Composition, "transports" | "allowedVersions">,
 ): UsableInterface | UnusedInterface {
   // The patch number of a version is ignored (spec 3.6).
   const version = parseVersion(entry.protocolVersion) ?? entry.protocolVersion;
   const name = bindingNamed(entry.protocolBinding);
-  const known = transports.filter(({ binding }) => binding === entry.protocolBinding || binding === name);
-  if (known.length === 0) return passedOver(entry, "this client has no such binding");
-  const factory = known.find(({ versions }) => versions === undefined || versions.includes(version));
-  if (factory === undefined) return passedOver(entry, "this client does not speak the version");
-  if (spoken?.includes(version) === false) return passedOver(entry, "the option `versions` excludes the version");
-  if (entry.tenant !== "" && !knowsTenants(entry)) return passedOver(entry, "its version cannot name the tenant");
+  const factories = transports.filter(({ binding }) => binding === entry.protocolBinding || binding === name);
+  if (factories.length === 0) return unusedInterface(entry, "this client has no such binding");
+  const factory = factories.find(({ versions }) => versions === undefined || versions.includes(version));
+  if (factory === undefined) return unusedInterface(entry, "this client does not speak the version");
+  if (allowedVersions?.includes(version) === false)
+    return unusedInterface(entry, "the option `versions` excludes the version");
+  if (entry.tenant !== "" && !knowsTenants(entry)) return unusedInterface(entry, "its version cannot name the tenant");
   return { entry, version, factory };
 }
 
 /** Drops interfaces over which an agent that deduplicates messages would not do so, unless there are no others. */
-function recognized(
+function dropNameless(
   card: AgentCard,
-  listed: readonly (UsableInterface | UnusedInterface)[],
+  interfaces: readonly (UsableInterface | UnusedInterface)[],
   sendOnce: boolean,
 ): readonly (UsableInterface | UnusedInterface)[] {
   const isNameless = (each: UsableInterface | UnusedInterface): each is UsableInterface =>
@@ -89,15 +90,15 @@ function recognized(
   if (
     !sendOnce ||
     !lists(card, idempotentSendExtension) ||
-    listed.every((each) => "reason" in each || isNameless(each))
+    interfaces.every((each) => "reason" in each || isNameless(each))
   )
-    return listed;
-  return listed.map((each) =>
-    isNameless(each) ? passedOver(each.entry, "its version has no ids by which the agent knows messages") : each,
+    return interfaces;
+  return interfaces.map((each) =>
+    isNameless(each) ? unusedInterface(each.entry, "its version has no ids by which the agent knows messages") : each,
   );
 }
 
-function passedOver(entry: AgentInterface, reason: string): UnusedInterface {
+function unusedInterface(entry: AgentInterface, reason: string): UnusedInterface {
   return { ...nameOf(entry), reason };
 }
 
@@ -116,7 +117,7 @@ function interfaceOf(
   { entry, version, factory }: UsableInterface,
   composition: Composition,
 ): InterfaceClient {
-  const { setting, credentials, closed } = composition;
+  const { setting, credentials, closeSignal } = composition;
   const { url, tenant } = entry;
   const name = nameOf(entry);
   const { binding } = name;
@@ -131,12 +132,15 @@ function interfaceOf(
     place: () => composition.secretPlace(name),
     headers: setting.headers,
     streamExtensions: resumesByMetadata(card, binding) ? [resumeExtension] : [],
-    closed,
+    closeSignal,
   });
 }
 
 /** The newest version first, then the preferred bindings, each in the card's order. */
-function ordered({ supportedInterfaces }: AgentCard, prefer: readonly string[]): AgentCard["supportedInterfaces"] {
+function sortInterfaces(
+  { supportedInterfaces }: AgentCard,
+  prefer: readonly string[],
+): AgentCard["supportedInterfaces"] {
   const rank = (word: string): number => {
     const index = prefer.findIndex((binding) => binding === word || binding === bindingNamed(word));
     return index < 0 ? prefer.length : index;

@@ -59,14 +59,14 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
   const limits = limitsOf(options.limits);
   const credentialsFor = options.credentials && (await import("../auth/credential-source.js")).credentialSource;
   const versions = knownVersions(options.fileBytes);
-  const spoken = options.versions && versionEntries(options.versions).map(({ name }) => name);
+  const allowedVersions = options.versions && versionEntries(options.versions).map(({ name }) => name);
   const address = typeof agent === "string" || agent instanceof URL ? String(agent) : undefined;
   const cards = networkOf(options, platform, { namedBy: "caller", cardUrl: address, limits });
-  const read = cardReader(versions);
+  const readCard = cardReader(versions);
   const discovery: DiscoveryOptions = {
     fetch: cards.fetch,
     headers: options.headers ?? {},
-    readCard: read,
+    readCard,
     // Headers may change the card, so such cards are not shared.
     cache:
       options.cardCache === false || options.headers !== undefined
@@ -78,10 +78,10 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
   };
   const transports = transportsOf(options, platform.transports(versions));
   const callable: SpokenProtocols = {
-    versions: spoken,
-    isCallable: (card) => isCallable(card, { transports, spoken }),
+    versions: allowedVersions,
+    isCallable: (card) => isCallable(card, { transports, allowedVersions }),
   };
-  const { card, url } = await found(agent, { discovery, callable, read }).catch(async (error: unknown) => {
+  const { card, url } = await findAgentCard(agent, { discovery, callable, readCard }).catch(async (error: unknown) => {
     await cards.close();
     throw error;
   });
@@ -91,15 +91,15 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
     options,
     credentialsFor,
     transports,
-    spoken,
+    allowedVersions,
     network,
     limits,
     cardUrl: url,
     firstCard: card,
-    closed: closing.signal,
+    closeSignal: closing.signal,
   };
   const access = await accessOf(card, facts, [cards, network]);
-  const refreshed = async (): Promise<AgentCard> =>
+  const readCardAgain = async (): Promise<AgentCard> =>
     url === undefined
       ? access.card
       : (await findSpokenCard([url], { ...discovery, signal: closing.signal }, callable)).card;
@@ -109,9 +109,9 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
     limits,
     retries: createRetries(retry === false ? { maxAttempts: 1 } : retry),
     options,
-    closed: closing.signal,
+    closeSignal: closing.signal,
     async refresh(operations) {
-      access.replaceCard(await refreshed());
+      access.replaceCard(await readCardAgain());
       await extend(operations, { access, limits }, options);
     },
     async close() {
@@ -139,8 +139,8 @@ async function extend(
   { access, limits, signal }: Pick<ClientParts, "access" | "limits"> & Pick<ConnectOptions, "signal">,
   { extendedCard, credentials }: ClientOptions,
 ): Promise<void> {
-  const wanted = extendedCard ?? credentials !== undefined;
-  if (!wanted || access.card.capabilities?.extendedAgentCard !== true) return;
+  const isWanted = extendedCard ?? credentials !== undefined;
+  if (!isWanted || access.card.capabilities?.extendedAgentCard !== true) return;
   try {
     const card = await getExtendedAgentCard(
       { $typeName: "lf.a2a.v1.GetExtendedAgentCardRequest", tenant: "" },
@@ -156,18 +156,18 @@ async function extend(
 interface Search {
   readonly discovery: DiscoveryOptions;
   readonly callable: SpokenProtocols;
-  readonly read: ReadCard;
+  readonly readCard: ReadCard;
 }
 
-async function found(
+async function findAgentCard(
   agent: AgentAddress,
-  { discovery, callable, read }: Search,
+  { discovery, callable, readCard }: Search,
 ): Promise<FoundCard | { readonly card: AgentCard; readonly url: undefined }> {
   // An address that is not there, such as that of a variable that is not set, is no card either.
   if (typeof agent !== "object" || agent === null || agent instanceof URL) {
     return findSpokenCard(cardUrls(agent), discovery, callable);
   }
-  return { card: isCard(agent) ? agent : await read(agent), url: undefined };
+  return { card: isCard(agent) ? agent : await readCard(agent), url: undefined };
 }
 
 function isCard(agent: AgentCard | JsonObject): agent is AgentCard {
@@ -186,9 +186,9 @@ function networkOf(
   return fetch === undefined ? network : { ...network, fetch };
 }
 
-function limitsOf(own: Partial<ClientLimits> = {}): ClientLimits {
-  const given = Object.entries(own).filter(([, value]) => value !== undefined);
-  return { ...defaultClientLimits, ...Object.fromEntries(given) };
+function limitsOf(limits: Partial<ClientLimits> = {}): ClientLimits {
+  const givenLimits = Object.entries(limits).filter(([, value]) => value !== undefined);
+  return { ...defaultClientLimits, ...Object.fromEntries(givenLimits) };
 }
 
 interface CompositionFacts {
@@ -196,12 +196,12 @@ interface CompositionFacts {
   /** Loaded for clients with credentials. */
   readonly credentialsFor: typeof credentialSource | undefined;
   readonly transports: readonly TransportFactory[];
-  readonly spoken: readonly string[] | undefined;
+  readonly allowedVersions: readonly string[] | undefined;
   readonly network: Network;
   readonly limits: ClientLimits;
   readonly cardUrl: string | undefined;
   readonly firstCard: AgentCard;
-  readonly closed: AbortSignal;
+  readonly closeSignal: AbortSignal;
 }
 
 /** The caller's own transports, and the platform's for the remaining bindings. */
@@ -209,19 +209,20 @@ function transportsOf(
   { transports = [] }: ClientOptions,
   ours: readonly TransportFactory[],
 ): readonly TransportFactory[] {
-  const own = new Set(transports.map(({ binding }) => bindingNamed(binding)));
-  return [...transports, ...ours.filter(({ binding }) => !own.has(binding))];
+  const callerBindings = new Set(transports.map(({ binding }) => bindingNamed(binding)));
+  return [...transports, ...ours.filter(({ binding }) => !callerBindings.has(binding))];
 }
 
 function compositionOf(facts: CompositionFacts) {
-  const { options, credentialsFor, transports, spoken, network, limits, cardUrl, firstCard, closed } = facts;
+  const { options, credentialsFor, transports, allowedVersions, network, limits, cardUrl, firstCard, closeSignal } =
+    facts;
   const { clock = callerClock, prefer = [], credentials, allowPlaintext = false, headers = {}, tls } = options;
   const secure = options.grpcTls ?? cardUrl?.startsWith("https:") ?? true;
   const isSecure = (url: string): boolean => (/^\w+:\/\//.test(url) ? /^(?:https|grpcs):/i.test(url) : secure);
   const { fetch } = network;
   return (card: AgentCard): Composition => ({
     transports,
-    spoken,
+    allowedVersions,
     prefer,
     setting: { fetch, policy: network.policy, headers, tls, isSecure, ...limits },
     credentials:
@@ -248,6 +249,6 @@ function compositionOf(facts: CompositionFacts) {
     probeTimeoutMs: limits.probeTimeoutMs,
     onConnection: options.onConnection,
     sendOnce: options.sendOnce ?? true,
-    closed,
+    closeSignal,
   });
 }

@@ -19,16 +19,16 @@ function foreignStatus(error: A2AError): number | undefined {
 }
 
 /** Statuses of a server without such an endpoint, which therefore did nothing. */
-const noEndpoint: ReadonlySet<number> = new Set([404, 405, 410, 415, 501]);
+const noEndpointStatuses: ReadonlySet<number> = new Set([404, 405, 410, 415, 501]);
 /** The same as errors of a server that answers in JSON. */
-const unserved: ReadonlySet<string> = new Set(["methodNotFound", "methodNotAllowed", "unsupportedMediaType"]);
+const noEndpointCodes: ReadonlySet<string> = new Set(["methodNotFound", "methodNotAllowed", "unsupportedMediaType"]);
 /** Errors for answers that make no sense. */
-const strange: ReadonlySet<string> = new Set(["invalidAgentResponse", "contentTooLarge"]);
+const nonsenseCodes: ReadonlySet<string> = new Set(["invalidAgentResponse", "contentTooLarge"]);
 /** Statuses of a gateway whose agent is down. */
-const away: ReadonlySet<number> = new Set([502, 503]);
+const gatewayStatuses: ReadonlySet<number> = new Set([502, 503]);
 
 /** Statuses of a server that needs something from the caller. */
-const asksForMore: ReadonlySet<number> = new Set([401, 403, 407, 429]);
+const callerStatuses: ReadonlySet<number> = new Set([401, 403, 407, 429]);
 
 /** Whether a failure leads to the next interface (the card may list a broken one). */
 export function leadsOn(error: unknown, { repeatable, proven }: CallCircumstances): boolean {
@@ -36,30 +36,30 @@ export function leadsOn(error: unknown, { repeatable, proven }: CallCircumstance
   if (!(error instanceof A2AError) || error instanceof CredentialsError) return false;
   const status = foreignStatus(error);
   if (status !== undefined) {
-    if (away.has(status)) return repeatable;
-    return !proven && (noEndpoint.has(status) || (repeatable && !asksForMore.has(status)));
+    if (gatewayStatuses.has(status)) return repeatable;
+    return !proven && (noEndpointStatuses.has(status) || (repeatable && !callerStatuses.has(status)));
   }
   if (error.code === "unavailable") return repeatable;
   if (error.code === "versionNotSupported") return true;
-  return !proven && (unserved.has(error.code) || (repeatable && strange.has(error.code)));
+  return !proven && (noEndpointCodes.has(error.code) || (repeatable && nonsenseCodes.has(error.code)));
 }
 
 /** Whether the agent itself does not know the method, and so did nothing. */
 export function isUnknownMethod(error: unknown): boolean {
   if (!(error instanceof A2AError) || error instanceof ConnectionError || foreignStatus(error) !== undefined)
     return false;
-  return unserved.has(error.code) || error.code === "invalidRequest";
+  return noEndpointCodes.has(error.code) || error.code === "invalidRequest";
 }
 
 /** Whether the failure is an answer of the agent. */
 export function isAnswer(error: unknown): boolean {
-  if (!(error instanceof A2AError) || ourOwn.some((type) => error instanceof type)) return false;
-  return foreignStatus(error) === undefined && !unanswered.has(error.code);
+  if (!(error instanceof A2AError) || clientErrors.some((type) => error instanceof type)) return false;
+  return foreignStatus(error) === undefined && !noAnswerCodes.has(error.code);
 }
 
 /** Errors that never come from an agent. */
-const ourOwn = [ConnectionError, CredentialsError, MissingOperationError];
-const unanswered: ReadonlySet<string> = new Set(["unavailable", "deadlineExceeded", "invalidAgentResponse"]);
+const clientErrors = [ConnectionError, CredentialsError, MissingOperationError];
+const noAnswerCodes: ReadonlySet<string> = new Set(["unavailable", "deadlineExceeded", "invalidAgentResponse"]);
 
 /** Whether the same call may succeed a little later. */
 export function mayPass(error: unknown, repeatable: boolean): boolean {
@@ -84,12 +84,12 @@ export function isCut(error: unknown): boolean {
 /** A failure in a few words. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const cause = error.cause instanceof Error ? deepest(error.cause) : undefined;
+  const cause = error.cause instanceof Error ? rootCause(error.cause) : undefined;
   return cause === undefined || error.message.includes(cause.message)
     ? error.message
     : `${error.message}: ${cause.message}`;
 }
 
-function deepest(error: Error): Error {
-  return error.cause instanceof Error ? deepest(error.cause) : error;
+function rootCause(error: Error): Error {
+  return error.cause instanceof Error ? rootCause(error.cause) : error;
 }

@@ -19,7 +19,7 @@ export interface OpenStream {
 export interface Attempt {
   unary(operation: Operation, request: AnyMessage, options: CallOptions): Promise<AnyMessage>;
   /** `left` aborts when the reader leaves the stream. */
-  open(operation: Operation, request: AnyMessage, options: CallOptions, left: AbortSignal): Promise<OpenStream>;
+  open(operation: Operation, request: AnyMessage, options: CallOptions, leaveSignal: AbortSignal): Promise<OpenStream>;
 }
 
 export interface InterfaceClientOptions {
@@ -39,7 +39,7 @@ export interface InterfaceClientOptions {
   /** Extensions to activate for streams. */
   readonly streamExtensions: readonly string[];
   /** Aborts when the client is closed. */
-  readonly closed: AbortSignal;
+  readonly closeSignal: AbortSignal;
 }
 
 /** Calls one interface of an agent with its tenant and credentials. Answers one challenge per call. */
@@ -62,18 +62,23 @@ export class InterfaceClient implements Attempt {
   }
 
   async unary(operation: Operation, request: AnyMessage, options: CallOptions): Promise<AnyMessage> {
-    const transport = this.#transport ?? (await this.#connected());
-    const addressed = this.#addressed(request);
-    const bounded = transport.close === undefined ? options : this.#untilClosed(options);
+    const transport = this.#transport ?? (await this.#connect());
+    const message = this.#withTenant(request);
+    const callOptions = transport.close === undefined ? options : this.#untilClosed(options);
     // Awaited, since a returned promise costs two more microtasks.
-    return await this.#allowed(bounded, (granted) => invokeUnary(transport, operation, addressed, granted));
+    return await this.#checkAndCall(callOptions, (authorized) => invokeUnary(transport, operation, message, authorized));
   }
 
-  async open(operation: Operation, request: AnyMessage, options: CallOptions, left: AbortSignal): Promise<OpenStream> {
-    const transport = this.#transport ?? (await this.#connected());
-    const addressed = this.#addressed(request);
-    return this.#allowed(this.#extended(options), (granted) =>
-      openStream(invokeStream(transport, operation, addressed, granted), left),
+  async open(
+    operation: Operation,
+    request: AnyMessage,
+    options: CallOptions,
+    leaveSignal: AbortSignal,
+  ): Promise<OpenStream> {
+    const transport = this.#transport ?? (await this.#connect());
+    const message = this.#withTenant(request);
+    return this.#checkAndCall(this.#withExtensions(options), (authorized) =>
+      openStream(invokeStream(transport, operation, message, authorized), leaveSignal),
     );
   }
 
@@ -85,7 +90,7 @@ export class InterfaceClient implements Attempt {
     await transport?.close?.();
   }
 
-  async #connected(): Promise<Transport> {
+  async #connect(): Promise<Transport> {
     if (this.#isClosed)
       throw new ConnectionError(`the client of ${this.name.url} is closed`, {
         written: false,
@@ -102,36 +107,39 @@ export class InterfaceClient implements Attempt {
     }
   }
 
-  #addressed(request: AnyMessage): AnyMessage {
+  #withTenant(request: AnyMessage): AnyMessage {
     const { tenant, takesTenants } = this.#options;
-    const wanted = dynamic(request)["tenant"];
-    if (!takesTenants && typeof wanted === "string" && wanted !== "") {
-      throw new NotCalledError(this.name.url, `version ${this.name.version} cannot name the tenant ${wanted}`);
+    const requestTenant = dynamic(request)["tenant"];
+    if (!takesTenants && typeof requestTenant === "string" && requestTenant !== "") {
+      throw new NotCalledError(this.name.url, `version ${this.name.version} cannot name the tenant ${requestTenant}`);
     }
-    if (tenant === "" || wanted !== "") return request;
+    if (tenant === "" || requestTenant !== "") return request;
     return { ...request, tenant } as typeof request;
   }
 
   // A transport with its own connections may let calls continue after it closes.
   #untilClosed(options: CallOptions): CallOptions {
-    const { closed } = this.#options;
-    return { ...options, signal: options.signal === undefined ? closed : AbortSignal.any([options.signal, closed]) };
+    const { closeSignal } = this.#options;
+    return {
+      ...options,
+      signal: options.signal === undefined ? closeSignal : AbortSignal.any([options.signal, closeSignal]),
+    };
   }
 
-  #extended(options: CallOptions): CallOptions {
+  #withExtensions(options: CallOptions): CallOptions {
     const { streamExtensions } = this.#options;
     if (streamExtensions.length === 0) return options;
     return { ...options, extensions: [...new Set([...(options.extensions ?? []), ...streamExtensions])] };
   }
 
-  #allowed<T>(options: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
+  #checkAndCall<T>(options: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
     const isPlain = this.#isPlain && options.headers === undefined && options.query === undefined;
     return isPlain ? call(options) : this.#withSecrets(options, call);
   }
 
   async #withSecrets<T>(options: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
     const { credentials, headers } = this.#options;
-    const { noHeaders, noCredentials } = await this.#placed();
+    const { noHeaders, noCredentials } = await this.#findPlace();
     if (credentials?.isSure === true) this.#assertPlace(noCredentials);
     this.#assertPlace(noHeaders(Object.keys({ ...headers, ...options.headers, ...options.query })));
     return credentials === undefined ? call(options) : this.#withCredentials(credentials, options, call);
@@ -143,31 +151,31 @@ export class InterfaceClient implements Attempt {
     call: (options: CallOptions) => Promise<T>,
   ): Promise<T> {
     const { headers } = this.#options;
-    const granted = (credential: Credential | undefined): CallOptions => withCredential(options, credential, headers);
-    const credential = await credentials.get(options.signal).catch(unobtainable);
-    if (credential !== undefined) this.#assertPlace((await this.#placed()).noCredentials);
+    const withGrant = (credential: Credential | undefined): CallOptions => withCredential(options, credential, headers);
+    const credential = await credentials.get(options.signal).catch(throwCredentialsError);
+    if (credential !== undefined) this.#assertPlace((await this.#findPlace()).noCredentials);
     try {
-      return await call(granted(credential));
+      return await call(withGrant(credential));
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      const better = await credentials.renew(credential, error, options.signal).catch(unobtainable);
+      const better = await credentials.renew(credential, error, options.signal).catch(throwCredentialsError);
       if (better === undefined) throw error;
-      this.#assertPlace((await this.#placed()).noCredentials);
-      return call(granted(better));
+      this.#assertPlace((await this.#findPlace()).noCredentials);
+      return call(withGrant(better));
     }
   }
 
-  async #placed(): Promise<SecretPlace> {
+  async #findPlace(): Promise<SecretPlace> {
     this.#place ??= await this.#options.place();
     return this.#place;
   }
 
-  #assertPlace(refused: string | undefined): void {
-    if (refused !== undefined) throw new NotCalledError(this.name.url, refused);
+  #assertPlace(reason: string | undefined): void {
+    if (reason !== undefined) throw new NotCalledError(this.name.url, reason);
   }
 }
 
-function unobtainable(error: unknown): never {
+function throwCredentialsError(error: unknown): never {
   throw error instanceof A2AError ? new CredentialsError(error, error) : error;
 }
 
@@ -182,23 +190,26 @@ function withCredential(
   headers: Readonly<Record<string, string>>,
 ): CallOptions {
   if (credential === undefined) return options;
-  const own = new Set([headers, options.headers ?? {}].flatMap(Object.keys).map((name) => name.toLowerCase()));
-  const wanted = Object.entries(credential.headers ?? {}).filter(([name]) => !own.has(name.toLowerCase()));
+  const callerNames = new Set([headers, options.headers ?? {}].flatMap(Object.keys).map((name) => name.toLowerCase()));
+  const headerEntries = Object.entries(credential.headers ?? {}).filter(
+    ([name]) => !callerNames.has(name.toLowerCase()),
+  );
   return {
     ...options,
-    headers: { ...Object.fromEntries(wanted), ...options.headers },
+    headers: { ...Object.fromEntries(headerEntries), ...options.headers },
     query: { ...credential.query, ...options.query },
   };
 }
 
-async function openStream(items: AsyncIterable<StreamItem>, left: AbortSignal): Promise<OpenStream> {
-  left.throwIfAborted();
+/** Reads the first event, unless the reader leaves before. */
+export async function openStream(items: AsyncIterable<StreamItem>, leaveSignal: AbortSignal): Promise<OpenStream> {
+  leaveSignal.throwIfAborted();
   const rest = items[Symbol.asyncIterator]();
   const leave = (): void => void rest.return?.().then(undefined, noop);
-  left.addEventListener("abort", leave, { once: true });
+  leaveSignal.addEventListener("abort", leave, { once: true });
   try {
     return { first: await rest.next(), rest };
   } finally {
-    left.removeEventListener("abort", leave);
+    leaveSignal.removeEventListener("abort", leave);
   }
 }

@@ -8,7 +8,7 @@ import type { Operation } from "../protocol/operations.js";
 import { type Connection, type InterfaceName, NoInterfaceError, type UnusedInterface } from "./connection.js";
 import { isAnswer, isUnknownMethod, leadsOn, reasonOf } from "./failures.js";
 import type { Attempt, InterfaceClient, OpenStream } from "./interface-client.js";
-import { hurried, probe } from "./probe.js";
+import { callWithin, probe } from "./probe.js";
 import { allowanceOf } from "./timing.js";
 
 export interface InterfacePoolOptions {
@@ -37,13 +37,13 @@ interface Candidate {
   reason: string;
 }
 
-const rests = { firstMs: 30_000, maxMs: 600_000 };
+const restPauses = { firstMs: 30_000, maxMs: 600_000 };
 const forGood = Number.MAX_SAFE_INTEGER;
 
 interface Try {
   readonly candidate: Candidate;
   /** It must pass a probe first. */
-  readonly asks: boolean;
+  readonly needsProbe: boolean;
 }
 
 /** One call on its way through the interfaces. */
@@ -52,14 +52,14 @@ interface Round {
   readonly repeatable: boolean;
   readonly tries: Try[];
   /** Guessed versions that the agent does not speak. */
-  readonly denied: Candidate[];
+  readonly wrongGuesses: Candidate[];
 }
 
 // The last one is not probed: there is no other to fall back to.
 function triesOf(order: readonly Candidate[]): Try[] {
   return order.map((candidate, index) => {
-    const asks = !candidate.proven && (index + 1 < order.length || candidate.client.isGuess);
-    return { candidate, asks };
+    const needsProbe = !candidate.proven && (index + 1 < order.length || candidate.client.isGuess);
+    return { candidate, needsProbe };
   });
 }
 
@@ -93,45 +93,47 @@ export class InterfacePool implements Attempt {
   }
 
   unary(operation: Operation, request: AnyMessage, options: CallOptions): Promise<AnyMessage> {
-    return this.#first(operation, options, (client, left) => client.unary(operation, request, left));
+    return this.#callFirst(operation, options, (client, callOptions) => client.unary(operation, request, callOptions));
   }
 
-  open(operation: Operation, request: AnyMessage, options: CallOptions, left: AbortSignal): Promise<OpenStream> {
-    return this.#first(operation, options, (client, now) => client.open(operation, request, now, left));
+  open(operation: Operation, request: AnyMessage, options: CallOptions, leaveSignal: AbortSignal): Promise<OpenStream> {
+    return this.#callFirst(operation, options, (client, callOptions) =>
+      client.open(operation, request, callOptions, leaveSignal),
+    );
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#candidates.map(({ client }) => client.close()));
   }
 
-  async #first<T>(operation: Operation, options: CallOptions, call: Call<T>): Promise<T> {
+  async #callFirst<T>(operation: Operation, options: CallOptions, call: Call<T>): Promise<T> {
     const { clock, probeTimeoutMs } = this.#options;
     const repeatable = this.isRepeatable(operation, options);
-    const reads = operation.idempotent && !operation.streams;
+    const isRead = operation.idempotent && !operation.streams;
     const allowance = allowanceOf(options, clock);
     const failures: unknown[] = [];
-    const round: Round = { operation, repeatable, tries: triesOf(this.#order(clock.now())), denied: [] };
+    const round: Round = { operation, repeatable, tries: triesOf(this.#order(clock.now())), wrongGuesses: [] };
     // It may grow during iteration.
-    for (const [index, { candidate, asks }] of round.tries.entries()) {
+    for (const [index, { candidate, needsProbe }] of round.tries.entries()) {
       const { client } = candidate;
       // A probe must not use up the time of a call while other interfaces remain.
-      const limitMs = Math.min(probeTimeoutMs, allowance.left() / (round.tries.length - index));
-      const readsAtOnce = asks && reads && !client.isGuess;
-      let isAsking = asks && !readsAtOnce;
+      const limitMs = Math.min(probeTimeoutMs, allowance.remainingMs() / (round.tries.length - index));
+      const skipsProbe = needsProbe && isRead && !client.isGuess;
+      let isProbing = needsProbe && !skipsProbe;
       try {
-        if (isAsking) {
+        if (isProbing) {
           await probe(client, { allowance, limitMs });
           candidate.proven = true;
         }
-        isAsking = false;
-        const reply = await (readsAtOnce
-          ? hurried(allowance, limitMs, (left) => call(client, left))
+        isProbing = false;
+        const reply = await (skipsProbe
+          ? callWithin(allowance, limitMs, (callOptions) => call(client, callOptions))
           : call(client, allowance.next()));
         if (showsForm(operation)) candidate.settled = true;
-        this.#answered(candidate, round.denied);
+        this.#recordAnswer(candidate, round.wrongGuesses);
         return reply;
       } catch (error) {
-        if (!this.#passesOver(error, { candidate, asks: isAsking }, round)) throw error;
+        if (!this.#leadsOn(error, { candidate, needsProbe: isProbing }, round)) throw error;
         failures.push(error);
       }
     }
@@ -139,54 +141,58 @@ export class InterfacePool implements Attempt {
   }
 
   // Whether a failure leads to the next interface. Records what it says about this one.
-  #passesOver(error: unknown, { candidate, asks }: Try, { operation, repeatable, tries, denied }: Round): boolean {
+  #leadsOn(
+    error: unknown,
+    { candidate, needsProbe }: Try,
+    { operation, repeatable, tries, wrongGuesses }: Round,
+  ): boolean {
     const { client, settled, proven } = candidate;
     if (error instanceof OtherVersionError) {
       this.#rest(candidate, reasonOf(error));
       candidate.restsUntil = forGood;
       return repeatable;
     }
-    if (client.isGuess && !settled && (asks || sends(operation)) && isUnknownMethod(error)) {
+    if (client.isGuess && !settled && (needsProbe || isSend(operation)) && isUnknownMethod(error)) {
       this.#rest(candidate, reasonOf(error));
-      denied.push(candidate);
+      wrongGuesses.push(candidate);
       // It may only lack the probe's method, so it gets the call if no other interface takes it.
-      if (asks) tries.push({ candidate, asks: false });
+      if (needsProbe) tries.push({ candidate, needsProbe: false });
       return true;
     }
     if (error instanceof ConnectionError || leadsOn(error, { repeatable: true, proven })) {
       this.#rest(candidate, reasonOf(error));
     } else if (isAnswer(error)) {
-      this.#answered(candidate, denied);
+      this.#recordAnswer(candidate, wrongGuesses);
     }
-    return leadsOn(error, { repeatable: asks || repeatable, proven });
+    return leadsOn(error, { repeatable: needsProbe || repeatable, proven });
   }
 
   // In order of preference; recently failed ones come last, the oldest failure first. A version known to be wrong is
   // not called again: its answers would look like those of an agent that is merely down.
   #order(now: number): readonly Candidate[] {
-    const rested = this.#candidates.filter(({ restsUntil }) => restsUntil <= now);
-    if (rested.length === this.#candidates.length) return rested;
-    const resting = this.#candidates.filter(({ restsUntil }) => restsUntil > now && restsUntil !== forGood);
-    return [...rested, ...resting.sort((a, b) => a.restsUntil - b.restsUntil)];
+    const available = this.#candidates.filter(({ restsUntil }) => restsUntil <= now);
+    if (available.length === this.#candidates.length) return available;
+    const unavailable = this.#candidates.filter(({ restsUntil }) => restsUntil > now && restsUntil !== forGood);
+    return [...available, ...unavailable.sort((a, b) => a.restsUntil - b.restsUntil)];
   }
 
   #rest(candidate: Candidate, reason: string): void {
     candidate.proven = false;
     candidate.failures += 1;
-    candidate.restsUntil = this.#options.clock.now() + grownPause(candidate.failures, rests);
+    candidate.restsUntil = this.#options.clock.now() + grownPause(candidate.failures, restPauses);
     candidate.reason = reason;
   }
 
   // Guesses denied before the agent answered here are wrong for good.
-  #answered(candidate: Candidate, denied: readonly Candidate[]): void {
-    for (const guess of denied) guess.restsUntil = forGood;
+  #recordAnswer(candidate: Candidate, wrongGuesses: readonly Candidate[]): void {
+    for (const guess of wrongGuesses) guess.restsUntil = forGood;
     candidate.proven = true;
     candidate.restsUntil = 0;
     candidate.failures = 0;
     if (isSame(this.#connection, candidate.client.name)) return;
     const { interfaces } = this.#options;
     const before = interfaces.slice(0, interfaces.indexOf(candidate.client));
-    this.#connection = { ...candidate.client.name, passedOver: this.#passedOver(before) };
+    this.#connection = { ...candidate.client.name, passedOver: this.#unusedOf(before) };
     this.#options.onConnection?.(this.#connection);
   }
 
@@ -195,10 +201,10 @@ export class InterfacePool implements Attempt {
     if (first !== undefined && failures.every((error) => saysTheSame(error, first))) return first;
     // A call that is not repeatable got here only because none of it was sent.
     const written = repeatable && failures.some((error) => error instanceof ConnectionError && error.written);
-    return new NoInterfaceError(this.#passedOver(this.#options.interfaces), failures, written);
+    return new NoInterfaceError(this.#unusedOf(this.#options.interfaces), failures, written);
   }
 
-  #passedOver(interfaces: InterfacePoolOptions["interfaces"]): readonly UnusedInterface[] {
+  #unusedOf(interfaces: InterfacePoolOptions["interfaces"]): readonly UnusedInterface[] {
     const reasons = new Map(this.#candidates.map(({ client, reason }) => [client, reason]));
     return interfaces.map((each) => ("reason" in each ? each : { ...each.name, reason: reasons.get(each) ?? "" }));
   }
@@ -215,7 +221,7 @@ function showsForm({ output: { typeName } }: Operation): boolean {
   return /\.(?:Task|SendMessageResponse|StreamResponse)$/.test(typeName);
 }
 
-function sends({ input }: Operation): boolean {
+function isSend({ input }: Operation): boolean {
   return input.typeName === "lf.a2a.v1.SendMessageRequest";
 }
 

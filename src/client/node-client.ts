@@ -1,7 +1,7 @@
 import { clientPolicy } from "../binding/fetch/address-policy.js";
 import { createNodeFetch } from "../binding/fetch/node-fetch.js";
 import { loadOpenTelemetry } from "../telemetry/api.js";
-import { announcingTimeouts } from "./announced-timeouts.js";
+import { announceTimeouts } from "./announced-timeouts.js";
 import { webBindings } from "./bindings.js";
 import { createCardCache } from "./card/card-cache.js";
 import { type ClientFactory, clientFactory } from "./connect.js";
@@ -19,7 +19,7 @@ const nodeBindings: ClientBindings = {
 };
 
 const platform: Platform = {
-  transports: (versions) => transportsFor(nodeBindings, versions).map(announcingTimeouts),
+  transports: (versions) => transportsFor(nodeBindings, versions).map(announceTimeouts),
   cardCache: createCardCache(),
   network({ connectTimeoutMs, tls, namedBy, cardUrl, allowPrivate }: NetworkOptions) {
     const redirectPolicy = clientPolicy({ allowPrivate, cardHost: URL.parse(cardUrl ?? "")?.hostname });
@@ -34,8 +34,8 @@ const platform: Platform = {
 export const nodeClients: ClientFactory = {
   async connect(agent, options) {
     const api = await loadOpenTelemetry(undefined);
-    const followed =
-      api === undefined ? platform : (await import("./telemetry/observed-platform.js")).observedPlatform(platform, api);
-    return clientFactory(followed).connect(agent, options);
+    const base =
+      api === undefined ? platform : (await import("./telemetry/observed-platform.js")).observePlatform(platform, api);
+    return clientFactory(base).connect(agent, options);
   },
 };

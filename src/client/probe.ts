@@ -23,7 +23,7 @@ export async function probe(client: InterfaceClient, time: ProbeTime): Promise<v
   const operation = operationOf(client.isGuess ? "getTaskPushNotificationConfig" : "getTask");
   const id = randomUuid();
   const request = Object.assign(create(operation.input), client.isGuess ? { id, taskId: id } : { id });
-  const error = await answerTo(time, (left) => client.unary(operation, request, left));
+  const error = await answerTo(time, (callOptions) => client.unary(operation, request, callOptions));
   if (!client.isGuess || error === undefined) return;
   if (isUnknownMethod(error)) throw error;
   // Agents without push give this error even for a method of a later draft of their own version.
@@ -33,9 +33,9 @@ export async function probe(client: InterfaceClient, time: ProbeTime): Promise<v
 /** Requests a stream without a message, which no agent can start; the method's name differs by version. */
 async function probeStreams(client: InterfaceClient, time: ProbeTime): Promise<void> {
   const operation = operationOf("sendStreamingMessage");
-  const error = await answerTo(time, async (left) => {
-    const unwanted = new AbortController();
-    const { rest } = await client.open(operation, create(operation.input), left, unwanted.signal);
+  const error = await answerTo(time, async (callOptions) => {
+    const leave = new AbortController();
+    const { rest } = await client.open(operation, create(operation.input), callOptions, leave.signal);
     await rest.return?.();
   });
   // The request is invalid on purpose.
@@ -48,7 +48,7 @@ async function answerTo(
   ask: (options: CallOptions) => Promise<unknown>,
 ): Promise<A2AError | undefined> {
   try {
-    await hurried(allowance, limitMs, ask);
+    await callWithin(allowance, limitMs, ask);
     return undefined;
   } catch (error) {
     if (!(error instanceof A2AError) || !isAnswer(error) || leadsOn(error, { repeatable: true, proven: false })) {
@@ -63,7 +63,7 @@ function isUnsupported({ code }: A2AError): boolean {
 }
 
 /** Makes a call with only a part of its time. A timeout then does not mean that the call's own deadline has passed. */
-export async function hurried<T>(
+export async function callWithin<T>(
   allowance: Allowance,
   limitMs: number,
   call: (options: CallOptions) => Promise<T>,
@@ -73,7 +73,7 @@ export async function hurried<T>(
   try {
     return await call({ ...options, timeoutMs });
   } catch (error) {
-    const isLate = error instanceof A2AError && error.code === "deadlineExceeded" && allowance.left() > 0;
+    const isLate = error instanceof A2AError && error.code === "deadlineExceeded" && allowance.remainingMs() > 0;
     throw isLate ? new ConnectionError(`no answer within ${timeoutMs} ms`, { written: true, cause: error }) : error;
   }
 }

@@ -28,7 +28,7 @@ export interface RetryOptions {
 export interface Retries {
   /** The pause before attempt `attempt` (2 is the first retry), or `undefined` when there is none in the time left. */
   pauseBefore(attempt: number, error: unknown, leftMs: number): number | undefined;
-  succeeded(): void;
+  recordSuccess(): void;
 }
 
 /** Decides on retries: exponential backoff with full jitter, the agent's `Retry-After` where present, and a budget. */
@@ -37,14 +37,14 @@ export function createRetries(options: RetryOptions = {}, random: () => number =
   let tokens = budget;
   return {
     pauseBefore(attempt, error, leftMs) {
-      const named = (error instanceof A2AError ? error.retryAfterMs : undefined) ?? 0;
-      if (attempt > maxAttempts || tokens < 1 || named > maxRetryAfterMs) return undefined;
-      const pauseMs = named + random() * grownPause(attempt - 1, { firstMs: firstPauseMs, maxMs: maxPauseMs });
+      const retryAfterMs = (error instanceof A2AError ? error.retryAfterMs : undefined) ?? 0;
+      if (attempt > maxAttempts || tokens < 1 || retryAfterMs > maxRetryAfterMs) return undefined;
+      const pauseMs = retryAfterMs + random() * grownPause(attempt - 1, { firstMs: firstPauseMs, maxMs: maxPauseMs });
       if (pauseMs >= leftMs) return undefined;
       tokens--;
       return pauseMs;
     },
-    succeeded() {
+    recordSuccess() {
       tokens = Math.min(tokens + 0.1, budget);
     },
   };
@@ -55,36 +55,36 @@ export interface RetryingOptions {
   readonly clock: Clock;
   readonly isRepeatable: (operation: Operation, options: CallOptions) => boolean;
   /** Aborts when the client is closed: no retries from then on. */
-  readonly closed: AbortSignal;
+  readonly closeSignal: AbortSignal;
 }
 
 /** Retries calls that may succeed a little later (design 7.4). The time limit of a call covers all its attempts. */
-export function withRetries(next: Attempt, { retries, clock, isRepeatable, closed }: RetryingOptions): Attempt {
+export function withRetries(next: Attempt, { retries, clock, isRepeatable, closeSignal }: RetryingOptions): Attempt {
   const run = async <T>(
     operation: Operation,
     options: CallOptions,
-    left: AbortSignal | undefined,
+    leaveSignal: AbortSignal | undefined,
     call: (options: CallOptions) => Promise<T>,
   ): Promise<T> => {
     const allowance = allowanceOf(options, clock);
     const repeatable = isRepeatable(operation, options);
     const attempt = async (): Promise<T> => {
-      closed.throwIfAborted();
+      closeSignal.throwIfAborted();
       const reply = await call(allowance.next());
-      retries.succeeded();
+      retries.recordSuccess();
       return reply;
     };
     const pauseAfter = (error: unknown, failures: number): number | undefined => {
       if (!mayPass(error, repeatable)) return undefined;
-      closed.throwIfAborted();
-      return retries.pauseBefore(failures + 1, error, allowance.left());
+      closeSignal.throwIfAborted();
+      return retries.pauseBefore(failures + 1, error, allowance.remainingMs());
     };
-    return retry(attempt, { clock, pauseAfter, signals: [options.signal, left, closed] });
+    return retry(attempt, { clock, pauseAfter, signals: [options.signal, leaveSignal, closeSignal] });
   };
   return {
     unary: (operation, request: AnyMessage, options) =>
       run(operation, options, undefined, (each) => next.unary(operation, request, each)),
-    open: (operation, request: AnyMessage, options, left): Promise<OpenStream> =>
-      run(operation, options, left, (each) => next.open(operation, request, each, left)),
+    open: (operation, request: AnyMessage, options, leaveSignal): Promise<OpenStream> =>
+      run(operation, options, leaveSignal, (each) => next.open(operation, request, each, leaveSignal)),
   };
 }

@@ -38,10 +38,10 @@ export function secretPlace(facts: PlaceFacts): SecretPlace {
   const host = hostIn(url);
   const isHost = isAuthority(binding);
   const safe = isHost ? mayCarryTo({ secure, host }, allowPlaintext) : allowPlaintext || mayCarry(url, false);
-  const foreign = foreignPlace(placeOf(binding, url, secure), facts);
+  const foreignReason = foreignPlace(placeOf(binding, url, secure), facts);
   return {
-    noCredentials: foreign ?? (safe ? undefined : plaintext),
-    noHeaders: (names) => (names.some((name) => isSecret(name.toLowerCase(), card)) ? foreign : undefined),
+    noCredentials: foreignReason ?? (safe ? undefined : plaintext),
+    noHeaders: (names) => (names.some((name) => isSecret(name.toLowerCase(), card)) ? foreignReason : undefined),
   };
 }
 
@@ -55,13 +55,21 @@ function placeOf(binding: string, url: string, secure = true): URL | null {
 }
 
 function foreignPlace(place: URL | null, { url, cardUrl, firstCard, trustedOrigins = [] }: PlaceFacts) {
-  const given = cardUrl === undefined ? firstCard.supportedInterfaces : [];
-  const own = cardUrl === undefined ? given.map((each) => placeOf(each.protocolBinding, each.url)) : [new URL(cardUrl)];
-  const hosts = own.filter((each) => each !== null);
+  const callerInterfaces = cardUrl === undefined ? firstCard.supportedInterfaces : [];
+  const places =
+    cardUrl === undefined
+      ? callerInterfaces.map((each) => placeOf(each.protocolBinding, each.url))
+      : [new URL(cardUrl)];
+  const hosts = places.filter((each) => each !== null);
   const isOwn = place !== null && hosts.some((each) => isSameHost(each, place));
   const origin = place?.origin ?? "its origin";
   // An address of a kind that only a transport of the caller's own understands has none.
-  if (isOwn || given.some((each) => each.url === url) || origin === "null" || trustedOrigins.includes(origin)) {
+  if (
+    isOwn ||
+    callerInterfaces.some((each) => each.url === url) ||
+    origin === "null" ||
+    trustedOrigins.includes(origin)
+  ) {
     return undefined;
   }
   const names = [...new Set(hosts.map(({ hostname }) => hostname))].join(", ");
@@ -70,8 +78,8 @@ function foreignPlace(place: URL | null, { url, cardUrl, firstCard, trustedOrigi
 
 /** Whether two URLs have one host; all names of this machine are one. */
 export function isSameHost(one: string | URL, other: string | URL): boolean {
-  const [{ hostname: own }, { hostname }] = [new URL(one), new URL(other)];
-  return own === hostname || (isLoopback(own) && isLoopback(hostname));
+  const [{ hostname: firstName }, { hostname }] = [new URL(one), new URL(other)];
+  return firstName === hostname || (isLoopback(firstName) && isLoopback(hostname));
 }
 
 // A card from elsewhere need not declare the API key that the caller has for its agent.

@@ -15,14 +15,14 @@ import { type Continuation, checkSendOptions, type SendOptions } from "./send-op
 export function sendRequest(content: Content, options: SendOptions): SendMessageRequest {
   const { messageId, referenceTaskIds = [], metadata, configuration, tenant = "" } = options;
   checkSendOptions(options);
-  const { taskId, contextId } = continued(options.continue);
+  const { taskId, contextId } = continuationOf(options.continue);
   const message: Message = {
     $typeName: "lf.a2a.v1.Message",
     messageId: messageId ?? randomUuid(),
     role: Role.USER,
     taskId,
     contextId,
-    parts: partsOf(content).map(checked),
+    parts: partsOf(content).map(checkPart),
     extensions: [],
     referenceTaskIds: [...referenceTaskIds],
   };
@@ -33,10 +33,10 @@ export function sendRequest(content: Content, options: SendOptions): SendMessage
 }
 
 // A program may be written without TypeScript; `{ text }` is a part in JSON.
-function checked(part: Part): Part {
+function checkPart(part: Part): Part {
   if (typeof part?.content === "object") return part;
-  const seen = JSON.stringify(part)?.slice(0, 80);
-  throw new TypeError(`content must be a text, a part as data() and file() make it, or a list of them, not ${seen}`);
+  const json = JSON.stringify(part)?.slice(0, 80);
+  throw new TypeError(`content must be a text, a part as data() and file() make it, or a list of them, not ${json}`);
 }
 
 /** States of an answer whose task takes no more messages, or that has none. */
@@ -48,16 +48,16 @@ const endings: ReadonlySet<unknown> = new Set<StateName | "message">([
   "message",
 ]);
 
-function continued(before: Continuation | undefined): { readonly taskId: string; readonly contextId: string } {
-  if (before === undefined) return anew;
+function continuationOf(before: Continuation | undefined): { readonly taskId: string; readonly contextId: string } {
+  if (before === undefined) return newConversation;
   const { taskId = "", contextId, state } = before;
   return { taskId: endings.has(state) ? "" : taskId, contextId };
 }
 
-const anew = { taskId: "", contextId: "" };
+const newConversation = { taskId: "", contextId: "" };
 
 /** Adds the members that a message must have and the sender left out: its id and its role. */
-export function completed(request: SendMessageRequest): SendMessageRequest {
+export function complete(request: SendMessageRequest): SendMessageRequest {
   const { message } = request;
   if (message === undefined || (message.messageId !== "" && message.role !== Role.UNSPECIFIED)) return request;
   const messageId = message.messageId || randomUuid();

@@ -8,20 +8,20 @@ export interface Allowance {
   /** Options for the next attempt with the remaining time. Throws `deadlineExceeded` when none is left. */
   next(): CallOptions;
   /** Remaining milliseconds; infinite without a limit. */
-  left(): number;
+  remainingMs(): number;
 }
 
 /** Starts the time of a call. Throws a `TypeError` for a limit that is not a number of milliseconds. */
 export function allowanceOf(options: CallOptions, clock: Clock): Allowance {
   const { timeoutMs } = options;
-  if (timeoutMs === undefined) return { next: () => options, left: () => Number.POSITIVE_INFINITY };
+  if (timeoutMs === undefined) return { next: () => options, remainingMs: () => Number.POSITIVE_INFINITY };
   if (!(timeoutMs >= 0)) throw new TypeError(`timeoutMs must be 0 or more milliseconds, not ${timeoutMs}`);
   const until = clock.now() + timeoutMs;
-  const left = (): number => until - clock.now();
+  const remainingMs = (): number => until - clock.now();
   return {
-    left,
+    remainingMs,
     next() {
-      const leftMs = Math.ceil(left());
+      const leftMs = Math.ceil(remainingMs());
       if (leftMs <= 0) throw new A2AError("deadlineExceeded", `no answer within ${timeoutMs} ms`);
       return { ...options, timeoutMs: Math.min(leftMs, longestTimerMs) };
     },
@@ -29,6 +29,6 @@ export function allowanceOf(options: CallOptions, clock: Clock): Allowance {
 }
 
 /** The pause before a task is polled again. */
-export function pollPause(asked: number, pollMs: number): number {
-  return grownPause(asked, { firstMs: pollMs, maxMs: pollMs * 10, factor: 1.5 });
+export function pollPause(polls: number, pollMs: number): number {
+  return grownPause(polls, { firstMs: pollMs, maxMs: pollMs * 10, factor: 1.5 });
 }

@@ -61,14 +61,15 @@ export type ClientBindings = Readonly<Record<Binding, ClientBinding>>;
 /** All bindings in the versions that have them. */
 export function transportsFor(ends: ClientBindings, versions: KnownVersions): readonly TransportFactory[] {
   return bindings.map(({ name, adapter }) => {
-    const having = versions.entries.filter(({ adapters, calledIn }) => adapters.includes(adapter) || calledIn?.[name]);
+    const entries = versions.entries.filter(({ adapters, calledIn }) => adapters.includes(adapter) || calledIn?.[name]);
     return {
       binding: name,
-      versions: having.map((entry) => entry.name),
+      versions: entries.map((entry) => entry.name),
       async create(address, setting) {
-        const spoken = having.find((entry) => entry.name === address.version)?.calledIn?.[name] ?? address.version;
-        const transport = await ends[name](await versions.load(spoken), address, setting);
-        if (transport === undefined) throw new TypeError(`version ${spoken} lacks the binding ${name}`);
+        const calledVersion =
+          entries.find((entry) => entry.name === address.version)?.calledIn?.[name] ?? address.version;
+        const transport = await ends[name](await versions.load(calledVersion), address, setting);
+        if (transport === undefined) throw new TypeError(`version ${calledVersion} lacks the binding ${name}`);
         return transport;
       },
     };

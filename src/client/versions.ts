@@ -21,20 +21,20 @@ const entries: readonly VersionEntry[] = versionTable.map((entry) =>
 
 /** The versions for one client. */
 export function knownVersions(fileBytes: FileBytes | undefined): KnownVersions {
-  const loaded = new Map<string, Promise<Version>>();
+  const cache = new Map<string, Promise<Version>>();
   return {
     entries,
     async load(name) {
       const entry = entries.find((each) => each.name === name);
       if (entry === undefined)
         throw new TypeError(`version ${name} is not one of ${entries.map((each) => each.name).join(", ")}`);
-      const version = loaded.get(name) ?? entry.load({ fileBytes });
-      loaded.set(name, version);
+      const version = cache.get(name) ?? entry.load({ fileBytes });
+      cache.set(name, version);
       try {
         return await version;
       } catch (error) {
         // In a browser code is loaded over the network, and the next attempt may succeed.
-        loaded.delete(name);
+        cache.delete(name);
         throw error;
       }
     },

@@ -5,11 +5,11 @@ import type { Platform } from "./platform.js";
 import { transportsFor } from "./transports.js";
 
 // Headers of calls that may follow any redirect: a browser hides the target, and removes only `Authorization`.
-const harmless =
+const harmlessNames =
   /^(?:accept|content-type|if-none-match|last-event-id|a2a-(?:version|extensions)|(?:connect|grpc|x-grpc)-.*)$/;
 
 function carriesMore(headers: RequestInit["headers"]): boolean {
-  return [...new Headers(headers).keys()].some((name) => !harmless.test(name));
+  return [...new Headers(headers).keys()].some((name) => !harmlessNames.test(name));
 }
 
 const platform: Platform = {

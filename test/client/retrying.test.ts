@@ -42,9 +42,9 @@ describe("the pauses", () => {
     expect(retries.pauseBefore(2, broken, 0)).toBeUndefined();
     const pauses = () => [1, 2, 3].map(() => retries.pauseBefore(2, broken, forever));
     expect(pauses()).toEqual([200, 200, undefined]);
-    for (let call = 0; call < 9; call++) retries.succeeded();
+    for (let call = 0; call < 9; call++) retries.recordSuccess();
     expect(retries.pauseBefore(2, broken, forever)).toBeUndefined();
-    for (let call = 0; call < 1000; call++) retries.succeeded();
+    for (let call = 0; call < 1000; call++) retries.recordSuccess();
     expect(pauses()).toEqual([200, 200, undefined]);
   });
 

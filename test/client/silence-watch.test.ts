@@ -27,7 +27,7 @@ it("looks at most ten times less often", async () => {
 });
 
 it("does not check while events arrive, and starts again after them", async () => {
-  const { seen } = await looks(30, { 2: (watch) => watch.heard(), 13: (watch) => watch.heard() });
+  const { seen } = await looks(30, { 2: (watch) => watch.noteEvent(), 13: (watch) => watch.noteEvent() });
   expect(seen).toEqual([8, 18, 24]);
 });
 

@@ -64,8 +64,8 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
   /** The events. Throws a `TypeError` when the stream has a reader. */
   [Symbol.asyncIterator](): StepStream<AnswerEvent> {
     if (this.#hasReader || this.#source !== undefined) {
-      const before = this.#hasReader ? "has a reader already" : "is being read for its answer";
-      throw new TypeError(`the stream ${before}: read its events or its text, once, before its answer`);
+      const reason = this.#hasReader ? "has a reader already" : "is being read for its answer";
+      throw new TypeError(`the stream ${reason}: read its events or its text, once, before its answer`);
     }
     this.#hasReader = true;
     return streamOfSteps(this.#next, this.#leave);
@@ -95,25 +95,25 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
   };
 
   #pull(): Promise<Step<AnswerEvent>> {
-    this.#source ??= opened(this.#open);
-    return this.#source.next().then(this.#took, this.#broke);
+    this.#source ??= openSource(this.#open);
+    return this.#source.next().then(this.#onItem, this.#onError);
   }
 
-  readonly #took = (next: IteratorResult<StreamItem, unknown>): Step<AnswerEvent> | Promise<Step<AnswerEvent>> => {
-    if (next.done === true) {
+  readonly #onItem = (result: IteratorResult<StreamItem, unknown>): Step<AnswerEvent> | Promise<Step<AnswerEvent>> => {
+    if (result.done === true) {
       this.#isAsked = false;
-      this.#end(this.#folded);
+      this.#end(this.#foldResult);
       return over;
     }
-    this.#fold.add(next.value.response);
-    if (this.#fold.isFull) this.#end(this.#folded);
-    const event = eventOfItem(next.value);
+    this.#fold.add(result.value.response);
+    if (this.#fold.isFull) this.#end(this.#foldResult);
+    const event = eventOfItem(result.value);
     if (event === undefined) return this.#pull();
     this.#isAsked = false;
     return { done: false, value: event };
   };
 
-  readonly #broke = (error: unknown): never => {
+  readonly #onError = (error: unknown): never => {
     this.#isAsked = false;
     this.#end(() => {
       throw error;
@@ -121,7 +121,7 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
     throw error;
   };
 
-  readonly #folded = (): Message | Task => this.#fold.result();
+  readonly #foldResult = (): Message | Task => this.#fold.result();
 
   /** Reads on for `answer`, as long as the reader does not. */
   readonly #read = (): void => {
@@ -141,7 +141,7 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
 
   #readOn(): void {
     // Nothing follows a message.
-    if (this.#fold.isReply) this.#end(this.#folded);
+    if (this.#fold.isReply) this.#end(this.#foldResult);
     if (this.#result === undefined) this.#read();
     else if (!this.#hasReader) this.#source?.return?.().then(undefined, noop);
   }
@@ -162,7 +162,7 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
 }
 
 /** A stream that cannot be opened fails when it is read. */
-function opened(open: () => AsyncIterable<StreamItem>): AsyncIterator<StreamItem, unknown> {
+function openSource(open: () => AsyncIterable<StreamItem>): AsyncIterator<StreamItem, unknown> {
   try {
     return open()[Symbol.asyncIterator]();
   } catch (error) {

@@ -94,8 +94,8 @@ export class Answer {
   data<T>(schema: StandardSchema<T>): T;
   data<T>(schema?: StandardSchema<T>): T | JsonValue | undefined {
     const lists = this.lists();
-    const found = lists.find(({ parts }) => parts.some(({ content }) => content.case === "data"));
-    return dataIn(found ?? lists[0] ?? { parts: [], path: "task", code }, schema);
+    const list = lists.find(({ parts }) => parts.some(({ content }) => content.case === "data"));
+    return dataIn(list ?? lists[0] ?? { parts: [], path: "task", code }, schema);
   }
 
   /** All files, looked for where `text` is. */

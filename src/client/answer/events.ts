@@ -55,11 +55,11 @@ abstract class AnyEvent<P> {
   }
 
   /** The members that `console.log` shows. */
-  protected abstract shown(): Readonly<Record<string, unknown>>;
+  protected abstract members(): Readonly<Record<string, unknown>>;
 
   [Symbol.for("nodejs.util.inspect.custom")](_depth: number, options: object, inspect: Inspect): string {
     const { id, recovered } = this;
-    return inspectWith("AnswerEvent", { ...this.shown(), id, recovered }, options, inspect);
+    return inspectWith("AnswerEvent", { ...this.members(), id, recovered }, options, inspect);
   }
 }
 
@@ -93,7 +93,7 @@ class TaskEvent extends AnyEvent<Task> {
     return this.payload.contextId;
   }
 
-  protected override shown() {
+  protected override members() {
     const { type, answer } = this;
     return { type, answer };
   }
@@ -124,7 +124,7 @@ class MessageEvent extends AnyEvent<Message> {
     return this.payload.contextId;
   }
 
-  protected override shown() {
+  protected override members() {
     const { type, text, contextId } = this;
     return { type, text, contextId };
   }
@@ -165,7 +165,7 @@ class StatusEvent extends AnyEvent<TaskStatusUpdateEvent> {
     return this.payload.contextId;
   }
 
-  protected override shown() {
+  protected override members() {
     const { type, state, text, taskId, contextId } = this;
     return { type, state, text, taskId, contextId };
   }
@@ -233,7 +233,7 @@ class ArtifactEvent extends AnyEvent<TaskArtifactUpdateEvent> {
     return { parts: this.payload.artifact?.parts ?? [], path: "artifact.parts", code };
   }
 
-  protected override shown() {
+  protected override members() {
     const { type, artifactId, name, delta, append, last, taskId } = this;
     return { type, artifactId, name, delta, append, last, taskId };
   }

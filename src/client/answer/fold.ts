@@ -25,8 +25,8 @@ export class AnswerFold {
   #message: Message | undefined;
   #bytes = 0;
   /** The artifact that grows by pieces of text, and what it has gained since it was folded: a string for each piece. */
-  #growing: Artifact | undefined;
-  #gained = "";
+  #openArtifact: Artifact | undefined;
+  #newText = "";
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -35,7 +35,7 @@ export class AnswerFold {
   /** Applies an event, which stays as it is. */
   add(response: StreamResponse): void {
     const { payload } = response;
-    if (payload.case === "artifactUpdate" && this.#grows(payload.value)) return;
+    if (payload.case === "artifactUpdate" && this.#appendText(payload.value)) return;
     if (payload.case === undefined || this.isFull || this.#message !== undefined) return;
     this.#settle();
     if (payload.case === "task") {
@@ -48,19 +48,19 @@ export class AnswerFold {
       this.#task ??= emptyTask(payload.value.taskId, payload.value.contextId);
       this.#bytes += sizeOfEvent(response) - replacedBytes(this.#task, response);
       applyEvent(this.#task, response, this.#merge);
-      this.#growing = payload.case === "artifactUpdate" ? grownBy(this.#task, payload.value) : undefined;
+      this.#openArtifact = payload.case === "artifactUpdate" ? openArtifactOf(this.#task, payload.value) : undefined;
     }
     if (this.isFull) this.#drop();
   }
 
   /** Takes a further piece of text of the artifact that grows. Most events are such pieces. */
-  #grows({ artifact, append }: TaskArtifactUpdateEvent): boolean {
-    const growing = this.#growing;
-    if (growing === undefined || !append || artifact?.artifactId !== growing.artifactId) return false;
+  #appendText({ artifact, append }: TaskArtifactUpdateEvent): boolean {
+    const openArtifact = this.#openArtifact;
+    if (openArtifact === undefined || !append || artifact?.artifactId !== openArtifact.artifactId) return false;
     const [part] = artifact.parts;
     if (part === undefined || artifact.parts.length > 1 || artifact.metadata !== undefined) return false;
-    if (!isPlain(part) || part.mediaType !== growing.parts.at(-1)?.mediaType) return false;
-    this.#gained += part.content.value;
+    if (!isPlain(part) || part.mediaType !== openArtifact.parts.at(-1)?.mediaType) return false;
+    this.#newText += part.content.value;
     this.#bytes += sizeOfPart(part);
     if (this.isFull) this.#drop();
     return true;
@@ -68,17 +68,17 @@ export class AnswerFold {
 
   /** Folds what the artifact has gained. */
   #settle(): void {
-    const last = this.#growing?.parts.pop();
-    if (this.#growing === undefined || last === undefined) return;
-    const value = (isPlain(last) ? last.content.value : "") + this.#gained;
-    this.#growing.parts.push({ ...last, content: { case: "text", value } });
-    this.#growing = undefined;
-    this.#gained = "";
+    const last = this.#openArtifact?.parts.pop();
+    if (this.#openArtifact === undefined || last === undefined) return;
+    const value = (isPlain(last) ? last.content.value : "") + this.#newText;
+    this.#openArtifact.parts.push({ ...last, content: { case: "text", value } });
+    this.#openArtifact = undefined;
+    this.#newText = "";
   }
 
   #drop(): void {
-    this.#task = this.#message = this.#growing = undefined;
-    this.#gained = "";
+    this.#task = this.#message = this.#openArtifact = undefined;
+    this.#newText = "";
   }
 
   /** The events have more content than is kept: there will be no answer. */
@@ -113,10 +113,10 @@ export class AnswerFold {
 }
 
 /** The artifact of the event, when it ends in plain text, which the next piece may extend. */
-function grownBy({ artifacts }: Task, { artifact }: TaskArtifactUpdateEvent): Artifact | undefined {
-  const known = artifacts[artifactIndex(artifacts, artifact?.artifactId ?? "")];
-  const last = known?.parts.at(-1);
-  return last !== undefined && isPlain(last) ? known : undefined;
+function openArtifactOf({ artifacts }: Task, { artifact }: TaskArtifactUpdateEvent): Artifact | undefined {
+  const taskArtifact = artifacts[artifactIndex(artifacts, artifact?.artifactId ?? "")];
+  const last = taskArtifact?.parts.at(-1);
+  return last !== undefined && isPlain(last) ? taskArtifact : undefined;
 }
 
 function isPlain(part: Part): part is Part & { content: { case: "text" } } {

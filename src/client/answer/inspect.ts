@@ -8,6 +8,6 @@ export function inspectWith(
   options: object,
   inspect: Inspect,
 ): string {
-  const shown = Object.entries(members).filter(([, value]) => value !== undefined && value !== "");
-  return `${name} ${inspect(Object.fromEntries(shown), options)}`;
+  const entries = Object.entries(members).filter(([, value]) => value !== undefined && value !== "");
+  return `${name} ${inspect(Object.fromEntries(entries), options)}`;
 }

@@ -3,9 +3,9 @@ import type { Artifact, StreamResponse } from "../../protocol/model.js";
 import { blankLine } from "./answer.js";
 
 /** An artifact as the reader of its text knows it. */
-interface KnownText {
+interface ShownText {
   /** The text that the reader has. */
-  shown: string;
+  text: string;
   /** How much of it the artifact has again, after it was replaced. */
   at: number;
 }
@@ -17,12 +17,12 @@ interface KnownText {
  */
 export class TextDeltas {
   readonly #maxLength: number;
-  readonly #known = new Map<string, KnownText>();
+  readonly #texts = new Map<string, ShownText>();
   #length = 0;
   /** The artifact whose text was shown last. */
   #current: string | undefined;
   /** The first half of a surrogate pair, whose second half may follow. */
-  #held = "";
+  #half = "";
   #finalText = "";
 
   /** `maxLength`: beyond this length it no longer remembers what it has shown. */
@@ -51,61 +51,61 @@ export class TextDeltas {
 
   /** The text that is left at the end: that of the last message when there was no other. */
   end(): string {
-    return this.#current === undefined ? this.#finalText : this.#held;
+    return this.#current === undefined ? this.#finalText : this.#half;
   }
 
   #artifact(artifact: Artifact | undefined, append: boolean): string {
     if (artifact === undefined) return "";
     const { artifactId } = artifact;
     const text = textOf(artifact);
-    let known = this.#known.get(artifactId);
-    if (known === undefined) {
-      known = { shown: "", at: 0 };
-      this.#known.set(artifactId, known);
+    let shownText = this.#texts.get(artifactId);
+    if (shownText === undefined) {
+      shownText = { text: "", at: 0 };
+      this.#texts.set(artifactId, shownText);
     }
-    if (!append) known.at = 0;
-    const before = known.shown.length;
-    const added = addedTo(known, text);
-    if (added === "") return "";
+    if (!append) shownText.at = 0;
+    const before = shownText.text.length;
+    const addition = addText(shownText, text);
+    if (addition === "") return "";
     // Either it has become another text, or what was shown of it is forgotten.
-    const isAnew = known.shown.length < before + added.length || (!append && before === 0);
-    this.#forget(added.length);
-    return this.#show(artifactId, added, isAnew);
+    const isAnew = shownText.text.length < before + addition.length || (!append && before === 0);
+    this.#forget(addition.length);
+    return this.#show(artifactId, addition, isAnew);
   }
 
-  #show(artifactId: string, added: string, isAnew: boolean): string {
+  #show(artifactId: string, addition: string, isAnew: boolean): string {
     const isFurther = this.#current === artifactId && !isAnew;
     const between = this.#current === undefined || isFurther ? "" : blankLine;
     this.#current = artifactId;
-    const shown = this.#held + between + added;
-    this.#held = endsInHalf(shown) ? shown.slice(-1) : "";
-    return this.#held === "" ? shown : shown.slice(0, -1);
+    const text = this.#half + between + addition;
+    this.#half = endsInHalf(text) ? text.slice(-1) : "";
+    return this.#half === "" ? text : text.slice(0, -1);
   }
 
-  #forget(added: number): void {
-    this.#length += added;
+  #forget(addition: number): void {
+    this.#length += addition;
     if (this.#length <= this.#maxLength) return;
-    this.#known.clear();
+    this.#texts.clear();
     this.#length = 0;
   }
 }
 
 /** What an artifact's text gains beyond what was shown; the whole text when it has become another. */
-function addedTo(known: KnownText, text: string): string {
-  const ahead = known.shown.length - known.at;
+function addText(shownText: ShownText, text: string): string {
+  const ahead = shownText.text.length - shownText.at;
   if (ahead > 0) {
-    const expected = text.slice(0, ahead);
-    if (!known.shown.startsWith(expected, known.at)) {
-      known.shown = known.shown.slice(0, known.at) + text;
-      known.at = known.shown.length;
-      return known.shown;
+    const overlap = text.slice(0, ahead);
+    if (!shownText.text.startsWith(overlap, shownText.at)) {
+      shownText.text = shownText.text.slice(0, shownText.at) + text;
+      shownText.at = shownText.text.length;
+      return shownText.text;
     }
-    known.at += expected.length;
+    shownText.at += overlap.length;
   }
-  const added = ahead > 0 ? text.slice(ahead) : text;
-  known.shown += added;
-  known.at += added.length;
-  return added;
+  const addition = ahead > 0 ? text.slice(ahead) : text;
+  shownText.text += addition;
+  shownText.at += addition.length;
+  return addition;
 }
 
 function endsInHalf(text: string): boolean {

@@ -13,7 +13,7 @@ export interface CardCache {
   /** The card last fetched from a URL; `undefined` if there is none. */
   get(url: string): CachedCard | undefined;
   /** Keeps a card with its ETag. */
-  set(url: string, cached: CachedCard): void;
+  set(url: string, entry: CachedCard): void;
 }
 
 /** A cache of at most `maxCards` cards, by default 100; the least recently used one is evicted. */
@@ -21,13 +21,13 @@ export function createCardCache(maxCards = 100): CardCache {
   const cards = new Map<string, CachedCard>();
   return {
     get(url) {
-      const cached = cards.get(url);
-      if (cached !== undefined && cards.delete(url)) cards.set(url, cached);
-      return cached;
+      const entry = cards.get(url);
+      if (entry !== undefined && cards.delete(url)) cards.set(url, entry);
+      return entry;
     },
-    set(url, cached) {
+    set(url, entry) {
       cards.delete(url);
-      cards.set(url, cached);
+      cards.set(url, entry);
       for (const oldest of cards.keys()) {
         if (cards.size <= maxCards) break;
         cards.delete(oldest);

@@ -49,21 +49,21 @@ export function cardUrls(agent: string | URL): readonly string[] {
 /** Fetches an agent's card from the first URL that has one. If none has, throws what the URLs answered. */
 export async function findCard(urls: readonly string[], options: DiscoveryOptions): Promise<FoundCard> {
   const problems: string[] = [];
-  const wrong: A2AError[] = [];
+  const cardErrors: A2AError[] = [];
   const limit = limitOf(options);
   for (const url of urls) {
     try {
-      const found = await fetchCard(url, options, limit);
-      if (typeof found !== "number") return { card: found, url };
-      problems.push(`${url} answered with HTTP status ${found}`);
+      const result = await fetchCard(url, options, limit);
+      if (typeof result !== "number") return { card: result, url };
+      problems.push(`${url} answered with HTTP status ${result}`);
     } catch (error) {
       if (!(error instanceof A2AError) || error.code !== "invalidAgentResponse") throw error;
-      wrong.push(error);
+      cardErrors.push(error);
       problems.push(`${url}: ${error.message}`);
     }
   }
   // An invalid card is more informative than a page that is not a card.
-  const worst = wrong.find(({ violations }) => violations.length > 0) ?? wrong[0];
+  const worst = cardErrors.find(({ violations }) => violations.length > 0) ?? cardErrors[0];
   throw new A2AError(worst?.code ?? "unavailable", `no agent card: ${problems.join("; ")}`, {
     cause: worst,
     violations: worst?.violations,
@@ -74,9 +74,9 @@ export async function findCard(urls: readonly string[], options: DiscoveryOption
 async function fetchCard(url: string, options: DiscoveryOptions, limit: SearchLimit): Promise<AgentCard | number> {
   const { cache, maxBytes, readCard, version } = options;
   const name = version === undefined ? url : `${url}#${version}`;
-  const cached = cache?.get(name);
+  const entry = cache?.get(name);
   const headers = headersOf(options);
-  if (cached !== undefined) headers["if-none-match"] = cached.etag;
+  if (entry !== undefined) headers["if-none-match"] = entry.etag;
   const failure = (cause: unknown): unknown => limit.failure(url, cause);
   try {
     const response = await options.fetch(url, { headers, signal: limit.signal });
@@ -89,16 +89,16 @@ async function fetchCard(url: string, options: DiscoveryOptions, limit: SearchLi
       return card;
     }
     await response.body?.cancel();
-    return response.status === 304 && cached !== undefined ? cached.card : response.status;
+    return response.status === 304 && entry !== undefined ? entry.card : response.status;
   } catch (cause) {
     throw failure(cause);
   }
 }
 
 function headersOf({ headers, version }: DiscoveryOptions): Record<string, string> {
-  const own = { accept: "application/json", ...headers };
-  if (version === undefined) return own;
-  const others = Object.entries(own).filter(([name]) => name.toLowerCase() !== versionParameter);
+  const allHeaders = { accept: "application/json", ...headers };
+  if (version === undefined) return allHeaders;
+  const others = Object.entries(allHeaders).filter(([name]) => name.toLowerCase() !== versionParameter);
   return { ...Object.fromEntries(others), [versionParameter]: version };
 }
 
@@ -109,13 +109,13 @@ interface SearchLimit {
 }
 
 function limitOf({ signal, timeoutMs }: DiscoveryOptions): SearchLimit {
-  const late = AbortSignal.timeout(timeoutMs);
+  const timeout = AbortSignal.timeout(timeoutMs);
   return {
-    signal: signal === undefined ? late : AbortSignal.any([signal, late]),
+    signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
     failure(url, cause) {
       if (cause instanceof A2AError) return cause;
       if (signal?.aborted === true) return signal.reason;
-      if (late.aborted)
+      if (timeout.aborted)
         return new A2AError("deadlineExceeded", `${url} gave no card within ${timeoutMs} ms`, { cause });
       return fetchFailure({ what: `cannot fetch the agent card from ${url}`, cause, started: true });
     },

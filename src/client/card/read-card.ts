@@ -8,8 +8,8 @@ export type ReadCard = (json: JsonValue | undefined) => Promise<AgentCard>;
 
 /** Reads cards of every version. Throws `invalidAgentResponse` for anything else. */
 export function cardReader(versions: Pick<KnownVersions, "load">): ReadCard {
-  return async (given) => {
-    const json = isJsonObject(given) && given["securitySchemes"] ? await withMessageForms(given) : given;
+  return async (value) => {
+    const json = isJsonObject(value) && value["securitySchemes"] ? await withMessageForms(value) : value;
     if (isJsonObject(json) && hasOlderForm(json)) {
       const { readOlderCard } = await import("./read-older-card.js");
       return readOlderCard(json, versions);

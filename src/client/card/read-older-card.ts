@@ -8,11 +8,11 @@ export async function readOlderCard(json: JsonObject, { load }: Pick<KnownVersio
   const { reader: first, secondReader: further } = cardReaders(json);
   const card = (await load(first)).readCard(json);
   if (further === undefined) return card;
-  return completed(card, (await load(further)).readCard(json));
+  return complete(card, (await load(further)).readCard(json));
 }
 
 /** Adds to a card what it says only in its older form, mostly its security. */
-function completed(card: AgentCard, older: AgentCard): AgentCard {
+function complete(card: AgentCard, older: AgentCard): AgentCard {
   const { capabilities, securityRequirements } = card;
   const schemes = Object.entries(older.securitySchemes).filter(
     ([name]) => card.securitySchemes[name]?.scheme.case === undefined,

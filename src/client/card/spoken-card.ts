@@ -23,14 +23,14 @@ export async function findSpokenCard(
   options: DiscoveryOptions,
   { versions = versionTable.map(({ name }) => name), isCallable }: SpokenProtocols,
 ): Promise<FoundCard> {
-  const found = await findCard(urls, options);
-  if (isCallable(found.card)) return found;
-  const listed = found.card.supportedInterfaces.map(({ protocolVersion }) => parseVersion(protocolVersion));
-  for (const version of versions.filter((each) => !isListed(each) && !listed.includes(each))) {
-    const own = await findCard([found.url], { ...options, version }).catch(ignoreAnswer);
-    if (own !== undefined && isCallable(own.card)) return own;
+  const firstCard = await findCard(urls, options);
+  if (isCallable(firstCard.card)) return firstCard;
+  const listedVersions = firstCard.card.supportedInterfaces.map(({ protocolVersion }) => parseVersion(protocolVersion));
+  for (const version of versions.filter((each) => !isListed(each) && !listedVersions.includes(each))) {
+    const versionCard = await findCard([firstCard.url], { ...options, version }).catch(ignoreAnswer);
+    if (versionCard !== undefined && isCallable(versionCard.card)) return versionCard;
   }
-  return found;
+  return firstCard;
 }
 
 // An agent without such a card may answer in any way.

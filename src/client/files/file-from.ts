@@ -32,31 +32,31 @@ export type ByteStream = AsyncIterable<Uint8Array | string>;
  */
 export async function fileFrom(source: string | URL | ByteStream, options: FileFromOptions = {}): Promise<Part> {
   assertOptions("fileFrom()", options, rule);
-  const { maxBytes = defaultMaxBytes, ...given } = options;
+  const { maxBytes = defaultMaxBytes, ...partOptions } = options;
   if (isStream(source)) {
-    const bytes = await collected(source, { what: given.filename ?? "the stream", maxBytes });
-    return file(bytes, typed(given));
+    const bytes = await collect(source, { what: partOptions.filename ?? "the stream", maxBytes });
+    return file(bytes, withMediaType(partOptions));
   }
   const path = pathOf(source);
   const what = basename(path);
   const { size } = await stat(path);
   if (size > maxBytes) throw tooLarge({ what, maxBytes }, size);
-  const bytes = await collected(createReadStream(path), { what, maxBytes });
-  return file(bytes, typed({ ...given, filename: given.filename ?? what }));
+  const bytes = await collect(createReadStream(path), { what, maxBytes });
+  return file(bytes, withMediaType({ ...partOptions, filename: partOptions.filename ?? what }));
 }
 
-function typed(options: PartOptions): PartOptions {
+function withMediaType(options: PartOptions): PartOptions {
   const { filename = "", mediaType = mediaTypeOf(filename) } = options;
   return { ...options, mediaType };
 }
 
-interface Bound {
+interface SizeLimit {
   readonly what: string;
   readonly maxBytes: number;
 }
 
 // Leaving the loop closes the stream.
-async function collected(stream: ByteStream, { what, maxBytes }: Bound): Promise<Uint8Array> {
+async function collect(stream: ByteStream, { what, maxBytes }: SizeLimit): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of stream) {
@@ -71,7 +71,7 @@ async function collected(stream: ByteStream, { what, maxBytes }: Bound): Promise
   return Buffer.concat(pieces, size);
 }
 
-function tooLarge({ what, maxBytes }: Bound, size: number, least = ""): RangeError {
+function tooLarge({ what, maxBytes }: SizeLimit, size: number, least = ""): RangeError {
   const [limit, over] = [maxBytes, size - maxBytes].map((count) => count.toLocaleString("en"));
   return new RangeError(
     `fileFrom(): ${what} is ${least}${over} bytes over the limit of ${limit}: raise maxBytes ` +
@@ -86,9 +86,9 @@ function isStream(source: unknown): source is ByteStream {
 function pathOf(source: unknown): string {
   if (typeof source === "string") return source;
   if (source instanceof URL && source.protocol === "file:") return fileURLToPath(source);
-  const seen = source instanceof URL ? source.href : `a value of type ${typeof source}`;
+  const actual = source instanceof URL ? source.href : `a value of type ${typeof source}`;
   throw new TypeError(
-    `fileFrom() takes a path, a file: URL or a stream of bytes, not ${seen}: ` +
+    `fileFrom() takes a path, a file: URL or a stream of bytes, not ${actual}: ` +
       "use file() for bytes and other URLs, and fileOf() for a Blob",
   );
 }

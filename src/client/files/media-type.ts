@@ -41,6 +41,6 @@ export function mediaTypeOf(filename: string): string | undefined {
 /** The extension of a media type, as `.csv`; `""` for a rarer one. */
 export function extensionOf(mediaType: string | undefined): string {
   const essence = mediaType?.split(";", 1)[0]?.trim().toLowerCase();
-  const found = Object.entries(mediaTypes).find(([, type]) => type === essence);
-  return found === undefined ? "" : `.${found[0]}`;
+  const entry = Object.entries(mediaTypes).find(([, type]) => type === essence);
+  return entry === undefined ? "" : `.${entry[0]}`;
 }

@@ -1,16 +1,15 @@
-import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import type { Clock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
 import { inProcessBinding } from "../../protocol/bindings.js";
 import type { CallOptions } from "../../protocol/context.js";
 import type { AgentCard } from "../../protocol/model.js";
-import { invokeStream, invokeUnary, type Operation, type Operations } from "../../protocol/operations.js";
+import { invokeStream, invokeUnary, type Operations } from "../../protocol/operations.js";
 import type { Content } from "../../protocol/parts.js";
 import type { Answer } from "../answer/answer.js";
 import type { AnswerStream } from "../answer/answer-stream.js";
 import { BaseClient, type Client, type ClientParts } from "../base-client.js";
 import type { Connection } from "../connection.js";
-import type { OpenStream } from "../interface-client.js";
+import { openStream } from "../interface-client.js";
 import { defaultClientLimits } from "../options.js";
 import { createRetries } from "../retrying.js";
 import type { SendOptions, TaskCallOptions } from "../send-options.js";
@@ -38,7 +37,7 @@ export function localClient(agent: LocalAgent): Client {
     // What the agent refuses was not lost on the way.
     retries: createRetries({ maxAttempts: 1 }),
     options: { sendOnce: false },
-    closed: closing.signal,
+    closeSignal: closing.signal,
     refresh: async () => {},
     close: async () => closing.abort(new DOMException("the client is closed", "AbortError")),
   };
@@ -92,28 +91,8 @@ function accessTo({ url, card, operations }: LocalAgent): ClientParts["access"] 
     isRepeatable: () => false,
     replaceCard: noop,
     unary: (operation, request, options) => invokeUnary(operations, operation, request, options),
-    open: (operation, request, options, left) => openStream(operations, { operation, request, options, left }),
+    open: (operation, request, options, leaveSignal) =>
+      openStream(invokeStream(operations, operation, request, options), leaveSignal),
     close: async () => {},
   };
-}
-
-interface OpeningStream {
-  readonly operation: Operation;
-  readonly request: AnyMessage;
-  readonly options: CallOptions;
-  readonly left: AbortSignal;
-}
-
-async function openStream(
-  operations: Operations<CallOptions>,
-  { operation, request, options, left }: OpeningStream,
-): Promise<OpenStream> {
-  const rest = invokeStream(operations, operation, request, options)[Symbol.asyncIterator]();
-  const leave = (): void => void rest.return?.().then(undefined, noop);
-  left.addEventListener("abort", leave, { once: true });
-  try {
-    return { first: await rest.next(), rest };
-  } finally {
-    left.removeEventListener("abort", leave);
-  }
 }

@@ -51,17 +51,17 @@ function cancelingOnAbort({ signal, clock, open, cancel }: CancelableStream): St
   let taskId = "";
   let stopTimer = noop;
   const close = (): void => inner.abort(signal.reason);
-  const aborted = (): void => {
+  const onAbort = (): void => {
     if (taskId === "") stopTimer = clock.after(idWaitMs, close);
     else close();
   };
   const settle = (): void => {
     stopTimer();
-    signal.removeEventListener("abort", aborted);
+    signal.removeEventListener("abort", onAbort);
   };
   const start = (): AsyncIterator<StreamItem, unknown> => {
     signal.throwIfAborted();
-    signal.addEventListener("abort", aborted, { once: true });
+    signal.addEventListener("abort", onAbort, { once: true });
     return open(inner.signal)[Symbol.asyncIterator]();
   };
   const next = async (): Promise<Step<StreamItem>> => {

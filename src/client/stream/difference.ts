@@ -9,37 +9,39 @@ import { type Artifact, type Part, Role, type StreamResponse, type Task } from "
  * changed. `undefined` when no events can: something was replaced or removed, or a message in between is only in the
  * history.
  */
-export function differenceOf(known: Task, now: Task): readonly StreamResponse[] | undefined {
-  if (known.id !== now.id || wasSaid(known, now)) return undefined;
-  const events = artifactsBehind(known, now);
-  const metadata = addedTo(known.metadata, now.metadata);
+export function differenceOf(earlier: Task, now: Task): readonly StreamResponse[] | undefined {
+  if (earlier.id !== now.id || wasSaid(earlier, now)) return undefined;
+  const events = artifactsBehind(earlier, now);
+  const metadata = changedMembers(earlier.metadata, now.metadata);
   if (events === undefined || metadata === undefined) return undefined;
-  if (known.status !== undefined && now.status === undefined) return undefined;
-  if (hasMembers(metadata) || isOtherStatus(known, now)) events.push(statusEvent(now, metadata));
+  if (earlier.status !== undefined && now.status === undefined) return undefined;
+  if (hasMembers(metadata) || isOtherStatus(earlier, now)) events.push(statusEvent(now, metadata));
   return events;
 }
 
 /** Additions to the artifacts; `undefined` when something was replaced or removed. */
-function artifactsBehind(known: Task, now: Task): StreamResponse[] | undefined {
+function artifactsBehind(earlier: Task, now: Task): StreamResponse[] | undefined {
   const events: StreamResponse[] = [];
-  const heard = new Map(joinRepeats(known.artifacts).map((artifact, index) => [nameOf(artifact, index), artifact]));
+  const earlierByName = new Map(
+    joinRepeats(earlier.artifacts).map((artifact, index) => [nameOf(artifact, index), artifact]),
+  );
   for (const [index, artifact] of joinRepeats(now.artifacts).entries()) {
     const name = nameOf(artifact, index);
-    const before = heard.get(name);
-    heard.delete(name);
+    const before = earlierByName.get(name);
+    earlierByName.delete(name);
     const parts = before === undefined ? artifact.parts : moreOf(before, artifact);
     if (parts === undefined) return undefined;
     const append = before !== undefined;
     if (!append || parts.length > 0) events.push(artifactEvent(now, { ...artifact, parts }, append));
   }
-  return heard.size > 0 ? undefined : events;
+  return earlierByName.size > 0 ? undefined : events;
 }
 
 /** Whether a task contains nothing that its reader does not know. Times and message ids do not count. */
-export function isSameContent(known: Task, now: Task): boolean {
-  const status = saysTheSame(known.status, now.status) ? known.status : now.status;
+export function isSameContent(earlier: Task, now: Task): boolean {
+  const status = saysTheSame(earlier.status, now.status) ? earlier.status : now.status;
   const { status: _, ...rest } = now;
-  return differenceOf(known, status === undefined ? rest : { ...rest, status })?.length === 0;
+  return differenceOf(earlier, status === undefined ? rest : { ...rest, status })?.length === 0;
 }
 
 function saysTheSame(before: Task["status"], now: Task["status"]): boolean {
@@ -53,19 +55,19 @@ function nameOf({ artifactId }: Artifact, index: number): string | number {
 }
 
 /** Whether the agent sent a message in between that is in neither the status nor an artifact. */
-function wasSaid(known: Task, now: Task): boolean {
-  const heard = new Set(known.history.map(({ messageId }) => messageId));
+function wasSaid(earlier: Task, now: Task): boolean {
+  const knownIds = new Set(earlier.history.map(({ messageId }) => messageId));
   // Some agents also keep the status message in the history.
-  for (const { status } of [known, now]) heard.add(status?.message?.messageId ?? "");
-  return now.history.some(({ role, messageId }) => role === Role.AGENT && !heard.has(messageId));
+  for (const { status } of [earlier, now]) knownIds.add(status?.message?.messageId ?? "");
+  return now.history.some(({ role, messageId }) => role === Role.AGENT && !knownIds.has(messageId));
 }
 
 /** The parts added to an artifact; `undefined` when these and its metadata do not explain the change. */
 function moreOf(before: Artifact, now: Artifact): Part[] | undefined {
-  const metadata = addedTo(before.metadata, now.metadata);
+  const metadata = changedMembers(before.metadata, now.metadata);
   const isSame = isSameMessage(headOf(before), headOf(now));
   if (metadata === undefined || !isSame) return undefined;
-  const parts = addedParts(joined(before), joined(now));
+  const parts = addedParts(joinParts(before), joinParts(now));
   // Metadata is only sent with parts.
   return parts?.length === 0 && hasMembers(metadata) ? undefined : parts;
 }
@@ -75,7 +77,7 @@ function headOf({ metadata: _, ...artifact }: Artifact): Artifact {
 }
 
 // Some agents store text chunks separately, others joined; joined they can be compared.
-function joined({ metadata: _, ...artifact }: Artifact): readonly Part[] {
+function joinParts({ metadata: _, ...artifact }: Artifact): readonly Part[] {
   const whole: Artifact = { ...artifact, parts: [] };
   appendChunk(whole, artifact);
   return whole.parts;
@@ -99,11 +101,11 @@ function restOf(before: Part, now: Part): Part | undefined {
   const { value } = before.content;
   if (!now.content.value.startsWith(value)) return undefined;
   const rest: Part = { ...now, content: { case: "text", value: now.content.value.slice(value.length) } };
-  const [whole] = joined({ ...bare, parts: [before, rest] });
+  const [whole] = joinParts({ ...emptyArtifact, parts: [before, rest] });
   return whole !== undefined && isSameMessage(whole, now) ? rest : undefined;
 }
 
-const bare: Artifact = {
+const emptyArtifact: Artifact = {
   $typeName: "lf.a2a.v1.Artifact",
   artifactId: "",
   name: "",
@@ -112,8 +114,8 @@ const bare: Artifact = {
   extensions: [],
 };
 
-function isOtherStatus(known: Task, now: Task): boolean {
-  return !isSameMessage(statusOf(known), statusOf(now));
+function isOtherStatus(earlier: Task, now: Task): boolean {
+  return !isSameMessage(statusOf(earlier), statusOf(now));
 }
 
 function statusOf({ status }: Task): Task {
@@ -121,12 +123,12 @@ function statusOf({ status }: Task): Task {
 }
 
 /** Members that are new or changed; `undefined` when one was removed. */
-function addedTo(before: JsonObject = {}, now: JsonObject = {}): JsonObject | undefined {
+function changedMembers(before: JsonObject = {}, now: JsonObject = {}): JsonObject | undefined {
   if (Object.keys(before).some((key) => !Object.hasOwn(now, key))) return undefined;
-  const added = Object.entries(now).filter(
+  const entries = Object.entries(now).filter(
     ([key, value]) => !Object.hasOwn(before, key) || JSON.stringify(before[key]) !== JSON.stringify(value),
   );
-  return Object.fromEntries(added);
+  return Object.fromEntries(entries);
 }
 
 function hasMembers(metadata: JsonObject): boolean {

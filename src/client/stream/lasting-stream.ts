@@ -11,7 +11,7 @@ import { isCut } from "../failures.js";
 import { allowanceOf } from "../timing.js";
 import { isOfKnownTask, Resumption, type ResumptionOptions, type Source, subscribeToTask } from "./resumption.js";
 import { SilenceWatch } from "./silence-watch.js";
-import { numbered, TaskView } from "./task-view.js";
+import { TaskView, withId } from "./task-view.js";
 
 export interface LastingStreamOptions extends ResumptionOptions {
   /** Consecutive breaks after which the stream fails. Events and time between them make up for breaks. */
@@ -27,7 +27,7 @@ export interface StreamCall {
   readonly options: CallOptions;
 }
 
-const ended: AsyncIterator<StreamItem, undefined> = { next: async () => over };
+const endedSource: AsyncIterator<StreamItem, undefined> = { next: async () => over };
 const pauses = { firstMs: 100, maxMs: 5_000 };
 // Time that makes up for one break. An agent that closes after each event makes progress but must not cause a busy
 // loop: the first event of a connection pays for most of a break, and time or further events pay for the rest.
@@ -43,11 +43,11 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   readonly #options: LastingStreamOptions;
   readonly #call: StreamCall;
   readonly #view: TaskView;
-  readonly #left = new AbortController();
+  readonly #leaveController = new AbortController();
   readonly #resumption: Resumption;
   #isNew = true;
   /** Events that arrived while connecting, and the source of later ones. */
-  #ready: StreamItem[] = [];
+  #buffer: StreamItem[] = [];
   #rest: AsyncIterator<StreamItem, unknown> | undefined;
   /** The current connection carries the caller's original request. */
   #isOriginal = true;
@@ -64,23 +64,24 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   #isSilent = true;
   /** A read is in progress; further reads wait for it. */
   #isAsked = false;
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiters: (() => void)[] = [];
 
   constructor(options: LastingStreamOptions, call: StreamCall) {
     this.#options = options;
     this.#call = call;
     this.#since = options.clock.now();
     const { operation, request } = call;
-    const left = this.#left.signal;
-    const signal = call.options.signal === undefined ? left : AbortSignal.any([call.options.signal, left]);
+    const leaveSignal = this.#leaveController.signal;
+    const signal =
+      call.options.signal === undefined ? leaveSignal : AbortSignal.any([call.options.signal, leaveSignal]);
     const allowance = allowanceOf(call.options, options.clock);
     const { numbers = true, streaming, clock, snapshotTimeoutMs: silenceMs = Number.POSITIVE_INFINITY } = options;
     const toTheEnd = operation === subscribeToTask;
-    const goesOn = toTheEnd || (streaming !== false && isOfKnownTask(request as SendMessageRequest));
-    this.#view = new TaskView({ toTheEnd, goesOn, numbers });
+    const existedBefore = toTheEnd || (streaming !== false && isOfKnownTask(request as SendMessageRequest));
+    this.#view = new TaskView({ toTheEnd, existedBefore, numbers });
     // An agent that resumes by event ids misses nothing and ends its streams.
     if (!numbers && Number.isFinite(silenceMs)) this.#watch = new SilenceWatch(clock, silenceMs, this.#look);
-    this.#resumption = new Resumption(options, { operation, request, allowance, signal, left }, this.#view);
+    this.#resumption = new Resumption(options, { operation, request, allowance, signal, leaveSignal }, this.#view);
   }
 
   [Symbol.asyncIterator](): this {
@@ -93,13 +94,13 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
 
   /** Leaves the stream, even while it waits for an event, and releases its connection. */
   return(): Promise<Step<StreamItem>> {
-    this.#left.abort();
+    this.#leaveController.abort();
     const finish = (): Promise<Step<StreamItem>> => Promise.resolve(this.#finish());
     return this.#isAsked ? this.#inTurn(finish) : finish();
   }
 
   #inTurn(ask: () => Promise<Step<StreamItem>>): Promise<Step<StreamItem>> {
-    return new Promise((resolve) => this.#waiting.push(() => resolve(ask())));
+    return new Promise((resolve) => this.#waiters.push(() => resolve(ask())));
   }
 
   // Written by hand because a generator makes each event half as expensive again: an open connection is read at once,
@@ -107,35 +108,35 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   readonly #ask = (): Promise<Step<StreamItem>> => {
     this.#isAsked = true;
     const rest = this.#rest;
-    if (rest === undefined || this.#ready.length > 0 || this.#isRead()) return this.#otherwise();
-    return rest.next().then(this.#took, this.#broke);
+    if (rest === undefined || this.#buffer.length > 0 || this.#isRead()) return this.#proceed();
+    return rest.next().then(this.#onItem, this.#onError);
   };
 
-  readonly #took = (next: IteratorResult<StreamItem, unknown>): Step<StreamItem> | Promise<Step<StreamItem>> => {
-    if (next.done === true) {
-      this.#rest = ended;
-      return this.#otherwise();
+  readonly #onItem = (result: IteratorResult<StreamItem, unknown>): Step<StreamItem> | Promise<Step<StreamItem>> => {
+    if (result.done === true) {
+      this.#rest = endedSource;
+      return this.#proceed();
     }
-    const step: Step<StreamItem> = { done: false, value: this.#seen(numbered(next.value)) };
-    this.#answered();
+    const step: Step<StreamItem> = { done: false, value: this.#record(withId(result.value)) };
+    this.#endRead();
     return step;
   };
 
-  readonly #broke = (error: unknown): Promise<Step<StreamItem>> => this.#otherwise({ error });
+  readonly #onError = (error: unknown): Promise<Step<StreamItem>> => this.#proceed({ error });
 
-  #answered(): void {
+  #endRead(): void {
     this.#isAsked = false;
-    while (!this.#isAsked && this.#waiting.length > 0) this.#waiting.shift()?.();
+    while (!this.#isAsked && this.#waiters.length > 0) this.#waiters.shift()?.();
   }
 
   /** Anything but the next event of an open connection. */
-  async #otherwise(broken?: { readonly error: unknown }): Promise<Step<StreamItem>> {
+  async #proceed(failure?: { readonly error: unknown }): Promise<Step<StreamItem>> {
     try {
       if (this.#isNew) {
         this.#isNew = false;
-        this.#enter(await this.#resumption.begin().catch(this.#unlessLeft));
+        this.#enter(await this.#resumption.begin().catch(this.#ignoreOnceLeft));
       }
-      for (let last = broken; ; ) {
+      for (let last = failure; ; ) {
         if (last !== undefined) await this.#change(last.error);
         try {
           return await this.#read();
@@ -147,7 +148,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
       this.#finish();
       throw error;
     } finally {
-      this.#answered();
+      this.#endRead();
     }
   }
 
@@ -156,11 +157,11 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     this.#leave();
     this.#isOriginal = this.#resumption.repeats;
     const failure = this.#breakOf(error);
-    if (failure !== undefined) this.#enter(await this.#recover(failure).catch(this.#unlessLeft));
+    if (failure !== undefined) this.#enter(await this.#recover(failure).catch(this.#ignoreOnceLeft));
   }
 
   #enter(source: Source | undefined): void {
-    this.#ready = [...(source?.ready ?? [])];
+    this.#buffer = [...(source?.events ?? [])];
     this.#rest = source?.rest;
     this.#since = this.#options.clock.now();
     this.#isSilent = true;
@@ -174,10 +175,10 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     const rest = this.#rest;
     if (!this.#isAsked || this.#view.taskId === "") return;
     if (!this.#view.isDone) {
-      const moved = await this.#resumption.movedOn();
+      const progress = await this.#resumption.findProgress();
       // A send's stream of a running task may show more than its agent stores.
-      const isBehind = moved === "ended" || (moved === "further" && this.#view.toTheEnd && this.#isLively);
-      if (!isBehind || this.#rest !== rest || this.#watch?.isHeard === true) return;
+      const isBehind = progress === "ended" || (progress === "further" && this.#view.toTheEnd && this.#isLively);
+      if (!isBehind || this.#rest !== rest || this.#watch?.hasEvent === true) return;
       this.#isStale = true;
       this.#isLively = false;
     }
@@ -186,18 +187,18 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
 
   #leave(): void {
     this.#rest?.return?.().then(undefined, noop);
-    this.#ready = [];
+    this.#buffer = [];
     this.#rest = undefined;
     this.#isStale = false;
     this.#watch?.stop();
   }
 
   async #read(): Promise<Step<StreamItem>> {
-    const item = this.#ready.shift();
-    if (item !== undefined) return { done: false, value: this.#seen(item) };
+    const item = this.#buffer.shift();
+    if (item !== undefined) return { done: false, value: this.#record(item) };
     if (this.#rest === undefined || this.#isRead()) return this.#end();
     const next = await this.#rest.next();
-    if (next.done !== true) return { done: false, value: this.#seen(numbered(next.value)) };
+    if (next.done !== true) return { done: false, value: this.#record(withId(next.value)) };
     if (!this.#isStale && this.#isOver()) return this.#end();
     throw new A2AError("unavailable", "the agent ended the stream before it sent the task");
   }
@@ -206,8 +207,8 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   async #end(): Promise<Step<StreamItem>> {
     if (!this.#view.isDoubtful) return this.#finish();
     this.#leave();
-    const whole = await this.#resumption.mended();
-    return whole === undefined ? this.#finish() : { done: false, value: this.#seen(whole) };
+    const whole = await this.#resumption.repair();
+    return whole === undefined ? this.#finish() : { done: false, value: this.#record(whole) };
   }
 
   #finish(): Step<StreamItem> {
@@ -221,13 +222,13 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     return !this.#isOriginal && this.#view.isDone;
   }
 
-  readonly #unlessLeft = (error: unknown): undefined => {
-    if (!this.#left.signal.aborted) throw error;
+  readonly #ignoreOnceLeft = (error: unknown): undefined => {
+    if (!this.#leaveController.signal.aborted) throw error;
   };
 
   /** The error to recover from; `undefined` when nothing more was expected. */
   #breakOf(error: unknown): unknown {
-    if (this.#left.signal.aborted) return undefined;
+    if (this.#leaveController.signal.aborted) return undefined;
     if (this.#isAborted()) throw error;
     if (this.#isStale) return error;
     // An error from the agent is passed on, even after the end of the task: it may say that the message was never
@@ -236,10 +237,10 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     return this.#view.isDone && !this.#resumption.repeats ? undefined : error;
   }
 
-  #seen(item: StreamItem): StreamItem {
+  #record(item: StreamItem): StreamItem {
     if (this.#breaks > 0) this.#payBack(this.#isSilent ? firstEventPays : furtherEventPays);
     this.#isSilent = false;
-    this.#watch?.heard();
+    this.#watch?.noteEvent();
     this.#isLively ||= item.recovered === undefined;
     this.#view.see(item);
     return item;
@@ -269,9 +270,9 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
         // The first retry is immediate: most breaks affect a single connection.
         if (this.#breaks > 1) await this.#resumption.pause(grownPause(this.#breaks - 1, pauses));
         return await this.#resumption.resume();
-      } catch (again) {
-        if (this.#isAborted() || !isCut(again)) throw again;
-        error = again;
+      } catch (retryError) {
+        if (this.#isAborted() || !isCut(retryError)) throw retryError;
+        error = retryError;
       }
     }
   }

@@ -19,7 +19,7 @@ import { isTerminal } from "../../protocol/states.js";
 import { isCut } from "../failures.js";
 import type { Attempt, OpenStream } from "../interface-client.js";
 import { type Allowance, pollPause } from "../timing.js";
-import { numbered, type TaskView, taskItem } from "./task-view.js";
+import { type TaskView, taskItem, withId } from "./task-view.js";
 
 const sendMessage = operationOf("sendMessage");
 const getTask = operationOf("getTask");
@@ -27,7 +27,7 @@ export const subscribeToTask = operationOf("subscribeToTask");
 
 /** How a stream continues: events that are already there, and the source of later ones. */
 export interface Source {
-  readonly ready: readonly StreamItem[];
+  readonly events: readonly StreamItem[];
   readonly rest: AsyncIterator<StreamItem, unknown>;
   /** True for a stream of the agent's; otherwise the task is polled. */
   readonly isStream?: boolean | undefined;
@@ -53,7 +53,7 @@ export interface ResumptionCall {
   /** Aborts when the caller gives up for any reason. */
   readonly signal: AbortSignal;
   /** Aborts when the reader leaves. */
-  readonly left: AbortSignal;
+  readonly leaveSignal: AbortSignal;
 }
 
 /** Opens a stream and resumes it after a break. */
@@ -78,14 +78,14 @@ export class Resumption {
       const source = await this.#open(operation, request, after).catch((error: unknown) => {
         if (streaming === true || subscribes || !isUnable(error)) throw error;
       });
-      if (source === undefined) return { ready: [await this.#send()], rest: this.#poll() };
+      if (source === undefined) return { events: [await this.#send()], rest: this.#poll() };
       // After the last event of a task there are no more.
-      if (after !== undefined || (subscribes ? beginsWithTask(source) : source.ready.length > 0)) return source;
+      if (after !== undefined || (subscribes ? beginsWithTask(source) : source.events.length > 0)) return source;
       if (!subscribes) throw new ConnectionError("the agent ended the stream without an event", { written: true });
-      if (source.ready.length > 0) return this.#unlessPartial(source);
+      if (source.events.length > 0) return this.#unlessPartial(source);
     }
     const first = subscribes ? taskItem(await this.#readTask()) : await this.#send();
-    return { ready: [first], rest: this.#poll() };
+    return { events: [first], rest: this.#poll() };
   }
 
   /**
@@ -103,22 +103,22 @@ export class Resumption {
   /** The events after the last one, sent by the agent or found by comparison. */
   async resume(): Promise<Source> {
     const { operation, request } = this.#call;
-    if (this.repeats) return this.#joined(await this.#open(operation, request, this.#view.lastId));
+    if (this.repeats) return this.#skipDelivered(await this.#open(operation, request, this.#view.lastId));
     const source = this.#options.streaming === false ? undefined : await this.#subscribe();
-    return source ?? { ready: await this.#view.missed(await this.#readTask(), undefined), rest: this.#poll() };
+    return source ?? { events: await this.#view.catchUp(await this.#readTask(), undefined), rest: this.#poll() };
   }
 
   /** The whole task, if it differs from what was delivered; `undefined` also when it cannot be read. */
-  async mended(): Promise<StreamItem | undefined> {
+  async repair(): Promise<StreamItem | undefined> {
     const task = await this.#readTask().catch(() => undefined);
-    return task && this.#view.mended(task);
+    return task && this.#view.repair(task);
   }
 
   /**
    * Whether the task has ended, or only progressed, without the stream showing it; `undefined` also when it cannot be
    * read.
    */
-  async movedOn(): Promise<"ended" | "further" | undefined> {
+  async findProgress(): Promise<"ended" | "further" | undefined> {
     const task = await this.#readTask().catch(() => undefined);
     if (task === undefined) return undefined;
     if (isTerminal(task.status?.state ?? TaskState.UNSPECIFIED)) return this.#view.isDone ? undefined : "ended";
@@ -128,7 +128,7 @@ export class Resumption {
   /** Waits, but not beyond the time of the call. Rejects when the caller gives up. */
   pause(ms: number): Promise<void> {
     const { allowance, signal } = this.#call;
-    return pause(this.#options.clock, Math.min(ms, allowance.left()), signal);
+    return pause(this.#options.clock, Math.min(ms, allowance.remainingMs()), signal);
   }
 
   // Some agents send subscribers only later events and not the current task. If such an agent can be polled, its task
@@ -138,7 +138,7 @@ export class Resumption {
       const task = await this.#readTask().catch(unlessRefused);
       if (task === undefined) return source;
       source.rest.return?.().then(undefined, noop);
-      return { ready: [taskItem(task)], rest: this.#poll() };
+      return { events: [taskItem(task)], rest: this.#poll() };
     } catch (error) {
       source.rest.return?.().then(undefined, noop);
       throw error;
@@ -149,12 +149,12 @@ export class Resumption {
   // anything, so it is not used.
   async #subscribe(): Promise<Source | undefined> {
     const { taskId: id, lastId } = this.#view;
-    const request = this.#addressed({ $typeName: "lf.a2a.v1.SubscribeToTaskRequest", id, tenant: "" } as const);
+    const request = this.#withTenant({ $typeName: "lf.a2a.v1.SubscribeToTaskRequest", id, tenant: "" } as const);
     const source = await this.#open(subscribeToTask, request, lastId).catch(unlessRefused);
     if (source === undefined) return undefined;
-    if (beginsWithTask(source)) return this.#joined(source);
+    if (beginsWithTask(source)) return this.#skipDelivered(source);
     if (lastId !== undefined) {
-      if (source.ready.length > 0) return source;
+      if (source.events.length > 0) return source;
       throw new A2AError("unavailable", "the agent ended the stream before it sent the task");
     }
     source.rest.return?.().then(undefined, noop);
@@ -162,37 +162,38 @@ export class Resumption {
   }
 
   // Replaces the snapshot by what the reader does not know of it.
-  async #joined(source: Source): Promise<Source> {
-    const [first] = source.ready;
+  async #skipDelivered(source: Source): Promise<Source> {
+    const [first] = source.events;
     if (first?.response.payload.case !== "task") return source;
-    return { ...source, ready: await this.#view.missed(first.response.payload.value, first.id) };
+    return { ...source, events: await this.#view.catchUp(first.response.payload.value, first.id) };
   }
 
   async #open(operation: Operation, request: AnyMessage, after: string | undefined): Promise<Source> {
     const options = { ...this.#next(), after };
-    const opened = (left: AbortSignal) => this.#options.attempt.open(operation, request, options, left);
+    const openStream = (leaveSignal: AbortSignal) =>
+      this.#options.attempt.open(operation, request, options, leaveSignal);
     const { snapshotTimeoutMs: limitMs = Number.POSITIVE_INFINITY } = this.#options;
     const isLimited = operation === subscribeToTask && after === undefined && Number.isFinite(limitMs);
-    const stream = isLimited ? await this.#unlessSilent(limitMs, opened) : await opened(this.#call.left);
+    const stream = isLimited ? await this.#unlessSilent(limitMs, openStream) : await openStream(this.#call.leaveSignal);
     const { first, rest } = stream ?? silence;
-    return { ready: first.done === true ? [] : [joined(numbered(first.value))], rest, isStream: true };
+    return { events: first.done === true ? [] : [joinItem(withId(first.value))], rest, isStream: true };
   }
 
   // A subscription starts with the task at once. Some agents send nothing until something happens, which may be never.
   async #unlessSilent(
     limitMs: number,
-    open: (left: AbortSignal) => Promise<OpenStream>,
+    open: (leaveSignal: AbortSignal) => Promise<OpenStream>,
   ): Promise<OpenStream | undefined> {
     const giveUp = new AbortController();
-    const opened = open(AbortSignal.any([this.#call.left, giveUp.signal]));
+    const opening = open(AbortSignal.any([this.#call.leaveSignal, giveUp.signal]));
     let cancel = noop;
-    const silent = new Promise<undefined>((resolve) => {
+    const timeout = new Promise<undefined>((resolve) => {
       cancel = this.#options.clock.after(limitMs, () => resolve(undefined));
     });
-    const stream = await Promise.race([opened, silent]).finally(() => cancel());
+    const stream = await Promise.race([opening, timeout]).finally(() => cancel());
     if (stream !== undefined) return stream;
     giveUp.abort();
-    opened.then(({ rest }) => rest.return?.()).then(undefined, noop);
+    opening.then(({ rest }) => rest.return?.()).then(undefined, noop);
     return undefined;
   }
 
@@ -203,17 +204,17 @@ export class Resumption {
       ...(request.configuration ?? create(SendMessageConfigurationSchema)),
       returnImmediately: true,
     };
-    const sent = { ...request, configuration };
-    const { payload } = (await this.#unary(sendMessage, sent)) as SendMessageResponse;
+    const immediateRequest = { ...request, configuration };
+    const { payload } = (await this.#unary(sendMessage, immediateRequest)) as SendMessageResponse;
     return { response: { $typeName: "lf.a2a.v1.StreamResponse", payload } };
   }
 
   async #readTask(): Promise<Task> {
     const id = this.#view.taskId || String(dynamic(this.#call.request)["id"]);
-    return joinedTask(
+    return joinTask(
       (await this.#unary(
         getTask,
-        this.#addressed({ $typeName: "lf.a2a.v1.GetTaskRequest", id, tenant: "" } as const),
+        this.#withTenant({ $typeName: "lf.a2a.v1.GetTaskRequest", id, tenant: "" } as const),
       )) as Task,
     );
   }
@@ -226,7 +227,7 @@ export class Resumption {
     return { ...this.#call.allowance.next(), signal: this.#call.signal };
   }
 
-  #addressed<T extends { tenant: string }>(request: T): T {
+  #withTenant<T extends { tenant: string }>(request: T): T {
     const tenant = dynamic(this.#call.request)["tenant"];
     return typeof tenant === "string" ? { ...request, tenant } : request;
   }
@@ -234,26 +235,26 @@ export class Resumption {
   async *#poll(): AsyncGenerator<StreamItem, void, undefined> {
     const { pollMs } = this.#options;
     const view = this.#view;
-    for (let asked = 1; view.taskId !== "" && !view.isDone && !view.isLost; asked++) {
-      await this.pause(pollPause(asked, pollMs));
-      yield* await view.missed(await this.#readTask(), undefined);
+    for (let polls = 1; view.taskId !== "" && !view.isDone && !view.isLost; polls++) {
+      await this.pause(pollPause(polls, pollMs));
+      yield* await view.catchUp(await this.#readTask(), undefined);
     }
   }
 }
 
 const silence: OpenStream = { first: over, rest: { next: async () => over } };
 
-function joined(item: StreamItem): StreamItem {
+function joinItem(item: StreamItem): StreamItem {
   const { payload } = item.response;
-  return payload.case === "task" ? { ...item, response: taskItem(joinedTask(payload.value)).response } : item;
+  return payload.case === "task" ? { ...item, response: taskItem(joinTask(payload.value)).response } : item;
 }
 
-function joinedTask(task: Task): Task {
+function joinTask(task: Task): Task {
   const artifacts = joinRepeats(task.artifacts);
   return artifacts === task.artifacts ? task : { ...task, artifacts };
 }
 
-function beginsWithTask({ ready: [first] }: Source): boolean {
+function beginsWithTask({ events: [first] }: Source): boolean {
   return first?.response.payload.case === "task";
 }
 

@@ -6,7 +6,7 @@ export class SilenceWatch {
   readonly #firstMs: number;
   readonly #look: () => Promise<void>;
   /** Set by each event, at no further cost; the timer checks it. */
-  #isHeard = false;
+  #hasEvent = false;
   #pauseMs = 0;
   #cancel: (() => void) | undefined;
 
@@ -18,7 +18,7 @@ export class SilenceWatch {
 
   start(): void {
     this.stop();
-    this.#isHeard = false;
+    this.#hasEvent = false;
     this.#pauseMs = this.#firstMs;
     this.#wait();
   }
@@ -29,27 +29,27 @@ export class SilenceWatch {
   }
 
   /** An event arrived since the last check. */
-  get isHeard(): boolean {
-    return this.#isHeard;
+  get hasEvent(): boolean {
+    return this.#hasEvent;
   }
 
-  heard(): void {
-    this.#isHeard = true;
+  noteEvent(): void {
+    this.#hasEvent = true;
   }
 
   #wait(): void {
-    this.#cancel = this.#clock.after(this.#pauseMs, () => void this.#due());
+    this.#cancel = this.#clock.after(this.#pauseMs, () => void this.#onTimer());
   }
 
-  async #due(): Promise<void> {
+  async #onTimer(): Promise<void> {
     const cancel = this.#cancel;
-    if (this.#isHeard) {
+    if (this.#hasEvent) {
       this.#pauseMs = this.#firstMs;
     } else {
       this.#pauseMs = Math.min(this.#pauseMs * 1.5, this.#firstMs * 10);
       await this.#look();
     }
-    this.#isHeard = false;
+    this.#hasEvent = false;
     // Stopped or restarted meanwhile.
     if (this.#cancel === cancel) this.#wait();
   }

@@ -9,7 +9,7 @@ export interface TaskViewOptions {
   /** The reader follows the task to its end, not only until it asks for input. */
   readonly toTheEnd: boolean;
   /** The task existed before the stream, whose first event may therefore show an old state. */
-  readonly goesOn: boolean;
+  readonly existedBefore: boolean;
   /** The agent resumes after an event id. */
   readonly numbers: boolean;
 }
@@ -47,7 +47,7 @@ export class TaskView {
 
   constructor(options: TaskViewOptions) {
     this.#options = options;
-    this.#hasMoved = !options.goesOn;
+    this.#hasMoved = !options.existedBefore;
   }
 
   /**
@@ -88,9 +88,9 @@ export class TaskView {
   }
 
   /** The events that the reader missed, given the current task. `id`: that of the snapshot. */
-  async missed(task: Task, id: string | undefined): Promise<readonly StreamItem[]> {
+  async catchUp(task: Task, id: string | undefined): Promise<readonly StreamItem[]> {
     const snapshot = taskItem(task, id);
-    const events = this.#task === undefined ? undefined : (await comparing())?.differenceOf(this.#task, task);
+    const events = this.#task === undefined ? undefined : (await loadComparison())?.differenceOf(this.#task, task);
     this.#keep(snapshot);
     this.isDoubtful = false;
     this.#isJoint = true;
@@ -98,7 +98,7 @@ export class TaskView {
   }
 
   /** The whole task if it differs from what was delivered, unless the agent's copy is behind. */
-  async mended(task: Task): Promise<StreamItem | undefined> {
+  async repair(task: Task): Promise<StreamItem | undefined> {
     this.isDoubtful = false;
     if (!isStop(task.status?.state ?? TaskState.UNSPECIFIED) || !(await this.differsFrom(task))) return undefined;
     this.#keep(taskItem(task));
@@ -108,7 +108,7 @@ export class TaskView {
   /** Whether a task differs from what was received of it. */
   async differsFrom(task: Task): Promise<boolean> {
     if (this.#task === undefined) return false;
-    return (await comparing())?.isSameContent(this.#task, task) === false;
+    return (await loadComparison())?.isSameContent(this.#task, task) === false;
   }
 
   // An agent that numbers only some events is treated as one that numbers none.
@@ -135,12 +135,12 @@ export function taskItem(task: Task, id?: string): StreamItem {
 }
 
 /** An item with its event id in place, even if the event carried it in its metadata. */
-export function numbered(item: StreamItem): StreamItem {
+export function withId(item: StreamItem): StreamItem {
   const id = eventIdOf(item.response);
   return id === undefined ? item : { ...item, id: item.id ?? id, response: withoutEventId(item.response) };
 }
 
 /** Rarely needed. If it cannot be loaded, the whole task is delivered instead. */
-function comparing(): Promise<typeof import("./difference.js") | undefined> {
+function loadComparison(): Promise<typeof import("./difference.js") | undefined> {
   return import("./difference.js").catch(() => undefined);
 }

@@ -6,35 +6,35 @@ import type { Retries } from "../retrying.js";
 import type { TransportFactory } from "../transports.js";
 
 /** A platform whose clients' calls are followed. */
-export function observedPlatform(platform: Platform, api: OpenTelemetry): Platform {
+export function observePlatform(platform: Platform, api: OpenTelemetry): Platform {
   const telemetry = followClientCalls(api);
   return {
     ...platform,
-    transports: (versions) => platform.transports(versions).map((factory) => quiet(factory, telemetry)),
-    observe: (parts) => observed(parts, telemetry),
+    transports: (versions) => platform.transports(versions).map((factory) => quietTransport(factory, telemetry)),
+    observe: (parts) => observeParts(parts, telemetry),
   };
 }
 
 /** Follows the calls of clients that are made of parts. */
 export function partsObserver(api: OpenTelemetry): (parts: ClientParts) => ClientParts {
   const telemetry = followClientCalls(api);
-  return (parts) => observed(parts, telemetry);
+  return (parts) => observeParts(parts, telemetry);
 }
 
 /** The parts of a client whose calls are followed: by an interceptor, by its retries, and by how it reaches its agent. */
-function observed(parts: ClientParts, telemetry: ClientTelemetry): ClientParts {
+function observeParts(parts: ClientParts, telemetry: ClientTelemetry): ClientParts {
   const { interceptors = [] } = parts.options;
-  const own = telemetry.interceptor(() => parts.access.connection);
+  const interceptor = telemetry.interceptor(() => parts.access.connection);
   return {
     ...parts,
-    options: { ...parts.options, interceptors: [own, ...interceptors] },
-    retries: counted(parts.retries, telemetry),
-    access: watched(parts.access, telemetry),
+    options: { ...parts.options, interceptors: [interceptor, ...interceptors] },
+    retries: countRetries(parts.retries, telemetry),
+    access: watchAccess(parts.access, telemetry),
   };
 }
 
 /** A transport whose requests are parts of the calls that make them. */
-function quiet({ create, ...factory }: TransportFactory, telemetry: ClientTelemetry): TransportFactory {
+function quietTransport({ create, ...factory }: TransportFactory, telemetry: ClientTelemetry): TransportFactory {
   return {
     ...factory,
     create: (address, { fetch, ...setting }) =>
@@ -42,20 +42,20 @@ function quiet({ create, ...factory }: TransportFactory, telemetry: ClientTeleme
   };
 }
 
-function counted(retries: Retries, telemetry: ClientTelemetry): Retries {
+function countRetries(retries: Retries, telemetry: ClientTelemetry): Retries {
   return {
     pauseBefore(attempt, error, leftMs) {
       const pauseMs = retries.pauseBefore(attempt, error, leftMs);
       if (pauseMs !== undefined) telemetry.note("retries");
       return pauseMs;
     },
-    succeeded: () => retries.succeeded(),
+    recordSuccess: () => retries.recordSuccess(),
   };
 }
 
 /** Notes when a call is answered by another interface than the one before, and when its stream is opened again. */
-function watched(access: ClientParts["access"], telemetry: ClientTelemetry): ClientParts["access"] {
-  const noted = async <T>(call: () => Promise<T>): Promise<T> => {
+function watchAccess(access: ClientParts["access"], telemetry: ClientTelemetry): ClientParts["access"] {
+  const noteFallback = async <T>(call: () => Promise<T>): Promise<T> => {
     const before = access.connection;
     const answer = await call();
     if (before !== undefined && access.connection !== before) telemetry.note("fallbacks");
@@ -70,9 +70,9 @@ function watched(access: ClientParts["access"], telemetry: ClientTelemetry): Cli
     },
     isRepeatable: access.isRepeatable,
     replaceCard: (card) => access.replaceCard(card),
-    unary: (...call) => noted(() => access.unary(...call)),
+    unary: (...call) => noteFallback(() => access.unary(...call)),
     async open(...call) {
-      const stream = await noted(() => access.open(...call));
+      const stream = await noteFallback(() => access.open(...call));
       telemetry.noteStream();
       return stream;
     },

@@ -15,29 +15,29 @@ interface StatusCarrier {
 const authRequired: number = 8;
 
 /** Remembered at most, so that no request is shown twice: a task repeats its status. */
-const maxKnown = 1000;
+const maxKeys = 1000;
 
 /** Calls `show` for each authorization that a task comes to wait for, and says to agents that it is there. */
 export function authorizationInterceptor(
   show: (prompt: AuthorizationPrompt) => void | Promise<void>,
 ): ClientInterceptor {
-  const known = new Set<string>();
+  const shownKeys = new Set<string>();
 
-  async function look(stated: StatusCarrier | undefined): Promise<void> {
-    if (stated?.status === undefined || Number(stated.status.state) !== authRequired) return;
-    const { taskId, contextId, status } = stated;
+  async function look(carrier: StatusCarrier | undefined): Promise<void> {
+    if (carrier?.status === undefined || Number(carrier.status.state) !== authRequired) return;
+    const { taskId, contextId, status } = carrier;
     const { message } = status;
     const key = `${taskId} ${message?.messageId || String(status.timestamp?.seconds)}`;
-    if (known.has(key)) return;
-    if (known.size >= maxKnown) known.clear();
-    known.add(key);
+    if (shownKeys.has(key)) return;
+    if (shownKeys.size >= maxKeys) shownKeys.clear();
+    shownKeys.add(key);
     const { url, userCode, scopes = [] } = readAuthorization(message) ?? {};
     await show({ taskId, contextId, text: textOf(message), url, userCode, scopes });
   }
 
-  async function* looked(items: AsyncIterable<StreamItem>): AsyncGenerator<StreamItem, void, undefined> {
+  async function* lookAtItems(items: AsyncIterable<StreamItem>): AsyncGenerator<StreamItem, void, undefined> {
     for await (const item of items) {
-      await look(statedIn(item.response));
+      await look(statusIn(item.response));
       yield item;
     }
   }
@@ -45,8 +45,8 @@ export function authorizationInterceptor(
   return async (call, next) => {
     const extensions = [...(call.context.extensions ?? []), authorizationExtension];
     const reply = await next({ ...call, context: { ...call.context, extensions } });
-    if (Symbol.asyncIterator in reply) return looked(reply);
-    await look(statedIn(reply));
+    if (Symbol.asyncIterator in reply) return lookAtItems(reply);
+    await look(statusIn(reply));
     return reply;
   };
 }
@@ -61,7 +61,7 @@ function isTask(value: { readonly $typeName: string }): value is Task {
 
 type Reply = AnyMessage & Partial<Pick<StreamResponse, "payload">>;
 
-function statedIn(reply: Reply): StatusCarrier | undefined {
+function statusIn(reply: Reply): StatusCarrier | undefined {
   const value = reply.payload?.value ?? reply;
   if (isTask(value)) return { taskId: value.id, contextId: value.contextId, status: value.status };
   return reply.payload?.case === "statusUpdate" ? reply.payload.value : undefined;
