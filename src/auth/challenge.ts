@@ -8,23 +8,23 @@ export interface Challenge {
 
 const maxLength = 4096;
 
-const separators = /[\s,]*/y;
-const word = /[\w!#$%&'*+.^`|~-]+/y;
-const assigned = /[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)(?:"|$)|([^\s,"]*))/y;
+const separatorPattern = /[\s,]*/y;
+const wordPattern = /[\w!#$%&'*+.^`|~-]+/y;
+const valuePattern = /[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)(?:"|$)|([^\s,"]*))/y;
 
 /** Parses the challenges of `WWW-Authenticate`. Skips what it cannot parse and everything past 4,096 characters. */
 export function readChallenges(header: string): readonly Challenge[] {
   const text = header.slice(0, maxLength);
   const challenges: { scheme: string; parameters: Map<string, string> }[] = [];
   for (let place = 0; place < text.length; ) {
-    place += matchAt(separators, text, place)?.[0].length ?? 0;
-    const name = matchAt(word, text, place)?.[0];
+    place += matchAt(separatorPattern, text, place)?.[0].length ?? 0;
+    const name = matchAt(wordPattern, text, place)?.[0];
     if (name === undefined) {
       place += 1;
       continue;
     }
     place += name.length;
-    const value = matchAt(assigned, text, place);
+    const value = matchAt(valuePattern, text, place);
     if (value === undefined) challenges.push({ scheme: name.toLowerCase(), parameters: new Map() });
     else challenges.at(-1)?.parameters.set(name.toLowerCase(), parameterValue(value));
     place += value?.[0].length ?? 0;
@@ -46,10 +46,10 @@ const maxScopes = 32;
 
 /** The scopes that the token lacked; `undefined` when no challenge blames the scopes. */
 export function missedScopes(header: string | undefined): readonly string[] | undefined {
-  const missed = readChallenges(header ?? "").find(
+  const challenge = readChallenges(header ?? "").find(
     ({ scheme, parameters }) => scheme === "bearer" && parameters.get("error") === "insufficient_scope",
   );
-  return missed && scopesIn(missed.parameters.get("scope"));
+  return challenge && scopesIn(challenge.parameters.get("scope"));
 }
 
 /** The same for a refusal: over gRPC, which has no challenges, its metadata names the scopes. */

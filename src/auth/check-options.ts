@@ -24,7 +24,7 @@ function basicProblem({ username, password }: Members): string | undefined {
 }
 
 // Parameters that the flows set themselves.
-const reserved = [
+const reservedParameters = [
   ...["grant_type", "client_id", "client_secret", "scope", "device_code", "refresh_token"],
   ...["code", "code_verifier", "code_challenge", "code_challenge_method", "redirect_uri", "response_type", "state"],
 ];
@@ -50,10 +50,10 @@ const oauthMembers: readonly (readonly [name: string, is: (value: unknown) => bo
 function oauthProblem(secret: Members): string | undefined {
   const { clientId, parameters } = secret;
   if (!isText(clientId)) return ".clientId must be a string that is not empty";
-  const wrong = oauthMembers.find(([name, is]) => secret[name] !== undefined && !is(secret[name]));
-  if (wrong !== undefined) return `.${wrong[0]} must be ${wrong[2]}`;
-  const taken = reserved.find((name) => isMembers(parameters) && name in parameters);
-  return taken === undefined ? undefined : `.parameters.${taken} cannot be given: the flow writes it`;
+  const violation = oauthMembers.find(([name, is]) => secret[name] !== undefined && !is(secret[name]));
+  if (violation !== undefined) return `.${violation[0]} must be ${violation[2]}`;
+  const parameter = reservedParameters.find((name) => isMembers(parameters) && name in parameters);
+  return parameter === undefined ? undefined : `.parameters.${parameter} cannot be given: the flow writes it`;
 }
 
 function isMembers(value: unknown): value is Members {

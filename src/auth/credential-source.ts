@@ -16,29 +16,29 @@ export function credentialSource(
   credentials: CredentialOptions | CredentialProvider,
   environment: CredentialEnvironment,
 ): CredentialSource {
-  if (typeof credentials === "function") return providedSource(card, credentials);
+  if (typeof credentials === "function") return providerSource(card, credentials);
   checkOptions(credentials);
   return schemeSource(pickRequirement(card, credentials, environment));
 }
 
-function providedSource(card: AgentCard, provide: CredentialProvider): CredentialSource {
+function providerSource(card: AgentCard, provide: CredentialProvider): CredentialSource {
   const ask = async (
-    refused: A2AError | undefined,
+    refusal: A2AError | undefined,
     signal: AbortSignal | undefined,
   ): Promise<Credential | undefined> => {
-    const credential = await untilAborted(() => provide({ card, refused, signal }), signal);
+    const credential = await untilAborted(() => provide({ card, refused: refusal, signal }), signal);
     return credential === undefined ? undefined : checkCredential(credential);
   };
   return {
     get: (signal) => ask(undefined, signal),
-    renew: async (refused, error, signal) => {
+    renew: async (previous, error, signal) => {
       const better = await ask(error, signal);
-      return better === undefined || isSameCredential(better, refused) ? undefined : better;
+      return better === undefined || isSameCredential(better, previous) ? undefined : better;
     },
   };
 }
 
-function schemeSource({ parts, unmet }: Requirement): CredentialSource {
+function schemeSource({ parts, unmetReason }: Requirement): CredentialSource {
   const get = async (signal: AbortSignal | undefined): Promise<Credential | undefined> => {
     if (parts.length === 0) return undefined;
     return mergeCredentials(await Promise.all(parts.map((part) => part.get(signal))));
@@ -46,18 +46,18 @@ function schemeSource({ parts, unmet }: Requirement): CredentialSource {
   return {
     isSure: parts.length > 0,
     get,
-    renew: async (refused, error, signal) => {
-      if (unmet !== undefined) throw unmetError(unmet, error);
+    renew: async (previous, error, signal) => {
+      if (unmetReason !== undefined) throw unmetError(unmetReason, error);
       const current = await get(signal);
       // Concurrent calls were refused too, and one of them has already renewed it.
-      if (current === undefined || !isSameCredential(current, refused)) return current;
+      if (current === undefined || !isSameCredential(current, previous)) return current;
       const better = await Promise.all(parts.map((part) => part.refuse?.(current, error) ?? false));
       return better.includes(true) ? get(signal) : undefined;
     },
   };
 }
 
-function unmetError(unmet: string, error: A2AError): A2AError {
-  const message = `the agent refused the call, and no credentials meet what its card asks for: ${unmet}`;
+function unmetError(unmetReason: string, error: A2AError): A2AError {
+  const message = `the agent refused the call, and no credentials meet what its card asks for: ${unmetReason}`;
   return changedError(error, { message, cause: error });
 }

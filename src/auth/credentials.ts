@@ -22,7 +22,7 @@ export interface CredentialSource {
    * Throws when it knows better than `error` what is missing.
    */
   renew(
-    refused: Credential | undefined,
+    previous: Credential | undefined,
     error: A2AError,
     signal: AbortSignal | undefined,
   ): Promise<Credential | undefined>;

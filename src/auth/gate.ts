@@ -3,7 +3,7 @@ import type { A2AError } from "../protocol/errors.js";
 import type { Message } from "../protocol/model.js";
 import type { OperationName } from "../protocol/operations.js";
 import type { AuthenticatedCaller, AuthOptions } from "./auth-options.js";
-import { frozenCopy } from "./frozen.js";
+import { copyFrozen } from "./freeze.js";
 import { namedSkill } from "./named-skill.js";
 import { type RefusedCredential, refusal } from "./refusal.js";
 import { judge, type Needs, needsOf, type Requirements } from "./requirements.js";
@@ -28,54 +28,55 @@ const anonymous: Principal = Object.freeze({ owner: "anonymous" });
 /** Opens the schemes that requirements name. The options have no problems. */
 export function openGate(options: AuthOptions, environment: SchemeEnvironment): AuthGate {
   const { schemes, require = eachOf(schemes), operations = {}, skills = {}, skillOf = namedSkill } = options;
-  const proving = needsOf(require).filter((needs) => needs.length > 0);
+  const credentialNeeds = needsOf(require).filter((needs) => needs.length > 0);
   // The empty alternative comes last: a caller with a credential wants to be known by it.
-  const required = proving.length < require.length ? [...proving, []] : proving;
+  const requiredNeeds = credentialNeeds.length < require.length ? [...credentialNeeds, []] : credentialNeeds;
   const byOperation = mapOf(operations);
   const bySkill = mapOf(skills);
   const hasSecondStage = byOperation.size + bySkill.size > 0;
-  const further = [...byOperation.values(), ...bySkill.values()];
-  const named = new Set([required, ...further].flat(2).map(([name]) => name));
-  const checks = [...named].flatMap((name) => {
+  const furtherNeeds = [...byOperation.values(), ...bySkill.values()];
+  const names = new Set([requiredNeeds, ...furtherNeeds].flat(2).map(([name]) => name));
+  const checks = [...names].flatMap((name) => {
     const scheme = schemes[name];
     return scheme === undefined ? [] : [[name, scheme.open(environment)] as const];
   });
 
   const furtherOf = (operation: OperationName, message: Message | undefined): readonly (readonly Needs[])[] => {
     const skill = message && skillOf(message);
-    const further = [byOperation.get(operation), skill === undefined ? undefined : bySkill.get(skill)];
-    return further.filter((each) => each !== undefined);
+    const furtherNeeds = [byOperation.get(operation), skill === undefined ? undefined : bySkill.get(skill)];
+    return furtherNeeds.filter((each) => each !== undefined);
   };
 
-  const admit = (found: Findings): IdentifiedCaller => {
-    const refuse = (alternatives: readonly Needs[], missing?: readonly string[]): A2AError =>
-      refusal({ alternatives, schemes, failures: found.failures, missing });
+  const admit = (findings: Findings): IdentifiedCaller => {
+    const refuse = (alternatives: readonly Needs[], missingScopes?: readonly string[]): A2AError =>
+      refusal({ alternatives, schemes, failures: findings.failures, missingScopes });
     const check = (alternatives: readonly Needs[]): Needs => {
-      const verdict = judge(alternatives, found.identities);
+      const verdict = judge(alternatives, findings.identities);
       // A caller with a wrong credential is not let in as one without.
-      if (verdict.is === "met" && (verdict.needs.length > 0 || found.failures.length === 0)) return verdict.needs;
-      if (verdict.is !== "narrow" && found.broken !== undefined) throw found.broken;
-      throw refuse(alternatives, verdict.is === "narrow" ? verdict.missing : undefined);
+      if (verdict.is === "met" && (verdict.needs.length > 0 || findings.failures.length === 0)) return verdict.needs;
+      if (verdict.is !== "narrow" && findings.checkError !== undefined) throw findings.checkError;
+      throw refuse(alternatives, verdict.is === "narrow" ? verdict.missingScopes : undefined);
     };
-    const principal = principalOf(check(required), found.identities, options);
-    const isKnown = found.identities.size > 0;
+    const principal = principalOf(check(requiredNeeds), findings.identities, options);
+    const isKnown = findings.identities.size > 0;
     if (!hasSecondStage && isKnown) return { principal };
     return {
       principal,
       authorize(operation, message) {
         // Only for callers who are known (spec 3.1.11).
-        if (operation === "getExtendedAgentCard" && !isKnown) throw refuse(proving);
+        if (operation === "getExtendedAgentCard" && !isKnown) throw refuse(credentialNeeds);
         for (const more of furtherOf(operation, message)) check(more);
       },
     };
   };
   const [first, second] = checks;
   if (first !== undefined && second === undefined) return { identify: identifyBy(first, admit) };
-  const isEnough = options.principal === undefined ? enoughFor(proving, checks, namesIn(further)) : () => false;
+  const isEnough =
+    options.principal === undefined ? enoughFor(credentialNeeds, checks, namesIn(furtherNeeds)) : () => false;
   return {
     identify(call) {
-      const found = findIn(checks, call, isEnough);
-      return found instanceof Promise ? found.then(admit) : admit(found);
+      const findings = runChecks(checks, call, isEnough);
+      return findings instanceof Promise ? findings.then(admit) : admit(findings);
     },
   };
 }
@@ -86,7 +87,7 @@ interface Findings {
   /** Credentials that do not do, by scheme. */
   readonly failures: RefusedCredential[];
   /** The first check that could not be made. */
-  broken: unknown;
+  checkError: unknown;
 }
 
 type Checks = readonly (readonly [name: string, check: SchemeCheck])[];
@@ -98,13 +99,13 @@ type IsEnough = (place: number, identities: Findings["identities"]) => boolean;
  * A caller who is known already is not looked up elsewhere: an introspection endpoint would be asked about each call with
  * the token of another scheme. The first alternative that is met decides, so all before it must have been checked.
  */
-function enoughFor(proving: readonly Needs[], checks: Checks, further: ReadonlySet<string>): IsEnough {
+function enoughFor(credentialNeeds: readonly Needs[], checks: Checks, furtherNeeds: ReadonlySet<string>): IsEnough {
   const checkedBefore = checks.map((_, place) => {
     const names = new Set(checks.slice(0, place).map(([name]) => name));
-    const open = proving.findIndex((needs) => needs.some(([name]) => !names.has(name)));
-    return open < 0 ? proving : proving.slice(0, open);
+    const firstOpen = credentialNeeds.findIndex((needs) => needs.some(([name]) => !names.has(name)));
+    return firstOpen < 0 ? credentialNeeds : credentialNeeds.slice(0, firstOpen);
   });
-  const isFurther = checks.map(([name]) => further.has(name));
+  const isFurther = checks.map(([name]) => furtherNeeds.has(name));
   return (place, identities) =>
     isFurther[place] === false && judge(checkedBefore[place] ?? [], identities).is === "met";
 }
@@ -114,56 +115,60 @@ function namesIn(alternatives: readonly (readonly Needs[])[]): ReadonlySet<strin
 }
 
 /** Runs every check that is needed. Returns no promise when each answers at once. */
-function findIn(checks: Checks, call: AuthCall, isEnough: IsEnough): Findings | Promise<Findings> {
-  const found: Findings = { identities: new Map(), failures: [], broken: undefined };
-  const waiting: Promise<void>[] = [];
+function runChecks(checks: Checks, call: AuthCall, isEnough: IsEnough): Findings | Promise<Findings> {
+  const findings: Findings = { identities: new Map(), failures: [], checkError: undefined };
+  const pendingChecks: Promise<void>[] = [];
   const note = (name: string, identity: Identity | undefined): void => {
-    if (identity !== undefined) found.identities.set(name, identity);
+    if (identity !== undefined) findings.identities.set(name, identity);
   };
   const fail = (scheme: string, error: unknown): void => {
-    if (error instanceof CredentialError) found.failures.push({ scheme, error });
-    else found.broken ??= error;
+    if (error instanceof CredentialError) findings.failures.push({ scheme, error });
+    else findings.checkError ??= error;
   };
   for (const [place, [name, check]] of checks.entries()) {
-    if (found.identities.size > 0 && isEnough(place, found.identities)) continue;
+    if (findings.identities.size > 0 && isEnough(place, findings.identities)) continue;
     try {
       const identity = check(call);
       if (!(identity instanceof Promise)) note(name, identity);
-      else waiting.push(identity.then((proved) => note(name, proved)).catch((error: unknown) => fail(name, error)));
+      else
+        pendingChecks.push(identity.then((result) => note(name, result)).catch((error: unknown) => fail(name, error)));
     } catch (error) {
       fail(name, error);
     }
   }
-  return waiting.length === 0 ? found : Promise.all(waiting).then(() => found);
+  return pendingChecks.length === 0 ? findings : Promise.all(pendingChecks).then(() => findings);
 }
 
 /**
  * The same for a gate with one scheme. An identity that its check gives at once, and again, is that of a token which is
  * known: the caller is then known too.
  */
-function identifyBy([name, check]: Checks[number], admit: (found: Findings) => IdentifiedCaller): AuthGate["identify"] {
-  const known = new WeakMap<Identity, IdentifiedCaller>();
-  const none = (): Findings => ({ identities: new Map(), failures: [], broken: undefined });
-  const proved = (identity: Identity | undefined): IdentifiedCaller =>
-    admit(identity === undefined ? none() : { ...none(), identities: new Map([[name, identity]]) });
-  const failed = (error: unknown): IdentifiedCaller =>
+function identifyBy(
+  [name, check]: Checks[number],
+  admit: (findings: Findings) => IdentifiedCaller,
+): AuthGate["identify"] {
+  const callers = new WeakMap<Identity, IdentifiedCaller>();
+  const noFindings = (): Findings => ({ identities: new Map(), failures: [], checkError: undefined });
+  const admitIdentity = (identity: Identity | undefined): IdentifiedCaller =>
+    admit(identity === undefined ? noFindings() : { ...noFindings(), identities: new Map([[name, identity]]) });
+  const admitFailure = (error: unknown): IdentifiedCaller =>
     admit(
       error instanceof CredentialError
-        ? { ...none(), failures: [{ scheme: name, error }] }
-        : { ...none(), broken: error },
+        ? { ...noFindings(), failures: [{ scheme: name, error }] }
+        : { ...noFindings(), checkError: error },
     );
   return (call) => {
     let identity: ReturnType<SchemeCheck>;
     try {
       identity = check(call);
     } catch (error) {
-      return failed(error);
+      return admitFailure(error);
     }
-    if (identity instanceof Promise) return identity.then(proved, failed);
-    if (identity === undefined) return proved(undefined);
-    const identified = known.get(identity) ?? proved(identity);
-    known.set(identity, identified);
-    return identified;
+    if (identity instanceof Promise) return identity.then(admitIdentity, admitFailure);
+    if (identity === undefined) return admitIdentity(undefined);
+    const caller = callers.get(identity) ?? admitIdentity(identity);
+    callers.set(identity, caller);
+    return caller;
   };
 }
 
@@ -174,14 +179,14 @@ function principalOf(needs: Needs, identities: ReadonlyMap<string, Identity>, op
   if (identity === undefined) return anonymous;
   const { subject, issuer, scopes = [], claims = {} } = identity;
   const caller: AuthenticatedCaller = { scheme, subject, issuer, scopes, claims, identities };
-  const named = options.principal === undefined ? defaultPrincipal(caller) : frozenCopy(options.principal(caller));
-  if (typeof named.owner !== "string" || named.owner === "")
+  const ids = options.principal === undefined ? defaultPrincipal(caller) : copyFrozen(options.principal(caller));
+  if (typeof ids.owner !== "string" || ids.owner === "")
     throw new TypeError("auth.principal must return an object whose owner is a text of one character or more");
-  const proved = { scopes, claims };
+  const proof = { scopes, claims };
   return Object.freeze({
     scheme,
-    ...(identity instanceof SharedIdentity ? proved : frozenCopy(proved)),
-    ...named,
+    ...(identity instanceof SharedIdentity ? proof : copyFrozen(proof)),
+    ...ids,
   });
 }
 

@@ -2,7 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { conformJson } from "../protocol/check/conform.js";
 import type { Principal } from "../protocol/context.js";
 import type { AuthOptions } from "./auth-options.js";
-import { frozenCopy } from "./frozen.js";
+import { copyFrozen } from "./freeze.js";
 
 /** Returns the part of a principal that is stored with its message, beside owner and tenant. */
 export type KeptClaims = (principal: Principal) => JsonObject;
@@ -10,20 +10,22 @@ export type KeptClaims = (principal: Principal) => JsonObject;
 /** `undefined` when nothing is stored. The principals of known tokens are the same objects, and each is read once. */
 export function keptClaims({ keepClaims = false }: Pick<AuthOptions, "keepClaims">): KeptClaims | undefined {
   if (keepClaims === false) return undefined;
-  const known = new WeakMap<Principal, JsonObject>();
+  const cache = new WeakMap<Principal, JsonObject>();
   return (principal) => {
-    const kept = known.get(principal) ?? keptOf(principal, keepClaims);
-    known.set(principal, kept);
-    return kept;
+    const claimsToStore = cache.get(principal) ?? keptOf(principal, keepClaims);
+    cache.set(principal, claimsToStore);
+    return claimsToStore;
   };
 }
 
 function keptOf({ owner: _, tenant: __, ...rest }: Principal, names: true | readonly string[]): JsonObject {
   const { claims } = rest;
   const isAll = names === true || typeof claims !== "object" || claims === null;
-  const kept = isAll ? claims : Object.fromEntries(Object.entries(claims).filter(([name]) => names.includes(name)));
+  const claimsToStore = isAll
+    ? claims
+    : Object.fromEntries(Object.entries(claims).filter(([name]) => names.includes(name)));
   try {
-    return frozenCopy(conformJson({ ...rest, claims: kept }, "principal", 0) as JsonObject);
+    return copyFrozen(conformJson({ ...rest, claims: claimsToStore }, "principal", 0) as JsonObject);
   } catch (cause) {
     throw new TypeError("auth.keepClaims: the principal has members that are not JSON: return plain values", { cause });
   }

@@ -8,7 +8,7 @@ export interface CredentialPart {
   readonly key: string;
   get(signal: AbortSignal | undefined): Promise<Credential>;
   /** Discards what `refused` carried if it is still current. Returns true when the next `get` will differ. */
-  refuse?(refused: Credential, error: A2AError): Promise<boolean>;
+  refuse?(credential: Credential, error: A2AError): Promise<boolean>;
 }
 
 /** Runs work and waits for it until the signal aborts. */

@@ -13,15 +13,15 @@ export interface ServerFacts {
 }
 
 /** Contradictions of `auth`, each as a sentence that says what to change. */
-export function authProblems(options: AuthOptions, around: ServerFacts): readonly string[] {
+export function authProblems(options: AuthOptions, facts: ServerFacts): readonly string[] {
   const { schemes, operations = {} } = options;
-  const known = operationTable.map(({ name }) => String(name));
+  const operationNames = operationTable.map(({ name }) => String(name));
   return [
-    ...Object.entries(schemes).flatMap(([name, scheme]) => schemeProblems(name, scheme, around)),
-    ...requirementProblems("auth", options, around),
+    ...Object.entries(schemes).flatMap(([name, scheme]) => schemeProblems(name, scheme, facts)),
+    ...requirementProblems("auth", options, facts),
     ...clashes(options),
-    ...unknownOf(operations, known).map(
-      (name) => `auth.operations.${name} is not an operation: ${suggestion(name, known)}`,
+    ...unknownOf(operations, operationNames).map(
+      (name) => `auth.operations.${name} is not an operation: ${suggestion(name, operationNames)}`,
     ),
   ];
 }
@@ -35,7 +35,7 @@ export interface NamedRequirements extends Pick<AuthOptions, "require" | "operat
 export function requirementProblems(
   option: string,
   { schemes, require, operations = {}, skills = {} }: NamedRequirements,
-  around: ServerFacts,
+  facts: ServerFacts,
 ): readonly string[] {
   const names = Object.keys(schemes);
   const required: readonly (readonly [string, Requirements])[] = [
@@ -52,20 +52,20 @@ export function requirementProblems(
         return [`${where} is empty, which no call satisfies: leave it out, or use [[]] to require nothing`];
       }
       const needs = needsOf(requirements).flat();
-      const unknown = needs.filter(([name]) => !names.includes(name));
-      const unfit = needs.flatMap(([, scopes]) => scopes).filter((scope) => !scopeForm.test(scope));
+      const unknownNeeds = needs.filter(([name]) => !names.includes(name));
+      const invalidScopes = needs.flatMap(([, scopes]) => scopes).filter((scope) => !scopeForm.test(scope));
       return [
-        ...unknown.map(([name]) => {
-          const meant = suggestion(name, names);
-          return `${where} names ${JSON.stringify(name)}, which is not a scheme of ${option}.schemes: ${meant}`;
+        ...unknownNeeds.map(([name]) => {
+          const hint = suggestion(name, names);
+          return `${where} names ${JSON.stringify(name)}, which is not a scheme of ${option}.schemes: ${hint}`;
         }),
-        ...unfit.map(
+        ...invalidScopes.map(
           (scope) => `${where} names the scope ${JSON.stringify(scope)}: scopes are text without spaces and quotes`,
         ),
       ];
     }),
-    ...unknownOf(skills, around.skills).map(
-      (id) => `${option}.skills.${id} is not a skill of the card: ${suggestion(id, around.skills)}`,
+    ...unknownOf(skills, facts.skills).map(
+      (id) => `${option}.skills.${id} is not a skill of the card: ${suggestion(id, facts.skills)}`,
     ),
   ];
 }
@@ -73,17 +73,19 @@ export function requirementProblems(
 /** A scope of OAuth (RFC 6749, 3.3): challenges list scopes between spaces. */
 const scopeForm = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
-function unknownOf(given: object, known: readonly string[]): string[] {
-  return Object.keys(given).filter((name) => !known.includes(name));
+function unknownOf(members: object, known: readonly string[]): string[] {
+  return Object.keys(members).filter((name) => !known.includes(name));
 }
 
 /** Alternatives that no call satisfies, since it has one `Authorization` header. */
 function clashes({ schemes, require = [], operations = {}, skills = {} }: AuthOptions): string[] {
-  const all = [require, ...Object.values(operations), ...Object.values(skills)].flatMap((each) => needsOf(each ?? []));
-  return all.flatMap((needs) => {
+  const alternatives = [require, ...Object.values(operations), ...Object.values(skills)].flatMap((each) =>
+    needsOf(each ?? []),
+  );
+  return alternatives.flatMap((needs) => {
     const names = needs.map(([name]) => name);
-    const used = new Set(names.flatMap((name) => authorizationOf(schemes[name]?.declaration)));
-    if (used.size < 2) return [];
+    const httpSchemes = new Set(names.flatMap((name) => authorizationOf(schemes[name]?.declaration)));
+    if (httpSchemes.size < 2) return [];
     return [`auth requires ${names.join(" and ")} of one call, which has a single Authorization header`];
   });
 }

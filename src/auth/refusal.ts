@@ -15,27 +15,27 @@ export interface RefusalFacts {
   readonly schemes: AuthOptions["schemes"];
   readonly failures: readonly RefusedCredential[];
   /** Scopes that are missing, if nothing else is. */
-  readonly missing: readonly string[] | undefined;
+  readonly missingScopes: readonly string[] | undefined;
 }
 
 /**
  * The refusal of a call: `permissionDenied` with the missing scopes, else `unauthenticated` with one challenge for each
  * scheme that would do (RFC 9110, 11.6.1; RFC 6750, 3).
  */
-export function refusal({ alternatives, schemes, failures, missing }: RefusalFacts): A2AError {
-  const named = [...new Set(alternatives.flat().map(([name]) => name))];
-  if (missing !== undefined) {
-    const scope = missing.join(" ");
+export function refusal({ alternatives, schemes, failures, missingScopes }: RefusalFacts): A2AError {
+  const names = [...new Set(alternatives.flat().map(([name]) => name))];
+  if (missingScopes !== undefined) {
+    const scope = missingScopes.join(" ");
     const challenge = `Bearer error="insufficient_scope", scope=${quotedString(scope)}`;
     return new A2AError("permissionDenied", `scopes are missing: ${scope}`, { challenge, metadata: { scopes: scope } });
   }
-  const challenges = named.map((name) => {
+  const challenges = names.map((name) => {
     const { challenge = "" } = schemes[name] ?? {};
     const failure = failures.find(({ scheme }) => scheme === name);
     return failure === undefined || !challenge.startsWith("Bearer") ? challenge : invalidToken(challenge, failure);
   });
-  const [failure] = failures.filter(({ scheme }) => named.includes(scheme));
-  const text = failure?.error.message ?? `authentication is required: ${wanted(alternatives)}`;
+  const [failure] = failures.filter(({ scheme }) => names.includes(scheme));
+  const text = failure?.error.message ?? `authentication is required: ${describe(alternatives)}`;
   const challenge = [...new Set(challenges)].filter((each) => each !== "").join(", ");
   return new A2AError("unauthenticated", text, { challenge, cause: failure?.error });
 }
@@ -44,6 +44,6 @@ function invalidToken(challenge: string, { error }: RefusedCredential): string {
   return `${challenge} error="invalid_token", error_description=${quotedString(error.message)}`;
 }
 
-function wanted(alternatives: readonly Needs[]): string {
+function describe(alternatives: readonly Needs[]): string {
   return alternatives.map((needs) => needs.map(([name]) => name).join(" and ")).join(", or ");
 }

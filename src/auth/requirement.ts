@@ -1,14 +1,14 @@
 import type { AgentCard, SecurityScheme } from "../protocol/model.js";
 import type { CredentialEnvironment, CredentialOptions, Secret } from "./options.js";
 import type { CredentialPart } from "./part.js";
-import { quoted, schemePart } from "./scheme-part.js";
+import { quote, schemePart } from "./scheme-part.js";
 
 /** The requirement of a card that the secrets satisfy. */
 export interface Requirement {
   /** Empty: calls carry no credential. */
   readonly parts: readonly CredentialPart[];
   /** Why no requirement is satisfied; `undefined` when one is, or when the card has none. */
-  readonly unmet: string | undefined;
+  readonly unmetReason: string | undefined;
 }
 
 /** Scheme names with their required scopes: all schemes of one alternative apply together. */
@@ -26,11 +26,11 @@ export function pickRequirement(
   const secrets = secretsByScheme(card.securitySchemes, options);
   const reasons: string[] = [];
   for (const alternative of alternativesOf(card)) {
-    const met = satisfy(alternative, { card, secrets, environment });
-    if (typeof met === "object") return { parts: met, unmet: undefined };
-    reasons.push(met);
+    const result = satisfy(alternative, { card, secrets, environment });
+    if (typeof result === "object") return { parts: result, unmetReason: undefined };
+    reasons.push(result);
   }
-  return { parts: [], unmet: reasons.length === 0 ? undefined : listed(reasons, "; or ") };
+  return { parts: [], unmetReason: reasons.length === 0 ? undefined : joinReasons(reasons, "; or ") };
 }
 
 function alternativesOf(card: AgentCard): readonly Alternative[] {
@@ -58,18 +58,18 @@ function satisfy(
       { name, scheme: card.securitySchemes[name], secret: secrets.get(name), scopes },
       environment,
     );
-    if ("unmet" in part) reasons.push(`${quoted(name)} ${part.unmet}`);
-    else if (parts.some(({ key }) => key === part.key)) reasons.push(`${quoted(name)} wants the same place as another`);
+    if ("unmetReason" in part) reasons.push(`${quote(name)} ${part.unmetReason}`);
+    else if (parts.some(({ key }) => key === part.key)) reasons.push(`${quote(name)} wants the same place as another`);
     else parts.push(part);
   }
-  return reasons.length === 0 ? parts : listed(reasons, " and ");
+  return reasons.length === 0 ? parts : joinReasons(reasons, " and ");
 }
 
-const mostListed = 8;
+const listedMax = 8;
 
-function listed(reasons: readonly string[], joint: string): string {
-  const more = reasons.length > mostListed ? [`${reasons.length - mostListed} more`] : [];
-  return [...reasons.slice(0, mostListed), ...more].join(joint);
+function joinReasons(reasons: readonly string[], joint: string): string {
+  const more = reasons.length > listedMax ? [`${reasons.length - listedMax} more`] : [];
+  return [...reasons.slice(0, listedMax), ...more].join(joint);
 }
 
 type Schemes = Readonly<Record<string, SecurityScheme>>;

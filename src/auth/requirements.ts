@@ -26,18 +26,18 @@ export type Verdict =
   | { readonly is: "met"; readonly needs: Needs }
   | { readonly is: "unknown" }
   /** Every scheme is satisfied, but not with every scope. */
-  | { readonly is: "narrow"; readonly missing: readonly string[] };
+  | { readonly is: "narrow"; readonly missingScopes: readonly string[] };
 
 /** The best verdict over all alternatives: the first that is met, else one that lacks scopes alone. */
 export function judge(alternatives: readonly Needs[], identities: ReadonlyMap<string, Identity>): Verdict {
   let best: Verdict = { is: "unknown" };
   for (const needs of alternatives) {
     if (!needs.every(([name]) => identities.has(name))) continue;
-    const missing = needs.flatMap(([name, scopes]) =>
+    const missingScopes = needs.flatMap(([name, scopes]) =>
       scopes.filter((scope) => identities.get(name)?.scopes?.includes(scope) !== true),
     );
-    if (missing.length === 0) return { is: "met", needs };
-    if (best.is === "unknown") best = { is: "narrow", missing: [...new Set(missing)] };
+    if (missingScopes.length === 0) return { is: "met", needs };
+    if (best.is === "unknown") best = { is: "narrow", missingScopes: [...new Set(missingScopes)] };
   }
   return best;
 }

@@ -24,7 +24,7 @@ export interface SchemeUse {
 type Scheme<Case> = Extract<SecurityScheme["scheme"], { case: Case }>["value"];
 
 /** The scheme's part of the credential, or why there is none. */
-export type SchemePart = CredentialPart | { readonly unmet: string };
+export type SchemePart = CredentialPart | { readonly unmetReason: string };
 
 /** Combines a scheme with a secret. Throws a `TypeError` for a string that cannot be sent. */
 export function schemePart(use: SchemeUse, environment: CredentialEnvironment): SchemePart {
@@ -39,9 +39,9 @@ export function schemePart(use: SchemeUse, environment: CredentialEnvironment): 
     case "openIdConnectSecurityScheme":
       return tokenPart(use, environment, () => ({ openIdConnectUrl: scheme.value.openIdConnectUrl }));
     case "mtlsSecurityScheme":
-      return environment.certificates === true ? certificatePart : { unmet: "needs a client certificate" };
+      return environment.certificates === true ? certificatePart : { unmetReason: "needs a client certificate" };
     default:
-      return { unmet: "is not a security scheme of the card" };
+      return { unmetReason: "is not a security scheme of the card" };
   }
 }
 
@@ -52,10 +52,10 @@ function apiKeyPart({ name, secret }: SchemeUse, scheme: Scheme<"apiKeySecurityS
   const placement = apiKeyPlacement(name, scheme);
   if (placement === undefined) {
     return {
-      unmet: `wants an API key in a place that does not exist: ${quoted(scheme.location)}, ${quoted(scheme.name)}`,
+      unmetReason: `wants an API key in a place that does not exist: ${quote(scheme.location)}, ${quote(scheme.name)}`,
     };
   }
-  if (!isText(secret)) return { unmet: `needs an API key (${scheme.location} ${quoted(scheme.name)})` };
+  if (!isText(secret)) return { unmetReason: `needs an API key (${scheme.location} ${quote(scheme.name)})` };
   return textPart(placement, secret);
 }
 
@@ -70,12 +70,12 @@ function apiKeyPlacement(scheme: string, key: Scheme<"apiKeySecurityScheme">): P
 function httpPart({ name, secret }: SchemeUse, { scheme }: Scheme<"httpAuthSecurityScheme">): SchemePart {
   const kind = scheme.toLowerCase();
   if (kind === "basic") {
-    if (!isBasic(secret)) return { unmet: "needs { username, password }" };
+    if (!isBasic(secret)) return { unmetReason: "needs { username, password }" };
     const pair = new TextEncoder().encode(`${secret.username}:${secret.password}`);
     return textPart(headerPlacement(name, "authorization", "Basic "), base64FromBytes(pair));
   }
-  if (!isToken(scheme)) return { unmet: `wants HTTP authentication of no known form: ${quoted(scheme)}` };
-  if (!isText(secret)) return { unmet: `needs a string for HTTP ${scheme}` };
+  if (!isToken(scheme)) return { unmetReason: `wants HTTP authentication of no known form: ${quote(scheme)}` };
+  if (!isText(secret)) return { unmetReason: `needs a string for HTTP ${scheme}` };
   const bearer = kind === "bearer";
   return textPart(bearer ? bearerPlacement(name) : headerPlacement(name, "authorization", `${scheme} `), secret);
 }
@@ -90,7 +90,7 @@ function oauthPart(
     const means = flowsOf(secret);
     if (flow?.case === undefined || !means.includes(flow.case)) {
       return {
-        unmet: `has the OAuth2 flow ${flow?.case ?? "of no name"}, what is given is for ${means.join(" and ")}`,
+        unmetReason: `has the OAuth2 flow ${flow?.case ?? "of no name"}, what is given is for ${means.join(" and ")}`,
       };
     }
     switch (flow.case) {
@@ -121,24 +121,24 @@ function flowsOf({ authorizationCode, deviceCode }: OAuthSecret): readonly strin
 function tokenPart(
   { name, secret, scopes }: SchemeUse,
   environment: CredentialEnvironment,
-  server: (secret: OAuthSecret) => TokenUse["server"] | { readonly unmet: string },
+  serverOf: (secret: OAuthSecret) => TokenUse["server"] | { readonly unmetReason: string },
 ): SchemePart {
   const placement = bearerPlacement(name);
   if (isText(secret)) return textPart(placement, secret);
-  if (!isOAuth(secret)) return { unmet: "needs a token, or { clientId, … } to get one" };
-  const found = server(secret);
-  if ("unmet" in found) return found;
-  return loadedPart({ name, secret, scopes, placement, server: found }, environment);
+  if (!isOAuth(secret)) return { unmetReason: "needs a token, or { clientId, … } to get one" };
+  const server = serverOf(secret);
+  if ("unmetReason" in server) return server;
+  return lazyTokenPart({ name, secret, scopes, placement, server }, environment);
 }
 
 /** Loads the OAuth flows when the first token is needed. */
-function loadedPart(use: TokenUse, environment: CredentialEnvironment): CredentialPart {
+function lazyTokenPart(use: TokenUse, environment: CredentialEnvironment): CredentialPart {
   let loading: Promise<CredentialPart> | undefined;
   const load = async (): Promise<CredentialPart> => {
     const { createTokenPart } = await import("./oauth/token-part.js");
     return createTokenPart(use, environment);
   };
-  const loaded = (): Promise<CredentialPart> => {
+  const loadOnce = (): Promise<CredentialPart> => {
     loading ??= load().catch((error: unknown) => {
       loading = undefined;
       throw error;
@@ -147,8 +147,8 @@ function loadedPart(use: TokenUse, environment: CredentialEnvironment): Credenti
   };
   return {
     key: use.placement.key,
-    get: async (signal) => (await loaded()).get(signal),
-    refuse: async (refused, error) => (await (await loaded()).refuse?.(refused, error)) ?? false,
+    get: async (signal) => (await loadOnce()).get(signal),
+    refuse: async (refused, error) => (await (await loadOnce()).refuse?.(refused, error)) ?? false,
   };
 }
 
@@ -175,6 +175,6 @@ function isOAuth(secret: Secret | undefined): secret is OAuthSecret {
 const shownLength = 64;
 
 /** Quotes text of a card in a message, shortened if long. */
-export function quoted(text: string): string {
+export function quote(text: string): string {
   return JSON.stringify(text.slice(0, shownLength));
 }

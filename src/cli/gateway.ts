@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { forwardedNames } from "../gateway/forward.js";
+import { checkForwardNames } from "../gateway/forward.js";
 import type { GatewayOptions } from "../gateway/options.js";
 import { stderrLogger } from "../server/log/stderr-logger.js";
 import { type VersionName, versionTable } from "../version/versions.js";
@@ -48,7 +48,7 @@ export function gatewayCommand(command: Command): void {
 
 async function run(address: string, flags: GatewayFlags, command: Command): Promise<void> {
   const { host, port, anonymous, publicUrl, forwardHeader: forward, protocolVersion, timeout: timeoutMs } = flags;
-  checkUsage(command, () => forwardedNames(forward));
+  checkUsage(command, () => checkForwardNames(forward));
   const upstream = checkUsage(command, () => agentUrl(address));
   const caller = checkUsage(command, () => callerOptions(flags, upstream));
   const limits = timeoutMs === undefined ? {} : { cardTimeoutMs: timeoutMs };

@@ -66,7 +66,9 @@ export class InterfaceClient implements Attempt {
     const message = this.#withTenant(request);
     const callOptions = transport.close === undefined ? options : this.#untilClosed(options);
     // Awaited, since a returned promise costs two more microtasks.
-    return await this.#checkAndCall(callOptions, (authorized) => invokeUnary(transport, operation, message, authorized));
+    return await this.#checkAndCall(callOptions, (authorized) =>
+      invokeUnary(transport, operation, message, authorized),
+    );
   }
 
   async open(

@@ -9,23 +9,23 @@ export class BookedAnswer {
   /** Aborts when the caller leaves, or when there is no room. */
   readonly signal: AbortSignal;
   readonly #memory: CallMemory | undefined;
-  readonly #full = new AbortController();
+  readonly #overflow = new AbortController();
   #bytes = 0;
   #ended = false;
 
   constructor({ memory, signal }: Pick<ServerContext, "memory" | "signal">) {
     this.#memory = memory;
-    this.signal = memory === undefined ? signal : AbortSignal.any([signal, this.#full.signal]);
+    this.signal = memory === undefined ? signal : AbortSignal.any([signal, this.#overflow.signal]);
   }
 
   /** Why there was no room; `undefined` while there is. */
   get refusal(): unknown {
-    return this.#full.signal.aborted ? this.#full.signal.reason : undefined;
+    return this.#overflow.signal.aborted ? this.#overflow.signal.reason : undefined;
   }
 
   /** Makes a call, or a part of one, whose answer is booked. */
   run<T>(call: () => T): T {
-    return this.#memory === undefined ? call() : answerCounter.run(this.#arrived, call);
+    return this.#memory === undefined ? call() : answerCounter.run(this.#book, call);
   }
 
   /** Releases what was booked: it is decoded, and booked as a reply from now on. */
@@ -40,13 +40,13 @@ export class BookedAnswer {
     this.#ended = true;
   }
 
-  readonly #arrived = (bytes: number): void => {
-    if (this.#ended || this.#full.signal.aborted) return;
+  readonly #book = (bytes: number): void => {
+    if (this.#ended || this.#overflow.signal.aborted) return;
     try {
       this.#memory?.hold(bytes);
       this.#bytes += bytes;
     } catch (refusal) {
-      this.#full.abort(refusal);
+      this.#overflow.abort(refusal);
     }
   };
 }

@@ -17,26 +17,26 @@ export function gatewayCard(
   card: AgentCard,
   { forward, pushNotifications, extendedAgentCard }: PassedAbilities,
 ): AgentCard {
-  const shown = clone(AgentCardSchema, card);
+  const copy = clone(AgentCardSchema, card);
   const reaches = (scheme: SecurityScheme | undefined): boolean => forward.has(headerOf(scheme) ?? "");
-  const schemes = Object.entries(shown.securitySchemes).filter(([, scheme]) => reaches(scheme));
-  const known = new Set(schemes.map(([name]) => name));
-  const kept = (requirements: readonly SecurityRequirement[]): SecurityRequirement[] =>
-    requirements.filter(({ schemes }) => Object.keys(schemes).every((name) => known.has(name)));
-  shown.supportedInterfaces = [];
-  shown.signatures = [];
-  shown.securitySchemes = Object.fromEntries(schemes);
-  shown.securityRequirements = kept(shown.securityRequirements);
-  for (const skill of shown.skills) skill.securityRequirements = kept(skill.securityRequirements);
-  shown.capabilities = {
+  const schemes = Object.entries(copy.securitySchemes).filter(([, scheme]) => reaches(scheme));
+  const names = new Set(schemes.map(([name]) => name));
+  const filterRequirements = (requirements: readonly SecurityRequirement[]): SecurityRequirement[] =>
+    requirements.filter(({ schemes }) => Object.keys(schemes).every((name) => names.has(name)));
+  copy.supportedInterfaces = [];
+  copy.signatures = [];
+  copy.securitySchemes = Object.fromEntries(schemes);
+  copy.securityRequirements = filterRequirements(copy.securityRequirements);
+  for (const skill of copy.skills) skill.securityRequirements = filterRequirements(skill.securityRequirements);
+  copy.capabilities = {
     $typeName: "lf.a2a.v1.AgentCapabilities",
     // The client polls an agent that cannot stream.
     streaming: true,
     pushNotifications,
     extendedAgentCard,
-    extensions: shown.capabilities?.extensions ?? [],
+    extensions: copy.capabilities?.extensions ?? [],
   };
-  return shown;
+  return copy;
 }
 
 /** The header that carries a secret of this scheme; `undefined` when it is sent elsewhere. */

@@ -46,7 +46,7 @@ function unavailable(message: string, cause: A2AError): A2AError {
 }
 
 /** Errors of a server at the agent's address that are useful to the caller. */
-const telling: ReadonlySet<ErrorCode> = new Set([
+const usefulCodes: ReadonlySet<ErrorCode> = new Set([
   "unauthenticated",
   "permissionDenied",
   "resourceExhausted",
@@ -60,7 +60,7 @@ const telling: ReadonlySet<ErrorCode> = new Set([
 function foreignAnswer(error: A2AError, status: string): A2AError {
   const { code, retryAfterMs, challenge } = error;
   const message = `the agent behind the gateway answered with HTTP status ${status}`;
-  return new A2AError(telling.has(code) ? code : "invalidAgentResponse", message, {
+  return new A2AError(usefulCodes.has(code) ? code : "invalidAgentResponse", message, {
     cause: error,
     retryAfterMs,
     challenge,

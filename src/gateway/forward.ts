@@ -4,7 +4,7 @@ import type { Principal } from "../protocol/context.js";
 const nameForm = /^[\w!#$%&'*+.^`|~-]+$/;
 
 // Headers that describe the call itself. The gateway's own calls set their own.
-const own: ReadonlySet<string> = new Set([
+const ownHeaders: ReadonlySet<string> = new Set([
   "a2a-extensions",
   "a2a-version",
   "accept",
@@ -28,13 +28,15 @@ const own: ReadonlySet<string> = new Set([
 ]);
 
 /** The lower-case names of headers to forward. Throws a `TypeError` for one that belongs to the call itself. */
-export function forwardedNames(names: readonly string[] = []): readonly string[] {
-  const lower = [...new Set(names.map((name) => name.toLowerCase()))];
-  const wrong = lower.find((name) => !nameForm.test(name));
-  if (wrong !== undefined) throw new TypeError(`forward: ${JSON.stringify(wrong)} is not the name of a header`);
-  const tied = lower.find((name) => own.has(name) || name.startsWith("grpc-") || name.endsWith("-bin"));
-  if (tied !== undefined) throw new TypeError(`forward: ${tied} belongs to the call of the gateway itself: remove it`);
-  return lower;
+export function checkForwardNames(names: readonly string[] = []): readonly string[] {
+  const lowerNames = [...new Set(names.map((name) => name.toLowerCase()))];
+  const invalidName = lowerNames.find((name) => !nameForm.test(name));
+  if (invalidName !== undefined)
+    throw new TypeError(`forward: ${JSON.stringify(invalidName)} is not the name of a header`);
+  const ownName = lowerNames.find((name) => ownHeaders.has(name) || name.startsWith("grpc-") || name.endsWith("-bin"));
+  if (ownName !== undefined)
+    throw new TypeError(`forward: ${ownName} belongs to the call of the gateway itself: remove it`);
+  return lowerNames;
 }
 
 /** Headers of callers, from authentication to their upstream call. */
@@ -47,22 +49,22 @@ export interface HeaderForwarding {
 
 /** Keeps only the named headers, for the duration of their call. */
 export function createForwarding(names: readonly string[]): HeaderForwarding {
-  const brought = new WeakMap<Principal, Readonly<Record<string, string>>>();
+  const headersOf = new WeakMap<Principal, Readonly<Record<string, string>>>();
   return {
     wrapAuthenticate: (authenticate) => {
       if (names.length === 0) return authenticate;
       return async (head, request) => {
         // A new object for each call: concurrent calls of one caller may have different headers.
-        const identified = await authenticate(head, request);
-        const principal = { ...identified.principal };
+        const caller = await authenticate(head, request);
+        const principal = { ...caller.principal };
         const values = names.map((name) => [name, head.header(name)] as const);
         const present = values.filter((entry): entry is [string, string] => entry[1] !== undefined);
-        brought.set(principal, Object.fromEntries(present));
-        return { ...identified, principal };
+        headersOf.set(principal, Object.fromEntries(present));
+        return { ...caller, principal };
       };
     },
-    of: (principal) => brought.get(principal) ?? none,
+    of: (principal) => headersOf.get(principal) ?? noHeaders,
   };
 }
 
-const none: Readonly<Record<string, string>> = {};
+const noHeaders: Readonly<Record<string, string>> = {};

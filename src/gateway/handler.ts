@@ -21,7 +21,7 @@ import {
 } from "../protocol/operations.js";
 import { BookedAnswer } from "./booked-answer.js";
 import { isOutage, publicFailure } from "./failures.js";
-import { passedStream, type StreamWatch } from "./passed-stream.js";
+import { passStream, type StreamWatch } from "./passed-stream.js";
 import type { Upstream } from "./upstream.js";
 
 /** What the gateway's calls depend on. */
@@ -51,35 +51,40 @@ export interface PassedOperations {
 /** Turns every operation of the table into a call to the upstream agent. */
 export function passOperations(calls: PassingCalls): PassedOperations {
   const { client, doubt } = calls.upstream;
-  const underway = createIdleCounter();
-  const failed = (error: unknown): unknown => {
+  const activeCalls = createIdleCounter();
+  const failureOf = (error: unknown): unknown => {
     if (isOutage(error)) doubt();
     return publicFailure(error);
   };
-  const forwarded = async <T>(context: ServerContext, call: (options: CallOptions) => Promise<T>): Promise<T> => {
-    const leave = underway.enter();
+  const forward = async <T>(context: ServerContext, call: (options: CallOptions) => Promise<T>): Promise<T> => {
+    const leave = activeCalls.enter();
     const answer = new BookedAnswer(context);
     try {
       return await answer.run(() => call(callOptions(calls, context, answer.signal)));
     } catch (error) {
-      throw context.signal.aborted ? left(error) : (answer.refusal ?? failed(error));
+      throw context.signal.aborted ? callerLeft(error) : (answer.refusal ?? failureOf(error));
     } finally {
       answer.end();
       leave();
     }
   };
   const unary = async (operation: Operation, request: AnyMessage, context: ServerContext): Promise<AnyMessage> => {
-    const admitted = admit(calls, operation, request, context);
-    return forwarded(context, (options) => invokeUnary(client.operations, operation, admitted, options));
+    const admittedRequest = admit(calls, operation, request, context);
+    return forward(context, (options) => invokeUnary(client.operations, operation, admittedRequest, options));
   };
   const stream = (operation: Operation, request: AnyMessage, context: ServerContext, watch?: StreamWatch) => {
-    const admitted = admit(calls, operation, request, context);
+    const admittedRequest = admit(calls, operation, request, context);
     const answer = new BookedAnswer(context);
-    const items = invokeStream(client.operations, operation, admitted, callOptions(calls, context, answer.signal));
+    const items = invokeStream(
+      client.operations,
+      operation,
+      admittedRequest,
+      callOptions(calls, context, answer.signal),
+    );
     const marks = context.extensions.includes(resumeExtension);
-    return passedStream(items, { marks, signal: context.signal, answer, enter: underway.enter, failed, watch });
+    return passStream(items, { marks, signal: context.signal, answer, enter: activeCalls.enter, failureOf, watch });
   };
-  const passed = operations.map((operation) => {
+  const entries = operations.map((operation) => {
     const call = operation.streams ? stream : unary;
     return [
       operation.name,
@@ -87,15 +92,15 @@ export function passOperations(calls: PassingCalls): PassedOperations {
     ] as const;
   });
   return {
-    operations: Object.fromEntries(passed) as Record<OperationName, AnyPassed>,
+    operations: Object.fromEntries(entries) as Record<OperationName, AnyCall>,
     stream: (request, context, watch) => stream(operationOf("sendStreamingMessage"), request, context, watch),
-    wait: (taskId, context) => forwarded(context, async (options) => void (await client.wait(taskId, options))),
-    drain: (ms) => within(calls.clock, ms, underway.idle()),
+    wait: (taskId, context) => forward(context, async (options) => void (await client.wait(taskId, options))),
+    drain: (ms) => within(calls.clock, ms, activeCalls.idle()),
   };
 }
 
 // The common signature of all operations, since a table row is not typed by its operation.
-type AnyPassed = (request: AnyMessage, context: ServerContext) => Promise<never> & AsyncIterable<never>;
+type AnyCall = (request: AnyMessage, context: ServerContext) => Promise<never> & AsyncIterable<never>;
 
 function callOptions(
   { headersOf, timeoutMs }: PassingCalls,
@@ -103,11 +108,11 @@ function callOptions(
   signal: AbortSignal,
 ): CallOptions {
   // The client requests ids in metadata where it needs them.
-  const passing = extensions.filter((uri) => uri !== resumeExtension);
+  const agentExtensions = extensions.filter((uri) => uri !== resumeExtension);
   // Both ends then log a call under one id.
-  const identified = requestId === undefined ? {} : { [requestIdParameter]: requestId };
-  const headers = { ...identified, ...headersOf(principal) };
-  return { signal, after, headers, extensions: passing, timeoutMs: timeLeft(deadline, timeoutMs) };
+  const idHeader = requestId === undefined ? {} : { [requestIdParameter]: requestId };
+  const headers = { ...idHeader, ...headersOf(principal) };
+  return { signal, after, headers, extensions: agentExtensions, timeoutMs: timeLeft(deadline, timeoutMs) };
 }
 
 /** The rest of the caller's time, within the gateway's own limit. */
@@ -149,6 +154,6 @@ function checkLoad(load: ProcessLoad | undefined): void {
 }
 
 // No caller waits for it.
-function left(cause: unknown): A2AError {
+function callerLeft(cause: unknown): A2AError {
   return new A2AError("unavailable", "the caller has left", { cause });
 }

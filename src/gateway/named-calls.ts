@@ -18,7 +18,7 @@ import type { RememberedNames } from "./remembered-names.js";
 // resolves existing names; here a new task gets one.
 
 export interface NamedSendsOptions {
-  readonly passed: PassedOperations;
+  readonly upstream: PassedOperations;
   readonly names: RememberedNames;
   /** Whether the upstream agent lets callers name tasks, so that names can be passed on. */
   readonly takesNames: () => boolean;
@@ -27,15 +27,15 @@ export interface NamedSendsOptions {
 type Sends = Pick<Operations<ServerContext>, "sendMessage" | "sendStreamingMessage">;
 
 /** The sends of both kinds of callers: those that name their tasks, and those that use ids. */
-export function namedSends(options: NamedSendsOptions): Sends {
-  const { operations } = options.passed;
+export function createNamedSends(options: NamedSendsOptions): Sends {
+  const { operations } = options.upstream;
   return {
     async sendMessage(request, context) {
       const { taskName } = context;
       if (taskName === undefined) return operations.sendMessage(request, context);
       const naming = await startNaming(options, request, { context, name: taskName });
       try {
-        return await sendNamed(options.passed, naming, context);
+        return await sendNamed(options.upstream, naming, context);
       } finally {
         naming.end();
       }
@@ -85,13 +85,13 @@ async function startNaming(
 }
 
 async function sendNamed(
-  passed: PassedOperations,
+  upstream: PassedOperations,
   naming: Naming,
   context: ServerContext,
 ): Promise<SendMessageResponse> {
   const { request, learn } = naming;
-  if (request.message?.taskId === "") return sendNew(passed, naming, context);
-  const response = await passed.operations.sendMessage(request, context);
+  if (request.message?.taskId === "") return sendNew(upstream, naming, context);
+  const response = await upstream.operations.sendMessage(request, context);
   // Some agents give the task another id than the requested one.
   learn(taskIdOf(response));
   return response;
@@ -102,28 +102,28 @@ async function* streamNamed(
   request: SendMessageRequest,
   call: NamedCall,
 ): AsyncGenerator<StreamItem> {
-  const { request: named, learn, end } = await startNaming(options, request, call);
-  yield* options.passed.stream(named, call.context, { seen: learn, over: end });
+  const { request: namedRequest, learn, end } = await startNaming(options, request, call);
+  yield* options.upstream.stream(namedRequest, call.context, { onTask: learn, onEnd: end });
 }
 
 // A blocking send returns its task's id only when the task stops, and until then the name could not be resolved. So it
 // is sent without blocking, and the gateway waits for the task.
 async function sendNew(
-  passed: PassedOperations,
+  upstream: PassedOperations,
   { request, learn }: Naming,
   context: ServerContext,
 ): Promise<SendMessageResponse> {
   const configuration = request.configuration ?? create(SendMessageConfigurationSchema);
   const atOnce = { ...request, configuration: { ...configuration, returnImmediately: true } };
-  const response = await passed.operations.sendMessage(atOnce, context);
+  const response = await upstream.operations.sendMessage(atOnce, context);
   learn(taskIdOf(response));
   const { payload } = response;
   if (configuration.returnImmediately || payload.case !== "task") return response;
   if (isStop(payload.value.status?.state ?? TaskState.UNSPECIFIED)) return response;
   const { id } = payload.value;
-  await passed.wait(id, context);
+  await upstream.wait(id, context);
   const { historyLength } = configuration;
-  const task = await passed.operations.getTask(create(GetTaskRequestSchema, { id, historyLength }), context);
+  const task = await upstream.operations.getTask(create(GetTaskRequestSchema, { id, historyLength }), context);
   return { ...response, payload: { case: "task", value: task } };
 }
 

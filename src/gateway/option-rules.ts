@@ -4,14 +4,14 @@ import { hostMembers, listenMembers } from "../server/option-rules.js";
 import type { GatewayOptions } from "./options.js";
 
 const { extendedCard: _card, clock: _clock, ...upstreamMembers } = clientMembers;
-const own = "the gateway sets it for its own calls";
+const reason = "the gateway sets it for its own calls";
 
 /** The options of `gateway()`. */
 export const gatewayRule: Rule = object({
   ...hostMembers,
   ...listenMembers,
   upstream: { rule: () => [], missing: "give the URL of the agent or of its card, or the card" },
-  client: { rule: object(upstreamMembers, { extendedCard: own, clock: own }) },
+  client: { rule: object(upstreamMembers, { extendedCard: reason, clock: reason }) },
   forward: { rule: entries(text) },
   audience: { rule: text },
   refreshMs: { rule: amount },

@@ -6,9 +6,9 @@ import type { BookedAnswer } from "./booked-answer.js";
 /** Called with the task that a stream belongs to. */
 export interface StreamWatch {
   /** Called with the task's id for each event that has one. */
-  seen(taskId: string): void;
+  onTask(taskId: string): void;
   /** Called when the stream has ended or its reader has left. */
-  over(): void;
+  onEnd(): void;
 }
 
 export interface PassedStreamOptions {
@@ -21,21 +21,21 @@ export interface PassedStreamOptions {
   /** Counts the stream as active from its first event until the returned function is called. */
   readonly enter: () => () => void;
   /** Converts a failure into the caller's error. */
-  readonly failed: (error: unknown) => unknown;
+  readonly failureOf: (error: unknown) => unknown;
   readonly watch?: StreamWatch | undefined;
 }
 
 /** A stream of the upstream agent, read as the caller reads it. Leaving it closes the agent's at once. */
-export function passedStream(
+export function passStream(
   source: AsyncIterable<StreamItem>,
-  { marks, signal, answer, enter, failed, watch }: PassedStreamOptions,
+  { marks, signal, answer, enter, failureOf, watch }: PassedStreamOptions,
 ): StepStream<StreamItem> {
   const items = source[Symbol.asyncIterator]();
   let exit: (() => void) | undefined;
   const end = (): Step<StreamItem> => {
     answer.end();
     exit?.();
-    watch?.over();
+    watch?.onEnd();
     return over;
   };
   const next = async (): Promise<Step<StreamItem>> => {
@@ -44,12 +44,12 @@ export function passedStream(
       const step = await answer.run(() => items.next());
       answer.release();
       if (step.done === true) return end();
-      tell(watch, step.value);
-      return { done: false, value: marks ? marked(step.value) : step.value };
+      notify(watch, step.value);
+      return { done: false, value: marks ? markItem(step.value) : step.value };
     } catch (error) {
       end();
       if (signal.aborted) return over;
-      throw answer.refusal ?? failed(error);
+      throw answer.refusal ?? failureOf(error);
     }
   };
   return streamOfSteps(next, async () => {
@@ -58,12 +58,12 @@ export function passedStream(
   });
 }
 
-function tell(watch: StreamWatch | undefined, { response: { payload } }: StreamItem): void {
+function notify(watch: StreamWatch | undefined, { response: { payload } }: StreamItem): void {
   if (watch === undefined || payload.case === undefined || payload.case === "message") return;
   const taskId = payload.case === "task" ? payload.value.id : payload.value.taskId;
-  if (taskId !== "") watch.seen(taskId);
+  if (taskId !== "") watch.onTask(taskId);
 }
 
-function marked(item: StreamItem): StreamItem {
+function markItem(item: StreamItem): StreamItem {
   return item.id === undefined ? item : { ...item, response: withEventId(item.response, item.id) };
 }

@@ -27,24 +27,24 @@ export interface RepublishedCard extends PublishedCard {
   /** Clears the cache because `cardFor` changed. */
   renew(): void;
   /** Another card, such as an extended one, with the interfaces for this caller and version. */
-  placed(card: AgentCard, caller: Caller | undefined, version: string): AgentCard;
+  place(card: AgentCard, caller: Caller | undefined, version: string): AgentCard;
 }
 
 /** Throws a `CardError` for addresses that a card cannot contain. */
 export function republishCard(options: RepublishOptions): RepublishedCard {
   const { cardFor, versions, urls, audience, listening } = options;
-  const served = versions.map(({ name }) => name);
-  assertNone([...urlProblems(urls), ...audienceProblems(audience, served)]);
+  const names = versions.map(({ name }) => name);
+  assertNone([...urlProblems(urls), ...audienceProblems(audience, names)]);
   const locations = createLocations(urls, listening);
   let mounts: readonly Mount[] = [];
-  const placedAt = (card: AgentCard, location: Location, reader: string): AgentCard =>
+  const placeAt = (card: AgentCard, location: Location, reader: string): AgentCard =>
     withInterfaces(card, addressesAt(mountsFor(mounts, reader), location));
-  const placed = (card: AgentCard, caller: Caller | undefined, version: string): AgentCard =>
-    placedAt(card, (caller && locations.locationFor(caller)) ?? locations.ownLocation(), version);
+  const place = (card: AgentCard, caller: Caller | undefined, version: string): AgentCard =>
+    placeAt(card, (caller && locations.locationFor(caller)) ?? locations.ownLocation(), version);
   const encode = (): HttpEndpoint => {
     const { cacheMaxAgeSeconds, now } = options;
     const common = { locations, cacheMaxAgeSeconds, lastModified: new Date(now()) };
-    const cardAt: CardAt = (location, reader) => placedAt(cardFor(undefined), location, reader);
+    const cardAt: CardAt = (location, reader) => placeAt(cardFor(undefined), location, reader);
     const forAll = cardEndpoint({ ...common, cardAt, versions });
     const forOne = cardEndpoint({
       ...common,
@@ -52,10 +52,10 @@ export function republishCard(options: RepublishOptions): RepublishedCard {
       versions: versions.map((each) => withOwnCard(each, cardFor)),
       audience,
     });
-    const isForOne = (version: string | undefined): boolean => served.includes(version ?? "");
+    const isForOne = (version: string | undefined): boolean => names.includes(version ?? "");
     return (request) => {
-      const declared = parseVersion(request.header(versionParameter) ?? "");
-      return isForOne(declared) || isForOne(audience) ? forOne(request) : forAll(request);
+      const declaredVersion = parseVersion(request.header(versionParameter) ?? "");
+      return isForOne(declaredVersion) || isForOne(audience) ? forOne(request) : forAll(request);
     };
   };
   let current: HttpEndpoint = () => undefined;
@@ -69,8 +69,8 @@ export function republishCard(options: RepublishOptions): RepublishedCard {
     renew() {
       current = encode();
     },
-    card: (caller, version = versions[0].name) => placed(cardFor(undefined), caller, version),
-    placed,
+    card: (caller, version = versions[0].name) => place(cardFor(undefined), caller, version),
+    place,
     // The upstream agent provides it.
     extended: undefined,
   };

@@ -15,7 +15,7 @@ const defaultTaskNameLimits: TaskNameLimits = { namesPerPrincipal: 10_000, princ
 export class RememberedNames {
   readonly #limits: TaskNameLimits;
   readonly #ids = new Map<string, Map<string, string>>();
-  readonly #opening = new Map<string, Promise<void>>();
+  readonly #openings = new Map<string, Promise<void>>();
 
   constructor(limits: TaskNameLimits = defaultTaskNameLimits) {
     this.#limits = limits;
@@ -24,19 +24,19 @@ export class RememberedNames {
   /** The id of the task with the caller's name. */
   find(principal: Principal, name: string): string | undefined {
     const key = keyOf(principal);
-    const own = this.#ids.get(key);
-    const id = own?.get(name);
-    if (own === undefined || id === undefined) return undefined;
-    keep(this.#ids, [key, own], this.#limits.principals);
-    keep(own, [name, id], this.#limits.namesPerPrincipal);
+    const names = this.#ids.get(key);
+    const id = names?.get(name);
+    if (names === undefined || id === undefined) return undefined;
+    keep(this.#ids, [key, names], this.#limits.principals);
+    keep(names, [name, id], this.#limits.namesPerPrincipal);
     return id;
   }
 
   give(principal: Principal, name: string, id: string): void {
     const key = keyOf(principal);
-    const own = this.#ids.get(key) ?? new Map<string, string>();
-    keep(own, [name, id], this.#limits.namesPerPrincipal);
-    keep(this.#ids, [key, own], this.#limits.principals);
+    const names = this.#ids.get(key) ?? new Map<string, string>();
+    keep(names, [name, id], this.#limits.namesPerPrincipal);
+    keep(this.#ids, [key, names], this.#limits.principals);
   }
 
   /**
@@ -45,11 +45,11 @@ export class RememberedNames {
    */
   async open(principal: Principal, name: string): Promise<() => void> {
     const key = JSON.stringify([keyOf(principal), name]);
-    for (let other = this.#opening.get(key); other !== undefined; other = this.#opening.get(key)) await other;
+    for (let other = this.#openings.get(key); other !== undefined; other = this.#openings.get(key)) await other;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#opening.set(key, promise);
+    this.#openings.set(key, promise);
     return () => {
-      if (this.#opening.get(key) === promise) this.#opening.delete(key);
+      if (this.#openings.get(key) === promise) this.#openings.delete(key);
       resolve();
     };
   }

@@ -16,9 +16,9 @@ import { listenTo, type Server } from "../server/serve.js";
 import type { PushAdapter } from "../version/codec.js";
 import { versionTable } from "../version/versions.js";
 import { gatewayCard } from "./card.js";
-import { createForwarding, forwardedNames } from "./forward.js";
+import { checkForwardNames, createForwarding } from "./forward.js";
 import { type PassedOperations, passOperations } from "./handler.js";
-import { namedSends } from "./named-calls.js";
+import { createNamedSends } from "./named-calls.js";
 import { gatewayRule } from "./option-rules.js";
 import { defaultRefreshMs, type GatewayOptions } from "./options.js";
 import { type RepublishedCard, republishCard } from "./published-card.js";
@@ -32,12 +32,12 @@ export interface Gateway extends Server {
 }
 
 /** Serves an agent that runs elsewhere. */
-export async function serveGateway(given: GatewayOptions): Promise<Gateway> {
-  assertOptions("gateway()", given, gatewayRule);
-  const logger = loggerOf(given.logger);
-  const options = { ...given, logger };
+export async function serveGateway(gatewayOptions: GatewayOptions): Promise<Gateway> {
+  assertOptions("gateway()", gatewayOptions, gatewayRule);
+  const logger = loggerOf(gatewayOptions.logger);
+  const options = { ...gatewayOptions, logger };
   const { clock = systemClock } = options;
-  const forward = forwardedNames(options.forward);
+  const forward = checkForwardNames(options.forward);
   const upstream = await connectUpstream(options, { clock, logger });
   try {
     const server = await listenTo(options, (listening, place) =>
@@ -64,32 +64,32 @@ async function backendOf(parts: BackendParts): Promise<HostBackend> {
   const skills = upstream.card.skills.map(({ id }) => id);
   guardModule?.assertAuth(options, skills);
   const rateLimiter = await rateLimiterOf(options, { ...settings, skills, hasTasks: false });
-  const shown = createShown(parts, await loadPushAdapters(), guardModule?.cardSecurity(options));
-  const card = publish(parts, shown);
+  const view = createView(parts, await loadPushAdapters(), guardModule?.cardSecurity(options));
+  const card = publish(parts, view);
   upstream.onChange = card.renew;
   const { wrapAuthenticate, of: headersOf } = createForwarding(forward);
   const timeoutMs = options.client?.timeoutMs;
-  const passed = passOperations({ upstream, headersOf, pushes: shown.pushes, timeoutMs, ...settings });
+  const passedOperations = passOperations({ upstream, headersOf, pushes: view.pushes, timeoutMs, ...settings });
   const names = new RememberedNames();
   const takesNames = (): boolean =>
     settings.versions.some(({ name, jsonRpc }) => name === upstream.version && jsonRpc?.taskNamedBy !== undefined);
   const handler: RequestHandler = {
     operations: {
-      ...passed.operations,
-      ...namedSends({ passed, names, takesNames }),
-      ...extendedCard(passed, shown, card),
+      ...passedOperations.operations,
+      ...createNamedSends({ upstream: passedOperations, names, takesNames }),
+      ...extendedCardOperation(passedOperations, view, card),
     },
     taskNames: { find: async (principal, name) => names.find(principal, name) },
-    drain: passed.drain,
+    drain: passedOperations.drain,
     close: upstream.close,
   };
-  const known = (uri: string): boolean =>
+  const isListed = (uri: string): boolean =>
     upstream.card.capabilities?.extensions.some((extension) => extension.uri === uri) === true;
   return {
     handler,
     card,
     // The agent itself decides which ones are required.
-    extensions: (requested) => (requested.length === 0 ? requested : requested.filter(known)),
+    extensions: (requested) => (requested.length === 0 ? requested : requested.filter(isListed)),
     rates: rateLimiter?.calls,
     booksAnswers: true,
     wrapAuthenticate,
@@ -117,7 +117,7 @@ async function loadPushAdapters(): Promise<PushAdapters> {
   return new Map(versions.map(({ name, push }) => [name, push]));
 }
 
-function createShown(
+function createView(
   { options, upstream, forward, settings: { versions } }: BackendParts,
   adapters: PushAdapters,
   security: CardSecurity | undefined,
@@ -133,16 +133,20 @@ function createShown(
     isExtended,
     card(card, version) {
       const pushNotifications = version === undefined ? versions.every(({ name }) => pushes(name)) : pushes(version);
-      const passed = gatewayCard(card, { forward: names, pushNotifications, extendedAgentCard: isExtended() });
-      return security === undefined ? passed : declareSecurity(passed, security);
+      const passedOperations = gatewayCard(card, {
+        forward: names,
+        pushNotifications,
+        extendedAgentCard: isExtended(),
+      });
+      return security === undefined ? passedOperations : declareSecurity(passedOperations, security);
     },
   };
 }
 
-function publish({ options, upstream, listening, settings }: BackendParts, shown: UpstreamView): RepublishedCard {
+function publish({ options, upstream, listening, settings }: BackendParts, view: UpstreamView): RepublishedCard {
   const { publicUrl, publicGrpc, trustProxy, basePath, audience, refreshMs = defaultRefreshMs } = options;
   return republishCard({
-    cardFor: (version) => shown.card(upstream.card, version),
+    cardFor: (version) => view.card(upstream.card, version),
     versions: settings.versions,
     urls: { publicUrl, publicGrpc, trustProxy, basePath },
     audience,
@@ -152,21 +156,21 @@ function publish({ options, upstream, listening, settings }: BackendParts, shown
   });
 }
 
-function extendedCard(
+function extendedCardOperation(
   { operations }: PassedOperations,
-  shown: UpstreamView,
-  published: RepublishedCard,
+  view: UpstreamView,
+  cardPublisher: RepublishedCard,
 ): Pick<Operations<ServerContext>, "getExtendedAgentCard"> {
   return {
     async getExtendedAgentCard(request, context) {
-      if (!shown.isExtended()) {
+      if (!view.isExtended()) {
         throw new A2AError(
           "unsupportedOperation",
           "the agent does not declare extendedAgentCard, which GetExtendedAgentCard needs",
         );
       }
       const card = await operations.getExtendedAgentCard(request, context);
-      return published.placed(shown.card(card, context.version), context.caller, context.version);
+      return cardPublisher.place(view.card(card, context.version), context.caller, context.version);
     },
   };
 }

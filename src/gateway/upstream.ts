@@ -42,16 +42,21 @@ const greetingMs = 10_000;
  * Throws like a client that finds no agent.
  */
 export async function connectUpstream(options: GatewayOptions, { clock, logger }: UpstreamSetting): Promise<Upstream> {
-  const { upstream: address, client: own = {}, refreshMs = defaultRefreshMs } = options;
-  let changed = noop;
+  const { upstream: address, client: clientOptions = {}, refreshMs = defaultRefreshMs } = options;
+  let notifyChange = noop;
   const onConnection = (connection: Connection): void => {
     logger.info({ connection }, "the agent behind the gateway is reached");
-    own.onConnection?.(connection);
-    changed();
+    clientOptions.onConnection?.(connection);
+    notifyChange();
   };
   // Different callers may use the same message ids, so each must request idempotent sends itself.
-  const client = await Client.connect(address, { ...own, onConnection, extendedCard: false, sendOnce: false });
-  const refresher = createRefresher(client, { clock, logger, refreshMs, onChange: () => changed() });
+  const client = await Client.connect(address, {
+    ...clientOptions,
+    onConnection,
+    extendedCard: false,
+    sendOnce: false,
+  });
+  const refresher = createRefresher(client, { clock, logger, refreshMs, onChange: () => notifyChange() });
   try {
     await greet(client);
   } catch (error) {
@@ -72,10 +77,10 @@ export async function connectUpstream(options: GatewayOptions, { clock, logger }
       return versionOf(client);
     },
     get onChange() {
-      return changed;
+      return notifyChange;
     },
     set onChange(listener) {
-      changed = listener;
+      notifyChange = listener;
     },
     doubt: refresher.doubt,
     async close() {
@@ -102,8 +107,8 @@ async function greet({ operations }: Client): Promise<void> {
 function versionOf({ connection, card }: Client): string | undefined {
   if (connection !== undefined) return parseVersion(connection.version);
   const versions = new Set(card.supportedInterfaces.map(({ protocolVersion }) => parseVersion(protocolVersion)));
-  const [only] = versions;
-  return versions.size === 1 ? only : undefined;
+  const [version] = versions;
+  return versions.size === 1 ? version : undefined;
 }
 
 interface Refresher {

@@ -15,16 +15,16 @@ export type { AgentSource } from "./source.js";
  */
 export function expressAgent(agent: AgentSource, options: MountOptions = {}): NodeListener {
   assertOptions("expressAgent()", options, mountRule);
-  const made = agentOf("expressAgent()", agent);
+  const loadAgent = agentOf("expressAgent()", agent);
   let listener: NodeListener | undefined;
   return (req, res, next) => {
     if (listener !== undefined) {
       listener(req, res, next);
       return;
     }
-    made().then(
-      (known) => {
-        listener ??= known.nodeListener(options);
+    loadAgent().then(
+      (mountedAgent) => {
+        listener ??= mountedAgent.nodeListener(options);
         listener(req, res, next);
       },
       (error: unknown) => next?.(error),

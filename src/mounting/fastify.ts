@@ -47,9 +47,9 @@ export interface FastifyAnswer {
  * not. It is closed when the app closes.
  */
 export function fastifyAgent(agent: AgentSource): (scope: FastifyScope) => Promise<void> {
-  const made = agentOf("fastifyAgent()", agent);
+  const loadAgent = agentOf("fastifyAgent()", agent);
   return async (scope) => {
-    const known = await made();
+    const mountedAgent = await loadAgent();
     const pattern = trimmed(scope.prefix);
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", (_request, _payload, done) => done(null));
@@ -59,10 +59,10 @@ export function fastifyAgent(agent: AgentSource): (scope: FastifyScope) => Promi
       }
       // The prefix may have parameters, so that only the request knows the path.
       const basePath = firstSegments(request.raw.url?.replace(/[?#].*/, "") ?? "", pattern);
-      known.nodeListener({ basePath, request })(request.raw, reply.raw, () => reply.callNotFound());
+      mountedAgent.nodeListener({ basePath, request })(request.raw, reply.raw, () => reply.callNotFound());
     };
     scope.all("/", answer);
     scope.all("/*", answer);
-    scope.addHook("preClose", () => known.close());
+    scope.addHook("preClose", () => mountedAgent.close());
   };
 }

@@ -23,11 +23,11 @@ export function honoAgent(
   options: Omit<FetchOptions, "request"> = {},
 ): (context: HonoCall) => Promise<Response> {
   assertOptions("honoAgent()", options, routeRule);
-  const made = agentOf("honoAgent()", agent);
+  const loadAgent = agentOf("honoAgent()", agent);
   return async (context) => {
     const { raw, routePath } = context.req;
-    const known = await made();
+    const mountedAgent = await loadAgent();
     const basePath = firstSegments(new URL(raw.url).pathname, routePath.replace(/\/?\*$/, ""));
-    return known.fetch({ basePath, ...options, request: context })(raw);
+    return mountedAgent.fetch({ basePath, ...options, request: context })(raw);
   };
 }

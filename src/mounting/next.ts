@@ -30,13 +30,13 @@ export function nextRoute(
   options: Omit<FetchOptions, "request"> = {},
 ): Readonly<Record<NextMethod, NextHandler>> {
   assertOptions("nextRoute()", options, routeRule);
-  const made = agentOf("nextRoute()", agent);
+  const loadAgent = agentOf("nextRoute()", agent);
   const answer: NextHandler = async (request, { params }) => {
-    const known = await made();
+    const mountedAgent = await loadAgent();
     const url = new URL(request.url);
     const route = routeOf(url.pathname, await params);
     const { basePath = route } = options;
-    return known.fetch({ ...options, basePath, request })(withPath(request, url, { route, basePath }));
+    return mountedAgent.fetch({ ...options, basePath, request })(withPath(request, url, { route, basePath }));
   };
   return { GET: answer, POST: answer, DELETE: answer, HEAD: answer, OPTIONS: answer };
 }

@@ -14,7 +14,7 @@ export type AgentSource = MountedAgent | PromiseLike<MountedAgent> | (() => Moun
 export function agentOf(entry: string, source: AgentSource): () => Promise<MountedAgent> {
   const isLater = typeof source === "function" || (isObject(source) && "then" in source);
   if (!isLater) assertMounted(entry, source);
-  let made: Promise<MountedAgent> | undefined;
+  let agentPromise: Promise<MountedAgent> | undefined;
   const make = async (): Promise<MountedAgent> => {
     const agent = await (typeof source === "function" ? source() : source);
     assertMounted(entry, agent);
@@ -23,11 +23,11 @@ export function agentOf(entry: string, source: AgentSource): () => Promise<Mount
   // A promise that fails before the first request is reported by that request.
   if (typeof source !== "function") make().catch(noop);
   return () => {
-    made ??= make().catch((error: unknown) => {
-      made = undefined;
+    agentPromise ??= make().catch((error: unknown) => {
+      agentPromise = undefined;
       throw error;
     });
-    return made;
+    return agentPromise;
   };
 }
 
@@ -36,8 +36,8 @@ const isObject = (value: unknown): value is object => typeof value === "object" 
 /** The options of an agent are often given in its place. */
 function assertMounted(entry: string, agent: unknown): void {
   if (isObject(agent) && "nodeListener" in agent) return;
-  const seen = isObject(agent)
+  const actual = isObject(agent)
     ? `an object with ${Object.keys(agent).slice(0, 3).join(", ") || "nothing"}`
     : String(agent);
-  throw new TypeError(`${entry} takes what createAgent() returns, or a function that returns it, not ${seen}`);
+  throw new TypeError(`${entry} takes what createAgent() returns, or a function that returns it, not ${actual}`);
 }

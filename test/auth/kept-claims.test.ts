@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { frozenCopy } from "../../src/auth/frozen.js";
+import { copyFrozen } from "../../src/auth/freeze.js";
 import { keptClaims } from "../../src/auth/kept-claims.js";
 
 describe("what is kept of a principal", () => {
@@ -54,7 +54,7 @@ describe("what is kept of a principal", () => {
 describe("a frozen copy", () => {
   it("cannot be changed at any depth, and leaves its original alone", () => {
     const original = { list: [{ a: 1 }], made: Object.create(null) };
-    const copy = frozenCopy(original);
+    const copy = copyFrozen(original);
     expect(copy).toEqual(original);
     expect(() => Object.assign(copy.list[0] ?? {}, { a: 2 })).toThrow(TypeError);
     expect(() => copy.list.push({ a: 3 })).toThrow(TypeError);
@@ -65,7 +65,7 @@ describe("a frozen copy", () => {
   it("has a claim called __proto__ as a claim, and survives circles", () => {
     const claims: Record<string, unknown> = JSON.parse('{"__proto__":{"admin":true}}');
     claims["self"] = claims;
-    const copy = frozenCopy(claims);
+    const copy = copyFrozen(claims);
     expect(copy["admin"]).toBeUndefined();
     expect(Object.keys(copy)).toEqual(["__proto__", "self"]);
     expect(copy["self"]).toBe(copy);
@@ -73,6 +73,6 @@ describe("a frozen copy", () => {
 
   it("has objects of classes as they are", () => {
     const at = new Date(0);
-    expect(frozenCopy({ at }).at).toBe(at);
+    expect(copyFrozen({ at }).at).toBe(at);
   });
 });

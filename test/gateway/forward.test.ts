@@ -1,20 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { forwardedNames } from "../../src/gateway/forward.js";
+import { checkForwardNames } from "../../src/gateway/forward.js";
 
 describe("headers to pass on", () => {
   it("are names without case, each once", () => {
-    expect(forwardedNames(["Authorization", "X-Key", "authorization"])).toEqual(["authorization", "x-key"]);
-    expect(forwardedNames(undefined)).toEqual([]);
+    expect(checkForwardNames(["Authorization", "X-Key", "authorization"])).toEqual(["authorization", "x-key"]);
+    expect(checkForwardNames(undefined)).toEqual([]);
   });
 
   it.each(["host", "Content-Length", "a2a-version", "A2A-Extensions", "Last-Event-ID", "grpc-timeout", "trace-bin"])(
     "cannot come from the call itself: %s",
     (name) => {
-      expect(() => forwardedNames([name])).toThrow(`forward: ${name.toLowerCase()} belongs to the call`);
+      expect(() => checkForwardNames([name])).toThrow(`forward: ${name.toLowerCase()} belongs to the call`);
     },
   );
 
   it.each(["", "two words", "a:b", "a\nb"])("have to be names: %j", (name) => {
-    expect(() => forwardedNames([name])).toThrow("is not the name of a header");
+    expect(() => checkForwardNames([name])).toThrow("is not the name of a header");
   });
 });

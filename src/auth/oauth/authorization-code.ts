@@ -8,7 +8,7 @@ import {
 import { A2AError } from "../../protocol/errors.js";
 import type { AuthorizationCodeFlow } from "../options.js";
 import { untilAborted } from "../part.js";
-import { assertServer, named } from "./server-call.js";
+import { assertServer, describeEndpoint } from "./server-call.js";
 import { type OAuthClient, oauthError, requestToken, type Token } from "./token-request.js";
 import type { TokenServer } from "./token-use.js";
 
@@ -40,7 +40,7 @@ export async function obtainByCode(client: OAuthClient, use: CodeUse, signal: Ab
     return url.href;
   };
   const answer = await untilAborted(() => flow({ urlFor, signal }), signal);
-  const parameters = checkedAnswer(client, { call, server, state, answer });
+  const parameters = checkAnswer(client, { call, server, state, answer });
   const code = parameters.get("code") ?? "";
   const fields = { grant_type: "authorization_code", code, redirect_uri: redirectUri, code_verifier: verifier };
   return requestToken(client, { url: server.tokenUrl, fields }, signal);
@@ -53,7 +53,7 @@ interface AuthorizationAnswer extends Pick<CodeUse, "server"> {
 }
 
 /** The parameters of the answer, once it is that of this request (`state`) and of this server (`iss`, RFC 9207). */
-function checkedAnswer(client: OAuthClient, { call, server, state, answer }: AuthorizationAnswer): URLSearchParams {
+function checkAnswer(client: OAuthClient, { call, server, state, answer }: AuthorizationAnswer): URLSearchParams {
   const url = URL.parse(answer);
   if (url === null) throw new A2AError("unauthenticated", "authorizationCode must return the URL that was called back");
   const issuer = server.issuer ?? issuerIn(url, server.authorizationUrl);
@@ -64,11 +64,11 @@ function checkedAnswer(client: OAuthClient, { call, server, state, answer }: Aut
     if (parameters.has("code")) return parameters;
   } catch (error) {
     if (error instanceof AuthorizationResponseError) throw oauthError(call, knownError(error.error));
-    throw new A2AError("unauthenticated", `the answer of ${named(call)} is not the answer to this request`, {
+    throw new A2AError("unauthenticated", `the answer of ${describeEndpoint(call)} is not the answer to this request`, {
       cause: error,
     });
   }
-  throw new A2AError("unauthenticated", `the answer of ${named(call)} has no code`);
+  throw new A2AError("unauthenticated", `the answer of ${describeEndpoint(call)} has no code`);
 }
 
 /** The issuer that the answer names, if it may be that of a server whose issuer the card does not say. */

@@ -4,7 +4,7 @@ import { mayCarry } from "../../protocol/authorization/may-carry.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { DeviceCodePrompt } from "../options.js";
 import { untilAborted } from "../part.js";
-import { durationOf, named, textOf } from "./server-call.js";
+import { describeEndpoint, durationOf, textOf } from "./server-call.js";
 import { type OAuthClient, oauthError, oauthErrorOf, requestToken, sendForm, type Token } from "./token-request.js";
 import type { TokenServer } from "./token-use.js";
 
@@ -29,15 +29,15 @@ const stepMs = 5000;
 
 export function createDeviceCodeFlow(client: OAuthClient): DeviceCodeFlow {
   const { clock } = client.environment;
-  let pending: PendingCode | undefined;
+  let pendingCode: PendingCode | undefined;
 
   async function start(server: TokenServer, scope: string, signal: AbortSignal): Promise<PendingCode> {
     const { code, prompt } = await authorize(client, { server, scope }, signal);
-    pending = code;
+    pendingCode = code;
     try {
       await untilAborted(() => client.secret.deviceCode?.(prompt), signal);
     } catch (error) {
-      if (!signal.aborted) pending = undefined;
+      if (!signal.aborted) pendingCode = undefined;
       throw error;
     }
     return code;
@@ -45,14 +45,14 @@ export function createDeviceCodeFlow(client: OAuthClient): DeviceCodeFlow {
 
   return {
     async obtain(server, scope, signal) {
-      const isGood = pending !== undefined && pending.scope === scope && clock.now() < pending.expiresAt;
-      const code = isGood && pending !== undefined ? pending : await start(server, scope, signal);
+      const isGood = pendingCode !== undefined && pendingCode.scope === scope && clock.now() < pendingCode.expiresAt;
+      const code = isGood && pendingCode !== undefined ? pendingCode : await start(server, scope, signal);
       try {
         const token = await poll(client, { server, code }, signal);
-        pending = undefined;
+        pendingCode = undefined;
         return token;
       } catch (error) {
-        if (!signal.aborted) pending = undefined;
+        if (!signal.aborted) pendingCode = undefined;
         throw error;
       }
     },
@@ -72,7 +72,7 @@ async function authorize(
   const json = await sendForm(client, { ...call, fields }, signal);
   const expiresInMs = durationOf(json, "expires_in", { call, mostMs: mostExpiryMs });
   if (expiresInMs === undefined)
-    throw new A2AError("unauthenticated", `the answer of ${named(call)} has no expires_in`);
+    throw new A2AError("unauthenticated", `the answer of ${describeEndpoint(call)} has no expires_in`);
   const intervalMs = durationOf(json, "interval", { call, mostMs: mostIntervalMs }) ?? stepMs;
   return {
     code: {
@@ -95,12 +95,15 @@ function readPrompt(
 ): Omit<DeviceCodePrompt, "expiresInMs"> {
   const userCode = textOf(json, "user_code", call);
   if (!userCodeForm.test(userCode)) {
-    throw new A2AError("unauthenticated", `user_code of ${named(call)} must be at most 64 visible characters`);
+    throw new A2AError(
+      "unauthenticated",
+      `user_code of ${describeEndpoint(call)} must be at most 64 visible characters`,
+    );
   }
   const link = (name: string): string => {
     const url = textOf(json, name, call);
     if (mayCarry(url, allowPlaintext)) return new URL(url).href;
-    throw new A2AError("unauthenticated", `${name} of ${named(call)} must be an https URL`);
+    throw new A2AError("unauthenticated", `${name} of ${describeEndpoint(call)} must be an https URL`);
   };
   const verificationUri = link("verification_uri");
   if (json["verification_uri_complete"] === undefined) return { verificationUri, userCode };
@@ -127,7 +130,7 @@ async function poll(
       return await requestToken(client, { url, fields }, signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (!goesOn(error)) throw error;
+      if (!mayContinue(error)) throw error;
       if (oauthErrorOf(error) !== "authorization_pending") {
         code.intervalMs = Math.min(code.intervalMs + stepMs, mostIntervalMs);
       }
@@ -135,7 +138,7 @@ async function poll(
   }
 }
 
-function goesOn(error: unknown): boolean {
+function mayContinue(error: unknown): boolean {
   const code = oauthErrorOf(error);
   if (code === "authorization_pending" || code === "slow_down") return true;
   return error instanceof A2AError && error.code === "unavailable";

@@ -1,5 +1,5 @@
 import { A2AError } from "../../protocol/errors.js";
-import { callServer, named, type ServerEnvironment, textOf } from "./server-call.js";
+import { callServer, describeEndpoint, type ServerEnvironment, textOf } from "./server-call.js";
 import type { TokenServer } from "./token-use.js";
 
 const wellKnownPath = "/.well-known/openid-configuration";
@@ -9,13 +9,19 @@ export async function discover(environment: ServerEnvironment, url: string, sign
   const call = { url, what: "OpenID Connect document" };
   const { status, json } = await callServer(environment, call, signal);
   if (status >= 500 || status === 429) {
-    throw new A2AError("unavailable", `${named(call)} answered with HTTP status ${status}`);
+    throw new A2AError("unavailable", `${describeEndpoint(call)} answered with HTTP status ${status}`);
   }
   if (status !== 200 || json === undefined) {
-    throw new A2AError("unauthenticated", `${named(call)} answered with HTTP status ${status} and no JSON object`);
+    throw new A2AError(
+      "unauthenticated",
+      `${describeEndpoint(call)} answered with HTTP status ${status} and no JSON object`,
+    );
   }
   if (textOf(json, "issuer", call).replace(/\/$/, "") + wellKnownPath !== url) {
-    throw new A2AError("unauthenticated", `the issuer of ${named(call)} is not the one that the URL belongs to`);
+    throw new A2AError(
+      "unauthenticated",
+      `the issuer of ${describeEndpoint(call)} is not the one that the URL belongs to`,
+    );
   }
   const optional = (name: string): string | undefined => {
     const value = json[name];

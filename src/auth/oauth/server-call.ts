@@ -80,12 +80,12 @@ export function assertServer(
   call: Pick<AuthServerCall, "what" | "url">,
 ): void {
   if (!mayCarry(call.url, allowPlaintext)) {
-    throw new A2AError("unauthenticated", `${named(call)} is not https, and plaintext is not allowed`);
+    throw new A2AError("unauthenticated", `${describeEndpoint(call)} is not https, and plaintext is not allowed`);
   }
   const origin = new URL(call.url).origin;
   if (trustedOrigins.includes(origin)) return;
-  const trusted = trustedOrigins.length === 0 ? "no origin is" : `only ${trustedOrigins.join(", ")} is`;
-  const problem = `${named(call)} is not trusted with the client's secret, ${trusted}`;
+  const trustedList = trustedOrigins.length === 0 ? "no origin is" : `only ${trustedOrigins.join(", ")} is`;
+  const problem = `${describeEndpoint(call)} is not trusted with the client's secret, ${trustedList}`;
   throw new UntrustedOriginError(problem, origin.slice(0, shownLength));
 }
 
@@ -98,8 +98,8 @@ function requestOf({ form, headers }: AuthServerCall, signal: AbortSignal): Fetc
 }
 
 function reasonOf(call: AuthServerCall, { timeoutMs }: ServerEnvironment, limit: AbortSignal): string {
-  if (limit.aborted) return `${named(call)} did not answer within ${timeoutMs} ms`;
-  return `${named(call)} cannot be reached, or redirects, which is not followed`;
+  if (limit.aborted) return `${describeEndpoint(call)} did not answer within ${timeoutMs} ms`;
+  return `${describeEndpoint(call)} cannot be reached, or redirects, which is not followed`;
 }
 
 const jsonType = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
@@ -115,7 +115,10 @@ async function readJson(call: AuthServerCall, response: HttpAnswer): Promise<Jso
     if (done || value === undefined) return parseObject(text + decoder.decode());
     bytes += value.length;
     if (bytes > maxBytes) {
-      throw new A2AError("unauthenticated", `the answer of ${named(call)} is over the limit of ${maxBytes} bytes`);
+      throw new A2AError(
+        "unauthenticated",
+        `the answer of ${describeEndpoint(call)} is over the limit of ${maxBytes} bytes`,
+      );
     }
     text += decoder.decode(value, { stream: true });
   }
@@ -133,7 +136,7 @@ function parseObject(text: string): JsonObject | undefined {
 const shownLength = 200;
 
 /** The endpoint in error messages: without its query, and shortened if long. */
-export function named({ what, url }: Pick<AuthServerCall, "what" | "url">): string {
+export function describeEndpoint({ what, url }: Pick<AuthServerCall, "what" | "url">): string {
   const parsed = URL.parse(url);
   const place = parsed === null ? JSON.stringify(url.slice(0, shownLength)) : parsed.origin + parsed.pathname;
   return `the ${what} ${place.slice(0, shownLength)}`;
@@ -143,7 +146,7 @@ export function named({ what, url }: Pick<AuthServerCall, "what" | "url">): stri
 export function textOf(json: JsonObject, name: string, call: Pick<AuthServerCall, "what" | "url">): string {
   const value = json[name];
   if (typeof value === "string" && value !== "") return value;
-  throw new A2AError("unauthenticated", `the answer of ${named(call)} has no ${name}`);
+  throw new A2AError("unauthenticated", `the answer of ${describeEndpoint(call)} has no ${name}`);
 }
 
 /** A member with a positive number of seconds, as milliseconds and at most `mostMs`; `undefined` when it is missing. */
@@ -157,5 +160,5 @@ export function durationOf(
   // Some servers send numbers as strings.
   const seconds = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   if (typeof seconds === "number" && seconds > 0) return Math.min(seconds * 1000, mostMs);
-  throw new A2AError("unauthenticated", `${name} of ${named(call)} must be a number of seconds more than 0`);
+  throw new A2AError("unauthenticated", `${name} of ${describeEndpoint(call)} must be a number of seconds more than 0`);
 }

@@ -3,7 +3,7 @@ import { untilAborted } from "../part.js";
 interface SharedCall<T> {
   readonly result: Promise<T>;
   readonly stop: AbortController;
-  waiting: number;
+  waiters: number;
 }
 
 /** Runs one piece of work at a time for all callers that wait for it. Aborts it when the last one leaves. */
@@ -14,19 +14,19 @@ export function shareWork<T>(
 
   function start(): SharedCall<T> {
     const stop = new AbortController();
-    return { result: work(stop.signal), stop, waiting: 0 };
+    return { result: work(stop.signal), stop, waiters: 0 };
   }
 
   return async (signal) => {
     signal?.throwIfAborted();
     current ??= start();
     const call = current;
-    call.waiting += 1;
+    call.waiters += 1;
     try {
       return await untilAborted(() => call.result, signal);
     } finally {
-      call.waiting -= 1;
-      if (call.waiting === 0) {
+      call.waiters -= 1;
+      if (call.waiters === 0) {
         if (current === call) current = undefined;
         call.stop.abort();
       }

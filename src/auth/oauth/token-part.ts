@@ -11,7 +11,7 @@ import { type OAuthClient, oauthErrorOf, requestToken, type Token } from "./toke
 import type { TokenServer, TokenUse } from "./token-use.js";
 
 /** Scopes beyond those of the card that refusals may add: an agent could name others with each. */
-const mostWidened = 64;
+const widenMax = 64;
 
 /** What a token is requested with, and the token. */
 interface Grant {
@@ -30,16 +30,16 @@ class TokenPart implements CredentialPart {
   readonly #use: TokenUse;
   readonly #client: OAuthClient;
   readonly #device: DeviceCodeFlow;
-  readonly #renewed = shareWork((signal) => this.#renewOrTakeBack(signal));
+  readonly #renewOnce = shareWork((signal) => this.#renewOrTakeBack(signal));
   #scopes: readonly string[];
   #server: TokenServer | undefined;
   #token: Token | undefined;
   #isLoaded = false;
   #refreshToken: string | undefined;
   /** The grant before more scopes were asked for, until they are granted. */
-  #narrower: Grant | undefined;
+  #previousGrant: Grant | undefined;
   /** Scopes that the authorization server, or the user, did not grant. */
-  readonly #denied = new Set<string>();
+  readonly #deniedScopes = new Set<string>();
 
   constructor(use: TokenUse, client: OAuthClient) {
     this.key = use.placement.key;
@@ -52,32 +52,32 @@ class TokenPart implements CredentialPart {
   async get(signal: AbortSignal | undefined): Promise<Credential> {
     const { staleAt = Number.POSITIVE_INFINITY } = this.#token ?? {};
     const isFresh = this.#client.environment.clock.now() < staleAt;
-    const token = this.#token !== undefined && isFresh ? this.#token : await this.#renewed(signal);
+    const token = this.#token !== undefined && isFresh ? this.#token : await this.#renewOnce(signal);
     return this.#use.placement.place(token.accessToken);
   }
 
-  async refuse(refused: Credential, error: A2AError): Promise<boolean> {
-    const missed = scopesMissedBy(error);
+  async refuse(credential: Credential, error: A2AError): Promise<boolean> {
+    const missingScopes = scopesMissedBy(error);
     // An agent that recognizes the caller and refuses it would refuse another token too, unless it says what is missing.
-    if (error.code === "permissionDenied" && error.challenge === undefined && missed === undefined) return false;
-    const wider = missed === undefined ? [] : this.#widened(missed);
-    if (missed !== undefined && wider.length === this.#scopes.length) return false;
-    if (!this.#isCurrent(refused)) return true;
-    if (missed === undefined) {
+    if (error.code === "permissionDenied" && error.challenge === undefined && missingScopes === undefined) return false;
+    const wider = missingScopes === undefined ? [] : this.#widenScopes(missingScopes);
+    if (missingScopes !== undefined && wider.length === this.#scopes.length) return false;
+    if (!this.#isCurrent(credential)) return true;
+    if (missingScopes === undefined) {
       this.#token = undefined;
       return true;
     }
-    this.#narrower = { scopes: this.#scopes, token: this.#token, refreshToken: this.#refreshToken };
+    this.#previousGrant = { scopes: this.#scopes, token: this.#token, refreshToken: this.#refreshToken };
     // A refresh cannot add scopes that the first token lacked.
     this.#grant({ scopes: wider, token: undefined, refreshToken: undefined });
     return true;
   }
 
-  #widened(missed: readonly string[]): readonly string[] {
+  #widenScopes(missingScopes: readonly string[]): readonly string[] {
     const { secret, scopes } = this.#use;
     if (secret.scopes !== undefined) return this.#scopes;
-    const wider = new Set([...this.#scopes, ...missed.filter((scope) => !this.#denied.has(scope))]);
-    return wider.size > scopes.length + mostWidened ? this.#scopes : [...wider];
+    const wider = new Set([...this.#scopes, ...missingScopes.filter((scope) => !this.#deniedScopes.has(scope))]);
+    return wider.size > scopes.length + widenMax ? this.#scopes : [...wider];
   }
 
   #grant({ scopes, token, refreshToken }: Grant): void {
@@ -88,25 +88,25 @@ class TokenPart implements CredentialPart {
 
   /** Continues with the token of before when no token with more scopes can be had: other calls do without them. */
   #takeBack(error: unknown): void {
-    const before = this.#narrower;
+    const before = this.#previousGrant;
     if (before === undefined) return;
     if (oauthErrorOf(error) !== undefined) {
-      for (const scope of this.#scopes) if (!before.scopes.includes(scope)) this.#denied.add(scope);
+      for (const scope of this.#scopes) if (!before.scopes.includes(scope)) this.#deniedScopes.add(scope);
     }
-    this.#narrower = undefined;
+    this.#previousGrant = undefined;
     this.#grant(before);
   }
 
-  #isCurrent(refused: Credential): boolean {
+  #isCurrent(credential: Credential): boolean {
     if (this.#token === undefined) return false;
     const { headers = {} } = this.#use.placement.place(this.#token.accessToken);
-    return Object.entries(headers).every(([name, value]) => refused.headers?.[name] === value);
+    return Object.entries(headers).every(([name, value]) => credential.headers?.[name] === value);
   }
 
   async #renewOrTakeBack(signal: AbortSignal): Promise<Token> {
     try {
       const token = await this.#renew(signal);
-      this.#narrower = undefined;
+      this.#previousGrant = undefined;
       return token;
     } catch (error) {
       this.#takeBack(error);
@@ -116,8 +116,8 @@ class TokenPart implements CredentialPart {
 
   async #renew(signal: AbortSignal): Promise<Token> {
     this.#server ??= await this.#findServer(signal);
-    const stored = await this.#loadOnce(this.#server);
-    if (stored !== undefined) return stored;
+    const storedToken = await this.#loadOnce(this.#server);
+    if (storedToken !== undefined) return storedToken;
     const token = (await this.#refresh(this.#server, signal)) ?? (await this.#obtain(this.#server, signal));
     this.#token = token;
     this.#refreshToken = token.refreshToken ?? this.#refreshToken;
@@ -132,12 +132,12 @@ class TokenPart implements CredentialPart {
   async #loadOnce({ tokenUrl }: TokenServer): Promise<Token | undefined> {
     if (this.#isLoaded) return undefined;
     this.#isLoaded = true;
-    const stored = await this.#use.secret.tokenStore?.load();
-    if (stored === undefined || stored.tokenUrl !== tokenUrl) return undefined;
-    if (!this.#scopes.every((scope) => stored.scopes.includes(scope))) return undefined;
-    this.#scopes = stored.scopes;
-    this.#refreshToken = stored.refreshToken;
-    const { accessToken, staleAt, refreshToken } = stored;
+    const storedTokens = await this.#use.secret.tokenStore?.load();
+    if (storedTokens === undefined || storedTokens.tokenUrl !== tokenUrl) return undefined;
+    if (!this.#scopes.every((scope) => storedTokens.scopes.includes(scope))) return undefined;
+    this.#scopes = storedTokens.scopes;
+    this.#refreshToken = storedTokens.refreshToken;
+    const { accessToken, staleAt, refreshToken } = storedTokens;
     if (this.#client.environment.clock.now() >= (staleAt ?? Number.POSITIVE_INFINITY)) return undefined;
     this.#token = { accessToken, staleAt, refreshToken };
     return this.#token;

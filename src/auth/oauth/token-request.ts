@@ -5,8 +5,8 @@ import type { OAuthSecret } from "../options.js";
 import {
   type AuthServerCall,
   callServer,
+  describeEndpoint,
   durationOf,
-  named,
   type ServerAnswer,
   type ServerEnvironment,
   textOf,
@@ -83,11 +83,14 @@ const accessTokenForm = /^[\x21-\x7e]{1,32768}$/;
 function readToken(json: JsonObject, call: FormRequest, now: number): Token {
   const accessToken = textOf(json, "access_token", call);
   if (!accessTokenForm.test(accessToken)) {
-    throw new A2AError("unauthenticated", `access_token of ${named(call)} holds characters that a token cannot have`);
+    throw new A2AError(
+      "unauthenticated",
+      `access_token of ${describeEndpoint(call)} holds characters that a token cannot have`,
+    );
   }
   const type = json["token_type"] ?? "bearer";
   if (typeof type !== "string" || type.toLowerCase() !== "bearer") {
-    throw new A2AError("unauthenticated", `token_type of ${named(call)} must be Bearer`);
+    throw new A2AError("unauthenticated", `token_type of ${describeEndpoint(call)} must be Bearer`);
   }
   const lifetimeMs = durationOf(json, "expires_in", { call, mostMs: longestMs });
   const { refresh_token: refreshToken } = json;
@@ -119,15 +122,20 @@ function answerError(call: AuthServerCall, { status, json }: ServerAnswer): A2AE
   const code = json?.["error"];
   if (typeof code === "string" && knownErrors.has(code)) return oauthError(call, code);
   if (status >= 500 || status === 429) {
-    return new A2AError("unavailable", `${named(call)} answered with HTTP status ${status}`);
+    return new A2AError("unavailable", `${describeEndpoint(call)} answered with HTTP status ${status}`);
   }
-  const seen = typeof code === "string" ? "an error that OAuth does not know" : "no JSON that OAuth knows";
-  return new A2AError("unauthenticated", `${named(call)} answered with HTTP status ${status} and ${seen}`);
+  const content = typeof code === "string" ? "an error that OAuth does not know" : "no JSON that OAuth knows";
+  return new A2AError(
+    "unauthenticated",
+    `${describeEndpoint(call)} answered with HTTP status ${status} and ${content}`,
+  );
 }
 
 /** The error for an OAuth error code. */
 export function oauthError(call: Pick<AuthServerCall, "what" | "url">, code: string): A2AError {
-  return new A2AError("unauthenticated", `${named(call)} refused: ${code}`, { metadata: { oauthError: code } });
+  return new A2AError("unauthenticated", `${describeEndpoint(call)} refused: ${code}`, {
+    metadata: { oauthError: code },
+  });
 }
 
 /** The OAuth code of an error; `undefined` if it has none. */

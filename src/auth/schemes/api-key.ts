@@ -58,10 +58,10 @@ interface Verifier {
  * The identity that a `verify` returned. Throws a `CredentialError` when it returned none, and a `TypeError` when what it
  * returned has no subject: all such callers would be one owner.
  */
-export function identityOf(verified: VerifyResult, { what, refusal }: Verifier): Identity {
-  if (typeof verified === "string" && verified !== "") return { subject: verified };
-  if (typeof verified !== "object" || verified === null) throw new CredentialError(refusal);
-  if (typeof verified.subject === "string" && verified.subject !== "") return verified;
+export function identityOf(result: VerifyResult, { what, refusal }: Verifier): Identity {
+  if (typeof result === "string" && result !== "") return { subject: result };
+  if (typeof result !== "object" || result === null) throw new CredentialError(refusal);
+  if (typeof result.subject === "string" && result.subject !== "") return result;
   throw new TypeError(
     `${what} must return the name of the owner or an object with a subject, not an object without one`,
   );

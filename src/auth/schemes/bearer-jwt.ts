@@ -69,9 +69,9 @@ const bearerRule = object(bearerMembers);
  * Keys are read every 10 minutes, and when a token names one that is not known. While they cannot be read, those of before
  * serve for 24 hours. Throws a `TypeError` for options that are not right.
  */
-export function bearerJwt(given: BearerJwtOptions): AuthScheme {
-  assertOptions("bearerJwt", given, bearerRule);
-  const { description = "", ...options } = given;
+export function bearerJwt(bearerOptions: BearerJwtOptions): AuthScheme {
+  assertOptions("bearerJwt", bearerOptions, bearerRule);
+  const { description = "", ...options } = bearerOptions;
   checkJwtOptions("bearerJwt", options);
   return {
     declaration: { case: "httpAuthSecurityScheme", value: { scheme: "Bearer", bearerFormat: "JWT", description } },

@@ -30,7 +30,7 @@ export interface KeyReading {
 export class IssuerKeys {
   readonly #reading: KeyReading;
   #find: JWTVerifyGetKey | undefined;
-  #listed: readonly string[] = [];
+  #keyTexts: readonly string[] = [];
   #removals = 0;
   #readAt = Number.NEGATIVE_INFINITY;
   #failedAt = Number.NEGATIVE_INFINITY;
@@ -51,15 +51,15 @@ export class IssuerKeys {
   readonly keyFor: JWTVerifyGetKey = async (header, token) => {
     await this.#renew();
     try {
-      return await this.#listedKey(header, token);
+      return await this.#findKey(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey) || this.#since(this.#readAt) < cooldownMs) throw error;
     }
     await this.#ask();
-    return this.#listedKey(header, token);
+    return this.#findKey(header, token);
   };
 
-  readonly #listedKey: JWTVerifyGetKey = (header, token) => {
+  readonly #findKey: JWTVerifyGetKey = (header, token) => {
     if (this.#find === undefined) throw this.#failure;
     return this.#find(header, token);
   };
@@ -68,10 +68,10 @@ export class IssuerKeys {
     const age = this.#since(this.#readAt);
     if (age < currentMs) return;
     const isDown = this.#since(this.#failedAt) < downMs;
-    const asked = this.#ask();
-    if (age >= staleMs) await asked;
-    else if (isDown) asked.catch(noop);
-    else await asked.catch(noop);
+    const request = this.#ask();
+    if (age >= staleMs) await request;
+    else if (isDown) request.catch(noop);
+    else await request.catch(noop);
   }
 
   /** One request for calls at the same time, and none right after one that failed. */
@@ -87,7 +87,7 @@ export class IssuerKeys {
     try {
       const keys = await this.#reading.read();
       this.#find = createLocalJWKSet(keys);
-      this.#replaceListed(keys.keys.map((key) => JSON.stringify(key)));
+      this.#replaceKeys(keys.keys.map((key) => JSON.stringify(key)));
       this.#readAt = this.#reading.clock.now();
       this.#failedAt = Number.NEGATIVE_INFINITY;
       this.#isStale = false;
@@ -101,9 +101,9 @@ export class IssuerKeys {
     }
   }
 
-  #replaceListed(listed: readonly string[]): void {
-    if (this.#listed.some((key) => !listed.includes(key))) this.#removals += 1;
-    this.#listed = listed;
+  #replaceKeys(keyTexts: readonly string[]): void {
+    if (this.#keyTexts.some((key) => !keyTexts.includes(key))) this.#removals += 1;
+    this.#keyTexts = keyTexts;
   }
 
   #since(time: number): number {

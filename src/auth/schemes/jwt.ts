@@ -1,6 +1,6 @@
 import { type CryptoKey, errors, type JWK, type JWTPayload, jwtVerify, type KeyObject } from "jose";
 import { A2AError } from "../../protocol/errors.js";
-import { isNestedOver } from "../frozen.js";
+import { isNestedOver } from "../freeze.js";
 import { IssuerKeys } from "./issuer-keys.js";
 import { CredentialError, type Identity, type SchemeEnvironment, SharedIdentity } from "./scheme.js";
 import { hasSingleMembers } from "./single-members.js";
@@ -25,7 +25,7 @@ export const publicKeyAlgorithms: readonly string[] = [
 ];
 
 /** How long a token is believed without another check of its signature, as long as its issuer removes no key. */
-const believedMs = 5 * 60_000;
+const cacheMs = 5 * 60_000;
 
 /** A check of tokens by their signature and claims (RFC 8725). */
 export type TokenCheck = (token: string) => Identity | Promise<Identity>;
@@ -35,19 +35,19 @@ export function jwtCheck(
   rules: JwtRules,
   { clock }: Pick<SchemeEnvironment, "clock">,
 ): TokenCheck {
-  let cache = new TokenCache(clock, believedMs);
+  let cache = new TokenCache(clock, cacheMs);
   let removals = 0;
   const verify = async (token: string): Promise<Identity> => {
     // Not the cache of later: the key of this token may be removed until then.
-    const believed = cache;
-    const payload = await verified(keys, token, { rules, now: clock.now() });
+    const currentCache = cache;
+    const payload = await verifyJwt(keys, token, { rules, now: clock.now() });
     const identity = identityFrom(payload);
-    believed.set(token, identity, (payload.exp ?? 0) * 1000);
+    currentCache.set(token, identity, (payload.exp ?? 0) * 1000);
     return identity;
   };
   return (token) => {
     if (keys instanceof IssuerKeys && keys.removals !== removals) {
-      cache = new TokenCache(clock, believedMs);
+      cache = new TokenCache(clock, cacheMs);
       removals = keys.removals;
     }
     return cache.identify(token, verify);
@@ -59,7 +59,7 @@ interface JwtCheck {
   readonly now: number;
 }
 
-async function verified(keys: JwtKey | IssuerKeys, token: string, { rules, now }: JwtCheck): Promise<JWTPayload> {
+async function verifyJwt(keys: JwtKey | IssuerKeys, token: string, { rules, now }: JwtCheck): Promise<JWTPayload> {
   const { issuer, audience, algorithms, clockSkewMs } = rules;
   const options = {
     ...{ issuer, audience: [audience].flat(), algorithms: [...algorithms], clockTolerance: clockSkewMs / 1000 },
@@ -121,11 +121,11 @@ function assertSingleMembers(part: string, value: object): void {
 }
 
 /** Levels of what a token says. What walks through them, such as the store of `keepClaims`, must not run out of stack. */
-const deepest = 32;
+const levelMax = 32;
 
 /** Throws for a token that says something deeper. */
 function assertFlat(value: object): void {
-  if (isNestedOver(deepest, value)) throw new CredentialError(`the token is nested more than ${deepest} deep`);
+  if (isNestedOver(levelMax, value)) throw new CredentialError(`the token is nested more than ${levelMax} deep`);
 }
 
 /** The identity that the claims of a verified token name. They are its own from now on. */
@@ -140,7 +140,7 @@ export function identityFrom(claims: Readonly<Record<string, unknown>>): Identit
 
 /** The scopes of a token: `scope` as text (RFC 9068), or the list that some servers write. */
 function scopesOf({ scope, scp }: Readonly<Record<string, unknown>>): readonly string[] {
-  const given = scope ?? scp;
-  if (typeof given === "string") return given.split(" ").filter((name) => name !== "");
-  return Array.isArray(given) ? given.filter((name) => typeof name === "string") : [];
+  const scopes = scope ?? scp;
+  if (typeof scopes === "string") return scopes.split(" ").filter((name) => name !== "");
+  return Array.isArray(scopes) ? scopes.filter((name) => typeof name === "string") : [];
 }

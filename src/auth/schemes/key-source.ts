@@ -21,13 +21,13 @@ export function keysAt(url: string, { fetch, clock, logger }: SchemeEnvironment)
  */
 export function keysOf(issuer: string, environment: SchemeEnvironment): IssuerKeys {
   const { fetch, foreignFetch, clock, logger } = environment;
-  let known: string | undefined;
+  let knownUrl: string | undefined;
   let isCurrent = false;
   const read = async (): Promise<JSONWebKeySet> => {
-    const url = known !== undefined && isCurrent ? known : await keyUrlOf(issuer, fetch, known);
+    const url = knownUrl !== undefined && isCurrent ? knownUrl : await keyUrlOf(issuer, fetch, knownUrl);
     isCurrent = false;
     const keys = await readKeys(url, isOwn(url, issuer) ? fetch : foreignFetch);
-    known = url;
+    knownUrl = url;
     isCurrent = true;
     return keys;
   };
@@ -42,7 +42,7 @@ async function readKeys(url: string, fetch: Fetch): Promise<JSONWebKeySet> {
 }
 
 /** Where the keys are by the issuer's metadata, or were before it could not be read. */
-async function keyUrlOf(issuer: string, fetch: Fetch, before: string | undefined): Promise<string> {
+async function keyUrlOf(issuer: string, fetch: Fetch, previousUrl: string | undefined): Promise<string> {
   const identifier = new URL(issuer);
   const failures: unknown[] = [];
   for (const algorithm of ["oidc", "oauth2"] as const) {
@@ -57,7 +57,7 @@ async function keyUrlOf(issuer: string, fetch: Fetch, before: string | undefined
       failures.push(error);
     }
   }
-  if (before !== undefined) return before;
+  if (previousUrl !== undefined) return previousUrl;
   throw unreachable(issuer, new AggregateError(failures, `the metadata of ${issuer} cannot be read`));
 }
 

@@ -31,9 +31,9 @@ const rule = object(members);
  * Tokens of an OpenID Connect provider, in `Authorization: Bearer …` (spec 4.5.5). Its metadata names the keys; it is read
  * when the first token is checked. Throws a `TypeError` for options that are not right.
  */
-export function openIdConnect(given: OpenIdConnectOptions): AuthScheme {
-  assertOptions("openIdConnect", given, rule);
-  const { discoveryUrl, description = "", ...rest } = given;
+export function openIdConnect(providerOptions: OpenIdConnectOptions): AuthScheme {
+  assertOptions("openIdConnect", providerOptions, rule);
+  const { discoveryUrl, description = "", ...rest } = providerOptions;
   if (!mayCarry(discoveryUrl, false) || !discoveryUrl.endsWith(wellKnownPath)) {
     throw new TypeError(`openIdConnect: discoveryUrl must be an https URL that ends in ${wellKnownPath}`);
   }

@@ -4,7 +4,7 @@ import type { CallOrigin, PeerCertificate } from "../../protocol/context.js";
 import type { Fetch } from "../../protocol/fetch.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { AgentCardSchema } from "../../protocol/model.js";
-import { frozenJson } from "../frozen.js";
+import { freezeJson } from "../freeze.js";
 
 // What every security scheme of a server is: a declaration for the card, and a check of calls.
 
@@ -48,8 +48,8 @@ export class SharedIdentity implements Identity {
   constructor({ subject, issuer, scopes = [], claims = {} }: Identity) {
     this.subject = subject;
     this.issuer = issuer;
-    this.scopes = frozenJson(scopes);
-    this.claims = frozenJson(claims);
+    this.scopes = freezeJson(scopes);
+    this.claims = freezeJson(claims);
     Object.freeze(this);
   }
 }

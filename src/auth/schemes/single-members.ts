@@ -27,6 +27,6 @@ function membersIn(json: string): number {
 
 function keysIn(value: JsonValue): number {
   if (typeof value !== "object" || value === null) return 0;
-  const own = Array.isArray(value) ? 0 : Object.keys(value).length;
-  return Object.values(value).reduce<number>((sum, each) => sum + keysIn(each), own);
+  const count = Array.isArray(value) ? 0 : Object.keys(value).length;
+  return Object.values(value).reduce<number>((sum, each) => sum + keysIn(each), count);
 }

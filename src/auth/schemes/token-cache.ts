@@ -20,7 +20,7 @@ export class TokenCache {
   readonly #maxAgeMs: number;
   #latest = new Map<string, KnownToken>();
   // Forgotten all at once: to find the oldest of a map costs as much as what was deleted before it.
-  #before = new Map<string, KnownToken>();
+  #previous = new Map<string, KnownToken>();
   #length = 0;
   readonly #checks = new Map<string, Promise<Identity>>();
 
@@ -32,22 +32,22 @@ export class TokenCache {
 
   /** The identity of a token: known, or by `check`, which runs once for calls at the same time. */
   identify(token: string, check: (token: string) => Promise<Identity>): Identity | Promise<Identity> {
-    const known = this.#get(token) ?? this.#checks.get(token);
-    if (known !== undefined) return known;
-    const checked = check(token).finally(() => this.#checks.delete(token));
-    this.#checks.set(token, checked);
-    return checked;
+    const identity = this.#get(token) ?? this.#checks.get(token);
+    if (identity !== undefined) return identity;
+    const checking = check(token).finally(() => this.#checks.delete(token));
+    this.#checks.set(token, checking);
+    return checking;
   }
 
   #get(token: string): Identity | undefined {
-    const found = this.#latest.get(token) ?? this.#before.get(token);
-    return found !== undefined && found.until > this.#clock.now() ? found.identity : undefined;
+    const entry = this.#latest.get(token) ?? this.#previous.get(token);
+    return entry !== undefined && entry.until > this.#clock.now() ? entry.identity : undefined;
   }
 
   /** Remembers a token that is valid until `expiresAt`, in milliseconds since the epoch. */
   set(token: string, identity: Identity, expiresAt: number): void {
     if (this.#latest.size >= generation || this.#length >= generationLength) {
-      this.#before = this.#latest;
+      this.#previous = this.#latest;
       this.#latest = new Map();
       this.#length = 0;
     }

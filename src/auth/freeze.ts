@@ -1,6 +1,6 @@
 /** Freezes an object that was read from JSON and is shared with no one, with everything in it. Returns it. */
-export function frozenJson<T extends object>(value: T): T {
-  for (const member of Object.values(value)) if (typeof member === "object" && member !== null) frozenJson(member);
+export function freezeJson<T extends object>(value: T): T {
+  for (const member of Object.values(value)) if (typeof member === "object" && member !== null) freezeJson(member);
   return Object.freeze(value);
 }
 
@@ -11,20 +11,20 @@ export function isNestedOver(levels: number, value: unknown): boolean {
 }
 
 /** A copy of plain objects and lists that cannot be changed, to any depth; other values stay as they are. */
-export function frozenCopy<T>(value: T): T {
-  return copied(value, new Map()) as T;
+export function copyFrozen<T>(value: T): T {
+  return copyInto(value, new Map()) as T;
 }
 
-function copied(value: unknown, seen: Map<object, object>): unknown {
+function copyInto(value: unknown, copies: Map<object, object>): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (!Array.isArray(value) && !isPlain(value)) return value;
-  const before = seen.get(value);
+  const before = copies.get(value);
   if (before !== undefined) return before;
   const copy: object = Array.isArray(value) ? [] : Object.create(Object.getPrototypeOf(value));
-  seen.set(value, copy);
+  copies.set(value, copy);
   for (const [name, member] of Object.entries(value)) {
     // Defined, not set: a claim may be called `__proto__`.
-    Object.defineProperty(copy, name, { value: copied(member, seen), enumerable: true });
+    Object.defineProperty(copy, name, { value: copyInto(member, copies), enumerable: true });
   }
   return Object.freeze(copy);
 }
