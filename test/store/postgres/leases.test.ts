@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { AbortKind, TurnAborted } from "../../../src/core/agent.js";
 import { artifact, working } from "../../../src/protocol/events.js";
 import { type Server, serve } from "../../../src/server/serve.js";
@@ -59,10 +59,18 @@ interface Told {
   readonly status?: { readonly state: string };
 }
 
+/** Begins a task. A busy database may miss the little time that the servers give it: then the send is made again. */
 async function begin(server: Server): Promise<string> {
   const message = { messageId: crypto.randomUUID(), role: "ROLE_USER", parts: [{ text: "go" }] };
-  const told = (await call(server, "SendMessage", { message, configuration: { returnImmediately: true } })) as Told;
-  return told.task?.id ?? "";
+  const params = { message, configuration: { returnImmediately: true } };
+  return vi.waitFor(
+    async () => {
+      const told = (await call(server, "SendMessage", params)) as Told;
+      expect(told.task?.id, JSON.stringify(told)).toBeDefined();
+      return told.task?.id ?? "";
+    },
+    { timeout: 20_000, interval: 50 },
+  );
 }
 
 const stateIn = async (server: Server, id: string): Promise<string | undefined> =>
