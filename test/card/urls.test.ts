@@ -119,9 +119,9 @@ it.each([
   [{ publicGrpc: "https://port.example:99999" }, "publicGrpc must be host:port or https://host:port, such as"],
   [{ basePath: "agent" }, 'basePath must be empty or of the form "/agent", not "agent"'],
   [{ basePath: "/agent/" }, "basePath must be empty"],
-  [{ trustProxy: ["10.0.0.0/33"] }, 'trustProxy: "10.0.0.0/33" is no address and no range'],
-  [{ trustProxy: ["10.1"] }, 'trustProxy: "10.1" is no address'],
-  [{ trustProxy: ["proxy.example"] }, 'trustProxy: "proxy.example" is no address'],
+  [{ trustProxy: ["10.0.0.0/33"] }, 'trustProxy: "10.0.0.0/33" is neither an address nor a range'],
+  [{ trustProxy: ["10.1"] }, 'trustProxy: "10.1" is neither an address nor a range'],
+  [{ trustProxy: ["proxy.example"] }, 'trustProxy: "proxy.example" is neither an address nor a range'],
 ])("names the problem of %j", (options, problem) => {
   expect(urlProblems(options)).toContainEqual(expect.stringContaining(problem));
 });

@@ -91,7 +91,7 @@ it("authenticates before the message arrives, and reads none of it after a refus
 });
 
 it.each([
-  ["bytes that are no message", frame(Buffer.from([0x0a, 0xff])), 3, /no lf\.a2a\.v1\.SendMessageRequest message/],
+  ["bytes that are no message", frame(Buffer.from([0x0a, 0xff])), 3, /not a lf\.a2a\.v1\.SendMessageRequest message/],
   ["a wrong wire type", frame(Buffer.from([0x08, 0x01])), 3, /./],
   ["text that is no UTF-8", frame(Buffer.from([0x0a, 0x04, 0x0a, 0x02, 0xc3, 0x28])), 3, /./],
   ["a message without its required fields", frame(Buffer.alloc(0)), 3, /message is required/],
