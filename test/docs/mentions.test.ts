@@ -1,8 +1,9 @@
 import { globSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { namesOf } from "../support/source-texts.js";
 import { documents, read, withoutBlocks } from "./pages.js";
 
-// A name in the text of a page, such as `instanceTtlMs`, is one that the source has; so a name that is changed there is missed here.
+// A name in the text of a page, such as `instanceTtlMs`, is one that the code has; so a name that is changed there is missed here.
 
 /** Names of others. */
 const ofOthers: readonly string[] = Object.values({
@@ -14,20 +15,21 @@ const ofOthers: readonly string[] = Object.values({
   javascript: [
     ...["AuthenticationHandler", "DatabaseTaskStore", "DefaultRequestHandler", "InMemoryTaskStore", "UserBuilder"],
     ...["RequestMalformedError", "ServerCallContext", "grpcService", "jsonRpcHandler", "legacyCompat", "restHandler"],
-    "resubscribeTask",
+    ...["resubscribeTask", "MyExecutor"],
   ],
   kubernetes: [
     ...["HorizontalPodAutoscaler", "PodDisruptionBudget", "maxUnavailable", "preStop", "terminationGracePeriodSeconds"],
   ],
   mesh: ["DownstreamTlsContext", "VirtualService", "appProtocol", "proxyMetadata"],
-  tools: ["fullStream", "moduleResolution"],
+  tools: ["AssertionError", "ChatOpenAI", "PostgreSQL", "fullStream", "moduleResolution", "textStream"],
+  fastify: ["onSend", "preHandler"],
   readers: ["portKey"],
 }).flat();
 
 const compound = /\b(?:[a-z]+[A-Z]|[A-Z][a-z]+[A-Z])\w*\b/g;
 
 const sources = globSync(["src/**/*.ts", "examples/*/*.ts", "scripts/*.ts", "test/docs/ambient.d.ts"]);
-const known = new Set(sources.flatMap((file) => read(file).match(/[A-Za-z_]\w*/g) ?? []));
+const known = new Set(sources.flatMap((file) => [...namesOf(file, read(file))]));
 
 const namesIn = (page: string): ReadonlySet<string> =>
   new Set(

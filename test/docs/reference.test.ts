@@ -8,6 +8,7 @@ import { operations } from "../../src/protocol/operations.js";
 import { defaultLimits } from "../../src/server/limits.js";
 import { agentMembers, listenMembers } from "../../src/server/option-rules.js";
 import { sqlMembers } from "../../src/store/sql/option-rules.js";
+import { typeArgumentsOf } from "../support/source-texts.js";
 import { read } from "./pages.js";
 
 const { exports } = JSON.parse(read("package.json")) as {
@@ -37,7 +38,7 @@ function rowOf(section: string, name: string): string | undefined {
 
 /** The types of options that are checked: each `MembersOf<T>` is the table of the options of `T`. */
 const checked = globSync("src/**/*.ts").flatMap((file) =>
-  [...read(file).matchAll(/\bMembersOf<(\w+)>/g)].flatMap(([, type = ""]) => (type === "T" ? [] : [type])),
+  typeArgumentsOf(file, read(file), "MembersOf").filter((type) => type !== "T"),
 );
 
 function written(name: string, value: number | undefined): string {

@@ -1,21 +1,12 @@
 import { globSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { textsOf } from "../support/source-texts.js";
 import { read } from "./pages.js";
 
 // What the page quotes is what the source says: `…` is a hole of a template.
 
 const page = "docs/guides/troubleshooting.md";
-const sources = globSync("src/**/*.ts").map((path) => withoutHoles(read(path)));
-
-/** Templates with `…` for each hole, texts that are joined of several, and no escapes. */
-function withoutHoles(source: string): string {
-  let text = source.replaceAll(/(["`]) \+\s+["`]/g, "");
-  for (let before = ""; before !== text; ) {
-    before = text;
-    text = text.replaceAll(/\$\{[^{}]*\}/g, "…").replaceAll(/(?<=…[^`]*)\{[^{}`]*\}/g, "");
-  }
-  return text.replaceAll(/\\(["'`])/g, "$1");
-}
+const sources = globSync("src/**/*.ts").map((path) => textsOf(path, read(path)).join("\n"));
 
 interface Quoted {
   readonly text: string;

@@ -1,0 +1,46 @@
+import { type ESTree, parseSync, Visitor } from "rolldown/utils";
+
+type Node = ESTree.Expression | ESTree.PrivateIdentifier;
+
+/** The texts of a TypeScript file, as their readers see them, with `…` for what is filled in. */
+export function textsOf(path: string, source: string): readonly string[] {
+  const texts: string[] = [];
+  const note = (node: Node): void => void texts.push(textOf(node));
+  new Visitor({ Literal: note, TemplateLiteral: note, BinaryExpression: note }).visit(programOf(path, source));
+  return texts;
+}
+
+function textOf(node: Node): string {
+  if (node.type === "Literal") return typeof node.value === "string" ? node.value : "…";
+  if (node.type === "TemplateLiteral") return node.quasis.map(({ value }) => value.cooked ?? value.raw).join("…");
+  if (node.type === "BinaryExpression" && node.operator === "+") return textOf(node.left) + textOf(node.right);
+  return "…";
+}
+
+/** The names in a TypeScript file, and the words of its texts. */
+export function namesOf(path: string, source: string): ReadonlySet<string> {
+  const names = new Set<string>();
+  const note = ({ name }: { readonly name: string }): void => void names.add(name);
+  new Visitor({ Identifier: note, PrivateIdentifier: note }).visit(programOf(path, source));
+  for (const text of textsOf(path, source)) for (const word of text.match(/[A-Za-z_]\w*/g) ?? []) names.add(word);
+  return names;
+}
+
+/** The types that a generic type is given in a TypeScript file: `T` of `Generic<T>`. */
+export function typeArgumentsOf(path: string, source: string, generic: string): readonly string[] {
+  const found: string[] = [];
+  new Visitor({
+    TSTypeReference: ({ typeName, typeArguments }) => {
+      if (typeName.type !== "Identifier" || typeName.name !== generic) return;
+      const [first] = typeArguments?.params ?? [];
+      if (first?.type === "TSTypeReference" && first.typeName.type === "Identifier") found.push(first.typeName.name);
+    },
+  }).visit(programOf(path, source));
+  return found;
+}
+
+function programOf(path: string, source: string): ESTree.Program {
+  const { program, errors } = parseSync(path, source, { lang: "ts", sourceType: "module" });
+  if (errors.length > 0) throw new Error(`${path}: ${errors.map(({ message }) => message).join("; ")}`);
+  return program;
+}
