@@ -1,4 +1,5 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
+import type { EventSourceMessage } from "eventsource-parser";
 import type { Operation, StreamItem } from "../../protocol/operations.js";
 import type { StreamReader } from "../../version/codec.js";
 import { isEventStream, readEvents } from "./answer.js";
@@ -39,12 +40,22 @@ export async function* readItems<Client extends StreamingClient, Call extends St
       return;
     }
     for await (const events of readEvents(answer, client.replyMaxBytes)) {
-      for (const { data, id, event: name } of events) {
-        for (const item of reader.read(form.readEvent(client, data), { id, name })) yield item;
-        if (reader.isOver === true) return;
-      }
+      for (const item of itemsOf(events, reader, (data) => form.readEvent(client, data))) yield item;
+      if (reader.isOver === true) return;
     }
   } catch (error) {
     if (call.leaveSignal?.aborted !== true) throw error;
+  }
+}
+
+/** The items of events that came together, until the last item of the stream. */
+function* itemsOf(
+  events: readonly EventSourceMessage[],
+  reader: StreamReader<JsonValue>,
+  jsonOf: (data: string) => JsonValue,
+): Generator<StreamItem, void, undefined> {
+  for (const { data, id, event: name } of events) {
+    yield* reader.read(jsonOf(data), { id, name });
+    if (reader.isOver === true) return;
   }
 }
