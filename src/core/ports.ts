@@ -20,8 +20,8 @@ export * from "./ports/rates.js";
 export * from "./ports/sends.js";
 export * from "./ports/signals.js";
 
-// Everything the core needs from outside. Each port has a contract suite in test/contract that every implementation
-// runs.
+// Everything the core needs from outside. The ports of stores have contract suites in src/testing/contract, which every
+// store runs.
 
 /**
  * Where tasks are stored. Every method may reject when the store is unreachable; the caller then does not know whether
