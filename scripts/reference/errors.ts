@@ -13,7 +13,7 @@ export function errorRows(): string {
     const text = source.slice(property.start, property.end);
     const [, reason, jsonRpc, grpc, http] = /\brow\("(\w+)", (-?\d+), (\d+), (\d+)\)/.exec(text) ?? [];
     if (reason === undefined) throw new Error(`${file}: ${key} has no row`);
-    const [, words] = /^\w+: worded\([\s\S]*"([^"]+)",?\s*\)$/.exec(text) ?? [];
+    const [, words] = /^\w+: withWords\([\s\S]*"([^"]+)",?\s*\)$/.exec(text) ?? [];
     const begins = words === undefined ? "" : `\`${words}\``;
     const cells = [`\`${key}\``, `\`${reason}\``, jsonRpc, grpc, http, begins, documented(property)];
     return `| ${cells.join(" | ")} |`;

@@ -1,4 +1,4 @@
-import { type A2AError, changedError } from "../protocol/errors.js";
+import { type A2AError, changeError } from "../protocol/errors.js";
 import type { AgentCard } from "../protocol/model.js";
 import { checkOptions } from "./check-options.js";
 import type { Credential, CredentialSource } from "./credentials.js";
@@ -59,5 +59,5 @@ function schemeSource({ parts, unmetReason }: Requirement): CredentialSource {
 
 function unmetError(unmetReason: string, error: A2AError): A2AError {
   const message = `the agent refused the call, and no credentials meet what its card asks for: ${unmetReason}`;
-  return changedError(error, { message, cause: error });
+  return changeError(error, { message, cause: error });
 }

@@ -25,7 +25,7 @@ function keptOf({ owner: _, tenant: __, ...rest }: Principal, names: true | read
     ? claims
     : Object.fromEntries(Object.entries(claims).filter(([name]) => names.includes(name)));
   try {
-    return copyFrozen(conformJson({ ...rest, claims: claimsToStore }, "principal", 0) as JsonObject);
+    return copyFrozen(conformJson({ ...rest, claims: claimsToStore }, { name: "principal", depth: 0 }) as JsonObject);
   } catch (cause) {
     throw new TypeError("auth.keepClaims: the principal has members that are not JSON: return plain values", { cause });
   }

@@ -2,7 +2,7 @@ import { type Message as AnyMessage, isMessage } from "@bufbuild/protobuf";
 import { streamFrom } from "../protocol/async/steps.js";
 import { isLarger, sizeOfContentIn } from "../protocol/check/size.js";
 import {
-  changedContext,
+  changeContext,
   createContext,
   type IdentifiedCaller,
   type OpenContext,
@@ -267,7 +267,7 @@ export class ServerCall<S extends CallGate = Service> {
       return limits.checkCaller(principal);
     };
     return (this.#agentPlace === undefined ? admit() : arrive().then(admit)).then((quota) =>
-      context === this.#context ? this.#context.limit(quota) : changedContext(context, { quota }),
+      context === this.#context ? this.#context.limit(quota) : changeContext(context, { quota }),
     );
   }
 

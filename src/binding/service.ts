@@ -13,7 +13,7 @@ import type { A2AError } from "../protocol/errors.js";
 import type { Interception } from "../protocol/intercept.js";
 import type { Operation, Operations } from "../protocol/operations.js";
 import type { TaskNames } from "../protocol/task-names.js";
-import type { BegunCall, CallTrace } from "../protocol/telemetry/follow.js";
+import type { CallTrace, TracedCall } from "../protocol/telemetry/follow.js";
 import type { Version } from "../version/codec.js";
 import type { CallMeter } from "./call-meter.js";
 
@@ -102,7 +102,7 @@ export interface EndedCall extends IdentifiedRequest {
 export interface CallObserver {
   begin(): CallMeter;
   /** Follows calls with traces. Absent without telemetry. */
-  trace?(call: BegunCall, meter: CallMeter): CallTrace;
+  trace?(call: TracedCall, meter: CallMeter): CallTrace;
   end(call: EndedCall): void;
 }
 

@@ -1,5 +1,5 @@
 import { grpcAddress, type Rule, url } from "../protocol/check/rules.js";
-import { trimmed } from "../protocol/http-rules.js";
+import { trimSlashes } from "../protocol/http-rules.js";
 import {
   type Caller,
   type ForwardedOrigin,
@@ -60,7 +60,7 @@ export function createLocations(options: UrlOptions, listening: () => ListeningA
   });
   if (publicUrl !== undefined) {
     const origin = new URL(publicUrl);
-    const ownLocation = () => location(origin, trimmed(origin.pathname));
+    const ownLocation = () => location(origin, trimSlashes(origin.pathname));
     return { locationFor: ownLocation, ownLocation, varyBy: [] };
   }
   const readForwarded = forwardedBy(trustProxy);

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { ConnectOptions } from "../client/options.js";
-import { bindingNamed } from "../protocol/bindings.js";
+import { bindingNameOf } from "../protocol/bindings.js";
 import { addCallerOptions, type CallerFlags, callerOptions, checkUsage } from "./caller.js";
 import { type Finding, findingText } from "./doctor/finding.js";
 import { runInterruptible } from "./interruption.js";
@@ -72,7 +72,7 @@ async function doctor(command: Command, url: string | undefined, flags: DoctorFl
     }
     if (agent !== undefined) await examine(agent, { ...flags, options }, report);
     const failureCount = findings.filter(({ result }) => result === "failed").length;
-    if (json) await printJson({ ok: failureCount === 0, findings: findings });
+    if (json) await printJson({ ok: failureCount === 0, findings });
     if (failureCount > 0) process.exitCode = 1;
   });
 }
@@ -92,7 +92,7 @@ async function examine(
   await report(findings);
   if (card === undefined) return;
   const { checkHttp2 } = await import("./doctor/http2.js");
-  const grpc = card.supportedInterfaces.find(({ protocolBinding }) => bindingNamed(protocolBinding) === "GRPC");
+  const grpc = card.supportedInterfaces.find(({ protocolBinding }) => bindingNameOf(protocolBinding) === "GRPC");
   const address = grpc === undefined || grpc.url.includes("://") ? grpc?.url : `${url.protocol}//${grpc.url}`;
   const http2 = { url: new URL(address ?? url), hasGrpc: grpc !== undefined };
   await report(await checkHttp2({ ...http2, timeoutMs: timeout, idleMs: idle, tls: options?.tls }));

@@ -1,5 +1,5 @@
 import type { CredentialSource } from "../auth/credentials.js";
-import { bindingNamed, hasEventIds, wireName } from "../protocol/bindings.js";
+import { bindingNameOf, hasEventIds, wireName } from "../protocol/bindings.js";
 import { idempotentSendExtension, resumeExtension } from "../protocol/extensions.js";
 import type { AgentCard, AgentInterface } from "../protocol/model.js";
 import { parseVersion } from "../protocol/service-parameters.js";
@@ -68,7 +68,7 @@ function classify(
 ): UsableInterface | UnusedInterface {
   // The patch number of a version is ignored (spec 3.6).
   const version = parseVersion(entry.protocolVersion) ?? entry.protocolVersion;
-  const name = bindingNamed(entry.protocolBinding);
+  const name = bindingNameOf(entry.protocolBinding);
   const factories = transports.filter(({ binding }) => binding === entry.protocolBinding || binding === name);
   if (factories.length === 0) return unusedInterface(entry, "this client has no such binding");
   const factory = factories.find(({ versions }) => versions === undefined || versions.includes(version));
@@ -103,7 +103,7 @@ function unusedInterface(entry: AgentInterface, reason: string): UnusedInterface
 }
 
 function nameOf({ protocolBinding, url, protocolVersion: version }: AgentInterface): InterfaceName {
-  const binding = bindingNamed(protocolBinding);
+  const binding = bindingNameOf(protocolBinding);
   return {
     binding,
     url,
@@ -142,7 +142,7 @@ function sortInterfaces(
   prefer: readonly string[],
 ): AgentCard["supportedInterfaces"] {
   const rank = (word: string): number => {
-    const index = prefer.findIndex((binding) => binding === word || binding === bindingNamed(word));
+    const index = prefer.findIndex((binding) => binding === word || binding === bindingNameOf(word));
     return index < 0 ? prefer.length : index;
   };
   return supportedInterfaces.toSorted(

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { credentialSource } from "../auth/credential-source.js";
 import { callerClock } from "../protocol/async/clock.js";
-import { bindingNamed } from "../protocol/bindings.js";
+import { bindingNameOf } from "../protocol/bindings.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
@@ -209,7 +209,7 @@ function transportsOf(
   { transports = [] }: ClientOptions,
   ours: readonly TransportFactory[],
 ): readonly TransportFactory[] {
-  const callerBindings = new Set(transports.map(({ binding }) => bindingNamed(binding)));
+  const callerBindings = new Set(transports.map(({ binding }) => bindingNameOf(binding)));
   return [...transports, ...ours.filter(({ binding }) => !callerBindings.has(binding))];
 }
 

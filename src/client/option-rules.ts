@@ -5,7 +5,6 @@ import {
   entries,
   flag,
   func,
-  having,
   limits,
   type MembersOf,
   object,
@@ -16,6 +15,7 @@ import {
   text,
   valueOr,
   whole,
+  withMethods,
 } from "../protocol/check/rules.js";
 import { versionNames } from "../version/versions.js";
 import { type ClientOptions, type ConnectOptions, defaultClientLimits } from "./options.js";
@@ -35,7 +35,7 @@ const origin: Rule = (value, path) =>
     : [`${path} must be an origin such as "https://agent.example"`];
 
 const credentials: Rule = (value, path) => (typeof value === "function" ? [] : anyObject(value, path));
-const transport = having("a transport with create()", "create");
+const transport = withMethods("a transport with create()", "create");
 
 /** What each option of a client may be; an unknown one is refused. */
 export const clientMembers: MembersOf<ClientOptions> = {
@@ -53,7 +53,7 @@ export const clientMembers: MembersOf<ClientOptions> = {
   transports: { rule: entries(transport) },
   onConnection: { rule: func },
   extendedCard: { rule: flag },
-  cardCache: { rule: valueOr(false, having("a cache of cards", "get", "set")) },
+  cardCache: { rule: valueOr(false, withMethods("a cache of cards", "get", "set")) },
   allowPrivate: { rule: flag },
   trustedOrigins: { rule: entries(origin) },
   allowPlaintext: { rule: flag },
@@ -67,5 +67,5 @@ export const clientMembers: MembersOf<ClientOptions> = {
 /** The options of `Client.connect()`. */
 export const connectRule: Rule = object({
   ...clientMembers,
-  signal: { rule: having("an AbortSignal", "addEventListener", "throwIfAborted") },
+  signal: { rule: withMethods("an AbortSignal", "addEventListener", "throwIfAborted") },
 } satisfies MembersOf<ConnectOptions>);

@@ -4,13 +4,13 @@ import {
   assertOptions,
   entries,
   flag,
-  having,
   type MembersOf,
   object,
   type Rule,
   record,
   string,
   text,
+  withMethods,
 } from "../protocol/check/rules.js";
 import type { CallOptions } from "../protocol/context.js";
 import type { SendMessageConfigurationSchema } from "../protocol/model.js";
@@ -61,7 +61,7 @@ const continuation: Rule = (value, path) => {
 };
 
 const rawMembers: MembersOf<CallOptions> = {
-  signal: { rule: having("an AbortSignal", "addEventListener", "throwIfAborted") },
+  signal: { rule: withMethods("an AbortSignal", "addEventListener", "throwIfAborted") },
   // Checked with the time that is left.
   timeoutMs: { rule: () => [] },
   headers: { rule: record(string) },

@@ -1,7 +1,7 @@
 // Entry `trivium/fastify`: mounts an agent in Fastify 5 as a plugin.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { firstSegments } from "../binding/http/mount-path.js";
-import { trimmed } from "../protocol/http-rules.js";
+import { trimSlashes } from "../protocol/http-rules.js";
 import { type AgentSource, agentOf } from "./source.js";
 
 export type { AgentSource } from "./source.js";
@@ -50,7 +50,7 @@ export function fastifyAgent(agent: AgentSource): (scope: FastifyScope) => Promi
   const loadAgent = agentOf("fastifyAgent()", agent);
   return async (scope) => {
     const mountedAgent = await loadAgent();
-    const pattern = trimmed(scope.prefix);
+    const pattern = trimSlashes(scope.prefix);
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", (_request, _payload, done) => done(null));
     const answer = (request: FastifyCall, reply: FastifyAnswer): void => {

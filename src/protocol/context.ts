@@ -53,8 +53,8 @@ export interface Scope {
   readonly owner: string;
 }
 
-/** Returns the principal of a turn that no call started, from what is stored about the owner and with the message. */
-export function storedPrincipal(
+/** Restores the principal of a turn that no call started, from its stored scope and message. */
+export function restorePrincipal(
   { tenant, owner }: Scope,
   { principal }: { readonly principal?: object | undefined },
 ): Principal {
@@ -64,7 +64,7 @@ export function storedPrincipal(
 /** Returns a header or metadata value by its lower-case name. */
 export type ReadHeader = (name: string) => string | undefined;
 
-/** Limits by who is asking (`rate`), as far as the operation knows whether they apply to a call. */
+/** Limits of callers (`rate`) that only the operation can apply to a call. */
 export interface CallQuota {
   /** The places of a turn that the call starts. */
   readonly turns: readonly Place[];
@@ -149,7 +149,7 @@ export function createContext(call: CallFacts): OpenContext {
 }
 
 /** Copies the context of a call with some members replaced. */
-export function changedContext(
+export function changeContext(
   context: ServerContext,
   changes: Partial<Pick<ServerContext, "after" | "taskName" | "quota">>,
 ): ServerContext {
@@ -181,7 +181,7 @@ class CallContext implements OpenContext {
   readonly chain: CallChain | undefined;
   readonly memory: CallMemory | undefined;
   #controller: AbortController | undefined;
-  #left = false;
+  #hasLeft = false;
   #quota: CallQuota | undefined;
   #reason: unknown;
 
@@ -204,7 +204,7 @@ class CallContext implements OpenContext {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.#left) this.#controller.abort(this.#reason);
+      if (this.#hasLeft) this.#controller.abort(this.#reason);
     }
     return this.#controller.signal;
   }
@@ -219,8 +219,8 @@ class CallContext implements OpenContext {
   }
 
   leave(reason?: unknown): void {
-    if (this.#left) return;
-    this.#left = true;
+    if (this.#hasLeft) return;
+    this.#hasLeft = true;
     this.#reason = reason;
     this.#controller?.abort(reason);
   }

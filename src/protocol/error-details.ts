@@ -36,16 +36,18 @@ export function errorInfosOf(error: A2AError): readonly ErrorInfo[] {
   ];
 }
 
-/** What the `ErrorInfo` details of a peer say. `fallback` is the code if none of them has a reason of the protocol. */
+/** Reads the `ErrorInfo` details of a peer. `fallback` is the code if none of them has a reason of the protocol. */
 export function readErrorInfos(
   infos: readonly ErrorInfo[],
   fallback: ErrorCode,
 ): Pick<ErrorOptions, "reason" | "domain" | "metadata"> & { readonly code: ErrorCode } {
-  const known = infos.findLast((info) => codeOf(info) !== undefined);
-  const own = infos.findLast((info) => codeOf(info) === undefined && info.reason !== "");
-  const code = (known && codeOf(known)) ?? fallback;
-  const metadata = { ...known?.metadata, ...own?.metadata };
-  return own === undefined ? { code, metadata } : { code, metadata, reason: own.reason, domain: own.domain };
+  const protocolInfo = infos.findLast((info) => codeOf(info) !== undefined);
+  const ownInfo = infos.findLast((info) => codeOf(info) === undefined && info.reason !== "");
+  const code = (protocolInfo && codeOf(protocolInfo)) ?? fallback;
+  const metadata = { ...protocolInfo?.metadata, ...ownInfo?.metadata };
+  return ownInfo === undefined
+    ? { code, metadata }
+    : { code, metadata, reason: ownInfo.reason, domain: ownInfo.domain };
 }
 
 // Some peers leave out the domain.

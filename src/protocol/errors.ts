@@ -9,7 +9,7 @@ export interface ErrorRow {
   readonly http: number;
   /** Whether A2A itself defines the error. Those nine have the codes -32001 to -32009. */
   readonly a2a: boolean;
-  /** The specification's own words, which callers look for at the beginning of a message. See `toldError`. */
+  /** The specification's own words, which callers look for at the beginning of a message. See `errorForPeer`. */
   readonly words?: string;
 }
 
@@ -21,7 +21,7 @@ const row = (reason: string, jsonRpc: number, grpc: number, http: number): Error
   a2a: -32009 <= jsonRpc && jsonRpc <= -32001,
 });
 
-const worded = (plain: ErrorRow, words: string) => ({ ...plain, words }) satisfies ErrorRow;
+const withWords = (plain: ErrorRow, words: string) => ({ ...plain, words }) satisfies ErrorRow;
 
 /**
  * All errors and their forms in each binding (spec 3.3.2, 5.4, 9.5): `errorTable[error.code].http` is the HTTP status;
@@ -29,18 +29,18 @@ const worded = (plain: ErrorRow, words: string) => ({ ...plain, words }) satisfi
  */
 export const errorTable = {
   /** There is no such task, or the caller may not see it. */
-  taskNotFound: worded(row("TASK_NOT_FOUND", -32001, 5, 404), "Task not found"),
+  taskNotFound: withWords(row("TASK_NOT_FOUND", -32001, 5, 404), "Task not found"),
   /** The task has ended. */
-  taskNotCancelable: worded(row("TASK_NOT_CANCELABLE", -32002, 9, 400), "Task cannot be canceled"),
+  taskNotCancelable: withWords(row("TASK_NOT_CANCELABLE", -32002, 9, 400), "Task cannot be canceled"),
   /** The agent sends no push notifications. */
-  pushNotificationNotSupported: worded(
+  pushNotificationNotSupported: withWords(
     row("PUSH_NOTIFICATION_NOT_SUPPORTED", -32003, 9, 400),
     "Push Notification is not supported",
   ),
   /** The agent does not do this, in this state of the task or at all. */
-  unsupportedOperation: worded(row("UNSUPPORTED_OPERATION", -32004, 9, 400), "This operation is not supported"),
+  unsupportedOperation: withWords(row("UNSUPPORTED_OPERATION", -32004, 9, 400), "This operation is not supported"),
   /** The agent does not accept the media type of a part. */
-  contentTypeNotSupported: worded(row("CONTENT_TYPE_NOT_SUPPORTED", -32005, 3, 400), "Incompatible content types"),
+  contentTypeNotSupported: withWords(row("CONTENT_TYPE_NOT_SUPPORTED", -32005, 3, 400), "Incompatible content types"),
   /** The answer of an agent does not follow the protocol, or does not fit a schema. */
   invalidAgentResponse: row("INVALID_AGENT_RESPONSE", -32006, 13, 500),
   /** There is no extended card for this caller. */
@@ -139,7 +139,7 @@ export class A2AError extends Error {
     if (!Object.hasOwn(errorTable, code)) {
       throw new TypeError(`unknown error code ${JSON.stringify(code)}: ${suggestion(String(code), errorCodes)}`);
     }
-    // Another error may serve as the options; the reason that it has by its code is not this one's.
+    // Another error may serve as the options. A reason that it has by its code does not apply to this code.
     const isCopied = options instanceof A2AError;
     if (!isCopied) checkNames(options);
     const { reason, domain } = isCopied ? ownReason(options) : options;
@@ -164,7 +164,7 @@ const optionTypes: Readonly<Record<string, string>> = {
   ...{ retryAfterMs: "number", challenge: "string" },
 } satisfies Record<keyof ErrorOptions, string>;
 
-// A program may be written without TypeScript: what cannot be sent is refused where it is given.
+// For programs without TypeScript: values that cannot be sent are refused at once.
 function checkNames(options: ErrorOptions): void {
   if (options instanceof Error) throw new TypeError("an error as the options of an error: give it as { cause }");
   for (const name in options) {
@@ -197,14 +197,14 @@ export function ownReason({ code, reason, domain }: A2AError): Pick<ErrorOptions
 }
 
 /** Copies an error with some members replaced. */
-export function changedError(
+export function changeError(
   error: A2AError,
   changes: ErrorOptions & { readonly code?: ErrorCode; readonly message?: string },
 ): A2AError {
   const { violations, metadata, retryAfterMs, challenge, cause } = error;
   const { code = error.code, message = error.message, ...others } = changes;
-  const kept = { violations, metadata, ...ownReason(error), retryAfterMs, challenge, cause };
-  return new A2AError(code, message, { ...kept, ...others });
+  const members = { violations, metadata, ...ownReason(error), retryAfterMs, challenge, cause };
+  return new A2AError(code, message, { ...members, ...others });
 }
 
 /**
@@ -234,9 +234,9 @@ export function messageInWords(code: ErrorCode, detail: string): string {
 }
 
 /** Returns an error in the form that a server sends, over every binding and in every version. */
-export function toldError(error: A2AError): A2AError {
+export function errorForPeer(error: A2AError): A2AError {
   const message = messageInWords(error.code, error.message);
-  return message === error.message ? error : changedError(error, { message });
+  return message === error.message ? error : changeError(error, { message });
 }
 
 /** Creates an `invalidParams` error about fields of a request. Its message names the first of them. */
@@ -262,6 +262,6 @@ export function errorCodeFromReason(reason: string): ErrorCode | undefined {
 }
 
 /** The message of what was thrown; its text where that is no error. */
-export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

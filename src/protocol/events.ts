@@ -65,7 +65,7 @@ export function artifact(content: Content, options: ArtifactOptions = {}): TaskA
   if (options.append === true && options.artifactId === undefined) {
     throw new TypeError("append needs the artifactId that it adds to");
   }
-  const made: Artifact = {
+  const value: Artifact = {
     $typeName: "lf.a2a.v1.Artifact",
     artifactId: options.artifactId ?? "",
     name: options.name ?? "",
@@ -73,17 +73,17 @@ export function artifact(content: Content, options: ArtifactOptions = {}): TaskA
     parts: partsOf(content),
     extensions: [...(options.extensions ?? [])],
   };
-  if (options.metadata !== undefined) made.metadata = options.metadata;
-  return artifactEvent(made, options.append ?? false, options.lastChunk ?? false);
+  if (options.metadata !== undefined) value.metadata = options.metadata;
+  return artifactEvent(value, options.append ?? false, options.lastChunk ?? false);
 }
 
 /** Wraps an artifact in an artifact event. */
-export function artifactEvent(made: Artifact, append: boolean, lastChunk: boolean): TaskArtifactUpdateEvent {
+export function artifactEvent(value: Artifact, append: boolean, lastChunk: boolean): TaskArtifactUpdateEvent {
   return {
     $typeName: "lf.a2a.v1.TaskArtifactUpdateEvent",
     taskId: "",
     contextId: "",
-    artifact: made,
+    artifact: value,
     append,
     lastChunk,
   };

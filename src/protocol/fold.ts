@@ -1,4 +1,4 @@
-import { appendChunk, type MergeMetadata, mergedMetadata } from "./artifact-chunks.js";
+import { appendChunk, type MergeMetadata, mergeMetadata } from "./artifact-chunks.js";
 import {
   type Artifact,
   type Message,
@@ -11,7 +11,7 @@ import {
 
 // The fold: applying a task's events in order gives the task. It works in place and copies only on request.
 
-/** A task of which only the ids are known. */
+/** A task with its ids alone. */
 export function emptyTask(id: string, contextId: string): Task {
   return {
     $typeName: "lf.a2a.v1.Task",
@@ -24,7 +24,7 @@ export function emptyTask(id: string, contextId: string): Task {
 }
 
 /** Applies one event to the task, in place. */
-export function applyEvent(task: Task, event: StreamResponse, merge: MergeMetadata = mergedMetadata): void {
+export function applyEvent(task: Task, event: StreamResponse, merge: MergeMetadata = mergeMetadata): void {
   const { payload } = event;
   if (payload.case === "statusUpdate") {
     settleStatusMessage(task);
@@ -43,7 +43,7 @@ function applyStatus(task: Task, { status, metadata }: TaskStatusUpdateEvent, me
 export function summaryOf(task: Task, events: Iterable<StreamResponse>): Task {
   const summary = { ...task, artifacts: [], history: [] };
   for (const { payload } of events)
-    if (payload.case === "statusUpdate") applyStatus(summary, payload.value, mergedMetadata);
+    if (payload.case === "statusUpdate") applyStatus(summary, payload.value, mergeMetadata);
   return summary;
 }
 
@@ -57,8 +57,8 @@ function applyArtifact(task: Task, event: TaskArtifactUpdateEvent, merge: MergeM
   const { artifact, append } = event;
   if (artifact === undefined) return;
   const index = artifactIndex(task.artifacts, artifact.artifactId);
-  const known = task.artifacts[index];
-  if (known === undefined) {
+  const existing = task.artifacts[index];
+  if (existing === undefined) {
     task.artifacts.push({ ...artifact, parts: [...artifact.parts] });
     return;
   }
@@ -66,14 +66,14 @@ function applyArtifact(task: Task, event: TaskArtifactUpdateEvent, merge: MergeM
     task.artifacts[index] = { ...artifact, parts: [...artifact.parts] };
     return;
   }
-  appendChunk(known, artifact, merge);
+  appendChunk(existing, artifact, merge);
 }
 
 /** Up to this many entries a linear search is as fast as an index. */
-const searchedMax = 32;
+const linearMax = 32;
 
 interface Index {
-  readonly places: Map<string, number>;
+  readonly positions: Map<string, number>;
   /** How much of the list it covers. */
   length: number;
 }
@@ -84,28 +84,28 @@ const indexes = new WeakMap<readonly object[], Index>();
  * Returns a function that gives the position of the entry with an id, or -1; of several, the last. The list may grow,
  * and entries may be replaced by others of the same id, as in a fold; a lookup then takes constant time.
  */
-function indexed<T extends object>(idOf: (entry: T) => string): (list: readonly T[], id: string) => number {
+function createLookup<T extends object>(idOf: (entry: T) => string): (list: readonly T[], id: string) => number {
   return (list, id) => {
-    // Usually the last entry is the one that is meant.
+    // Usually it is the last entry.
     const last = list.at(-1);
     if (last !== undefined && idOf(last) === id) return list.length - 1;
-    if (list.length <= searchedMax) return list.findLastIndex((each) => idOf(each) === id);
+    if (list.length <= linearMax) return list.findLastIndex((each) => idOf(each) === id);
     let index = indexes.get(list);
     if (index === undefined) {
-      index = { places: new Map(), length: 0 };
+      index = { positions: new Map(), length: 0 };
       indexes.set(list, index);
     }
     for (; index.length < list.length; index.length++) {
       const entry = list[index.length];
-      if (entry !== undefined) index.places.set(idOf(entry), index.length);
+      if (entry !== undefined) index.positions.set(idOf(entry), index.length);
     }
-    return index.places.get(id) ?? -1;
+    return index.positions.get(id) ?? -1;
   };
 }
 
 /** The position of the artifact with an id, or -1. */
-export const artifactIndex = indexed<Artifact>((artifact) => artifact.artifactId);
-const messageIndex = indexed<Message>((message) => message.messageId);
+export const artifactIndex = createLookup<Artifact>((artifact) => artifact.artifactId);
+const messageIndex = createLookup<Message>((message) => message.messageId);
 
 /** Which parts of a task to copy. */
 export interface CopyOptions {

@@ -18,7 +18,7 @@ export interface HttpRoute {
 }
 
 /** A URL or path without trailing slashes. The look-behind keeps it linear: other agents write some of these URLs. */
-export function trimmed(path: string): string {
+export function trimSlashes(path: string): string {
   return path.replace(/(?<!\/)\/+$/, "");
 }
 

@@ -52,8 +52,8 @@ function check(field: string, text: string, { limit, remedy }: Bound): void {
 }
 
 const encoder = new TextEncoder();
-const stored = /[\0\uffff]/g;
+const escapedCharacters = /[\0\uffff]/g;
 
 function bytesOf(text: string): number {
-  return encoder.encode(text.replaceAll(stored, "\u{10000}")).length;
+  return encoder.encode(text.replaceAll(escapedCharacters, "\u{10000}")).length;
 }

@@ -20,11 +20,11 @@ export const silentLogger: Logger = { debug: noop, info: noop, warn: noop, error
 
 /** Returns a logger that adds the same fields to every record. An error in place of the fields becomes `err`. */
 export function withFields(logger: Logger, fields: object): Logger {
-  const joined = (more: object): object => ({ ...fields, ...(more instanceof Error ? { err: more } : more) });
+  const join = (more: object): object => ({ ...fields, ...(more instanceof Error ? { err: more } : more) });
   return {
-    debug: (more, message) => logger.debug(joined(more), message),
-    info: (more, message) => logger.info(joined(more), message),
-    warn: (more, message) => logger.warn(joined(more), message),
-    error: (more, message) => logger.error(joined(more), message),
+    debug: (more, message) => logger.debug(join(more), message),
+    info: (more, message) => logger.info(join(more), message),
+    warn: (more, message) => logger.warn(join(more), message),
+    error: (more, message) => logger.error(join(more), message),
   };
 }

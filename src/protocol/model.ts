@@ -85,7 +85,7 @@ export const TaskStatusUpdateEventSchema = schema<TaskStatusUpdateEvent>("lf.a2a
 /** Returns the schema of a message of the protocol; `undefined` for anything else. */
 export function schemaOf(message: unknown): DescMessage | undefined {
   const typeName = typeof message === "object" && message !== null ? Reflect.get(message, "$typeName") : undefined;
-  return file.messages.find((known) => known.typeName === typeName);
+  return file.messages.find((each) => each.typeName === typeName);
 }
 
 // A bundle leaves out the schemas that it does not use.

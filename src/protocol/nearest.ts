@@ -1,10 +1,10 @@
 /** The name that was probably meant: the same in another case, or with few letters changed. */
 export function nearest(name: string, names: readonly string[]): string | undefined {
   const lower = name.toLowerCase();
-  const ranked = names
-    .map((known) => ({ known, changes: changesBetween(lower, known.toLowerCase()) }))
+  const candidates = names
+    .map((candidate) => ({ known: candidate, changes: changesBetween(lower, candidate.toLowerCase()) }))
     .toSorted((a, b) => a.changes - b.changes);
-  const [best] = ranked;
+  const [best] = candidates;
   return best !== undefined && best.changes <= Math.floor((name.length + 2) / 3) ? best.known : undefined;
 }
 
@@ -20,8 +20,8 @@ function changesBetween(a: string, b: string): number {
   for (const [i, letter] of [...a].entries()) {
     const next = [i + 1];
     for (let j = 0; j < b.length; j++) {
-      const replaced = (row[j] ?? 0) + (letter === b[j] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+      const replacement = (row[j] ?? 0) + (letter === b[j] ? 0 : 1);
+      next.push(Math.min(replacement, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
     }
     row = next;
   }

@@ -47,9 +47,9 @@ export function file(source: Uint8Array | URL | string, options?: PartOptions): 
   if (source instanceof Uint8Array) return part({ case: "raw", value: new Uint8Array(source) }, options);
   if (source instanceof URL) return part({ case: "url", value: source.href }, options);
   if (typeof source === "string" && isAbsoluteUrl(source)) return part({ case: "url", value: source }, options);
-  const seen = typeof source === "string" ? JSON.stringify(shortened(source)) : `a value of type ${typeof source}`;
+  const actual = typeof source === "string" ? JSON.stringify(shorten(source)) : `a value of type ${typeof source}`;
   throw new TypeError(
-    `file() takes a Uint8Array or an absolute URL, not ${seen}: ` +
+    `file() takes a Uint8Array or an absolute URL, not ${actual}: ` +
       "use fileFrom() for a path or a stream, and fileOf() for a Blob",
   );
 }
@@ -59,10 +59,10 @@ function isAbsoluteUrl(text: string): boolean {
   return /^[a-z][a-z\d+.-]+:/i.test(text) && URL.canParse(text);
 }
 
-const shownLength = 80;
+const excerptLength = 80;
 
-function shortened(text: string): string {
-  return text.length > shownLength ? `${text.slice(0, shownLength)}…` : text;
+function shorten(text: string): string {
+  return text.length > excerptLength ? `${text.slice(0, excerptLength)}…` : text;
 }
 
 /** Creates a file part from a `Blob` or `File`, with its name and media type. */
@@ -89,12 +89,12 @@ function isList<T>(content: Part | readonly T[]): content is readonly T[] {
 
 function part(content: Part["content"], options: PartOptions | undefined): Part {
   if (options !== undefined) checkPartOptions(options);
-  const made: Part = {
+  const value: Part = {
     $typeName: "lf.a2a.v1.Part",
     content,
     filename: options?.filename ?? "",
     mediaType: options?.mediaType ?? "",
   };
-  if (options?.metadata !== undefined) made.metadata = options.metadata;
-  return made;
+  if (options?.metadata !== undefined) value.metadata = options.metadata;
+  return value;
 }

@@ -9,7 +9,7 @@ export const a2aMediaType = "application/a2a+json";
 
 /** Splits the value of `A2A-Extensions` into URIs, in order and without duplicates. */
 export function parseExtensions(value: string | undefined): readonly string[] {
-  if (value === undefined || value === "") return none;
+  if (value === undefined || value === "") return noExtensions;
   return [...new Set(value.split(",").map((uri) => uri.trim()))].filter((uri) => uri !== "");
 }
 
@@ -20,7 +20,7 @@ export function requestedExtensions(header: (name: string) => string | undefined
   return parseExtensions(value === undefined || old === undefined ? (value ?? old) : `${value},${old}`);
 }
 
-const none: readonly string[] = [];
+const noExtensions: readonly string[] = [];
 
 /** Joins URIs into one header value. */
 export function formatExtensions(uris: readonly string[]): string {

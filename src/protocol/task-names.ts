@@ -28,8 +28,8 @@ export function messageUnderName(message: Message, name: string): Message {
 export function taskUnderName(task: Task, name: string): Task {
   const { status } = task;
   const history = task.history.map((message) => messageUnderName(message, name));
-  const named = { ...task, id: name, history };
-  return status === undefined ? named : { ...named, status: statusUnderName(status, name) };
+  const copy = { ...task, id: name, history };
+  return status === undefined ? copy : { ...copy, status: statusUnderName(status, name) };
 }
 
 function statusUnderName(status: TaskStatus, name: string): TaskStatus {

@@ -1,47 +1,47 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { FieldViolation } from "./errors.js";
 
-// A violation is noted without its path where it is found, and each caller on the way out puts its own name before it:
-// what is right pays for no paths.
+// A violation is added without its path where it is found. Each caller on the way out puts its own name before it, so
+// that valid messages pay for no paths.
 
 /** A growing list of violations. */
 export type Violations = { field: string; readonly description: string }[];
 
-/** More than these do not help. */
+/** Further violations are not reported. */
 const violationsMax = 20;
 
-const shownKeyLength = 64;
+const excerptLength = 64;
 
-/** Notes what is wrong with the value at hand. */
+/** Adds a violation of the value at hand. */
 export function addViolation(violations: Violations, description: string): void {
   if (violations.length < violationsMax) violations.push({ field: "", description });
 }
 
-/** Says that the violations noted since `from` lie inside of the member `name`. Mostly there are none. */
+/** Puts the name of a member before the paths of the violations added since `from`. Mostly there are none. */
 export function underMember(violations: Violations, from: number, name: string): void {
   if (violations.length !== from) prefix(violations, from, name);
 }
 
-/** Says that the violations noted since `from` lie inside of the entry `index` of a list. */
+/** The same for an entry of a list. */
 export function underIndex(violations: Violations, from: number, index: number): void {
   if (violations.length !== from) prefix(violations, from, `[${index}]`);
 }
 
 function prefix(violations: Violations, from: number, name: string): void {
-  const shown = name.length > shownKeyLength ? `${name.slice(0, shownKeyLength)}…` : name;
+  const excerpt = name.length > excerptLength ? `${name.slice(0, excerptLength)}…` : name;
   for (const violation of violations.slice(from)) {
     const { field } = violation;
-    violation.field = field === "" || field.startsWith("[") ? shown + field : `${shown}.${field}`;
+    violation.field = field === "" || field.startsWith("[") ? excerpt + field : `${excerpt}.${field}`;
   }
 }
 
-/** Joins two lists. Where the first finds fault with a field, what the second says about it, or about its members, is left out. */
+/** Joins two lists. Leaves out violations of the second list for fields, and their members, that the first one has. */
 export function mergeViolations(
   first: readonly FieldViolation[],
   second: readonly FieldViolation[],
 ): readonly FieldViolation[] {
   if (first.length === 0) return second;
-  const fresh = second.filter(({ field }) => !first.some((known) => isWithin(field, known.field)));
+  const fresh = second.filter(({ field }) => !first.some((each) => isWithin(field, each.field)));
   return [...first, ...fresh].slice(0, violationsMax);
 }
 
@@ -56,8 +56,8 @@ export function violationText({ field, description }: FieldViolation): string {
 }
 
 /** "must be a string, not a number". */
-export function mustBe(wanted: string, seen: JsonValue | undefined): string {
-  return `must be ${wanted}, not ${kindOf(seen)}`;
+export function mustBe(kind: string, json: JsonValue | undefined): string {
+  return `must be ${kind}, not ${kindOf(json)}`;
 }
 
 function kindOf(json: JsonValue | undefined): string {

@@ -97,7 +97,7 @@ export class WebhookSender {
       if (result.kind === "refused" || attempts >= limits.pushAttempts) {
         const fields = this.#logFields({ attempts, reason: result.reason });
         logger.warn(fields, "a webhook did not take an event, which was dropped");
-        this.#deps.telemetry?.givenUp();
+        this.#deps.telemetry?.countDropped();
         return "done";
       }
       pauseMs = grownPause(attempts, { firstMs: limits.pushRetryMs, factor: pauseFactor });

@@ -2,7 +2,7 @@ import type { AdmittedCall, EnteringCall, Service } from "../binding/service.js"
 import type { Clock } from "../protocol/async/clock.js";
 import { createIdleCounter, type IdleCounter } from "../protocol/async/idle-counter.js";
 import type { Principal } from "../protocol/context.js";
-import { A2AError, toldError } from "../protocol/errors.js";
+import { A2AError, errorForPeer } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import { type ByteLedger, createByteLedger, type LedgerEntry, type MemoryLoad } from "./byte-ledger.js";
 import type { AdmissionLimits } from "./limits.js";
@@ -127,7 +127,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
       return new CallAdmission(place, call);
     },
     publicError(error, request) {
-      if (error instanceof A2AError) return toldError(error);
+      if (error instanceof A2AError) return errorForPeer(error);
       const reference = newId();
       logger.error({ requestId: request.requestId, reference, err: error }, "an operation failed");
       return new A2AError("internalError", `internal error (reference ${reference})`, { metadata: { reference } });

@@ -25,7 +25,7 @@ export function createCallObserver({ logger, telemetry, clock }: Observation): C
       const write = (): void => logger?.info(accessRecord(call, durationMs), "call");
       if (trace === undefined) return write();
       if (logger !== undefined) trace.run(write);
-      trace.ended({ code, error, durationMs, requestId, events });
+      trace.end({ code, error, durationMs, requestId, events });
     },
   };
 }

@@ -12,7 +12,6 @@ import {
   entries,
   flag,
   func,
-  having,
   jsonObject,
   limits,
   logger,
@@ -27,6 +26,7 @@ import {
   text,
   valueOr,
   whole,
+  withMethods,
 } from "../protocol/check/rules.js";
 import { rateMembers } from "../rates/check.js";
 import type { MetricsOptions, TelemetryOptions } from "../telemetry/options.js";
@@ -52,7 +52,13 @@ const listOr = (list: Rule, other: Rule): Rule => {
   return (value, path) => (Array.isArray(value) ? list : other)(value, path);
 };
 
-const storeRule = having("a store, such as memoryTaskStore() or sqliteStore()", "create", "append", "read", "renew");
+const storeRule = withMethods(
+  "a store, such as memoryTaskStore() or sqliteStore()",
+  "create",
+  "append",
+  "read",
+  "renew",
+);
 
 const cors: MembersOf<CorsOptions> = {
   origins: { rule: valueOr("*", entries(text)), missing: "list the origins whose pages may call" },
@@ -83,7 +89,7 @@ const push: MembersOf<PushOptions> = {
     missing: 'say which addresses webhooks may have: "public", "loopback" or a list',
   },
   every: { rule: oneOf("event") },
-  store: { rule: having("a push store", "set", "list", "adopt") },
+  store: { rule: withMethods("a push store", "set", "list", "adopt") },
 };
 
 const auth: MembersOf<AuthOptions> = {
@@ -142,7 +148,7 @@ export const listenMembers: MembersOf<ListenOptions> = {
   allowedHosts: names,
   grpcPort: port,
   tls: { rule: tlsRule },
-  app: { rule: having("a Koa app", "callback") },
+  app: { rule: withMethods("a Koa app", "callback") },
   lameDuckMs: { rule: amount },
   drainMs: { rule: amount },
   handleSignals: { rule: flag },
@@ -158,7 +164,7 @@ export const agentMembers: MembersOf<AgentOptions> = {
   store: { rule: storeRule },
   conversations: { rule: valueOr(false, object(conversations)) },
   push: { rule: object(push) },
-  signals: { rule: having("signals with publish() and subscribe()", "publish", "subscribe") },
+  signals: { rule: withMethods("signals with publish() and subscribe()", "publish", "subscribe") },
 };
 
 const isOfServe = "it is an option of serve(), an agent that is mounted has no port of its own";

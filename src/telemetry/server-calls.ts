@@ -92,7 +92,7 @@ class ServerCallTrace extends SpanTrace implements CallTrace {
     this.#kind = kind;
   }
 
-  ended(outcome: CallOutcome): void {
+  end(outcome: CallOutcome): void {
     const { agent, attributes, meters, outcome: attributesOf } = this.#kind;
     const { code, durationMs, error } = outcome;
     meters.recordLater("serverCall", durationMs / 1_000, attributesOf(code), this.exemplarContext);

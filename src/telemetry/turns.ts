@@ -2,7 +2,7 @@ import type { Attributes, Context, Link, Tracer } from "@opentelemetry/api";
 import { A2AError } from "../protocol/errors.js";
 import type { TaskState } from "../protocol/model.js";
 import { stateName } from "../protocol/states.js";
-import type { BegunTurn, TracedTask, TurnOutcome, TurnTelemetry, TurnTrace } from "../protocol/telemetry/follow.js";
+import type { TracedTask, TracedTurn, TurnOutcome, TurnTelemetry, TurnTrace } from "../protocol/telemetry/follow.js";
 import type { Trace, TraceContext } from "../protocol/telemetry/trace.js";
 import type { OpenTelemetry } from "./api.js";
 import { memoize } from "./memo.js";
@@ -17,7 +17,7 @@ interface TurnKind {
   readonly agent: Attributes;
   /** Attributes of the end of a turn, shared by turns that ended alike. */
   readonly endAttributes: (
-    cause: BegunTurn["cause"],
+    cause: TracedTurn["cause"],
   ) => (outcome: TurnOutcome) => (error: string | undefined) => Attributes;
 }
 
@@ -75,7 +75,7 @@ function markWake(
   return contextOf(span.spanContext());
 }
 
-function contextOfParent(api: OpenTelemetry, parent: BegunTurn["parent"]): Context {
+function contextOfParent(api: OpenTelemetry, parent: TracedTurn["parent"]): Context {
   if (parent instanceof SpanTrace) return parent.otelContext;
   const spanContext = spanContextOf(api, traceContextOf(parent));
   return spanContext === undefined ? api.ROOT_CONTEXT : api.trace.setSpanContext(api.ROOT_CONTEXT, spanContext);
@@ -93,13 +93,13 @@ function linksTo(api: OpenTelemetry, traceContext: TraceContext | undefined): Li
 
 class AgentTurnTrace extends SpanTrace implements TurnTrace {
   readonly #kind: TurnKind;
-  readonly #turn: BegunTurn;
+  readonly #turn: TracedTurn;
   readonly #startedAt = performance.now();
   readonly isRecorded: boolean;
   #hasEmitted = false;
   #firstSeconds = 0;
 
-  constructor(kind: TurnKind, turn: BegunTurn, within: SpanTrace["otelContext"]) {
+  constructor(kind: TurnKind, turn: TracedTurn, within: SpanTrace["otelContext"]) {
     super(kind.api, within);
     const { span } = within;
     this.#kind = kind;
@@ -112,36 +112,36 @@ class AgentTurnTrace extends SpanTrace implements TurnTrace {
     span.setAttributes({ "gen_ai.conversation.id": contextId, ...startAttributes });
   }
 
-  concerns(taskId: string): void {
+  setTask(taskId: string): void {
     const { parent } = this.#turn;
     if (parent instanceof SpanTrace) parent.span.setAttribute("a2a.task.id", taskId);
     this.span.setAttribute("a2a.task.id", taskId);
   }
 
-  emitted(): void {
+  countEvent(): void {
     if (this.#hasEmitted) return;
     this.#hasEmitted = true;
     this.#firstSeconds = this.#seconds();
     if (this.isRecorded) this.span.addEvent("trivium.turn.first_event");
   }
 
-  reached(state: TaskState): void {
+  noteState(state: TaskState): void {
     this.span.addEvent("a2a.task.status", { "a2a.task.state": stateName(state) });
   }
 
-  waited(ms: number): void {
+  addWait(ms: number): void {
     const { meters, agent } = this.#kind;
     meters.recordLater("storeWait", ms / 1_000, agent, this.exemplarContext);
     if (ms >= notableWaitMs) this.span.addEvent("trivium.turn.store_wait", { "trivium.turn.store_wait.ms": ms });
   }
 
-  took(from: TraceContext | undefined): void {
+  link(from: TraceContext | undefined): void {
     if (!this.isRecorded) return;
     for (const link of linksTo(this.api, from)) this.span.addLink(link);
     this.span.addEvent("trivium.turn.message");
   }
 
-  ended(outcome: TurnOutcome, error: unknown): void {
+  end(outcome: TurnOutcome, error: unknown): void {
     const { meters, agent, endAttributes } = this.#kind;
     const type = outcome === "failed" || outcome === "refused" ? kindOfError(error) : undefined;
     const attributes = endAttributes(this.#turn.cause)(outcome)(type);

@@ -28,6 +28,6 @@ export function followWebhooks(api: OpenTelemetry, meters: Meters, agent: Attrib
       span.end();
       return outcome;
     },
-    givenUp: () => meters.count("webhooksDead", agent),
+    countDropped: () => meters.count("webhooksDead", agent),
   };
 }

@@ -1,7 +1,7 @@
 import { A2AError, type ErrorCode, errorTable } from "trivium";
 import { describe, expect, it } from "vitest";
 import {
-  changedError,
+  changeError,
   errorCodeFromReason,
   errorCodes,
   invalidParams,
@@ -112,8 +112,8 @@ describe("an A2AError", () => {
 
   it("is copied with its own reason, or with that of its new code", () => {
     const own = new A2AError("internalError", "no", { reason: "STORM", domain: "harbour.example" });
-    expect(changedError(own, { code: "unavailable" })).toMatchObject({ code: "unavailable", reason: "STORM" });
-    const plain = changedError(new A2AError("internalError", "no"), { code: "unavailable", message: "later" });
+    expect(changeError(own, { code: "unavailable" })).toMatchObject({ code: "unavailable", reason: "STORM" });
+    const plain = changeError(new A2AError("internalError", "no"), { code: "unavailable", message: "later" });
     expect(plain).toMatchObject({ code: "unavailable", reason: "UNAVAILABLE", message: "later" });
   });
 

@@ -68,7 +68,7 @@ export class ConnectCall {
       const values = form.isJson && !form.isGzip ? new JsonValueCounter(form.maxValues) : undefined;
       const bytes = await request.body(form.maxBytes, (piece) => {
         countBytes(piece);
-        values?.arrived(piece);
+        values?.add(piece);
       });
       const { input } = this.#method.descriptor;
       const measured = await measureBody(bytes, form, { input, countBytes });

@@ -6,7 +6,7 @@ import { maxReplyValues, tooManyReplyValues } from "../../protocol/codec/reply-v
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import type { HttpAnswer } from "../../protocol/fetch.js";
-import { trimmed } from "../../protocol/http-rules.js";
+import { trimSlashes } from "../../protocol/http-rules.js";
 import type { Operation, StreamItem } from "../../protocol/operations.js";
 import type { GrpcAdapter } from "../../version/codec.js";
 import { cancelable } from "../cancelable.js";
@@ -27,7 +27,7 @@ export interface ConnectTransportOptions extends HttpTransportOptions {
 export function createConnectTransport(options: ConnectTransportOptions): Transport {
   const { adapter, protocol = "connect", replyMaxBytes = replyMaxDefault } = options;
   const wire = wires[protocol];
-  const base = trimmed(options.url);
+  const base = trimSlashes(options.url);
   const methods = new Map(methodsOf(adapter).map((method) => [method.operation, method]));
   const callOf = (operation: Operation, request: AnyMessage, call: CallOptions): WebCall => {
     const method = methods.get(operation);

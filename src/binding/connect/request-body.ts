@@ -55,7 +55,7 @@ export async function measureBody(
   if (isGzip) countBytes(plain);
   if (!form.isJson) assertFewFields(input, plain, form.maxValues);
   // Of others the values were counted as they arrived.
-  else if (form.isGzip) new JsonValueCounter(form.maxValues).arrived(plain);
+  else if (form.isGzip) new JsonValueCounter(form.maxValues).add(plain);
   if (!isGzip) return bytes;
   return form.isEnveloped ? encodeEnvelope(plain) : plain;
 }

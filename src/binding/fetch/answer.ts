@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { EventSourceMessage } from "eventsource-parser";
 import { noop } from "../../protocol/async/noop.js";
-import { A2AError, changedError, type ErrorCode } from "../../protocol/errors.js";
+import { A2AError, changeError, type ErrorCode } from "../../protocol/errors.js";
 import { type AnswerBody, type HttpAnswer, retryAfterOf } from "../../protocol/fetch.js";
 import { eventStreamType, mediaTypeOf } from "../http/media-type.js";
 import type { UnreadAnswer } from "./call.js";
@@ -110,7 +110,7 @@ export function withAnswerHeaders(error: A2AError, headers: HttpAnswer["headers"
   const challenge = error.challenge ?? headers.get("www-authenticate") ?? undefined;
   const retryAfterMs = error.retryAfterMs ?? retryAfterOf(headers.get("retry-after"), Date.now());
   if (challenge === error.challenge && retryAfterMs === error.retryAfterMs) return error;
-  return changedError(error, { challenge, retryAfterMs });
+  return changeError(error, { challenge, retryAfterMs });
 }
 
 const codesByHttpStatus: ReadonlyMap<number, ErrorCode> = new Map([
@@ -136,7 +136,7 @@ const specificStatuses: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 
 /** Replaces a vague error code by that of the HTTP status, if the status is specific. */
 export function withStatus(error: A2AError, { response: { status } }: UnreadAnswer): A2AError {
   const code = vagueCodes.has(error.code) && specificStatuses.has(status) ? codesByHttpStatus.get(status) : undefined;
-  return code === undefined ? error : changedError(error, { code });
+  return code === undefined ? error : changeError(error, { code });
 }
 
 /** Makes the error of a response that has only a status. `metadata.httpStatus` marks it as not written by an agent. */

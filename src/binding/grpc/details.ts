@@ -3,7 +3,7 @@ import { type Any, anyPack, anyUnpack, durationFromMs, durationMs } from "@bufbu
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
 import { type ErrorInfo, errorInfosOf, readErrorInfos } from "../../protocol/error-details.js";
-import { A2AError, changedError, type ErrorCode, type ErrorOptions, errorTable } from "../../protocol/errors.js";
+import { A2AError, changeError, type ErrorCode, type ErrorOptions, errorTable } from "../../protocol/errors.js";
 
 // The protobuf form of an error, shared by gRPC and Connect: google.rpc.Status with typed details (spec 10.6).
 
@@ -54,7 +54,7 @@ export function encodeStatus(error: A2AError, code: number = errorTable[error.co
     if (bytes.length <= statusMaxBytes) return bytes;
     if (count === 0) break;
   }
-  const shortest = encode(detailsOf(changedError(error, { metadata: {}, violations: [], retryAfterMs: undefined })));
+  const shortest = encode(detailsOf(changeError(error, { metadata: {}, violations: [], retryAfterMs: undefined })));
   return shortest.length <= statusMaxBytes ? shortest : encode(detailsOf(new A2AError(error.code, message)));
 }
 

@@ -2,7 +2,7 @@ import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
-import { trimmed } from "../../protocol/http-rules.js";
+import { trimSlashes } from "../../protocol/http-rules.js";
 import type { Operation, Operations } from "../../protocol/operations.js";
 import type { HttpJsonAdapter } from "../../version/codec.js";
 import { cancelable } from "../cancelable.js";
@@ -44,7 +44,7 @@ interface OutgoingRequest {
 /** Creates a client transport for HTTP+JSON over `fetch`. */
 export function createHttpJsonTransport(options: HttpJsonTransportOptions): Operations<CallOptions> {
   const { adapter, url, replyMaxBytes = replyMaxDefault } = options;
-  const base = trimmed(url);
+  const base = trimSlashes(url);
   const send = createSender(options, adapter);
   const client: HttpClient = { adapter, base, send, replyMaxBytes, verbs: new Map() };
   const jsonTypes = [...new Set([adapter.mediaType, jsonMediaType])].join(", ");

@@ -46,7 +46,7 @@ export async function readJsonBody<T>(request: HttpRequest, call: ServerCall, re
   const values = isSmall ? undefined : new JsonValueCounter(jsonMaxValues);
   const bytes = await request.body(jsonBodyMaxBytes, (piece) => {
     call.receive(piece.length);
-    values?.arrived(piece);
+    values?.add(piece);
   });
   return call.decode(() => read(decodeBody(bytes)));
 }

@@ -1,7 +1,7 @@
 import { noop } from "../../protocol/async/noop.js";
 import type { ReadHeader } from "../../protocol/context.js";
 import type { A2AError } from "../../protocol/errors.js";
-import { trimmed } from "../../protocol/http-rules.js";
+import { trimSlashes } from "../../protocol/http-rules.js";
 import { BodyWatch } from "../body-watch.js";
 import { defaultListenerLimits } from "../listen/connection.js";
 import { bodyCutOff, bodyTooLarge } from "./body-error.js";
@@ -48,7 +48,7 @@ function placeOfCall(path: string, more: readonly unknown[], basePath: string | 
   const place = placeOf(path, hono?.original ?? path, basePath);
   if (hono === undefined || hono.original !== undefined) return place;
   if (basePath === undefined) return { mountPath: "", path, isGuessed: true };
-  return place ?? { mountPath: trimmed(basePath), path };
+  return place ?? { mountPath: trimSlashes(basePath), path };
 }
 
 interface Arrival {

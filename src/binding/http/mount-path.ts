@@ -1,4 +1,4 @@
-import { trimmed } from "../../protocol/http-rules.js";
+import { trimSlashes } from "../../protocol/http-rules.js";
 
 // Where an endpoint is mounted. Some frameworks cut the mount path off a request and some do not; the URLs of the card
 // need it in both cases.
@@ -17,7 +17,7 @@ export interface MountedPath {
 export function placeOf(path: string, original: string, basePath: string | undefined): MountedPath | undefined {
   const prefix = prefixOf(path, original);
   if (basePath === undefined) return { mountPath: prefix, path };
-  const base = trimmed(basePath);
+  const base = trimSlashes(basePath);
   const rest = restBelow(base, path);
   if (rest !== undefined) return { mountPath: prefix + base, path: rest };
   const pathBelow = restBelow(base, original);
@@ -27,7 +27,7 @@ export function placeOf(path: string, original: string, basePath: string | undef
 /** The prefix that was cut off `original`; `""` if the framework rewrote the path in another way. */
 function prefixOf(path: string, original: string): string {
   if (path === original) return "";
-  if (path === "" || (path === "/" && !original.endsWith("/"))) return trimmed(original);
+  if (path === "" || (path === "/" && !original.endsWith("/"))) return trimSlashes(original);
   return original.endsWith(path) ? original.slice(0, -path.length) : "";
 }
 
@@ -40,6 +40,6 @@ export function restBelow(prefix: string, path: string): string | undefined {
 
 /** The first segments of a path, as many as a route pattern has: `/agents/a` for `/agents/:name`. */
 export function firstSegments(path: string, pattern: string): string {
-  const count = trimmed(pattern).split("/").length;
+  const count = trimSlashes(pattern).split("/").length;
   return path.split("/").slice(0, count).join("/");
 }

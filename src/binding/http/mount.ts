@@ -1,11 +1,11 @@
 import type { PeerCertificate, ReadHeader } from "../../protocol/context.js";
-import { trimmed } from "../../protocol/http-rules.js";
+import { trimSlashes } from "../../protocol/http-rules.js";
 import type { HttpEndpoint, HttpRequest } from "./http.js";
 import { restBelow } from "./mount-path.js";
 
 /** Mounts an endpoint below a path prefix such as `/json-rpc`. Returns `undefined` for other paths. */
 export function mount(prefix: string, endpoint: HttpEndpoint): HttpEndpoint {
-  const root = trimmed(prefix);
+  const root = trimSlashes(prefix);
   if (root === "") return endpoint;
   return (request) => {
     const rest = restBelow(root, request.path);

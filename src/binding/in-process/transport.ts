@@ -5,7 +5,7 @@ import { runAtOnce } from "../../protocol/async/run-at-once.js";
 import { validate } from "../../protocol/check/validate.js";
 import { readBinary } from "../../protocol/codec/binary/reader.js";
 import type { CallChain, CallOptions, Principal, ServerContext } from "../../protocol/context.js";
-import { A2AError, changedError, invalidParams, toldError } from "../../protocol/errors.js";
+import { A2AError, changeError, errorForPeer, invalidParams } from "../../protocol/errors.js";
 import { type StreamResponse, StreamResponseSchema } from "../../protocol/model.js";
 import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
 import {
@@ -197,7 +197,7 @@ const decodeOptions = { recursionLimit: 1_000 } as const;
 
 /** Copies an error as the agent's answer, including one that the agent received from another agent. */
 function copyError(error: A2AError): A2AError {
-  return changedError(error, {});
+  return changeError(error, {});
 }
 
 const openAdmission: InProcessAdmission = {
@@ -206,7 +206,7 @@ const openAdmission: InProcessAdmission = {
   extensions: (requested) => requested,
   enter: () => ({ receive: noop, hold: noop, release: noop, leave: noop, work: runAtOnce }),
   publicError: (error) =>
-    error instanceof A2AError ? toldError(error) : new A2AError("internalError", "internal error", { cause: error }),
+    error instanceof A2AError ? errorForPeer(error) : new A2AError("internalError", "internal error", { cause: error }),
 };
 
 /** Returns the admission, with the principal of the options. */

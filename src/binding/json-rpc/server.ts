@@ -1,5 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { A2AError, changedError, toldError } from "../../protocol/errors.js";
+import { A2AError, changeError, errorForPeer } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import type { JsonRpcAdapter } from "../../version/codec.js";
 import { adaptersFor, versionsOf } from "../../version/detect.js";
@@ -221,7 +221,7 @@ function failure(errorContext: CallErrorContext, thrown: unknown): HttpReply {
 /** Only HTTP distinguishes an unreadable body from unaccepted content. The protocol has one error for both. */
 function asProtocolError(error: A2AError): A2AError {
   if (error.code !== "unsupportedMediaType") return error;
-  return toldError(changedError(error, { code: "contentTypeNotSupported" }));
+  return errorForPeer(changeError(error, { code: "contentTypeNotSupported" }));
 }
 
 function failureEvent(errorContext: CallErrorContext, error: A2AError): string {

@@ -1,5 +1,5 @@
 import type { ConnectOptions } from "../../client/options.js";
-import { trimmed } from "../../protocol/http-rules.js";
+import { trimSlashes } from "../../protocol/http-rules.js";
 import { readCardUrls } from "./listed-agents.js";
 
 const timeoutMs = 2000;
@@ -7,7 +7,7 @@ const timeoutMs = 2000;
 /** The URLs of the agents that are listed below a URL, below its parent path, or at its origin. Empty if there is no list. */
 export async function agentsBeside(url: string, options: ConnectOptions): Promise<readonly string[]> {
   const { origin, pathname } = new URL(url);
-  const path = trimmed(pathname.replace(/\/\.well-known\/.*$/, ""));
+  const path = trimSlashes(pathname.replace(/\/\.well-known\/.*$/, ""));
   for (const base of new Set([path, path.replace(/\/[^/]*$/, ""), ""])) {
     const agents = await agentsAt(`${origin}${base}`, options);
     if (agents.length > 0) return agents;

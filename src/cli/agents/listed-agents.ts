@@ -4,7 +4,7 @@ import { fetchFailure } from "../../binding/fetch/failure.js";
 import { createNodeFetch } from "../../binding/fetch/node-fetch.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
-import { trimmed } from "../../protocol/http-rules.js";
+import { trimSlashes } from "../../protocol/http-rules.js";
 
 const path = "/.well-known/agents";
 const maxBytes = 1 << 20;
@@ -19,7 +19,7 @@ export interface ListCall {
 
 /** Reads the URLs of the cards that a server lists. Throws `unavailable` for a server without a list. */
 export async function readCardUrls(server: string, call: ListCall): Promise<readonly string[]> {
-  const url = `${trimmed(server)}${path}`;
+  const url = `${trimSlashes(server)}${path}`;
   const signal = AbortSignal.any([call.signal, AbortSignal.timeout(call.timeoutMs)]);
   const failure = (cause: unknown): unknown => fetchFailure({ what: url, cause, started: true });
   const fetch = createNodeFetch({ tls: call.tls });

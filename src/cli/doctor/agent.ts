@@ -4,7 +4,7 @@ import { request as requestTls } from "node:https";
 import type { ClientTls } from "../../binding/fetch/client-tls.js";
 import type { Client } from "../../client/node.js";
 import type { ConnectOptions } from "../../client/options.js";
-import { bindingNamed } from "../../protocol/bindings.js";
+import { bindingNameOf } from "../../protocol/bindings.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { AgentCard, AgentInterface } from "../../protocol/model.js";
 import { type Finding, findings, reasonOf } from "./finding.js";
@@ -139,7 +139,7 @@ function loopbackProblemOf(cardUrl: string, interfaceUrl: string): string | unde
 
 function remedyFor(binding: string, loopbackProblem: string | undefined): string {
   if (loopbackProblem !== undefined) return `${loopbackProblem}: set publicUrl to the address that callers use`;
-  if (bindingNamed(binding) === "GRPC") {
+  if (bindingNameOf(binding) === "GRPC") {
     return "gRPC needs HTTP/2 and trailers all the way: in a proxy use grpc_pass (nginx), proto h2 (HAProxy) or HTTP/2 upstreams (Envoy), or set publicGrpc";
   }
   return "check that the proxy passes this path and its method POST, and that publicUrl is the address that callers use";

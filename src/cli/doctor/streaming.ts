@@ -1,6 +1,6 @@
 import type { AnswerEvent } from "../../client/answer/events.js";
 import type { ConnectOptions } from "../../client/options.js";
-import { bindingNamed } from "../../protocol/bindings.js";
+import { bindingNameOf } from "../../protocol/bindings.js";
 import type { AgentCard } from "../../protocol/model.js";
 import { type Finding, findings, reasonOf } from "./finding.js";
 import { interfaceOptions } from "./interface-options.js";
@@ -21,7 +21,7 @@ export async function checkStreaming(check: StreamingCheck): Promise<readonly Fi
   const { card, message } = check;
   const { warning, failed, skipped } = findings("streaming");
   const interfaces = card.supportedInterfaces.filter(({ protocolBinding }) => {
-    const binding = bindingNamed(protocolBinding);
+    const binding = bindingNameOf(protocolBinding);
     return binding === "JSONRPC" || binding === "HTTP+JSON";
   });
   const [agentInterface] = interfaces;

@@ -2,7 +2,7 @@ import { parseAnswer, readText } from "../../binding/fetch/answer.js";
 import { fetchFailure } from "../../binding/fetch/failure.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Fetch } from "../../protocol/fetch.js";
-import { trimmed } from "../../protocol/http-rules.js";
+import { trimSlashes } from "../../protocol/http-rules.js";
 import type { AgentCard } from "../../protocol/model.js";
 import { versionParameter } from "../../protocol/service-parameters.js";
 import type { CardCache } from "./card-cache.js";
@@ -42,7 +42,7 @@ export function cardUrls(agent: string | URL): readonly string[] {
   }
   url.hash = "";
   if (url.pathname.endsWith(".json")) return [url.href];
-  const base = `${url.origin}${trimmed(url.pathname)}`;
+  const base = `${url.origin}${trimSlashes(url.pathname)}`;
   return [...new Set([base, url.origin].flatMap((location) => wellKnown.map((path) => `${location}${path}`)))];
 }
 

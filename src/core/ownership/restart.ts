@@ -1,4 +1,4 @@
-import { storedPrincipal } from "../../protocol/context.js";
+import { restorePrincipal } from "../../protocol/context.js";
 import { TaskState } from "../../protocol/model.js";
 import { isInterrupted } from "../../protocol/states.js";
 import type { StoredTask } from "../ports.js";
@@ -32,7 +32,7 @@ export async function claimRestart(
     drafts: [{ kind: "turnStarted", turn, attempt, cause: "restart", wake, message, trace }],
   });
   if (outcome !== "claimed") return undefined;
-  const principal = storedPrincipal(scope, send);
+  const principal = restorePrincipal(scope, send);
   const start = { cause: "restart", attempt, principal, scope, entry, send, wake, trace } as const;
   return { live, start: (answeredBy) => runtime.startTurn({ ...start, answeredBy }, { live }) };
 }

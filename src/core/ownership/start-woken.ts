@@ -1,5 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { storedPrincipal } from "../../protocol/context.js";
+import { restorePrincipal } from "../../protocol/context.js";
 import type { StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import type { Draft } from "../task/draft.js";
@@ -33,7 +33,7 @@ export async function startWoken(
   const startDraft: Draft = { kind: "turnStarted", turn, attempt: 1, cause: "wake", wake, message, trace };
   const outcome = await claimTurn(runtime, live, { turn, drafts: [...endDrafts, startDraft], takes });
   if (outcome !== "claimed") return false;
-  const principal = storedPrincipal(scope, send);
+  const principal = restorePrincipal(scope, send);
   runtime.startTurn({ cause: "wake", attempt: 1, principal, scope, entry, send, wake, trace }, { live });
   return true;
 }

@@ -1,4 +1,4 @@
-import { storedPrincipal } from "../../protocol/context.js";
+import { restorePrincipal } from "../../protocol/context.js";
 import { TaskState } from "../../protocol/model.js";
 import { isInterrupted } from "../../protocol/states.js";
 import type { InboxEntry, StoredTask } from "../ports.js";
@@ -104,7 +104,7 @@ async function continueTurn(
   const start = {
     cause: "message",
     attempt: 1,
-    principal: storedPrincipal(scope, send),
+    principal: restorePrincipal(scope, send),
     scope,
     entry: id,
     send,

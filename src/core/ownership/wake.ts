@@ -132,5 +132,5 @@ function copyData({ limits }: Runtime, data: JsonValue | undefined): JsonValue |
   if (text === undefined) throw new TypeError(`the data of a wake must be JSON, not ${typeof data}`);
   if (text.length > limits.eventMaxBytes) throw tooLarge("the data of a wake", "eventMaxBytes", limits.eventMaxBytes);
   const copy: JsonValue = JSON.parse(text);
-  return conformJson({ data: copy }, "wake", 0).data;
+  return conformJson({ data: copy }, { name: "wake", depth: 0 }).data;
 }

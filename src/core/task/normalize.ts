@@ -16,8 +16,9 @@ import {
 // peer could not read. The time of a status is set when it is written.
 
 // How deep content is nested in the JSON of the deepest reply, a page of tasks; readers accept 64 levels.
-const contentDepth = 5;
-const metadataDepth = 4;
+const artifactPlace = { name: "artifact", depth: 5 };
+const messagePlace = { name: "message", depth: 5 };
+const metadataPlace = { name: "metadata", depth: 4 };
 
 /** What a turn fills into its events. */
 export interface EventIds {
@@ -90,7 +91,7 @@ function normalizeStatus(event: TaskStatusUpdateEvent, identity: EventIds): Norm
     throw invalidEvent("a status event needs a status with a state");
   const response = statusUpdate(status.state, identity, status.message);
   if (event.metadata !== undefined && response.payload.case === "statusUpdate") {
-    response.payload.value.metadata = conformJson(event.metadata, "metadata", metadataDepth);
+    response.payload.value.metadata = conformJson(event.metadata, metadataPlace);
   }
   return { kind: "status", state: status.state, event: response };
 }
@@ -99,7 +100,7 @@ function normalizeArtifact(event: KeyedArtifactEvent, identity: EventIds): Norma
   checkIds(event, identity);
   const { append, lastChunk } = event;
   if (event.artifact === undefined) throw invalidEvent("an artifact event needs an artifact");
-  const source = conform(ArtifactSchema, event.artifact, "artifact", contentDepth);
+  const source = conform(ArtifactSchema, event.artifact, artifactPlace);
   if (source.parts.length === 0) throw invalidEvent("an artifact needs one part or more");
   if (append && source.artifactId === "" && event[artifactKey] === undefined) {
     throw invalidEvent("append needs the artifactId that it adds to");
@@ -114,7 +115,7 @@ function normalizeArtifact(event: KeyedArtifactEvent, identity: EventIds): Norma
     append: Boolean(append),
     lastChunk: Boolean(lastChunk),
   };
-  if (event.metadata !== undefined) value.metadata = conformJson(event.metadata, "metadata", metadataDepth);
+  if (event.metadata !== undefined) value.metadata = conformJson(event.metadata, metadataPlace);
   return {
     kind: "artifact",
     lastChunk: value.lastChunk,
@@ -124,7 +125,7 @@ function normalizeArtifact(event: KeyedArtifactEvent, identity: EventIds): Norma
 
 /** A message of the agent; `taskId` stays empty until there is a task. */
 function normalizeMessage(message: Message, identity: EventIds, withTask: boolean): Message {
-  const source = conform(MessageSchema, message, "message", contentDepth);
+  const source = conform(MessageSchema, message, messagePlace);
   checkIds(source, identity);
   if (source.parts.length === 0) throw invalidEvent("a message needs one part or more");
   return {

@@ -1,5 +1,5 @@
 import { noop } from "../../protocol/async/noop.js";
-import { storedPrincipal } from "../../protocol/context.js";
+import { restorePrincipal } from "../../protocol/context.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { Message } from "../../protocol/model.js";
 import type { TraceContext } from "../../protocol/telemetry/trace.js";
@@ -189,7 +189,7 @@ export class TurnInbox implements Watcher {
         drafts: [{ kind: "turnStarted", turn, attempt, cause: "wake", wake, message, trace }],
       };
     }
-    const { principal, header, chain }: Sender = live.senderOf(id) ?? { principal: storedPrincipal(scope, send) };
+    const { principal, header, chain }: Sender = live.senderOf(id) ?? { principal: restorePrincipal(scope, send) };
     return {
       start: { cause: "message", attempt, principal, scope, entry: id, send, header, chain, before },
       drafts: [{ kind: "turnStarted", turn, attempt, cause: "message" }, messageDraft(live, id, send)],

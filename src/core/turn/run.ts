@@ -166,7 +166,7 @@ export class TurnRun {
   async #measureWait(emission: Promise<void>, trace: TurnTrace): Promise<void> {
     const startedAt = monotonic(this.runtime.clock);
     await emission;
-    trace.waited(monotonic(this.runtime.clock) - startedAt);
+    trace.addWait(monotonic(this.runtime.clock) - startedAt);
   }
 
   // Events that an agent emits without awaiting are queued here in order.
@@ -193,7 +193,7 @@ export class TurnRun {
     }
     const normal = normalizeEvent(event, this.#writer.identity);
     this.state.speak();
-    this.#trace?.emitted();
+    this.#trace?.countEvent();
     return this.#writer.write(normal);
   }
 
@@ -265,7 +265,7 @@ export class TurnRun {
     const { send } = entry;
     if (send === undefined) return true;
     this.message = send.message;
-    this.#trace?.took(send.trace);
+    this.#trace?.link(send.trace);
     return true;
   }
 
@@ -297,11 +297,11 @@ export class TurnRun {
       else this.abort("OwnershipLost");
     });
     const trace = this.#trace;
-    trace?.concerns(live.id);
+    trace?.setTask(live.id);
     if (trace?.isRecorded !== true) return;
     const record = (record: LogRecord): void => {
       const state = stateOf(record);
-      if (state !== undefined) trace.reached(state);
+      if (state !== undefined) trace.noteState(state);
     };
     live.observe({ record, onLeave: noop });
   }
@@ -325,7 +325,7 @@ export class TurnRun {
       if (this.live?.closed === true && this.runtime.live.get(this.taskId) === this.live)
         this.runtime.live.delete(this.taskId);
       this.runtime.turns.leave(this);
-      this.#trace?.ended(
+      this.#trace?.end(
         outcomeOf(this.state, this.live, failure !== undefined),
         failure?.error ?? this.state.abortReason,
       );

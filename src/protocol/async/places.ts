@@ -9,28 +9,28 @@ export interface Place {
   refusal(): A2AError;
 }
 
-/** Counts who holds places. */
+/** Counts the places in use. */
 export interface Places {
   /** Why one of these places cannot be taken; `undefined` when all can. */
   refusal(places: readonly Place[]): A2AError | undefined;
   /** Takes all of them, full or not. */
   take(places: readonly Place[]): void;
-  /** Gives back what was taken, once. */
+  /** Returns places that were taken. Call it once. */
   leave(places: readonly Place[]): void;
 }
 
 export function createPlaces(): Places {
-  const held = new Map<string, number>();
+  const counts = new Map<string, number>();
   const add = (places: readonly Place[], change: 1 | -1): void => {
     for (const { key } of places) {
-      const now = (held.get(key) ?? 0) + change;
-      if (now === 0) held.delete(key);
-      else held.set(key, now);
+      const count = (counts.get(key) ?? 0) + change;
+      if (count === 0) counts.delete(key);
+      else counts.set(key, count);
     }
   };
   return {
     refusal(places) {
-      for (const place of places) if ((held.get(place.key) ?? 0) >= place.max) return place.refusal();
+      for (const place of places) if ((counts.get(place.key) ?? 0) >= place.max) return place.refusal();
       return undefined;
     },
     take: (places) => add(places, 1),

@@ -1,19 +1,19 @@
 /**
- * Runs `work` for several items at a time, begun in their order. After a failure no other begins; rejects with it when
- * those that had begun have settled.
+ * Runs `work` for several items at a time, and starts them in order. After a failure it starts no more, and rejects with
+ * that failure once the running ones have settled.
  */
 export async function sideBySide<T>(
   items: Iterable<T>,
   atOnce: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
-  const left = items[Symbol.iterator]();
+  const iterator = items[Symbol.iterator]();
   const failures: unknown[] = [];
-  const goOn = async (): Promise<void> => {
-    for (let next = left.next(); next.done !== true && failures.length === 0; next = left.next()) {
+  const runNext = async (): Promise<void> => {
+    for (let next = iterator.next(); next.done !== true && failures.length === 0; next = iterator.next()) {
       await work(next.value).catch((error: unknown) => failures.push(error));
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, goOn));
+  await Promise.all(Array.from({ length: atOnce }, runNext));
   if (failures.length > 0) throw failures[0];
 }

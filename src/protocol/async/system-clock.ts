@@ -6,12 +6,12 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   after(ms, run) {
     // A longer wait consists of several timers.
-    let left = ms;
+    let remaining = ms;
     let timer: NodeJS.Timeout;
     const wait = (): void => {
-      const step = Math.min(left, longestTimerMs);
-      left -= step;
-      timer = setTimeout(left > 0 ? wait : run, step);
+      const step = Math.min(remaining, longestTimerMs);
+      remaining -= step;
+      timer = setTimeout(remaining > 0 ? wait : run, step);
       timer.unref();
     };
     wait();

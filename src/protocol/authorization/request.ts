@@ -2,8 +2,8 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { Message } from "../model.js";
 import { mayCarry } from "./may-carry.js";
 
-// An authorization that a caller gives out of band while its task is AUTH_REQUIRED (spec 7.6): the text of the status
-// message says what to do, its metadata the same for programs.
+// An authorization that a caller grants out of band while its task is AUTH_REQUIRED (spec 7.6). The text of the status
+// message is for people, its metadata for programs.
 
 /** The extension (spec 4.6): the message of an AUTH_REQUIRED status says in its metadata what to authorize and where. */
 export const authorizationExtension = "urn:trivium:extension:authorization:v1";
@@ -41,9 +41,9 @@ export function authorizationContent({ text, ...request }: AuthorizationRequest)
   const { userCode, scopes = [] } = request;
   const url = new URL(request.url).href;
   const code = userCode === undefined ? "" : ` and enter the code ${userCode}`;
-  const asked = scopes.length === 0 ? "" : `. It asks for: ${scopes.join(", ")}`;
+  const scopeText = scopes.length === 0 ? "" : `. It asks for: ${scopes.join(", ")}`;
   return {
-    text: text ?? `To authorize the agent, open ${url}${code}${asked}`,
+    text: text ?? `To authorize the agent, open ${url}${code}${scopeText}`,
     metadata: {
       [authorizationExtension]: { url, scopes: [...scopes], ...(userCode === undefined ? {} : { userCode }) },
     },
@@ -55,9 +55,9 @@ export function authorizationContent({ text, ...request }: AuthorizationRequest)
  * show or to open: another URL than https, or http on this machine.
  */
 export function readAuthorization(message: Pick<Message, "metadata"> | undefined): Authorization | undefined {
-  const given = message?.metadata?.[authorizationExtension];
-  if (typeof given !== "object" || given === null || Array.isArray(given)) return undefined;
-  const { url, userCode, scopes = [] } = given;
+  const content = message?.metadata?.[authorizationExtension];
+  if (typeof content !== "object" || content === null || Array.isArray(content)) return undefined;
+  const { url, userCode, scopes = [] } = content;
   const request: Readonly<Record<string, JsonValue | undefined>> = { url, userCode, scopes };
   if (problemOf(request) !== undefined || typeof url !== "string" || !Array.isArray(scopes)) return undefined;
   return {

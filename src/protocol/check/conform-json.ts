@@ -15,9 +15,9 @@ export const mendString: Mend = (value, run) =>
 
 /** A JSON object. As in `JSON.stringify`, undefined members are omitted and a Date converts itself. */
 export const mendJsonObject: Mend = (value, run, depth) => {
-  const mended = isRecord(value) ? mendJson(value, run, depth) : value;
-  const isFit = run.violations.length > 0 || (isRecord(mended) && !Array.isArray(mended));
-  return isFit ? mended : misfit(mended, "an object", run);
+  const result = isRecord(value) ? mendJson(value, run, depth) : value;
+  const isFit = run.violations.length > 0 || (isRecord(result) && !Array.isArray(result));
+  return isFit ? result : misfit(result, "an object", run);
 };
 
 function mendJson(value: unknown, run: FreeJsonCheck, depth: number): unknown {
@@ -26,11 +26,14 @@ function mendJson(value: unknown, run: FreeJsonCheck, depth: number): unknown {
   if (typeof value === "boolean" || value === null) return value;
   if (!isRecord(value)) return misfit(value, "JSON", run);
   if (!checkDepth(run, depth)) return value;
-  if (Array.isArray(value)) return mendList(value, run, depth, mendJson);
+  if (Array.isArray(value)) return mendJsonList(value, run, depth);
   const { toJSON } = value;
   if (typeof toJSON === "function") return mendJson(Reflect.apply(toJSON, value, []), run, depth + 1);
-  return mendEntries(value, run, depth, (entry, ...rest) => (entry === undefined ? entry : mendJson(entry, ...rest)));
+  return mendJsonEntries(value, run, depth);
 }
+
+const mendJsonList = listMend(mendJson);
+const mendJsonEntries = entriesMend((entry, run, depth) => (entry === undefined ? entry : mendJson(entry, run, depth)));
 
 const mendNumber: Mend = (value, run) => (Number.isFinite(value) ? value : misfit(value, "a finite number", run));
 
@@ -38,16 +41,18 @@ const mendNumber: Mend = (value, run) => (Number.isFinite(value) ? value : misfi
 export const mendValue: Mend = (value, run, depth) => {
   const json = isRecord(value) ? keptJsonOf(value) : undefined;
   if (json !== undefined) {
-    const mended = mendJson(json, run, depth);
-    return mended === json ? value : compactValue(mended as JsonValue);
+    const result = mendJson(json, run, depth);
+    return result === json ? value : compactValue(result as JsonValue);
   }
   const kind = isRecord(value) ? value["kind"] : undefined;
-  const { case: name, value: given } = (isRecord(kind) ? kind : {}) as Partial<OneofValue>;
+  const { case: name, value: content } = (isRecord(kind) ? kind : {}) as Partial<OneofValue>;
   const mend = kinds.get(name);
   if (mend === undefined) return misfit(value, "a google.protobuf.Value", run);
-  const mended = mend(given, run, depth);
-  return typed("google.protobuf.Value", value, "kind", mended === given ? kind : { case: name, value: mended });
+  const result = mend(content, run, depth);
+  return withKind(value, result === content ? kind : { case: name, value: result });
 };
+
+const withKind = rebuild("google.protobuf.Value", "kind");
 
 const kinds: ReadonlyMap<unknown, Mend> = new Map<unknown, Mend>([
   ["nullValue", () => 0],
@@ -61,54 +66,66 @@ const kinds: ReadonlyMap<unknown, Mend> = new Map<unknown, Mend>([
 function mendListValue(value: unknown, run: FreeJsonCheck, depth: number): unknown {
   const values = isRecord(value) ? value["values"] : undefined;
   if (!Array.isArray(values)) return misfit(value, "a google.protobuf.ListValue", run);
-  const mended = checkDepth(run, depth) ? mendList(values, run, depth, mendValue) : values;
-  return typed("google.protobuf.ListValue", value, "values", mended);
+  return withValues(value, checkDepth(run, depth) ? mendValues(values, run, depth) : values);
 }
+
+const mendValues = listMend(mendValue);
+const withValues = rebuild("google.protobuf.ListValue", "values");
 
 function mendStructValue(value: unknown, run: FreeJsonCheck, depth: number): unknown {
   const fields = isRecord(value) ? value["fields"] : undefined;
   if (!isRecord(fields)) return misfit(value, "a google.protobuf.Struct", run);
-  const mended = checkDepth(run, depth) ? mendEntries(fields, run, depth, mendValue) : fields;
-  return typed("google.protobuf.Struct", value, "fields", mended);
+  return withFields(value, checkDepth(run, depth) ? mendFields(fields, run, depth) : fields);
 }
 
-/** The message unchanged, or rebuilt if its type or its one field differs. */
-function typed(typeName: string, value: unknown, name: string, field: unknown): unknown {
-  const isFit = isRecord(value) && value["$typeName"] === typeName && value[name] === field;
-  return isFit ? value : { $typeName: typeName, [name]: field };
+const mendFields = entriesMend(mendValue);
+const withFields = rebuild("google.protobuf.Struct", "fields");
+
+/** Returns a message of one field unchanged, or rebuilt if its type or its field differs. */
+function rebuild(typeName: string, name: string): (value: unknown, field: unknown) => unknown {
+  return (value, field) => {
+    const isFit = isRecord(value) && value["$typeName"] === typeName && value[name] === field;
+    return isFit ? value : { $typeName: typeName, [name]: field };
+  };
 }
+
+type MendAll<T> = (all: T, run: FreeJsonCheck, depth: number) => T;
 
 /** Repairs the entries of a list, which is copied only when one of them changes. */
-export function mendList(list: readonly unknown[], run: FreeJsonCheck, depth: number, mend: Mend): readonly unknown[] {
-  let made: unknown[] | undefined;
-  for (let index = 0; index < list.length; index++) {
-    const mended = mend(list[index], run, depth + 1);
-    if (run.violations.length > 0) {
-      underIndex(run.violations, 0, index);
-      return list;
+export function listMend(mend: Mend): MendAll<readonly unknown[]> {
+  return (list, run, depth) => {
+    let copy: unknown[] | undefined;
+    for (let index = 0; index < list.length; index++) {
+      const result = mend(list[index], run, depth + 1);
+      if (run.violations.length > 0) {
+        underIndex(run.violations, 0, index);
+        return list;
+      }
+      if (result === list[index]) continue;
+      copy ??= [...list];
+      copy[index] = result;
     }
-    if (mended === list[index]) continue;
-    made ??= [...list];
-    made[index] = mended;
-  }
-  return made ?? list;
+    return copy ?? list;
+  };
 }
 
 /** The same for the members of an object; one that becomes `undefined` is omitted. */
-function mendEntries(object: object, run: FreeJsonCheck, depth: number, mend: Mend): object {
-  const made: { [key: string]: unknown } = {};
-  let changed = false;
-  for (const [key, entry] of Object.entries(object)) {
-    const name = key.toWellFormed();
-    const mended = checkKey(name, run) ? mend(entry, run, depth + 1) : entry;
-    if (run.violations.length > 0) {
-      underMember(run.violations, 0, name);
-      return object;
+function entriesMend(mend: Mend): MendAll<object> {
+  return (object, run, depth) => {
+    const copy: { [key: string]: unknown } = {};
+    let isChanged = false;
+    for (const [key, entry] of Object.entries(object)) {
+      const name = key.toWellFormed();
+      const result = checkKey(name, run) ? mend(entry, run, depth + 1) : entry;
+      if (run.violations.length > 0) {
+        underMember(run.violations, 0, name);
+        return object;
+      }
+      isChanged ||= result !== entry || name !== key || result === undefined;
+      if (result !== undefined) copy[name] = result;
     }
-    changed ||= mended !== entry || name !== key || mended === undefined;
-    if (mended !== undefined) made[name] = mended;
-  }
-  return changed ? made : object;
+    return isChanged ? copy : object;
+  };
 }
 
 export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
@@ -116,8 +133,8 @@ export function isRecord(value: unknown): value is { readonly [key: string]: unk
 }
 
 /** Records that a value has the wrong kind. */
-export function misfit(value: unknown, wanted: string, { violations }: FreeJsonCheck): unknown {
-  addViolation(violations, `must be ${wanted}, not ${kindOf(value)}`);
+export function misfit(value: unknown, kind: string, { violations }: FreeJsonCheck): unknown {
+  addViolation(violations, `must be ${kind}, not ${kindOf(value)}`);
   return value;
 }
 

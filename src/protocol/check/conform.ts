@@ -5,35 +5,39 @@ import { type DynamicMessage, isOneof, type OneofValue, perMessageType, wordsOf 
 import { A2AError } from "../errors.js";
 import { defaultValidationLimits } from "../validation-limits.js";
 import { addViolation, underMember, violationText } from "../violations.js";
-import { isRecord, type Mend, mendJsonObject, mendList, mendString, mendValue, misfit } from "./conform-json.js";
+import { isRecord, listMend, type Mend, mendJsonObject, mendString, mendValue, misfit } from "./conform-json.js";
 
 // An agent may be written in JavaScript or pass on a model's output. So its events are checked against their types
 // before they are stored: a task with content that no binding can encode could never be read again. Closures are
 // compiled once per message type, like those of the reader.
 
+/** Where content is: its name in errors, and its depth in the largest reply that may contain it. */
+interface ContentPlace {
+  readonly name: string;
+  readonly depth: number;
+}
+
 /**
  * Checks a message of an agent against its type. Missing fields are filled in and broken Unicode is repaired in a copy;
- * a valid message is returned as it is. `name` is its name in errors, `depth` its depth in the largest reply that may
- * contain it. Throws `invalidAgentResponse` with the first field that cannot be encoded.
+ * a valid message is returned as it is. Throws `invalidAgentResponse` with the first field that cannot be encoded.
  */
 export function conform<Desc extends DescMessage>(
   desc: Desc,
   message: unknown,
-  name: string,
-  depth: number,
+  place: ContentPlace,
 ): MessageShape<Desc> {
-  return conformed(messageMend(desc), message, name, depth) as MessageShape<Desc>;
+  return runMend(messageMend(desc), message, place) as MessageShape<Desc>;
 }
 
 /** The same for a separate JSON object. */
-export function conformJson<T extends object>(json: T, name: string, depth: number): T {
-  return conformed(mendJsonObject, json, name, depth) as T;
+export function conformJson<T extends object>(json: T, place: ContentPlace): T {
+  return runMend(mendJsonObject, json, place) as T;
 }
 
-function conformed(mend: Mend, value: unknown, name: string, depth: number): unknown {
+function runMend(mend: Mend, value: unknown, { name, depth }: ContentPlace): unknown {
   const run: FreeJsonCheck = { maxDepth: defaultValidationLimits.jsonDepthMax, lenient: true, violations: [] };
-  const mended = mend(value, run, depth);
-  if (run.violations.length === 0) return mended;
+  const result = mend(value, run, depth);
+  if (run.violations.length === 0) return result;
   underMember(run.violations, 0, name);
   throw new A2AError("invalidAgentResponse", `the event cannot be sent: ${run.violations.map(violationText).join()}`);
 }
@@ -41,9 +45,9 @@ function conformed(mend: Mend, value: unknown, name: string, depth: number): unk
 /** Prefixes recorded violations with a member's name. A violation ends the run, so there is only one. */
 function under(name: string, mend: Mend): Mend {
   return (value, run, depth) => {
-    const mended = mend(value, run, depth);
+    const result = mend(value, run, depth);
     if (run.violations.length > 0) underMember(run.violations, 0, name);
-    return mended;
+    return result;
   };
 }
 
@@ -56,34 +60,34 @@ const messageMend = perMessageType((desc: DescMessage): Mend => {
   const members = desc.members.map((member) => (isOneof(member) ? oneofMember(member) : fieldMember(member)));
   return (value, run, depth) => {
     if (!isRecord(value)) return misfit(value, "an object", run);
-    let made: DynamicMessage | undefined;
-    if (value["$typeName"] !== desc.typeName) made = { ...value, $typeName: desc.typeName };
+    let copy: DynamicMessage | undefined;
+    if (value["$typeName"] !== desc.typeName) copy = { ...value, $typeName: desc.typeName };
     for (const { name, mend } of members) {
-      const given = value[name];
-      const mended = mend(given, run, depth + 1);
+      const before = value[name];
+      const after = mend(before, run, depth + 1);
       if (run.violations.length > 0) return value;
-      if (mended === given) continue;
-      made ??= { ...value, $typeName: desc.typeName };
-      made[name] = mended;
+      if (after === before) continue;
+      copy ??= { ...value, $typeName: desc.typeName };
+      copy[name] = after;
     }
-    return made ?? value;
+    return copy ?? value;
   };
 });
 
 function oneofMember({ localName, fields }: DescOneof): Member {
   const members = new Map<unknown, Mend>(fields.map((field) => [field.localName, fieldMember(field).mend]));
-  const needed = `needs one of ${fields.map((field) => field.localName).join(", ")}`;
+  const missingText = `needs one of ${fields.map((field) => field.localName).join(", ")}`;
   return {
     name: localName,
     mend(value, run, depth) {
-      const { case: name, value: given } = (isRecord(value) ? value : {}) as Partial<OneofValue>;
-      const mend = given === undefined ? undefined : members.get(name);
+      const { case: name, value: content } = (isRecord(value) ? value : {}) as Partial<OneofValue>;
+      const mend = content === undefined ? undefined : members.get(name);
       if (mend === undefined) {
-        addViolation(run.violations, needed);
+        addViolation(run.violations, missingText);
         return value;
       }
-      const mended = mend(given, run, depth);
-      return mended === given ? value : { case: name, value: mended };
+      const result = mend(content, run, depth);
+      return result === content ? value : { case: name, value: result };
     },
   };
 }
@@ -104,8 +108,8 @@ function zeroOf(field: DescField): () => unknown {
 }
 
 function listOf(mend: Mend): Mend {
-  return (value, run, depth) =>
-    Array.isArray(value) ? mendList(value, run, depth, mend) : misfit(value, "an array", run);
+  const mendAll = listMend(mend);
+  return (value, run, depth) => (Array.isArray(value) ? mendAll(value, run, depth) : misfit(value, "an array", run));
 }
 
 function singleMend({ message, enum: words, scalar }: DescField): Mend {
@@ -113,8 +117,8 @@ function singleMend({ message, enum: words, scalar }: DescField): Mend {
     const numbers = new Set<unknown>(words.values.map(({ number }) => number));
     return (value, run) => (numbers.has(value) ? value : misfit(value, wordsOf(words), run));
   }
-  const known = scalar === undefined ? wellKnown.get(message?.typeName ?? "") : scalars.get(scalar);
-  if (known !== undefined) return known;
+  const builtIn = scalar === undefined ? wellKnown.get(message?.typeName ?? "") : scalars.get(scalar);
+  if (builtIn !== undefined) return builtIn;
   if (message === undefined) throw new TypeError("a field is a scalar, an enum or a message");
   // Compiled on first use, since message types may be recursive.
   let mend: Mend | undefined;

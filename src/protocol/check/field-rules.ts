@@ -4,7 +4,7 @@ import { type Message, Role } from "../model.js";
 import type { ValidationLimits } from "../validation-limits.js";
 import type { Violations } from "../violations.js";
 
-// The protocol's rules for single fields beyond type and REQUIRED (spec 2.3, 2.4), by their schema names.
+// The protocol's rules for single fields beyond type and REQUIRED (spec 2.3, 2.4), by schema name.
 // `Message.field` takes precedence over `field`.
 
 /** The limit for the length of a string, or of each string of a list. */
@@ -43,7 +43,7 @@ const headerRules: ReadonlySet<string> = new Set([
 
 /** The limit for the length of a string field. */
 export function lengthRuleOf(field: DescField): keyof ValidationLimits | undefined {
-  return lengthRules.get(qualified(field)) ?? lengthRules.get(field.name);
+  return lengthRules.get(fullNameOf(field)) ?? lengthRules.get(field.name);
 }
 
 /** The limit for the number of entries of a list field. */
@@ -53,15 +53,15 @@ export function countRuleOf(field: DescField): keyof ValidationLimits {
 
 /** The range of an integer field, bounds included. */
 export function rangeRuleOf(field: DescField): readonly [min: number, max: number] | undefined {
-  return rangeRules.get(qualified(field)) ?? rangeRules.get(field.name);
+  return rangeRules.get(fullNameOf(field)) ?? rangeRules.get(field.name);
 }
 
 /** True for a string that must be a valid header value. */
 export function isHeaderField(field: DescField): boolean {
-  return headerRules.has(qualified(field));
+  return headerRules.has(fullNameOf(field));
 }
 
-function qualified(field: DescField): string {
+function fullNameOf(field: DescField): string {
   return `${field.parent.name}.${field.name}`;
 }
 

@@ -1,6 +1,6 @@
 import { nearest } from "../nearest.js";
 
-// Rules for what a program gives, perhaps written without TypeScript: each reports every problem by path.
+// Rules for the options that a program gives, perhaps without TypeScript. Each reports every problem by path.
 
 /** Problems of the value at `path` as sentences; empty when it is valid. The path of options themselves is "". */
 export type Rule = (value: unknown, path: string) => readonly string[];
@@ -11,7 +11,7 @@ export interface Member {
   readonly missing?: string | undefined;
 }
 
-const well: readonly string[] = [];
+const noProblems: readonly string[] = [];
 
 /** The members that an object of type `T` may have: a rule for each, so that none is forgotten. */
 export type MembersOf<T> = { readonly [K in keyof Required<T>]: Member };
@@ -26,11 +26,13 @@ export function object(members: Readonly<Record<string, Member>>, hints: Readonl
   };
   return (value, path) => {
     if (!isObject(value)) return [`${path || "the options"} must be an object, not ${kindOf(value)}`];
-    const strays = Object.keys(value).filter((name) => !Object.hasOwn(members, name) && value[name] !== undefined);
+    const unknownNames = Object.keys(value).filter(
+      (name) => !Object.hasOwn(members, name) && value[name] !== undefined,
+    );
     const at = (name: string): string => (path === "" ? name : `${path}.${name}`);
     return [
       ...Object.entries(members).flatMap(([name, member]) => memberProblems(member, value[name], at(name))),
-      ...strays.map((name) => `${at(name)} cannot be given: ${advice(name)}`),
+      ...unknownNames.map((name) => `${at(name)} cannot be given: ${advice(name)}`),
     ];
   };
 }
@@ -46,11 +48,11 @@ export function assertOptions(entry: string, options: unknown, rule: Rule): void
 }
 
 /**
- * Asserts only that an object has no other members than these. For the options of what an agent makes often, whose values
- * are checked with what is made.
+ * Asserts only that an object has no other members than these. For options that are used often, such as those of events,
+ * whose values are checked later.
  */
 export function namesOf<T>(entry: string, names: Readonly<Record<keyof T, true>>): (options: T) => void {
-  const rule = object(Object.fromEntries(Object.keys(names).map((name) => [name, { rule: () => well }])));
+  const rule = object(Object.fromEntries(Object.keys(names).map((name) => [name, { rule: () => noProblems }])));
   return (options) => {
     for (const name in options) if (!Object.hasOwn(names, name)) assertOptions(entry, options, rule);
   };
@@ -58,7 +60,7 @@ export function namesOf<T>(entry: string, names: Readonly<Record<keyof T, true>>
 
 function memberProblems({ rule, missing }: Member, value: unknown, path: string): readonly string[] {
   if (value !== undefined) return rule(value, path);
-  return missing === undefined ? well : [`${path} is missing: ${missing}`];
+  return missing === undefined ? noProblems : [`${path} is missing: ${missing}`];
 }
 
 /** A list, which may be empty. */
@@ -74,46 +76,48 @@ export const record = (rule: Rule): Rule => {
   return (value, path) =>
     isObject(value)
       ? Object.entries(value).flatMap(([name, entry]) =>
-          entry === undefined ? well : rule(entry, `${path}[${JSON.stringify(name)}]`),
+          entry === undefined ? noProblems : rule(entry, `${path}[${JSON.stringify(name)}]`),
         )
       : [`${path} must be an object, not ${kindOf(value)}`];
 };
 
 /** One of these words. */
 export const oneOf = (...words: readonly string[]): Rule => {
-  const wanted = words.map((word) => JSON.stringify(word)).join(" or ");
+  const choices = words.map((word) => JSON.stringify(word)).join(" or ");
   return (value, path) => {
-    if (words.some((word) => word === value)) return well;
+    if (words.some((word) => word === value)) return noProblems;
     const near = typeof value === "string" ? nearest(value, words) : undefined;
     const advice = near === undefined ? "" : `: did you mean ${JSON.stringify(near)}?`;
-    return [`${path} must be ${wanted}, not ${shown(value)}${advice}`];
+    return [`${path} must be ${choices}, not ${show(value)}${advice}`];
   };
 };
 
 /** This value, or what the rule takes. */
 export const valueOr = (other: unknown, rule: Rule): Rule => {
   return (value, path) =>
-    value === other ? well : rule(value, path).map((problem) => problem.replace(" must be ", ` must be ${other} or `));
+    value === other
+      ? noProblems
+      : rule(value, path).map((problem) => problem.replace(" must be ", ` must be ${other} or `));
 };
 
 export const func: Rule = (value, path) =>
-  typeof value === "function" ? well : [`${path} must be a function, not ${kindOf(value)}`];
+  typeof value === "function" ? noProblems : [`${path} must be a function, not ${kindOf(value)}`];
 
-/** An object that has these methods; `what` says what it is and where one comes from. */
-export const having = (what: string, ...methods: readonly string[]): Rule => {
+/** An object with these methods; `description` names it for people. */
+export const withMethods = (description: string, ...methods: readonly string[]): Rule => {
   return (value, path) => {
     const has = (name: string): boolean =>
       typeof value === "object" && value !== null && typeof Reflect.get(value, name) === "function";
     const missing = methods.filter((name) => !has(name));
-    if (missing.length === 0) return well;
-    const seen =
+    if (missing.length === 0) return noProblems;
+    const actual =
       typeof value === "object" && value !== null ? `an object without ${missing.join(", ")}` : kindOf(value);
-    return [`${path} must be ${what}, not ${seen}`];
+    return [`${path} must be ${description}, not ${actual}`];
   };
 };
 
-export const clock = having("a clock with now() and after()", "now", "after");
-export const logger = valueOr(false, having("a logger such as pino's", "debug", "info", "warn", "error"));
+export const clock = withMethods("a clock with now() and after()", "now", "after");
+export const logger = valueOr(false, withMethods("a logger such as pino's", "debug", "info", "warn", "error"));
 
 /** A non-empty list without two entries of the same `key`. */
 export function list(rule: Rule, key: (entry: unknown) => unknown = () => undefined): Rule {
@@ -121,14 +125,14 @@ export function list(rule: Rule, key: (entry: unknown) => unknown = () => undefi
     if (!Array.isArray(value)) return [`${path} must be an array, not ${kindOf(value)}`];
     if (value.length === 0) return [`${path} is empty: give at least one entry, or leave it out if it is optional`];
     const problems: string[] = [];
-    const seen = new Map<unknown, number>();
+    const indexes = new Map<unknown, number>();
     for (const [index, entry] of Array.from<unknown>(value).entries()) {
       problems.push(...rule(entry, `${path}[${index}]`));
       const name = key(entry);
-      const before = seen.get(name);
+      const before = indexes.get(name);
       if (before !== undefined)
         problems.push(`${path}[${index}] repeats ${JSON.stringify(name)} of ${path}[${before}]`);
-      else if (name !== undefined) seen.set(name, index);
+      else if (name !== undefined) indexes.set(name, index);
     }
     return problems;
   };
@@ -138,43 +142,43 @@ export function list(rule: Rule, key: (entry: unknown) => unknown = () => undefi
 export const text: Rule = (value, path) => {
   if (typeof value !== "string") return [`${path} must be a string, not ${kindOf(value)}`];
   if (value.trim() === "") return [`${path} is empty: write something, or leave it out if it is optional`];
-  return value.isWellFormed() ? well : [`${path} holds half a surrogate pair`];
+  return value.isWellFormed() ? noProblems : [`${path} holds half a surrogate pair`];
 };
 
 /** A string, which may be empty. */
 export const string: Rule = (value, path) =>
-  typeof value === "string" ? well : [`${path} must be a string, not ${kindOf(value)}`];
+  typeof value === "string" ? noProblems : [`${path} must be a string, not ${kindOf(value)}`];
 
 export const flag: Rule = (value, path) =>
-  typeof value === "boolean" ? well : [`${path} must be true or false, not ${kindOf(value)}`];
+  typeof value === "boolean" ? noProblems : [`${path} must be true or false, not ${kindOf(value)}`];
 
 /** An integer from 0 to `most`. */
 export const count = (most: number): Rule => {
   return (value, path) =>
     Number.isInteger(value) && Number(value) >= 0 && Number(value) <= most
-      ? well
-      : [`${path} must be a whole number from 0 to ${most}, not ${shown(value)}`];
+      ? noProblems
+      : [`${path} must be a whole number from 0 to ${most}, not ${show(value)}`];
 };
 
 /** A whole number of this or more. */
 export const whole = (least: number): Rule => {
   return (value, path) =>
     Number.isSafeInteger(value) && Number(value) >= least
-      ? well
-      : [`${path} must be a whole number of ${least} or more, not ${shown(value)}`];
+      ? noProblems
+      : [`${path} must be a whole number of ${least} or more, not ${show(value)}`];
 };
 
 /** A number of 0 or more; `Infinity` is one. */
 export const amount: Rule = (value, path) =>
-  typeof value === "number" && value >= 0 ? well : [`${path} must be a number of 0 or more, not ${shown(value)}`];
+  typeof value === "number" && value >= 0 ? noProblems : [`${path} must be a number of 0 or more, not ${show(value)}`];
 
 /** A part of a whole: more than 0, and 1 at most. */
 export const part: Rule = (value, path) =>
   typeof value === "number" && value > 0 && value <= 1
-    ? well
-    : [`${path} must be a number above 0 and up to 1, not ${shown(value)}`];
+    ? noProblems
+    : [`${path} must be a number above 0 and up to 1, not ${show(value)}`];
 
-/** Any of these names, each with an amount or, where another rule is given for it, with what that takes. */
+/** An object with any of these names, each with an amount unless `others` has a rule for it. */
 export const limits = (defaults: object, others: Readonly<Record<string, Rule>> = {}): Rule =>
   object(Object.fromEntries(Object.keys(defaults).map((name) => [name, { rule: others[name] ?? amount }])));
 
@@ -185,9 +189,9 @@ export const url = (...schemes: readonly string[]): Rule => {
     if (problems.length > 0) return problems;
     const parsed = URL.parse(String(value));
     if (parsed === null || !schemes.includes(parsed.protocol.slice(0, -1))) {
-      return [`${path} must be an absolute URL (${schemes.join(", ")}), not ${shown(value)}`];
+      return [`${path} must be an absolute URL (${schemes.join(", ")}), not ${show(value)}`];
     }
-    return parsed.username === "" && parsed.password === "" ? well : [`${path} must not hold credentials`];
+    return parsed.username === "" && parsed.password === "" ? noProblems : [`${path} must not hold credentials`];
   };
 };
 
@@ -196,8 +200,8 @@ export const extensionUri: Rule = (value, path) => {
   const problems = text(value, path);
   if (problems.length > 0) return problems;
   return URL.canParse(String(value)) && /^[^\s,]+$/.test(String(value))
-    ? well
-    : [`${path} must be an absolute URI without spaces and commas, not ${shown(value)}`];
+    ? noProblems
+    : [`${path} must be an absolute URI without spaces and commas, not ${show(value)}`];
 };
 
 const token = "[\\w!#$%&'*+.^`|~-]+";
@@ -208,8 +212,8 @@ export const mediaType: Rule = (value, path) => {
   const problems = text(value, path);
   if (problems.length > 0) return problems;
   return mediaTypeForm.test(String(value))
-    ? well
-    : [`${path} must be a media type such as "text/plain", not ${shown(value)}`];
+    ? noProblems
+    : [`${path} must be a media type such as "text/plain", not ${show(value)}`];
 };
 
 /** `host:port`, with an IPv6 address in brackets, or a URL without a path: `https://host:port`. */
@@ -218,18 +222,18 @@ export const grpcAddress: Rule = (value, path) => {
   if (problems.length > 0) return problems;
   const [, , authority] = /^(https?:\/\/)?((?:[\w.-]+|\[[\da-f:.]+\]):\d+)$/i.exec(String(value)) ?? [];
   return authority !== undefined && URL.canParse(`http://${authority}`)
-    ? well
-    : [`${path} must be host:port or https://host:port, such as "agent.example:443", not ${shown(value)}`];
+    ? noProblems
+    : [`${path} must be host:port or https://host:port, such as "agent.example:443", not ${show(value)}`];
 };
 
-const deepest = 32;
+const maxDepth = 32;
 
 function jsonProblems(value: unknown, path: string, above: readonly object[]): readonly string[] {
-  if (value === null || typeof value === "boolean" || Number.isFinite(value)) return well;
-  if (typeof value === "string") return value.isWellFormed() ? well : [`${path} holds half a surrogate pair`];
+  if (value === null || typeof value === "boolean" || Number.isFinite(value)) return noProblems;
+  if (typeof value === "string") return value.isWellFormed() ? noProblems : [`${path} holds half a surrogate pair`];
   if (!Array.isArray(value) && !isObject(value)) return [`${path} must be JSON, not ${kindOf(value)}`];
   if (above.includes(value)) return [`${path} holds itself`];
-  if (above.length === deepest) return [`${path} is nested more than ${deepest} deep`];
+  if (above.length === maxDepth) return [`${path} is nested more than ${maxDepth} deep`];
   const within = [...above, value];
   if (!Array.isArray(value)) {
     return Object.entries(value).flatMap(([name, entry]) => jsonProblems(entry, `${path}.${name}`, within));
@@ -244,7 +248,7 @@ export const jsonObject: Rule = (value, path) =>
 /** An object, of any class; not an array. */
 export const anyObject: Rule = (value, path) =>
   typeof value === "object" && value !== null && !Array.isArray(value)
-    ? well
+    ? noProblems
     : [`${path} must be an object, not ${kindOf(value)}`];
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -258,7 +262,7 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? "an array" : `a value of type ${typeof value}`;
 }
 
-function shown(value: unknown): string {
+function show(value: unknown): string {
   if (typeof value === "number") return String(value);
   return typeof value === "string" ? JSON.stringify(value.slice(0, 80)) : kindOf(value);
 }

@@ -39,15 +39,15 @@ export function replacedBytes(task: Task, { payload }: StreamResponse): number {
   if (payload.case !== "artifactUpdate") return 0;
   const { artifact, append } = payload.value;
   if (artifact === undefined || (append && artifact.metadata === undefined)) return 0;
-  const known = task.artifacts[artifactIndex(task.artifacts, artifact.artifactId)];
-  if (known === undefined) return 0;
-  return append ? sizeOfReplaced(known.metadata, artifact.metadata) : sizeOfArtifact(known);
+  const existing = task.artifacts[artifactIndex(task.artifacts, artifact.artifactId)];
+  if (existing === undefined) return 0;
+  return append ? sizeOfReplaced(existing.metadata, artifact.metadata) : sizeOfArtifact(existing);
 }
 
 function sizeOfReplaced(before: JsonObject | undefined, added: JsonObject | undefined): number {
   if (before === undefined || added === undefined) return 0;
-  const replaced = Object.keys(added).filter((key) => Object.hasOwn(before, key));
-  return replaced.length === 0 ? 0 : sizeOfJson(Object.fromEntries(replaced.map((key) => [key, before[key] ?? null])));
+  const keys = Object.keys(added).filter((key) => Object.hasOwn(before, key));
+  return keys.length === 0 ? 0 : sizeOfJson(Object.fromEntries(keys.map((key) => [key, before[key] ?? null])));
 }
 
 /** Size of an artifact. */
@@ -58,13 +58,14 @@ export function sizeOfArtifact(artifact: Artifact, max?: number): number {
 }
 
 /** Size of a whole task. */
-export function sizeOfTask({ artifacts, history, status }: Task, max?: number): number {
-  const size = status?.message === undefined ? 0 : sizeOfMessage(status.message);
-  return sumOf(artifacts, sizeOfArtifact, max, sumOf(history, sizeOfMessage, max, size));
+export function sizeOfTask({ artifacts, history, status }: Task, max = unbounded): number {
+  let size = status?.message === undefined ? 0 : sizeOfMessage(status.message);
+  size += sumOf(history, sizeOfMessage, max - size);
+  return size + sumOf(artifacts, sizeOfArtifact, max - size);
 }
 
-function sumOf<T>(items: readonly T[], sizeOf: (item: T, max: number) => number, max = unbounded, sum = 0): number {
-  let size = sum;
+function sumOf<T>(items: readonly T[], sizeOf: (item: T, max: number) => number, max = unbounded): number {
+  let size = 0;
   for (const item of items) {
     if (size > max) break;
     size += sizeOf(item, max - size);

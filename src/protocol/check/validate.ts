@@ -30,15 +30,14 @@ import { countRuleOf, isHeaderField, lengthRuleOf, rangeRuleOf, rootRuleOf } fro
 
 interface Run extends FreeJsonCheck {
   readonly limits: ValidationLimits;
-  /** True when the JSON reader has looked at strings and free JSON already. */
+  /** True when the JSON reader has checked strings and free JSON already. */
   readonly isRead: boolean;
 }
 
 type Check<T = unknown> = (value: T, run: Run, depth: number) => void;
 
 /**
- * Says what is wrong with a message; empty when nothing is. A request of the protocol is held against the rules of its
- * operation as well.
+ * Returns the violations of a message. A request of the protocol is checked against the rules of its operation as well.
  */
 export function validate(
   desc: DescMessage,
@@ -77,11 +76,11 @@ const messageCheck = perMessageType((desc: DescMessage): Check<AnyMessage> => {
 
 function oneofCheck({ localName, fields }: DescOneof): Check<DynamicMessage> {
   const members = new Map(fields.map((field) => [field.localName, checkUnder(field.jsonName, singleCheck(field))]));
-  const needed = `needs one of ${fields.map(({ jsonName }) => jsonName).join(", ")}`;
+  const missingText = `needs one of ${fields.map(({ jsonName }) => jsonName).join(", ")}`;
   return (message, run, depth) => {
     const { case: name, value } = message[localName] as OneofValue;
     const check = name === undefined ? undefined : members.get(name);
-    if (check === undefined) addViolation(run.violations, needed);
+    if (check === undefined) addViolation(run.violations, missingText);
     else check(value, run, depth);
   };
 }
@@ -102,7 +101,7 @@ function memberCheck(field: DescField): Check<DynamicMessage> | undefined {
   };
 }
 
-/** Puts the name of a member before what is noted in it. */
+/** Puts the name of a member before the violations in it. */
 function checkUnder(name: string, check: Check | undefined): Check {
   if (check === undefined) return noop;
   return (value, run, depth) => {
@@ -166,9 +165,9 @@ function singleCheck(field: DescField): Check | undefined {
   const { message, enum: words, scalar } = field;
   if (words !== undefined) return enumCheck(words);
   if (scalar !== undefined) return scalar === ScalarType.STRING ? stringCheck(field) : rangeCheck(field);
-  const known = wellKnownChecks.get(message?.typeName ?? "");
-  if (known !== undefined || message === undefined) return known;
-  // Compiled when first met, since message types may hold each other.
+  const builtIn = wellKnownChecks.get(message?.typeName ?? "");
+  if (builtIn !== undefined || message === undefined) return builtIn;
+  // Compiled on first use, since message types may be recursive.
   let check: Check<AnyMessage> | undefined;
   return (value, run, depth) => {
     check ??= messageCheck(message);
@@ -216,17 +215,17 @@ function rangeCheck(field: DescField): Check | undefined {
   const range = rangeRuleOf(field);
   if (range === undefined) return undefined;
   const [min, max] = range;
-  const wanted = max === Number.POSITIVE_INFINITY ? `must be ${min} or more` : `must be ${min} to ${max}`;
+  const text = max === Number.POSITIVE_INFINITY ? `must be ${min} or more` : `must be ${min} to ${max}`;
   return (value, { violations }) => {
     const number = value as number;
-    if (number < min || number > max) addViolation(violations, wanted);
+    if (number < min || number > max) addViolation(violations, text);
   };
 }
 
 function enumCheck(desc: DescEnum): Check {
   const numbers = new Set<unknown>(desc.values.map(({ number }) => number));
-  const wanted = `must be ${wordsOf(desc)}`;
+  const text = `must be ${wordsOf(desc)}`;
   return (value, { violations }) => {
-    if (!numbers.has(value)) addViolation(violations, wanted);
+    if (!numbers.has(value)) addViolation(violations, text);
   };
 }

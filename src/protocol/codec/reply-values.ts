@@ -2,7 +2,7 @@ import type { A2AError } from "../errors.js";
 import { replyTooLarge } from "./reply-too-large.js";
 import { JsonValueCounter } from "./value-count.js";
 
-/** The most values of a reply. A limit of bytes alone would let a peer fill the heap with a hundred times as much. */
+/** The most values of a reply. With a limit of bytes alone, a peer could fill the heap with a hundred times as much. */
 export function maxReplyValues(replyMaxBytes: number): number {
   return Math.max(Math.floor(replyMaxBytes / 32), 250_000);
 }
@@ -15,7 +15,7 @@ export function tooManyReplyValues(maxValues: number, cause: unknown): A2AError 
 export function assertFewReplyValues(text: string, replyMaxBytes: number): void {
   const maxValues = maxReplyValues(replyMaxBytes);
   try {
-    new JsonValueCounter(maxValues).arrived(new TextEncoder().encode(text));
+    new JsonValueCounter(maxValues).add(new TextEncoder().encode(text));
   } catch (cause) {
     throw tooManyReplyValues(maxValues, cause);
   }

@@ -3,40 +3,40 @@ import { A2AError } from "../errors.js";
 const [quote, backslash, comma, openBrace, openBracket] = [0x22, 0x5c, 0x2c, 0x7b, 0x5b];
 
 /**
- * Whether a body of this many bytes cannot hold more values than this: in JSON each takes a byte and one before the next, in
- * binary messages two.
+ * Whether a body of this many bytes cannot have more values than this. Each takes at least two bytes: in JSON one and a
+ * separator.
  */
 export function isTooShort(bytes: number, maxValues: number): boolean {
   return bytes < 2 * maxValues;
 }
 
 /**
- * Counts the values of a JSON body while its bytes arrive, so that a body of too many is never parsed: as objects they
- * take up to a hundred times their bytes. `arrived` takes each piece.
+ * Counts the values of a JSON body while its bytes arrive, so that a body with too many is never parsed: as objects they
+ * take up to a hundred times their bytes.
  */
 export class JsonValueCounter {
   readonly #maxValues: number;
-  /** The pieces of a body that is still too short to hold so many values: it is not read twice. */
-  #early: Uint8Array[] | undefined;
+  /** The pieces of a body that is still too short for so many values. They are counted once it is longer. */
+  #earlyPieces: Uint8Array[] | undefined;
   #bytes = 0;
   #values = 1;
   #inString = false;
-  #escaped = false;
+  #isEscaped = false;
 
   constructor(maxValues: number) {
     this.#maxValues = maxValues;
   }
 
-  /** Throws `contentTooLarge` when there are too many values. */
-  arrived(piece: Uint8Array): void {
+  /** Counts the next piece of the body. Throws `contentTooLarge` when there are too many values. */
+  add(piece: Uint8Array): void {
     this.#bytes += piece.length;
     if (isTooShort(this.#bytes, this.#maxValues)) {
-      this.#early ??= [];
-      this.#early.push(piece);
+      this.#earlyPieces ??= [];
+      this.#earlyPieces.push(piece);
       return;
     }
-    for (const each of this.#early ?? []) this.#count(each);
-    this.#early = undefined;
+    for (const each of this.#earlyPieces ?? []) this.#count(each);
+    this.#earlyPieces = undefined;
     this.#count(piece);
     if (this.#values > this.#maxValues) throw tooManyValues(this.#maxValues);
   }
@@ -47,8 +47,8 @@ export class JsonValueCounter {
 
   /** Skips the rest of a string and returns the position after it. */
   #skipString(piece: Uint8Array, from: number): number {
-    let at = this.#escaped ? from + 1 : from;
-    this.#escaped = false;
+    let at = this.#isEscaped ? from + 1 : from;
+    this.#isEscaped = false;
     for (; at < piece.length; at++) {
       if (piece[at] === backslash) at++;
       else if (piece[at] === quote) {
@@ -56,7 +56,7 @@ export class JsonValueCounter {
         return at + 1;
       }
     }
-    this.#escaped = at > piece.length;
+    this.#isEscaped = at > piece.length;
     return at;
   }
 

@@ -129,7 +129,7 @@ const schemas: { readonly [K in ProtocolKind]: GenMessage<ProtocolObjects[K]> } 
   TaskStatusUpdateEvent: TaskStatusUpdateEventSchema,
 };
 
-// What a program reads for itself is bounded where it came in. A function, so that bundlers leave it out with `fromJson`.
+// JSON that a program reads itself was limited when it arrived. A function, so that bundlers leave it out with `fromJson`.
 function unlimited(): ValidationLimits {
   const most = Number.POSITIVE_INFINITY;
   const lengths = { idMaxLength: most, uriMaxLength: most, mediaTypeMaxLength: most, nameMaxLength: most };

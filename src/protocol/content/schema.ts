@@ -2,7 +2,7 @@ import { noop } from "../async/noop.js";
 import { A2AError, type FieldViolation, invalidParams } from "../errors.js";
 import { violationText } from "../violations.js";
 
-// Standard Schema 1: the one method by which libraries of schemas offer their check. Only what is called here.
+// The part of Standard Schema 1 that is called here: the method by which schema libraries validate a value.
 
 /** A schema of zod, valibot, arktype or any other library of Standard Schema 1. It must be synchronous. */
 export interface StandardSchema<Output = unknown> {
@@ -27,7 +27,7 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** Who is to blame for content that does not fit: `invalidParams` is the caller, `invalidAgentResponse` the agent. */
+/** The code for content that does not fit: `invalidParams` if a caller sent it, `invalidAgentResponse` if an agent did. */
 export type ContentErrorCode = "invalidParams" | "invalidAgentResponse";
 
 /** A value to be checked: its path within what the peer sent, and the code of the error if it does not fit. */

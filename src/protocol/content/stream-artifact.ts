@@ -33,15 +33,15 @@ export async function* streamArtifact<E extends AnyEvent>(
 ): AsyncGenerator<KeyedArtifactEvent | E, void, undefined> {
   const key = {};
   const { mediaType, ...rest } = options;
-  let held = "";
-  let started = false;
+  let surrogate = "";
+  let hasStarted = false;
   const chunk = (value: string, lastChunk: boolean): KeyedArtifactEvent => {
     const part = text(value, { mediaType });
-    if (!started) {
-      started = true;
-      return keyed(artifact(part, { ...rest, lastChunk }), key, options.artifactId);
+    if (!hasStarted) {
+      hasStarted = true;
+      return withKey(artifact(part, { ...rest, lastChunk }), key, options.artifactId);
     }
-    const made = {
+    const continuation = {
       $typeName: "lf.a2a.v1.Artifact" as const,
       artifactId: options.artifactId ?? "",
       name: "",
@@ -49,7 +49,7 @@ export async function* streamArtifact<E extends AnyEvent>(
       parts: [part],
       extensions: [],
     };
-    return keyed(artifactEvent(made, true, lastChunk), key, options.artifactId);
+    return withKey(artifactEvent(continuation, true, lastChunk), key, options.artifactId);
   };
   for await (const piece of chunks) {
     if (typeof piece !== "string") {
@@ -57,17 +57,17 @@ export async function* streamArtifact<E extends AnyEvent>(
       yield piece;
       continue;
     }
-    const value = held + piece;
-    held = endsInHighSurrogate(value) ? value.slice(-1) : "";
-    const whole = held === "" ? value : value.slice(0, -1);
-    if (whole !== "") yield chunk(whole, false);
+    const value = surrogate + piece;
+    surrogate = endsInHighSurrogate(value) ? value.slice(-1) : "";
+    const completeText = surrogate === "" ? value : value.slice(0, -1);
+    if (completeText !== "") yield chunk(completeText, false);
   }
   // A lone surrogate at the very end becomes the replacement character, since it would make the string invalid.
-  if (held !== "") yield chunk("\ufffd", false);
-  if (started) yield chunk("", true);
+  if (surrogate !== "") yield chunk("\ufffd", false);
+  if (hasStarted) yield chunk("", true);
 }
 
-function keyed(event: KeyedArtifactEvent, key: object, artifactId: string | undefined): KeyedArtifactEvent {
+function withKey(event: KeyedArtifactEvent, key: object, artifactId: string | undefined): KeyedArtifactEvent {
   return artifactId === undefined ? { ...event, [artifactKey]: key } : event;
 }
 

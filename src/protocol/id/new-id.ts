@@ -1,11 +1,11 @@
 const poolBytes = 8 * 512;
 const pool = new Uint8Array(poolBytes);
-let used = poolBytes;
+let poolOffset = poolBytes;
 let lastMs = 0;
 let counter = 0;
 
 const digits = codesOf("0123456789abcdef");
-/** The characters of the latest id. An id made from them is one flat string, unlike one that is put together. */
+/** The characters of the latest id. An id made from them is one flat string, unlike a concatenation. */
 const codes = codesOf("00000000-0000-7000-0000-000000000000");
 const maxCounter = 0xfff;
 
@@ -16,9 +16,9 @@ const maxCounter = 0xfff;
 export function newId(now: number = Date.now()): string {
   if (now > lastMs) beginMs(now);
   else if (++counter > maxCounter) beginMs(lastMs + 1);
-  if (used === poolBytes) {
+  if (poolOffset === poolBytes) {
     crypto.getRandomValues(pool);
-    used = 0;
+    poolOffset = 0;
   }
   codes[15] = digitOf(counter >> 8);
   write(16, counter & 0xff);
@@ -45,7 +45,7 @@ function digitOf(value: number): number {
 }
 
 function random(): number {
-  return pool[used++] ?? 0;
+  return pool[poolOffset++] ?? 0;
 }
 
 function codesOf(text: string): number[] {

@@ -4,10 +4,10 @@ import type { Operation } from "../operations.js";
 import type { StateName } from "../states.js";
 import type { Trace, TraceContext } from "./trace.js";
 
-// What calls, turns and webhooks report. The room `telemetry` follows them; without an SDK nothing does.
+// The events that calls, turns and webhooks report. The room `telemetry` receives them when there is an SDK.
 
 /** A call whose operation is about to begin, or that failed before. */
-export interface BegunCall {
+export interface TracedCall {
   readonly binding: string;
   /** `undefined` if the call failed before its operation was known; so is the version. */
   readonly operation: Operation | undefined;
@@ -27,13 +27,13 @@ export interface CallOutcome {
 }
 
 export interface CallTrace extends Trace {
-  ended(outcome: CallOutcome): void;
+  end(outcome: CallOutcome): void;
 }
 
 /** Follows the calls of a server. */
 export interface CallTelemetry {
   /** `ageMs`: milliseconds since the call began. */
-  begin(call: BegunCall, ageMs: () => number): CallTrace;
+  begin(call: TracedCall, ageMs: () => number): CallTrace;
 }
 
 /** The task that something is about. */
@@ -43,7 +43,7 @@ export interface TracedTask {
 }
 
 /** A turn that begins. */
-export interface BegunTurn extends Pick<TracedTask, "contextId"> {
+export interface TracedTurn extends Pick<TracedTask, "contextId"> {
   readonly cause: "message" | "wake" | "restart";
   readonly attempt: number;
   /** The call or the wake that it follows from, or the place of that in its trace. */
@@ -62,28 +62,28 @@ export type TurnOutcome = StateName | "replied" | "refused" | "parked" | "releas
 export interface TurnTrace extends Trace {
   /** Whether statuses are of use. */
   readonly isRecorded: boolean;
-  /** The turn has this task from now on; a turn that only replies has none. */
-  concerns(taskId: string): void;
-  /** The agent has emitted something. */
-  emitted(): void;
+  /** The task of the turn, once it exists; a turn that only replies has none. */
+  setTask(taskId: string): void;
+  /** The agent has emitted an event. */
+  countEvent(): void;
   /** A status of the task is stored. */
-  reached(state: TaskState): void;
+  noteState(state: TaskState): void;
   /** Events had to wait for the store. */
-  waited(ms: number): void;
+  addWait(ms: number): void;
   /** The turn has taken another message, from a call in this place. */
-  took(from: TraceContext | undefined): void;
+  link(from: TraceContext | undefined): void;
   /** `error`: what the agent threw, or why the turn was aborted. */
-  ended(outcome: TurnOutcome, error: unknown): void;
+  end(outcome: TurnOutcome, error: unknown): void;
 }
 
 /** Follows the turns of an agent. */
 export interface TurnTelemetry {
-  begin(turn: BegunTurn): TurnTrace;
+  begin(turn: TracedTurn): TurnTrace;
   /** A wake starts a turn: returns its place in a trace, which is linked to what caused the turn before. */
   wake(task: TracedTask, before: TraceContext | undefined): TraceContext;
 }
 
-/** What a running agent counts at a moment. */
+/** The current figures of a running agent. */
 export interface AgentFigures {
   /** Turns whose agent works. */
   readonly running: number;
@@ -131,6 +131,6 @@ export interface WebhookTelemetry {
     call: WebhookCall,
     run: (headers: Readonly<Record<string, string>>) => Promise<T>,
   ): Promise<T>;
-  /** A notification was given up. */
-  givenUp(): void;
+  /** A notification was dropped. */
+  countDropped(): void;
 }

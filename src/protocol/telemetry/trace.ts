@@ -4,7 +4,7 @@ export interface TraceContext {
   readonly tracestate?: string | undefined;
 }
 
-/** Something under way that has a span. */
+/** Running work that has a span. */
 export interface Trace {
   /** Its place in the trace, for what follows from it. */
   readonly context: TraceContext;

@@ -6,7 +6,7 @@ import { isFresh } from "../../card/conditional.js";
 import { cacheRecent, type EncodedBody, encode } from "../../card/encoded.js";
 import { createLocations } from "../../card/urls.js";
 import { A2AError, errorTable } from "../../protocol/errors.js";
-import { trimmed } from "../../protocol/http-rules.js";
+import { trimSlashes } from "../../protocol/http-rules.js";
 import type { AgentCard } from "../../protocol/model.js";
 import { isAuthenticated } from "../caller-guard.js";
 import { pathOf } from "./merged-options.js";
@@ -36,7 +36,7 @@ export function catalogueEndpoint(shared: SharedParts): HttpEndpoint {
   const { publicUrl, trustProxy, basePath = "" } = shared.options;
   const defaultAddress = (): { readonly origin: string; readonly mountPath: string } => ({
     origin: shared.address().origin,
-    mountPath: trimmed(basePath),
+    mountPath: trimSlashes(basePath),
   });
   const locations = createLocations({ publicUrl, trustProxy, basePath }, defaultAddress);
   const listsOf = createListCache(shared);
@@ -134,7 +134,7 @@ function textOf(entries: readonly ServedEntry[], base: string, isPage: boolean):
 
 function listEntry({ path, agent, agentOptions }: ServedEntry, base: string): ListedAgent {
   const { name, description, version }: AgentCard = agent.card.card();
-  const url = agentOptions.publicUrl === undefined ? `${base}${path}` : trimmed(agentOptions.publicUrl);
+  const url = agentOptions.publicUrl === undefined ? `${base}${path}` : trimSlashes(agentOptions.publicUrl);
   return { path: pathOf(path), name, description, version, url, card: `${url}/.well-known/agent-card.json` };
 }
 

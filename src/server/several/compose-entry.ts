@@ -1,5 +1,5 @@
 import { bindingRow } from "../../protocol/bindings.js";
-import { trimmed } from "../../protocol/http-rules.js";
+import { trimSlashes } from "../../protocol/http-rules.js";
 import { assertGuarded, isAuthenticated, isLoopback } from "../caller-guard.js";
 import { composeAgent, type HostedAgentParts } from "../compose-agent.js";
 import { createHostGuard, guardEndpoint } from "../host-guard.js";
@@ -75,7 +75,7 @@ function isReachedByName(reach: Reach, hasGrpc: boolean): boolean {
 
 function listeningAt({ options, address }: SharedParts, path: string, ownGrpcPort: number | undefined) {
   const { origin, grpcPort } = address();
-  return { origin, mountPath: `${trimmed(options.basePath ?? "")}${path}`, grpcPort: ownGrpcPort ?? grpcPort };
+  return { origin, mountPath: `${trimSlashes(options.basePath ?? "")}${path}`, grpcPort: ownGrpcPort ?? grpcPort };
 }
 
 function endpointOf(

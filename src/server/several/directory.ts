@@ -3,7 +3,7 @@ import { requestBelow } from "../../binding/http/mount.js";
 import { restBelow } from "../../binding/http/mount-path.js";
 import type { AddressedService, NamedTenant, Service } from "../../binding/service.js";
 import { A2AError } from "../../protocol/errors.js";
-import { trimmed } from "../../protocol/http-rules.js";
+import { trimSlashes } from "../../protocol/http-rules.js";
 import type { Version } from "../../version/codec.js";
 import { versionNames } from "../../version/versions.js";
 import type { ComposedAgent } from "../host.js";
@@ -53,7 +53,7 @@ export class Directory<E extends DirectoryEntry = DirectoryEntry> {
 
   constructor(options: DirectoryOptions = {}) {
     this.#options = options;
-    this.#basePath = trimmed(options.basePath ?? "");
+    this.#basePath = trimSlashes(options.basePath ?? "");
     this.#change();
   }
 

@@ -1,4 +1,4 @@
-import { trimmed } from "../../protocol/http-rules.js";
+import { trimSlashes } from "../../protocol/http-rules.js";
 import { type Logger, withFields } from "../../protocol/logger.js";
 import { loggerOf } from "../log/stderr-logger.js";
 import type { AgentOptions } from "../options.js";
@@ -24,7 +24,7 @@ export function optionsOf(
     card: agentOptions.card,
     agent: agentOptions.agent,
     agentId: path.slice(1),
-    publicUrl: publicUrl === undefined ? undefined : `${trimmed(publicUrl)}${path}`,
+    publicUrl: publicUrl === undefined ? undefined : `${trimSlashes(publicUrl)}${path}`,
     ...givenOptions,
     ...{ auth, authenticate, declares, anonymous },
     limits: { ...shared.limits, ...agentOptions.limits },

@@ -1,5 +1,5 @@
 import { over, type Step, type StepStream, streamOfSteps } from "../../protocol/async/steps.js";
-import { A2AError, changedError } from "../../protocol/errors.js";
+import { A2AError, changeError } from "../../protocol/errors.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { NameTaken, responseUnderName } from "../../protocol/task-names.js";
 
@@ -60,5 +60,5 @@ function itemUnderName(item: StreamItem, name: string): StreamItem {
 /** Returns the error for a caller that uses a name for the task of its call. */
 export function errorUnderName(error: unknown, name: string): unknown {
   if (!(error instanceof A2AError) || error.metadata["taskId"] === undefined) return error;
-  return changedError(error, { metadata: { ...error.metadata, taskId: name } });
+  return changeError(error, { metadata: { ...error.metadata, taskId: name } });
 }

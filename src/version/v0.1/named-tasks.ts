@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { changedContext, type ServerContext } from "../../protocol/context.js";
+import { changeContext, type ServerContext } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import {
   GetTaskRequestSchema,
@@ -55,12 +55,12 @@ function namedSends(handler: Handler, names: TaskNames): Pick<Handler, "sendMess
       const name = nameIn(request);
       return name === ""
         ? handler.sendMessage(request, context)
-        : sendUnder(request, { context: changedContext(context, { taskName: name }), name });
+        : sendUnder(request, { context: changeContext(context, { taskName: name }), name });
     },
     sendStreamingMessage(request, context) {
       const name = nameIn(request);
       if (name === "") return handler.sendStreamingMessage(request, context);
-      const namingContext = changedContext(context, { taskName: name });
+      const namingContext = changeContext(context, { taskName: name });
       const open = async () =>
         handler.sendStreamingMessage(
           await withTaskId(handler, names, { request, context: namingContext }),
@@ -101,7 +101,7 @@ function namedPushConfigs(handler: Handler, names: TaskNames): PushConfigs {
   return {
     createTaskPushNotificationConfig(request, context) {
       const name = request.taskId;
-      const namingContext = changedContext(context, { taskName: name });
+      const namingContext = changeContext(context, { taskName: name });
       return callUnderName(names, { context, name }, async (taskId) =>
         configUnderName(await handler.createTaskPushNotificationConfig({ ...request, taskId }, namingContext), name),
       );

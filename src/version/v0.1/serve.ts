@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Step, streamOfSteps } from "../../protocol/async/steps.js";
-import { changedContext, type ServerContext } from "../../protocol/context.js";
+import { changeContext, type ServerContext } from "../../protocol/context.js";
 import { type TaskPushNotificationConfig, TaskPushNotificationConfigSchema } from "../../protocol/model.js";
 import {
   type Operation,
@@ -68,7 +68,7 @@ function emptyRequest<K extends OperationName>({ input }: Operation): RequestOf<
 
 /** Returns the context without a resume position. */
 function withoutPosition(context: ServerContext): ServerContext {
-  return context.after === undefined ? context : changedContext(context, { after: undefined });
+  return context.after === undefined ? context : changeContext(context, { after: undefined });
 }
 
 /** Ends a stream after the event that ends streams of 0.1. */

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { errorFromDetails } from "../../protocol/error-details.js";
-import { type A2AError, changedError, type ErrorCode, errorTable } from "../../protocol/errors.js";
+import { type A2AError, changeError, type ErrorCode, errorTable } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import { violationText } from "../../protocol/violations.js";
 import { oldViolation } from "./json/paths.js";
@@ -107,7 +107,7 @@ export function errorFromJsonRpc(error: JsonValue | undefined): A2AError {
   const code = codeOfNumber === "internalError" ? (byText.get(text.toLowerCase()) ?? codeOfNumber) : codeOfNumber;
   const result = errorFromDetails(detailsOf(data), text, code);
   if (text !== "") return result;
-  return changedError(result, {
+  return changeError(result, {
     message: byCode.get(result.code)?.text.toLowerCase() ?? "the agent answered with an error",
   });
 }

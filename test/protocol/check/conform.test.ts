@@ -41,7 +41,7 @@ it.each([ArtifactSchema, MessageSchema])("returns a valid $typeName itself, with
     fc.property(arbitraryMessage(desc), (message) => {
       // The generator's texts are well-formed; a part without content is invalid.
       fc.pre(message.parts.every(({ content }) => content.case !== undefined));
-      expect(conform(desc, message, "it", depth)).toBe(message);
+      expect(conform(desc, message, { name: "it", depth })).toBe(message);
     }),
   );
 });
@@ -70,9 +70,9 @@ describe("arbitrary values from an agent", () => {
   it("is refused, or can be written by every binding and read by every reader", () => {
     fc.assert(
       fc.property(made, (thing) => {
-        const fault = faultOf(() => expectSendable([conform(ArtifactSchema, thing, "artifact", depth)], []));
+        const fault = faultOf(() => expectSendable([conform(ArtifactSchema, thing, { name: "artifact", depth })], []));
         if (fault === "")
-          expectSendable([], [conform(MessageSchema, { ...Object(thing), taskId: "" }, "message", depth)]);
+          expectSendable([], [conform(MessageSchema, { ...Object(thing), taskId: "" }, { name: "message", depth })]);
         else expect(fault).toMatch(/^the event cannot be sent: artifact/);
       }),
       { numRuns: 1_000 },
@@ -87,7 +87,7 @@ describe("arbitrary values from an agent", () => {
     fc.assert(
       fc.property(json, (object) => {
         fc.pre(!JSON.stringify(object).includes('"__proto__":'));
-        expect(JSON.stringify(conformJson(object, "metadata", depth))).toBe(JSON.stringify(object));
+        expect(JSON.stringify(conformJson(object, { name: "metadata", depth }))).toBe(JSON.stringify(object));
       }),
     );
   });
@@ -99,7 +99,7 @@ describe("JSON may be as deep as the readers of a page of tasks take it", () => 
 
   it("and no deeper", () => {
     const most = Array.from({ length: 70 }, (_, levels) => levels).findLast(
-      (levels) => faultOf(() => conform(ArtifactSchema, artifact(levels), "artifact", depth)) === "",
+      (levels) => faultOf(() => conform(ArtifactSchema, artifact(levels), { name: "artifact", depth })) === "",
     );
     expect(most).toBeGreaterThan(50);
     const page = (levels: number) => ({
@@ -121,5 +121,5 @@ it.each([
   ["artifact.name must be a string, not null", { name: null }],
   ["artifact must be an object, not of type string", "text"],
 ])("names the path of what is wrong: %s", (message, made) => {
-  expect(faultOf(() => conform(ArtifactSchema, made, "artifact", depth))).toContain(message);
+  expect(faultOf(() => conform(ArtifactSchema, made, { name: "artifact", depth }))).toContain(message);
 });

@@ -19,7 +19,7 @@ function isRefused(text: string, maxValues: number, cut: number): boolean {
   const counter = new JsonValueCounter(maxValues);
   const bytes = encoder.encode(text);
   try {
-    for (let at = 0; at < bytes.length; at += cut) counter.arrived(bytes.subarray(at, at + cut));
+    for (let at = 0; at < bytes.length; at += cut) counter.add(bytes.subarray(at, at + cut));
     return false;
   } catch (error) {
     expect(error).toMatchObject({ code: "contentTooLarge", metadata: { limit: "jsonMaxValues" } });

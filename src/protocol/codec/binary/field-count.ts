@@ -2,13 +2,13 @@ import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf
 import { perMessageType } from "../outline/dynamic.js";
 import { tooManyValues } from "../value-count.js";
 
-// Reads the structure of a binary message without making anything of it. A decoder makes an object of two bytes, and copies
-// a whole Struct for each of two more that are to be merged with it, so a message is measured before it is decoded.
+// Measures a binary message before it is decoded. A decoder makes an object of two bytes, and copies a whole Struct for
+// each field of two bytes that is merged into it.
 
 /**
- * Throws `contentTooLarge` for a message with more values than this. Those are the messages, the entries of lists and maps,
- * and unknown fields; of free JSON, what JSON counts as well. A message that is to be merged into one before it counts as
- * much as all that came before.
+ * Throws `contentTooLarge` for a message with more values than this. Values are messages, entries of lists and maps, and
+ * unknown fields; in free JSON, the values of the JSON. A message that is merged into an earlier one counts as much as all
+ * values before it.
  */
 export function assertFewFields(desc: DescMessage, bytes: Uint8Array, maxValues: number): void {
   new FieldCounter(bytes, maxValues).message(shapeOf(desc), bytes.length, 1);
@@ -23,9 +23,9 @@ interface Shape {
 
 /** How the decoder reads a field, whatever wire type its tag has. */
 interface FieldShape {
-  /** A single text or number replaces one before it, and takes no more room. */
+  /** False for a single text or number, which replaces an earlier one and takes no more room. */
   readonly isCounted: boolean;
-  /** Whether it is a message that is merged into one before it. */
+  /** Whether it is a message, which is merged into an earlier one. */
   readonly isMerged: boolean;
   /** The wire type, or the message. */
   readonly content: number | (() => Shape);
@@ -79,7 +79,7 @@ class FieldCounter {
   /** Counts the fields of a message up to `end`. Bytes that are no message end the count: the decoder refuses them. */
   message({ isCounted, fields }: Shape, end: number, depth: number): void {
     const before = this.#values;
-    let met = 0;
+    let seenBits = 0;
     while (this.#at < end) {
       const tag = this.#uint32();
       const field = fields.get(tag >>> 3);
@@ -87,8 +87,8 @@ class FieldCounter {
       if (field?.isMerged === true) {
         // Numbers from 32 on share a bit; then a field counts too much.
         const bit = 1 << (tag >>> 3);
-        if ((met & bit) !== 0) this.#count(this.#values - before);
-        met |= bit;
+        if ((seenBits & bit) !== 0) this.#count(this.#values - before);
+        seenBits |= bit;
       }
       this.#content(field?.content ?? tag & 7, depth);
     }
@@ -106,7 +106,7 @@ class FieldCounter {
     if (this.#values > this.#maxValues) throw tooManyValues(this.#maxValues);
   }
 
-  /** Skips a field by its wire type; of a group, all up to its end. */
+  /** Skips a field by its wire type; a group is skipped as a whole. */
   #skip(wireType: number): void {
     let open = this.#skipOne(wireType);
     while (open > 0 && this.#at < this.#bytes.length) open += this.#skipOne(this.#uint32() & 7);

@@ -64,11 +64,11 @@ export class Input {
     return decode(this.bytes, start, end);
   }
 
-  plain(): Uint8Array {
+  plainBytes(): Uint8Array {
     const end = this.end();
     const start = this.at;
     this.at = end;
-    return plain(this.bytes, start, end);
+    return plainView(this.bytes, start, end);
   }
 }
 
@@ -80,6 +80,6 @@ function decode(bytes: Buffer, start: number, end: number): string {
 }
 
 /** A plain view of the same memory, so that a message never exposes a `Buffer`. */
-export function plain(buffer: Buffer, start: number, end: number): Uint8Array {
+export function plainView(buffer: Buffer, start: number, end: number): Uint8Array {
   return new Uint8Array(buffer.buffer, buffer.byteOffset + start, end - start);
 }

@@ -1,30 +1,30 @@
 /** Initial size of the memory, and how much of it is kept for the next message. */
-const freshBytes = 16 * 1024;
+const initialBytes = 16 * 1024;
 const keptMaxBytes = 1024 * 1024;
 
 /** Bytes appended to memory that the next message reuses. */
 export class Output {
-  bytes = memory(freshBytes);
+  bytes = memory(initialBytes);
   at = 0;
   #view = viewOf(this.bytes);
-  #plain = plainOf(this.bytes);
+  #plainBytes = plainBytesOf(this.bytes);
 
   /** Makes room for this many more bytes. */
   room(count: number): void {
-    const wanted = this.at + count;
-    if (wanted > this.bytes.length) this.#grow(wanted);
+    const size = this.at + count;
+    if (size > this.bytes.length) this.#grow(size);
   }
 
-  #grow(wanted: number): void {
+  #grow(size: number): void {
     const { bytes } = this;
-    this.#use(memory(Math.max(wanted, 2 * bytes.length)));
+    this.#use(memory(Math.max(size, 2 * bytes.length)));
     bytes.copy(this.bytes, 0, 0, this.at);
   }
 
   #use(bytes: Buffer<ArrayBuffer>): void {
     this.bytes = bytes;
     this.#view = viewOf(bytes);
-    this.#plain = plainOf(bytes);
+    this.#plainBytes = plainBytesOf(bytes);
   }
 
   /** An integer from 0 to 2^53 - 1. */
@@ -73,10 +73,10 @@ export class Output {
   /** Writes the length of what follows `open`, moving it if the length takes another number of bytes. */
   close(start: number, lengthBytes: number): number {
     const length = this.at - start;
-    const wanted = varintBytes(length);
-    if (wanted !== lengthBytes) this.#shift(start, wanted - lengthBytes);
+    const actual = varintBytes(length);
+    if (actual !== lengthBytes) this.#shift(start, actual - lengthBytes);
     putVarint(this.bytes, start - lengthBytes, length);
-    return wanted;
+    return actual;
   }
 
   #shift(start: number, by: number): void {
@@ -87,7 +87,7 @@ export class Output {
 
   /** The written bytes in new memory. */
   copy(): Uint8Array<ArrayBuffer> {
-    return this.#plain.slice(0, this.at);
+    return this.#plainBytes.slice(0, this.at);
   }
 
   /** The written bytes as a `Buffer`, in Node's pool if it is small. */
@@ -100,7 +100,7 @@ export class Output {
   /** Starts over, releasing the memory of one large message. */
   reset(): void {
     this.at = 0;
-    if (this.bytes.length > keptMaxBytes) this.#use(memory(freshBytes));
+    if (this.bytes.length > keptMaxBytes) this.#use(memory(initialBytes));
   }
 }
 
@@ -113,7 +113,7 @@ function viewOf({ buffer }: Buffer<ArrayBuffer>): DataView {
 }
 
 /** `slice` of a `Buffer` would also be a `Buffer`. */
-function plainOf({ buffer }: Buffer<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+function plainBytesOf({ buffer }: Buffer<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return new Uint8Array(buffer);
 }
 

@@ -11,7 +11,7 @@ import { emptyMessage } from "../json/empty-message.js";
 import { type DynamicMessage, type OneofValue, perMessageType, setOwn } from "../outline/dynamic.js";
 import { isTooShort } from "../value-count.js";
 import { assertFewFields } from "./field-count.js";
-import { Input, maxDepth, plain, unsupportedInput } from "./input.js";
+import { Input, maxDepth, plainView, unsupportedInput } from "./input.js";
 import { isDelimited } from "./scalars.js";
 import { readJsonValue, readStruct } from "./struct.js";
 
@@ -39,7 +39,7 @@ export function readBinary<Desc extends DescMessage>(
     if (error !== unsupportedInput) throw error;
     // Merging makes short messages expensive too.
     if (maxValues < Number.POSITIVE_INFINITY) assertFewFields(desc, buffer, maxValues);
-    return fromBinary(desc, plain(buffer, 0, buffer.length), options);
+    return fromBinary(desc, plainView(buffer, 0, buffer.length), options);
   }
 }
 
@@ -51,11 +51,11 @@ type ReadValue = (input: Input, depth: number) => unknown;
 type ReadField = (input: Input, message: DynamicMessage, depth: number) => void;
 
 const messageReader = perMessageType((desc): ReadMessage => {
-  const fresh = emptyMessage(desc);
+  const create = emptyMessage(desc);
   const fields = new Map(desc.fields.flatMap(fieldReader));
   return (input, end, depth) => {
     if (depth > maxDepth) throw unsupportedInput;
-    const message = fresh();
+    const message = create();
     while (input.at < end) {
       const read = fields.get(input.varint());
       if (read === undefined) throw unsupportedInput;
@@ -78,7 +78,7 @@ interface Reader {
 
 const scalarReaders: ReadonlyMap<ScalarType, Reader> = new Map<ScalarType, Reader>([
   [ScalarType.STRING, { wireType: lengthType, read: (input) => input.string() }],
-  [ScalarType.BYTES, { wireType: lengthType, read: (input) => input.plain() }],
+  [ScalarType.BYTES, { wireType: lengthType, read: (input) => input.plainBytes() }],
   [ScalarType.BOOL, { wireType: varintType, read: (input) => input.varint() !== 0 }],
   [ScalarType.INT32, { wireType: varintType, read: (input) => input.varint() | 0 }],
   [ScalarType.UINT32, { wireType: varintType, read: (input) => input.varint() }],
@@ -92,7 +92,7 @@ function fieldReader(field: DescField): readonly (readonly [number, ReadField])[
   const reader = valueReader(field);
   if (reader === undefined) return [];
   const tag = (field.number << 3) | (field.fieldKind === "map" ? lengthType : reader.wireType);
-  return [[tag, storing(field, reader)]];
+  return [[tag, fieldStore(field, reader)]];
 }
 
 function valueReader(field: DescField): Reader | undefined {
@@ -135,12 +135,12 @@ function messageValueReader(desc: DescMessage, parent: DescMessage | undefined):
 }
 
 /** Stores a value in its message. */
-function storing(field: DescField, { read, wireType }: Reader): ReadField {
+function fieldStore(field: DescField, { read, wireType }: Reader): ReadField {
   const { localName: name } = field;
   if (field.fieldKind === "list") {
     return (input, message, depth) => (message[name] as unknown[]).push(read(input, depth));
   }
-  if (field.fieldKind === "map") return mapStoring(field, { read, wireType });
+  if (field.fieldKind === "map") return mapStore(field, { read, wireType });
   const isMessage = field.fieldKind === "message";
   const oneof = field.oneof?.localName;
   if (oneof !== undefined) {
@@ -160,7 +160,7 @@ function storing(field: DescField, { read, wireType }: Reader): ReadField {
 const keyTag = (1 << 3) | lengthType;
 
 /** Entries of a map with text keys, key first, as every encoder writes them. */
-function mapStoring(field: DescField, { read, wireType }: Reader): ReadField {
+function mapStore(field: DescField, { read, wireType }: Reader): ReadField {
   const valueTag = (2 << 3) | wireType;
   const isOfTexts = field.fieldKind === "map" && field.mapKey === ScalarType.STRING;
   return (input, message, depth) => {

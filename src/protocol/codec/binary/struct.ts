@@ -47,7 +47,7 @@ function readJsonKind(input: Input, tag: number, depth: number): JsonValue {
       if (input.varint() !== 0) throw unsupportedInput;
       return null;
     case numberTag:
-      return finite(input.double());
+      return checkFinite(input.double());
     case stringTag:
       return input.string();
     case boolTag:
@@ -72,7 +72,7 @@ function readList(input: Input, end: number, depth: number): JsonValue[] {
   return list;
 }
 
-function finite(number: number): number {
+function checkFinite(number: number): number {
   if (!Number.isFinite(number)) throw unsupportedInput;
   return number;
 }

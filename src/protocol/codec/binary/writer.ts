@@ -24,12 +24,12 @@ export function writeBinary<Desc extends DescMessage>(
   desc: Desc,
   message: MessageShape<Desc>,
 ): Uint8Array<ArrayBuffer> {
-  return written(desc, message, copy) ?? toBinary(desc, message);
+  return encode(desc, message, copy) ?? toBinary(desc, message);
 }
 
 /** Encodes a message as a `Buffer`, possibly in Node's pool: cheaper, for bytes that are sent soon. */
 export function writeBuffer<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): Buffer<ArrayBuffer> {
-  const buffer = written(desc, message, pooledCopy);
+  const buffer = encode(desc, message, pooledCopy);
   if (buffer !== undefined) return buffer;
   const bytes = toBinary(desc, message);
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -40,7 +40,7 @@ const copy = (): Uint8Array<ArrayBuffer> => output.copy();
 const pooledCopy = (): Buffer<ArrayBuffer> => output.pooledCopy();
 let isWriting = false;
 
-function written<Bytes>(desc: DescMessage, message: unknown, take: () => Bytes): Bytes | undefined {
+function encode<Bytes>(desc: DescMessage, message: unknown, take: () => Bytes): Bytes | undefined {
   if (isWriting) return undefined;
   isWriting = true;
   try {
@@ -64,14 +64,14 @@ interface Step {
   readonly write: Write;
 }
 
-const leave: Write = () => {
+const refuse: Write = () => {
   throw unsupportedInput;
 };
 
 const messageWriter = perMessageType((desc): Write => {
   const { typeName } = desc;
   const steps = stepsOf(desc);
-  if (steps === undefined) return leave;
+  if (steps === undefined) return refuse;
   return (output, value) => {
     const message = value as DynamicMessage;
     if (message.$typeName !== typeName || !isPlain(message)) throw unsupportedInput;
@@ -194,12 +194,12 @@ function mapWriter(field: DescField & { fieldKind: "map" }): Write | undefined {
     const entries = value as { readonly [key: string]: unknown };
     for (const key of Object.keys(entries)) {
       output.varint(tag);
-      const reserved = lengthBytes;
-      const start = output.open(reserved);
+      const lengthBefore = lengthBytes;
+      const start = output.open(lengthBefore);
       output.varint(keyTag);
       output.string(key);
       write(output, entries[key]);
-      lengthBytes = output.close(start, reserved);
+      lengthBytes = output.close(start, lengthBefore);
     }
   };
 }
@@ -215,31 +215,31 @@ function messageValueWriter({ parent }: DescField, desc: DescMessage, number: nu
   // Wrapper fields hold the wrapped value.
   if (isWrapperDesc(desc)) return undefined;
   const isJson = desc.typeName === "google.protobuf.Struct" && parent?.typeName !== "google.protobuf.Value";
-  if (isJson) return behindLength(number, writeStruct);
+  if (isJson) return withLength(number, writeStruct);
   // Compiled on first use, since message types may be recursive.
   let write: Write | undefined;
   const writeMessage: Write = (output, value) => {
     write ??= messageWriter(desc);
     write(output, value);
   };
-  if (desc.typeName !== "google.protobuf.Value") return behindLength(number, writeMessage);
-  return behindLength(number, (output, value) => {
+  if (desc.typeName !== "google.protobuf.Value") return withLength(number, writeMessage);
+  return withLength(number, (output, value) => {
     const json = keptJsonOf(value as object);
     if (json === undefined) writeMessage(output, value);
     else writeJsonKind(output, json);
   });
 }
 
-function behindLength(number: number, write: Write): Write {
+function withLength(number: number, write: Write): Write {
   const tag = tagOf(number, lengthType);
   // Lengths of the same field mostly take the same number of bytes, so that nothing is moved.
   let lengthBytes = 1;
   return (output, value) => {
     output.varint(tag);
-    const reserved = lengthBytes;
-    const start = output.open(reserved);
+    const lengthBefore = lengthBytes;
+    const start = output.open(lengthBefore);
     write(output, value);
-    lengthBytes = output.close(start, reserved);
+    lengthBytes = output.close(start, lengthBefore);
   };
 }
 

@@ -10,7 +10,7 @@ const keptJson = Symbol("json");
 type KeptJson = JsonObject | readonly JsonValue[];
 type CompactValue = Value & { [keptJson]?: KeptJson | undefined };
 
-/** A Value message of JSON, which it keeps: the JSON must not change from then on. */
+/** Makes a Value message that keeps its JSON, which must not change from then on. */
 export function compactValue(json: JsonValue): Value {
   if (typeof json !== "object" || json === null) return { $typeName: "google.protobuf.Value", kind: kindOf(json) };
   const value = { $typeName: "google.protobuf.Value" };

@@ -61,14 +61,14 @@ export function readJson<Desc extends DescMessage>(
 }
 
 const messageReader = perMessageType((desc) => {
-  const fresh = emptyMessage(desc);
+  const create = emptyMessage(desc);
   const members = new Map<string, MemberReader>();
   for (const field of desc.fields) {
     const reader = memberReader(field);
     members.set(field.jsonName, reader).set(field.name, reader);
   }
   return (json: JsonValue, reading: FreeJsonCheck, depth: number): AnyMessage => {
-    const message = fresh();
+    const message = create();
     const { violations } = reading;
     if (!isJsonObject(json)) {
       addViolation(violations, mustBe("an object", json));
@@ -78,10 +78,12 @@ const messageReader = perMessageType((desc) => {
     for (const key of Object.keys(json)) {
       const member = members.get(key);
       const value = json[key];
-      if (member === undefined || !isGiven(member, value)) continue;
+      if (member === undefined || !isSet(member, value)) continue;
       const before = violations.length;
       if (isTwice(member, key, json)) addViolation(violations, `is also given as ${member.protoName}`);
-      setMember(message, member, member.read(value, reading, depth + 1), violations);
+      const result = member.read(value, reading, depth + 1);
+      checkOneof(message, member, violations);
+      setMember(message, member, result);
       underMember(violations, before, member.jsonName);
     }
     return message;
@@ -92,20 +94,20 @@ function isTwice({ jsonName }: MemberReader, key: string, json: JsonObject): boo
   return key !== jsonName && Object.hasOwn(json, jsonName);
 }
 
-function isGiven({ takesNull }: MemberReader, value: JsonValue | undefined): value is JsonValue {
+function isSet({ takesNull }: MemberReader, value: JsonValue | undefined): value is JsonValue {
   return value !== undefined && (value !== null || takesNull);
 }
 
-function setMember(message: DynamicMessage, member: MemberReader, value: unknown, violations: Violations): void {
-  const { oneof, localName } = member;
-  if (oneof === undefined) {
-    message[localName] = value;
-    return;
-  }
+function checkOneof(message: DynamicMessage, { oneof, localName }: MemberReader, violations: Violations): void {
+  if (oneof === undefined) return;
   const other = (message[oneof] as OneofValue).case;
   if (other !== undefined && other !== localName)
     addViolation(violations, `excludes ${other}: only one of them may be set`);
-  message[oneof] = { case: localName, value };
+}
+
+function setMember(message: DynamicMessage, { oneof, localName }: MemberReader, value: unknown): void {
+  if (oneof === undefined) message[localName] = value;
+  else message[oneof] = { case: localName, value };
 }
 
 function memberReader(field: DescField): MemberReader {
@@ -130,8 +132,8 @@ function singleReader({ message, enum: words, scalar }: DescField): ReadValue {
   if (words !== undefined) return enumReader(words);
   if (scalar !== undefined) return scalarOf(scalar).read;
   if (message === undefined) throw new TypeError("a field is a scalar, an enum or a message");
-  const known = wellKnownReaders.get(message.typeName);
-  if (known !== undefined) return known;
+  const builtIn = wellKnownReaders.get(message.typeName);
+  if (builtIn !== undefined) return builtIn;
   // Compiled on first use, since message types may be recursive.
   let read: ReadValue | undefined;
   return (json, reading, depth) => {
@@ -155,8 +157,8 @@ function readStruct(json: JsonValue, reading: FreeJsonCheck, depth: number): Jso
 function readTimestamp(json: JsonValue, { violations }: FreeJsonCheck): Timestamp {
   const timestamp = typeof json === "string" ? parseTimestamp(json) : undefined;
   if (timestamp !== undefined) return timestamp;
-  const seen = typeof json === "string" ? "must be an ISO 8601 time such as 2026-03-04T05:06:07.000Z" : undefined;
-  addViolation(violations, seen ?? mustBe("an ISO 8601 time", json));
+  const formText = typeof json === "string" ? "must be an ISO 8601 time such as 2026-03-04T05:06:07.000Z" : undefined;
+  addViolation(violations, formText ?? mustBe("an ISO 8601 time", json));
   return { $typeName: "google.protobuf.Timestamp", seconds: 0n, nanos: 0 };
 }
 
@@ -197,14 +199,14 @@ function mapReader(read: ReadValue): ReadValue {
 function enumReader(desc: DescEnum): ReadValue {
   const numbers = new Map<JsonValue, number>();
   for (const { name, number } of desc.values) numbers.set(name, number).set(number, number);
-  const wanted = `must be ${wordsOf(desc)}`;
+  const text = `must be ${wordsOf(desc)}`;
   return (json, reading) => {
     const number = numbers.get(json);
     if (number !== undefined) return number;
     if (typeof json !== "string" && typeof json !== "number") {
       addViolation(reading.violations, mustBe("a string", json));
     } else if (!reading.lenient) {
-      addViolation(reading.violations, wanted);
+      addViolation(reading.violations, text);
     }
     return 0;
   };

@@ -29,8 +29,8 @@ function readString(json: JsonValue, { lenient, violations }: FreeJsonCheck): st
     addViolation(violations, mustBe("a string", json));
     return "";
   }
-  const mended = json.toWellFormed();
-  if (lenient || mended === json) return mended;
+  const text = json.toWellFormed();
+  if (lenient || text === json) return text;
   addViolation(violations, "must be well-formed Unicode");
   return "";
 }
@@ -46,8 +46,8 @@ const decimal = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 function readInt32(json: JsonValue, { violations }: FreeJsonCheck): number {
   const number = typeof json === "string" && decimal.test(json) ? Number(json) : json;
   if (typeof number === "number" && (number | 0) === number) return number | 0;
-  const known = typeof json === "number" || typeof json === "string";
-  addViolation(violations, known ? "must be an integer of 32 bits" : mustBe("an integer", json));
+  const isNumeric = typeof json === "number" || typeof json === "string";
+  addViolation(violations, isNumeric ? "must be an integer of 32 bits" : mustBe("an integer", json));
   return 0;
 }
 

@@ -89,10 +89,10 @@ function fieldWriter(field: DescField): WriteMember {
 function plainWriter(field: DescField & { readonly fieldKind: "scalar" }): WriteMember {
   const { localName, jsonName } = field;
   const hasPresence = isRequired(field) || field.proto.proto3Optional;
-  const unset = hasPresence ? undefined : scalarOf(field.scalar).zero;
+  const emptyValue = hasPresence ? undefined : scalarOf(field.scalar).zero;
   return (message, json) => {
     const value = message[localName];
-    if (value !== unset) json[jsonName] = value as JsonValue;
+    if (value !== emptyValue) json[jsonName] = value as JsonValue;
   };
 }
 
@@ -130,8 +130,8 @@ function mapWriter(write: WriteValue): WriteValue {
 function singleWriter({ message, enum: words, scalar }: DescField): WriteValue {
   if (words !== undefined) return enumWriter(words);
   if (message === undefined) return scalar === ScalarType.BYTES ? writeBytes : writePlain;
-  const known = wellKnownWriters.get(message.typeName);
-  if (known !== undefined) return known;
+  const builtIn = wellKnownWriters.get(message.typeName);
+  if (builtIn !== undefined) return builtIn;
   // Compiled on first use, since message types may be recursive.
   let write: ((value: AnyMessage) => JsonValue) | undefined;
   return (value) => {

@@ -51,13 +51,13 @@ export function wordsOf(desc: DescEnum): string {
 
 /** Calls `compile` once per message type. */
 export function perMessageType<T>(compile: (desc: DescMessage) => T): (desc: DescMessage) => T {
-  const compiled = new WeakMap<DescMessage, T>();
+  const results = new WeakMap<DescMessage, T>();
   return (desc) => {
-    const known = compiled.get(desc);
-    if (known !== undefined) return known;
-    const made = compile(desc);
-    compiled.set(desc, made);
-    return made;
+    const existing = results.get(desc);
+    if (existing !== undefined) return existing;
+    const result = compile(desc);
+    results.set(desc, result);
+    return result;
   };
 }
 

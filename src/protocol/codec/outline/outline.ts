@@ -59,31 +59,31 @@ export function fileFromOutlines(outlines: readonly FileOutline[]): DescFile {
 }
 
 // An unset member is inherited, which distinguishes it from one that was set to its default.
-function made<T>(unset: object, own: object): T {
-  return Object.assign(Object.create(unset), own);
+function inherit<T>(defaults: object, own: object): T {
+  return Object.assign(Object.create(defaults), own);
 }
 
-const none: never[] = [];
-const unsetInFile = {
+const noEntries: never[] = [];
+const fileDefaults = {
   $typeName: "google.protobuf.FileDescriptorProto",
-  publicDependency: none,
-  weakDependency: none,
-  optionDependency: none,
-  extension: none,
+  publicDependency: noEntries,
+  weakDependency: noEntries,
+  optionDependency: noEntries,
+  extension: noEntries,
   edition: 0,
 };
-const unsetInMessage = {
+const messageDefaults = {
   $typeName: "google.protobuf.DescriptorProto",
-  extension: none,
-  nestedType: none,
-  enumType: none,
-  extensionRange: none,
-  oneofDecl: none,
-  reservedRange: none,
-  reservedName: none,
+  extension: noEntries,
+  nestedType: noEntries,
+  enumType: noEntries,
+  extensionRange: noEntries,
+  oneofDecl: noEntries,
+  reservedRange: noEntries,
+  reservedName: noEntries,
   visibility: 0,
 };
-const unsetInField = {
+const fieldDefaults = {
   $typeName: "google.protobuf.FieldDescriptorProto",
   label: labels.optional,
   typeName: "",
@@ -96,7 +96,7 @@ const unsetInField = {
 
 function fileProto(outline: FileOutline): FileDescriptorProto {
   const { name, package: scope, imports, enums, messages, services } = outline;
-  return made(unsetInFile, {
+  return inherit(fileDefaults, {
     name,
     package: scope,
     syntax: "proto3",
@@ -104,15 +104,18 @@ function fileProto(outline: FileOutline): FileDescriptorProto {
     enumType: Object.entries(enums).map(enumProto),
     messageType: Object.entries(messages).map(([message, fields]) => messageProto(outline, message, fields)),
     service: Object.entries(services).map(([service, methods]) =>
-      made<ServiceDescriptorProto>({}, { name: service, method: methods.map((method) => methodProto(scope, method)) }),
+      inherit<ServiceDescriptorProto>(
+        {},
+        { name: service, method: methods.map((method) => methodProto(scope, method)) },
+      ),
     ),
   });
 }
 
 function enumProto([name, words]: [string, { readonly [word: string]: number }]): EnumDescriptorProto {
-  const unset = { reservedRange: none, reservedName: none, visibility: 0 };
+  const defaults = { reservedRange: noEntries, reservedName: noEntries, visibility: 0 };
   const value = Object.entries(words).map(([word, number]) => ({ name: word, number }));
-  return made(unset, { name, value });
+  return inherit(defaults, { name, value });
 }
 
 function messageProto(outline: FileOutline, name: string, fields: readonly FieldOutline[]): DescriptorProto {
@@ -134,42 +137,42 @@ function messageProto(outline: FileOutline, name: string, fields: readonly Field
     return proto;
   });
   const oneofDecl = oneofs.map((oneof) => ({ name: oneof }));
-  return made(unsetInMessage, { name, field, nestedType: entries, oneofDecl });
+  return inherit(messageDefaults, { name, field, nestedType: entries, oneofDecl });
 }
 
 function mapEntryProto(outline: FileOutline, name: string, type: FieldOutline[2]): DescriptorProto {
   const field = [fieldProto(outline, ["key", 1, types.string]), fieldProto(outline, ["value", 2, type])];
-  return made(unsetInMessage, { name, field, options: { mapEntry: true } });
+  return inherit(messageDefaults, { name, field, options: { mapEntry: true } });
 }
 
 function fieldProto(outline: FileOutline, [name, number, type]: FieldOutline): FieldDescriptorProto {
   const proto = { name, number, jsonName: name };
-  if (typeof type === "number") return made(unsetInField, { ...proto, type });
-  const typeName = absolute(outline.package, type);
-  return made(unsetInField, { ...proto, type: type in outline.enums ? types.enum : types.message, typeName });
+  if (typeof type === "number") return inherit(fieldDefaults, { ...proto, type });
+  const typeName = absoluteName(outline.package, type);
+  return inherit(fieldDefaults, { ...proto, type: type in outline.enums ? types.enum : types.message, typeName });
 }
 
 function fieldOptions(marks: string): FieldOptions {
   const data = Uint8Array.of(requiredBehavior);
   const $unknown = marks.includes("r") ? [{ no: fieldBehaviorOption, wireType: wireTypes.varint, data }] : [];
-  return made({}, { $unknown, deprecated: marks.includes("d") });
+  return inherit({}, { $unknown, deprecated: marks.includes("d") });
 }
 
 function methodProto(scope: string, [name, input, output, marks, rule]: MethodOutline): MethodDescriptorProto {
   const data = Uint8Array.from(rule, (character) => character.charCodeAt(0));
-  return made(
+  return inherit(
     { clientStreaming: false },
     {
       name,
-      inputType: absolute(scope, input),
-      outputType: absolute(scope, output),
+      inputType: absoluteName(scope, input),
+      outputType: absoluteName(scope, output),
       serverStreaming: marks.includes("s"),
       options: { $unknown: [{ no: httpOption, wireType: wireTypes.bytes, data }] },
     },
   );
 }
 
-function absolute(scope: string, name: string): string {
+function absoluteName(scope: string, name: string): string {
   return name.startsWith(".") ? name : `.${scope}.${name}`;
 }
 
