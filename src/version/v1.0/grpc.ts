@@ -2,7 +2,6 @@ import { type Message as AnyMessage, isMessage } from "@bufbuild/protobuf";
 import type { validate } from "../../protocol/check/validate.js";
 import { invalidParams } from "../../protocol/errors.js";
 import { A2AService, ListTasksRequestSchema, type StreamResponse } from "../../protocol/model.js";
-import { operations } from "../../protocol/operations.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import type { GrpcAdapter, StreamReader, StreamWriter } from "../codec.js";
 
@@ -16,14 +15,13 @@ const streamReader: StreamReader<StreamResponse> = {
 
 /** The gRPC adapter of 1.0. Its messages are the model, so it only validates them. */
 export function grpcAdapter(
-  adapter: Pick<GrpcAdapter, "version" | "isImplied" | "declares" | "extensionsName">,
+  adapter: Pick<GrpcAdapter, "version" | "isImplied" | "declares" | "extensionsName" | "methods">,
   limits: ValidationLimits,
   check: typeof validate,
 ): GrpcAdapter {
   return {
     ...adapter,
     service: A2AService,
-    methods: new Map(operations.map((operation) => [operation.method, operation])),
     readRequest({ input }, wire) {
       // Peers send proto3's default of zero for an unset field. Zero is no valid page size.
       if (isMessage(wire, ListTasksRequestSchema) && wire.pageSize === 0) delete wire.pageSize;

@@ -66,7 +66,7 @@ export function versionOf(limits: ValidationLimits, { validate, validateRead }: 
     name,
     jsonRpc,
     httpJson,
-    grpc: grpcAdapter(adapter, limits, validate),
+    grpc: grpcAdapter({ ...adapter, methods }, limits, validate),
     push,
     writeCard,
     readCard: (json) => readCard(json, (card) => validate(AgentCardSchema, card)),
