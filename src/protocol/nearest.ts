@@ -2,10 +2,10 @@
 export function nearest(name: string, names: readonly string[]): string | undefined {
   const lower = name.toLowerCase();
   const candidates = names
-    .map((candidate) => ({ known: candidate, changes: changesBetween(lower, candidate.toLowerCase()) }))
+    .map((candidate) => ({ candidate, changes: changesBetween(lower, candidate.toLowerCase()) }))
     .toSorted((a, b) => a.changes - b.changes);
   const [best] = candidates;
-  return best !== undefined && best.changes <= Math.floor((name.length + 2) / 3) ? best.known : undefined;
+  return best !== undefined && best.changes <= Math.floor((name.length + 2) / 3) ? best.candidate : undefined;
 }
 
 /** What to write instead of a name that does not exist: `did you mean "Task"?`, or the list of names. */

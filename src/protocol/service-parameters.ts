@@ -16,8 +16,8 @@ export function parseExtensions(value: string | undefined): readonly string[] {
 /** Returns the extensions that a call requests under either name of the parameter. */
 export function requestedExtensions(header: (name: string) => string | undefined): readonly string[] {
   const value = header(extensionsParameter);
-  const old = header(oldExtensionsParameter);
-  return parseExtensions(value === undefined || old === undefined ? (value ?? old) : `${value},${old}`);
+  const oldValue = header(oldExtensionsParameter);
+  return parseExtensions(value === undefined || oldValue === undefined ? (value ?? oldValue) : `${value},${oldValue}`);
 }
 
 const noExtensions: readonly string[] = [];

@@ -41,8 +41,8 @@ export function mergeViolations(
   second: readonly FieldViolation[],
 ): readonly FieldViolation[] {
   if (first.length === 0) return second;
-  const fresh = second.filter(({ field }) => !first.some((each) => isWithin(field, each.field)));
-  return [...first, ...fresh].slice(0, violationsMax);
+  const additional = second.filter(({ field }) => !first.some((each) => isWithin(field, each.field)));
+  return [...first, ...additional].slice(0, violationsMax);
 }
 
 function isWithin(field: string, outer: string): boolean {

@@ -47,9 +47,9 @@ export class TaskReplay {
     const storedTask = await this.#tasks.read(scope, taskId);
     if (storedTask === undefined) return this.forget();
     const { head, snapshot } = storedTask;
-    const near = snapshot !== undefined && snapshot.seq <= seq ? snapshot : undefined;
-    this.#task = near === undefined ? emptyTask(head.id, head.contextId) : copyTask(near.task);
-    this.#seq = near?.seq ?? 0;
+    const usableSnapshot = snapshot !== undefined && snapshot.seq <= seq ? snapshot : undefined;
+    this.#task = usableSnapshot === undefined ? emptyTask(head.id, head.contextId) : copyTask(usableSnapshot.task);
+    this.#seq = usableSnapshot?.seq ?? 0;
   }
 
   #add(task: Task, record: LogRecord): void {

@@ -70,9 +70,9 @@ export class RatedCalls {
     this.options = options;
     const { windows } = options.table.general;
     this.arrivalLimits = windows.filter(
-      ({ callerKind: who, resource: what }) => who === "address" && (what === "requests" || what === "bytes"),
+      ({ callerKind, resource }) => callerKind === "address" && (resource === "requests" || resource === "bytes"),
     );
-    this.callerLimits = windows.filter(({ callerKind: who, resource: what }) => who !== "address" && what === "bytes");
+    this.callerLimits = windows.filter(({ callerKind, resource }) => callerKind !== "address" && resource === "bytes");
   }
 
   /** A call from an address, if it has one. */
@@ -124,11 +124,11 @@ export class RatedCalls {
     });
   }
 
-  #keyOf({ name, callerKind: who, ofServer }: WindowLimit | PlaceLimit, subject: Subject): string | undefined {
-    if (who === "all") return name;
-    const caller = subject[who];
+  #keyOf({ name, callerKind, ofServer }: WindowLimit | PlaceLimit, subject: Subject): string | undefined {
+    if (callerKind === "all") return name;
+    const caller = subject[callerKind];
     if (caller === undefined) return undefined;
-    return ofServer && who !== "address" ? `${name}\n${this.options.realm}\n${caller}` : `${name}\n${caller}`;
+    return ofServer && callerKind !== "address" ? `${name}\n${this.options.realm}\n${caller}` : `${name}\n${caller}`;
   }
 
   #plan(operationGroup: LimitGroup | undefined, skillGroup: LimitGroup | undefined): Plan {
@@ -143,10 +143,10 @@ export class RatedCalls {
       admission: windows.filter(
         (limit) => (limit.resource === "requests" || limit.resource === "bytes") && !isCounted(limit),
       ),
-      task: windows.filter(({ resource: what }) => what === "tasks" || what === "tokens"),
-      tokens: windows.filter(({ resource: what }) => what === "tokens"),
-      turns: places.filter(({ resource: what }) => what === "turns"),
-      streams: places.filter(({ resource: what }) => what === "streams"),
+      task: windows.filter(({ resource }) => resource === "tasks" || resource === "tokens"),
+      tokens: windows.filter(({ resource }) => resource === "tokens"),
+      turns: places.filter(({ resource }) => resource === "turns"),
+      streams: places.filter(({ resource }) => resource === "streams"),
     };
   }
 }

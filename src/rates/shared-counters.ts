@@ -66,13 +66,13 @@ export class SharedCounters implements Counters {
 
   async take(claims: readonly Claim[]): Promise<ClaimOutcome> {
     for (let tries = 0; tries < triesMax && !this.#isAway(claims); tries++) {
-      const short = claims.filter((claim) => this.#blockOf(claim).left < needOf(claim));
-      if (short.length === 0) return this.#takeFromBlocks(claims);
-      const emptyClaim = short.find((claim) => this.#blockOf(claim).storeLeft === 0);
+      const shortClaims = claims.filter((claim) => this.#blockOf(claim).left < needOf(claim));
+      if (shortClaims.length === 0) return this.#takeFromBlocks(claims);
+      const emptyClaim = shortClaims.find((claim) => this.#blockOf(claim).storeLeft === 0);
       if (emptyClaim !== undefined) {
         return { refusal: this.#balanceOf(emptyClaim), balances: this.#balancesOf(claims), undo: noop };
       }
-      await this.#draw(short);
+      await this.#draw(shortClaims);
     }
     return this.#options.local.take(claims);
   }

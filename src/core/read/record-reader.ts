@@ -64,11 +64,11 @@ export class RecordReader implements Watcher {
   async next(untilIdle = false): Promise<ReadResult> {
     for (;;) {
       this.#dirty = false;
-      const near = this.#fromTail();
-      if (near !== undefined && near.length > 0) return this.#advance(near);
-      const far = near === undefined ? await this.#fromStore(untilIdle) : undefined;
-      if (far !== undefined) return far;
-      if (near !== undefined && untilIdle && this.#isAsking()) return "idle";
+      const tailRecords = this.#fromTail();
+      if (tailRecords !== undefined && tailRecords.length > 0) return this.#advance(tailRecords);
+      const result = tailRecords === undefined ? await this.#fromStore(untilIdle) : undefined;
+      if (result !== undefined) return result;
+      if (tailRecords !== undefined && untilIdle && this.#isAsking()) return "idle";
       if (this.#closed) return "closed";
       if (!this.#dirty) await this.#wait();
     }

@@ -52,10 +52,10 @@ async function pruneTasks(context: DbContext, retention: Retention, limit: numbe
 
 /** Finished tasks past their retention or over the maximum, oldest first. */
 async function tasksDue(context: DbContext, { tasksMs, tasksMax }: Retention, limit: number): Promise<number[]> {
-  const old = tasksMs === undefined ? [] : await finishedTasks(context, { before: tasksMs, limit });
-  if (tasksMax === undefined) return old;
+  const oldKeys = tasksMs === undefined ? [] : await finishedTasks(context, { before: tasksMs, limit });
+  if (tasksMax === undefined) return oldKeys;
   const excess = Math.min(limit, (await countFinished(context)) - tasksMax);
-  return excess <= old.length ? old : finishedTasks(context, { before: undefined, limit: excess });
+  return excess <= oldKeys.length ? oldKeys : finishedTasks(context, { before: undefined, limit: excess });
 }
 
 async function finishedTasks(
@@ -192,14 +192,14 @@ async function countLess({ db, dialect }: DbContext, keys: readonly number[]): P
 }
 
 async function pruneSends({ db, dialect }: DbContext, { sendsMs }: Retention, limit: number): Promise<number> {
-  const old = await db
+  const oldSends = await db
     .selectFrom("trivium_sends")
     .select(["agent", "tenant", "owner", "message_id", "entry"])
     .where("began_at", "<=", sql<number>`${dialect.now()} - ${sendsMs}`)
     .orderBy("began_at")
     .limit(limit)
     .execute();
-  for (const { agent, tenant, owner, message_id, entry } of old) {
+  for (const { agent, tenant, owner, message_id, entry } of oldSends) {
     await db
       .deleteFrom("trivium_sends")
       .where("agent", "=", agent)
@@ -209,7 +209,7 @@ async function pruneSends({ db, dialect }: DbContext, { sendsMs }: Retention, li
       .where("entry", "=", entry)
       .execute();
   }
-  return old.length;
+  return oldSends.length;
 }
 
 /** Windows that have ended. */

@@ -168,8 +168,8 @@ class SqliteDriver implements Driver {
     rollBack(this.#connection);
   }
 
-  async releaseConnection(taken: TakenConnection): Promise<void> {
-    taken.release();
+  async releaseConnection(connection: TakenConnection): Promise<void> {
+    connection.release();
   }
 
   async destroy(): Promise<void> {

@@ -32,10 +32,10 @@ interface Writer {
  * one. The tables must exist at the first write.
  */
 export function createHotPath(connection: SqliteConnection, now: () => number): SqliteHotPath {
-  let prepared: Pick<Writer, "statements" | "incarnation"> | undefined;
+  let base: Pick<Writer, "statements" | "incarnation"> | undefined;
   const perform = <T>(run: (writer: Writer) => T): T => {
-    prepared ??= { statements: hotStatements(connection), incarnation: randomUUID().slice(0, 8) };
-    const writer = { ...prepared, now, deltas: createCounterDeltas(), expiries: new Map<string, number>() };
+    base ??= { statements: hotStatements(connection), incarnation: randomUUID().slice(0, 8) };
+    const writer = { ...base, now, deltas: createCounterDeltas(), expiries: new Map<string, number>() };
     const result = run(writer);
     writer.deltas.write(writer.statements);
     return result;

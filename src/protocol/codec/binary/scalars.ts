@@ -60,10 +60,10 @@ function wholeWriter(max: number): (number: number) => Write {
     const tag = tagOf(number, varintType);
     return (output, value) => {
       if (!Number.isInteger(value)) throw unsupportedInput;
-      const whole = value as number;
-      if (whole < 0 || whole > max) throw unsupportedInput;
+      const integer = value as number;
+      if (integer < 0 || integer > max) throw unsupportedInput;
       output.varint(tag);
-      output.varint(whole);
+      output.varint(integer);
     };
   };
 }
@@ -71,10 +71,10 @@ function wholeWriter(max: number): (number: number) => Write {
 function longWriter(number: number): Write {
   const tag = tagOf(number, varintType);
   return (output, value) => {
-    const whole = typeof value === "bigint" ? Number(value) : -1;
-    if (whole < 0 || whole > Number.MAX_SAFE_INTEGER) throw unsupportedInput;
+    const integer = typeof value === "bigint" ? Number(value) : -1;
+    if (integer < 0 || integer > Number.MAX_SAFE_INTEGER) throw unsupportedInput;
     output.varint(tag);
-    output.varint(whole);
+    output.varint(integer);
   };
 }
 
