@@ -40,8 +40,8 @@ export function buildAt(dist: string): Build {
   if (!existsSync(join(folder, "src/index.js"))) {
     throw new Error(`no build in ${folder}: src/index.js is missing; npm run bench:baseline makes one`);
   }
-  const own = join(dirname(folder), "bench");
-  const programs = existsSync(join(own, "servers")) ? pathToFileURL(`${own}/`) : currentBuild.programs;
+  const benchFolder = join(dirname(folder), "bench");
+  const programs = existsSync(join(benchFolder, "servers")) ? pathToFileURL(`${benchFolder}/`) : currentBuild.programs;
   return { programs, dist: folder };
 }
 

@@ -39,9 +39,9 @@ export async function startProgram<T>(program: string, args: readonly string[] =
     },
     [Symbol.asyncDispose]: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return;
-      const exited = once(child, "exit");
+      const exit = once(child, "exit");
       child.disconnect();
-      await exited;
+      await exit;
     },
   };
 }
@@ -53,13 +53,13 @@ export async function runProgram(program: string, args: readonly string[]): Prom
   if (code !== 0) throw new Error(`bench/${program} left with ${ending([code, signal])}: ${complaints()}`);
 }
 
-interface Forked {
+interface ServerProcess {
   readonly child: ChildProcess;
   /** What the child has written to its standard error, the end of it. */
   complaints(): string;
 }
 
-function forkProgram(program: string, args: readonly string[]): Forked {
+function forkProgram(program: string, args: readonly string[]): ServerProcess {
   const { programs, dist } = buildInUse();
   const path = fileURLToPath(new URL(program, programs));
   if (!existsSync(path)) throw new Error(`this build has no bench/${program}`);
@@ -96,10 +96,10 @@ function ending([code, signal]: Ending): string {
 /** The next message of a child; a child that leaves instead is an error with what it last complained about. */
 function messageOf<T>(child: ChildProcess, complaints: () => string): Promise<T> {
   return new Promise((resolve, reject) => {
-    const left = (...end: Ending) => reject(new Error(`a server left with ${ending(end)}: ${complaints()}`));
-    child.once("exit", left);
+    const failOnExit = (...end: Ending) => reject(new Error(`a server left with ${ending(end)}: ${complaints()}`));
+    child.once("exit", failOnExit);
     child.once("message", (message) => {
-      child.off("exit", left);
+      child.off("exit", failOnExit);
       resolve(message as T);
     });
   });

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 
 /** The full name of a commit of the clone in `folder`; throws with the remedy when the clone lacks it. */
 export function commitOf(folder: string, commit: string): string {
-  const found = git(folder, "rev-parse", "--verify", "--quiet", `${commit}^{commit}`);
-  if (found !== undefined) return found;
+  const hash = git(folder, "rev-parse", "--verify", "--quiet", `${commit}^{commit}`);
+  if (hash !== undefined) return hash;
   const shallow = git(folder, "rev-parse", "--is-shallow-repository");
   if (shallow === undefined) throw new Error(`${folder} is no git clone: commit ${commit} is made from its history`);
   throw new Error(

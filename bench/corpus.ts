@@ -23,7 +23,7 @@ const filler = "abcdefghijklmnopqrstuvwxyz ".repeat(8);
 
 export function parseScript(text: string): Script {
   const [word, count] = text.split(" ");
-  const verb = verbs.find((known) => known === word);
+  const verb = verbs.find((candidate) => candidate === word);
   if (!verb) throw new Error(`no such script: ${text}`);
   return { verb, count: Number(count ?? 0) };
 }

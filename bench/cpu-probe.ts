@@ -26,10 +26,10 @@ export async function cpuProbe(
   const { run } = opening.use(await work(server));
   if (warmUp > 0) await run(warmUp);
   const { slices, each } = slicesOf(count, perUnit);
-  const opened = opening.move();
+  const resources = opening.move();
   return {
     slices,
     measure: () => cpuPer(server, each * perUnit, () => run(each)),
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

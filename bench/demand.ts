@@ -14,7 +14,7 @@ export interface Demand {
 /** Reads the demand at the beginning of a text. */
 export function parseDemand(text: string): Demand {
   const [word, count = "0", bytes = "0"] = text.slice(0, 40).split(" ");
-  const verb = verbs.find((known) => known === word);
+  const verb = verbs.find((candidate) => candidate === word);
   if (verb === undefined) throw new Error(`no such demand: ${text.slice(0, 40)}`);
   return { verb, count: Number(count), bytes: Number(bytes) };
 }

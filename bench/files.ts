@@ -13,14 +13,14 @@ export interface FileServer extends Server {
   readonly file: string;
 }
 
-export async function startOnFile(side: FileSide, given?: string): Promise<FileServer> {
+export async function startOnFile(side: FileSide, path?: string): Promise<FileServer> {
   await using opening = new AsyncDisposableStack();
-  const file = given ?? join(opening.use(temporaryFolder()).path, "tasks.db");
+  const file = path ?? join(opening.use(temporaryFolder()).path, "tasks.db");
   const server = opening.use(
     await startServer(programs[side === "peer" ? "peer" : "ours"], [storeArgument(side, file)]),
   );
-  const opened = opening.move();
-  return { ...server, file, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+  const resources = opening.move();
+  return { ...server, file, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
 function storeArgument(side: FileSide, file: string): string {

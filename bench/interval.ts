@@ -22,9 +22,9 @@ const tail = 0.025;
  * distribution, only that a round errs to either side alike, which a changing order of the sides brings about; and a round
  * that something disturbed moves it little, where it would make an interval of Student's t wide. Without any: `undefined`.
  */
-export function ratioOf(measured: readonly number[]): Ratio | undefined {
-  if (measured.length === 0) return undefined;
-  const logs = measured.map(Math.log);
+export function ratioOf(ratios: readonly number[]): Ratio | undefined {
+  if (ratios.length === 0) return undefined;
+  const logs = ratios.map(Math.log);
   const averages = logs
     .flatMap((log, index) => logs.slice(index).map((other) => (log + other) / 2))
     .toSorted((a, b) => a - b);

@@ -7,7 +7,7 @@ export interface Options {
   /** Which rows, by their names. */
   readonly filter: RegExp;
   /** Which sides of them. */
-  readonly wanted: readonly Subject[];
+  readonly sides: readonly Subject[];
   /** The `dist` folder of the build to compare with. */
   readonly before?: string;
   readonly effort: Effort;
@@ -38,17 +38,17 @@ export function optionsOf(args: readonly string[]): Options {
   }
   return {
     filter: new RegExp(values.filter, "i"),
-    wanted: sidesOf(values.sides ?? (beside ? "ours,before" : "floor,ours,peer"), beside),
+    sides: sidesOf(values.sides ?? (beside ? "ours,before" : "floor,ours,peer"), beside),
     ...(beside ? { before } : {}),
     effort: { rounds, quick },
   };
 }
 
 function sidesOf(text: string, beside: boolean): readonly Subject[] {
-  const named = new Set(text.split(",").map((name) => name.trim()));
-  const unknown = [...named].find((name) => !subjects.some((subject) => subject === name));
-  if (unknown !== undefined) throw new Error(`--sides ${unknown}: the sides are ${subjects.join(", ")}`);
-  if (named.has("before") && !beside)
+  const names = new Set(text.split(",").map((name) => name.trim()));
+  const unknownName = [...names].find((name) => !subjects.some((subject) => subject === name));
+  if (unknownName !== undefined) throw new Error(`--sides ${unknownName}: the sides are ${subjects.join(", ")}`);
+  if (names.has("before") && !beside)
     throw new Error("--sides before: name the build to compare with by --before DIST");
-  return subjects.filter((subject) => named.has(subject) || (beside && (subject === "ours" || subject === "before")));
+  return subjects.filter((subject) => names.has(subject) || (beside && (subject === "ours" || subject === "before")));
 }

@@ -35,22 +35,22 @@ const ratioColumns: PerSubject<Column> = {
 };
 
 /** The table of a run that measures these sides: its head, and the line of a row. */
-export function tableOf(shown: readonly Subject[]): { readonly head: string; line(result: Result): string } {
-  const ratios = shown.flatMap((subject) => ratioColumns[subject] ?? []);
-  const columns = [...rowColumns, ...shown.map((subject) => figureColumns[subject]), ...ratios];
-  const joined = (cell: (column: Column) => string, last: string): string =>
-    `${columns.map((column) => padded(cell(column), column.width)).join(" ")}  ${last}`;
+export function tableOf(subjects: readonly Subject[]): { readonly head: string; line(result: Result): string } {
+  const ratios = subjects.flatMap((subject) => ratioColumns[subject] ?? []);
+  const columns = [...rowColumns, ...subjects.map((subject) => figureColumns[subject]), ...ratios];
+  const joinCells = (cell: (column: Column) => string, last: string): string =>
+    `${columns.map((column) => padCell(cell(column), column.width)).join(" ")}  ${last}`;
   return {
-    head: joined(({ head }) => head, "budget"),
-    line: (result) => joined(({ cell }) => cell(result), remark(result)),
+    head: joinCells(({ head }) => head, "budget"),
+    line: (result) => joinCells(({ cell }) => cell(result), remark(result)),
   };
 }
 
 /** What was held against its budget. A budget of a side that the run leaves out goes unsaid. */
 function remark({ verdicts, error }: Result): string {
   if (error !== undefined) return `failed: ${error}`;
-  const told = verdicts.filter(({ verdict, reason }) => verdict !== "not measured" || reason !== undefined);
-  return told.map(summary).join("; ");
+  const shownVerdicts = verdicts.filter(({ verdict, reason }) => verdict !== "not measured" || reason !== undefined);
+  return shownVerdicts.map(summary).join("; ");
 }
 
 /** Writes one results file for a run: the machine, the date, and every row with its verdicts. */
@@ -109,7 +109,7 @@ function withInterval(over: Ratio | undefined): string {
 }
 
 /** A negative width keeps the text to the left. */
-function padded(text: string, width: number): string {
+function padCell(text: string, width: number): string {
   return width < 0 ? text.padEnd(-width) : text.padStart(width);
 }
 

@@ -11,7 +11,7 @@ import {
 } from "./row.ts";
 
 /** The figures of a round, one for each slice. */
-type Measured = ReadonlyMap<Subject, readonly number[]>;
+type Round = ReadonlyMap<Subject, readonly number[]>;
 
 /**
  * Measures the sides of a row in rounds. Each round starts them anew, since two processes that run the same code differ from
@@ -21,20 +21,20 @@ type Measured = ReadonlyMap<Subject, readonly number[]>;
  *
  * An older build may lack what a row needs, which is no fault of ours: the row is then measured without `before`.
  */
-export async function runRow(row: Row, wanted: readonly Subject[], effort: Effort): Promise<Figures> {
+export async function runRow(row: Row, sides: readonly Subject[], effort: Effort): Promise<Figures> {
   try {
-    return await measureRow(row, wanted, effort);
+    return await measureRow(row, sides, effort);
   } catch (error) {
     if (!(error instanceof BeforeRefused)) throw error;
-    const others = wanted.filter((subject) => subject !== "before");
+    const others = sides.filter((subject) => subject !== "before");
     return { ...(await measureRow(row, others, effort)), noBefore: error.message };
   }
 }
 
-async function measureRow(row: Row, wanted: readonly Subject[], effort: Effort): Promise<Figures> {
-  const measurable = wanted.filter((subject) => row.start[subject] !== undefined);
+async function measureRow(row: Row, sides: readonly Subject[], effort: Effort): Promise<Figures> {
+  const measurable = sides.filter((subject) => row.start[subject] !== undefined);
   const limits = limitsOf(row, measurable);
-  const rounds: Measured[] = [];
+  const rounds: Round[] = [];
   for (let round = 0; round < effort.rounds; round++) {
     const due = measurable.filter((subject) => round < (limits[subject] ?? effort.rounds));
     if (due.length === 0) break;
@@ -49,25 +49,25 @@ async function measureRow(row: Row, wanted: readonly Subject[], effort: Effort):
 /** How many rounds a side has at most. Beside `before`, ours has at least as many as an interval takes. */
 function limitsOf({ maxRounds = {} }: Row, measurable: readonly Subject[]): PerSubject<number> {
   if (maxRounds.ours === undefined || !measurable.includes("before")) return maxRounds;
-  const compared = Math.max(maxRounds.ours, leastRounds);
-  return { ...maxRounds, ours: compared, before: compared };
+  const comparedRounds = Math.max(maxRounds.ours, leastRounds);
+  return { ...maxRounds, ours: comparedRounds, before: comparedRounds };
 }
 
-async function runRound(row: Row, due: readonly Subject[]): Promise<Measured> {
-  await using running = new AsyncDisposableStack();
+async function runRound(row: Row, due: readonly Subject[]): Promise<Round> {
+  await using servers = new AsyncDisposableStack();
   const probes: (readonly [Subject, Probe])[] = [];
   for (const subject of due) {
     const probe = await row.start[subject]?.();
-    if (probe) probes.push([subject, running.use(probe)]);
+    if (probe) probes.push([subject, servers.use(probe)]);
   }
-  const measured = new Map(probes.map(([subject]): [Subject, number[]] => [subject, []]));
+  const samples = new Map(probes.map(([subject]): [Subject, number[]] => [subject, []]));
   const slices = Math.max(...probes.map(([, probe]) => probe.slices ?? 1));
   for (let slice = 0; slice < slices; slice++) {
     for (const [subject, probe] of slice % 2 === 0 ? probes : probes.toReversed()) {
-      if (slice < (probe.slices ?? 1)) measured.get(subject)?.push(await probe.measure());
+      if (slice < (probe.slices ?? 1)) samples.get(subject)?.push(await probe.measure());
     }
   }
-  return measured;
+  return samples;
 }
 
 function eachSubject<T>(of: (subject: Subject) => T | undefined): PerSubject<T> {
@@ -76,22 +76,22 @@ function eachSubject<T>(of: (subject: Subject) => T | undefined): PerSubject<T> 
 }
 
 /** The figure of the best round, which is the mean of its slices. */
-function best(rounds: readonly Measured[], subject: Subject): number | undefined {
-  const means = rounds.flatMap((measured) => {
-    const figures = measured.get(subject) ?? [];
+function best(rounds: readonly Round[], subject: Subject): number | undefined {
+  const means = rounds.flatMap((round) => {
+    const figures = round.get(subject) ?? [];
     return figures.length === 0 ? [] : [figures.reduce((sum, figure) => sum + figure, 0) / figures.length];
   });
   return means.length === 0 ? undefined : Math.min(...means);
 }
 
 /** Ours as a multiple of another side, in each round in which both were measured. */
-function ratiosOver(rounds: readonly Measured[], base: Subject): readonly number[] {
-  return rounds.flatMap((measured) => {
-    const others = measured.get(base) ?? [];
-    const ratios = (measured.get("ours") ?? []).flatMap((figure, slice) => {
-      const other = others[slice % others.length];
+function ratiosOver(rounds: readonly Round[], base: Subject): readonly number[] {
+  return rounds.flatMap((round) => {
+    const baseSamples = round.get(base) ?? [];
+    const ratios = (round.get("ours") ?? []).flatMap((figure, slice) => {
+      const baseSample = baseSamples[slice % baseSamples.length];
       // Figures of 0 have no ratio.
-      return other === undefined || figure <= 0 || other <= 0 ? [] : [figure / other];
+      return baseSample === undefined || figure <= 0 || baseSample <= 0 ? [] : [figure / baseSample];
     });
     return ratioOf(ratios)?.ratio ?? [];
   });

@@ -65,6 +65,6 @@ export interface Effort {
 }
 
 /** The count for this effort: a quarter of it, and at least `least`, in a quick run. */
-export function scaled(count: number, effort: Effort, least = 1): number {
+export function scaleCount(count: number, effort: Effort, least = 1): number {
   return effort.quick ? Math.max(least, Math.ceil(count / 4)) : count;
 }

@@ -18,7 +18,7 @@ import { runRow } from "./rounds.ts";
 import type { Figures, Row } from "./row.ts";
 import { judge } from "./verdict.ts";
 
-const { filter, wanted, before, effort } = optionsOf(process.argv.slice(2));
+const { filter, sides: wanted, before, effort } = optionsOf(process.argv.slice(2));
 const build = before === undefined ? undefined : buildAt(before);
 
 if (wanted.includes("peer")) installPeers();
@@ -32,23 +32,23 @@ if (results.some(({ error, verdicts }) => error ?? verdicts.some(({ verdict }) =
 }
 
 async function runAll(rows: readonly Row[]): Promise<readonly Result[]> {
-  const done = new Map<string, Figures>();
+  const figuresByRow = new Map<string, Figures>();
   const results: Result[] = [];
   const table = tableOf(wanted);
   print(`${table.head}\n`);
   for (const row of rows) {
-    const result = await measured(row, done);
-    done.set(row.name, result.figures);
+    const result = await measureOrReuse(row, figuresByRow);
+    figuresByRow.set(row.name, result.figures);
     results.push(result);
     print(table.line(result));
   }
   return results;
 }
 
-async function measured(row: Row, done: ReadonlyMap<string, Figures>): Promise<Result> {
+async function measureOrReuse(row: Row, figuresByRow: ReadonlyMap<string, Figures>): Promise<Result> {
   try {
     const figures = await runRow(row, wanted, effort);
-    return { row, figures, verdicts: judge(row, figures, done) };
+    return { row, figures, verdicts: judge(row, figures, figuresByRow) };
   } catch (error) {
     return { row, figures: {}, verdicts: [], error: error instanceof Error ? error.message : String(error) };
   }
@@ -74,7 +74,7 @@ async function allRows(): Promise<readonly Row[]> {
   const { hostileRows } = await import("./rows/hostile.ts");
   const { millionRows } = await import("./rows/million.ts");
   const { replicaRows } = await import("./rows/replicas.ts");
-  const made = [
+  const sections = [
     unaryRows,
     chunkRows,
     artifactRows,
@@ -94,7 +94,7 @@ async function allRows(): Promise<readonly Row[]> {
     hostileRows,
     replicaRows,
   ];
-  return made.flatMap((rows) => rows(effort));
+  return sections.flatMap((rows) => rows(effort));
 }
 
 /** The peer and its libraries have a package of their own, so that a clone pays for them only when it measures. */

@@ -23,10 +23,10 @@ const layouts = {
   peer: { tables: { tasks: "id" }, key: undefined, times: ["status_last_updated"] },
 } as const;
 
-const [, , side, file, wanted] = process.argv;
+const [, , side, file, countText] = process.argv;
 if ((side !== "ours" && side !== "peer") || file === undefined) throw new Error("ours|peer FILE COUNT are wanted");
 const began = performance.now();
-await seed(side, file, Number(wanted ?? 1_000_000));
+await seedFile(side, file, Number(countText ?? 1_000_000));
 process.stdout.write(`${((performance.now() - began) / 1000).toFixed(1)} s\n`);
 
 type Value = SQLInputValue;
@@ -46,12 +46,12 @@ interface Copy {
   readonly time: number;
 }
 
-async function seed(side: SeededSide, file: string, count: number): Promise<void> {
-  const made = await makeTemplates(side, file);
+async function seedFile(side: SeededSide, file: string, count: number): Promise<void> {
+  const templateRows = await makeTemplates(side, file);
   const database = new DatabaseSync(file);
   try {
     for (const pragma of ["synchronous = off", "cache_size = -1000000"]) database.exec(`pragma ${pragma}`);
-    const templates = made.map(({ id, contextId }) => readTemplate(database, side, { id, contextId }));
+    const templates = templateRows.map(({ id, contextId }) => readTemplate(database, side, { id, contextId }));
     const longContext = randomUUID();
     const end = Date.now();
     const msOf = (index: number) => end - (count - index) * apartMs;
@@ -64,32 +64,32 @@ async function seed(side: SeededSide, file: string, count: number): Promise<void
   }
 }
 
-interface Made {
+interface TemplateRows {
   readonly id: string;
   readonly contextId: string;
 }
 
-async function makeTemplates(side: SeededSide, file: string): Promise<readonly Made[]> {
+async function makeTemplates(side: SeededSide, file: string): Promise<readonly TemplateRows[]> {
   await using server = await startOnFile(side, file);
-  const made: Made[] = [];
+  const rows: TemplateRows[] = [];
   for (const verb of ["task", "fail"]) {
     const call = jsonRpcCall("SendMessage", (n) => sendParams(verb, n));
-    const { task } = jsonRpcResult<PayloadJson>(await post(server.http, call, made.length), made.length);
+    const { task } = jsonRpcResult<PayloadJson>(await post(server.http, call, rows.length), rows.length);
     if (!task?.id || !task.contextId) throw new Error("the server made no task");
-    made.push({ id: task.id, contextId: task.contextId });
+    rows.push({ id: task.id, contextId: task.contextId });
   }
-  return made;
+  return rows;
 }
 
-function readTemplate(database: DatabaseSync, side: SeededSide, { id, contextId }: Made): Template {
+function readTemplate(database: DatabaseSync, side: SeededSide, { id, contextId }: TemplateRows): Template {
   const layout = layouts[side];
   const [head] = Object.keys(layout.tables);
-  const found = database.prepare(`select * from ${head} where id = ?`).get(id);
-  if (found === undefined) throw new Error("the task is not in the file");
+  const row = database.prepare(`select * from ${head} where id = ?`).get(id);
+  if (row === undefined) throw new Error("the task is not in the file");
   const rows = Object.entries(layout.tables).flatMap(([table, by]) =>
     database
       .prepare(`select * from ${table} where ${by} = ?`)
-      .all(found[by] ?? null)
+      .all(row[by] ?? null)
       .map((row) => ({ table, row })),
   );
   return { id, contextId, rows };
@@ -134,10 +134,10 @@ function copier(database: DatabaseSync, side: SeededSide, template: Template): (
     const text = `insert into ${table} (${names.join(", ")}) values (${names.map(() => "?").join(", ")})`;
     const statement: StatementSync = database.prepare(text);
     const value = (name: string): ((copy: Copy) => Value) => {
-      const old = row[name] ?? null;
+      const oldValue = row[name] ?? null;
       if (name === key) return (copy) => copy.key;
-      if (times.some((time) => time === name) && old !== null) return (copy) => copy.time;
-      return replaced(old, template);
+      if (times.some((time) => time === name) && oldValue !== null) return (copy) => copy.time;
+      return replaceIds(oldValue, template);
     };
     const values = names.map(value);
     return (copy: Copy) => statement.run(...values.map((of) => of(copy)));
@@ -148,17 +148,17 @@ function copier(database: DatabaseSync, side: SeededSide, template: Template): (
 }
 
 /** The value with the ids of the copy where those of the template were; the ones are as long as the others. */
-function replaced(old: Value, { id, contextId }: Template): (copy: Copy) => Value {
-  if (typeof old !== "string" && !(old instanceof Uint8Array)) return () => old;
-  const bytes = Buffer.from(typeof old === "string" ? Buffer.from(old) : old);
+function replaceIds(oldValue: Value, { id, contextId }: Template): (copy: Copy) => Value {
+  if (typeof oldValue !== "string" && !(oldValue instanceof Uint8Array)) return () => oldValue;
+  const bytes = Buffer.from(typeof oldValue === "string" ? Buffer.from(oldValue) : oldValue);
   const ids = placesOf(bytes, id);
   const contexts = placesOf(bytes, contextId);
-  if (ids.length === 0 && contexts.length === 0) return () => old;
+  if (ids.length === 0 && contexts.length === 0) return () => oldValue;
   return (copy) => {
-    const fresh = Buffer.from(bytes);
-    for (const at of ids) fresh.write(copy.id, at, "latin1");
-    for (const at of contexts) fresh.write(copy.contextId, at, "latin1");
-    return typeof old === "string" ? fresh.toString() : fresh;
+    const copyBytes = Buffer.from(bytes);
+    for (const at of ids) copyBytes.write(copy.id, at, "latin1");
+    for (const at of contexts) copyBytes.write(copy.contextId, at, "latin1");
+    return typeof oldValue === "string" ? copyBytes.toString() : copyBytes;
   };
 }
 

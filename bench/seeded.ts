@@ -13,7 +13,7 @@ export const longContextAt = 1;
 export const apartMs = 50;
 
 /** What a file of `seed.ts` holds. */
-export interface Seeded {
+export interface SeededTasks {
   readonly count: number;
   /** The conversation with many tasks. */
   readonly longContext: string;
@@ -25,7 +25,7 @@ export interface Seeded {
  * Asks a server on a seeded file what the seeder has chosen, so that the seeder may be that of another revision: the
  * newest page has a task of the long conversation, and the ids of ours begin with their time.
  */
-export async function seededBy({ http: port }: Server, count: number): Promise<Seeded> {
+export async function seededBy({ http: port }: Server, count: number): Promise<SeededTasks> {
   const call = jsonRpcCall("ListTasks", () => ({ pageSize: longContextEach, historyLength: 0 }));
   const { tasks } = jsonRpcResult<{ readonly tasks: readonly TaskJson[] }>(await post(port, call, 1), 1);
   const longContext = tasks.find((_, place) => (count - 1 - place) % longContextEach === longContextAt)?.contextId;

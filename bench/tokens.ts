@@ -13,13 +13,13 @@ export interface TokenSource {
 
 export function createTokens(): TokenSource {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");
-  const head = encoded({ alg: "ES256", typ: "JWT" });
+  const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");
+  const head = encode({ alg: "ES256", typ: "JWT" });
   const exp = Math.floor(Date.now() / 1000) + 3600;
   return {
     key: JSON.stringify(publicKey.export({ format: "jwk" })),
     token(n) {
-      const input = `${head}.${encoded({ iss: issuer, aud: audience, sub: "bench", exp, jti: String(n) })}`;
+      const input = `${head}.${encode({ iss: issuer, aud: audience, sub: "bench", exp, jti: String(n) })}`;
       const signature = sign("sha256", Buffer.from(input), { key: privateKey, dsaEncoding: "ieee-p1363" });
       return `${input}.${signature.toString("base64url")}`;
     },

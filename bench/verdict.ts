@@ -12,13 +12,13 @@ export interface Verdict {
 }
 
 /** Holds a row's figures against its budgets; `others` are the figures of rows that ran before. */
-export function judge(row: Row, figures: Figures, others: ReadonlyMap<string, Figures>): readonly Verdict[] {
+export function judge(row: Row, figures: Figures, figuresByRow: ReadonlyMap<string, Figures>): readonly Verdict[] {
   return row.budgets.map((budget) => {
     const text = describe(budget, row.unit);
     if (budget.of === "before") return { budget: text, ...judgeBefore(budget.atMost, figures) };
-    const measured = measuredFor(budget, figures, others);
-    if (measured === undefined) return { budget: text, verdict: "not measured" };
-    return { budget: text, measured, verdict: measured <= budget.atMost ? "ok" : "missed" };
+    const value = measuredFor(budget, figures, figuresByRow);
+    if (value === undefined) return { budget: text, verdict: "not measured" };
+    return { budget: text, measured: value, verdict: value <= budget.atMost ? "ok" : "missed" };
   });
 }
 
@@ -37,12 +37,12 @@ function reasonOf({ before, noBefore }: Figures): string {
 function measuredFor(
   budget: Exclude<Budget, { of: "before" }>,
   { ours, over }: Figures,
-  others: ReadonlyMap<string, Figures>,
+  figuresByRow: ReadonlyMap<string, Figures>,
 ): number | undefined {
   if (budget.of === "unit") return ours;
   if (budget.of !== "row") return over?.[budget.of]?.ratio;
-  const other = others.get(budget.row)?.ours;
-  return ours === undefined || other === undefined ? undefined : ours / other;
+  const otherFigure = figuresByRow.get(budget.row)?.ours;
+  return ours === undefined || otherFigure === undefined ? undefined : ours / otherFigure;
 }
 
 function describe(budget: Budget, unit: string): string {

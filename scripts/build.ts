@@ -37,7 +37,7 @@ const later = [
  * Packages of which few modules are used and many would be loaded: protobuf-es makes the descriptors of Google's files when it
  * is imported, and Kysely has hundreds of modules. Connect reads the descriptors of protobuf-es, so the two share a copy.
  */
-const bundled = /^(?:@bufbuild\/protobuf|@connectrpc\/[^/]+|kysely)(?:\/|$)/;
+const bundledPackages = /^(?:@bufbuild\/protobuf|@connectrpc\/[^/]+|kysely)(?:\/|$)/;
 /** What a module of a package says about its license, where the package has no file for it. */
 const notice = /^\/\/ Copyright(?:.|\n)*?(?:limitations under the License\.\n|\n(?!\/\/))/;
 /** What the bundler writes newer syntax with. */
@@ -51,9 +51,9 @@ interface Module {
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { values } = parseArgs({ options: { out: { type: "string", default: join(root, "dist") } } });
-const made = resolve(values.out);
+const buildFolder = resolve(values.out);
 /** Takes the place of what there was once it is whole. */
-const out = `${made}.new`;
+const out = `${buildFolder}.new`;
 const { bin, exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
   readonly bin: { readonly trivium: string };
   readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>;
@@ -65,7 +65,7 @@ const settings: InputOptions = {
   tsconfig: "tsconfig.build.json",
   // Newer syntax, such as `using`, is written in older words, for the oldest Node that the package supports.
   transform: { target: "es2024" },
-  external: (id) => !/^[./]/.test(id) && !helpers.test(id) && !bundled.test(id),
+  external: (id) => !/^[./]/.test(id) && !helpers.test(id) && !bundledPackages.test(id),
   preserveEntrySignatures: "allow-extension",
   // A module that is loaded at once by one start may be loaded later by another.
   onLog: (level, log, report) => {
@@ -79,8 +79,8 @@ execFileSync(process.execPath, compiler, { cwd: root, stdio: "inherit" });
 await bundle();
 keepTypes();
 chmodSync(join(out, relative("dist", bin.trivium)), 0o755);
-rmSync(made, { recursive: true, force: true });
-renameSync(out, made);
+rmSync(buildFolder, { recursive: true, force: true });
+renameSync(out, buildFolder);
 
 async function bundle(): Promise<void> {
   const modules = new Map<string, Module>();
@@ -122,9 +122,10 @@ async function usedAtOnce(source: string): Promise<ReadonlySet<string>> {
   await using build = await rolldown({ ...settings, input: source });
   const { output } = await build.generate();
   const parts = output.filter((file) => file.type === "chunk");
-  const loaded = new Set(parts.filter(({ isEntry }) => isEntry));
-  for (const { imports } of loaded) for (const part of parts) if (imports.includes(part.fileName)) loaded.add(part);
-  return new Set([...loaded].flatMap(({ moduleIds }) => moduleIds));
+  const entryChunks = new Set(parts.filter(({ isEntry }) => isEntry));
+  for (const { imports } of entryChunks)
+    for (const part of parts) if (imports.includes(part.fileName)) entryChunks.add(part);
+  return new Set([...entryChunks].flatMap(({ moduleIds }) => moduleIds));
 }
 
 /** Code of packages is as they publish it. */
@@ -136,12 +137,12 @@ function leaveOutMap(file: string): void {
 /** The licenses of the packages that these modules are from: their own files, or else what their modules begin with. */
 function licenses(ids: readonly string[]): string {
   const byFolder = Map.groupBy(ids, (id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? "");
-  const texts = [...byFolder].sort().map(([folder, own]) => {
+  const texts = [...byFolder].sort().map(([folder, files]) => {
     const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
     const file = join(folder, "LICENSE");
     const notices = existsSync(file)
       ? [readFileSync(file, "utf8")]
-      : new Set(own.map((id) => notice.exec(readFileSync(id, "utf8"))?.[0] ?? ""));
+      : new Set(files.map((id) => notice.exec(readFileSync(id, "utf8"))?.[0] ?? ""));
     return [`${name} ${version}, ${license}`, ...notices].map((text) => text.trim()).join("\n\n");
   });
   return `${texts.join(`\n\n${"-".repeat(80)}\n\n`)}\n`;
@@ -150,15 +151,16 @@ function licenses(ids: readonly string[]): string {
 /** Removes the types that no entry point needs. */
 function keepTypes(): void {
   const targets = Object.values(exports).flatMap((target) => (typeof target === "string" ? [] : [target.types]));
-  const needed = new Set(targets.map((path) => join(out, relative("dist", path))));
-  for (const file of needed) {
+  const targetPaths = new Set(targets.map((path) => join(out, relative("dist", path))));
+  for (const file of targetPaths) {
     for (const [, path = ""] of readFileSync(file, "utf8").matchAll(
       /(?:\bfrom |\bimport\(|\bimport )"(\.[^"]+)\.js"/g,
     )) {
-      needed.add(join(dirname(file), `${path}.d.ts`));
+      targetPaths.add(join(dirname(file), `${path}.d.ts`));
     }
   }
-  for (const file of globSync("**/*.d.ts", { cwd: out })) if (!needed.has(join(out, file))) rmSync(join(out, file));
+  for (const file of globSync("**/*.d.ts", { cwd: out }))
+    if (!targetPaths.has(join(out, file))) rmSync(join(out, file));
 }
 
 /** The sources of the entry points, of the command, and of the thread that runs SQLite. */
@@ -210,17 +212,17 @@ function closure(
   modules: ReadonlyMap<string, Module>,
   alsoLater: boolean,
 ): ReadonlySet<string> {
-  const found = new Set(sources.map((source) => join(root, source)));
-  for (const each of found) {
+  const reachable = new Set(sources.map((source) => join(root, source)));
+  for (const each of reachable) {
     const { imports = [], later = [] } = modules.get(each) ?? {};
-    for (const next of alsoLater ? [...imports, ...later] : imports) if (modules.has(next)) found.add(next);
+    for (const next of alsoLater ? [...imports, ...later] : imports) if (modules.has(next)) reachable.add(next);
   }
-  return found;
+  return reachable;
 }
 
 function lazy<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => (made ??= make());
+  let value: T | undefined;
+  return () => (value ??= make());
 }
 
 function pathOf({ name, facadeModuleId }: PreRenderedChunk): string {

@@ -28,7 +28,7 @@ const asksFirst = /\/dist\/packages\/common\.js$/;
 const modulesShown = 15;
 const root = fileURLToPath(new URL("..", import.meta.url));
 const shorter = (id: string): string => id.replace(root, "").replace("node_modules/", "");
-const zipped = (code: string): number => gzipSync(code, { level: 9 }).length;
+const gzipSize = (code: string): number => gzipSync(code, { level: 9 }).length;
 
 interface Module {
   readonly id: string;
@@ -53,11 +53,11 @@ async function chunksOf(define: Readonly<Record<string, string>>): Promise<reado
 
 /** The entry, and every chunk that it imports at once. */
 function loadedAtOnce(chunks: readonly OutputChunk[]): ReadonlySet<OutputChunk> {
-  const found = new Set(chunks.filter(({ isEntry }) => isEntry));
-  for (const { imports } of found) {
-    for (const chunk of chunks) if (imports.includes(chunk.fileName)) found.add(chunk);
+  const reachable = new Set(chunks.filter(({ isEntry }) => isEntry));
+  for (const { imports } of reachable) {
+    for (const chunk of chunks) if (imports.includes(chunk.fileName)) reachable.add(chunk);
   }
-  return found;
+  return reachable;
 }
 
 function modulesOf(chunks: Iterable<OutputChunk>): readonly Module[] {
@@ -72,16 +72,16 @@ function printTable(chunks: readonly OutputChunk[], atOnce: ReadonlySet<OutputCh
   row("chunk", "minified", "gzip");
   for (const chunk of chunks) {
     const { fileName, code } = chunk;
-    row(`${fileName}${atOnce.has(chunk) ? "" : " (on demand)"}`, code.length, zipped(code));
+    row(`${fileName}${atOnce.has(chunk) ? "" : " (on demand)"}`, code.length, gzipSize(code));
   }
   row(
     "loaded at once",
     lengthOf(atOnce, ({ length }) => length),
-    lengthOf(atOnce, zipped),
+    lengthOf(atOnce, gzipSize),
   );
   row(`\nlargest modules loaded at once`, "bytes", "gzip");
   const largest = modulesOf(atOnce).toSorted((a, b) => b.code.length - a.code.length);
-  for (const { id, code } of largest.slice(0, modulesShown)) row(shorter(id), code.length, zipped(code));
+  for (const { id, code } of largest.slice(0, modulesShown)) row(shorter(id), code.length, gzipSize(code));
 }
 
 function lengthOf(chunks: Iterable<OutputChunk>, measure: (code: string) => number): number {
@@ -94,13 +94,15 @@ function findings(
   mark: (name: string) => string,
 ): string[] {
   const modules = modulesOf(chunks);
-  const first = new Set(modulesOf(atOnce).flatMap(sourcesOf));
+  const initialSources = new Set(modulesOf(atOnce).flatMap(sourcesOf));
   const sources = new Set(modules.flatMap(sourcesOf));
   return [
     ...onDemand.flatMap((pattern) => {
-      const own = [...sources].filter((source) => pattern.test(source));
-      const early = own.filter((source) => first.has(source)).map((source) => `${shorter(source)} loads at once`);
-      return own.length === 0 ? [`nothing is bundled of ${pattern}`] : early;
+      const matchingSources = [...sources].filter((source) => pattern.test(source));
+      const earlyLoads = matchingSources
+        .filter((source) => initialSources.has(source))
+        .map((source) => `${shorter(source)} loads at once`);
+      return matchingSources.length === 0 ? [`nothing is bundled of ${pattern}`] : earlyLoads;
     }),
     ...chunks.flatMap(({ imports, dynamicImports }) =>
       [...imports, ...dynamicImports].filter((name) => nodePackages.test(name)).map((name) => `it imports ${name}`),
@@ -126,14 +128,14 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-const plain = await chunksOf({});
-printTable(plain, loadedAtOnce(plain));
-const total = lengthOf(loadedAtOnce(plain), zipped);
+const chunksAsBuilt = await chunksOf({});
+printTable(chunksAsBuilt, loadedAtOnce(chunksAsBuilt));
+const total = lengthOf(loadedAtOnce(chunksAsBuilt), gzipSize);
 
 // A bundler that replaces globals by marks finds those that are no local names.
 const mark = (name: string): string => `wantedOfNode_${name}`;
-const marked = await chunksOf(Object.fromEntries(nodeGlobals.map((name) => [name, mark(name)])));
-const found = new Set(findings(marked, loadedAtOnce(marked), mark));
-if (total > budgetBytes) found.add(`what loads at once has ${total} bytes, the budget is ${budgetBytes}`);
-for (const finding of found) print(`\ncheck:size: ${finding}`);
-process.exitCode = found.size === 0 ? 0 : 1;
+const markedChunks = await chunksOf(Object.fromEntries(nodeGlobals.map((name) => [name, mark(name)])));
+const mistakes = new Set(findings(markedChunks, loadedAtOnce(markedChunks), mark));
+if (total > budgetBytes) mistakes.add(`what loads at once has ${total} bytes, the budget is ${budgetBytes}`);
+for (const finding of mistakes) print(`\ncheck:size: ${finding}`);
+process.exitCode = mistakes.size === 0 ? 0 : 1;

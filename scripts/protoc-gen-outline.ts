@@ -8,7 +8,7 @@ import { createEcmaScriptPlugin, runNodeJs } from "@bufbuild/protoplugin";
 
 const httpOption = 72_295_728;
 const behaviorOption = 1052;
-const required = 2;
+const requiredBehavior = 2;
 const stringType = 9;
 
 runNodeJs(
@@ -18,22 +18,22 @@ runNodeJs(
     generateTs(schema) {
       for (const file of schema.files) {
         if (file.services.length === 0) continue;
-        const generated = schema.generateFile(`${file.name}_outline.ts`);
-        generated.preamble(file);
-        generated.print("export const files = [");
-        for (const needed of filesOf(file)) generated.print(outlineOf(needed));
-        generated.print("] as const;");
+        const outlineFile = schema.generateFile(`${file.name}_outline.ts`);
+        outlineFile.preamble(file);
+        outlineFile.print("export const files = [");
+        for (const dependency of filesOf(file)) outlineFile.print(outlineOf(dependency));
+        outlineFile.print("] as const;");
       }
     },
   }),
 );
 
 /** The files that have types which a service needs, each behind those that it imports. */
-function filesOf(file: DescFile, found: Set<DescFile> = new Set()): ReadonlySet<DescFile> {
+function filesOf(file: DescFile, files: Set<DescFile> = new Set()): ReadonlySet<DescFile> {
   for (const dependency of file.dependencies) {
-    if (dependency.proto.package !== "google.api") filesOf(dependency, found);
+    if (dependency.proto.package !== "google.api") filesOf(dependency, files);
   }
-  return found.add(file);
+  return files.add(file);
 }
 
 function outlineOf(file: DescFile): string {
@@ -77,10 +77,10 @@ function fieldsOf({ fields, nestedMessages, nestedEnums, typeName, file }: DescM
 /** The number of a scalar type, or the name of a message or an enum. */
 function typeOf(field: DescField, { proto }: DescFile): number | string {
   const { message, enum: words, scalar } = field;
-  const named = message ?? words;
+  const typeOfField = message ?? words;
   if (field.fieldKind === "map" && field.mapKey !== stringType) throw new Error(`${field}: its keys are no strings`);
-  if (named === undefined) return scalar ?? 0;
-  return named.file.proto.package === proto.package ? named.name : `.${named.typeName}`;
+  if (typeOfField === undefined) return scalar ?? 0;
+  return typeOfField.file.proto.package === proto.package ? typeOfField.name : `.${typeOfField.typeName}`;
 }
 
 /** `o` optional, `l` list, `m` map, `r` required, `d` deprecated. */
@@ -90,7 +90,7 @@ function marksOf(field: DescField): string {
     field.proto.proto3Optional ? "o" : "",
     field.fieldKind === "list" ? "l" : "",
     field.fieldKind === "map" ? "m" : "",
-    behaviors.some(({ data }) => data.at(-1) === required) ? "r" : "",
+    behaviors.some(({ data }) => data.at(-1) === requiredBehavior) ? "r" : "",
     field.deprecated ? "d" : "",
   ].join("");
 }

@@ -16,7 +16,7 @@ import { logRows } from "./reference/log.ts";
 import { metricRows } from "./reference/metrics.ts";
 import { rows, section } from "./reference/render.ts";
 
-interface Named {
+interface NamedDeclaration {
   readonly name: string;
   /** What the page calls it. */
   readonly title: string;
@@ -25,20 +25,20 @@ interface Named {
 
 const region = /^<!-- reference(?::(\w+))?(?: ([^>]*?))? -->\n[\s\S]*?^<!-- \/reference -->$/gm;
 /** Names that a page explains by hand. */
-const explained = /^<!-- explains (.*?) -->$/gm;
+const explanation = /^<!-- explains (.*?) -->$/gm;
 const entries = entryFiles();
 const pages = globSync("docs/reference/*.md").toSorted();
 const places = new Map<string, string>();
 const stale: string[] = [];
-const missing = new Set<string>();
+const missingNames = new Set<string>();
 
 for (const page of pages) {
   const text = readFileSync(page, "utf8");
-  for (const [, list = ""] of text.matchAll(explained)) {
+  for (const [, list = ""] of text.matchAll(explanation)) {
     for (const name of list.split(/,\s*/)) places.set(name, basename(page));
   }
   for (const [, , list = ""] of text.matchAll(region)) {
-    for (const each of named(list)) {
+    for (const each of namesIn(list)) {
       for (const name of [each.name, each.title])
         places.set(name, `${basename(page)}#${each.title.toLowerCase().replaceAll(".", "")}`);
     }
@@ -47,16 +47,16 @@ for (const page of pages) {
 
 for (const page of pages) {
   const text = readFileSync(page, "utf8");
-  const made = text.replaceAll(region, (_, kind: string | undefined, list: string | undefined) => {
+  const filledPage = text.replaceAll(region, (_, kind: string | undefined, list: string | undefined) => {
     const head = `reference${kind === undefined ? "" : `:${kind}`}${list === undefined ? "" : ` ${list}`}`;
     return `<!-- ${head} -->\n\n${content(kind, list ?? "")}\n\n<!-- /reference -->`;
   });
-  if (made === text) continue;
+  if (filledPage === text) continue;
   stale.push(page);
-  if (!process.argv.includes("--check")) writeFileSync(page, made);
+  if (!process.argv.includes("--check")) writeFileSync(page, filledPage);
 }
-for (const problem of missing) process.stderr.write(`${problem}\n`);
-if (missing.size > 0) process.exitCode = 1;
+for (const problem of missingNames) process.stderr.write(`${problem}\n`);
+if (missingNames.size > 0) process.exitCode = 1;
 if (stale.length > 0 && process.argv.includes("--check")) {
   process.stderr.write(`${stale.join(", ")}: the source has changed: run npm run reference\n`);
   process.exitCode = 1;
@@ -65,11 +65,11 @@ if (stale.length > 0 && process.argv.includes("--check")) {
 function content(kind: string | undefined, list: string): string {
   switch (kind) {
     case undefined:
-      return named(list)
+      return namesIn(list)
         .map(({ declaration, title }) => section(declaration, title, places))
         .join("\n\n");
     case "table":
-      return rows(named(list).map(({ declaration }) => declaration));
+      return rows(namesIn(list).map(({ declaration }) => declaration));
     case "errors":
       return errorRows();
     case "log":
@@ -84,12 +84,12 @@ function content(kind: string | undefined, list: string): string {
 }
 
 /** `A, B as C, D from src/d.ts`: names of the entry points, or of the file that is given. */
-function named(list: string): readonly Named[] {
+function namesIn(list: string): readonly NamedDeclaration[] {
   if (list === "") return [];
   return list.split(/,\s*/).map((item) => {
     const [, name = "", title = name, file] = /^(\w+)(?: as ([\w.]+))?(?: from (\S+))?$/.exec(item) ?? [];
     const files = file === undefined ? [...entries.values()] : [file];
-    const declaration = files.map((each) => declarationOf(each, name)).find((found) => found !== undefined);
+    const declaration = files.map((each) => declarationOf(each, name)).find((match) => match !== undefined);
     if (declaration === undefined) throw new Error(`no entry point has ${item}: say from which file it is`);
     return { name, title, declaration };
   });
@@ -106,7 +106,7 @@ function index(): string {
     .map(([name, modules]) => {
       const place = places.get(name);
       if (place === undefined)
-        missing.add(`no page of docs/reference/ has ${name}: add it to a list in <!-- reference … -->`);
+        missingNames.add(`no page of docs/reference/ has ${name}: add it to a list in <!-- reference … -->`);
       return `| [\`${name}\`](${place}) | ${modules.map((module) => `\`${module}\``).join(", ")} |`;
     });
   return ["| name | imported from |", "|---|---|", ...lines].join("\n");

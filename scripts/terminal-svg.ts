@@ -16,7 +16,7 @@ const panes = [
 
 const size = { column: 8, line: 20, padding: 14, gutter: 54, bar: 26, gap: 12, font: 13 } as const;
 /** How long the last moment stays, in seconds. */
-const rest = 4;
+const restSeconds = 4;
 
 /** A piece of one line, as it was printed. */
 interface Piece {
@@ -32,8 +32,9 @@ const prompt = "$ ";
 
 /** Draws the terminals below each other. Each piece appears at the moment at which it was printed; then all begins again. */
 export function picture(outputs: readonly Output[]): string {
-  const restarted = outputs.findLast(({ pane, text }) => pane === "agent" && text.includes("serves"))?.seconds ?? 0;
-  const total = (outputs.at(-1)?.seconds ?? 0) + rest;
+  const restartSeconds =
+    outputs.findLast(({ pane, text }) => pane === "agent" && text.includes("serves"))?.seconds ?? 0;
+  const total = (outputs.at(-1)?.seconds ?? 0) + restSeconds;
   const width = size.gutter + columns * size.column + 2 * size.padding;
   const moments = new Map<number, string>();
   const momentOf = (seconds: number): string => {
@@ -42,12 +43,12 @@ export function picture(outputs: readonly Output[]): string {
     return name;
   };
   let top = 0;
-  const drawn: string[] = [];
+  const elements: string[] = [];
   for (const { pane, title } of panes) {
     const pieces = piecesOf(outputs.filter((each) => each.pane === pane));
     const lines = (pieces.at(-1)?.line ?? 0) + 1;
     const height = size.bar + lines * size.line + size.padding;
-    drawn.push(
+    elements.push(
       `<rect class="window" x=".5" y="${top + 0.5}" width="${width - 1}" height="${height - 1}" rx="8"/>`,
       `<text class="title" x="${size.padding}" y="${top + 19}">${title}</text>`,
       ...pieces.flatMap((piece) => {
@@ -55,7 +56,7 @@ export function picture(outputs: readonly Output[]): string {
         const time = piece.startsLine ? [timeAt(piece, y, momentOf)] : [];
         return [
           ...time,
-          drawPiece(piece, { y, moment: momentOf(piece.seconds), kind: kindOf(pane, piece, restarted) }),
+          drawPiece(piece, { y, moment: momentOf(piece.seconds), kind: kindOf(pane, piece, restartSeconds) }),
         ];
       }),
     );
@@ -66,14 +67,14 @@ export function picture(outputs: readonly Output[]): string {
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">`,
     "<title>An agent is killed with kill -9 while it streams. It is started again, and its caller reads the rest.</title>",
     `<style>${styleOf(moments, total)}</style>`,
-    ...drawn,
+    ...elements,
     "</svg>",
   ].join("\n")}\n`;
 }
 
-function kindOf(pane: Output["pane"], { text, seconds }: Piece, restarted: number): string {
+function kindOf(pane: Output["pane"], { text, seconds }: Piece, restartSeconds: number): string {
   if (text.includes("Killed") || pane === "operator") return "kill";
-  return pane === "caller" && seconds > restarted && text !== prompt ? "resumed" : "plain";
+  return pane === "caller" && seconds > restartSeconds && text !== prompt ? "resumed" : "plain";
 }
 
 function timeAt({ seconds }: Piece, y: number, momentOf: (seconds: number) => string): string {
@@ -91,8 +92,8 @@ interface Look {
 function drawPiece({ column, text }: Piece, { y, moment, kind }: Look): string {
   const x = size.padding + size.gutter + column * size.column;
   const length = text.length * size.column;
-  const escaped = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
-  return `<text class="${kind} ${moment}" x="${x}" y="${y}" textLength="${length}" xml:space="preserve">${escaped}</text>`;
+  const xml = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+  return `<text class="${kind} ${moment}" x="${x}" y="${y}" textLength="${length}" xml:space="preserve">${xml}</text>`;
 }
 
 /** Breaks what a terminal printed into lines, at its width and at line feeds. Leaves out the prompt at the end. */
@@ -101,22 +102,22 @@ function piecesOf(outputs: readonly Output[]): readonly Piece[] {
   let line = 0;
   let column = 0;
   let startsLine = true;
-  const next = (): void => {
+  const nextLine = (): void => {
     line++;
     column = 0;
     startsLine = true;
   };
   for (const { seconds, text } of outputs) {
     for (const part of text.split(/(\r\n)/)) {
-      if (part === "\r\n") next();
-      for (let left = part.replace("\r\n", ""); left !== ""; ) {
-        if (column === columns) next();
-        const piece = left.slice(0, columns - column);
+      if (part === "\r\n") nextLine();
+      for (let textLeft = part.replace("\r\n", ""); textLeft !== ""; ) {
+        if (column === columns) nextLine();
+        const piece = textLeft.slice(0, columns - column);
         const isPrompt = piece === prompt && column === 0;
         pieces.push({ seconds, line, column, text: piece, startsLine: startsLine && !isPrompt });
         startsLine &&= isPrompt;
         column += piece.length;
-        left = left.slice(piece.length);
+        textLeft = textLeft.slice(piece.length);
       }
     }
   }

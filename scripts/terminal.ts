@@ -45,10 +45,10 @@ async function record(): Promise<readonly Output[]> {
   );
   const began = performance.now();
   const outputs: Output[] = [];
-  let over = false;
+  let isOver = false;
   const open = (pane: Output["pane"]): Terminal =>
     openTerminal(settings, (text) => {
-      if (!over) outputs.push({ seconds: Math.round(performance.now() - began) / 1000, pane, text });
+      if (!isOver) outputs.push({ seconds: Math.round(performance.now() - began) / 1000, pane, text });
     });
   const [agent, operator, caller] = [open("agent"), open("operator"), open("caller")];
   try {
@@ -57,14 +57,14 @@ async function record(): Promise<readonly Output[]> {
     await agent.shows(`:${port}`);
     await caller.types("node client.ts");
     await caller.shows("16:58");
-    await operator.types(`kill -9 ${/Process (\d+)/.exec(agent.shown())?.[1]}`);
+    await operator.types(`kill -9 ${/Process (\d+)/.exec(agent.screen())?.[1]}`);
     await agent.shows("Killed");
     await pause(700);
     await agent.types("node server.ts");
     await caller.shows("15:00.");
     await caller.shows("$ ");
   } finally {
-    over = true;
+    isOver = true;
     await Promise.all([agent, operator, caller].map((each) => each.close()));
     rmSync(folder, { recursive: true });
   }
@@ -78,7 +78,7 @@ interface Terminal {
   /** Resolves when the terminal has printed a text that it had not printed at the call before. */
   shows(text: string): Promise<void>;
   /** All that it has printed. */
-  shown(): string;
+  screen(): string;
   /** Ends what runs in it, and the shell. */
   close(): Promise<void>;
 }
@@ -120,14 +120,14 @@ function openTerminal(settings: string, print: (text: string) => void): Terminal
         await pause(35);
       }
     },
-    shown: () => all,
+    screen: () => all,
     async close() {
-      const closed = once(child, "close");
+      const exit = once(child, "close");
       unread = "";
       child.stdin.write("\x03");
       await shows("$ ");
       child.stdin.write("exit\n");
-      await closed;
+      await exit;
     },
   };
 }

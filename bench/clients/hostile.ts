@@ -91,7 +91,7 @@ function slowBody(signal: AbortSignal): Promise<unknown> {
   const head = `POST /json-rpc HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\nauthorization: ${authorization}`;
   socket.write(`${head}\r\ncontent-length: ${6 * mebi}\r\n\r\n{`);
   const timer = setInterval(() => socket.write(" "), 1000);
-  return closed(socket, signal).finally(() => clearInterval(timer));
+  return waitForClose(socket, signal).finally(() => clearInterval(timer));
 }
 
 /** Sends most of a large message in each of many gRPC calls, and never the rest. */
@@ -100,7 +100,7 @@ function partialMessages(signal: AbortSignal): Promise<unknown> {
   session.on("error", () => {});
   const head = Buffer.alloc(5);
   head.writeUInt32BE(4 * mebi - 100, 1);
-  let waiting = 20;
+  let attempts = 20;
   for (let stream = 0; stream < 20; stream++) {
     const request = session.request({
       ":method": "POST",
@@ -110,12 +110,12 @@ function partialMessages(signal: AbortSignal): Promise<unknown> {
       "a2a-version": "1.0",
       authorization,
     });
-    request.on("error", () => {}).on("close", () => --waiting === 0 && session.destroy());
+    request.on("error", () => {}).on("close", () => --attempts === 0 && session.destroy());
     request.resume();
     request.write(head);
     request.write(Buffer.alloc(3 * mebi));
   }
-  return closed(session, signal);
+  return waitForClose(session, signal);
 }
 
 /** Asks for a reply and takes none of it. */
@@ -126,7 +126,7 @@ function unread(call: HttpCall): Attack {
     const body = call.body(next++);
     const head = `POST ${call.path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\na2a-version: 1.0`;
     socket.write(`${head}\r\nauthorization: ${authorization}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
-    return closed(socket, signal);
+    return waitForClose(socket, signal);
   };
 }
 
@@ -143,7 +143,7 @@ async function unreadSubscriptions(signal: AbortSignal): Promise<void> {
 }
 
 /** Waits until the server closes it, or the time is over. */
-function closed(
+function waitForClose(
   connection: { on(event: "close" | "error", listener: () => void): unknown; destroy(): unknown },
   signal: AbortSignal,
 ): Promise<unknown> {

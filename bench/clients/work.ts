@@ -22,7 +22,7 @@ export function workOf(client: ClientUnderMeasure, wire: Wire): (count: number) 
   let next = 0;
   if (wire === "sse" || wire === "grpc-stream") {
     return async (count) => {
-      for (let done = 0; done < count; done++) assertChunks(await client.stream(next++), streamLength);
+      for (let streamed = 0; streamed < count; streamed++) assertChunks(await client.stream(next++), streamLength);
     };
   }
   return async (count) => {
@@ -39,7 +39,7 @@ export function workOf(client: ClientUnderMeasure, wire: Wire): (count: number) 
 
 /** The wire and the ports that the harness has started a client with. */
 export function argsOf(): { readonly wire: Wire; readonly http: string; readonly port: number } {
-  const wire = wires.find((known) => known === process.argv[2]);
+  const wire = wires.find((candidate) => candidate === process.argv[2]);
   const port = Number(process.argv[3]);
   if (wire === undefined) throw new Error(`no such wire: ${process.argv[2]}`);
   return { wire, port, http: `http://127.0.0.1:${port}` };

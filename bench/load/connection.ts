@@ -13,25 +13,25 @@ interface HttpAnswer {
   readonly body: string;
 }
 
-interface Waiting {
+interface PendingAsk {
   resolve(answer: HttpAnswer): void;
   reject(error: Error): void;
 }
 
 export function openConnection(port: number): Connection {
-  let received = "";
-  let waiting: Waiting | undefined;
+  let receivedText = "";
+  let pendingAsk: PendingAsk | undefined;
   const fail = (error: Error) => {
-    waiting?.reject(error);
-    waiting = undefined;
+    pendingAsk?.reject(error);
+    pendingAsk = undefined;
   };
   const onData = (piece: string): void => {
-    received += piece;
-    const answer = parseAnswer(received);
+    receivedText += piece;
+    const answer = parseAnswer(receivedText);
     if (!answer) return;
-    received = "";
-    const { resolve } = waiting ?? {};
-    waiting = undefined;
+    receivedText = "";
+    const { resolve } = pendingAsk ?? {};
+    pendingAsk = undefined;
     resolve?.(answer);
   };
   const open = (): Socket =>
@@ -46,7 +46,7 @@ export function openConnection(port: number): Connection {
       new Promise((resolve, reject) => {
         // While the other sides had their turn the server may have closed what was idle.
         if (socket.readableEnded || socket.destroyed) socket = open();
-        waiting = { resolve, reject };
+        pendingAsk = { resolve, reject };
         socket.write(request);
       }),
     [Symbol.dispose]: () => socket.destroy(),
@@ -54,13 +54,13 @@ export function openConnection(port: number): Connection {
 }
 
 /** The answer when all of it is there; its characters are bytes until here. */
-function parseAnswer(received: string): HttpAnswer | undefined {
-  const headEnd = received.indexOf("\r\n\r\n");
+function parseAnswer(receivedText: string): HttpAnswer | undefined {
+  const headEnd = receivedText.indexOf("\r\n\r\n");
   if (headEnd < 0) return undefined;
-  const head = received.slice(0, headEnd).toLowerCase();
-  const content = received.slice(headEnd + 4);
+  const head = receivedText.slice(0, headEnd).toLowerCase();
+  const content = receivedText.slice(headEnd + 4);
   const length = /\r\ncontent-length: *(\d+)/.exec(head)?.[1];
-  const bytes = length === undefined ? dechunked(content) : complete(content, Number(length));
+  const bytes = length === undefined ? joinChunks(content) : complete(content, Number(length));
   if (bytes === undefined) return undefined;
   return { status: Number(head.slice(9, 12)), body: Buffer.from(bytes, "latin1").toString() };
 }
@@ -70,7 +70,7 @@ function complete(content: string, length: number): string | undefined {
   return content.length === length ? content : undefined;
 }
 
-function dechunked(content: string): string | undefined {
+function joinChunks(content: string): string | undefined {
   let bytes = "";
   let at = 0;
   for (;;) {

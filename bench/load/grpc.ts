@@ -47,9 +47,9 @@ export async function createGrpcLoader(port: number, { concurrency = 16, metadat
     send,
     /** Sends the text `count` times with a fixed number in flight; `check` throws on a wrong answer. */
     run: async (text: string, count: number, check: (answer: ReturnType<typeof decodeAnswer>) => void) => {
-      let left = count;
+      let callsLeft = count;
       const worker = async () => {
-        while (left-- > 0) check(await send(text));
+        while (callsLeft-- > 0) check(await send(text));
       };
       await Promise.all(Array.from({ length: concurrency }, worker));
     },

@@ -33,17 +33,17 @@ export async function openSse({ port, call, n, lastEventId }: SseRequest): Promi
 
 /** The events of a stream. With `pauseMs` the reader sleeps that long after each piece that it read. */
 export async function* eventsOf(response: IncomingMessage, pauseMs = 0): AsyncGenerator<SseEvent, void, undefined> {
-  let rest = "";
+  let incompleteLine = "";
   for await (const piece of response) {
-    rest += piece;
-    for (let end = rest.indexOf("\n\n"); end >= 0; end = rest.indexOf("\n\n")) {
-      const event = parseEvent(rest.slice(0, end));
-      rest = rest.slice(end + 2);
+    incompleteLine += piece;
+    for (let end = incompleteLine.indexOf("\n\n"); end >= 0; end = incompleteLine.indexOf("\n\n")) {
+      const event = parseEvent(incompleteLine.slice(0, end));
+      incompleteLine = incompleteLine.slice(end + 2);
       if (event) yield event;
     }
     if (pauseMs > 0) await delay(pauseMs);
   }
-  if (rest.trim() !== "") throw new Error(`a stream ended inside an event: ${rest.slice(0, 80)}`);
+  if (incompleteLine.trim() !== "") throw new Error(`a stream ended inside an event: ${incompleteLine.slice(0, 80)}`);
 }
 
 function parseEvent(block: string): SseEvent | undefined {

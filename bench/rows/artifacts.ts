@@ -1,7 +1,7 @@
 import { startServer } from "../child.ts";
 import { cpuProbe, type Work } from "../cpu-probe.ts";
 import { createHttpLoader } from "../load/http.ts";
-import { type Budget, type Effort, type Row, scaled } from "../row.ts";
+import { type Budget, type Effort, type Row, scaleCount } from "../row.ts";
 import { jsonRpcCall, jsonRpcResult, type PayloadJson, sendParams } from "../wire.ts";
 
 /** What an artifact of the larger task may cost, as a multiple of one of the smaller: flat, with room for noise. */
@@ -14,7 +14,7 @@ export function artifactRows(effort: Effort): readonly Row[] {
 }
 
 function row(artifacts: number, effort: Effort): Row {
-  const tasks = scaled(40_000 / artifacts, effort, 2);
+  const tasks = scaleCount(40_000 / artifacts, effort, 2);
   const size = { warmUp: tasks, count: tasks, perUnit: artifacts };
   const smaller: Budget = { of: "row", row: rowName(counts[0]), atMost: flat };
   return {

@@ -1,13 +1,13 @@
 import { type Server, startServer } from "../child.ts";
 import { type CpuProbeOptions, cpuProbe, type Work } from "../cpu-probe.ts";
 import { createHttpLoader } from "../load/http.ts";
-import { type Effort, type Row, scaled } from "../row.ts";
+import { type Effort, type Row, scaleCount } from "../row.ts";
 import { createTokens } from "../tokens.ts";
 import { assertReply, jsonRpcCall, jsonRpcResult, type PayloadJson, sendParams } from "../wire.ts";
 
 /** What tokens cost a call: one that the server knows, and a new one each time. */
 export function authRows(effort: Effort): readonly Row[] {
-  const size = { warmUp: scaled(20_000, effort, 1_000), count: scaled(6_000, effort) };
+  const size = { warmUp: scaleCount(20_000, effort, 1_000), count: scaleCount(6_000, effort) };
   const what = "CPU time of the server per JSON-RPC message, 16 in flight, each with a token of ES256";
   return [
     {
@@ -30,10 +30,10 @@ export function authRows(effort: Effort): readonly Row[] {
 
 function withTokens(mode: "auth" | "bare", size: CpuProbeOptions, of: (n: number) => number) {
   const { key, token } = createTokens();
-  const known = new Map<number, string>();
+  const tokens = new Map<number, string>();
   const tokenOf = (n: number): string => {
-    const text = known.get(of(n)) ?? token(of(n));
-    if (of(n) === 0) known.set(0, text);
+    const text = tokens.get(of(n)) ?? token(of(n));
+    if (of(n) === 0) tokens.set(0, text);
     return text;
   };
   const work = ({ http }: Server): Work => calls(http, (n) => `authorization: Bearer ${tokenOf(n)}\r\n`);

@@ -3,7 +3,7 @@ import { assertChunks } from "../corpus.ts";
 import { cpuProbe, type Work } from "../cpu-probe.ts";
 import { createGrpcLoader } from "../load/grpc.ts";
 import { eventsOf, openSse } from "../load/sse.ts";
-import { type Budget, type Effort, type Row, type Side, scaled } from "../row.ts";
+import { type Budget, type Effort, type Row, type Side, scaleCount } from "../row.ts";
 import { jsonRpcCall, jsonRpcResult, type PayloadJson, sendParams, textOf } from "../wire.ts";
 
 /** What a longer stream may cost per chunk, as a multiple of the shortest: flat, with room for noise. */
@@ -18,7 +18,7 @@ export function chunkRows(effort: Effort): readonly Row[] {
 }
 
 function row(binding: keyof typeof bindings, length: number, effort: Effort): Row {
-  const streams = length === 100_000 ? 1 : scaled(40_000 / length, effort, 2);
+  const streams = length === 100_000 ? 1 : scaleCount(40_000 / length, effort, 2);
   const start = (side: Side) => () => {
     const slow = side === "peer";
     const size = { warmUp: slow || length === 100_000 ? 0 : streams, count: slow ? 1 : streams, perUnit: length };

@@ -1,7 +1,7 @@
 import { currentBuild, withBuild } from "../builds.ts";
 import { startProgram, startServer } from "../child.ts";
 import { streamLength, type Wire } from "../clients/work.ts";
-import { type Budget, type Effort, type Probe, type Row, type Side, scaled, slicesOf } from "../row.ts";
+import { type Budget, type Effort, type Probe, type Row, type Side, scaleCount, slicesOf } from "../row.ts";
 
 const programs = { floor: "floor.ts", ours: "ours.ts", peer: "js-sdk.ts" } as const;
 
@@ -19,8 +19,8 @@ export function clientRows(effort: Effort): readonly Row[] {
 function row(name: string, wire: Wire, overFloor: number, effort: Effort): Row {
   const streams = wire === "sse" || wire === "grpc-stream";
   const size = streams
-    ? { warmUp: 10, count: scaled(20, effort), perUnit: streamLength }
-    : { warmUp: scaled(40_000, effort, 5_000), count: scaled(6_000, effort), perUnit: 1 };
+    ? { warmUp: 10, count: scaleCount(20, effort), perUnit: streamLength }
+    : { warmUp: scaleCount(40_000, effort, 5_000), count: scaleCount(6_000, effort), perUnit: 1 };
   const start = (side: Side) => () => clientProbe(side, wire, size);
   const budgets: readonly Budget[] = [
     { of: "floor", atMost: overFloor },
@@ -55,7 +55,7 @@ async function clientProbe(side: Side, wire: Wire, { warmUp, count, perUnit }: S
   const client = opening.use(await startProgram(`clients/${programs[side]}`, [wire, String(server.http)]));
   await client.ask({ run: warmUp });
   const { slices, each } = slicesOf(count, perUnit);
-  const opened = opening.move();
+  const resources = opening.move();
   return {
     slices,
     async measure() {
@@ -63,6 +63,6 @@ async function clientProbe(side: Side, wire: Wire, { warmUp, count, perUnit }: S
       await client.ask({ run: each });
       return ((await client.ask("cpu")) - before) / (each * perUnit);
     },
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

@@ -4,7 +4,7 @@ import { cpuProbe, type Work } from "../cpu-probe.ts";
 import { startOnFile, temporaryFolder } from "../files.ts";
 import { createHttpLoader } from "../load/http.ts";
 import type { Effort, Probe, Row } from "../row.ts";
-import { scaled } from "../row.ts";
+import { scaleCount } from "../row.ts";
 import { assertReply, jsonRpcCall, jsonRpcResult, type PayloadJson, sendParams } from "../wire.ts";
 
 const scope = { agent: "", tenant: "", owner: "owner" };
@@ -21,7 +21,7 @@ export function conversationRows(effort: Effort): readonly Row[] {
 }
 
 function replyRow(effort: Effort): Row {
-  const size = { warmUp: scaled(40_000, effort, 3_000), count: scaled(6_000, effort) };
+  const size = { warmUp: scaleCount(40_000, effort, 3_000), count: scaleCount(6_000, effort) };
   const work = ({ http: port }: { readonly http: number }): Work => {
     const check = (body: string, n: number) => assertReply(jsonRpcResult<PayloadJson>(body, n));
     return createHttpLoader({ port, call: jsonRpcCall("SendMessage", (n) => sendParams("message", n)), check });
@@ -64,19 +64,21 @@ async function pageProbe({ contexts, entries }: Filling): Promise<Probe> {
   const store = sqliteStore({ path: `${path}/tasks.db`, synchronous: "NORMAL" });
   opening.defer(() => store.close());
   await fill(store, { contexts, entries });
-  const opened = opening.move();
+  const resources = opening.move();
   return {
     measure: () => percentileOfPages(store, { contexts, entries }),
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 
 async function fill(store: Store, { contexts, entries }: Filling): Promise<void> {
   const batch = 500;
-  for (let done = 0; done < entries; done += batch) {
-    const said = Array.from({ length: Math.min(batch, entries - done) }, (_, index) => entryOf(done + index));
+  for (let entryCount = 0; entryCount < entries; entryCount += batch) {
+    const records = Array.from({ length: Math.min(batch, entries - entryCount) }, (_, index) =>
+      entryOf(entryCount + index),
+    );
     for (let context = 0; context < contexts; context++) {
-      await store.addToConversations([writeOf(context, said, entries)]);
+      await store.addToConversations([writeOf(context, records, entries)]);
     }
   }
 }
@@ -105,14 +107,14 @@ function writeOf(context: number, entries: readonly ConversationRecord[], maxEnt
 
 async function percentileOfPages(store: Store, { contexts, entries }: Filling): Promise<number> {
   const times: number[] = [];
-  for (let read = 0; read < 2_000; read++) {
+  for (let readCount = 0; readCount < 2_000; readCount++) {
     // Contexts far from each other, as callers come.
-    const contextId = `context ${(read * 389) % contexts}`;
+    const contextId = `context ${(readCount * 389) % contexts}`;
     const began = performance.now();
     const page = await store.readConversation(scope, contextId, { limit: pageSize, maxBytes: 8 << 20 });
-    if (read >= 500) times.push(performance.now() - began);
+    if (readCount >= 500) times.push(performance.now() - began);
     if (page.length !== pageSize || page.at(-1)?.number !== entries) throw new Error("not the latest entries");
   }
-  const sorted = times.toSorted((a, b) => a - b);
-  return sorted[Math.ceil(sorted.length * 0.99) - 1] ?? Number.NaN;
+  const sortedTimes = times.toSorted((a, b) => a - b);
+  return sortedTimes[Math.ceil(sortedTimes.length * 0.99) - 1] ?? Number.NaN;
 }

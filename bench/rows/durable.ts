@@ -2,7 +2,7 @@ import type { Server } from "../child.ts";
 import { cpuProbe, type Work } from "../cpu-probe.ts";
 import { bytesOf, commitsTo, type FileSide, startOnFile, temporaryFolder } from "../files.ts";
 import { createHttpLoader, post } from "../load/http.ts";
-import { type Budget, type Effort, type Probe, type Row, scaled } from "../row.ts";
+import { type Budget, type Effort, type Probe, type Row, scaleCount } from "../row.ts";
 import {
   assertTask,
   jsonRpcCall,
@@ -36,7 +36,7 @@ export function durableRows(effort: Effort): readonly Row[] {
 }
 
 function chunkRow(length: number, effort: Effort): Row {
-  const streams = length === long ? 1 : scaled(20_000 / length, effort, 2);
+  const streams = length === long ? 1 : scaleCount(20_000 / length, effort, 2);
   const size = { warmUp: length === long ? 0 : streams, count: streams, perUnit: length };
   const work = (server: Server) => sseStream(server, length);
   const peer = () => cpuProbe(() => startOnFile("peer"), work, { warmUp: 0, count: 1, perUnit: length });
@@ -61,37 +61,37 @@ function chunkName(length: number): string {
 }
 
 function taskRow(side: FileSide, effort: Effort): Row {
-  const size = { warmUp: scaled(40_000, effort, 3_000), count: scaled(6_000, effort) };
+  const size = { warmUp: scaleCount(40_000, effort, 3_000), count: scaleCount(6_000, effort) };
   const peer = () => cpuProbe(() => startOnFile("peer"), tasksOf, size);
-  const full = side === "ours FULL";
+  const isFull = side === "ours FULL";
   return {
-    name: `SQLite: task of 3 events${full ? ", synchronous FULL" : ""}`,
+    name: `SQLite: task of 3 events${isFull ? ", synchronous FULL" : ""}`,
     unit: "µs",
     what: "CPU time of the server, all threads, per JSON-RPC call, 16 in flight. Floor: in memory",
-    budgets: full ? [] : [{ of: "peer", atMost: 0.25 }],
+    budgets: isFull ? [] : [{ of: "peer", atMost: 0.25 }],
     start: {
       floor: () => cpuProbe("ours", tasksOf, size),
       ours: () => cpuProbe(() => startOnFile(side), tasksOf, size),
-      ...(full ? {} : { peer }),
+      ...(isFull ? {} : { peer }),
     },
   };
 }
 
 function commitsRow(inFlight: number, effort: Effort): Row {
-  const count = scaled(2_000, effort);
+  const count = scaleCount(2_000, effort);
   const probe = (side: FileSide) => async (): Promise<Probe> => {
     await using opening = new AsyncDisposableStack();
     const server = opening.use(await startOnFile(side));
     const { run } = opening.use(tasksOf(server, inFlight));
     await run(200);
-    const opened = opening.move();
+    const resources = opening.move();
     return {
       measure: async () => {
         const before = await commitsTo(server.file);
         await run(count);
         return ((await commitsTo(server.file)) - before) / count;
       },
-      [Symbol.asyncDispose]: () => opened.disposeAsync(),
+      [Symbol.asyncDispose]: () => resources.disposeAsync(),
     };
   };
   return {
@@ -143,7 +143,7 @@ async function times(count: number, work: (n: number) => Promise<void>): Promise
 }
 
 function sizeOfTaskRow(effort: Effort): Row {
-  const count = scaled(4_000, effort);
+  const count = scaleCount(4_000, effort);
   return sizeRow("task of 3 events", count, async (server) => {
     using tasks = tasksOf(server);
     await tasks.run(count);
@@ -151,7 +151,7 @@ function sizeOfTaskRow(effort: Effort): Row {
 }
 
 function sizeOfEventRow(effort: Effort): Row {
-  const count = scaled(long, effort);
+  const count = scaleCount(long, effort);
   const row = sizeRow("chunk of 200 bytes", count, async (server) => {
     using stream = sseStream(server, count);
     await stream.run(1);

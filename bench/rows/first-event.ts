@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { programs, type Server, startServer } from "../child.ts";
 import { stamp } from "../corpus.ts";
 import { eventsOf, openSse } from "../load/sse.ts";
-import { type Effort, type Probe, type Row, type Side, scaled } from "../row.ts";
+import { type Effort, type Probe, type Row, type Side, scaleCount } from "../row.ts";
 import { jsonRpcCall, jsonRpcResult, type PayloadJson, sendParams, textOf } from "../wire.ts";
 
 const length = 20_000;
@@ -11,7 +11,7 @@ const peerLength = 1_000;
 
 /** How long the first chunk of an agent that never waits takes to reach a client, however long the rest takes. */
 export function firstEventRows(effort: Effort): readonly Row[] {
-  const times = scaled(8, effort, 3);
+  const times = scaleCount(8, effort, 3);
   const start = (side: Side) => () => probe(side, times);
   return [
     {
@@ -41,14 +41,14 @@ async function probe(side: Side, times: number): Promise<Probe> {
 /** Reads a whole stream and gives the delay of its first chunk, in milliseconds. */
 async function firstEvent({ http: port }: Server, chunks: number): Promise<number> {
   const call = jsonRpcCall("SendStreamingMessage", (n) => sendParams(`rush ${chunks}`, n));
-  let seen = 0;
-  let late = 0;
+  let eventCount = 0;
+  let latency = 0;
   for await (const { data } of eventsOf(await openSse({ port, call, n: 1 }))) {
-    const received = Number(stamp());
+    const receivedAt = Number(stamp());
     const { artifactUpdate } = jsonRpcResult<PayloadJson>(data, 1);
-    if (artifactUpdate && seen++ === 0) late = received - Number(textOf(artifactUpdate.artifact));
+    if (artifactUpdate && eventCount++ === 0) latency = receivedAt - Number(textOf(artifactUpdate.artifact));
   }
-  if (seen !== chunks) throw new Error(`${seen} chunks instead of ${chunks}`);
+  if (eventCount !== chunks) throw new Error(`${eventCount} chunks instead of ${chunks}`);
   await delay(20);
-  return late;
+  return latency;
 }

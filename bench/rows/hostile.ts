@@ -46,9 +46,9 @@ function probe(ms: number): Probe {
 /** The mean memory of the last fifth of `ms` as a multiple of that of the second fifth. */
 async function growthOf(server: Server, ms: number): Promise<number> {
   await delay(ms / 5);
-  const early = await meanMemory(server, ms / 5);
+  const memoryBefore = await meanMemory(server, ms / 5);
   await delay((ms * 2) / 5);
-  return (await meanMemory(server, ms / 5)) / early;
+  return (await meanMemory(server, ms / 5)) / memoryBefore;
 }
 
 /** The mean of the resident memory, asked for each second. A single moment shows how many bytes are in flight just then. */
@@ -70,26 +70,26 @@ interface HonestLoad {
 function honestLoad(server: Server): HonestLoad {
   const callers = Array.from({ length: honestOwners }, (_, owner) => honestCaller(server, `honest-${owner}`));
   const start = (n: number, times: number[]): Promise<void> =>
-    timed(() => callers[n % honestOwners]?.(n) ?? Promise.resolve(), times);
+    timeCall(() => callers[n % honestOwners]?.(n) ?? Promise.resolve(), times);
   return {
     async until(end) {
-      let over = false;
-      const ended = end.finally(() => {
-        over = true;
+      let isOver = false;
+      const measuredEnd = end.finally(() => {
+        isOver = true;
       });
       const times: number[] = [];
       const calls: Promise<void>[] = [];
-      for (let n = 1; !over; n++) {
+      for (let n = 1; !isOver; n++) {
         calls.push(start(n, times));
         await delay(honestPauseMs);
       }
-      await Promise.all([ended, ...calls]);
+      await Promise.all([measuredEnd, ...calls]);
       return times;
     },
   };
 }
 
-async function timed(call: () => Promise<void>, times: number[]): Promise<void> {
+async function timeCall(call: () => Promise<void>, times: number[]): Promise<void> {
   const start = performance.now();
   await call();
   times.push(performance.now() - start);
@@ -106,8 +106,8 @@ function honestCaller({ http, grpc }: Server, owner: string): HonestCaller {
   const kinds: readonly HonestCaller[] = [
     async (n) => assertReply(jsonRpcResult<PayloadJson>(await post(http, message, n, { authorization }), n)),
     async (n) => {
-      const { task: made }: PayloadJson = JSON.parse(await post(http, task, n, { authorization }));
-      if (made?.status?.state !== "TASK_STATE_COMPLETED") throw new Error("no completed task");
+      const { task: finishedTask }: PayloadJson = JSON.parse(await post(http, task, n, { authorization }));
+      if (finishedTask?.status?.state !== "TASK_STATE_COMPLETED") throw new Error("no completed task");
     },
     async () => {
       const { payload } = await (await loader).send("message");

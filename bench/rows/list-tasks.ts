@@ -1,7 +1,7 @@
 import type { Server } from "../child.ts";
 import { cpuProbe, type Work } from "../cpu-probe.ts";
 import { createHttpLoader, post } from "../load/http.ts";
-import { type Effort, type Row, type Side, scaled } from "../row.ts";
+import { type Effort, type Row, type Side, scaleCount } from "../row.ts";
 import { assertTask, jsonRpcCall, jsonRpcResult, type PayloadJson, sendParams, type TaskJson } from "../wire.ts";
 
 interface PageJson {
@@ -15,7 +15,7 @@ const pageSize = 100;
 
 /** A page of 100 tasks among 10,000, walking from the newest on. */
 export function listTasksRows(effort: Effort): readonly Row[] {
-  const pages = scaled(80, effort);
+  const pages = scaleCount(80, effort);
   const start = (side: Side) => () => cpuProbe(side, listPages, { warmUp: pages, count: pages });
   return [
     {
@@ -40,7 +40,7 @@ async function makeTasks(port: number): Promise<void> {
 }
 
 async function walk(port: number, pages: number): Promise<void> {
-  const seen = new Set<string>();
+  const taskIds = new Set<string>();
   let pageToken = "";
   for (let page = 1; page <= pages; page++) {
     const filter = { pageSize, historyLength: 0, includeArtifacts: false };
@@ -53,9 +53,9 @@ async function walk(port: number, pages: number): Promise<void> {
       ),
       page,
     );
-    for (const { id } of tasks) seen.add(id ?? "");
+    for (const { id } of tasks) taskIds.add(id ?? "");
     if (totalSize !== total || tasks.length !== pageSize || !nextPageToken) throw new Error(`page ${page} is wrong`);
     pageToken = nextPageToken;
   }
-  if (seen.size !== pages * pageSize) throw new Error(`${seen.size} different tasks on ${pages} pages`);
+  if (taskIds.size !== pages * pageSize) throw new Error(`${taskIds.size} different tasks on ${pages} pages`);
 }

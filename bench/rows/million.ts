@@ -4,7 +4,7 @@ import { type FileServer, startOnFile, temporaryFolder } from "../files.ts";
 import { type Connection, openConnection } from "../load/connection.ts";
 import { post, requestText } from "../load/http.ts";
 import type { Effort, Probe, Row } from "../row.ts";
-import { failedEach, longContextEach, type Seeded, type SeededSide, seededBy } from "../seeded.ts";
+import { failedEach, longContextEach, type SeededSide, type SeededTasks, seededBy } from "../seeded.ts";
 import { assertReply, jsonRpcCall, jsonRpcResult, type PayloadJson, sendParams } from "../wire.ts";
 
 const pageSize = 100;
@@ -15,7 +15,7 @@ const pagesFirst = "newest pages";
 /** A walk: its filter, what it must find, and where it begins. */
 interface Walk {
   readonly name: string;
-  readonly filter: (seeded: Seeded) => object;
+  readonly filter: (tasksFile: SeededTasks) => object;
   readonly total: (count: number) => number;
   /** Begins where so many pages are left, instead of at the newest task. */
   readonly oldest?: true;
@@ -81,13 +81,13 @@ interface Million {
   readonly pages: number;
 }
 
-interface SeededFile extends Seeded {
+interface SeededFile extends SeededTasks {
   readonly file: string;
 }
 
 /** Seeds at the first use, for each build by its own seeder, since their tables may differ; the file goes with the process. */
 function seededFile(side: SeededSide, count: number): () => Promise<SeededFile> {
-  const made = new Map<Build, Promise<SeededFile>>();
+  const filesByBuild = new Map<Build, Promise<SeededFile>>();
   const make = async (): Promise<SeededFile> => {
     const folder = temporaryFolder();
     process.once("exit", () => folder[Symbol.dispose]());
@@ -98,26 +98,26 @@ function seededFile(side: SeededSide, count: number): () => Promise<SeededFile> 
   };
   return () => {
     const build = buildInUse();
-    const file = made.get(build) ?? make();
-    made.set(build, file);
+    const file = filesByBuild.get(build) ?? make();
+    filesByBuild.set(build, file);
     return file;
   };
 }
 
 function walkRow(walk: Walk, million: Million): Row {
   const { count } = million;
-  const first = walk.name === pagesFirst;
+  const isFirst = walk.name === pagesFirst;
   return {
     name: walkName(walk.name, count),
     unit: "ms",
     what: `99th percentile of the time of a page of ${pageSize} over JSON-RPC, one after another on one connection`,
     budgets: [
       { of: "unit", atMost: 10 },
-      ...(first ? [] : [{ of: "row" as const, row: walkName(pagesFirst, count), atMost: flat }]),
+      ...(isFirst ? [] : [{ of: "row" as const, row: walkName(pagesFirst, count), atMost: flat }]),
     ],
     start: {
       ours: () => walkProbe("ours", walk, million),
-      ...(first ? { peer: () => walkProbe("peer", walk, { ...million, pages: 50 }) } : {}),
+      ...(isFirst ? { peer: () => walkProbe("peer", walk, { ...million, pages: 50 }) } : {}),
     },
     maxRounds: { ours: walk.oldest ? 1 : 3, peer: 1 },
   };
@@ -128,19 +128,19 @@ function walkName(name: string, count: number): string {
 }
 
 async function walkProbe(side: SeededSide, walk: Walk, { count, files, pages }: Million): Promise<Probe> {
-  const seeded = await files[side]();
+  const tasksFile = await files[side]();
   await using opening = new AsyncDisposableStack();
-  const server = opening.use(await startOnFile(side, seeded.file));
+  const server = opening.use(await startOnFile(side, tasksFile.file));
   const connection = opening.use(openConnection(server.http));
   const total = walk.total(count);
-  const walker = createWalker(connection, walk.filter(seeded), total);
+  const walker = createWalker(connection, walk.filter(tasksFile), total);
   if (walk.oldest) await walker.skip(total / pageSize - pages);
   // The code is compiled in the first few hundred.
   else await walker.skip(pages);
-  const opened = opening.move();
+  const resources = opening.move();
   return {
     measure: async () => percentile(await walker.times(pages), 0.99),
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 
@@ -155,9 +155,9 @@ function createWalker(connection: Connection, filter: object, total: number) {
   let page = 0;
   let pageToken = "";
   let lastId = "";
-  const next = async (): Promise<number> => {
-    const asked = { pageSize, historyLength: 0, includeArtifacts: false, ...filter };
-    const call = jsonRpcCall("ListTasks", () => (pageToken === "" ? asked : { ...asked, pageToken }));
+  const nextPage = async (): Promise<number> => {
+    const request = { pageSize, historyLength: 0, includeArtifacts: false, ...filter };
+    const call = jsonRpcCall("ListTasks", () => (pageToken === "" ? request : { ...request, pageToken }));
     const began = performance.now();
     const { status, body } = await connection.exchange(requestText(call, page));
     const ms = performance.now() - began;
@@ -165,9 +165,9 @@ function createWalker(connection: Connection, filter: object, total: number) {
     const { tasks, nextPageToken, totalSize } = jsonRpcResult<PageJson>(body, page);
     page += 1;
     const isLast = page * pageSize >= total;
-    const wanted = isLast ? total - (page - 1) * pageSize : pageSize;
+    const expectedCount = isLast ? total - (page - 1) * pageSize : pageSize;
     if (totalSize !== total) throw new Error(`a total of ${totalSize} instead of ${total}`);
-    if (tasks.length !== wanted || tasks[0]?.id === lastId) throw new Error(`page ${page} is wrong`);
+    if (tasks.length !== expectedCount || tasks[0]?.id === lastId) throw new Error(`page ${page} is wrong`);
     if ((nextPageToken === "") !== isLast) throw new Error(`the walk does not end at page ${page}`);
     lastId = tasks.at(-1)?.id ?? "";
     pageToken = nextPageToken;
@@ -176,19 +176,19 @@ function createWalker(connection: Connection, filter: object, total: number) {
   };
   return {
     async skip(pages: number): Promise<void> {
-      for (let done = 0; done < pages; done++) await next();
+      for (let pagesRead = 0; pagesRead < pages; pagesRead++) await nextPage();
     },
     async times(pages: number): Promise<readonly number[]> {
       const all: number[] = [];
-      for (let done = 0; done < pages; done++) all.push(await next());
+      for (let pagesRead = 0; pagesRead < pages; pagesRead++) all.push(await nextPage());
       return all;
     },
   };
 }
 
 function percentile(values: readonly number[], part: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * part) - 1)] ?? Number.NaN;
+  const sortedValues = values.toSorted((a, b) => a - b);
+  return sortedValues[Math.min(sortedValues.length - 1, Math.ceil(sortedValues.length * part) - 1)] ?? Number.NaN;
 }
 
 function startRows(count: number, files: Files): readonly Row[] {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { programs, type Server, startServer } from "../child.ts";
 import { post } from "../load/http.ts";
 import { openSse } from "../load/sse.ts";
-import { type Effort, type Probe, type Row, type Side, scaled } from "../row.ts";
+import { type Effort, type Probe, type Row, type Side, scaleCount } from "../row.ts";
 import { type HttpCall, jsonRpcCall, jsonRpcResult, type PayloadJson, sendParams } from "../wire.ts";
 
 /** Streams that share a task: one in a hundred is enough to have many of both. */
@@ -12,7 +12,7 @@ const openingAtOnce = 50;
 
 /** What an event stream costs in memory while nothing happens on it. */
 export function openStreamsRows(effort: Effort): readonly Row[] {
-  const streams = scaled(10_000, effort);
+  const streams = scaleCount(10_000, effort);
   const start = (side: Side, count: number) => () => probe(side, count);
   return [
     {
@@ -72,10 +72,10 @@ async function openMany(
   count: number,
   open: IncomingMessage[],
 ): Promise<void> {
-  let left = count;
+  let streamsLeft = count;
   const worker = async () => {
-    while (left-- > 0) {
-      const n = open.length + left;
+    while (streamsLeft-- > 0) {
+      const n = open.length + streamsLeft;
       const response = await openSse({ port, call: call(n), n });
       open.push(response);
       await firstEvent(response, n);

@@ -1,12 +1,12 @@
 import { type Server, startServer } from "../child.ts";
 import { cpuProbe, type Work } from "../cpu-probe.ts";
 import { createHttpLoader } from "../load/http.ts";
-import { type Effort, type Row, scaled } from "../row.ts";
+import { type Effort, type Row, scaleCount } from "../row.ts";
 import { assertReply, jsonRpcCall, jsonRpcResult, type PayloadJson, sendParams } from "../wire.ts";
 
 /** What limits by who is asking cost a call. */
 export function rateRows(effort: Effort): readonly Row[] {
-  const size = { warmUp: scaled(20_000, effort, 1_000), count: scaled(6_000, effort) };
+  const size = { warmUp: scaleCount(20_000, effort, 1_000), count: scaleCount(6_000, effort) };
   return [
     {
       name: "JSON-RPC message under five limits of its caller",

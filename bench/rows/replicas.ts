@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { hasPostgres, type PostgresServer, startPostgres } from "../../test/support/postgres.ts";
 import { programs, type Server, startServer } from "../child.ts";
 import { createHttpLoader } from "../load/http.ts";
-import { type Effort, type Probe, type Row, scaled } from "../row.ts";
+import { type Effort, type Probe, type Row, scaleCount } from "../row.ts";
 import { assertTask, jsonRpcCall, jsonRpcResult, type PayloadJson, sendParams } from "../wire.ts";
 
 const replicas = [1, 2, 3] as const;
@@ -18,7 +18,7 @@ export function replicaRows(effort: Effort): readonly Row[] {
     process.stdout.write("PostgreSQL: no server is installed, its rows are left out\n");
     return [];
   }
-  const count = scaled(4_000, effort);
+  const count = scaleCount(4_000, effort);
   return [...replicas.map((size) => wallRow(size, count)), ...replicas.map((size) => cpuRow(size, count))];
 }
 
@@ -29,7 +29,7 @@ function wallRow(size: number, count: number): Row {
     what: `wall clock per JSON-RPC call, ${inFlight} in flight over all processes`,
     budgets: [],
     start: {
-      ours: () => probe(size, async ({ run }) => (await timed(() => run(count))) / count),
+      ours: () => probe(size, async ({ run }) => (await timeOf(() => run(count))) / count),
     },
   };
 }
@@ -66,7 +66,7 @@ async function probe(size: number, measure: (replicas: Replicas) => Promise<numb
   const postgres = opening.use(await startPostgres());
   const url = await postgres.createDatabase();
   const servers: Server[] = [];
-  for (let started = 0; started < size; started++) {
+  for (let startedCount = 0; startedCount < size; startedCount++) {
     servers.push(opening.use(await startServer(programs.ours, [url])));
   }
   const call = jsonRpcCall("SendMessage", (n) => sendParams("task", n));
@@ -83,11 +83,11 @@ async function probe(size: number, measure: (replicas: Replicas) => Promise<numb
   };
   // Each process has code of its own to compile.
   await run(2_000 * size);
-  const opened = opening.move();
-  return { measure: () => measure({ run, cpu }), [Symbol.asyncDispose]: () => opened.disposeAsync() };
+  const resources = opening.move();
+  return { measure: () => measure({ run, cpu }), [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }
 
-async function timed(work: () => Promise<void>): Promise<number> {
+async function timeOf(work: () => Promise<void>): Promise<number> {
   const before = performance.now();
   await work();
   return (performance.now() - before) * 1000;

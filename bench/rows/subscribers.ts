@@ -44,8 +44,8 @@ async function probe(side: Side, chunks: number): Promise<Probe> {
   return {
     measure: async () => {
       const taskId = await startTask(server, chunks);
-      const seen = await Promise.all(readers.map((reader) => readTask(server, taskId, reader)));
-      return seen.reduce((wrong, numbers) => wrong + lostAndDoubled(numbers, chunks), 0);
+      const deliveries = await Promise.all(readers.map((reader) => readTask(server, taskId, reader)));
+      return deliveries.reduce((faults, numbers) => faults + lostAndDoubled(numbers, chunks), 0);
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
@@ -74,7 +74,7 @@ async function readTask({ http: port }: Server, taskId: string, reader: Reader):
   await delay(reader.comesAfterMs);
   let numbers: number[] = [];
   let lastId: string | undefined;
-  let left = reader.leavesAfter ?? Number.POSITIVE_INFINITY;
+  let eventsLeft = reader.leavesAfter ?? Number.POSITIVE_INFINITY;
   const take = ({ id, payload: { task, artifactUpdate } }: { id: string | undefined; payload: PayloadJson }) => {
     lastId = id ?? lastId;
     if (task) numbers = (task.artifacts ?? []).flatMap((artifact) => [...chunkNumbers(textOf(artifact))]);
@@ -82,9 +82,9 @@ async function readTask({ http: port }: Server, taskId: string, reader: Reader):
   };
   for await (const event of visit()) {
     take(event);
-    if (--left <= 0) break;
+    if (--eventsLeft <= 0) break;
   }
-  if (left > 0) return numbers;
+  if (eventsLeft > 0) return numbers;
   await delay(60);
   try {
     for await (const event of visit(lastId)) take(event);

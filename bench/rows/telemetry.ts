@@ -1,7 +1,7 @@
 import { type Server, startServer } from "../child.ts";
 import { type CpuProbeOptions, cpuProbe, type Work } from "../cpu-probe.ts";
 import { createHttpLoader } from "../load/http.ts";
-import { type Effort, type Row, scaled } from "../row.ts";
+import { type Effort, type Row, scaleCount } from "../row.ts";
 import { assertReply, assertTask, jsonRpcCall, jsonRpcResult, type PayloadJson, sendParams } from "../wire.ts";
 
 type Verb = "message" | "task";
@@ -15,7 +15,7 @@ const floors = { off: "`telemetry: false`", bare: "`telemetry: false`, and the b
  * are measured by themselves: nothing that calls it can cost less.
  */
 export function telemetryRows(effort: Effort): readonly Row[] {
-  const size = { warmUp: scaled(20_000, effort, 1_000), count: scaled(6_000, effort) };
+  const size = { warmUp: scaleCount(20_000, effort, 1_000), count: scaleCount(6_000, effort) };
   return [
     row("sampled", "message", { size, atMost: 1.12 }),
     row("sampled", "task", { size, atMost: 1.05 }),
@@ -34,14 +34,14 @@ const modes: Readonly<Record<Exclude<Mode, "off">, string>> = {
   api: "OpenTelemetry without an SDK",
 };
 
-interface Measured {
+interface Measurement {
   readonly size: CpuProbeOptions;
   /** Default: `off`. */
   readonly floor?: keyof typeof floors;
   readonly atMost?: number;
 }
 
-function row(mode: Exclude<Mode, "off">, verb: Verb, { size, floor = "off", atMost }: Measured): Row {
+function row(mode: Exclude<Mode, "off">, verb: Verb, { size, floor = "off", atMost }: Measurement): Row {
   const start = (each: Mode) => () =>
     cpuProbe(
       () => startServer("ours-telemetry.ts", [each]),

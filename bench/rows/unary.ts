@@ -4,7 +4,7 @@ import { answerText } from "../corpus.ts";
 import { type CpuProbeOptions, cpuProbe, type Work } from "../cpu-probe.ts";
 import { createGrpcLoader } from "../load/grpc.ts";
 import { createHttpLoader } from "../load/http.ts";
-import { type Budget, type Effort, type Row, type Side, scaled } from "../row.ts";
+import { type Budget, type Effort, type Row, type Side, scaleCount } from "../row.ts";
 import {
   assertReply,
   assertTask,
@@ -22,7 +22,7 @@ const budgets = { message: ratios(2, 0.25), task: ratios(3, 0.3) };
 
 /** One call and one answer: a reply, and a task of three events in the memory store. */
 export function unaryRows(effort: Effort): readonly Row[] {
-  const size = { warmUp: scaled(20_000, effort, 1_000), count: scaled(6_000, effort) };
+  const size = { warmUp: scaleCount(20_000, effort, 1_000), count: scaleCount(6_000, effort) };
   const http = (["message", "task"] as const).flatMap((verb) => [
     row(`JSON-RPC ${shapes[verb]}`, budgets[verb], size, ({ http }) => jsonRpc(http, verb)),
     row(`HTTP+JSON ${shapes[verb]}`, budgets[verb], size, ({ http }) => httpJson(http, verb)),

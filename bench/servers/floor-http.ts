@@ -66,14 +66,14 @@ function reply(): object {
 function task(message: SendJson["message"]): object {
   const ids = { id: randomUUID(), contextId: randomUUID() };
   const status = { state: "TASK_STATE_COMPLETED", timestamp: new Date().toISOString() };
-  const made = {
+  const finishedTask = {
     ...ids,
     status,
     artifacts: [{ artifactId: randomUUID(), parts: [{ text: answerText }] }],
     history: [{ ...message, taskId: ids.id, contextId: ids.contextId }],
   };
-  tasks.push({ id: made.id, contextId: made.contextId, status });
-  return { task: made };
+  tasks.push({ id: finishedTask.id, contextId: finishedTask.contextId, status });
+  return { task: finishedTask };
 }
 
 function page({ pageSize, pageToken }: PageJson): object {
@@ -88,8 +88,8 @@ async function stream(response: ServerResponse, script: Script, wrap: Wrap): Pro
   const ids = { taskId: randomUUID(), contextId: randomUUID() };
   let sequence = 0;
   const write = async (event: object) => {
-    const drained = response.write(`id: ${ids.taskId}:${sequence++}\ndata: ${wrap(event)}\n\n`);
-    await (drained ? givenWay() : once(response, "drain"));
+    const hasRoom = response.write(`id: ${ids.taskId}:${sequence++}\ndata: ${wrap(event)}\n\n`);
+    await (hasRoom ? givenWay() : once(response, "drain"));
   };
   const status = (state: string) => ({ state: `TASK_STATE_${state}`, timestamp: new Date().toISOString() });
   const chunk = (text: string, append: boolean) =>

@@ -32,8 +32,8 @@ async function run({ verb, count }: Script, context: RequestContext, bus: Execut
     if (verb === "stream") await givenWay();
     if (verb === "paced" && pausesAfter(index, count)) await delay(1);
   }
-  const done = status(verb === "fail" ? TaskState.TASK_STATE_FAILED : TaskState.TASK_STATE_COMPLETED);
-  bus.publish(AgentEvent.statusUpdate({ taskId, contextId, status: done, metadata: undefined }));
+  const endStatus = status(verb === "fail" ? TaskState.TASK_STATE_FAILED : TaskState.TASK_STATE_COMPLETED);
+  bus.publish(AgentEvent.statusUpdate({ taskId, contextId, status: endStatus, metadata: undefined }));
 }
 
 function newTask({ taskId, contextId, userMessage }: RequestContext): Task {
@@ -47,8 +47,8 @@ function status(state: TaskState): TaskStatus {
 
 function reply(contextId: string): Message {
   const ids = { messageId: randomUUID(), contextId, taskId: "" };
-  const rest = { metadata: undefined, extensions: [], referenceTaskIds: [] };
-  return { ...ids, role: Role.ROLE_AGENT, parts: [part(answerText)], ...rest };
+  const emptyMembers = { metadata: undefined, extensions: [], referenceTaskIds: [] };
+  return { ...ids, role: Role.ROLE_AGENT, parts: [part(answerText)], ...emptyMembers };
 }
 
 function part(text: string): Message["parts"][number] {

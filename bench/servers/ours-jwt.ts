@@ -15,7 +15,7 @@ const jwk = JSON.parse(key);
 const server = await serve({
   card: { name: "Bench", description: "Answers callers with tokens", version: "1.0.0" },
   port: 0,
-  ...(mode === "auth" ? await schemes() : { authenticate: bare }),
+  ...(mode === "auth" ? await schemes() : { authenticate: principalOf }),
   agent: async () => reply(answerText),
 });
 const port = Number(new URL(server.url).port);
@@ -28,7 +28,7 @@ async function schemes() {
   return { auth: { schemes: { user: bearerJwt({ issuer, audience, key: jwk }) } } };
 }
 
-async function bare({ bearer = "" }: { readonly bearer: string | undefined }) {
+async function principalOf({ bearer = "" }: { readonly bearer: string | undefined }) {
   const { payload } = await jwtVerify(bearer, jwk, { issuer, audience });
   return { owner: String(payload.sub) };
 }

@@ -25,7 +25,7 @@ const server = await serve({
     }
     yield working();
     if (verb === "task" || verb === "fail") yield artifact(answerText);
-    if (verb === "hold") await aborted(signal);
+    if (verb === "hold") await waitForAbort(signal);
     for (let index = 0; index < count; index++) {
       yield artifact(verb === "rush" && index === 0 ? stamp() : chunkText(index), { artifactId, append: index > 0 });
       if (verb === "stream") await givenWay();
@@ -37,6 +37,6 @@ const server = await serve({
 const port = Number(new URL(server.url).port);
 announce({ http: port, grpc: port });
 
-function aborted(signal: AbortSignal): Promise<void> {
+function waitForAbort(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }

@@ -15,7 +15,7 @@ export const textAnalyst: Agent = async function* ({ message, configuration }) {
   const forms = formsFor(configuration?.acceptedOutputModes ?? []);
   yield working();
   const figures: Figures[] = documents.map(({ name, mediaType }) => ({ name, mediaType, sections: [] }));
-  for (const { item, isFirst, isLast } of marked(numbered(analyses))) {
+  for (const { item, isFirst, isLast } of markEnds(numberSections(analyses))) {
     figures[item.document]?.sections.push({ title: item.section.title, figures: item.section.figures });
     if (forms.report === undefined) continue;
     const chunk = text(chunkOf(item, documents.length), { mediaType: forms.report });
@@ -42,13 +42,13 @@ function analysisOf(document: Document): Iterable<Section> {
 }
 
 /** A section, and which document it is of. */
-interface Numbered {
+interface NumberedSection {
   readonly section: Section;
   readonly document: number;
   readonly opens: boolean;
 }
 
-function* numbered(analyses: readonly Iterable<Section>[]): Generator<Numbered> {
+function* numberSections(analyses: readonly Iterable<Section>[]): Generator<NumberedSection> {
   for (const [document, analysis] of analyses.entries()) {
     let opens = true;
     for (const section of analysis) {
@@ -58,25 +58,28 @@ function* numbered(analyses: readonly Iterable<Section>[]): Generator<Numbered> 
   }
 }
 
-function chunkOf({ section, document, opens }: Numbered, documents: number): string {
+function chunkOf({ section, document, opens }: NumberedSection, documents: number): string {
   const which = documents > 1 ? `, document ${document + 1} of ${documents}` : "";
   const heading = opens ? `${document > 0 ? "\n" : ""}# Text analysis${which}\n` : "";
   return `${heading}\n## ${section.title}\n\n${section.markdown}\n`;
 }
 
 /** Reads one ahead, since the last chunk of an artifact has to say that it is the last. */
-function* marked<T>(items: Iterable<T>): Generator<{ item: T; isFirst: boolean; isLast: boolean }> {
-  let held: { item: T; isFirst: boolean } | undefined;
+function* markEnds<T>(items: Iterable<T>): Generator<{ item: T; isFirst: boolean; isLast: boolean }> {
+  let previous: { item: T; isFirst: boolean } | undefined;
   for (const item of items) {
-    if (held !== undefined) yield { ...held, isLast: false };
-    held = { item, isFirst: held === undefined };
+    if (previous !== undefined) yield { ...previous, isLast: false };
+    previous = { item, isFirst: previous === undefined };
   }
-  if (held !== undefined) yield { ...held, isLast: true };
+  if (previous !== undefined) yield { ...previous, isLast: true };
 }
 
 /** What the caller can take of what there is: Markdown is plain text as well. Somebody who takes nothing of it gets all. */
-function formsFor(accepted: readonly string[]): { readonly report: string | undefined; readonly figures: boolean } {
-  const modes = accepted.map((mode) => mediaTypeOf(undefined, mode));
+function formsFor(acceptedTypes: readonly string[]): {
+  readonly report: string | undefined;
+  readonly figures: boolean;
+} {
+  const modes = acceptedTypes.map((mode) => mediaTypeOf(undefined, mode));
   const takes = (type: string): boolean =>
     modes.length === 0 ||
     modes.some((mode) => mode === "*/*" || mode === type || mode === `${type.slice(0, type.indexOf("/"))}/*`);

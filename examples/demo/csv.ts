@@ -13,10 +13,10 @@ export function* csvRecords(content: string, separator: string): Generator<reado
     const start = field.lastIndex;
     const match = field.exec(content);
     if (match === null) throw unreadable(content, start, misplacedQuote(content, start));
-    const [, quoted, bare = "", end] = match;
-    record.push(quoted?.replaceAll('""', '"') ?? bare);
+    const [, quotedValue, bareValue = "", end] = match;
+    record.push(quotedValue?.replaceAll('""', '"') ?? bareValue);
     if (end === separator) continue;
-    const isBlank = record.length === 1 && quoted === undefined && bare === "";
+    const isBlank = record.length === 1 && quotedValue === undefined && bareValue === "";
     if (!isBlank) {
       width ??= record.length;
       if (record.length !== width)
@@ -29,9 +29,9 @@ export function* csvRecords(content: string, separator: string): Generator<reado
 
 function misplacedQuote(content: string, start: number): string {
   if (content[start] !== '"') return "a quote inside a field that is not quoted";
-  const closed = /"[^"]*(?:""[^"]*)*"(?!")/y;
-  closed.lastIndex = start;
-  return closed.test(content) ? "text behind a closing quote" : "a quote that is never closed";
+  const closedQuote = /"[^"]*(?:""[^"]*)*"(?!")/y;
+  closedQuote.lastIndex = start;
+  return closedQuote.test(content) ? "text behind a closing quote" : "a quote that is never closed";
 }
 
 function unreadable(content: string, offset: number, reason: string): UnreadableFile {

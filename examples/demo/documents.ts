@@ -38,20 +38,20 @@ function isProse({ content, filename, mediaType }: Part): boolean {
 function documentOf(part: Part, field: string): Document {
   const { content, filename } = part;
   if (content.case === "url") {
-    throw unsupported(`${field} is a URL, and this agent fetches none: send the content itself`);
+    throw unsupportedType(`${field} is a URL, and this agent fetches none: send the content itself`);
   }
-  const declared = content.case === "data" ? "application/json" : part.mediaType;
-  const mediaType = mediaTypeOf(filename, declared);
+  const declaredType = content.case === "data" ? "application/json" : part.mediaType;
+  const mediaType = mediaTypeOf(filename, declaredType);
   if (!supportedMediaTypes.some((type) => type === mediaType)) {
-    const seen = mediaType ?? "a file of unknown type";
-    throw unsupported(`${field} is ${seen}, this agent takes ${supportedMediaTypes.join(", ")}`);
+    const typeText = mediaType ?? "a file of unknown type";
+    throw unsupportedType(`${field} is ${typeText}, this agent takes ${supportedMediaTypes.join(", ")}`);
   }
   return { field, name: filename || undefined, mediaType: mediaType ?? "", content: contentOf(part, field) };
 }
 
-function unsupported(message: string): A2AError {
-  const accepted = supportedMediaTypes.join(",");
-  return new A2AError("contentTypeNotSupported", message, { metadata: { accepted } });
+function unsupportedType(message: string): A2AError {
+  const typesText = supportedMediaTypes.join(",");
+  return new A2AError("contentTypeNotSupported", message, { metadata: { accepted: typesText } });
 }
 
 function contentOf({ content }: Part, field: string): string {

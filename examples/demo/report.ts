@@ -45,9 +45,9 @@ const maxLabel = 60;
  * The declared type, bare and in lower case, supported or not; where none is declared, the type of the file extension.
  * Undefined for a file name with an unknown extension or none, `text/plain` where there is no name either.
  */
-export function mediaTypeOf(filename: string | undefined, declared: string | undefined): string | undefined {
-  const bare = declared?.split(";")[0]?.trim().toLowerCase();
-  if (bare) return bare;
+export function mediaTypeOf(filename: string | undefined, declaredType: string | undefined): string | undefined {
+  const baseType = declaredType?.split(";")[0]?.trim().toLowerCase();
+  if (baseType) return baseType;
   return filename ? typesByExtension.get(extname(filename).toLowerCase()) : "text/plain";
 }
 
@@ -57,7 +57,7 @@ export function mediaTypeOf(filename: string | undefined, declared: string | und
  */
 export function sections({ name, mediaType, content }: ReportInput): Iterable<Section> {
   const type = mediaTypeOf(undefined, mediaType) ?? "";
-  const file = { ...(name ? { name: cut(name) } : {}), mediaType: type, bytes: Buffer.byteLength(content) };
+  const file = { ...(name ? { name: cutText(name) } : {}), mediaType: type, bytes: Buffer.byteLength(content) };
   switch (type) {
     case "text/plain":
     case "text/markdown":
@@ -71,8 +71,8 @@ export function sections({ name, mediaType, content }: ReportInput): Iterable<Se
       return tableSections(file, { rows, columns }, structure);
     }
     default: {
-      const wanted = supportedMediaTypes.join(", ");
-      throw new UnreadableFile(`unsupported media type ${cut(type)}, wanted one of ${wanted}`);
+      const typesText = supportedMediaTypes.join(", ");
+      throw new UnreadableFile(`unsupported media type ${cutText(type)}, wanted one of ${typesText}`);
     }
   }
 }
@@ -85,7 +85,7 @@ function section(title: string, markdown: string, figures: Section["figures"]): 
 
 function* textSections(file: FileFigures, content: string): Generator<Section> {
   const { characters, lines } = sizeFigures(content);
-  const size = [...fileLines(file), counted(characters, "character"), counted(lines, "line")];
+  const size = [...fileLines(file), countOf(characters, "character"), countOf(lines, "line")];
   yield section("Size", bullets(size), { ...file, characters, lines });
 
   const prose = proseOf(content, file.mediaType === "text/markdown" ? "markdown" : "plain");
@@ -93,8 +93,8 @@ function* textSections(file: FileFigures, content: string): Generator<Section> {
   yield wordSection(prose, words);
 
   const seconds = readingSeconds(words.words);
-  const minutes = seconds < 60 ? "" : `${counted(Math.floor(seconds / 60), "minute")} `;
-  const time = `About ${minutes}${counted(seconds % 60, "second")} at 200 words a minute.`;
+  const minutes = seconds < 60 ? "" : `${countOf(Math.floor(seconds / 60), "minute")} `;
+  const time = `About ${minutes}${countOf(seconds % 60, "second")} at 200 words a minute.`;
   yield section("Reading time", time, { seconds });
 
   const terms = frequentTerms(words).map(({ term, count }) => ({ term, count }));
@@ -106,14 +106,14 @@ function* textSections(file: FileFigures, content: string): Generator<Section> {
 function wordSection({ paragraphs, markdown }: Prose, { words, sentences, counts }: WordFigures): Section {
   const wordsPerSentence = Math.round((words / Math.max(1, sentences)) * 10) / 10;
   const lines = [
-    `${counted(words, "word")}, ${decimal(counts.size)} distinct`,
-    `${counted(sentences, "sentence")}, ${counted(wordsPerSentence, "word")} each on average`,
-    counted(paragraphs, "paragraph"),
+    `${countOf(words, "word")}, ${decimal(counts.size)} distinct`,
+    `${countOf(sentences, "sentence")}, ${countOf(wordsPerSentence, "word")} each on average`,
+    countOf(paragraphs, "paragraph"),
   ];
   if (markdown) {
     const { headings, links, codeBlocks } = markdown;
-    lines.push(counted(headings, "heading"), counted(links, "link"));
-    lines.push(`${counted(codeBlocks, "code block")}, not counted as words`);
+    lines.push(countOf(headings, "heading"), countOf(links, "link"));
+    lines.push(`${countOf(codeBlocks, "code block")}, not counted as words`);
   }
   const figures = { words, distinctWords: counts.size, sentences, wordsPerSentence, paragraphs, ...markdown };
   return section("Words & sentences", bullets(lines), figures);
@@ -134,32 +134,38 @@ function* tableSections(
   structure: Readonly<Record<string, string | number>>,
 ): Generator<Section> {
   const extra = Object.entries(structure).map(([key, value]) => `${key}: ${value}`);
-  const shape = [...fileLines(file), `${counted(rows, "row")}, ${counted(columns.length, "column")}`, ...extra];
+  const shape = [...fileLines(file), `${countOf(rows, "row")}, ${countOf(columns.length, "column")}`, ...extra];
   yield section("Shape", bullets(shape), { ...file, rows, columns: columns.length, ...structure });
 
-  const listed = columns.slice(0, maxColumns).map((column) => columnFigures(column, rows));
-  const omitted = columns.length - listed.length;
-  const types = listed.map(({ name, type }) => ({ name: cut(name), type }));
+  const listedColumns = columns.slice(0, maxColumns).map((column) => columnFigures(column, rows));
+  const omittedCount = columns.length - listedColumns.length;
+  const types = listedColumns.map(({ name, type }) => ({ name: cutText(name), type }));
   const typeCells = types.map(({ name, type }) => [inert(name), type]);
-  yield section("Columns", table(["Column", "Type"], typeCells, omitted), { columns: types, omitted });
+  yield section("Columns", table(["Column", "Type"], typeCells, omittedCount), {
+    columns: types,
+    omitted: omittedCount,
+  });
   yield missingSection(columns, rows);
 
-  const ranges = listed.flatMap(({ name, range }) => (range ? [{ name: cut(name), ...range }] : []));
+  const ranges = listedColumns.flatMap(({ name, range }) => (range ? [{ name: cutText(name), ...range }] : []));
   const rangeCells = ranges.map((range) => [inert(range.name), rangeText(range)]);
-  yield section("Ranges", table(["Column", "Range"], rangeCells, omitted), { columns: ranges, omitted });
+  yield section("Ranges", table(["Column", "Range"], rangeCells, omittedCount), {
+    columns: ranges,
+    omitted: omittedCount,
+  });
 }
 
 function missingSection(columns: readonly Column[], rows: number): Section {
   const gaps = columns.filter(({ values }) => values.length < rows);
   const missing = gaps.reduce((sum, { values }) => sum + rows - values.length, 0);
-  const listed = gaps
+  const listedColumns = gaps
     .slice(0, maxColumns)
-    .map(({ name, values }) => ({ name: cut(name), missing: rows - values.length }));
-  const omitted = gaps.length - listed.length;
-  const total = `${decimal(missing)} of ${counted(rows * columns.length, "value")} missing.`;
-  const cells = listed.map((gap) => [inert(gap.name), `${decimal(gap.missing)} of ${decimal(rows)}`]);
-  const markdown = missing > 0 ? `${total}\n\n${table(["Column", "Missing"], cells, omitted)}` : total;
-  return section("Missing values", markdown, { missing, columns: listed, omitted });
+    .map(({ name, values }) => ({ name: cutText(name), missing: rows - values.length }));
+  const omittedCount = gaps.length - listedColumns.length;
+  const total = `${decimal(missing)} of ${countOf(rows * columns.length, "value")} missing.`;
+  const cells = listedColumns.map((gap) => [inert(gap.name), `${decimal(gap.missing)} of ${decimal(rows)}`]);
+  const markdown = missing > 0 ? `${total}\n\n${table(["Column", "Missing"], cells, omittedCount)}` : total;
+  return section("Missing values", markdown, { missing, columns: listedColumns, omitted: omittedCount });
 }
 
 function rangeText(range: Range): string {
@@ -181,10 +187,10 @@ function rangeText(range: Range): string {
   }
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[], omitted = 0): string {
+function table(head: readonly string[], rows: readonly (readonly string[])[], omittedCount = 0): string {
   if (rows.length === 0) return "Nothing to list.";
   const lines = [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`);
-  return lines.concat(omitted > 0 ? ["", `… and ${counted(omitted, "more column")}.`] : []).join("\n");
+  return lines.concat(omittedCount > 0 ? ["", `… and ${countOf(omittedCount, "more column")}.`] : []).join("\n");
 }
 
 function bullets(lines: readonly string[]): string {
@@ -192,11 +198,11 @@ function bullets(lines: readonly string[]): string {
 }
 
 function fileLines({ name, mediaType, bytes }: FileFigures): string[] {
-  return [name === undefined ? mediaType : `${inert(name)} (${mediaType})`, counted(bytes, "byte")];
+  return [name === undefined ? mediaType : `${inert(name)} (${mediaType})`, countOf(bytes, "byte")];
 }
 
 /** Text of the sender on one line, well formed and short. */
-function cut(text: string): string {
+function cutText(text: string): string {
   const line = text
     .slice(0, 4 * maxLabel)
     .replace(/\s+/gu, " ")
@@ -217,6 +223,6 @@ function decimal(value: number): string {
   return size !== 0 && (size < 1e-3 || size >= 1e15) ? String(value) : plainNumber.format(value);
 }
 
-function counted(count: number, unit: string): string {
+function countOf(count: number, unit: string): string {
   return `${decimal(count)} ${unit}${count === 1 ? "" : "s"}`;
 }

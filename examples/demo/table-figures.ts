@@ -119,13 +119,13 @@ function recordTable(records: readonly Readonly<Record<string, unknown>>[]): Tab
 function structureOf(document: unknown): Pick<JsonTable, "depth" | "objects" | "arrays" | "scalars"> {
   const count = { depth: 0, objects: 0, arrays: 0, scalars: 0 };
   for (let level: readonly unknown[] = [document]; level.length > 0; ) {
-    const nested = level.filter((value) => typeof value === "object" && value !== null);
-    const arrays = nested.filter((value) => Array.isArray(value)).length;
-    count.depth += nested.length > 0 ? 1 : 0;
+    const containers = level.filter((value) => typeof value === "object" && value !== null);
+    const arrays = containers.filter((value) => Array.isArray(value)).length;
+    count.depth += containers.length > 0 ? 1 : 0;
     count.arrays += arrays;
-    count.objects += nested.length - arrays;
-    count.scalars += level.length - nested.length;
-    level = nested.flatMap((value) => Object.values(value));
+    count.objects += containers.length - arrays;
+    count.scalars += level.length - containers.length;
+    level = containers.flatMap((value) => Object.values(value));
   }
   return count;
 }
@@ -143,14 +143,14 @@ function jsonComplaint(text: string): string {
   let offset = 0;
   jsonToken.lastIndex = 0;
   while (state !== undefined) {
-    const seen: string = jsonToken.exec(text)?.[1] ?? "";
-    offset = jsonToken.lastIndex - seen.length;
-    state = seen === "" ? undefined : nextState(state, seen.charAt(0), closers);
+    const token: string = jsonToken.exec(text)?.[1] ?? "";
+    offset = jsonToken.lastIndex - token.length;
+    state = token === "" ? undefined : nextState(state, token.charAt(0), closers);
   }
   const before = text.slice(0, offset);
   const place = `line ${before.split("\n").length}, column ${offset - before.lastIndexOf("\n")}`;
-  const seen = String.fromCodePoint(text.codePointAt(offset) ?? 0).toWellFormed();
-  return `invalid JSON at ${place}: unexpected ${offset < text.length ? JSON.stringify(seen) : "end of the text"}`;
+  const token = String.fromCodePoint(text.codePointAt(offset) ?? 0).toWellFormed();
+  return `invalid JSON at ${place}: unexpected ${offset < text.length ? JSON.stringify(token) : "end of the text"}`;
 }
 
 /** Where JSON goes on after a token that starts with `mark`; undefined where it cannot. */
@@ -228,6 +228,6 @@ function rangeOf(type: ColumnType, values: readonly unknown[]): Range {
 }
 
 function extremes(numbers: readonly number[]): { min: number; max: number } {
-  const sorted = numbers.toSorted((a, b) => a - b);
-  return { min: sorted[0] ?? 0, max: sorted.at(-1) ?? 0 };
+  const sortedNumbers = numbers.toSorted((a, b) => a - b);
+  return { min: sortedNumbers[0] ?? 0, max: sortedNumbers.at(-1) ?? 0 };
 }

@@ -84,12 +84,12 @@ function countGraphemes(line: string): number {
 
 export function proseOf(content: string, format: TextFormat): Prose {
   const text = content.replace(/^\uFEFF/u, "").replace(/\r\n?/gu, "\n");
-  const stripped = format === "markdown" ? stripMarkdown(text) : { text };
-  const blocks = stripped.text.split(/\n\s*\n/u).map((block) => block.trim());
-  const filled = blocks.filter((block) => /[\p{L}\p{N}\p{Extended_Pictographic}]/u.test(block));
+  const source = format === "markdown" ? stripMarkdown(text) : { text };
+  const blocks = source.text.split(/\n\s*\n/u).map((block) => block.trim());
+  const textBlocks = blocks.filter((block) => /[\p{L}\p{N}\p{Extended_Pictographic}]/u.test(block));
   // After stripping, only a heading starts with "# ".
-  const headings = format === "markdown" ? filled.filter((block) => block.startsWith("# ")).length : 0;
-  return { ...stripped, text: filled.map(unwrap).join("\u2029"), paragraphs: filled.length - headings };
+  const headings = format === "markdown" ? textBlocks.filter((block) => block.startsWith("# ")).length : 0;
+  return { ...source, text: textBlocks.map(unwrap).join("\u2029"), paragraphs: textBlocks.length - headings };
 }
 
 /** Joins wrapped lines, so that a line end is no sentence end; list items and table rows stay apart. */
@@ -105,7 +105,7 @@ function stripMarkdown(text: string): { text: string; markdown: MarkdownFigures 
     links += 1;
     return label;
   };
-  const plain = blocks.lines
+  const plainLines = blocks.lines
     .join("\n")
     .replace(/(?<!`)(`{1,3})(?!`)([^`\n]+)\1(?!`)/gu, (_all, _ticks, code: string) => code.replace(/[[\]<>*!&]/gu, " "))
     .replace(/<!--(?:[^<]|<(?!!--))*?-->/gu, "")
@@ -118,7 +118,7 @@ function stripMarkdown(text: string): { text: string; markdown: MarkdownFigures 
     .replace(/&(?:#\d{1,7}|#x[\da-f]{1,6}|[a-z][a-z\d]{1,31});/giu, " ")
     .replace(/[*~`]+|\\(?=[!-/:-@[-`{-~])/gu, "")
     .replace(/(?<![\p{L}\p{N}])_+|_+(?![\p{L}\p{N}])/gu, "");
-  return { text: plain, markdown: { headings: blocks.headings, links, codeBlocks: blocks.codeBlocks } };
+  return { text: plainLines, markdown: { headings: blocks.headings, links, codeBlocks: blocks.codeBlocks } };
 }
 
 function withoutFrontMatter(text: string): string {
@@ -142,8 +142,8 @@ function stripBlocks(source: readonly string[]): StrippedBlocks {
     headings += 1;
     lines.push("", `# ${text}`, "");
   };
-  for (const raw of source) {
-    const line = raw.replace(/^(?: {0,3}>)+ ?/u, "");
+  for (const rawText of source) {
+    const line = rawText.replace(/^(?: {0,3}>)+ ?/u, "");
     const mark = /^\s*(`{3,}(?=[^`]*$)|~{3,})/u.exec(line)?.[1];
     if (fence !== undefined) {
       if (mark?.startsWith(fence) && line.trim() === mark) fence = undefined;
@@ -180,8 +180,8 @@ function countSentences(text: string): number {
   for (const { segment } of sentenceSegments.segment(text)) {
     pending ||= /[\p{L}\p{N}]/u.test(segment);
     // ICU ends a sentence after "Dr." and after an initial; the next segment carries on.
-    const abbreviated = /(?:^|[\s(])(?:[A-HJ-Z]|Mr|Mrs|Ms|Dr|Prof|St|vs|e\.g|i\.e)\. ?$/u;
-    if (!pending || abbreviated.test(segment.slice(-8))) continue;
+    const abbreviation = /(?:^|[\s(])(?:[A-HJ-Z]|Mr|Mrs|Ms|Dr|Prof|St|vs|e\.g|i\.e)\. ?$/u;
+    if (!pending || abbreviation.test(segment.slice(-8))) continue;
     sentences += 1;
     pending = false;
   }
@@ -211,15 +211,16 @@ export function frequentTerms(figures: WordFigures, limit = 10): readonly TermCo
 export function readingEase(figures: WordFigures): ReadingEase | undefined {
   let syllables = 0;
   let latin = 0;
-  let lettered = 0;
+  let letterWords = 0;
   for (const [word, count] of figures.counts) {
     syllables += syllablesOf(word) * count;
     if (/\p{Script=Latin}/u.test(word)) latin += count;
-    if (/\p{L}/u.test(word)) lettered += count;
+    if (/\p{L}/u.test(word)) letterWords += count;
   }
-  if (latin === 0 || latin / lettered < minLatinShare) return undefined;
-  const raw = 206.835 - 1.015 * (figures.words / Math.max(1, figures.sentences)) - 84.6 * (syllables / figures.words);
-  const score = Math.round(raw * 10) / 10;
+  if (latin === 0 || latin / letterWords < minLatinShare) return undefined;
+  const rawScore =
+    206.835 - 1.015 * (figures.words / Math.max(1, figures.sentences)) - 84.6 * (syllables / figures.words);
+  const score = Math.round(rawScore * 10) / 10;
   return { score, level: levelOf(score), syllables };
 }
 

@@ -30,32 +30,32 @@ interface Module {
 const modules = new Map<string, Module>();
 
 export function moduleAt(file: string): Module {
-  const known = modules.get(file);
-  if (known !== undefined) return known;
-  const read = readModule(file);
-  modules.set(file, read);
-  return read;
+  const existing = modules.get(file);
+  if (existing !== undefined) return existing;
+  const module = readModule(file);
+  modules.set(file, module);
+  return module;
 }
 
 /** The declaration that a name means in a file; `undefined` for one from a package or from generated code. */
 export function declarationOf(file: string, name: string): Declaration | undefined {
   if (!file.startsWith("src/")) return undefined;
   const { declarations, links, stars } = moduleAt(file);
-  const own = declarations.get(name);
-  if (own !== undefined) return own;
+  const declaration = declarations.get(name);
+  if (declaration !== undefined) return declaration;
   const link = links.get(name);
   if (link !== undefined) return declarationOf(link.file, link.name);
-  return stars.map((star) => declarationOf(star, name)).find((found) => found !== undefined);
+  return stars.map((star) => declarationOf(star, name)).find((declaration) => declaration !== undefined);
 }
 
 function readModule(file: string): Module {
   const source = readFileSync(file, "utf8");
   const { program, comments } = parseSync(file, source, { lang: "ts" });
-  const documented = docstrings(source, comments);
+  const docOf = docstrings(source, comments);
   const declarations = new Map<string, Declaration>();
   const links = new Map<string, { file: string; name: string }>();
   const stars: string[] = [];
-  const exported = new Set<string>();
+  const exportedNames = new Set<string>();
   const fileOf = (from: string): string => posix.join(posix.dirname(file), from.replace(/\.js$/, ".ts"));
   const link = (local: string, { from, name }: { from: string; name: string }): void => {
     links.set(local, { file: fileOf(from), name });
@@ -71,28 +71,28 @@ function readModule(file: string): Module {
     } else if (node.type === "ExportNamedDeclaration" && node.source !== null) {
       for (const { local, exported: as } of node.specifiers) {
         link(nameOf(as), { from: node.source.value, name: nameOf(local) });
-        exported.add(nameOf(as));
+        exportedNames.add(nameOf(as));
       }
     } else {
       const isExport = node.type === "ExportNamedDeclaration";
       const inner = isExport ? node.declaration : node;
-      const made = inner === null ? undefined : declared(inner, { file, source, documented }, documented(node));
-      if (made === undefined || inner === null) continue;
-      declarations.set(made.name, merged(declarations.get(made.name), made, inner));
-      if (isExport) exported.add(made.name);
+      const declaration = inner === null ? undefined : declarationIn(inner, { file, source, docOf }, docOf(node));
+      if (declaration === undefined || inner === null) continue;
+      declarations.set(declaration.name, mergeOverload(declarations.get(declaration.name), declaration, inner));
+      if (isExport) exportedNames.add(declaration.name);
     }
   }
-  return { declarations, links, stars, exports: exported };
+  return { declarations, links, stars, exports: exportedNames };
 }
 
 /** Overloads are one declaration, without their implementation. A constant may share its name with a type. */
-function merged(before: Declaration | undefined, made: Declaration, node: ESTree.Node): Declaration {
-  if (before === undefined || before.kind !== "function") return before ?? made;
+function mergeOverload(before: Declaration | undefined, declaration: Declaration, node: ESTree.Node): Declaration {
+  if (before === undefined || before.kind !== "function") return before ?? declaration;
   if (node.type === "FunctionDeclaration") return before;
-  return { ...before, signatures: [...before.signatures, ...made.signatures] };
+  return { ...before, signatures: [...before.signatures, ...declaration.signatures] };
 }
 
-function declared(node: ESTree.Statement | ESTree.Directive, place: Place, doc: string): Declaration | undefined {
+function declarationIn(node: ESTree.Statement | ESTree.Directive, place: Place, doc: string): Declaration | undefined {
   const base = { file: place.file, doc, signatures: [], members: [], parents: [] };
   switch (node.type) {
     case "TSInterfaceDeclaration":

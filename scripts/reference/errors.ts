@@ -8,14 +8,14 @@ const file = "src/protocol/errors.ts";
 export function errorRows(): string {
   const source = readFileSync(file, "utf8");
   const { program, comments } = parseSync(file, source, { lang: "ts" });
-  const documented = docstrings(source, comments);
+  const docOf = docstrings(source, comments);
   const lines = tableIn(program).map(({ key, property }) => {
     const text = source.slice(property.start, property.end);
     const [, reason, jsonRpc, grpc, http] = /\brow\("(\w+)", (-?\d+), (\d+), (\d+)\)/.exec(text) ?? [];
     if (reason === undefined) throw new Error(`${file}: ${key} has no row`);
     const [, words] = /^\w+: withWords\([\s\S]*"([^"]+)",?\s*\)$/.exec(text) ?? [];
     const begins = words === undefined ? "" : `\`${words}\``;
-    const cells = [`\`${key}\``, `\`${reason}\``, jsonRpc, grpc, http, begins, documented(property)];
+    const cells = [`\`${key}\``, `\`${reason}\``, jsonRpc, grpc, http, begins, docOf(property)];
     return `| ${cells.join(" | ")} |`;
   });
   const head = "| `error.code` | reason | JSON-RPC | gRPC | HTTP | message begins with | meaning |";

@@ -29,7 +29,7 @@ export function logRows(): string {
 
 function recordsOf(path: string): readonly LogRecord[] {
   const source = readFileSync(path, "utf8");
-  const found: LogRecord[] = [];
+  const records: LogRecord[] = [];
   new Visitor({
     CallExpression({ callee, arguments: [fields, message] }) {
       if (callee.type !== "MemberExpression" || callee.property.type !== "Identifier") return;
@@ -37,10 +37,10 @@ function recordsOf(path: string): readonly LogRecord[] {
       const level = levels.find((each) => each === name);
       if (level === undefined || !/logger(?:\(.*\))?$/i.test(source.slice(callee.object.start, callee.object.end)))
         return;
-      for (const text of textsOf(message)) found.push({ level, message: text, fields: namesIn(fields) });
+      for (const text of textsOf(message)) records.push({ level, message: text, fields: namesIn(fields) });
     },
   }).visit(parseSync(path, source, { lang: "ts" }).program);
-  return found;
+  return records;
 }
 
 function textsOf(node: ESTree.Argument | undefined): readonly string[] {

@@ -1,5 +1,5 @@
 import type { ESTree } from "rolldown/utils";
-import { callText, type Documented, typeText } from "./text.ts";
+import { callText, type DocReader, typeText } from "./text.ts";
 
 /** A member of an interface or a class. */
 export interface Member {
@@ -14,10 +14,10 @@ export interface Member {
 export interface Place {
   readonly file: string;
   readonly source: string;
-  readonly documented: Documented;
+  readonly docOf: DocReader;
 }
 
-export function interfaceMember(member: ESTree.TSSignature, { source, documented }: Place): readonly Member[] {
+export function interfaceMember(member: ESTree.TSSignature, { source, docOf }: Place): readonly Member[] {
   if (member.type === "TSPropertySignature" && member.key.type === "Identifier" && !member.computed) {
     const type = member.typeAnnotation === null ? "unknown" : typeText(member.typeAnnotation.typeAnnotation, source);
     const optional = member.optional ?? false;
@@ -26,7 +26,7 @@ export function interfaceMember(member: ESTree.TSSignature, { source, documented
         name: member.key.name,
         optional,
         type: optional ? type.replace(/ \| undefined$/, "").replace(/^\((\(.*)\)$/, "$1") : type,
-        doc: documented(member),
+        doc: docOf(member),
       },
     ];
   }
@@ -36,20 +36,20 @@ export function interfaceMember(member: ESTree.TSSignature, { source, documented
         name: member.key.name,
         optional: member.optional ?? false,
         type: callText(member, source, " => "),
-        doc: documented(member),
+        doc: docOf(member),
       },
     ];
   }
   return [];
 }
 
-export function classMembers(body: readonly ESTree.ClassElement[], { source, documented }: Place): readonly Member[] {
+export function classMembers(body: readonly ESTree.ClassElement[], { source, docOf }: Place): readonly Member[] {
   return body.flatMap((member): readonly Member[] => {
     if (member.type !== "PropertyDefinition" && member.type !== "MethodDefinition") return [];
     if (member.key.type !== "Identifier" || member.computed || member.static) return [];
     if (member.accessibility === "private" || member.accessibility === "protected") return [];
     const { name } = member.key;
-    const doc = documented(member);
+    const doc = docOf(member);
     if ("kind" in member) return classMethod(name, member, { source, doc });
     const literal = member.value?.type === "Literal" ? member.value : undefined;
     const type = member.typeAnnotation?.typeAnnotation ?? literal;

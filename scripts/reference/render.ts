@@ -7,10 +7,10 @@ export type Places = ReadonlyMap<string, string>;
 /** A section for a declaration: its docstring, how it is called, and a table of its members. */
 export function section(declaration: Declaration, title: string, places: Places): string {
   const { kind, doc, signatures, name } = declaration;
-  const shown = signatures.filter((signature) => !/\b(?:typeof|keyof)\b/.test(signature));
+  const documentedSignatures = signatures.filter((signature) => !/\b(?:typeof|keyof)\b/.test(signature));
   const before = kind === "type" ? `${name} = ` : kind === "const" ? `${name}: ` : "";
-  const calls = shown.map((signature) => `\`${before}${signature}\``);
-  const parts = [`### \`${title}\``, linked(doc), calls.join("<br>\n"), table(declaration, places)];
+  const calls = documentedSignatures.map((signature) => `\`${before}${signature}\``);
+  const parts = [`### \`${title}\``, linkNames(doc), calls.join("<br>\n"), table(declaration, places)];
   return parts.filter((part) => part !== "").join("\n\n");
 }
 
@@ -19,7 +19,7 @@ export function rows(declarations: readonly Declaration[]): string {
   const lines = declarations.map((declaration) => {
     const { kind, name, doc, signatures } = declaration;
     const calls = kind === "function" ? signatures : [callOf(declaration)];
-    return `| <a id="${name.toLowerCase()}"></a>${calls.map(code).join("<br>")} | ${cell(linked(doc))} |`;
+    return `| <a id="${name.toLowerCase()}"></a>${calls.map(code).join("<br>")} | ${cell(linkNames(doc))} |`;
   });
   return ["| | |", "|---|---|", ...lines].join("\n");
 }
@@ -32,27 +32,27 @@ function callOf({ name, file, signatures }: Declaration): string {
 
 interface Family {
   readonly members: readonly Member[];
-  readonly inherited: readonly string[];
+  readonly inheritedFrom: readonly string[];
 }
 
 function table(declaration: Declaration, places: Places): string {
-  const { members, inherited } = membersOf(declaration, places);
-  const more = inherited.map((name) => parentText(name, places)).join(" and ");
+  const { members, inheritedFrom } = membersOf(declaration, places);
+  const more = inheritedFrom.map((name) => parentText(name, places)).join(" and ");
   if (members.length === 0) return more === "" ? "" : `The members are those of ${more}.`;
   // Options have defaults; any other member may be missing.
   const isOptions = /(?:Options|Settings|Limits)$/.test(declaration.name);
-  const split = members.map((member) => ({ ...member, ...(isOptions ? splitDoc(member) : asWritten(member)) }));
-  const hasDefaults = split.some(({ fallback }) => fallback !== "");
-  const hasTypes = split.some(({ type }) => !/^number(?: \| (?:undefined|false))?$/.test(type));
+  const splitMembers = members.map((member) => ({ ...member, ...(isOptions ? splitDoc(member) : asWritten(member)) }));
+  const hasDefaults = splitMembers.some(({ fallback }) => fallback !== "");
+  const hasTypes = splitMembers.some(({ type }) => !/^number(?: \| (?:undefined|false))?$/.test(type));
   const row = (cells: readonly (string | undefined)[]): string =>
     `| ${cells.filter((each) => each !== undefined).join(" | ")} |`;
   const head = ["name", hasTypes ? "type" : undefined, hasDefaults ? "default" : undefined, "meaning"];
-  const lines = split.map(({ label, type, meaning, fallback }) =>
+  const lines = splitMembers.map(({ label, type, meaning, fallback }) =>
     row([
       `\`${label}\``,
       hasTypes ? typeCell(type, places) : undefined,
       hasDefaults ? cell(fallback) : undefined,
-      cell(linked(meaning)),
+      cell(linkNames(meaning)),
     ]),
   );
   const text = [row(head), row(head.map((name) => name && "---")), ...lines].join("\n");
@@ -61,40 +61,40 @@ function table(declaration: Declaration, places: Places): string {
 
 /** A parent in words: `Omit<AgentOptions, "card" | "agent">` is `AgentOptions` without these members. */
 function parentText(type: string, places: Places): string {
-  const [, parent, left] = /^Omit<(\w+), ([^>]+)>$/.exec(type) ?? [];
-  if (parent === undefined || left === undefined) return typeCell(type, places);
-  const names = [...left.matchAll(/"(\w+)"/g)].map(([, name = ""]) => code(name));
+  const [, parent, omittedNames] = /^Omit<(\w+), ([^>]+)>$/.exec(type) ?? [];
+  if (parent === undefined || omittedNames === undefined) return typeCell(type, places);
+  const names = [...omittedNames.matchAll(/"(\w+)"/g)].map(([, name = ""]) => code(name));
   return `${typeCell(parent, places)} (without ${names.join(", ")})`;
 }
 
 /** The members with those of parents that have no section, and the parents that have one. */
 function membersOf({ members, parents, file }: Declaration, places: Places): Family {
   const all = [...members];
-  const inherited: string[] = [];
+  const inheritedFrom: string[] = [];
   for (const name of parents) {
     const parent = declarationOf(file, name);
-    const theirs = parent === undefined || places.has(name) ? undefined : membersOf(parent, places);
-    all.push(...(theirs?.members ?? []));
-    inherited.push(...(theirs?.inherited ?? [name]));
+    const parentMembers = parent === undefined || places.has(name) ? undefined : membersOf(parent, places);
+    all.push(...(parentMembers?.members ?? []));
+    inheritedFrom.push(...(parentMembers?.inheritedFrom ?? [name]));
   }
-  return { members: all, inherited };
+  return { members: all, inheritedFrom };
 }
 
-interface Described {
+interface DescribedMember {
   readonly label: string;
   readonly meaning: string;
   readonly fallback: string;
 }
 
 /** The default out of a docstring, and the rest of it. */
-function splitDoc({ name, doc, optional }: Member): Described {
-  const [, before = "", given, after = ""] =
+function splitDoc({ name, doc, optional }: Member): DescribedMember {
+  const [, before = "", values, after = ""] =
     /^([\s\S]*?)\bDefault: ([\s\S]*?)\.(?= [A-Z`]|\s*$)([\s\S]*)$/.exec(doc) ?? [];
-  if (given === undefined) return { label: name, meaning: doc, fallback: optional ? "none" : "required" };
-  return { label: name, meaning: `${before.trim()} ${after.trim()}`.trim(), fallback: given };
+  if (values === undefined) return { label: name, meaning: doc, fallback: optional ? "none" : "required" };
+  return { label: name, meaning: `${before.trim()} ${after.trim()}`.trim(), fallback: values };
 }
 
-function asWritten({ name, doc, optional }: Member): Described {
+function asWritten({ name, doc, optional }: Member): DescribedMember {
   return { label: optional ? `${name}?` : name, meaning: doc, fallback: "" };
 }
 
@@ -108,7 +108,7 @@ function typeCell(type: string, places: Places): string {
 }
 
 /** Paths of pages become links. */
-function linked(doc: string): string {
+function linkNames(doc: string): string {
   return doc.replaceAll(/\bdocs\/([\w/-]+\.md)/g, (_, path: string) => `[${path}](../${path})`);
 }
 

@@ -1,10 +1,10 @@
 import type { ESTree, ParseResult } from "rolldown/utils";
 
 /** Gives the docstring of a node. */
-export type Documented = (node: { readonly start: number }) => string;
+export type DocReader = (node: { readonly start: number }) => string;
 
 /** Finds the docstring right before a node. */
-export function docstrings(source: string, comments: ParseResult["comments"]): Documented {
+export function docstrings(source: string, comments: ParseResult["comments"]): DocReader {
   const docs = comments.filter(({ type, value }) => type === "Block" && value.startsWith("*"));
   return ({ start }) => {
     const doc = docs.findLast(({ end }) => end <= start);
@@ -48,15 +48,15 @@ function paramText(param: ESTree.ParamPattern, source: string): string {
   if (param.type === "ObjectPattern") {
     return `options: ${param.typeAnnotation ? typeText(param.typeAnnotation.typeAnnotation, source) : "object"}`;
   }
-  return plain(source.slice(param.start, param.end));
+  return plainText(source.slice(param.start, param.end));
 }
 
 export function typeText(node: { readonly start: number; readonly end: number }, source: string): string {
-  return plain(source.slice(node.start, node.end));
+  return plainText(source.slice(node.start, node.end));
 }
 
 /** A piece of source in one line, without what only a compiler needs. */
-function plain(text: string): string {
+function plainText(text: string): string {
   return text
     .replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "")
     .replaceAll(/\s+/g, " ")

@@ -41,13 +41,14 @@ const card = { name: "Under test", description: "Does what the test says", versi
  */
 export async function connectTo(agent: Agent | InProcessAgent, options: ConnectToOptions = {}): Promise<Client> {
   assertOptions("connectTo()", options, typeof agent === "function" ? functionRule : agentRule);
-  const { client: own, clock, ...parts } = options;
-  const clientOptions = { ...own, clock: own?.clock ?? clock };
+  const { client: givenOptions, clock, ...parts } = options;
+  const clientOptions = { ...givenOptions, clock: givenOptions?.clock ?? clock };
   if (typeof agent !== "function") return connectInProcess(agent, clientOptions);
-  const mounted = await createAgent({ card, ...parts, agent, clock });
-  const closeAgent = (): Promise<void> => (clock === undefined ? mounted.close(0) : turnUntil(clock, mounted.close(0)));
+  const mountedAgent = await createAgent({ card, ...parts, agent, clock });
+  const closeAgent = (): Promise<void> =>
+    clock === undefined ? mountedAgent.close(0) : turnUntil(clock, mountedAgent.close(0));
   try {
-    const client = await connectInProcess(mounted, clientOptions);
+    const client = await connectInProcess(mountedAgent, clientOptions);
     const closeClient = client.close.bind(client);
     let closing: Promise<void> | undefined;
     const close = (): Promise<void> => {

@@ -18,7 +18,7 @@ export interface TestClock extends Clock {
   pending(): readonly number[];
 }
 
-/** Where a test clock starts, and when it may move on. */
+/** Options of `createTestClock`. */
 export interface TestClockOptions {
   /** Milliseconds since 1970. Default: the start of 2026. */
   readonly start?: number | undefined;
@@ -38,12 +38,12 @@ export async function settle(): Promise<void> {
 }
 
 /** Advances a clock second by second until a promise settles. */
-export async function turnUntil(clock: TestClock, done: Promise<void>): Promise<void> {
-  let over = false;
-  const end = done.finally(() => {
-    over = true;
+export async function turnUntil(clock: TestClock, promise: Promise<void>): Promise<void> {
+  let isDone = false;
+  const end = promise.finally(() => {
+    isDone = true;
   });
-  while (!over) await clock.advance(1000);
+  while (!isDone) await clock.advance(1000);
   await end;
 }
 

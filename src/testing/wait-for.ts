@@ -6,7 +6,7 @@ import { applyEvent, copyTask } from "../protocol/fold.js";
 import { type Task, TaskState } from "../protocol/model.js";
 import { isTerminal, type StateName } from "../protocol/states.js";
 
-/** How long `waitFor` waits, and in which tenant. */
+/** Options of `waitFor`. */
 export interface WaitForOptions {
   /** Timeout in milliseconds of real time. Default: 4,000, so that its error comes before the time limit of most runners. */
   readonly timeoutMs?: number | undefined;
@@ -27,40 +27,40 @@ type Calls = Pick<Client, "operations">;
 export async function waitFor(
   client: Calls,
   taskId: string,
-  wanted: StateName | ((answer: Answer) => boolean),
+  condition: StateName | ((answer: Answer) => boolean),
   options: WaitForOptions = {},
 ): Promise<Answer> {
   assertOptions("waitFor()", options, rule);
   const { timeoutMs = 4_000, tenant = "" } = options;
-  const isWanted = typeof wanted === "function" ? wanted : ({ state }: Answer) => state === wanted;
-  const goal = typeof wanted === "function" ? "what is waited for" : wanted;
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(), timeoutMs);
+  const isMet = typeof condition === "function" ? condition : ({ state }: Answer) => state === condition;
+  const goal = typeof condition === "function" ? "the condition" : condition;
+  const deadline = new AbortController();
+  const timer = setTimeout(() => deadline.abort(), timeoutMs);
   let state: Answer["state"] | "unknown" = "unknown";
   try {
-    for await (const task of versionsOf(client, { id: taskId, tenant }, late.signal)) {
+    for await (const task of versionsOf(client, { id: taskId, tenant }, deadline.signal)) {
       const answer = answerOf(task);
       state = answer.state;
-      if (isWanted(answer)) return answerOf(copyTask(task));
+      if (isMet(answer)) return answerOf(copyTask(task));
     }
   } catch (error) {
-    if (!late.signal.aborted) throw error;
+    if (!deadline.signal.aborted) throw error;
   } finally {
     clearTimeout(timer);
   }
-  const why = late.signal.aborted ? `within ${timeoutMs} ms` : "and has ended";
+  const why = deadline.signal.aborted ? `within ${timeoutMs} ms` : "and has ended";
   throw new Error(`the task ${taskId} did not reach ${goal} ${why}: its state is ${state}`);
 }
 
-/** Yields the task as it is, and again after each event. */
+/** Yields the current task, and again after each event. */
 async function* versionsOf(
   { operations }: Calls,
   request: { readonly id: string; readonly tenant: string },
   signal: AbortSignal,
 ): AsyncGenerator<Task, void, undefined> {
-  const read = (): Promise<Task> =>
+  const readTask = (): Promise<Task> =>
     operations.getTask({ $typeName: "lf.a2a.v1.GetTaskRequest", ...request }, { signal });
-  let task = await read();
+  let task = await readTask();
   yield task;
   if (isTerminal(task.status?.state ?? TaskState.UNSPECIFIED)) return;
   const subscription = { $typeName: "lf.a2a.v1.SubscribeToTaskRequest", ...request } as const;
@@ -73,6 +73,6 @@ async function* versionsOf(
   } catch (error) {
     // The task ended before the subscription began.
     if (!(error instanceof A2AError) || error.code !== "unsupportedOperation") throw error;
-    yield await read();
+    yield await readTask();
   }
 }

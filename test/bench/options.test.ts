@@ -11,7 +11,7 @@ describe("the options of a run of the benchmarks", () => {
     const beside = optionsOf(["--before", "old/dist"]);
     expect(beside).toMatchObject({ before: "old/dist", wanted: ["ours", "before"], effort: { rounds: 12 } });
     expect(optionsOf(["--before", "old/dist", "--quick"]).effort.rounds).toBe(6);
-    expect(optionsOf(["--before", "old/dist", "--sides", "peer"]).wanted).toEqual(["ours", "before", "peer"]);
+    expect(optionsOf(["--before", "old/dist", "--sides", "peer"]).sides).toEqual(["ours", "before", "peer"]);
   });
 
   it.each([

@@ -11,7 +11,7 @@ import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { alice, appendTo, headOf, newTask, status } from "../../src/testing/contract/fixtures.js";
 import { startHandler, type TestHandler } from "../support/handler.js";
 import { hasPostgres, type SharedPostgres, sharedPostgres } from "../support/postgres.js";
-import { lineOf, opened, stateOf, taskOf } from "../support/say.js";
+import { lineOf, openStream, stateOf, taskOf } from "../support/say.js";
 
 let home: string;
 let server: SharedPostgres | undefined;
@@ -45,7 +45,7 @@ async function said({ send, store }: TestHandler, text: string, taskId?: string)
 
 /** Returns the first event of a subscription and its id. */
 async function firstOf({ subscribe }: TestHandler, taskId: string, after?: string) {
-  const { first, iterator } = await opened(subscribe(taskId, { after }));
+  const { firstItem: first, iterator } = await openStream(subscribe(taskId, { after }));
   await iterator.return?.();
   return { line: lineOf(first), id: first.id };
 }

@@ -6,7 +6,7 @@ import { A2AError, ConnectionError } from "../../src/protocol/errors.js";
 import { TaskSchema } from "../../src/protocol/model.js";
 import { serviceOf } from "../support/echo-service.js";
 import { createFaultProxy } from "../support/fault-proxy.js";
-import { cut } from "../support/fault-schedule.js";
+import { cutAfter } from "../support/fault-schedule.js";
 import { grpcAgent } from "../support/grpc-agent.js";
 import { itemsOf } from "../support/items.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
@@ -195,7 +195,7 @@ describe("a send that fails", () => {
       await before.close();
       await using proxy = await createFaultProxy({
         target: { port: agent.port },
-        schedule: [cut("response", 60, "reset"), { kind: "pass" }],
+        schedule: [cutAfter("response", 60, "reset"), { kind: "pass" }],
       });
       const extensions = capabilities?.extensions.map(({ uri }) => ({ uri })) ?? [];
       const card = cardOf([interfaceAt(binding, proxy.url())], { capabilities: { streaming: true, extensions } });

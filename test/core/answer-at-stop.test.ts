@@ -5,7 +5,7 @@ import { artifact, inputRequired, working } from "../../src/protocol/events.js";
 import { idempotentSendExtension } from "../../src/protocol/extensions.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
 import { around } from "../support/fault-store.js";
-import { type BegunTask, beginTask, startHandler, type TestHandler } from "../support/handler.js";
+import { beginTask, type StartedTask, startHandler, type TestHandler } from "../support/handler.js";
 import { historyOf, stateOf, taskOf, textIn } from "../support/say.js";
 import { createVirtualClock, settle, type VirtualClock } from "../support/virtual-clock.js";
 
@@ -28,7 +28,7 @@ function asking(gate: Promise<void>, draft = "a draft"): Agent {
 
 interface Replicas {
   /** Runs the task. */
-  readonly here: BegunTask;
+  readonly here: StartedTask;
   /** Polls the log every ten seconds. */
   readonly there: TestHandler;
   readonly clock: VirtualClock;

@@ -60,7 +60,7 @@ describe("a store that fails", () => {
       for (const text of ["1", "2", "3"])
         await emit(artifact(text, { artifactId: "a", append: true, lastChunk: true }));
     });
-    const rest = served.opening.rest();
+    const rest = served.opening.readRest();
     served.state.broken = true;
     gate.resolve();
     await served.clock.advance(20_000);
@@ -88,7 +88,7 @@ describe("a store that fails", () => {
       await emit(working("again")).catch((error: unknown) => told.push(error));
       told.push(signal.aborted);
     });
-    const rest = served.opening.rest();
+    const rest = served.opening.readRest();
     served.state.broken = true;
     gate.resolve();
     await served.clock.advance(26_000);
@@ -131,7 +131,7 @@ describe("a store that fails", () => {
     expect(told).toEqual([expect.objectContaining({ kind: "OwnershipLost" }), true]);
     expect(await store.recordsAfter(1, 0, 100)).toEqual(log);
     expect((await here.get(here.taskId)).artifacts.map(({ parts }) => textIn(parts))).toEqual(["of the second"]);
-    expect(await here.opening.rest()).toEqual([
+    expect(await here.opening.readRest()).toEqual([
       "status WORKING",
       "status WORKING",
       'artifact a "of the second" last',

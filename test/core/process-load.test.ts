@@ -4,7 +4,7 @@ import type { Overload, ProcessLoad } from "../../src/core/process-load.js";
 import { A2AError } from "../../src/protocol/errors.js";
 import { artifact, completed, inputRequired, working } from "../../src/protocol/events.js";
 import { startHandler, type TestHandler } from "../support/handler.js";
-import { errorOf, lineOf, opened, stateOf, taskOf } from "../support/say.js";
+import { errorOf, lineOf, openStream, stateOf, taskOf } from "../support/say.js";
 import { settle } from "../support/virtual-clock.js";
 
 const at = (owner: string) => ({ principal: { owner } });
@@ -98,7 +98,7 @@ describe("a process that refuses all", () => {
     const wake = () => served.handler.wake({ owner: "alice", tenant: "" }, taskId);
     const refused = { code: "unavailable", message: "refused: all" };
     expect(await errorOf(served.send("go", {}, at("bob")))).toMatchObject(refused);
-    expect(await errorOf(opened(served.stream("go", {}, at("bob"))))).toMatchObject(refused);
+    expect(await errorOf(openStream(served.stream("go", {}, at("bob"))))).toMatchObject(refused);
     expect(await errorOf(served.send("go", { taskId }))).toMatchObject(refused);
     expect(await errorOf(wake())).toMatchObject(refused);
     expect(stateOf(await served.get(taskId))).toBe("INPUT_REQUIRED");
@@ -109,7 +109,7 @@ describe("a process that refuses all", () => {
 
   it("answers reads, cancels, and lets streams run to their end", async () => {
     await using served = await serve({ alice: ["ask", "stay"] });
-    const { first, rest } = await opened(served.subscribe(served.ids["ask"] ?? ""));
+    const { firstItem: first, readRest: rest } = await openStream(served.subscribe(served.ids["ask"] ?? ""));
     expect(lineOf(first)).toBe("task WORKING");
     served.set("all");
     expect(stateOf(await served.get(served.ids["stay"] ?? ""))).toBe("WORKING");

@@ -24,7 +24,7 @@ overEach(wiresOf("1.0", "0.3", "0.2"), (start) => {
       },
     });
     const states: string[] = [];
-    for await (const { response } of served.bare.sendStreamingMessage(say("go"), {})) {
+    for await (const { response } of served.transport.sendStreamingMessage(say("go"), {})) {
       const { payload } = response;
       if (payload.case !== "statusUpdate") continue;
       const { status } = payload.value;
@@ -51,7 +51,7 @@ overEach(wiresOf("1.0", "0.3", "0.2"), (start) => {
       },
     });
     const states: unknown[] = [];
-    for await (const { response } of served.bare.sendStreamingMessage(say("go"), {})) {
+    for await (const { response } of served.transport.sendStreamingMessage(say("go"), {})) {
       if (response.payload.case === "statusUpdate") states.push(response.payload.value.status?.state);
     }
     expect(states.at(-1)).toBe(TaskState.COMPLETED);

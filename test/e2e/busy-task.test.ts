@@ -4,7 +4,7 @@ import {
   errorOf,
   historyOf,
   lineOf,
-  opened,
+  openStream,
   readUntil,
   requestOf,
   say,
@@ -13,23 +13,23 @@ import {
   textIn,
 } from "../support/say.js";
 import { overEach, overEveryWire, type ServedAgent } from "../support/serve-agent.js";
-import { tellingStore } from "../support/telling-store.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
-import { heard, wiresThat } from "../support/wires.js";
+import { watchStore } from "../support/watched-store.js";
+import { errorOverWire, wiresThat } from "../support/wires.js";
 
 // Messages to a running task wait in its inbox until the agent takes them or the turn ends.
 
 /** Starts a task and leaves it running. */
 async function busy({ client }: ServedAgent): Promise<string> {
-  const stream = await opened(client.sendStreamingMessage(say("go"), {}));
+  const stream = await openStream(client.sendStreamingMessage(say("go"), {}));
   await readUntil(stream.iterator, (line) => line === "status WORKING");
   await stream.iterator.return?.();
-  return taskOf(stream.first.response).id;
+  return taskOf(stream.firstItem.response).id;
 }
 
 overEveryWire((start) => {
   it("a message that the task has not taken when it ends is refused, however it was sent", async () => {
-    const inbox = tellingStore();
+    const inbox = watchStore();
     const gate = Promise.withResolvers<void>();
     await using served = await start({
       storeAround: inbox.around,
@@ -46,14 +46,14 @@ overEveryWire((start) => {
       errorOf(served.client.sendMessage(say("2", immediately), {})),
       errorOf(served.client.sendStreamingMessage(say("3", { taskId }), {})),
     ];
-    await inbox.put(3);
+    await inbox.waitForPuts(3);
     gate.resolve();
     for (const error of await Promise.all(calls)) expect(error).toMatchObject({ code: "unsupportedOperation" });
     expect(historyOf(await served.client.getTask(requestOf("getTask", { id: taskId }), {}))).toEqual(["user: go"]);
   });
 
   it("a full inbox refuses one more message, with a retry delay", async () => {
-    const inbox = tellingStore();
+    const inbox = watchStore();
     const gate = Promise.withResolvers<void>();
     await using served = await start({
       storeAround: inbox.around,
@@ -65,9 +65,9 @@ overEveryWire((start) => {
     });
     const taskId = await busy(served);
     const waits = ["1", "2"].map((text) => errorOf(served.client.sendMessage(say(text, { taskId }), {})));
-    await inbox.put(2);
+    await inbox.waitForPuts(2);
     const error = await errorOf(served.client.sendMessage(say("3", { taskId }), {}));
-    expect(error).toMatchObject(heard(served.wire, { code: "resourceExhausted", retryAfterMs: 1000 }));
+    expect(error).toMatchObject(errorOverWire(served.wire, { code: "resourceExhausted", retryAfterMs: 1000 }));
     gate.resolve();
     await Promise.all(waits);
   });
@@ -91,10 +91,10 @@ overEach(wiresThat("watch beyond a question"), (start) => {
       },
     });
     const taskId = await busy(served);
-    const streamed = await opened(served.client.sendStreamingMessage(say("end", { taskId }), {}));
-    expect(lineOf(streamed.first)).toBe("task WORKING");
+    const streamed = await openStream(served.client.sendStreamingMessage(say("end", { taskId }), {}));
+    expect(lineOf(streamed.firstItem)).toBe("task WORKING");
     gate.resolve();
-    expect(await streamed.rest()).toEqual(["status INPUT_REQUIRED", "status WORKING", "status COMPLETED"]);
+    expect(await streamed.readRest()).toEqual(["status INPUT_REQUIRED", "status WORKING", "status COMPLETED"]);
     const task = await served.client.getTask(requestOf("getTask", { id: taskId }), {});
     expect(historyOf(task)).toEqual(["user: go", "agent: more?", "user: end"]);
     expect(most).toBe(1);
@@ -103,7 +103,7 @@ overEach(wiresThat("watch beyond a question"), (start) => {
 
 overEach(wiresThat("answer at once"), (start) => {
   it("an agent that asks for input receives messages that arrived before", async () => {
-    const inbox = tellingStore();
+    const inbox = watchStore();
     const gate = Promise.withResolvers<void>();
     await using served = await start({
       storeAround: inbox.around,
@@ -117,7 +117,7 @@ overEach(wiresThat("answer at once"), (start) => {
     const taskId = await busy(served);
     const configuration = { returnImmediately: true };
     const one = served.client.sendMessage(say("one", { taskId, configuration }), {});
-    await inbox.put(1);
+    await inbox.waitForPuts(1);
     const two = served.client.sendMessage(say("two", { taskId }), {});
     gate.resolve();
     expect(historyOf(taskOf(await one))).toContain("user: one");
@@ -128,7 +128,7 @@ overEach(wiresThat("answer at once"), (start) => {
 
   it("a returnImmediately send to a busy task is withdrawn when the agent does not take it in time", async () => {
     const clock = createVirtualClock();
-    const inbox = tellingStore();
+    const inbox = watchStore();
     const gate = Promise.withResolvers<void>();
     await using served = await start({
       clock,
@@ -142,7 +142,7 @@ overEach(wiresThat("answer at once"), (start) => {
     const taskId = await busy(served);
     const configuration = { returnImmediately: true };
     const late = errorOf(served.client.sendMessage(say("withdrawn", { taskId, configuration }), {}));
-    await inbox.put(1);
+    await inbox.waitForPuts(1);
     await clock.advance(10_000);
     expect(await late).toMatchObject({ code: "unsupportedOperation" });
     gate.resolve();

@@ -1,9 +1,9 @@
 import { artifact, completed, inputRequired, type TurnAborted, working } from "trivium";
 import { expect, it } from "vitest";
-import { errorOf, opened, readUntil, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
+import { errorOf, openStream, readUntil, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 import { overEach, overEveryWire, type ServedAgent } from "../support/serve-agent.js";
 import { createVirtualClock, settle } from "../support/virtual-clock.js";
-import { heard, wiresThat } from "../support/wires.js";
+import { errorOverWire, wiresThat } from "../support/wires.js";
 
 const cancel = (id: string) => requestOf("cancelTask", { id });
 const aborted = (signal: AbortSignal): Promise<void> =>
@@ -11,11 +11,11 @@ const aborted = (signal: AbortSignal): Promise<void> =>
 
 /** Starts a task, reads its stream until it is WORKING, and keeps the stream open. */
 async function running({ client }: ServedAgent) {
-  const stream = await opened(client.sendStreamingMessage(say("go"), {}));
+  const stream = await openStream(client.sendStreamingMessage(say("go"), {}));
   await readUntil(stream.iterator, (line) => line === "status WORKING");
   // In process the caller receives an event before the agent continues after it.
   await settle();
-  return { id: taskOf(stream.first.response).id, stream };
+  return { id: taskOf(stream.firstItem.response).id, stream };
 }
 
 overEveryWire((start) => {
@@ -30,7 +30,7 @@ overEveryWire((start) => {
     });
     const { id, stream } = await running(served);
     expect(stateOf(await served.client.cancelTask(cancel(id), {}))).toBe("CANCELED");
-    expect(await stream.rest()).toEqual(["status CANCELED"]);
+    expect(await stream.readRest()).toEqual(["status CANCELED"]);
     expect(reasons).toEqual(["Canceled"]);
     expect(stateOf(await served.client.getTask(requestOf("getTask", { id }), {}))).toBe("CANCELED");
   });
@@ -105,7 +105,7 @@ overEveryWire((start) => {
     await told.promise;
     await clock.advance(5000);
     expect(stateOf(await canceled)).toBe("CANCELED");
-    expect(await stream.rest()).toEqual(["status CANCELED"]);
+    expect(await stream.readRest()).toEqual(["status CANCELED"]);
   });
 
   it("an agent that waits for an answer is aborted as well", async () => {
@@ -147,7 +147,9 @@ overEveryWire((start) => {
     await served.client.cancelTask(cancel(asking.id), {});
     for (const ended of [id, asking.id]) {
       const error = await errorOf(served.client.cancelTask(cancel(ended), {}));
-      expect(error).toMatchObject(heard(served.wire, { code: "taskNotCancelable", metadata: { taskId: ended } }));
+      expect(error).toMatchObject(
+        errorOverWire(served.wire, { code: "taskNotCancelable", metadata: { taskId: ended } }),
+      );
     }
     expect(await errorOf(served.client.cancelTask(cancel("none"), {}))).toMatchObject({ code: "taskNotFound" });
   });
@@ -163,9 +165,9 @@ overEach(wiresThat("watch beyond a question"), (start) => {
       },
     });
     const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
-    const watching = await opened(served.client.subscribeToTask(requestOf("subscribeToTask", { id }), {}));
+    const watching = await openStream(served.client.subscribeToTask(requestOf("subscribeToTask", { id }), {}));
     expect(stateOf(await served.client.cancelTask(cancel(id), {}))).toBe("CANCELED");
-    expect(await watching.rest()).toEqual(["status CANCELED"]);
+    expect(await watching.readRest()).toEqual(["status CANCELED"]);
     expect(turns).toBe(1);
   });
 });

@@ -198,10 +198,10 @@ overEach(readers, (start, wire) => {
     };
     const auth: AuthOptions = { schemes: { key }, require: [[], ["key"]] };
     await using served = await startAgent(wire, { agent, auth, card: { ...card, extended } });
-    await served.bare.sendMessage(say("go"), {});
-    const refused = await errorOf(served.bare.getExtendedAgentCard(extendedCard, {}));
+    await served.transport.sendMessage(say("go"), {});
+    const refused = await errorOf(served.transport.getExtendedAgentCard(extendedCard, {}));
     expect(refused).toMatchObject({ code: "unauthenticated" });
-    await served.bare.getExtendedAgentCard(extendedCard, { headers: { "x-key": "k" } });
+    await served.transport.getExtendedAgentCard(extendedCard, { headers: { "x-key": "k" } });
     expect(owners).toEqual(["key#robot"]);
   });
 

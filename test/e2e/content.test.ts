@@ -22,7 +22,7 @@ import { z } from "zod";
 import { itemsOf } from "../support/items.js";
 import { errorOf, say, taskOf } from "../support/say.js";
 import { overEach, overEveryWire, startAgent } from "../support/serve-agent.js";
-import { expectWrong, heard, wiresOf, wiresThat } from "../support/wires.js";
+import { errorOverWire, expectWrong, wiresOf, wiresThat } from "../support/wires.js";
 
 // What a message and an artifact hold, as the helpers read it on either side, and the headers that came with a call.
 
@@ -107,7 +107,7 @@ overEach(wiresThat("tell the agent's answer"), (start, wire) => {
     );
     expectWrong(wire, error, "message.parts[1].data.berth.draught");
     expect(await errorOf(served.client.sendMessage(say("Book."), {}))).toMatchObject(
-      heard(wire, { code: "invalidParams", violations: [expect.objectContaining({ field: "message.parts" })] }),
+      errorOverWire(wire, { code: "invalidParams", violations: [expect.objectContaining({ field: "message.parts" })] }),
     );
   });
 

@@ -3,10 +3,10 @@ import { connect } from "node:http2";
 import { artifact, createAgent, inputRequired, type TurnAborted, working } from "trivium";
 import { expect, it } from "vitest";
 import { postJson, rawCall } from "../support/http-agent.js";
-import { errorOf, lineOf, opened, readUntil, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
+import { errorOf, lineOf, openStream, readUntil, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 import { overEach, startAgent } from "../support/serve-agent.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
-import { heard } from "../support/wires.js";
+import { errorOverWire } from "../support/wires.js";
 
 // A closing server finishes what runs and refuses new work. Refusal does not depend on the version, so one older wire
 // of each kind is enough.
@@ -24,13 +24,13 @@ overEach(drained, (start) => {
         yield artifact("done", { artifactId: "x" });
       },
     });
-    const stream = await opened(served.client.sendStreamingMessage(say("go"), {}));
+    const stream = await openStream(served.client.sendStreamingMessage(say("go"), {}));
     await readUntil(stream.iterator, (line) => line === "status WORKING");
     const closing = served.server.close();
     const error = await errorOf(served.client.sendMessage(say("new"), {}));
-    expect(error).toMatchObject(heard(served.wire, { code: "unavailable" }));
+    expect(error).toMatchObject(errorOverWire(served.wire, { code: "unavailable" }));
     gate.resolve();
-    expect(await stream.rest()).toEqual(['artifact x "done"', "status COMPLETED"]);
+    expect(await stream.readRest()).toEqual(['artifact x "done"', "status COMPLETED"]);
     await closing;
     await served[Symbol.asyncDispose]();
   });
@@ -67,7 +67,7 @@ overEach(drained, (start) => {
         reasons.push((signal.reason as TurnAborted).kind);
       },
     });
-    const stream = await opened(served.client.sendStreamingMessage(say("go"), {}));
+    const stream = await openStream(served.client.sendStreamingMessage(say("go"), {}));
     await readUntil(stream.iterator, (line) => line === "status WORKING");
     const closing = served.server.close();
     await clock.advance(10_000);
@@ -84,9 +84,9 @@ overEach(drained, (start) => {
   it("a subscription to an idle task does not delay the shutdown", async () => {
     const served = await start({ drainMs: 30_000, agent: async () => inputRequired("more?") });
     const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
-    const stream = await opened(served.client.subscribeToTask(requestOf("subscribeToTask", { id }), {}));
+    const stream = await openStream(served.client.subscribeToTask(requestOf("subscribeToTask", { id }), {}));
     await served.server.close();
-    await stream.rest().catch(() => {});
+    await stream.readRest().catch(() => {});
     await served[Symbol.asyncDispose]();
   });
 });

@@ -1,7 +1,7 @@
 import { artifact, completed, inputRequired, memoryTaskStore, reply, working } from "trivium";
 import { expect, it } from "vitest";
 import { idempotentSendExtension } from "../../src/protocol/extensions.js";
-import { errorOf, historyOf, linesOf, messageOf, opened, say, stateOf, taskOf, textIn } from "../support/say.js";
+import { errorOf, historyOf, linesOf, messageOf, openStream, say, stateOf, taskOf, textIn } from "../support/say.js";
 import { overEach, startAgent } from "../support/serve-agent.js";
 import { expectWrong, wiresThat } from "../support/wires.js";
 
@@ -33,14 +33,14 @@ overEach(wiresThat("keep ids of messages"), (start) => {
       },
     });
     const request = say("x");
-    const broken = await opened(served.client.sendStreamingMessage(request, once));
+    const broken = await openStream(served.client.sendStreamingMessage(request, once));
     await broken.iterator.return?.();
-    const again = await opened(served.client.sendStreamingMessage(request, once));
+    const again = await openStream(served.client.sendStreamingMessage(request, once));
     const answer = served.client.sendMessage(request, once);
     gate.resolve();
-    expect(await again.rest()).toEqual(["status WORKING", 'artifact x "a"', "status COMPLETED"]);
+    expect(await again.readRest()).toEqual(["status WORKING", 'artifact x "a"', "status COMPLETED"]);
     const task = taskOf(await answer);
-    expect([stateOf(task), task.id]).toEqual(["COMPLETED", taskOf(broken.first.response).id]);
+    expect([stateOf(task), task.id]).toEqual(["COMPLETED", taskOf(broken.firstItem.response).id]);
     expect(taskOf(await served.client.sendMessage(request, once))).toEqual(task);
     expect((await linesOf(served.client.sendStreamingMessage(request, once)))[0]).toBe("task SUBMITTED");
     expect(asked).toBe(1);
@@ -83,7 +83,7 @@ it("a message may be retried over any binding, and at another server of the stor
   const request = say("x", { metadata: { b: { d: 1, c: [true, "x"] }, a: null } });
   const answers = await Promise.all(
     [here, there].flatMap((served) =>
-      wiresThat("keep ids of messages").map((wire) => served.over(wire).sendMessage(request, once)),
+      wiresThat("keep ids of messages").map((wire) => served.clientOver(wire).sendMessage(request, once)),
     ),
   );
   for (const answer of answers) expect(textIn(messageOf(answer).parts)).toBe("answer 1");

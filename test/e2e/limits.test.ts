@@ -1,9 +1,9 @@
 import { artifact, completed, data, failed, inputRequired, working } from "trivium";
 import { expect, it } from "vitest";
-import { errorOf, opened, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
+import { errorOf, openStream, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 import { overEach, overEveryWire } from "../support/serve-agent.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
-import { expectWrong, heard, wiresThat } from "../support/wires.js";
+import { errorOverWire, expectWrong, wiresThat } from "../support/wires.js";
 
 const authenticate = ({ header }: { header(name: string): string | undefined }) => ({
   owner: header("x-owner") ?? "nobody",
@@ -36,7 +36,7 @@ overEveryWire((start) => {
       },
     });
     const error = await errorOf(served.client.sendMessage(say("x".repeat(20_000)), {}));
-    expect(error).toMatchObject(heard(served.wire, { code: "contentTooLarge" }));
+    expect(error).toMatchObject(errorOverWire(served.wire, { code: "contentTooLarge" }));
     expect(error.message).toContain("10000");
     expect(turns).toBe(0);
     expect(stateOf(taskOf(await served.client.sendMessage(say("small"), {})))).toBe("COMPLETED");
@@ -53,7 +53,7 @@ overEveryWire((start) => {
     });
     const withData = (count: number) => say(data({ list: Array(count).fill(0) }));
     const error = await errorOf(served.client.sendMessage(withData(500), {}));
-    expect(error).toMatchObject(heard(served.wire, { code: "contentTooLarge" }));
+    expect(error).toMatchObject(errorOverWire(served.wire, { code: "contentTooLarge" }));
     expect(error.message).toContain("200 JSON values (jsonMaxValues)");
     expect(turns).toBe(0);
     expect(stateOf(taskOf(await served.client.sendMessage(withData(100), {})))).toBe("COMPLETED");
@@ -63,7 +63,7 @@ overEveryWire((start) => {
     await using served = await start({ limits: { historyMaxMessages: 2 }, agent: async () => inputRequired("more?") });
     const { id: taskId } = taskOf(await served.client.sendMessage(say("one"), {}));
     const error = await errorOf(served.client.sendMessage(say("two", { taskId }), {}));
-    expect(error).toMatchObject(heard(served.wire, { code: "resourceExhausted" }));
+    expect(error).toMatchObject(errorOverWire(served.wire, { code: "resourceExhausted" }));
     expect(error.message).toContain("2 messages");
   });
 
@@ -109,7 +109,7 @@ overEveryWire((start) => {
     const long = as("o".repeat(4096));
     for (const call of [client.sendMessage(say("go"), long), client.sendStreamingMessage(say("go"), long)]) {
       const error = await errorOf(call);
-      expect(error).toMatchObject(heard(served.wire, { code: "invalidParams" }));
+      expect(error).toMatchObject(errorOverWire(served.wire, { code: "invalidParams" }));
       expect(error.message).toContain("owner has 4096 bytes, the limit is 768");
     }
     expect(turns).toBe(0);
@@ -149,7 +149,7 @@ overEach(wiresThat("answer at once"), (start) => {
     const immediately = say("go", { configuration: { returnImmediately: true } });
     await client.sendMessage(immediately, as("alice"));
     const error = await errorOf(client.sendMessage(immediately, as("alice")));
-    expect(error).toMatchObject(heard(served.wire, { code: "resourceExhausted", retryAfterMs: 1000 }));
+    expect(error).toMatchObject(errorOverWire(served.wire, { code: "resourceExhausted", retryAfterMs: 1000 }));
     expect(taskOf(await client.sendMessage(immediately, as("bob"))).id).not.toBe("");
     gate.resolve();
   });
@@ -166,10 +166,10 @@ overEach(wiresThat("watch beyond a question"), (start) => {
     const make = async () => taskOf(await client.sendMessage(say("go"), as("alice"))).id;
     const [id, other] = [await make(), await make()];
     const subscribe = (id: string) => client.subscribeToTask(requestOf("subscribeToTask", { id }), as("alice"));
-    const stream = await opened(subscribe(id));
-    expect(await errorOf(subscribe(other))).toMatchObject(heard(served.wire, { code: "resourceExhausted" }));
+    const stream = await openStream(subscribe(id));
+    expect(await errorOf(subscribe(other))).toMatchObject(errorOverWire(served.wire, { code: "resourceExhausted" }));
     await client.cancelTask(requestOf("cancelTask", { id }), as("alice"));
-    await stream.rest();
-    expect(stateOf(taskOf((await opened(subscribe(other))).first.response))).toBe("INPUT_REQUIRED");
+    await stream.readRest();
+    expect(stateOf(taskOf((await openStream(subscribe(other))).firstItem.response))).toBe("INPUT_REQUIRED");
   });
 });

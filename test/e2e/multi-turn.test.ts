@@ -1,6 +1,6 @@
 import { A2AError, artifact, authRequired, completed, inputRequired, type Task, working } from "trivium";
 import { expect, it } from "vitest";
-import { errorOf, historyOf, linesOf, opened, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
+import { errorOf, historyOf, linesOf, openStream, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 import { overEach, overEveryWire } from "../support/serve-agent.js";
 import { expectWrong, wiresThat } from "../support/wires.js";
 
@@ -142,9 +142,9 @@ overEach(wiresThat("answer at once"), (start) => {
     const configuration = { returnImmediately: true };
     const at = taskOf(await served.client.sendMessage(say("here", { taskId, configuration }), {}));
     expect(historyOf(at)).toEqual(["user: go", "agent: more?", "user: here"]);
-    const stream = await opened(served.client.subscribeToTask(requestOf("subscribeToTask", { id: taskId }), {}));
+    const stream = await openStream(served.client.subscribeToTask(requestOf("subscribeToTask", { id: taskId }), {}));
     gate.resolve();
-    expect((await stream.rest()).at(-1)).toBe("status COMPLETED");
+    expect((await stream.readRest()).at(-1)).toBe("status COMPLETED");
   });
 });
 
@@ -164,9 +164,9 @@ overEach(wiresThat("know every state"), (start) => {
       "AUTH_REQUIRED",
       "grant it at https://login.example",
     ]);
-    const stream = await opened(served.client.subscribeToTask(requestOf("subscribeToTask", { id: task.id }), {}));
+    const stream = await openStream(served.client.subscribeToTask(requestOf("subscribeToTask", { id: task.id }), {}));
     granted.resolve();
-    expect(await stream.rest()).toEqual(["status WORKING", 'artifact x "done"', "status COMPLETED"]);
+    expect(await stream.readRest()).toEqual(["status WORKING", 'artifact x "done"', "status COMPLETED"]);
   });
 });
 

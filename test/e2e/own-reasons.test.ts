@@ -4,7 +4,7 @@ import { errorCodes } from "../../src/protocol/errors.js";
 import { itemsOf } from "../support/items.js";
 import { errorOf, say, taskOf } from "../support/say.js";
 import { overEach } from "../support/serve-agent.js";
-import { heard, wiresThat } from "../support/wires.js";
+import { errorOverWire, wiresThat } from "../support/wires.js";
 
 const own = { reason: "BERTH_TAKEN", domain: "harbour.example", metadata: { berth: "4", näh: "ä\n" } };
 
@@ -18,7 +18,7 @@ overEach(wiresThat("tell the agent's answer"), (start, wire) => {
     for (const code of errorCodes) {
       // JSON-RPC has one error for both.
       const isOne = code === "unsupportedMediaType" && wire.startsWith("JSONRPC");
-      const expected = heard(wire, { code: isOne ? "contentTypeNotSupported" : code, ...own });
+      const expected = errorOverWire(wire, { code: isOne ? "contentTypeNotSupported" : code, ...own });
       expect(await errorOf(served.client.sendMessage(say(code), {}))).toMatchObject(expected);
       expect(await errorOf(itemsOf(served.client.sendStreamingMessage(say(code), {})))).toMatchObject(expected);
     }
@@ -33,7 +33,7 @@ overEach(wiresThat("tell the agent's answer"), (start, wire) => {
       },
     });
     const { id: taskId } = taskOf(await served.client.sendMessage(say("go"), {}));
-    const expected = heard(wire, { code: "invalidParams", ...own });
+    const expected = errorOverWire(wire, { code: "invalidParams", ...own });
     expect(await errorOf(served.client.sendMessage(say("4", { taskId }), {}))).toMatchObject(expected);
   });
 });

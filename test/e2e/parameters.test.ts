@@ -4,7 +4,7 @@ import { frame, rawSession } from "../support/grpc-raw.js";
 import { postJson, rawCall } from "../support/http-agent.js";
 import { errorOf, messageOf, requestOf, say, textIn } from "../support/say.js";
 import { overEach, overEveryWire, startAgent } from "../support/serve-agent.js";
-import { heard, wiresOf, wiresThat } from "../support/wires.js";
+import { errorOverWire, wiresOf, wiresThat } from "../support/wires.js";
 
 // The two service parameters: the protocol version of the caller and the extensions it activates.
 
@@ -78,7 +78,9 @@ overEach(wiresOf("0.3"), (start) => {
       },
     });
     const error = await errorOf(served.client.sendMessage(say("x"), version(value)));
-    expect(error).toMatchObject(heard(served.wire, { code: "versionNotSupported", metadata: { requested: value } }));
+    expect(error).toMatchObject(
+      errorOverWire(served.wire, { code: "versionNotSupported", metadata: { requested: value } }),
+    );
     expect(error.message).toContain(value);
     expect(turns).toBe(0);
   });
@@ -108,7 +110,7 @@ overEveryWire((start) => {
     });
     for (const extensions of [[], [other], ["urn:example:extension:v2"]]) {
       const error = await errorOf(served.client.sendMessage(say("x"), { extensions }));
-      expect(error).toMatchObject(heard(served.wire, { code: "extensionSupportRequired", metadata: { uri } }));
+      expect(error).toMatchObject(errorOverWire(served.wire, { code: "extensionSupportRequired", metadata: { uri } }));
       expect(error.message).toContain(uri);
     }
     expect(turns).toBe(0);

@@ -4,7 +4,7 @@ import type { RequestOf } from "../../src/protocol/operations.js";
 import { webhook } from "../push/receiver.js";
 import { errorOf, requestOf, say, taskOf } from "../support/say.js";
 import { overEach, overEveryWire, type ServedAgent, type StartAgent } from "../support/serve-agent.js";
-import { expectWrong, heard, wiresOf, wiresThat } from "../support/wires.js";
+import { errorOverWire, expectWrong, wiresOf, wiresThat } from "../support/wires.js";
 
 // The four operations on push configurations. Delivery is tested with the push room.
 
@@ -58,7 +58,7 @@ overEveryWire((start) => {
       client.deleteTaskPushNotificationConfig(requestOf("deleteTaskPushNotificationConfig", { taskId, id: "a" }), {}),
     ];
     for (const error of await Promise.all(calls.map(errorOf)))
-      expect(error).toMatchObject(heard(served.wire, { code: "taskNotFound", metadata: { taskId } }));
+      expect(error).toMatchObject(errorOverWire(served.wire, { code: "taskNotFound", metadata: { taskId } }));
   });
 
   it("an agent without push notifications refuses all four, and a configuration in a send", async () => {

@@ -2,7 +2,7 @@ import { artifact, reply, type StreamItem, working } from "trivium";
 import { expect, it } from "vitest";
 import { eventIdOf, resumeExtension, withoutEventId } from "../../src/protocol/extensions.js";
 import { itemsOf } from "../support/items.js";
-import { lineOf, linesOf, opened, requestOf, say, taskOf } from "../support/say.js";
+import { lineOf, linesOf, openStream, requestOf, say, taskOf } from "../support/say.js";
 import { overEach, startAgent } from "../support/serve-agent.js";
 import { wiresThat } from "../support/wires.js";
 
@@ -22,7 +22,7 @@ async function* threeEvents() {
 overEach(wiresThat("activate extensions"), (start, wire) => {
   it("each event carries its id on request, beside the agent's own metadata", async () => {
     await using served = await start({ agent: threeEvents });
-    const items = await itemsOf(served.bare.sendStreamingMessage(say("x"), marked));
+    const items = await itemsOf(served.transport.sendStreamingMessage(say("x"), marked));
     expect(items).toHaveLength(5);
     expect(new Set(items.map(idIn)).size).toBe(5);
     expect(items.map(idIn)).not.toContain(undefined);
@@ -40,13 +40,13 @@ overEach(wiresThat("activate extensions"), (start, wire) => {
         yield* threeEvents();
       },
     });
-    const first = await opened(served.bare.sendStreamingMessage(say("x"), marked));
-    const { id } = taskOf(first.first.response);
-    const readers = [marked, {}, marked, {}].map((options) => served.bare.subscribeToTask(subscribe(id), options));
-    const open = await Promise.all(readers.map(opened));
+    const first = await openStream(served.transport.sendStreamingMessage(say("x"), marked));
+    const { id } = taskOf(first.firstItem.response);
+    const readers = [marked, {}, marked, {}].map((options) => served.transport.subscribeToTask(subscribe(id), options));
+    const open = await Promise.all(readers.map(openStream));
     gate.resolve();
     const [one, bare, ...others] = await Promise.all(
-      open.map(({ first, iterator }) =>
+      open.map(({ firstItem: first, iterator }) =>
         itemsOf({ [Symbol.asyncIterator]: () => iterator }).then((rest) => [first, ...rest]),
       ),
     );
@@ -56,7 +56,7 @@ overEach(wiresThat("activate extensions"), (start, wire) => {
       items.slice(-3).map(({ response }) => withoutEventId(response));
     for (const each of [one, ...others]) expect(plain(each)).toEqual(plain(bare));
     await first.iterator.return?.();
-    const task = await served.bare.getTask(requestOf("getTask", { id }), marked);
+    const task = await served.transport.getTask(requestOf("getTask", { id }), marked);
     expect(JSON.stringify([task.metadata, task.artifacts])).not.toContain(resumeExtension);
   });
 
@@ -68,21 +68,21 @@ overEach(wiresThat("activate extensions"), (start, wire) => {
         return threeEvents();
       },
     });
-    const items = await itemsOf(served.bare.sendStreamingMessage(say("x"), marked));
+    const items = await itemsOf(served.transport.sendStreamingMessage(say("x"), marked));
     const [first] = items;
     const id = first === undefined ? "" : taskOf(first.response).id;
     for (const [index, item] of items.entries()) {
       const options = { ...marked, after: idIn(item) };
       const rest = items.slice(index + 1);
-      expect(await itemsOf(served.bare.subscribeToTask(subscribe(id), options))).toEqual(rest);
-      expect(await itemsOf(served.bare.sendStreamingMessage(say("y"), options))).toEqual(rest);
+      expect(await itemsOf(served.transport.subscribeToTask(subscribe(id), options))).toEqual(rest);
+      expect(await itemsOf(served.transport.sendStreamingMessage(say("y"), options))).toEqual(rest);
     }
     expect(asked).toBe(1);
   });
 
   it("a message has no id", async () => {
     await using served = await start({ agent: async () => reply("pong") });
-    const items = await itemsOf(served.bare.sendStreamingMessage(say("x"), marked));
+    const items = await itemsOf(served.transport.sendStreamingMessage(say("x"), marked));
     expect(items.map(lineOf)).toEqual(['message "pong"']);
     expect(JSON.stringify(items[0]?.response.payload.value)).not.toContain(resumeExtension);
   });
@@ -102,8 +102,8 @@ it("the author may list the extension as required", async () => {
   const extensions = [{ uri: resumeExtension, required: true }];
   const card = { name: "Strict", description: "Wants ids", version: "1", extensions };
   await using served = await startAgent("GRPC", { agent: threeEvents, card });
-  await expect(itemsOf(served.bare.sendStreamingMessage(say("x"), {}))).rejects.toMatchObject({
+  await expect(itemsOf(served.transport.sendStreamingMessage(say("x"), {}))).rejects.toMatchObject({
     code: "extensionSupportRequired",
   });
-  expect(await linesOf(served.bare.sendStreamingMessage(say("x"), marked))).toHaveLength(5);
+  expect(await linesOf(served.transport.sendStreamingMessage(say("x"), marked))).toHaveLength(5);
 });

@@ -1,7 +1,7 @@
 import { artifact, completed, inputRequired, type StreamItem, working } from "trivium";
 import { expect, it } from "vitest";
 import { itemsOf } from "../support/items.js";
-import { errorOf, lineOf, opened, requestOf, say, stateOf, taskOf } from "../support/say.js";
+import { errorOf, lineOf, openStream, requestOf, say, stateOf, taskOf } from "../support/say.js";
 import { overEach, type ServedAgent } from "../support/serve-agent.js";
 import { closingLines, wiresThat } from "../support/wires.js";
 
@@ -68,10 +68,10 @@ overEach(wiresThat("number events"), (start) => {
         yield artifact("b", { artifactId: "x" });
       },
     });
-    const broken = await opened(served.client.sendStreamingMessage(say("x"), {}));
+    const broken = await openStream(served.client.sendStreamingMessage(say("x"), {}));
     await broken.iterator.return?.();
-    const again = opened(served.client.sendStreamingMessage(say("x"), { after: broken.first.id }));
-    const { first, rest } = await again;
+    const again = openStream(served.client.sendStreamingMessage(say("x"), { after: broken.firstItem.id }));
+    const { firstItem: first, readRest: rest } = await again;
     expect(lineOf(first)).toBe("status WORKING");
     gate.resolve();
     expect(await rest()).toEqual(['artifact x "b"', "status COMPLETED"]);
@@ -84,7 +84,7 @@ overEach(wiresThat("number events"), (start) => {
       },
     });
     const { id, items } = await run(served);
-    const { first, iterator } = await opened(served.client.subscribeToTask(subscribe(id), {}));
+    const { firstItem: first, iterator } = await openStream(served.client.subscribeToTask(subscribe(id), {}));
     expect(stateOf(taskOf(first.response))).toBe("INPUT_REQUIRED");
     await iterator.return?.();
     await served.client.sendMessage(say("here", { taskId: id }), {});

@@ -14,9 +14,9 @@ import {
   working,
 } from "trivium";
 import { expect, it } from "vitest";
-import { errorOf, historyOf, messageOf, opened, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
+import { errorOf, historyOf, messageOf, openStream, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 import { overEach, overEveryWire } from "../support/serve-agent.js";
-import { expectWrong, heard, wiresOf, wiresThat } from "../support/wires.js";
+import { errorOverWire, expectWrong, wiresOf, wiresThat } from "../support/wires.js";
 
 const untyped = { mediaType: "" };
 
@@ -54,7 +54,7 @@ overEveryWire((start) => {
   it("a message to an ended task is refused, however it is sent", async () => {
     await using served = await start({ agent: async () => completed() });
     const { id: taskId } = taskOf(await served.client.sendMessage(say("go"), {}));
-    const refused = heard(served.wire, { code: "unsupportedOperation", metadata: { taskId } });
+    const refused = errorOverWire(served.wire, { code: "unsupportedOperation", metadata: { taskId } });
     expect(await errorOf(served.client.sendMessage(say("more", { taskId }), {}))).toMatchObject(refused);
     expect(await errorOf(served.client.sendStreamingMessage(say("more", { taskId }), {}))).toMatchObject(refused);
   });
@@ -78,7 +78,7 @@ overEveryWire((start) => {
     const parts = [text("fine"), file(new Uint8Array([1]), { mediaType: "image/png" })];
     const error = await errorOf(served.client.sendMessage(say(parts), {}));
     const metadata = { mediaType: "image/png" };
-    expect(error).toMatchObject(heard(served.wire, { code: "contentTypeNotSupported", metadata }));
+    expect(error).toMatchObject(errorOverWire(served.wire, { code: "contentTypeNotSupported", metadata }));
     expect(await errorOf(served.client.sendStreamingMessage(say(parts), {}))).toMatchObject({ code: error.code });
     expect(started).toBe(0);
     expect(stateOf(taskOf(await served.client.sendMessage(say("text"), {})))).toBe("COMPLETED");
@@ -97,7 +97,7 @@ overEach(wiresThat("tell the agent's answer"), (start) => {
     expect(textIn(message.parts)).toBe("pong ping");
     expect(message.messageId).not.toBe("");
     expect(message.contextId).not.toBe("");
-    expect((await served.over("in-process").listTasks(requestOf("listTasks"), {})).totalSize).toBe(0);
+    expect((await served.clientOver("in-process").listTasks(requestOf("listTasks"), {})).totalSize).toBe(0);
   });
 
   it("returnImmediately changes nothing for a reply", async () => {
@@ -194,9 +194,9 @@ overEach(wiresThat("answer at once"), (start) => {
     const configuration = { returnImmediately: true };
     const task = taskOf(await served.client.sendMessage(say("go", { configuration }), {}));
     expect(stateOf(task)).toBe("SUBMITTED");
-    const stream = await opened(served.client.subscribeToTask(requestOf("subscribeToTask", { id: task.id }), {}));
+    const stream = await openStream(served.client.subscribeToTask(requestOf("subscribeToTask", { id: task.id }), {}));
     gate.resolve();
-    await stream.rest();
+    await stream.readRest();
     const ended = await served.client.getTask(requestOf("getTask", { id: task.id }), {});
     expect([stateOf(ended), ended.artifacts.length]).toEqual(["COMPLETED", 1]);
   });
@@ -241,7 +241,7 @@ overEach(wiresThat("take ids as they are given"), (start) => {
       },
     });
     const error = await errorOf(served.client.sendMessage(say("go", { taskId: "mine" }), {}));
-    expect(error).toMatchObject(heard(served.wire, { code: "taskNotFound", metadata: { taskId: "mine" } }));
+    expect(error).toMatchObject(errorOverWire(served.wire, { code: "taskNotFound", metadata: { taskId: "mine" } }));
     expect(started).toBe(0);
   });
 });
@@ -307,7 +307,7 @@ overEach(wiresOf("0.1"), (start) => {
     expect([task.id, task.contextId, stateOf(task)]).toEqual(["a name", "a session", "COMPLETED"]);
     expect(textIn(task.status?.message?.parts)).toBe("pong ping");
     expect(await served.client.getTask(requestOf("getTask", { id: "a name", historyLength: 0 }), {})).toEqual(task);
-    const { tasks } = await served.over("in-process").listTasks(requestOf("listTasks"), {});
+    const { tasks } = await served.clientOver("in-process").listTasks(requestOf("listTasks"), {});
     expect(tasks.map(stateOf)).toEqual(["COMPLETED"]);
     expect(tasks[0]?.id).not.toBe("a name");
   });

@@ -5,7 +5,7 @@ import {
   errorOf,
   lineOf,
   linesOf,
-  opened,
+  openStream,
   readUntil,
   requestOf,
   say,
@@ -24,10 +24,10 @@ overEveryWire((start) => {
     await using served = await start({ card, agent: async () => inputRequired("more?") });
     // The client would refuse to ask.
     const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
-    expect(await errorOf(served.bare.sendStreamingMessage(say("go"), {}))).toMatchObject({
+    expect(await errorOf(served.transport.sendStreamingMessage(say("go"), {}))).toMatchObject({
       code: "unsupportedOperation",
     });
-    expect(await errorOf(served.bare.subscribeToTask(subscribe(id), {}))).toMatchObject({
+    expect(await errorOf(served.transport.subscribeToTask(subscribe(id), {}))).toMatchObject({
       code: "unsupportedOperation",
     });
   });
@@ -54,9 +54,9 @@ overEveryWire((start) => {
   it("historyLength holds for the task in a stream", async () => {
     await using served = await start({ agent: async () => completed() });
     const configuration = { historyLength: 0 };
-    const stream = await opened(served.client.sendStreamingMessage(say("x", { configuration }), {}));
-    expect(taskOf(stream.first.response).history).toEqual([]);
-    await stream.rest();
+    const stream = await openStream(served.client.sendStreamingMessage(say("x", { configuration }), {}));
+    expect(taskOf(stream.firstItem.response).history).toEqual([]);
+    await stream.readRest();
   });
 });
 
@@ -122,11 +122,11 @@ overEach(wiresThat("know every state"), (start) => {
         yield completed();
       },
     });
-    const stream = await opened(served.client.sendStreamingMessage(say("x"), {}));
+    const stream = await openStream(served.client.sendStreamingMessage(say("x"), {}));
     const [waiting] = await readUntil(stream.iterator, () => true);
     expect(waiting && lineOf(waiting)).toBe("status AUTH_REQUIRED");
     granted.resolve();
-    expect(await stream.rest()).toEqual(["status WORKING", "status COMPLETED"]);
+    expect(await stream.readRest()).toEqual(["status WORKING", "status COMPLETED"]);
   });
 });
 
@@ -141,12 +141,12 @@ overEach(wiresThat("keep ids of artifacts"), (start) => {
         await gates[1].promise;
       },
     });
-    const stream = await opened(served.client.sendStreamingMessage(say("x"), {}));
+    const stream = await openStream(served.client.sendStreamingMessage(say("x"), {}));
     await readUntil(stream.iterator, (line) => line === "status WORKING");
     gates[0].resolve();
     await readUntil(stream.iterator, (line) => line === 'artifact x "half"');
     gates[1].resolve();
-    expect(await stream.rest()).toEqual(["status COMPLETED"]);
+    expect(await stream.readRest()).toEqual(["status COMPLETED"]);
   });
 
   it("a reader that leaves affects no other, and the task continues without any stream", async () => {
@@ -158,14 +158,14 @@ overEach(wiresThat("keep ids of artifacts"), (start) => {
         yield artifact("done", { artifactId: "x" });
       },
     });
-    const sent = await opened(served.client.sendStreamingMessage(say("x"), {}));
-    const { id } = taskOf(sent.first.response);
-    const left = await opened(served.client.subscribeToTask(subscribe(id), {}));
-    const stays = await opened(served.client.subscribeToTask(subscribe(id), {}));
+    const sent = await openStream(served.client.sendStreamingMessage(say("x"), {}));
+    const { id } = taskOf(sent.firstItem.response);
+    const left = await openStream(served.client.subscribeToTask(subscribe(id), {}));
+    const stays = await openStream(served.client.subscribeToTask(subscribe(id), {}));
     await sent.iterator.return?.();
     await left.iterator.return?.();
     gate.resolve();
-    const rest = await stays.rest();
+    const rest = await stays.readRest();
     expect(rest.filter((line) => line !== "status WORKING")).toEqual(['artifact x "done"', "status COMPLETED"]);
     const task = await served.client.getTask(requestOf("getTask", { id }), {});
     expect([stateOf(task), task.artifacts.length]).toEqual(["COMPLETED", 1]);
@@ -187,15 +187,15 @@ overEach(wiresThat("answer at once"), (start) => {
     const { id } = taskOf(await served.client.sendMessage(say("x", { configuration }), {}));
     const streams = [];
     for (const [index, step] of steps.entries()) {
-      const late = await opened(served.client.subscribeToTask(subscribe(id), {}));
-      const have = textIn(taskOf(late.first.response).artifacts[0]?.parts);
+      const late = await openStream(served.client.subscribeToTask(subscribe(id), {}));
+      const have = textIn(taskOf(late.firstItem.response).artifacts[0]?.parts);
       expect(have).toBe("012345".slice(0, have.length));
       streams.push({ late, have });
       step.resolve();
       for (const each of streams)
         await readUntil(each.late.iterator, (line) => line.startsWith(`artifact x "${index}"`));
     }
-    for (const { late } of streams) expect(await late.rest()).toEqual(["status COMPLETED"]);
+    for (const { late } of streams) expect(await late.readRest()).toEqual(["status COMPLETED"]);
     expect(streams.map(({ have }) => have)).toEqual(["", "0", "01", "012", "0123", "01234"]);
   });
 });
@@ -208,10 +208,10 @@ overEach(wiresThat("watch beyond a question"), (start) => {
       },
     });
     const { id: taskId } = taskOf(await served.client.sendMessage(say("go"), {}));
-    const stream = await opened(served.client.subscribeToTask(subscribe(taskId), {}));
-    expect(stateOf(taskOf(stream.first.response))).toBe("INPUT_REQUIRED");
+    const stream = await openStream(served.client.subscribeToTask(subscribe(taskId), {}));
+    expect(stateOf(taskOf(stream.firstItem.response))).toBe("INPUT_REQUIRED");
     await served.client.sendMessage(say("here", { taskId }), {});
-    expect(await stream.rest()).toEqual(["status COMPLETED"]);
+    expect(await stream.readRest()).toEqual(["status COMPLETED"]);
   });
 });
 
@@ -270,9 +270,9 @@ overEach(wiresOf("0.1"), (start) => {
 
   it("a stream or subscription ends when the task waits for input", async () => {
     await using served = await start({ agent: async () => inputRequired("more?") });
-    const stream = await opened(served.client.sendStreamingMessage(say("x"), {}));
-    const { id } = taskOf(stream.first.response);
-    expect(await stream.rest()).toEqual(["status SUBMITTED", "status INPUT_REQUIRED"]);
+    const stream = await openStream(served.client.sendStreamingMessage(say("x"), {}));
+    const { id } = taskOf(stream.firstItem.response);
+    expect(await stream.readRest()).toEqual(["status SUBMITTED", "status INPUT_REQUIRED"]);
     const lines = await linesOf(served.client.subscribeToTask(subscribe(id), {}));
     expect([lines[0], lines.at(-1)]).toEqual(["task INPUT_REQUIRED", "status INPUT_REQUIRED"]);
   });

@@ -1,10 +1,10 @@
 import { A2AError, artifact, type Message, reply, working } from "trivium";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ErrorCode, errorCodes, messageInWords } from "../../src/protocol/errors.js";
-import { errorOf, messageOf, opened, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
+import { errorOf, messageOf, openStream, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 import { overEach, overEveryWire, type ServedAgent } from "../support/serve-agent.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
-import { heard, wireRow, wiresThat } from "../support/wires.js";
+import { errorOverWire, wireRow, wiresThat } from "../support/wires.js";
 
 // The outcome of a send when the agent is slow or refuses.
 
@@ -77,14 +77,14 @@ overEach(wiresThat("begin streams with the task"), (start) => {
         return answer.promise;
       },
     });
-    const opening = opened(served.client.sendStreamingMessage(say("go"), {}));
+    const opening = openStream(served.client.sendStreamingMessage(say("go"), {}));
     await started.promise;
     await clock.advance(1000);
     const stream = await opening;
-    expect(stateOf(taskOf(stream.first.response))).toBe("SUBMITTED");
+    expect(stateOf(taskOf(stream.firstItem.response))).toBe("SUBMITTED");
     answer.resolve(reply("at last"));
-    expect(await stream.rest()).toEqual(["status COMPLETED"]);
-    const { id } = taskOf(stream.first.response);
+    expect(await stream.readRest()).toEqual(["status COMPLETED"]);
+    const { id } = taskOf(stream.firstItem.response);
     const task = await served.client.getTask(requestOf("getTask", { id }), {});
     expect(textIn(task.status?.message?.parts)).toBe("at last");
     expect(task.artifacts).toEqual([]);
@@ -130,9 +130,9 @@ overEach(wiresThat("tell the agent's answer"), (start) => {
     const told = isNamed ? "contentTypeNotSupported" : code;
     for (const call of [served.client.sendMessage(say("go"), {}), served.client.sendStreamingMessage(say("go"), {})]) {
       expect(await errorOf(call)).toMatchObject(
-        heard(served.wire, { code: told, message: messageInWords(told, "just so"), metadata: { a: "b" } }),
+        errorOverWire(served.wire, { code: told, message: messageInWords(told, "just so"), metadata: { a: "b" } }),
       );
     }
-    expect((await served.over("in-process").listTasks(requestOf("listTasks"), {})).totalSize).toBe(0);
+    expect((await served.clientOver("in-process").listTasks(requestOf("listTasks"), {})).totalSize).toBe(0);
   });
 });

@@ -31,10 +31,10 @@ it("client-resume falls back, reads each line once over connections that break, 
   await start({ PORT: String(port), PUBLIC_URL: `http://127.0.0.1:${relay.port}` });
   const client = watchProgram("examples/client-resume/client.ts", [`http://127.0.0.1:${relay.port}`]);
   for (const line of [3, 7, 11, 15]) {
-    await client.printed(`Line ${line}.`);
+    await client.waitForOutput(`Line ${line}.`);
     relay.cut();
   }
-  const { code, output } = await client.ended;
+  const { code, output } = await client.result;
   expect(output.split("\n")).toEqual(expected);
   expect(code).toBe(0);
 });
@@ -46,10 +46,10 @@ it("client-resume reads each line once though the server is killed and started a
   const port = String(await fixedPort());
   const killed = await start({ PORT: port });
   const client = watchProgram("examples/client-resume/client.ts", [killed.url]);
-  await client.printed("Line 5.");
+  await client.waitForOutput("Line 5.");
   await killed.stop("SIGKILL");
   await start({ PORT: port });
-  const { code, output } = await client.ended;
+  const { code, output } = await client.result;
   expect(output.split("\n")).toEqual(expected);
   expect(code).toBe(0);
 });

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { Client } from "../../src/client/node.js";
 import type { Task } from "../../src/protocol/model.js";
 import { type RunningExample, runExample, startExample } from "../support/example.js";
-import { lineOf, opened, readUntil, stateOf, taskOf, textIn } from "../support/say.js";
+import { lineOf, openStream, readUntil, stateOf, taskOf, textIn } from "../support/say.js";
 
 let folder: string;
 const running: RunningExample[] = [];
@@ -34,9 +34,9 @@ const report = (task: Task): string => textIn(task.artifacts[0]?.parts);
 it("durable continues a report behind the words that were stored when its process was killed", async () => {
   const first = await start(100);
   await using before = await Client.connect(first.url);
-  const stream = await opened(before.stream("Write the report."));
+  const stream = await openStream(before.stream("Write the report."));
   const seen = await readUntil(stream.iterator, (line) => line.includes("Emden"));
-  const { id } = taskOf(stream.first.response);
+  const { id } = taskOf(stream.firstItem.response);
   await first.stop("SIGKILL");
 
   const second = await start(10);
@@ -60,7 +60,7 @@ it("the client of durable prints the report once", async () => {
 it("durable lets a report end on SIGTERM, refuses new ones meanwhile, and exits with 0", async () => {
   const first = await start(20);
   await using client = await Client.connect(first.url);
-  const stream = await opened(client.stream("Write the report."));
+  const stream = await openStream(client.stream("Write the report."));
   await readUntil(stream.iterator, (line) => line.includes("Emden"));
   const stopped = first.stop("SIGTERM");
   await expect.poll(async () => (await fetch(`${first.url}/readyz`)).status).toBe(503);
@@ -71,12 +71,12 @@ it("durable lets a report end on SIGTERM, refuses new ones meanwhile, and exits 
   });
   expect(refused.status).toBe(503);
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-  expect((await stream.rest()).at(-1)).toBe("status COMPLETED");
+  expect((await stream.readRest()).at(-1)).toBe("status COMPLETED");
   expect(await stopped).toBe(0);
 
   const second = await start(0);
   await using after = await Client.connect(second.url);
   const { tasks } = await after.listTasks({ includeArtifacts: true });
-  expect(tasks.map(({ id }) => id)).toEqual([taskOf(stream.first.response).id]);
+  expect(tasks.map(({ id }) => id)).toEqual([taskOf(stream.firstItem.response).id]);
   expect(tasks.map(report)).toEqual([all]);
 });

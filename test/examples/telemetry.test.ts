@@ -39,11 +39,11 @@ it("telemetry shows a report as one trace, although its process is killed in the
 
   const first = await start("first");
   const client = watchProgram("examples/telemetry/client.ts", [first.url], exported("client"));
-  await client.printed("Wind from the west.");
+  await client.waitForOutput("Wind from the west.");
   await expect.poll(() => spansOf("first", "write a line").length).toBeGreaterThan(0);
   await first.stop("SIGKILL");
   await start("second");
-  const { code, output } = await client.ended;
+  const { code, output } = await client.result;
   expect(code).toBe(0);
   const [, traceId] = /trace (\w+)/.exec(output) ?? [];
   expect(output).toBe(

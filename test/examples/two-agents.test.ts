@@ -15,7 +15,7 @@ async function start(file: string, env: Readonly<Record<string, string>> = {}): 
 it("two-agents streams through one agent to another, with its conversation, questions, errors and cancels", async () => {
   const tides = await start("tides.ts", { WORD_MS: "150" });
   const harbor = await start("harbor.ts", { TIDES: tides });
-  const { code, output } = await watchProgram("examples/two-agents/client.ts", [harbor, tides]).ended;
+  const { code, output } = await watchProgram("examples/two-agents/client.ts", [harbor, tides]).result;
   expect(output.split("\n")).toEqual([
     ...["Question ", "1: ", "high ", "water ", "in ", "Emden ", "is ", "at ", "four."],
     "Question 2: high water in Norden is at four.",

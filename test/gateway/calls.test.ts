@@ -1,7 +1,7 @@
 import { A2AError, type Task } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { itemsOf } from "../support/items.js";
-import { errorOf, lineOf, linesOf, opened, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
+import { errorOf, lineOf, linesOf, openStream, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 import { bindings, type Scene, startScene } from "./scene.js";
 
 const chunkLines = [
@@ -63,10 +63,10 @@ describe.each(bindings)("in front of an agent that speaks %s alone", (spoken) =>
       const { operations } = await client();
       const configuration = { returnImmediately: true };
       const { id } = taskOf(await operations.sendMessage(say("wait", { configuration }), {}));
-      const stream = await opened(operations.subscribeToTask(requestOf("subscribeToTask", { id }), {}));
+      const stream = await openStream(operations.subscribeToTask(requestOf("subscribeToTask", { id }), {}));
       const canceled = await operations.cancelTask(requestOf("cancelTask", { id }), {});
       expect(stateOf(canceled)).toBe("CANCELED");
-      expect((await stream.rest()).at(-1)).toBe("status CANCELED");
+      expect((await stream.readRest()).at(-1)).toBe("status CANCELED");
     });
 
     it.each([

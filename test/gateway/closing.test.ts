@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Client } from "../../src/client/node.js";
 import { hasty } from "../client/stream/lasting-agent.js";
 import { itemsOf } from "../support/items.js";
-import { errorOf, linesOf, opened, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
+import { errorOf, linesOf, openStream, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 import { bindings, scripted, startScene } from "./scene.js";
 
 const card = { name: "Behind", description: "Takes its time", version: "1.0.0" };
@@ -26,7 +26,7 @@ describe("a gateway that closes", () => {
     });
     await using scene = await startScene({ gateway: { upstream: behind.url, drainMs: 20_000 } });
     const { operations } = await scene.over("HTTP+JSON");
-    const stream = await opened(operations.sendStreamingMessage(say("go"), {}));
+    const stream = await openStream(operations.sendStreamingMessage(say("go"), {}));
     const unary = operations.sendMessage(say("go"), {});
     await second.promise;
     const closing = scene.gateway.close();
@@ -34,7 +34,7 @@ describe("a gateway that closes", () => {
     expect(refused).toMatchObject({ code: "unavailable", message: "the server is shutting down" });
     expect((await fetch(`${scene.gateway.url}/readyz`)).status).toBe(503);
     gate.resolve();
-    expect((await stream.rest()).at(-1)).toBe("status COMPLETED");
+    expect((await stream.readRest()).at(-1)).toBe("status COMPLETED");
     expect(stateOf(taskOf(await unary))).toBe("COMPLETED");
     await closing;
   });
@@ -42,11 +42,11 @@ describe("a gateway that closes", () => {
   it.each(bindings)("ends endless streams over %s, and reports that not their agent ended them", async (binding) => {
     await using scene = await startScene();
     const { operations } = await scene.over(binding, { clock: hasty });
-    const stream = await opened(operations.sendStreamingMessage(say("wait"), {}));
-    const rest = errorOf(stream.rest());
+    const stream = await openStream(operations.sendStreamingMessage(say("wait"), {}));
+    const rest = errorOf(stream.readRest());
     await scene.gateway.close();
     expect((await rest).code).toBe("unavailable");
-    const { id } = taskOf(stream.first.response);
+    const { id } = taskOf(stream.firstItem.response);
     await using beside = await Client.connect(scene.behind.url);
     expect(stateOf(await beside.getTask({ id }))).toMatch(/SUBMITTED|WORKING/);
   });

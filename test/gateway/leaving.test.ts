@@ -5,7 +5,7 @@ import { bindingRow } from "../../src/protocol/bindings.js";
 import { AgentCardSchema, TaskState } from "../../src/protocol/model.js";
 import { serviceOf, statusItem } from "../support/echo-service.js";
 import { type HttpAgent, httpAgent } from "../support/http-agent.js";
-import { errorOf, opened, requestOf } from "../support/say.js";
+import { errorOf, openStream, requestOf } from "../support/say.js";
 import { bindings, type Scene, startScene } from "./scene.js";
 
 let behind: HttpAgent | undefined;
@@ -54,7 +54,7 @@ describe.each(["JSONRPC", "HTTP+JSON"] as const)("in front of %s", (spoken) => {
     scene = await startScene({ gateway: { upstream: agent.card } });
     const { operations } = await scene.over(binding);
     const stream = operations.subscribeToTask(requestOf("subscribeToTask", { id: "t" }), {});
-    const { iterator } = await opened(stream);
+    const { iterator } = await openStream(stream);
     await iterator.return?.();
     await agent.left;
   });

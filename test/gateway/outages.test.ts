@@ -2,8 +2,8 @@ import { A2AError, gateway, serve } from "trivium";
 import { describe, expect, it } from "vitest";
 import { idempotentSendExtension } from "../../src/protocol/extensions.js";
 import { createFaultProxy } from "../support/fault-proxy.js";
-import { cut } from "../support/fault-schedule.js";
-import { errorOf, linesOf, opened, requestOf, say, stateOf, taskOf } from "../support/say.js";
+import { cutAfter } from "../support/fault-schedule.js";
+import { errorOf, linesOf, openStream, requestOf, say, stateOf, taskOf } from "../support/say.js";
 import { scripted, startScene } from "./scene.js";
 
 const card = { name: "Behind", description: "Comes and goes", version: "1.0.0" };
@@ -53,7 +53,7 @@ describe("a gateway", () => {
     let cuts = 0;
     for (let after = 500; after < 2500; after += 200) {
       // The first connection reads the card.
-      const schedule = [{ kind: "pass" }, cut("response", after, "reset"), { kind: "pass" }] as const;
+      const schedule = [{ kind: "pass" }, cutAfter("response", after, "reset"), { kind: "pass" }] as const;
       await using proxy = await createFaultProxy({ target: { port: behind.port }, schedule });
       await using scene = await startScene({ gateway: { upstream: proxy.url() } });
       const { operations } = await scene.over("JSONRPC");
@@ -77,7 +77,7 @@ describe("a gateway", () => {
     await using proxy = await createFaultProxy({ target: { port: behind.port } });
     await using scene = await startScene({ gateway: { upstream: behind.url } });
     const { operations } = await scene.over("HTTP+JSON");
-    const { first, iterator } = await opened(operations.sendStreamingMessage(say("wait"), {}));
+    const { firstItem: first, iterator } = await openStream(operations.sendStreamingMessage(say("wait"), {}));
     const { id } = taskOf(first.response);
     await iterator.return?.();
     expect(proxy.open).toBe(0);

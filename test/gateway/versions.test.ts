@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bindings } from "../../src/protocol/bindings.js";
 import { versionTable } from "../../src/version/versions.js";
 import { itemsOf } from "../support/items.js";
-import { errorOf, lineOf, opened, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
+import { errorOf, lineOf, openStream, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 import { type Scene, startScene } from "./scene.js";
 
 // An agent that speaks one binding of one version, and callers of every binding of every version.
@@ -63,10 +63,10 @@ describe.each(behinds)("in front of an agent that speaks $binding $version alone
 
     it("cancels a task whose stream it reads", async () => {
       const operations = await client();
-      const stream = await opened(operations.sendStreamingMessage(say("wait"), {}));
-      const { id } = taskOf(stream.first.response);
+      const stream = await openStream(operations.sendStreamingMessage(say("wait"), {}));
+      const { id } = taskOf(stream.firstItem.response);
       expect(stateOf(await operations.cancelTask(requestOf("cancelTask", { id }), {}))).toBe("CANCELED");
-      expect((await stream.rest()).at(-1)).toBe("status CANCELED");
+      expect((await stream.readRest()).at(-1)).toBe("status CANCELED");
     });
 
     it("gets the errors of the agent", async () => {

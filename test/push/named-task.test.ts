@@ -74,7 +74,7 @@ function idsTold(hook: Receiver): string[] {
 describe("a push configuration of a task named by its caller", () => {
   it("is set, shown, listed and deleted under the name", async () => {
     await using on = await serveClerk();
-    const { operations, named: calls, send } = on.served;
+    const { operations, namedOperations: calls, send } = on.served;
     await send("tea", { taskId: "order" }, named);
     const taskId = "order";
     const context = contextOf(named);
@@ -101,7 +101,7 @@ describe("a push configuration of a task named by its caller", () => {
   it("is delivered under the name even if another caller continues the task, and another under the server's id", async () => {
     await using on = await serveClerk();
     await using other = await webhook();
-    const { operations, named: calls, send } = on.served;
+    const { operations, namedOperations: calls, send } = on.served;
     await send("tea", { taskId: "order" }, named);
     const id = await idOf(on, "order");
     const config = requestOf("createTaskPushNotificationConfig", { taskId: "order", url: on.hook.url });
@@ -144,7 +144,7 @@ describe("a push configuration of a task named by its caller", () => {
     await using on = await serveClerk();
     const { id } = taskOf(await on.served.send("tea"));
     const config = requestOf("createTaskPushNotificationConfig", { taskId: id, url: on.hook.url });
-    await on.served.named.createTaskPushNotificationConfig(config, contextOf(named));
+    await on.served.namedOperations.createTaskPushNotificationConfig(config, contextOf(named));
     expect(await on.registered(id)).toEqual([["0.0", undefined]]);
   });
 });

@@ -2,7 +2,7 @@ import { type Agent, artifact, completed, inputRequired, working } from "trivium
 import { describe, expect, it } from "vitest";
 import { idempotentSendExtension } from "../../src/protocol/extensions.js";
 import { itemsOf } from "../support/items.js";
-import { historyOf, opened, readUntil, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
+import { historyOf, openStream, readUntil, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
 import { type Replicas, replicaCount, serveReplicas } from "./replicas.js";
 
@@ -31,15 +31,15 @@ describe.each(ways)("by $by", ({ hints, options }) => {
       for (let index = 0; index < 20; index++) yield artifact(`${index}`, { artifactId: "x", append: index > 0 });
     });
     const { here, there } = at(replicas, pair);
-    const own = await opened(here.sendStreamingMessage(say("go"), {}));
+    const own = await openStream(here.sendStreamingMessage(say("go"), {}));
     await readUntil(own.iterator, (line) => line === "status WORKING");
-    const { id } = taskOf(own.first.response);
-    const followed = await opened(there.subscribeToTask(requestOf("subscribeToTask", { id }), {}));
-    expect(stateOf(taskOf(followed.first.response))).toBe("WORKING");
+    const { id } = taskOf(own.firstItem.response);
+    const followed = await openStream(there.subscribeToTask(requestOf("subscribeToTask", { id }), {}));
+    expect(stateOf(taskOf(followed.firstItem.response))).toBe("WORKING");
     gate.resolve();
-    const shown = await own.rest();
+    const shown = await own.readRest();
     expect(shown).toHaveLength(21);
-    expect(await followed.rest()).toEqual(shown);
+    expect(await followed.readRest()).toEqual(shown);
     expect(stateOf(await there.getTask(requestOf("getTask", { id }), {}))).toBe("COMPLETED");
   });
 
@@ -62,9 +62,9 @@ describe.each(ways)("by $by", ({ hints, options }) => {
     await using replicas = await start(async ({ task }) => (task === undefined ? inputRequired("more?") : completed()));
     const { here, there } = at(replicas, pair);
     const { id: taskId } = taskOf(await here.sendMessage(say("go"), {}));
-    const followed = await opened(here.subscribeToTask(requestOf("subscribeToTask", { id: taskId }), {}));
+    const followed = await openStream(here.subscribeToTask(requestOf("subscribeToTask", { id: taskId }), {}));
     expect(stateOf(taskOf(await there.sendMessage(say("more", { taskId }), {})))).toBe("COMPLETED");
-    expect(await followed.rest()).toEqual(["status COMPLETED"]);
+    expect(await followed.readRest()).toEqual(["status COMPLETED"]);
   });
 
   it.each(pairs)("a cancel that reaches server $other stops the agent at server $holder", async (pair) => {
@@ -75,11 +75,11 @@ describe.each(ways)("by $by", ({ hints, options }) => {
       reasons.push(signal.reason);
     });
     const { here, there } = at(replicas, pair);
-    const own = await opened(here.sendStreamingMessage(say("go"), {}));
+    const own = await openStream(here.sendStreamingMessage(say("go"), {}));
     await readUntil(own.iterator, (line) => line === "status WORKING");
-    const { id } = taskOf(own.first.response);
+    const { id } = taskOf(own.firstItem.response);
     expect(stateOf(await there.cancelTask(requestOf("cancelTask", { id }), {}))).toBe("CANCELED");
-    expect(await own.rest()).toEqual(["status CANCELED"]);
+    expect(await own.readRest()).toEqual(["status CANCELED"]);
     expect(reasons).toMatchObject([{ kind: "Canceled" }]);
   });
 
@@ -95,13 +95,13 @@ describe.each(ways)("by $by", ({ hints, options }) => {
     const { here, there } = at(replicas, pair);
     const once = { extensions: [idempotentSendExtension] };
     const request = say("go");
-    const own = await opened(here.sendStreamingMessage(request, once));
-    const again = await opened(there.sendStreamingMessage(request, once));
+    const own = await openStream(here.sendStreamingMessage(request, once));
+    const again = await openStream(there.sendStreamingMessage(request, once));
     gate.resolve();
-    const { id } = taskOf(own.first.response);
-    expect(taskOf(again.first.response).id).toBe(id);
-    await own.rest();
-    expect((await again.rest()).at(-1)).toBe("status COMPLETED");
+    const { id } = taskOf(own.firstItem.response);
+    expect(taskOf(again.firstItem.response).id).toBe(id);
+    await own.readRest();
+    expect((await again.readRest()).at(-1)).toBe("status COMPLETED");
     expect(taskOf(await there.sendMessage(request, once)).id).toBe(id);
     expect(turns).toBe(1);
   });
@@ -149,17 +149,17 @@ it("without hints, events of another server arrive at the next poll", async () =
     },
   });
   const { here, there } = at(replicas, { holder: 0, other: 1 });
-  const own = await opened(here.sendStreamingMessage(say("go"), {}));
+  const own = await openStream(here.sendStreamingMessage(say("go"), {}));
   await readUntil(own.iterator, (line) => line === "status WORKING");
-  const { id } = taskOf(own.first.response);
-  const followed = await opened(there.subscribeToTask(requestOf("subscribeToTask", { id }), {}));
+  const { id } = taskOf(own.firstItem.response);
+  const followed = await openStream(there.subscribeToTask(requestOf("subscribeToTask", { id }), {}));
   const lines: string[] = [];
   const before = reads;
-  const reading = followed.rest().then((rest) => lines.push(...rest));
+  const reading = followed.readRest().then((rest) => lines.push(...rest));
   // Its reader has polled and found nothing.
   await expect.poll(() => reads).toBeGreaterThan(before);
   gate.resolve();
-  await own.rest();
+  await own.readRest();
   // The other server answers from the store, not from the hints it received.
   expect(stateOf(await there.getTask(requestOf("getTask", { id }), {}))).toBe("COMPLETED");
   expect(lines).toEqual([]);

@@ -81,6 +81,6 @@ class PortsInTurn implements RoundRobin {
     this.#callers.set(caller, port);
     caller.on("close", () => this.#callers.delete(caller));
     // If the port does not listen, the caller finds its connection broken.
-    play({ kind: "pass" }, { caller, target: { port }, moved: () => {} });
+    play({ kind: "pass" }, { caller, target: { port }, onProgress: () => {} });
   }
 }

@@ -185,7 +185,7 @@ it("hosts that are none, and an upgrade, are refused as foreign ones", async () 
     expect([host, await statusOf(tasks, { Host: host })]).toEqual([host, 421]);
   }
   for (const head of ["HTTP/1.1\r\nHost: \r\nConnection: close", "HTTP/1.0"]) {
-    const { socket, closed } = wireTo(server.port);
+    const { socket, whenClosed: closed } = wireTo(server.port);
     socket.write(`GET /http-json/tasks ${head}\r\n\r\n`);
     expect(await closed).toMatch(/^HTTP\/1\.1 421 /);
   }

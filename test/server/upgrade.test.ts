@@ -61,13 +61,13 @@ it("hands requests to upgrade to the agent and the row that ask for them", async
   await using server = await serve({ agents, port: 0, drainMs: 0, logger: false });
   const known = wireTo(server.port);
   known.socket.end(`${asking("/a/echo", "ada")}ping`);
-  expect(await known.closed).toMatch(/^HTTP\/1\.1 101 [\s\S]*\r\n\r\n\/a greets ada\nping$/);
+  expect(await known.whenClosed).toMatch(/^HTTP\/1\.1 101 [\s\S]*\r\n\r\n\/a greets ada\nping$/);
   const unknown = wireTo(server.port);
   unknown.socket.end(asking("/a/echo"));
-  expect(await unknown.closed).toMatch(/^HTTP\/1\.1 401 [\s\S]*Connection: close[\s\S]*say who you are\n$/);
+  expect(await unknown.whenClosed).toMatch(/^HTTP\/1\.1 401 [\s\S]*Connection: close[\s\S]*say who you are\n$/);
   const other = wireTo(server.port);
   other.socket.end(asking("/b/echo", "ada"));
-  expect(await other.closed).toMatch(/^HTTP\/1\.1 404 /);
+  expect(await other.whenClosed).toMatch(/^HTTP\/1\.1 404 /);
 });
 
 it("is served by `serve` alone: a server that mounts the agent keeps its connections", async () => {

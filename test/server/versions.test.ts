@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import type { VersionName } from "../../src/version/versions.js";
 import { rawSession } from "../support/grpc-raw.js";
 import { owned } from "../support/owned.js";
-import { linesOf, opened, readUntil, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
+import { linesOf, openStream, readUntil, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 import { startAgent } from "../support/serve-agent.js";
 import { type Wire, wires, wiresOf, wiresThat } from "../support/wires.js";
 import { agent, called, fieldFrame, kindMessage, typeMessage } from "./called-by-hand.js";
@@ -25,7 +25,7 @@ describe("callers of different versions see the same task", () => {
     for (const other of wires.filter((each) => each !== "in-process")) {
       // Callers of 0.1 see the tasks of others only if they declare their version.
       const options = other === "JSONRPC 0.1" ? { headers: { "A2A-Version": "0.1" } } : {};
-      const seen = await served.over(other).getTask(requestOf("getTask", { id: made.id }), options);
+      const seen = await served.clientOver(other).getTask(requestOf("getTask", { id: made.id }), options);
       expect([other, seen.id, seen.contextId, stateOf(seen)]).toEqual([
         other,
         made.id,
@@ -36,7 +36,7 @@ describe("callers of different versions see the same task", () => {
     }
     const over: Wire = wire === "GRPC 0.3" ? "JSONRPC" : "GRPC 0.3";
     const more = say("more", { taskId: made.id });
-    expect(stateOf(taskOf(await served.over(over).sendMessage(more, {})))).toBe("COMPLETED");
+    expect(stateOf(taskOf(await served.clientOver(over).sendMessage(more, {})))).toBe("COMPLETED");
     expect(stateOf(await served.client.getTask(requestOf("getTask", { id: made.id }), {}))).toBe("COMPLETED");
   });
 
@@ -50,16 +50,18 @@ describe("callers of different versions see the same task", () => {
         yield artifact("b", { artifactId: "x", append: true, lastChunk: true });
       },
     });
-    const sent = await opened(served.client.sendStreamingMessage(say("go"), {}));
+    const sent = await openStream(served.client.sendStreamingMessage(say("go"), {}));
     await readUntil(sent.iterator, (line) => line === "status WORKING");
-    const { id } = taskOf(sent.first.response);
+    const { id } = taskOf(sent.firstItem.response);
     const others = await Promise.all(
-      reading.map((wire) => opened(served.over(wire).subscribeToTask(requestOf("subscribeToTask", { id }), {}))),
+      reading.map((wire) =>
+        openStream(served.clientOver(wire).subscribeToTask(requestOf("subscribeToTask", { id }), {})),
+      ),
     );
     gate.resolve();
     const lines = ['artifact x "a"', 'artifact x "b" append last', "status COMPLETED"];
-    expect(await sent.rest()).toEqual(lines);
-    expect(await Promise.all(others.map(({ rest }) => rest()))).toEqual(others.map(() => lines));
+    expect(await sent.readRest()).toEqual(lines);
+    expect(await Promise.all(others.map(({ readRest: rest }) => rest()))).toEqual(others.map(() => lines));
   });
 
   it("a cancel in one version ends the stream of another", async () => {
@@ -69,12 +71,14 @@ describe("callers of different versions see the same task", () => {
         await new Promise((resolve) => signal.addEventListener("abort", resolve));
       },
     });
-    const stream = await opened(served.client.sendStreamingMessage(say("go", { taskId: "mine" }), {}));
+    const stream = await openStream(served.client.sendStreamingMessage(say("go", { taskId: "mine" }), {}));
     await readUntil(stream.iterator, (line) => line === "status WORKING");
-    const [task] = (await served.over("JSONRPC").listTasks(requestOf("listTasks"), {})).tasks;
-    const canceled = await served.over("HTTP+JSON 0.3").cancelTask(requestOf("cancelTask", { id: task?.id ?? "" }), {});
+    const [task] = (await served.clientOver("JSONRPC").listTasks(requestOf("listTasks"), {})).tasks;
+    const canceled = await served
+      .clientOver("HTTP+JSON 0.3")
+      .cancelTask(requestOf("cancelTask", { id: task?.id ?? "" }), {});
     expect(stateOf(canceled)).toBe("CANCELED");
-    expect(await stream.rest()).toEqual(["status CANCELED"]);
+    expect(await stream.readRest()).toEqual(["status CANCELED"]);
   });
 });
 
@@ -131,7 +135,7 @@ describe("versions that are served", () => {
           versions.includes("0.3") && !versions.includes("0.2") ? [...versions, "0.2"] : versions;
         const isServed = wiresOf(...answering).includes(wire);
         const state = served
-          .over(wire)
+          .clientOver(wire)
           .sendMessage(say("go"), {})
           .then(
             (answer) => stateOf(taskOf(answer)),
@@ -152,7 +156,7 @@ describe("versions that are served", () => {
       },
     });
     for (const wire of wiresOf("0.3", "0.2", "0.1")) {
-      await expect(linesOf(served.over(wire).sendStreamingMessage(say("go"), {}))).rejects.toThrow();
+      await expect(linesOf(served.clientOver(wire).sendStreamingMessage(say("go"), {}))).rejects.toThrow();
     }
     expect(turns).toBe(0);
   });

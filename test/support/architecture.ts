@@ -12,7 +12,7 @@ type Rule = (files: readonly SourceFile[]) => Breach[];
 
 const vocabulary = ["protocol"];
 const ports = ["protocol", "core/ports.ts"];
-const left = [
+const lowerRooms = [
   "protocol",
   "version",
   "core",
@@ -46,16 +46,16 @@ const allowedImports: Readonly<Record<string, readonly string[]>> = {
   binding: ["protocol", "version"],
   "binding/grpc": ["gen", "protocol", "version", "binding"],
   // The agents of a server call each other by its clients.
-  server: [...left, "client"],
+  server: [...lowerRooms, "client"],
   client: ["protocol", "version", "auth", "telemetry", "card", "binding"],
-  gateway: [...left, "server", "client"],
-  mounting: [...left, "server"],
+  gateway: [...lowerRooms, "server", "client"],
+  mounting: [...lowerRooms, "server"],
   // Executors of another SDK become agents: functions of a turn.
   executor: ["protocol", "version", "core/agent.ts"],
-  inspector: [...left, "server", "client"],
-  testing: [...left, "server", "client"],
-  cli: [...left, "server", "client", "gateway", "inspector"],
-  "": [...left, "server", "client", "gateway"],
+  inspector: [...lowerRooms, "server", "client"],
+  testing: [...lowerRooms, "server", "client"],
+  cli: [...lowerRooms, "server", "client", "gateway", "inspector"],
+  "": [...lowerRooms, "server", "client", "gateway"],
 };
 
 /** The one example in the package, and the only file that loads it, lazily. */
@@ -105,11 +105,11 @@ export const rules = {
     ({ path }) => path.startsWith("src/binding/grpc/") && !path.startsWith(belowGrpc.home),
     ({ imports, comments, lines }) => {
       const remarks = new Set(comments.map(({ line }) => line));
-      const found = [
+      const lineNumbers = [
         ...imports.filter(({ specifier }) => belowGrpc.packages.test(specifier)).map(({ line }) => line),
         ...lines.flatMap((text, index) => (belowGrpc.words.test(text) && !remarks.has(index + 1) ? [index + 1] : [])),
       ];
-      return found.map((line) => ({ line, rule: `reaches below grpc-js: it belongs to ${belowGrpc.home}` }));
+      return lineNumbers.map((line) => ({ line, rule: `reaches below grpc-js: it belongs to ${belowGrpc.home}` }));
     },
   ),
   "no cycle of imports": cycles,
@@ -133,11 +133,11 @@ export const rules = {
     ({ path }) => {
       const [, ...folders] = path.split("/");
       const name = folders.pop() ?? "";
-      const said = [];
+      const problems = [];
       const depth = deepRooms.has(folders.slice(0, 2).join("/")) ? maxDepth + 1 : maxDepth;
-      if (folders.length > depth) said.push({ line: 1, rule: `deeper than ${depth} folders` });
-      if (!fileName.test(name)) said.push({ line: 1, rule: `${name} is not kebab-case` });
-      return said;
+      if (folders.length > depth) problems.push({ line: 1, rule: `deeper than ${depth} folders` });
+      if (!fileName.test(name)) problems.push({ line: 1, rule: `${name} is not kebab-case` });
+      return problems;
     },
   ),
   "no console": perLine(
@@ -154,7 +154,8 @@ function perLine(
   applies: (file: SourceFile) => boolean,
   check: (file: SourceFile) => { line: number; rule: string }[],
 ): Rule {
-  return (files) => files.filter(applies).flatMap((file) => check(file).map((said) => ({ path: file.path, ...said })));
+  return (files) =>
+    files.filter(applies).flatMap((file) => check(file).map((breach) => ({ path: file.path, ...breach })));
 }
 
 function isSource({ path }: SourceFile): boolean {
@@ -169,14 +170,14 @@ function arrows(files: readonly SourceFile[]): Breach[] {
       // `borders` judges these.
       if (target.startsWith("examples/")) return [];
       const room = roomOf(path);
-      const allowed = allowedImports[subroomOf(path)] ?? allowedImports[room];
-      if (allowed === undefined)
+      const allowedHere = allowedImports[subroomOf(path)] ?? allowedImports[room];
+      if (allowedHere === undefined)
         return [{ path, line: 1, rule: `the room ${room} has no place in the order of rooms` }];
       if (target === "src/index.ts") return [{ path, line, rule: "imports the entry point instead of the file" }];
       const isAllowed = target.startsWith("gen/")
-        ? allowed.includes("gen")
+        ? allowedHere.includes("gen")
         : (roomOf(target) === room && room !== "") ||
-          allowed.some((name) => name === roomOf(target) || `src/${name}` === target);
+          allowedHere.some((name) => name === roomOf(target) || `src/${name}` === target);
       return isAllowed ? [] : [{ path, line, rule: `${room} may not import ${target}` }];
     }),
   );
@@ -228,11 +229,11 @@ function circles(files: readonly SourceFile[]): Breach[] {
 
 /** The two sibling rooms that an import connects, or nothing for files of the same room. */
 function roomsApart(from: string, to: string): Ends {
-  const [left, right] = [from.split("/"), to.split("/")];
-  const apart = left.findIndex((part, index) => part !== right[index]);
-  const isFile = apart === left.length - 1 && apart === right.length - 1;
+  const [fromParts, toParts] = [from.split("/"), to.split("/")];
+  const apart = fromParts.findIndex((part, index) => part !== toParts[index]);
+  const isFile = apart === fromParts.length - 1 && apart === toParts.length - 1;
   if (isFile || apart < 0) return [];
-  return [left.slice(0, apart + 1).join("/"), right.slice(0, apart + 1).join("/")];
+  return [fromParts.slice(0, apart + 1).join("/"), toParts.slice(0, apart + 1).join("/")];
 }
 
 type Ends = readonly [] | readonly [from: string, to: string];
@@ -249,19 +250,19 @@ function closingArrows(files: readonly SourceFile[], endsOf: (file: SourceFile, 
       arrows.set(from, out);
     }
   }
-  const done = new Set<string>();
-  const found: Breach[] = [];
+  const visited = new Set<string>();
+  const breaches: Breach[] = [];
   const visit = (from: string, trail: readonly string[]): void => {
-    if (done.has(from)) return;
+    if (visited.has(from)) return;
     for (const [to, arrow] of arrows.get(from) ?? []) {
       const start = [...trail, from].indexOf(to);
       if (start < 0) visit(to, [...trail, from]);
-      else found.push({ ...arrow, rule: `closes a cycle: ${[...trail, from].slice(start).join(" → ")} → ${to}` });
+      else breaches.push({ ...arrow, rule: `closes a cycle: ${[...trail, from].slice(start).join(" → ")} → ${to}` });
     }
-    done.add(from);
+    visited.add(from);
   };
   for (const from of arrows.keys()) visit(from, []);
-  return found;
+  return breaches;
 }
 
 function crowds(files: readonly SourceFile[]): Breach[] {

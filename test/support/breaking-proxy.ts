@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A TCP proxy that breaks what is open when it is told to. */
+/** A TCP proxy that breaks its open connections on request. */
 export interface BreakingProxy extends AsyncDisposable {
   readonly url: string;
   /** Resets every open connection. */
@@ -12,16 +12,16 @@ export async function breakingProxy(port: number): Promise<BreakingProxy> {
   const open = new Set<Socket>();
   const server = createServer((caller) => {
     const target = connect(port, "127.0.0.1");
-    for (const [socket, other] of [
+    for (const [socket, peer] of [
       [caller, target],
       [target, caller],
     ] as const) {
       open.add(socket);
-      socket.pipe(other);
-      socket.on("error", () => other.destroy());
+      socket.pipe(peer);
+      socket.on("error", () => peer.destroy());
       socket.on("close", () => {
         open.delete(socket);
-        other.destroy();
+        peer.destroy();
       });
     }
   });

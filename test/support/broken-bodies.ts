@@ -1,6 +1,6 @@
 const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);
-const brokenUtf8 = (body: string, ...broken: number[]): Uint8Array =>
-  Buffer.concat([Buffer.from(body.slice(0, body.indexOf("hello"))), bytes(...broken), Buffer.from('"}]}}}')]);
+const brokenUtf8 = (body: string, ...brokenBytes: number[]): Uint8Array =>
+  Buffer.concat([Buffer.from(body.slice(0, body.indexOf("hello"))), bytes(...brokenBytes), Buffer.from('"}]}}}')]);
 
 /** Bodies that no JSON binding can read as a request, each derived from a valid one. */
 export const brokenBodies: readonly (readonly [what: string, body: (good: string) => string | Uint8Array])[] = [

@@ -32,7 +32,7 @@ async function bundle(file: string): Promise<void> {
   const { output } = await build.generate({ format: "esm", codeSplitting: false });
   mkdirSync(path(".cache/sqlite-thread"), { recursive: true });
   // Another run may be reading it.
-  const whole = `${file}.${process.pid}`;
-  writeFileSync(whole, output[0].code);
-  renameSync(whole, file);
+  const draft = `${file}.${process.pid}`;
+  writeFileSync(draft, output[0].code);
+  renameSync(draft, file);
 }

@@ -19,7 +19,7 @@ const day = 86_400_000;
 export async function createAuthority(name: string, until?: Date): Promise<Authority> {
   const keys = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
   const lifetime = { notBefore: new Date(Date.now() - day), notAfter: new Date(Date.now() + day) };
-  const own = await x509.X509CertificateGenerator.createSelfSigned({
+  const x509Certificate = await x509.X509CertificateGenerator.createSelfSigned({
     ...lifetime,
     name: `CN=${name}`,
     keys,
@@ -27,14 +27,14 @@ export async function createAuthority(name: string, until?: Date): Promise<Autho
     extensions: [new x509.BasicConstraintsExtension(true, 1, true)],
   });
   return {
-    ca: own.toString("pem"),
+    ca: x509Certificate.toString("pem"),
     async issue(subject, ...names) {
       const pair = await crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
       const certificate = await x509.X509CertificateGenerator.create({
         ...lifetime,
         ...(until && { notAfter: until }),
         subject: `CN=${subject}`,
-        issuer: own.subject,
+        issuer: x509Certificate.subject,
         publicKey: pair.publicKey,
         signingKey: keys.privateKey,
         signingAlgorithm: algorithm,

@@ -10,23 +10,23 @@ export interface HostedRun {
 }
 
 let runs = 0;
-let written = { stdout: "", stderr: "" };
+let output = { stdout: "", stderr: "" };
 for (const name of ["stdout", "stderr"] as const) {
   process[name].setMaxListeners(0);
   process[name].write = (chunk: string | Uint8Array): boolean => {
-    written[name] += typeof chunk === "string" ? chunk : Buffer.from(chunk).toString();
+    output[name] += typeof chunk === "string" ? chunk : Buffer.from(chunk).toString();
     return true;
   };
 }
 
 process.on("message", async ({ main, args, env, cwd }: HostedRun) => {
   runs += 1;
-  written = { stdout: "", stderr: "" };
+  output = { stdout: "", stderr: "" };
   process.argv = [process.argv0, main, ...args];
   process.env = { ...env };
   process.chdir(cwd);
   process.exitCode = undefined;
   await import(`${main}?run=${runs}`);
-  process.send?.({ code: process.exitCode ?? 0, ...written });
+  process.send?.({ code: process.exitCode ?? 0, ...output });
 });
 process.on("disconnect", () => process.exit());

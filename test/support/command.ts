@@ -12,7 +12,7 @@ export const root = fileURLToPath(new URL("../..", import.meta.url));
 const main = `${root}dist/src/cli/main.js`;
 const hostFile = fileURLToPath(new URL("command-host.ts", import.meta.url));
 
-export interface Finished {
+export interface CommandResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -25,27 +25,27 @@ export interface RunOptions {
 }
 
 /** Runs `trivium …` to its end in a process of its own. */
-export async function triviumAlone(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+export async function triviumAlone(args: readonly string[], options: RunOptions = {}): Promise<CommandResult> {
   const child = startTrivium(args, options.env, options.cwd);
   child.stdin.end(options.stdin ?? "");
-  return finished(child);
+  return resultOf(child);
 }
 
 /** Shared processes. Each runs one command at a time: cases that run at the same time have several. */
 const hosts = { free: [] as ChildProcess[], started: 0, most: 4 };
-const waiting: (() => void)[] = [];
+const waiters: (() => void)[] = [];
 
 /** Runs `trivium …` to its end in a shared process. With `stdin` it gets a process of its own. */
-export async function trivium(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+export async function trivium(args: readonly string[], options: RunOptions = {}): Promise<CommandResult> {
   if (options.stdin !== undefined) return triviumAlone(args, options);
-  const run = { main: builtMain(), args, env: envOf(options.env, options.cwd), cwd: options.cwd ?? root };
+  const hostedRun = { main: builtMain(), args, env: envOf(options.env, options.cwd), cwd: options.cwd ?? root };
   const host = await freeHost();
   try {
-    return await hosted(host, run);
+    return await runInHost(host, hostedRun);
   } finally {
     if (host.connected && host.exitCode === null) hosts.free.push(host);
     else hosts.started -= 1;
-    waiting.shift()?.();
+    waiters.shift()?.();
   }
 }
 
@@ -54,31 +54,31 @@ async function freeHost(): Promise<ChildProcess> {
     const free = hosts.free.pop();
     if (free !== undefined) return free;
     if (hosts.started < hosts.most) break;
-    await new Promise<void>((resolve) => waiting.push(resolve));
+    await new Promise<void>((resolve) => waiters.push(resolve));
   }
   hosts.started += 1;
   const host = fork(hostFile, { execArgv: [], stdio: ["ignore", "ignore", "inherit", "ipc"] });
   return owned(host, { until: "process" });
 }
 
-async function hosted(host: ChildProcess, run: HostedRun): Promise<Finished> {
-  const over = new AbortController();
-  const { signal } = over;
-  const gone = once(host, "exit", { signal }).then(([code]) => {
-    throw new Error(`trivium ${run.args.join(" ")} ended the shared process with code ${code}`);
+async function runInHost(host: ChildProcess, hostedRun: HostedRun): Promise<CommandResult> {
+  const raceEnd = new AbortController();
+  const { signal } = raceEnd;
+  const exit = once(host, "exit", { signal }).then(([code]) => {
+    throw new Error(`trivium ${hostedRun.args.join(" ")} ended the shared process with code ${code}`);
   });
-  host.send(run);
+  host.send(hostedRun);
   try {
-    const [answer] = await Promise.race([once(host, "message", { signal }), gone]);
-    return answer as Finished;
+    const [answer] = await Promise.race([once(host, "message", { signal }), exit]);
+    return answer as CommandResult;
   } finally {
-    over.abort();
+    raceEnd.abort();
   }
 }
 
 /** Runs a shell command in the project's folder. */
-export async function shell(command: string, env: Readonly<Record<string, string>> = {}): Promise<Finished> {
-  return finished(owned(spawn("sh", ["-c", command], { cwd: root, env: { ...process.env, ...env } })));
+export async function shell(command: string, env: Readonly<Record<string, string>> = {}): Promise<CommandResult> {
+  return resultOf(owned(spawn("sh", ["-c", command], { cwd: root, env: { ...process.env, ...env } })));
 }
 
 type Child = ReturnType<typeof startTrivium>;
@@ -94,15 +94,17 @@ function builtMain(): string {
 }
 
 function envOf(env: Readonly<Record<string, string>> = {}, cwd?: string) {
-  const own = Object.entries(process.env).filter(([name]) => !read.has(name) && !name.startsWith("TRIVIUM_"));
+  const inheritedEntries = Object.entries(process.env).filter(
+    ([name]) => !ownVariables.has(name) && !name.startsWith("TRIVIUM_"),
+  );
   const store = cwd === undefined ? { TRIVIUM_STORE: "memory" } : {};
-  return { ...Object.fromEntries(own), ...store, ...env };
+  return { ...Object.fromEntries(inheritedEntries), ...store, ...env };
 }
 
 /** Variables that the command reads besides its own. */
-const read: ReadonlySet<string> = new Set(["PORT", "FORCE_COLOR", "NO_COLOR"]);
+const ownVariables: ReadonlySet<string> = new Set(["PORT", "FORCE_COLOR", "NO_COLOR"]);
 
-async function finished(child: Child): Promise<Finished> {
+async function resultOf(child: Child): Promise<CommandResult> {
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
   return { code: code as number | null, stdout, stderr };
 }

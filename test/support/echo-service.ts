@@ -10,14 +10,14 @@ import { type Operations, operations, type ReplyOf, type StreamItem } from "../.
 type Handler = Operations<ServerContext>;
 
 /** A request handler with a few operations; every other operation is refused. */
-export function handlerOf(served: Partial<Handler>): Handler {
-  const refused = operations.map(({ name }) => [
+export function handlerOf(methods: Partial<Handler>): Handler {
+  const refusals = operations.map(({ name }) => [
     name,
     () => {
       throw new A2AError("unsupportedOperation", `${name} is not served`);
     },
   ]);
-  return { ...Object.fromEntries(refused), ...served };
+  return { ...Object.fromEntries(refusals), ...methods };
 }
 
 /** The answer of an agent that echoes its input. */
@@ -68,7 +68,7 @@ export function serviceOf(handler: Partial<Handler>, changes: Partial<Service> =
     strictVersions: false,
     taskNames: { find: async () => undefined },
     authenticate: () => ({ principal: { owner: "somebody" } }),
-    extensions: (requested) => requested.filter((uri) => uri.startsWith("urn:known")),
+    extensions: (uris) => uris.filter((uri) => uri.startsWith("urn:known")),
     enter: () => inPlace(),
     publicError: (error) => (error instanceof A2AError ? error : new A2AError("internalError", "internal error")),
     ...changes,

@@ -30,9 +30,9 @@ export class ExactSubscriber {
   }
 
   /** Reads a stream to its end, or `most` items of it. */
-  async read(stream: AsyncIterable<StreamItem>, most = Number.POSITIVE_INFINITY): Promise<void> {
+  async read(stream: AsyncIterable<StreamItem>, maxItems = Number.POSITIVE_INFINITY): Promise<void> {
     const iterator = stream[Symbol.asyncIterator]();
-    for (let left = most; left > 0; left--) {
+    for (let itemsLeft = maxItems; itemsLeft > 0; itemsLeft--) {
       const step = await iterator.next();
       if (step.done === true) return;
       this.see(step.value);
@@ -40,26 +40,27 @@ export class ExactSubscriber {
     await iterator.return?.();
   }
 
-  /** Lists every deviation from the log; with `whole` also what was never delivered. */
-  differences(log: TaskLog, whole = false): readonly string[] {
-    const found: string[] = [];
+  /** Lists every deviation from the log; with `isWhole` also events that were never delivered. */
+  differences(log: TaskLog, isWhole = false): readonly string[] {
+    const messages: string[] = [];
     let position = 0;
     for (const { response, id } of this.items) {
       const seq = id === undefined ? undefined : parseEventId(id)?.seq;
-      if (seq === undefined) found.push(`a ${response.payload.case} without an id`);
+      if (seq === undefined) messages.push(`a ${response.payload.case} without an id`);
       else if (response.payload.case === "task") {
-        if (position > 0) found.push(`a second snapshot, at ${seq} after ${position}`);
+        if (position > 0) messages.push(`a second snapshot, at ${seq} after ${position}`);
         if (textOf(response.payload.value) !== textOf(taskAt(log, seq)))
-          found.push(`a snapshot at ${seq} of what the task never was`);
+          messages.push(`a snapshot at ${seq} of what the task never was`);
       } else {
-        if (position === 0) found.push(`event ${seq} before any snapshot`);
-        found.push(...differenceOf(log, position, { seq, response }));
+        if (position === 0) messages.push(`event ${seq} before any snapshot`);
+        messages.push(...differenceOf(log, position, { seq, response }));
       }
       position = seq ?? position;
     }
-    const next = whole ? eventAfter(log, position) : undefined;
-    if (next !== undefined) found.push(`nothing behind ${position}, where event ${next.seq} follows`);
-    return found;
+    const expectedEvent = isWhole ? eventAfter(log, position) : undefined;
+    if (expectedEvent !== undefined)
+      messages.push(`nothing behind ${position}, where event ${expectedEvent.seq} follows`);
+    return messages;
   }
 }
 
@@ -95,9 +96,9 @@ export async function storedLog(store: TaskStore, scope: Scope, taskId: string):
 }
 
 // Sorts members, since messages read from a wire keep the order they came in.
-const textOf = (value: object): string => JSON.stringify(value, (_, each: unknown) => sorted(each));
+const textOf = (value: object): string => JSON.stringify(value, (_, each: unknown) => sortKeys(each));
 
-function sorted(value: unknown): unknown {
+function sortKeys(value: unknown): unknown {
   if (typeof value === "bigint") return Number(value);
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)));

@@ -32,12 +32,12 @@ export async function startProgram(
       stdio: ["ignore", "pipe", "pipe"],
     }),
   );
-  const printed = { text: "" };
-  const url = await urlOf(child, printed);
+  const output = { text: "" };
+  const url = await urlOf(child, output);
   return {
     url,
     get printed() {
-      return printed.text;
+      return output.text;
     },
     async stop(signal) {
       child.kill(signal);
@@ -50,9 +50,9 @@ export async function startProgram(
 /** A program that runs to its end. */
 interface RunningProgram {
   /** Resolves when it has printed this. */
-  printed(text: string): Promise<void>;
+  waitForOutput(text: string): Promise<void>;
   /** Resolves with all that it has printed, and its exit code. */
-  readonly ended: Promise<{ readonly code: number | null; readonly output: string }>;
+  readonly result: Promise<{ readonly code: number | null; readonly output: string }>;
 }
 
 /** Runs a program and watches its output. */
@@ -68,38 +68,38 @@ export function watchProgram(
     }),
   );
   let output = "";
-  let changed = Promise.withResolvers<void>();
+  let nextChange = Promise.withResolvers<void>();
   const change = (): void => {
-    changed.resolve();
-    changed = Promise.withResolvers();
+    nextChange.resolve();
+    nextChange = Promise.withResolvers();
   };
   child.stdout.setEncoding("utf8").on("data", (piece: string) => {
     output += piece;
     change();
   });
-  const ended = once(child, "close").then(([code]: readonly (number | null)[]) => ({ code: code ?? null, output }));
+  const result = once(child, "close").then(([code]: readonly (number | null)[]) => ({ code: code ?? null, output }));
   let isOver = false;
-  ended.then(() => {
+  result.then(() => {
     isOver = true;
     change();
   }, change);
   return {
-    ended,
-    async printed(text) {
+    result,
+    async waitForOutput(text) {
       while (!output.includes(text)) {
         if (isOver) throw new Error(`${file} has ended, after it had printed:\n${output}`);
-        await changed.promise;
+        await nextChange.promise;
       }
     },
   };
 }
 
-function urlOf(child: ChildProcess, printed: { text: string }): Promise<string> {
+function urlOf(child: ChildProcess, output: { text: string }): Promise<string> {
   return new Promise((resolve, reject) => {
     let err = "";
     child.stdout?.on("data", (chunk) => {
-      printed.text += String(chunk);
-      const url = /(http:\/\/\S+)/.exec(printed.text)?.[1];
+      output.text += String(chunk);
+      const url = /(http:\/\/\S+)/.exec(output.text)?.[1];
       if (url !== undefined) resolve(url);
     });
     child.stderr?.on("data", (chunk) => {

@@ -42,13 +42,13 @@ export const http2Bytes: Uint8Array = Buffer.from("000000040000000000" + "000008
  */
 export function answerHttp(caller: Socket, answer: HttpAnswer, began: () => void): void {
   caller.once("readable", () => {
-    const first: Buffer | null = caller.read();
-    if (first === null) return;
-    caller.unshift(first);
+    const firstChunk: Buffer | null = caller.read();
+    if (firstChunk === null) return;
+    caller.unshift(firstChunk);
     began();
     const listener = (request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse) =>
       request.on("end", () => respond(response, answer)).resume();
-    const server = first.toString("latin1", 0, 3) === "PRI" ? createHttp2Server(listener) : createServer(listener);
+    const server = firstChunk.toString("latin1", 0, 3) === "PRI" ? createHttp2Server(listener) : createServer(listener);
     server.emit("connection", caller);
   });
 }

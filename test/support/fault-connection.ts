@@ -10,19 +10,19 @@ export interface Target {
 }
 
 /** An accepted connection. */
-export interface Accepted {
+export interface AcceptedConnection {
   readonly caller: Socket;
   readonly target: Target;
   /** Called when bytes were read or passed on. */
-  moved(): void;
+  onProgress(): void;
 }
 
 type FlowRule = Extract<Rule, { readonly kind: "flow" }>;
 type RawRule = Extract<Rule, { readonly kind: "raw" }>;
 
 /** Applies a rule to a connection. */
-export function play(rule: Rule, accepted: Accepted): void {
-  const { caller, moved } = accepted;
+export function play(rule: Rule, connection: AcceptedConnection): void {
+  const { caller, onProgress } = connection;
   switch (rule.kind) {
     case "close":
       caller.resume().end();
@@ -32,24 +32,24 @@ export function play(rule: Rule, accepted: Accepted): void {
       caller.resetAndDestroy();
       return;
     case "hang":
-      caller.on("data", moved).on("end", () => caller.end());
+      caller.on("data", onProgress).on("end", () => caller.end());
       return;
     case "answer":
-      answerHttp(caller, rule.answer, moved);
+      answerHttp(caller, rule.answer, onProgress);
       return;
     case "raw":
-      answerRaw(rule, accepted);
+      answerRaw(rule, connection);
       return;
     case "pass":
-      join({ kind: "flow" }, accepted);
+      join({ kind: "flow" }, connection);
       return;
     case "flow":
-      join(rule, accepted);
+      join(rule, connection);
   }
 }
 
-function answerRaw({ bytes, ending = "end" }: RawRule, { caller, moved }: Accepted): void {
-  caller.on("data", moved).on("end", () => caller.end());
+function answerRaw({ bytes, ending = "end" }: RawRule, { caller, onProgress }: AcceptedConnection): void {
+  caller.on("data", onProgress).on("end", () => caller.end());
   caller.once("data", () => {
     caller.write(bytes, () => {
       if (ending === "end") caller.end();
@@ -58,21 +58,36 @@ function answerRaw({ bytes, ending = "end" }: RawRule, { caller, moved }: Accept
   });
 }
 
-function join({ request = {}, response = {} }: FlowRule, { caller, target: { host, port }, moved }: Accepted): void {
+function join(
+  { request = {}, response = {} }: FlowRule,
+  { caller, target: { host, port }, onProgress }: AcceptedConnection,
+): void {
   const target = connect({ host: host ?? "127.0.0.1", port, allowHalfOpen: true, noDelay: true });
   target.on("error", ignore);
   caller.on("close", () => target.destroy());
-  const cut = (to: Socket, how: Ending): void => {
+  const cutConnection = (to: Socket, how: Ending): void => {
     for (const socket of how === "half" ? [to] : [caller, target]) {
       if (how === "reset") socket.resetAndDestroy();
       else socket.end();
     }
   };
-  carry({ from: caller, to: target, flow: request, moved, cut: (how) => cut(target, how) }).then((outcome) => {
+  carry({
+    from: caller,
+    to: target,
+    flow: request,
+    onProgress,
+    cutConnection: (how) => cutConnection(target, how),
+  }).then((outcome) => {
     if (outcome === "ended") target.end();
     else target.destroy();
   }, ignore);
-  carry({ from: target, to: caller, flow: response, moved, cut: (how) => cut(caller, how) }).then((outcome) => {
+  carry({
+    from: target,
+    to: caller,
+    flow: response,
+    onProgress,
+    cutConnection: (how) => cutConnection(caller, how),
+  }).then((outcome) => {
     if (outcome === "ended") caller.end();
     else caller.resetAndDestroy();
   }, ignore);

@@ -2,7 +2,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { garbage, http1Bytes, httpAnswers } from "./fault-answers.js";
 import { createFaultProxy, type FaultProxy } from "./fault-proxy.js";
-import { cut, type Ending, type Schedule } from "./fault-schedule.js";
+import { cutAfter, type Ending, type Schedule } from "./fault-schedule.js";
 import { leftOpen, listenersOn, openHandles } from "./leaks.js";
 import { createVirtualClock } from "./virtual-clock.js";
 
@@ -84,7 +84,7 @@ describe("a fault proxy", () => {
     }));
 
   it("follows its schedule connection by connection, and repeats the last rule", () =>
-    through([cut("response", 3, "end"), { kind: "pass" }, { kind: "close" }], async (proxy) => {
+    through([cutAfter("response", 3, "end"), { kind: "pass" }, { kind: "close" }], async (proxy) => {
       const texts: string[] = [];
       for (let count = 0; count < 4; count++) texts.push((await ask(proxy.port)).text);
       expect(texts).toEqual(["abc", answer, "", ""]);
@@ -94,7 +94,7 @@ describe("a fault proxy", () => {
 
   it("refuses until its rule is changed, at the same port", () => {
     const gate = Promise.withResolvers<void>();
-    const schedule: Schedule = [{ kind: "refuse", until: () => gate.promise }, cut("response", 1, "end")];
+    const schedule: Schedule = [{ kind: "refuse", until: () => gate.promise }, cutAfter("response", 1, "end")];
     return through(schedule, async (proxy) => {
       expect(await ask(proxy.port)).toMatchObject({ how: "refused" });
       gate.resolve();
@@ -121,21 +121,21 @@ describe("a fault proxy", () => {
     through([{ kind: "hang" }], async (proxy, { heard }) => {
       const socket = connect(proxy.port, "127.0.0.1", () => socket.write(question));
       socket.on("data", () => expect.unreachable());
-      await proxy.reached("request", question.length);
+      await proxy.waitForBytes("request", question.length);
       expect(proxy.open).toBe(1);
       expect(heard).toEqual([]);
       socket.destroy();
     }));
 
   it.each([0, 1, 9, 10])("cuts an answer after %i bytes", (after) =>
-    through([cut("response", after, "end")], async (proxy, { heard }) => {
+    through([cutAfter("response", after, "end")], async (proxy, { heard }) => {
       expect(await ask(proxy.port)).toMatchObject({ text: answer.slice(0, after), how: "end" });
       expect(heard).toEqual([question]);
     }),
   );
 
   it("resets in the middle of an answer", () =>
-    through([cut("response", 3, "reset")], async (proxy) => {
+    through([cutAfter("response", 3, "reset")], async (proxy) => {
       expect(await ask(proxy.port)).toMatchObject({ how: "reset" });
     }));
 
@@ -143,7 +143,7 @@ describe("a fault proxy", () => {
     ["end", "end"],
     ["reset", "reset"],
   ])("cuts a request: the target receives a part, and the caller sees the %s", (how, seen) =>
-    through([cut("request", 4, how)], async (proxy, { heard, ends }) => {
+    through([cutAfter("request", 4, how)], async (proxy, { heard, ends }) => {
       expect(await ask(proxy.port)).toMatchObject({ text: "", how: seen });
       await expect.poll(() => ends).toEqual([seen]);
       // A reset may discard bytes that were not read yet.
@@ -152,7 +152,7 @@ describe("a fault proxy", () => {
   );
 
   it("half-closes: the caller sees the end, and is heard on", () =>
-    through([cut("response", 0, "half")], async (proxy, { heard }) => {
+    through([cutAfter("response", 0, "half")], async (proxy, { heard }) => {
       const socket = connect({ host: "127.0.0.1", port: proxy.port, allowHalfOpen: true });
       const ended = new Promise<void>((resolve) => socket.on("end", resolve).resume());
       socket.write(question);
@@ -166,7 +166,7 @@ describe("a fault proxy", () => {
     const until = () => new Promise<void>((resolve) => clock.after(1000, resolve));
     return through([{ kind: "flow", response: { hold: { after: 4, until } } }], async (proxy) => {
       const asked = ask(proxy.port);
-      await proxy.reached("response", 4);
+      await proxy.waitForBytes("response", 4);
       await expect.poll(() => clock.pending()).toHaveLength(1);
       expect(proxy.record()).toEqual([{ request: 10, response: 4 }]);
       await clock.advance(1000);

@@ -25,7 +25,7 @@ export interface FaultProxy extends AsyncDisposable {
   /** The sizes of every connection so far, in order. */
   record(): readonly Exchange[];
   /** Resolves when this many bytes came from callers, or went to them, over all connections. */
-  reached(direction: Direction, bytes: number): Promise<void>;
+  waitForBytes(direction: Direction, bytes: number): Promise<void>;
   /** Resolves when no connection is open. */
   idle(): Promise<void>;
 }
@@ -49,7 +49,7 @@ class ScheduledProxy implements FaultProxy {
   readonly #callers: Socket[] = [];
   readonly #open = new Set<Socket>();
   #schedule: Schedule = [];
-  #next = 0;
+  #nextRule = 0;
   #server: Server | undefined;
   #waiters: readonly Waiter[] = [];
 
@@ -71,7 +71,7 @@ class ScheduledProxy implements FaultProxy {
 
   async setSchedule(schedule: Schedule): Promise<void> {
     this.#schedule = [...schedule];
-    this.#next = 0;
+    this.#nextRule = 0;
     // A first rule that refuses needs a port to refuse on.
     if (this.port === 0) await this.#listen();
     await this.#prepare();
@@ -81,7 +81,7 @@ class ScheduledProxy implements FaultProxy {
     return this.#callers.map(({ bytesRead, bytesWritten }) => ({ request: bytesRead, response: bytesWritten }));
   }
 
-  reached(direction: Direction, bytes: number): Promise<void> {
+  waitForBytes(direction: Direction, bytes: number): Promise<void> {
     return this.#until(() => this.record().reduce((sum, sizes) => sum + sizes[direction], 0) >= bytes);
   }
 
@@ -105,15 +105,15 @@ class ScheduledProxy implements FaultProxy {
     this.#hush();
     const goOn = async (): Promise<void> => {
       if (this.#schedule !== schedule) return;
-      this.#schedule = schedule.slice(this.#next + 1);
-      this.#next = 0;
+      this.#schedule = schedule.slice(this.#nextRule + 1);
+      this.#nextRule = 0;
       await this.#prepare();
     };
     rule.until?.().then(goOn).catch(crash);
   }
 
   #rule(): Rule {
-    return this.#schedule[Math.min(this.#next, this.#schedule.length - 1)] ?? pass;
+    return this.#schedule[Math.min(this.#nextRule, this.#schedule.length - 1)] ?? pass;
   }
 
   async #listen(): Promise<void> {
@@ -138,9 +138,9 @@ class ScheduledProxy implements FaultProxy {
       this.#tell();
     });
     const rule = this.#rule();
-    this.#next += 1;
+    this.#nextRule += 1;
     this.#prepare().catch(crash);
-    play(rule, { caller, target: this.#target, moved: this.#tell });
+    play(rule, { caller, target: this.#target, onProgress: this.#tell });
     this.#tell();
   }
 
@@ -152,10 +152,10 @@ class ScheduledProxy implements FaultProxy {
   }
 
   readonly #tell = (): void => {
-    const over = this.#waiters.filter(({ isOver }) => isOver());
-    if (over.length === 0) return;
-    this.#waiters = this.#waiters.filter((waiter) => !over.includes(waiter));
-    for (const { resolve } of over) resolve();
+    const finishedWaiters = this.#waiters.filter(({ isOver }) => isOver());
+    if (finishedWaiters.length === 0) return;
+    this.#waiters = this.#waiters.filter((waiter) => !finishedWaiters.includes(waiter));
+    for (const { resolve } of finishedWaiters) resolve();
   };
 }
 

@@ -3,7 +3,7 @@ export type Direction = "request" | "response";
 
 /**
  * How a connection is cut. `end`: both sides see a clean end. `reset`: both see a reset. `half`: the receiving side sees a
- * clean end, and the other direction goes on.
+ * clean end, and the other direction stays open.
  */
 export type Ending = "end" | "reset" | "half";
 
@@ -57,7 +57,7 @@ export type Rule =
 export type Schedule = readonly Rule[];
 
 /** A connection that is cut after this many bytes of one direction. */
-export function cut(direction: Direction, after: number, how: Ending): Rule {
+export function cutAfter(direction: Direction, after: number, how: Ending): Rule {
   const flow: Flow = { cut: { after, how } };
   return direction === "request" ? { kind: "flow", request: flow } : { kind: "flow", response: flow };
 }

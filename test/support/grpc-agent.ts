@@ -24,13 +24,13 @@ export interface GrpcAgentOptions {
 }
 
 /** The gRPC adapter of 1.0. */
-export const adapter = v1.grpc ?? missing();
+export const adapter = v1.grpc ?? throwMissing();
 
 /** Serves a service over gRPC on its own port, with a connected client. */
 export async function grpcAgent(service: Service, options: GrpcAgentOptions = {}): Promise<GrpcAgent> {
   const limits = { ...defaultListenerLimits, ...options.limits };
-  const addressed = { service, versions: [v1] };
-  const grpc = createGrpcServer({ adapters: [adapter], service, at: () => addressed, limits });
+  const adapterOptions = { service, versions: [v1] };
+  const grpc = createGrpcServer({ adapters: [adapter], service, at: () => adapterOptions, limits });
   const http2 = await createGrpcEngine({ grpc, http: options.http, limits, logger: silentLogger });
   const { http, tls } = options;
   const listener = await createListener({ host: "127.0.0.1", port: 0, http, http2, limits, tls });
@@ -49,6 +49,6 @@ export async function grpcAgent(service: Service, options: GrpcAgentOptions = {}
   };
 }
 
-function missing(): never {
+function throwMissing(): never {
   throw new TypeError("1.0 has no gRPC");
 }

@@ -26,7 +26,7 @@ export function frame(bytes: Uint8Array): Buffer {
 interface OpenRawCall {
   readonly stream: ClientHttp2Stream;
   /** The answer. */
-  readonly ended: Promise<RawAnswer>;
+  readonly answer: Promise<RawAnswer>;
 }
 
 export interface RawSession extends Disposable {
@@ -55,14 +55,14 @@ export function rawSession(port: number): RawSession {
       },
       { endStream: false },
     );
-    return { stream, ended: answerOf(stream) };
+    return { stream, answer: answerOf(stream) };
   };
   return {
     session,
     open,
     [Symbol.dispose]: () => session.destroy(),
     call: async (rpc, body, headers) => {
-      const { stream, ended } = open(rpc, headers);
+      const { stream, answer: ended } = open(rpc, headers);
       if (body !== undefined) stream.end(body);
       const answer = await ended;
       stream.close();
@@ -76,11 +76,11 @@ function answerOf(stream: ClientHttp2Stream): Promise<RawAnswer> {
     let headers: IncomingHttpHeaders = {};
     let trailers: IncomingHttpHeaders = {};
     const pieces: Buffer[] = [];
-    stream.on("response", (received) => {
-      headers = received;
+    stream.on("response", (receivedHeaders) => {
+      headers = receivedHeaders;
     });
-    stream.on("trailers", (received) => {
-      trailers = received;
+    stream.on("trailers", (receivedHeaders) => {
+      trailers = receivedHeaders;
     });
     stream.on("data", (piece: Buffer) => pieces.push(piece));
     stream.on("error", reject);

@@ -11,26 +11,26 @@ import { processSignals } from "../../src/signals/in-process.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
 import { withTaskNames } from "../../src/version/v0.1/named-tasks.js";
 import { type LogLine, recordingLogger } from "./recording-logger.js";
-import { type OpenStream, opened, requestOf, type SayOptions, say, taskOf } from "./say.js";
+import { type OpenStream, openStream, requestOf, type SayOptions, say, taskOf } from "./say.js";
 import { createVirtualClock, settle, turnUntil, type VirtualClock } from "./virtual-clock.js";
 
 type Content = string | readonly Part[];
 type Caller = Partial<Omit<ServerContext, "signal" | "caller">> & {
   /** The caller chooses the names of its tasks. */
-  readonly named?: boolean;
+  readonly namesTasks?: boolean;
 };
 
-/** An agent's request handler without a binding, and what a caller does with it. */
+/** An agent's request handler without a binding, and its operations for a caller. */
 export interface TestHandler {
   readonly handler: HostedHandler;
   readonly operations: Operations<ServerContext>;
   /** The operations for callers that name their tasks. */
-  readonly named: Operations<ServerContext>;
+  readonly namedOperations: Operations<ServerContext>;
   readonly clock: VirtualClock;
   readonly store: TaskStore;
   readonly log: readonly LogLine[];
-  send(content: Content, said?: SayOptions, caller?: Caller): Promise<SendMessageResponse>;
-  stream(content: Content, said?: SayOptions, caller?: Caller): AsyncIterable<StreamItem>;
+  send(content: Content, sayOptions?: SayOptions, caller?: Caller): Promise<SendMessageResponse>;
+  stream(content: Content, sayOptions?: SayOptions, caller?: Caller): AsyncIterable<StreamItem>;
   get(id: string, caller?: Caller): Promise<Task>;
   cancel(id: string, caller?: Caller): Promise<Task>;
   subscribe(id: string, caller?: Caller): AsyncIterable<StreamItem>;
@@ -47,17 +47,19 @@ export function startHandler(options: TestHandlerOptions): TestHandler {
   const { log, logger } = recordingLogger();
   const handler = createRequestHandler({ signals: processSignals, logger, ...options, store, clock });
   const { operations } = handler;
-  const named = withTaskNames(operations, handler.taskNames);
-  const of = (caller?: Caller): Operations<ServerContext> => (caller?.named === true ? named : operations);
+  const namedOperations = withTaskNames(operations, handler.taskNames);
+  const of = (caller?: Caller): Operations<ServerContext> =>
+    caller?.namesTasks === true ? namedOperations : operations;
   return {
     handler,
     operations,
-    named,
+    namedOperations,
     clock,
     store,
     log,
-    send: (content, said, caller) => of(caller).sendMessage(say(content, said), contextOf(caller)),
-    stream: (content, said, caller) => of(caller).sendStreamingMessage(say(content, said), contextOf(caller)),
+    send: (content, sayOptions, caller) => of(caller).sendMessage(say(content, sayOptions), contextOf(caller)),
+    stream: (content, sayOptions, caller) =>
+      of(caller).sendStreamingMessage(say(content, sayOptions), contextOf(caller)),
     get: (id, caller) => of(caller).getTask(requestOf("getTask", { id }), contextOf(caller)),
     cancel: (id, caller) => of(caller).cancelTask(requestOf("cancelTask", { id }), contextOf(caller)),
     subscribe: (id, caller) => of(caller).subscribeToTask(requestOf("subscribeToTask", { id }), contextOf(caller)),
@@ -66,23 +68,23 @@ export function startHandler(options: TestHandlerOptions): TestHandler {
 }
 
 /** A handler whose agent has started a task. */
-export interface BegunTask extends TestHandler {
+export interface StartedTask extends TestHandler {
   readonly taskId: string;
   /** The stream of the send that started it. */
   readonly opening: OpenStream;
 }
 
 /** Starts a handler, sends `go`, and waits until no work is left. */
-export async function beginTask(options: TestHandlerOptions): Promise<BegunTask> {
-  const served = startHandler(options);
-  const opening = await opened(served.stream("go"));
+export async function beginTask(options: TestHandlerOptions): Promise<StartedTask> {
+  const testHandler = startHandler(options);
+  const opening = await openStream(testHandler.stream("go"));
   await settle();
-  return { ...served, taskId: taskOf(opening.first.response).id, opening };
+  return { ...testHandler, taskId: taskOf(opening.firstItem.response).id, opening };
 }
 
 /** The context of a call; the caller is Alice by default. */
 export function contextOf(caller: Caller = {}): ServerContext {
-  const { named: _, ...said } = caller;
+  const { namesTasks: _, ...said } = caller;
   const nobody = { principal: { owner: "alice" }, binding: "JSONRPC", version: "1.0", extensions: [] } as const;
   return createContext({ ...nobody, after: undefined, ...said });
 }

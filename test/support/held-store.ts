@@ -2,42 +2,42 @@ import type { TaskStore } from "../../src/core/ports.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
 import { settle, type VirtualClock } from "./virtual-clock.js";
 
-/** A memory store whose batches of writes can be held back. */
+/** A memory store that can hold back its batches of writes. */
 export interface HeldStore {
   readonly store: TaskStore;
   /** Number of writes in each held batch, oldest first. */
-  readonly waiting: readonly number[];
+  readonly heldCount: readonly number[];
   /** Holds batches back from now on. */
   hold(): void;
-  /** Releases the oldest batch and waits for its consequences; the others stay held. */
-  land(): Promise<void>;
+  /** Commits the oldest batch and waits for its effects; the others stay held. */
+  releaseOldest(): Promise<void>;
   /** Releases all batches, now and later. */
   release(): void;
 }
 
 export function heldStore(clock: VirtualClock): HeldStore {
   let holding = false;
-  let flights: { readonly writes: number; readonly land: () => void }[] = [];
+  let batches: { readonly writes: number; readonly resolve: () => void }[] = [];
   const beforeFlush = (writes: number): Promise<void> | undefined =>
-    holding ? new Promise((land) => flights.push({ writes, land })) : undefined;
+    holding ? new Promise((resolve) => batches.push({ writes, resolve })) : undefined;
   return {
     store: memoryTaskStore({ clock, beforeFlush }),
-    get waiting() {
-      return flights.map(({ writes }) => writes);
+    get heldCount() {
+      return batches.map(({ writes }) => writes);
     },
     hold() {
       holding = true;
     },
-    async land() {
-      const flight = flights.shift();
-      if (flight === undefined) throw new Error("no flight waits");
-      flight.land();
+    async releaseOldest() {
+      const batch = batches.shift();
+      if (batch === undefined) throw new Error("no batch is held");
+      batch.resolve();
       await settle();
     },
     release() {
       holding = false;
-      for (const { land } of flights) land();
-      flights = [];
+      for (const { resolve: land } of batches) land();
+      batches = [];
     },
   };
 }

@@ -13,8 +13,8 @@ import type { CallOptions } from "../../src/protocol/context.js";
 import type { Operations } from "../../src/protocol/operations.js";
 import { v1 } from "../../src/version/v1.0/v1.js";
 
-export const rpcAdapter = v1.jsonRpc ?? missing();
-export const httpAdapter = v1.httpJson ?? missing();
+export const rpcAdapter = v1.jsonRpc ?? throwMissing();
+export const httpAdapter = v1.httpJson ?? throwMissing();
 
 export const httpBindings = ["JSONRPC", "HTTP+JSON"] as const;
 
@@ -64,12 +64,12 @@ export interface HttpAgent extends HttpServer {
 
 /** Serves a service over both JSON bindings on its own port, with a client for each. */
 export async function httpAgent(service: Service, options: NodeListenerOptions = {}): Promise<HttpAgent> {
-  const served = await serveEndpoint(endpointOf(service), options);
+  const server = await serveEndpoint(endpointOf(service), options);
   const clients = {
-    JSONRPC: createJsonRpcTransport({ url: `${served.url}/json-rpc`, adapter: rpcAdapter }),
-    "HTTP+JSON": createHttpJsonTransport({ url: `${served.url}/http-json`, adapter: httpAdapter }),
+    JSONRPC: createJsonRpcTransport({ url: `${server.url}/json-rpc`, adapter: rpcAdapter }),
+    "HTTP+JSON": createHttpJsonTransport({ url: `${server.url}/http-json`, adapter: httpAdapter }),
   };
-  return { ...served, clients };
+  return { ...server, clients };
 }
 
 export interface RawReply {
@@ -108,7 +108,7 @@ export function postJson(url: string, body: unknown, headers: Record<string, str
 }
 
 /** A bare TCP connection, for requests that no HTTP client would send. */
-export async function bareSocket(port: number): Promise<Socket & { readonly received: () => string }> {
+export async function bareSocket(port: number): Promise<Socket & { readonly receivedText: () => string }> {
   const socket = connect(port, "127.0.0.1");
   let text = "";
   socket.setEncoding("utf8").on("data", (chunk: string) => {
@@ -116,9 +116,9 @@ export async function bareSocket(port: number): Promise<Socket & { readonly rece
   });
   socket.on("error", () => {});
   await new Promise((resolve) => socket.once("connect", resolve));
-  return Object.assign(socket, { received: () => text });
+  return Object.assign(socket, { receivedText: () => text });
 }
 
-function missing(): never {
+function throwMissing(): never {
   throw new TypeError("1.0 has no such binding");
 }

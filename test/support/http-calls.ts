@@ -30,8 +30,8 @@ export function getOverHttp2(session: ClientHttp2Session, path: string, headers 
     const stream = session.request({ ":path": path, ...headers });
     let status = 0;
     let body = "";
-    stream.on("response", (received) => {
-      status = Number(received[":status"]);
+    stream.on("response", (receivedHeaders) => {
+      status = Number(receivedHeaders[":status"]);
     });
     stream.setEncoding("utf8").on("data", (piece: string) => {
       body += piece;
@@ -56,7 +56,7 @@ export function http2Session(port: number): Promise<ClientHttp2Session> {
 export interface Wire {
   readonly socket: Socket;
   /** Everything received until the peer closed. */
-  readonly closed: Promise<string>;
+  readonly whenClosed: Promise<string>;
 }
 
 export function wireTo(port: number): Wire {
@@ -66,9 +66,9 @@ export function wireTo(port: number): Wire {
     text += piece;
   });
   socket.on("error", () => {});
-  const closed = new Promise<string>((resolve) => {
+  const closing = new Promise<string>((resolve) => {
     socket.on("end", () => socket.end());
     socket.on("close", () => resolve(text));
   });
-  return { socket, closed };
+  return { socket, whenClosed: closing };
 }

@@ -27,7 +27,7 @@ export const httpEnds: readonly HttpEnd[] = [
     target: "/json-rpc",
     body: JSON.stringify({ jsonrpc: "2.0", id: null, method: "SendMessage", params }),
     errorOf: (answer) =>
-      checked(answer, rpcOutcome(answer, null).error, (http, { code }) => {
+      checkAnswer(answer, rpcOutcome(answer, null).error, (http, { code }) => {
         // This binding uses the error only for a body's media type, and keeps its status.
         if (code === "contentTypeNotSupported") return 415;
         return rpcStatuses.has(http) ? http : 200;
@@ -38,12 +38,12 @@ export const httpEnds: readonly HttpEnd[] = [
     name: "HTTP+JSON",
     target: "/http-json/message:send",
     body: JSON.stringify({ message }),
-    errorOf: (answer) => checked(answer, httpOutcome(answer).error, (http) => http),
+    errorOf: (answer) => checkAnswer(answer, httpOutcome(answer).error, (http) => http),
     wrongType: "unsupportedMediaType",
   },
 ];
 
-function checked(
+function checkAnswer(
   answer: HttpAnswer,
   error: A2AError | undefined,
   statusOf: (http: number, error: A2AError) => number,

@@ -8,19 +8,22 @@ export interface Immediates {
 /** Replaces the global `setImmediate` until it is restored. */
 export function watchImmediates(): Immediates {
   const real = globalThis.setImmediate;
-  let waiting = 0;
-  const watched = <Values extends unknown[]>(run: (...values: Values) => void, ...values: Values): NodeJS.Immediate => {
-    waiting += 1;
+  let pendingCount = 0;
+  const setWatched = <Values extends unknown[]>(
+    run: (...values: Values) => void,
+    ...values: Values
+  ): NodeJS.Immediate => {
+    pendingCount += 1;
     return real(() => {
-      waiting -= 1;
+      pendingCount -= 1;
       run(...values);
     });
   };
-  globalThis.setImmediate = Object.assign(watched, { __promisify__: real.__promisify__ });
+  globalThis.setImmediate = Object.assign(setWatched, { __promisify__: real.__promisify__ });
   return {
     async settle() {
       do await new Promise<void>((resolve) => real(resolve));
-      while (waiting > 0);
+      while (pendingCount > 0);
     },
     restore() {
       globalThis.setImmediate = real;

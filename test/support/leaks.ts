@@ -5,7 +5,7 @@ import { setImmediate } from "node:timers/promises";
 export type Handles = Readonly<Record<string, number>>;
 
 /** Sockets, connects, servers, timers and name lookups. Short-lived requests are not counted. */
-const counted = /^(?:TCP|TLS|Pipe|HTTP2|GetAddrInfo|QueryWrap|Timeout)/;
+const handleTypes = /^(?:TCP|TLS|Pipe|HTTP2|GetAddrInfo|QueryWrap|Timeout)/;
 // The test runner's own timers come and go within this time.
 const patienceDefaultMs = 2_000;
 
@@ -16,7 +16,7 @@ const patienceDefaultMs = 2_000;
 export function openHandles(): Handles {
   const handles: Record<string, number> = {};
   for (const kind of process.getActiveResourcesInfo()) {
-    if (counted.test(kind)) handles[kind] = (handles[kind] ?? 0) + 1;
+    if (handleTypes.test(kind)) handles[kind] = (handles[kind] ?? 0) + 1;
   }
   return handles;
 }

@@ -1,8 +1,8 @@
 import { metrics } from "@opentelemetry/api";
 import { type DataPoint, type Histogram, MeterProvider, MetricReader } from "@opentelemetry/sdk-metrics";
 
-/** What a metric has measured with some attributes: its value, or for a histogram how many values. */
-export interface Measured {
+/** A value of a metric with its attributes; for a histogram the number of values. */
+export interface MetricValue {
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly value: number;
   /** Of a histogram. */
@@ -12,7 +12,7 @@ export interface Measured {
 /** An SDK of OpenTelemetry in this process that measures, for one test file. */
 export interface StartedMetrics extends AsyncDisposable {
   /** The values of a metric now; a server's before it closed included. */
-  of(name: string): Promise<readonly Measured[]>;
+  of(name: string): Promise<readonly MetricValue[]>;
 }
 
 export function startMetrics(): StartedMetrics {
@@ -22,8 +22,8 @@ export function startMetrics(): StartedMetrics {
   return {
     async of(name) {
       const { resourceMetrics } = await reader.collect();
-      const found = resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics);
-      return found
+      const metricData = resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics);
+      return metricData
         .filter(({ descriptor }) => descriptor.name === name)
         .flatMap(({ dataPoints }) => dataPoints as readonly DataPoint<number | Histogram>[])
         .map(({ attributes, value }) =>

@@ -19,7 +19,7 @@ export interface ReceivedSpan {
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly events: readonly string[];
   readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
-  readonly failed: boolean;
+  readonly isFailed: boolean;
 }
 
 export interface OtlpReceiver extends AsyncDisposable {
@@ -120,7 +120,7 @@ function spanOf(span: Fields, from: Pick<ReceivedSpan, "service" | "scope">): Re
     attributes: attributesOf(span, 9),
     events: all(span, 11).map((event) => textAt(event, 2)),
     links: all(span, 13).map((link) => ({ traceId: hexAt(link, 1), spanId: hexAt(link, 2) })),
-    failed: numberAt(status, 3) === 2,
+    isFailed: numberAt(status, 3) === 2,
   };
 }
 

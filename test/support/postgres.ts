@@ -79,32 +79,32 @@ function createCluster({ bin, folder, data, user }: Place): void {
     execFileSync(program, args, { ...as, cwd: folder, stdio: ["ignore", "pipe", "pipe"], encoding: "utf8" });
   const initdb = join(bin, "initdb");
   const key = `${run(initdb, ["--version"])}-${user?.uid ?? ""}`.replaceAll(/[^\w.]+/g, "-");
-  const made = fileURLToPath(new URL(`../../.cache/clusters/${key}`, import.meta.url));
-  if (existsSync(made)) {
-    run("cp", ["-a", made, data]);
+  const cluster = fileURLToPath(new URL(`../../.cache/clusters/${key}`, import.meta.url));
+  if (existsSync(cluster)) {
+    run("cp", ["-a", cluster, data]);
     return;
   }
   run(initdb, ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"], user);
-  mkdirSync(dirname(made), { recursive: true });
-  const own = `${made}.${process.pid}`;
-  run("cp", ["-a", data, own]);
+  mkdirSync(dirname(cluster), { recursive: true });
+  const draft = `${cluster}.${process.pid}`;
+  run("cp", ["-a", data, draft]);
   try {
-    renameSync(own, made);
+    renameSync(draft, cluster);
   } catch {
     // Another process was faster.
-    rmSync(own, { recursive: true });
+    rmSync(draft, { recursive: true });
   }
 }
 
-let shared: Promise<PostgresServer> | undefined;
+let sharedServer: Promise<PostgresServer> | undefined;
 
 /** A server that several test files use. They do not stop it: it ends with this process. */
 export type SharedPostgres = Pick<PostgresServer, "url" | "createDatabase" | "query">;
 
 /** Returns the server that the tests of this process share. It has no `fsync`, since none of them crashes it. */
 export function sharedPostgres(): Promise<SharedPostgres> {
-  shared ??= startPostgres({ settings: { fsync: "off" }, until: "process" });
-  return shared;
+  sharedServer ??= startPostgres({ settings: { fsync: "off" }, until: "process" });
+  return sharedServer;
 }
 
 interface ServerUser {
@@ -127,9 +127,9 @@ class Server implements PostgresServer {
   readonly #place: Place;
   #port = 0;
   #process: ChildProcess | undefined;
-  #said = "";
+  #output = "";
   #databases = 0;
-  #started = false;
+  #isStarted = false;
   #isOver = false;
 
   constructor(place: Place) {
@@ -170,7 +170,7 @@ class Server implements PostgresServer {
     // The port may have been taken meanwhile, and processes of a killed server need a moment to exit.
     while (!(await this.#tryStart())) {
       if (this.#isOver) throw new Error("PostgreSQL is started after its end");
-      if (Date.now() > deadline) throw new Error(`PostgreSQL does not start:\n${this.#said}`);
+      if (Date.now() > deadline) throw new Error(`PostgreSQL does not start:\n${this.#output}`);
       await setTimeout(50);
     }
   }
@@ -196,7 +196,7 @@ class Server implements PostgresServer {
   /** Starts the server and waits until it accepts connections. False if it exited first. */
   async #tryStart(): Promise<boolean> {
     const { bin, folder, data, user, settings, until } = this.#place;
-    if (!this.#started) this.#port = await fixedPort();
+    if (!this.#isStarted) this.#port = await fixedPort();
     const all = { listen_addresses: "127.0.0.1", port: `${this.#port}`, unix_socket_directories: "", ...settings };
     const options = Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
     const server = spawn(join(bin, "postgres"), ["-D", data, ...options], {
@@ -205,13 +205,13 @@ class Server implements PostgresServer {
       stdio: ["ignore", "ignore", "pipe"],
     });
     const child = owned(server, { until, signal: "SIGQUIT", folder });
-    this.#said = "";
+    this.#output = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      this.#said = (this.#said + text).slice(-10_000);
+      this.#output = (this.#output + text).slice(-10_000);
     });
-    const ended = exitOf(child).then(() => false);
-    if (!(await Promise.race([ended, this.#answers(child)]))) return false;
-    this.#started = true;
+    const exit = exitOf(child).then(() => false);
+    if (!(await Promise.race([exit, this.#answers(child)]))) return false;
+    this.#isStarted = true;
     this.#process = child;
     return true;
   }
@@ -252,8 +252,9 @@ function serverUser(): ServerUser | undefined {
 }
 
 function findBin(): string | undefined {
-  const named = process.env["TRIVIUM_POSTGRES_BIN"];
-  const folders = named === undefined ? [...debianFolders(), ...(process.env["PATH"] ?? "").split(delimiter)] : [named];
+  const binFromEnv = process.env["TRIVIUM_POSTGRES_BIN"];
+  const folders =
+    binFromEnv === undefined ? [...debianFolders(), ...(process.env["PATH"] ?? "").split(delimiter)] : [binFromEnv];
   return folders.find((folder) => ["initdb", "postgres"].every((name) => isProgram(join(folder, name))));
 }
 

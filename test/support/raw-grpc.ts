@@ -14,7 +14,7 @@ import { errorTable } from "../../src/protocol/errors.js";
 import type { Operation } from "../../src/protocol/operations.js";
 import { frame, type RawAnswer, rawSession } from "./grpc-raw.js";
 import type { RawOutcome, RawWire } from "./raw-wire.js";
-import type { Spoiled } from "./spoiled-request.js";
+import type { FaultyRequest } from "./spoiled-request.js";
 
 // Handmade gRPC: requests with fields of the wrong wire type, and text that is not UTF-8.
 
@@ -25,8 +25,8 @@ export function rawGrpc(port: number): RawWire {
     grpcOutcome(await callRpc(method, frame(encodeLoosely(input, request))));
   return {
     call,
-    spoilt: (operation, spoiled) => ({
-      names: survives(spoiled) ? spoiled.names : undefined,
+    withFault: (operation, spoiled) => ({
+      names: canEncode(spoiled) ? spoiled.names : undefined,
       send: () => call(operation, spoiled.json),
     }),
     [Symbol.dispose]: dispose,
@@ -35,7 +35,7 @@ export function rawGrpc(port: number): RawWire {
 
 // The other faults are meaningless in binary or mean something else: a field of the wrong wire type is an unknown
 // field.
-const lasting: ReadonlySet<string> = new Set([
+const binaryFaults: ReadonlySet<string> = new Set([
   "missing",
   "null",
   "with too many entries",
@@ -46,22 +46,22 @@ const lasting: ReadonlySet<string> = new Set([
   "that is too deep",
 ]);
 
-function survives({ fault, field }: Spoiled): boolean {
+function canEncode({ fault, field }: FaultyRequest): boolean {
   // The last arm of a oneof wins, and an earlier one may be present.
-  return lasting.has(fault) && !(field.oneof !== undefined && fault === "null");
+  return binaryFaults.has(fault) && !(field.oneof !== undefined && fault === "null");
 }
 
 /** Parses a gRPC answer. Status and details of an error must agree (spec 10.6). */
 export function grpcOutcome({ headers, trailers, status, body }: RawAnswer): RawOutcome {
-  const told = { ...headers, ...trailers };
-  const bytes = Buffer.from(String(told["grpc-status-details-bin"] ?? ""), "base64");
-  const text = `${JSON.stringify(told)}\n${bytes.toString("latin1")}\n${body.toString("latin1")}`;
+  const fields = { ...headers, ...trailers };
+  const bytes = Buffer.from(String(fields["grpc-status-details-bin"] ?? ""), "base64");
+  const text = `${JSON.stringify(fields)}\n${bytes.toString("latin1")}\n${body.toString("latin1")}`;
   expect(headers["content-type"]).toMatch(/^application\/grpc/);
-  if (status === 0) return { error: undefined, told: text };
-  const message = decodeURIComponent(String(told["grpc-message"]));
+  if (status === 0) return { error: undefined, text: text };
+  const message = decodeURIComponent(String(fields["grpc-message"]));
   const error = errorFromStatusBytes(bytes, message, "internalError");
   expect([errorTable[error.code].grpc, error.message]).toEqual([status, message]);
-  return { error, told: text };
+  return { error, text: text };
 }
 
 /** Encodes JSON as a message of a type, even if it is invalid. */
@@ -80,16 +80,16 @@ function writeLoosely(
   value: JsonValue | undefined,
 ): void {
   if (value === undefined || value === null) return;
-  const delimited = (bytes: Uint8Array) => writer.tag(number, WireType.LengthDelimited).bytes(bytes);
+  const writeBytes = (bytes: Uint8Array) => writer.tag(number, WireType.LengthDelimited).bytes(bytes);
   const word = words?.values.find(({ name }) => name === value)?.number;
   if (word !== undefined) writer.tag(number, WireType.Varint).int32(word);
   else if (typeof value === "boolean") writer.tag(number, WireType.Varint).bool(value);
   else if (typeof value === "number" && Number.isSafeInteger(value)) writer.tag(number, WireType.Varint).int64(value);
   else if (typeof value === "number") writer.tag(number, WireType.Bit64).double(value);
-  else if (message !== undefined && isReadable(message, value)) delimited(wellKnownBytes(message, value));
-  else if (message !== undefined && isJsonObject(value)) delimited(encodeLoosely(message, value));
-  else if (typeof value === "string") delimited(Buffer.from(value.replaceAll(/\p{Surrogate}/gu, "\ue000")));
-  else if (fieldKind !== "list") delimited(Buffer.from([0xff, 0xff]));
+  else if (message !== undefined && isReadable(message, value)) writeBytes(wellKnownBytes(message, value));
+  else if (message !== undefined && isJsonObject(value)) writeBytes(encodeLoosely(message, value));
+  else if (typeof value === "string") writeBytes(Buffer.from(value.replaceAll(/\p{Surrogate}/gu, "\ue000")));
+  else if (fieldKind !== "list") writeBytes(Buffer.from([0xff, 0xff]));
 }
 
 function isReadable({ typeName }: DescMessage, value: JsonValue): boolean {

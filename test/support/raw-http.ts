@@ -6,7 +6,7 @@ import type { Operation } from "../../src/protocol/operations.js";
 import { httpAdapter, rpcAdapter } from "./http-agent.js";
 import { expectDetails, type RawOutcome, type RawWire } from "./raw-wire.js";
 import { httpFormOf } from "./spoiled-http.js";
-import { fullRequest, type Spoiled } from "./spoiled-request.js";
+import { type FaultyRequest, fullRequest } from "./spoiled-request.js";
 
 /** An HTTP answer as received. */
 export interface HttpAnswer {
@@ -62,7 +62,7 @@ export function rawJsonRpc(port: number): RawWire {
   };
   return {
     call,
-    spoilt: (operation, { json, names }) => ({ names, send: () => call(operation, json) }),
+    withFault: (operation, { json, names }) => ({ names, send: () => call(operation, json) }),
     [Symbol.dispose]: () => line[Symbol.dispose](),
   };
 }
@@ -79,7 +79,7 @@ export function rpcOutcome(answer: HttpAnswer, id: JsonValue): RawOutcome {
     expectDetails((reply["error"] as JsonObject)["data"]);
     error = rpcAdapter.readError(reply["error"]);
   }
-  return { error, told: toldBy(answer) };
+  return { error, text: answerText(answer) };
 }
 
 /** Handmade HTTP+JSON. */
@@ -91,8 +91,11 @@ export function rawHttpJson(port: number): RawWire {
       const form = httpFormOf(operation, request);
       return form === undefined ? Promise.reject(new TypeError("no such request over HTTP+JSON")) : send(form);
     },
-    spoilt(operation: Operation, spoiled: Spoiled) {
-      const form = httpFormOf(operation, spoiled.json, { spoiled, full: fullRequest(operation.input) });
+    withFault(operation: Operation, spoiled: FaultyRequest) {
+      const form = httpFormOf(operation, spoiled.json, {
+        faultyRequest: spoiled,
+        validRequest: fullRequest(operation.input),
+      });
       return form && { names: form.names, send: () => send(form) };
     },
     [Symbol.dispose]: () => line[Symbol.dispose](),
@@ -102,15 +105,15 @@ export function rawHttpJson(port: number): RawWire {
 /** Parses an answer of HTTP+JSON. */
 export function httpOutcome(answer: HttpAnswer): RawOutcome {
   const texts = textsOf(answer);
-  const told = toldBy(answer);
-  if (answer.status === 200) return { error: undefined, told };
+  const text = answerText(answer);
+  if (answer.status === 200) return { error: undefined, text };
   const body = JSON.parse(texts[0] ?? "") as JsonObject;
   const status = expect.stringMatching(/^[A-Z_]+$/);
   expect(body).toEqual({
     error: { code: answer.status, status, message: expect.any(String), details: expect.any(Array) },
   });
   expectDetails((body["error"] as JsonObject)["details"]);
-  return { error: httpAdapter.readError(answer.status, body), told };
+  return { error: httpAdapter.readError(answer.status, body), text };
 }
 
 function textsOf({ headers, text }: HttpAnswer): string[] {
@@ -123,6 +126,6 @@ function textsOf({ headers, text }: HttpAnswer): string[] {
   return events;
 }
 
-function toldBy({ status, headers, text }: HttpAnswer): string {
+function answerText({ status, headers, text }: HttpAnswer): string {
   return `${status} ${JSON.stringify(headers)}\n${text}`;
 }

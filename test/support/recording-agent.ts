@@ -5,50 +5,50 @@ import { type OperationName, operationOf } from "../../src/protocol/operations.j
 import { echo, serviceOf, statusItem } from "./echo-service.js";
 import { httpAgent, type RawReply, rawCall } from "./http-agent.js";
 
-interface Called {
+interface RecordedCall {
   readonly name: OperationName;
   readonly request: unknown;
 }
 
 /** An agent over both JSON bindings that records its calls. */
 export async function recordingAgent(changes: Partial<Service> = {}) {
-  const called: Called[] = [];
+  const calls: RecordedCall[] = [];
   const task = (name: OperationName) => async (request: { readonly id: string }) => {
-    called.push({ name, request });
+    calls.push({ name, request });
     return create(TaskSchema, { id: request.id });
   };
   const config = (name: OperationName) => async (request: { readonly taskId: string; readonly id: string }) => {
-    called.push({ name, request });
+    calls.push({ name, request });
     const { taskId, id } = request;
     return create(TaskPushNotificationConfigSchema, { taskId, id, url: "https://x.example" });
   };
-  const empty = (name: OperationName) => async (request: unknown) => {
-    called.push({ name, request });
+  const emptyReply = (name: OperationName) => async (request: unknown) => {
+    calls.push({ name, request });
     return create(operationOf(name).output) as never;
   };
   const service = serviceOf(
     {
       sendMessage: async (request) => {
-        called.push({ name: "sendMessage", request });
+        calls.push({ name: "sendMessage", request });
         return echo(request);
       },
       async *subscribeToTask(request) {
-        called.push({ name: "subscribeToTask", request });
+        calls.push({ name: "subscribeToTask", request });
         yield statusItem(1);
       },
       getTask: task("getTask"),
       cancelTask: task("cancelTask"),
-      listTasks: empty("listTasks"),
-      getExtendedAgentCard: empty("getExtendedAgentCard"),
+      listTasks: emptyReply("listTasks"),
+      getExtendedAgentCard: emptyReply("getExtendedAgentCard"),
       createTaskPushNotificationConfig: config("createTaskPushNotificationConfig"),
       getTaskPushNotificationConfig: config("getTaskPushNotificationConfig"),
-      listTaskPushNotificationConfigs: empty("listTaskPushNotificationConfigs"),
-      deleteTaskPushNotificationConfig: empty("deleteTaskPushNotificationConfig"),
+      listTaskPushNotificationConfigs: emptyReply("listTaskPushNotificationConfigs"),
+      deleteTaskPushNotificationConfig: emptyReply("deleteTaskPushNotificationConfig"),
     },
     changes,
   );
-  const served = await httpAgent(service);
-  return Object.assign(served, { called, base: `${served.url}/http-json` });
+  const agent = await httpAgent(service);
+  return Object.assign(agent, { called: calls, base: `${agent.url}/http-json` });
 }
 
 /** One HTTP+JSON call, written as `GET /tasks`. */

@@ -100,30 +100,30 @@ export async function linesOf(stream: AsyncIterable<StreamItem>): Promise<string
 /** Reads until an item matches; returns everything read, the match last. */
 export async function readUntil(
   stream: AsyncIterator<StreamItem>,
-  last: (line: string) => boolean,
+  isLast: (line: string) => boolean,
 ): Promise<StreamItem[]> {
   const items: StreamItem[] = [];
-  for (let next = await stream.next(); next.done !== true; next = await stream.next()) {
-    items.push(next.value);
-    if (last(lineOf(next.value))) return items;
+  for (let step = await stream.next(); step.done !== true; step = await stream.next()) {
+    items.push(step.value);
+    if (isLast(lineOf(step.value))) return items;
   }
   throw new Error(`the stream ended after ${JSON.stringify(items.map(lineOf))}`);
 }
 
 /** A stream whose first item has arrived. */
 export interface OpenStream {
-  readonly first: StreamItem;
+  readonly firstItem: StreamItem;
   readonly iterator: AsyncIterator<StreamItem>;
   /** Reads the rest as lines. */
-  rest(): Promise<string[]>;
+  readRest(): Promise<string[]>;
 }
 
 /** Opens a stream and resolves with its first item. */
-export async function opened(stream: AsyncIterable<StreamItem>): Promise<OpenStream> {
+export async function openStream(stream: AsyncIterable<StreamItem>): Promise<OpenStream> {
   const iterator = stream[Symbol.asyncIterator]();
-  const first = await iterator.next();
-  if (first.done === true) throw new Error("the stream was empty");
-  return { first: first.value, iterator, rest: () => linesOf({ [Symbol.asyncIterator]: () => iterator }) };
+  const step = await iterator.next();
+  if (step.done === true) throw new Error("the stream was empty");
+  return { firstItem: step.value, iterator, readRest: () => linesOf({ [Symbol.asyncIterator]: () => iterator }) };
 }
 
 /** The error with which a call or a stream fails. */

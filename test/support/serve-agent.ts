@@ -30,10 +30,10 @@ export interface ServedAgent {
   /** The operations of a `Client` that uses only this wire and retries nothing. */
   readonly client: Operations<CallOptions>;
   /** The wire without a client. */
-  readonly bare: Operations<CallOptions>;
+  readonly transport: Operations<CallOptions>;
   readonly log: readonly LogLine[];
   /** A client over another wire of the same agent. */
-  over(wire: Wire): Operations<CallOptions>;
+  clientOver(wire: Wire): Operations<CallOptions>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -48,9 +48,9 @@ export type StartAgent = (options: ServedOptions) => Promise<ServedAgent>;
 type Cases = (start: StartAgent, wire: Wire) => void;
 
 /** Runs the same cases over each chosen wire; with `concurrent` all of them at the same time. */
-export function overEach(chosen: readonly Wire[], cases: Cases, { concurrent = false } = {}): void {
-  const served = chosen.filter((wire) => serving().wires.includes(wire));
-  describe.each(served)("over %s", { concurrent }, (wire) => cases((options) => startAgent(wire, options), wire));
+export function overEach(chosenWires: readonly Wire[], cases: Cases, { concurrent = false } = {}): void {
+  const wiresToServe = chosenWires.filter((wire) => serving().wires.includes(wire));
+  describe.each(wiresToServe)("over %s", { concurrent }, (wire) => cases((options) => startAgent(wire, options), wire));
 }
 
 /** Runs the same cases over all wires. */
@@ -65,24 +65,25 @@ export async function startAgent(wire: Wire, options: ServedOptions): Promise<Se
   const { serve, clientsPerWire } = serving();
   const server = await serve({ card, port: 0, drainMs: 0, logger, ...options });
   const clients = new Map<Wire, readonly Promise<Client>[]>();
-  const clientsOver = (other: Wire): readonly Promise<Client>[] => {
-    const known = clients.get(other) ?? Array.from({ length: clientsPerWire }, () => connectOver(other, server));
-    clients.set(other, known);
-    return known;
+  const clientsOver = (otherWire: Wire): readonly Promise<Client>[] => {
+    const existing =
+      clients.get(otherWire) ?? Array.from({ length: clientsPerWire }, () => connectOver(otherWire, server));
+    clients.set(otherWire, existing);
+    return existing;
   };
-  const bare = await bareTransport(wire, server);
-  const [only, ...others] = await Promise.all(clientsOver(wire));
+  const transport = await bareTransport(wire, server);
+  const [only, ...otherClients] = await Promise.all(clientsOver(wire));
   if (only === undefined) throw new TypeError("there is no client");
   return {
     wire,
     server,
-    client: others.length === 0 ? only.operations : late(clientsOver(wire)),
-    bare,
+    client: otherClients.length === 0 ? only.operations : takeTurns(clientsOver(wire)),
+    transport,
     log,
-    over: (other) => late(clientsOver(other)),
+    clientOver: (otherWire) => takeTurns(clientsOver(otherWire)),
     async [Symbol.asyncDispose]() {
       for (const client of [...clients.values()].flat()) await (await client).close();
-      await bare.close?.();
+      await transport.close?.();
       await (options.clock === undefined ? server.close() : turnUntil(options.clock, server.close()));
     },
   };
@@ -94,10 +95,10 @@ async function connectOver(wire: Wire, server: Server): Promise<Client> {
   const agent = { card: withoutOwnExtensions(server.card), inProcess: server.inProcess };
   const { binding, version } = wireRow(wire);
   if (binding === "in-process") return connectInProcess(agent, { retry: false });
-  const [known] = agent.card.supportedInterfaces;
-  if (known === undefined) throw new TypeError("the card of the agent lists no interface");
+  const [firstInterface] = agent.card.supportedInterfaces;
+  if (firstInterface === undefined) throw new TypeError("the card of the agent lists no interface");
   const protocolBinding = binding === "grpc-web" ? grpcWeb : bindingRow(binding).wire;
-  const only = { ...known, protocolBinding, protocolVersion: version, url: addressOf(binding, server) };
+  const only = { ...firstInterface, protocolBinding, protocolVersion: version, url: addressOf(binding, server) };
   const ownGrpcWeb: TransportFactory = {
     binding: grpcWeb,
     create: async (address) => webTransport(address.url, await grpcAdapterOf(address.version)),
@@ -130,36 +131,38 @@ export async function bareTransport(wire: Wire, server: ServerAddress): Promise<
   if (binding === "in-process") return server.inProcess();
   const url = addressOf(binding, server);
   const [entry] = versionEntries([version]);
-  const spoken = await entry?.load();
-  if (binding === "JSONRPC") return createJsonRpcTransport({ url, adapter: there(spoken?.jsonRpc) });
-  if (binding === "HTTP+JSON") return createHttpJsonTransport({ url, adapter: there(spoken?.httpJson) });
-  const adapter = there(spoken?.grpc);
+  const versionAdapters = await entry?.load();
+  if (binding === "JSONRPC") return createJsonRpcTransport({ url, adapter: assertPresent(versionAdapters?.jsonRpc) });
+  if (binding === "HTTP+JSON")
+    return createHttpJsonTransport({ url, adapter: assertPresent(versionAdapters?.httpJson) });
+  const adapter = assertPresent(versionAdapters?.grpc);
   if (binding === "GRPC") return createGrpcTransport({ address: url, adapter });
   return binding === "CONNECT" ? createConnectTransport({ url, adapter }) : webTransport(url, adapter);
 }
 
 async function grpcAdapterOf(version: string): Promise<GrpcAdapter> {
   const [entry] = versionEntries([version]);
-  return there((await entry?.load())?.grpc);
+  return assertPresent((await entry?.load())?.grpc);
 }
 
-function there<F>(adapter: F | undefined): F {
+function assertPresent<F>(adapter: F | undefined): F {
   if (adapter === undefined) throw new TypeError("the version lacks the binding");
   return adapter;
 }
 
 /** The operations of several clients, used in turn once they are connected. */
-function late(clients: readonly Promise<Client>[]): Operations<CallOptions> {
+function takeTurns(clients: readonly Promise<Client>[]): Operations<CallOptions> {
   let calls = 0;
-  const next = async (): Promise<Client> => {
+  const nextClient = async (): Promise<Client> => {
     const client = await clients[calls++ % clients.length];
     if (client === undefined) throw new TypeError("there is no client");
     return client;
   };
   return createTransport({
-    unary: async (operation, request, options) => invokeUnary((await next()).operations, operation, request, options),
+    unary: async (operation, request, options) =>
+      invokeUnary((await nextClient()).operations, operation, request, options),
     stream: (operation, request, options) => {
-      const items = next().then(({ operations }) =>
+      const items = nextClient().then(({ operations }) =>
         invokeStream(operations, operation, request, options)[Symbol.asyncIterator](),
       );
       const iterator = {

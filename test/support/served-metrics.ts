@@ -5,7 +5,7 @@ import { recordingLogger } from "./recording-logger.js";
 const card = { name: "Measured", description: "d", version: "1" };
 
 /** A server that serves its metrics for Prometheus. */
-export interface Measured extends AsyncDisposable {
+export interface ServedMetrics extends AsyncDisposable {
   readonly client: Client;
   readonly server: AgentServer;
   readonly url: string;
@@ -14,7 +14,9 @@ export interface Measured extends AsyncDisposable {
 }
 
 /** Serves an agent with its metrics. */
-export async function measured(options: Pick<AgentOptions, "agent"> & Partial<AgentOptions>): Promise<Measured> {
+export async function serveMetrics(
+  options: Pick<AgentOptions, "agent"> & Partial<AgentOptions>,
+): Promise<ServedMetrics> {
   const { log, logger } = recordingLogger();
   const server = await serve({ card, port: 0, logger, drainMs: 0, ...options, telemetry: { metrics: { port: 0 } } });
   const client = await Client.connect(server.url, { retry: false });

@@ -48,10 +48,10 @@ async function servingIn(
   child.stderr.on("data", (piece) => {
     complaints += String(piece);
   });
-  const ended = once(child, "close");
+  const exit = once(child, "close");
   const stop = async (signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> => {
     child.kill(signal);
-    await ended;
+    await exit;
     return child.exitCode;
   };
   for await (const line of createInterface(child.stdout)) {

@@ -27,11 +27,11 @@ export const alone: Serving = {
   },
 };
 
-let chosen = alone;
+let current = alone;
 
-export const serving = (): Serving => chosen;
+export const serving = (): Serving => current;
 
 /** Serves the cases of this file differently. Call it before importing them. */
-export function serveBy(other: Serving): void {
-  chosen = other;
+export function serveBy(newServing: Serving): void {
+  current = newServing;
 }

@@ -2,10 +2,10 @@ import type { ReceivedSpan } from "./otlp-receiver.js";
 
 /** A trace as lines, each below its parent: `CLIENT SendMessage`. The probes of clients are left out. */
 export function treeOf(spans: readonly ReceivedSpan[], traceId: string): readonly string[] {
-  const own = spans.filter((span) => span.traceId === traceId && !isProbe(span));
-  const ids = new Set(own.map(({ spanId }) => spanId));
+  const spansOfTrace = spans.filter((span) => span.traceId === traceId && !isProbe(span));
+  const ids = new Set(spansOfTrace.map(({ spanId }) => spanId));
   const below = (parentId: string | undefined, depth: number): readonly string[] =>
-    own
+    spansOfTrace
       .filter((span) => (parentId === undefined ? !ids.has(span.parentId) : span.parentId === parentId))
       .map((span) => [`${"  ".repeat(depth)}${lineOf(span)}`, ...below(span.spanId, depth + 1)])
       .toSorted(([a = ""], [b = ""]) => (a < b ? -1 : 1))

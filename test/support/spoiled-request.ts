@@ -5,7 +5,7 @@ import { isJsonObject, isRequired, setOwn } from "../../src/protocol/codec/outli
 // its kind allows.
 
 /** A request with one fault. */
-export interface Spoiled {
+export interface FaultyRequest {
   readonly title: string;
   readonly fault: string;
   /** Top-level member of the request that holds the fault, and the spoiled field itself. */
@@ -32,7 +32,7 @@ interface Fault {
 }
 
 // Valid values of fields that do not accept any text. The tenant and the task are left out.
-const sayings: ReadonlyMap<string, JsonValue | undefined> = new Map<string, JsonValue | undefined>([
+const validValues: ReadonlyMap<string, JsonValue | undefined> = new Map<string, JsonValue | undefined>([
   ["tenant", undefined],
   ["Message.task_id", undefined],
   ["Message.role", "ROLE_USER"],
@@ -44,7 +44,7 @@ const sayings: ReadonlyMap<string, JsonValue | undefined> = new Map<string, Json
 ]);
 
 /** Text of any length: only the request's size limits it. */
-const free: ReadonlySet<string> = new Set(["Part.text", "Part.url", "Part.raw"]);
+const unlimitedTexts: ReadonlySet<string> = new Set(["Part.text", "Part.url", "Part.raw"]);
 
 /** A request with every field filled in; a list of messages with a oneof has one entry for each arm. */
 export function fullRequest(desc: DescMessage): JsonObject {
@@ -52,20 +52,20 @@ export function fullRequest(desc: DescMessage): JsonObject {
 }
 
 function variantsOf(desc: DescMessage): JsonObject[] {
-  const plain = Object.fromEntries(desc.fields.filter(({ oneof }) => oneof === undefined).flatMap(entryOf));
+  const members = Object.fromEntries(desc.fields.filter(({ oneof }) => oneof === undefined).flatMap(entryOf));
   const arms = desc.oneofs.flatMap(({ fields }) => fields);
-  return arms.length === 0 ? [plain] : arms.map((arm) => ({ ...plain, ...Object.fromEntries(entryOf(arm)) }));
+  return arms.length === 0 ? [members] : arms.map((arm) => ({ ...members, ...Object.fromEntries(entryOf(arm)) }));
 }
 
 function entryOf(field: DescField): [string, JsonValue][] {
-  const value = sayingOf(field);
+  const value = validValueOf(field);
   return value === undefined ? [] : [[field.jsonName, value]];
 }
 
-function sayingOf(field: DescField): JsonValue | undefined {
+function validValueOf(field: DescField): JsonValue | undefined {
   const { message, enum: words, scalar } = field;
   for (const name of [nameOf(field), field.name, message?.typeName ?? ""]) {
-    if (sayings.has(name)) return sayings.get(name);
+    if (validValues.has(name)) return validValues.get(name);
   }
   if (message !== undefined) return field.fieldKind === "list" ? variantsOf(message) : variantsOf(message)[0];
   const one = words === undefined ? scalarValue(scalar) : (words.values[1]?.name ?? "");
@@ -83,15 +83,15 @@ function nameOf({ parent, name }: DescField): string {
 }
 
 /** Every way to spoil one field of a request. */
-export function spoiledRequests(desc: DescMessage): Spoiled[] {
-  const full = fullRequest(desc);
-  return placesOf(desc, full, [], "").flatMap((place) =>
+export function spoiledRequests(desc: DescMessage): FaultyRequest[] {
+  const validRequest = fullRequest(desc);
+  return placesOf(desc, validRequest, [], "").flatMap((place) =>
     faultsOf(place).map(({ fault, put, names }) => ({
       title: `${place.path} ${fault}`,
       fault,
       member: String(place.keys[0] ?? place.field.jsonName),
       field: place.field,
-      json: spoil(full, place, put),
+      json: spoil(validRequest, place, put),
       names,
     })),
   );
@@ -103,7 +103,7 @@ function placesOf(desc: DescMessage, json: JsonValue, keys: Place["keys"], aroun
   return here.flatMap((field) => {
     const path = around === "" ? field.jsonName : `${around}.${field.jsonName}`;
     const { message } = field;
-    if (message === undefined || sayings.has(message.typeName)) return [{ field, path, keys }];
+    if (message === undefined || validValues.has(message.typeName)) return [{ field, path, keys }];
     const value = json[field.jsonName] ?? {};
     const below = [...keys, field.jsonName];
     const inside = Array.isArray(value)
@@ -113,8 +113,8 @@ function placesOf(desc: DescMessage, json: JsonValue, keys: Place["keys"], aroun
   });
 }
 
-function spoil(full: JsonObject, { keys, field }: Place, put: Fault["put"]): JsonObject {
-  const json = JSON.parse(JSON.stringify(full)) as JsonObject;
+function spoil(validRequest: JsonObject, { keys, field }: Place, put: Fault["put"]): JsonObject {
+  const json = JSON.parse(JSON.stringify(validRequest)) as JsonObject;
   let at: JsonValue = json;
   for (const key of keys) at = Reflect.get(at as object, key) as JsonValue;
   put(at as JsonObject, field.jsonName);
@@ -124,24 +124,24 @@ function spoil(full: JsonObject, { keys, field }: Place, put: Fault["put"]): Jso
 function faultsOf(place: Place): Fault[] {
   const { field, path } = place;
   const around = path.slice(0, path.lastIndexOf("."));
-  const absent = field.oneof === undefined ? (isRequired(field) ? path : undefined) : around;
+  const requiredPath = field.oneof === undefined ? (isRequired(field) ? path : undefined) : around;
   const takesNull = field.message?.typeName === "google.protobuf.Value";
   const faults: Fault[] = [
-    { fault: "missing", put: (object, name) => delete object[name], names: absent },
-    { fault: "null", put: set(null), names: takesNull ? undefined : absent },
+    { fault: "missing", put: (object, name) => delete object[name], names: requiredPath },
+    { fault: "null", put: setTo(null), names: takesNull ? undefined : requiredPath },
     ...Object.entries(kinds)
       .filter(([kind]) => !takesNull && kind !== kindOf(field))
-      .map(([kind, value]) => ({ fault: `is of kind ${kind}`, put: set(value), names: path })),
+      .map(([kind, value]) => ({ fault: `is of kind ${kind}`, put: setTo(value), names: path })),
     ...(field.oneof?.fields ?? [])
       .filter((other) => other !== field)
       .map((other) => ({ fault: `beside ${other.jsonName}`, put: besides(other), names: around })),
   ];
   if (field.fieldKind !== "list") return [...faults, ...contentFaults(field, path)];
-  const many = Array(1_000).fill(first(sayingOf(field)));
+  const entries = Array(1_000).fill(firstOf(validValueOf(field)));
   return [
     ...faults,
-    { fault: "with too many entries", put: set(many), names: path },
-    { fault: "with an entry of null", put: set([null]), names: path },
+    { fault: "with too many entries", put: setTo(entries), names: path },
+    { fault: "with an entry of null", put: setTo([null]), names: path },
     ...contentFaults(field, path).map(({ put, ...fault }) => ({ ...fault, put: inList(put) })),
   ];
 }
@@ -155,7 +155,7 @@ function kindOf({ fieldKind, message, scalar, enum: words }: DescField): keyof t
   return scalar === ScalarType.BOOL && words === undefined ? "boolean" : undefined;
 }
 
-const set =
+const setTo =
   (value: unknown): Fault["put"] =>
   (object, name) => {
     object[name] = value as JsonValue;
@@ -164,7 +164,7 @@ const set =
 const besides =
   (other: DescField): Fault["put"] =>
   (object) => {
-    object[other.jsonName] = sayingOf(other) ?? null;
+    object[other.jsonName] = validValueOf(other) ?? null;
   };
 
 const inList =
@@ -175,53 +175,53 @@ const inList =
     object[name] = Object.hasOwn(entry, "entry") ? [entry["entry"] ?? null] : [];
   };
 
-function first(value: JsonValue | undefined): JsonValue {
+function firstOf(value: JsonValue | undefined): JsonValue {
   return (Array.isArray(value) ? value[0] : value) ?? null;
 }
 
 /** What can be wrong with the content of a field or of a list entry. */
 function contentFaults(field: DescField, path: string): Fault[] {
-  const named = (faults: Readonly<Record<string, unknown>>): Fault[] =>
-    Object.entries(faults).map(([fault, value]) => ({ fault, put: set(value), names: path }));
+  const faultsWith = (faults: Readonly<Record<string, unknown>>): Fault[] =>
+    Object.entries(faults).map(([fault, value]) => ({ fault, put: setTo(value), names: path }));
   const { message, enum: words, scalar } = field;
-  if (words !== undefined) return named({ "with an unknown word": "NOPE", "with an unknown number": 99 });
-  if (scalar === ScalarType.INT32) return named({ fractional: 1.5, "over 32 bits": 2 ** 40, negative: -1 });
+  if (words !== undefined) return faultsWith({ "with an unknown word": "NOPE", "with an unknown number": 99 });
+  if (scalar === ScalarType.INT32) return faultsWith({ fractional: 1.5, "over 32 bits": 2 ** 40, negative: -1 });
   if (scalar === ScalarType.BYTES)
-    return named({ "that is no base64": "!!!", "cut off": "a", "wrongly padded": "ab=c" });
+    return faultsWith({ "that is no base64": "!!!", "cut off": "a", "wrongly padded": "ab=c" });
   if (scalar === ScalarType.STRING) return textFaults(field, path);
   if (message?.typeName === "google.protobuf.Timestamp") {
-    return named({ "that is no time": "yesterday", "of month 13": "2026-13-01T00:00:00Z" });
+    return faultsWith({ "that is no time": "yesterday", "of month 13": "2026-13-01T00:00:00Z" });
   }
-  if (message !== undefined && sayings.has(message.typeName)) return named(freeFaults());
-  const evil = (object: JsonObject, name: string): void => {
+  if (message !== undefined && validValues.has(message.typeName)) return faultsWith(freeFaults());
+  const pollute = (object: JsonObject, name: string): void => {
     const inner = object[name];
     if (isJsonObject(inner)) setOwn(inner, "__proto__", { messageId: "evil", polluted: true });
   };
-  return message === undefined ? [] : [{ fault: "with a member __proto__", put: evil, names: undefined }];
+  return message === undefined ? [] : [{ fault: "with a member __proto__", put: pollute, names: undefined }];
 }
 
 function textFaults(field: DescField, path: string): Fault[] {
-  const isFree = free.has(`${field.parent.name}.${field.name}`);
+  const isFree = unlimitedTexts.has(`${field.parent.name}.${field.name}`);
   const needsText = isRequired(field) && field.fieldKind !== "list";
   return [
-    { fault: "empty", put: set(""), names: needsText ? path : undefined },
-    { fault: "too long", put: set("x".repeat(10_000)), names: isFree ? undefined : path },
-    { fault: "with half a surrogate pair", put: set("a\ud800b"), names: path },
-    { fault: "with line breaks", put: set("a\r\nX-Injected: yes\r\n\r\nb"), names: undefined },
-    { fault: "with a zero byte", put: set("a\0b"), names: undefined },
+    { fault: "empty", put: setTo(""), names: needsText ? path : undefined },
+    { fault: "too long", put: setTo("x".repeat(10_000)), names: isFree ? undefined : path },
+    { fault: "with half a surrogate pair", put: setTo("a\ud800b"), names: path },
+    { fault: "with line breaks", put: setTo("a\r\nX-Injected: yes\r\n\r\nb"), names: undefined },
+    { fault: "with a zero byte", put: setTo("a\0b"), names: undefined },
   ];
 }
 
 function freeFaults(): Readonly<Record<string, JsonObject>> {
   let deep: JsonObject = {};
   for (let level = 0; level < 100; level++) deep = { deep };
-  const evil: JsonObject = {};
-  setOwn(evil, "__proto__", { polluted: true });
+  const pollute: JsonObject = {};
+  setOwn(pollute, "__proto__", { polluted: true });
   return {
     "that is too deep": deep,
     "with half a surrogate pair": { key: "\ud800" },
     "with half a surrogate pair in a key": { "\ud800": 1 },
-    "with a member __proto__": evil,
-    "with a member __proto__ inside": { inner: [evil] },
+    "with a member __proto__": pollute,
+    "with a member __proto__ inside": { inner: [pollute] },
   };
 }

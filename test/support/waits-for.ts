@@ -9,7 +9,7 @@ export interface WaitsFor extends Immediates {
 
 /** Keeps virtual time still while real answers are pending. */
 export function waitsFor(immediates: Immediates): WaitsFor {
-  const asked = new Set<Promise<unknown>>();
+  const pendingAnswers = new Set<Promise<unknown>>();
   return {
     of: (store) =>
       new Proxy(store, {
@@ -18,9 +18,9 @@ export function waitsFor(immediates: Immediates): WaitsFor {
           if (typeof member !== "function") return member;
           return (...args: readonly unknown[]) => {
             const answer = Promise.resolve(Reflect.apply(member, target, args));
-            asked.add(answer);
-            const done = (): void => void asked.delete(answer);
-            answer.then(done, done);
+            pendingAnswers.add(answer);
+            const remove = (): void => void pendingAnswers.delete(answer);
+            answer.then(remove, remove);
             return answer;
           };
         },
@@ -28,8 +28,8 @@ export function waitsFor(immediates: Immediates): WaitsFor {
     async settle() {
       for (;;) {
         await immediates.settle();
-        if (asked.size === 0) return;
-        await Promise.race(asked).catch(() => {});
+        if (pendingAnswers.size === 0) return;
+        await Promise.race(pendingAnswers).catch(() => {});
       }
     },
     restore: () => immediates.restore(),

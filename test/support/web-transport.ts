@@ -48,10 +48,10 @@ function webOptions(
   { declares, extensionsName }: GrpcAdapter,
   { signal, timeoutMs, headers, extensions, after }: CallOptions,
 ): WebOptions {
-  const given = Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]);
+  const givenHeaders = Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]);
   const all: Record<string, string> = {
     ...(declares !== undefined && { [versionParameter]: declares }),
-    ...Object.fromEntries(given),
+    ...Object.fromEntries(givenHeaders),
   };
   if (extensions !== undefined) all[extensionsName] = formatExtensions(extensions);
   if (after !== undefined) all["last-event-id"] = after;

@@ -4,9 +4,9 @@
 export function field(number: number, content: Uint8Array | string): Buffer {
   const bytes = Buffer.from(content);
   const length: number[] = [];
-  let rest = bytes.length;
-  for (; rest > 127; rest >>>= 7) length.push((rest & 127) | 128);
-  return Buffer.concat([Buffer.from([(number << 3) | 2, ...length, rest]), bytes]);
+  let bytesLeft = bytes.length;
+  for (; bytesLeft > 127; bytesLeft >>>= 7) length.push((bytesLeft & 127) | 128);
+  return Buffer.concat([Buffer.from([(number << 3) | 2, ...length, bytesLeft]), bytes]);
 }
 
 /** The same bytes many times. */

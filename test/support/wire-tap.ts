@@ -2,7 +2,7 @@ import { createServer, request as httpRequest, type IncomingHttpHeaders } from "
 import { connect, createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 
-/** The header by which a call is known. */
+/** The header that identifies a call. */
 export const callHeader = "x-tapped-call";
 
 /** A relay in front of a server. It records every answer that was sent to its end. */
@@ -14,19 +14,19 @@ export interface WireTap extends AsyncDisposable {
 
 /** Relays HTTP/1.1 to a port of this machine. */
 export async function tapHttp(port: number): Promise<WireTap> {
-  const answers = recorded();
+  const answers = recordAnswers();
   const server = createServer((incoming, reply) => {
     const { method, url: path, headers } = incoming;
     const onward = httpRequest({ host: "127.0.0.1", port, method, path, headers, agent: false }, (answer) => {
-      const { statusCode = 0, headers: told } = answer;
+      const { statusCode = 0, headers: answerHeaders } = answer;
       let body = "";
-      reply.writeHead(statusCode, told);
+      reply.writeHead(statusCode, answerHeaders);
       answer.on("data", (piece: Buffer) => {
         body += piece.toString("latin1");
         reply.write(piece);
       });
       answer.on("end", () => {
-        answers.add(headers, textOf(statusCode, told, body));
+        answers.add(headers, textOf(statusCode, answerHeaders, body));
         reply.end();
       });
       answer.on("error", () => reply.destroy());
@@ -48,27 +48,27 @@ export async function tapHttp(port: number): Promise<WireTap> {
 
 /** Relays HTTP/2, with trailers, to a port of this machine. */
 export async function tapHttp2(port: number): Promise<WireTap> {
-  const answers = recorded();
+  const answers = recordAnswers();
   const session = connect(`http://127.0.0.1:${port}`).on("error", () => {});
   const server = createHttp2Server();
   server.on("stream", (incoming, headers) => {
     const onward = session.request(headers, { endStream: false });
-    let told: IncomingHttpHeaders = {};
+    let answerHeaders: IncomingHttpHeaders = {};
     let trailers: IncomingHttpHeaders = {};
     let body = "";
-    onward.on("response", (received) => {
-      told = received;
-      incoming.respond(received, { waitForTrailers: true });
+    onward.on("response", (receivedHeaders) => {
+      answerHeaders = receivedHeaders;
+      incoming.respond(receivedHeaders, { waitForTrailers: true });
     });
-    onward.on("trailers", (received) => {
-      trailers = received;
+    onward.on("trailers", (receivedHeaders) => {
+      trailers = receivedHeaders;
     });
     onward.on("data", (piece: Buffer) => {
       body += piece.toString("latin1");
       incoming.write(piece);
     });
     onward.on("end", () => {
-      answers.add(headers, textOf(Number(told[":status"]), { ...told, ...trailers }, body));
+      answers.add(headers, textOf(Number(answerHeaders[":status"]), { ...answerHeaders, ...trailers }, body));
       incoming.end();
     });
     incoming.on("wantTrailers", () => incoming.sendTrailers(trailers));
@@ -87,7 +87,7 @@ export async function tapHttp2(port: number): Promise<WireTap> {
   };
 }
 
-function recorded() {
+function recordAnswers() {
   const answers: { readonly call: unknown; readonly text: string }[] = [];
   return {
     add: (headers: IncomingHttpHeaders, text: string) => void answers.push({ call: headers[callHeader], text }),

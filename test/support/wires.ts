@@ -10,7 +10,7 @@ interface WireRow {
   readonly version: VersionName;
 }
 
-/** Every way of calling an agent, in every version that has it; `in-process` is no wire at all. */
+/** Every way of calling an agent, in every version that has it, `in-process` included. */
 const table = {
   JSONRPC: { binding: "JSONRPC", version: "1.0" },
   "HTTP+JSON": { binding: "HTTP+JSON", version: "1.0" },
@@ -42,26 +42,26 @@ export function wiresOf(...versions: readonly VersionName[]): readonly Wire[] {
 
 interface Limit {
   /** Wires that cannot do it. */
-  readonly missing: readonly Wire[];
+  readonly wiresWithout: readonly Wire[];
   readonly because: string;
 }
 
 const older = wiresOf("0.3", "0.2", "0.1");
 const oldest = wiresOf("0.1");
-const notBy = (missing: readonly Wire[], because: string): Limit => ({ missing, because });
+const notBy = (wiresWithout: readonly Wire[], because: string): Limit => ({ wiresWithout, because });
 
-/** What a case may need that some wire cannot do, and why it cannot. */
+/** Abilities that a case may need and some wires lack, with the reason. */
 const abilities = {
   "list tasks": notBy(older, "the operation is new in 1.0"),
   "name tenants": notBy(older, "requests have no member for it before 1.0"),
   "say all of a part": notBy(older, "only files have a media type and a name before 1.0"),
   "page push configurations": notBy(older, "their list is an array before 1.0, with no place for a token"),
-  "refuse to watch what has ended": notBy(older, "0.3's schema: the stream of a task that is over gives it and ends"),
+  "refuse to watch what has ended": notBy(older, "0.3's schema: the stream of an ended task has the task and ends"),
   "end streams in silence": notBy(
     wiresOf("0.3", "0.2"),
-    "0.3 section 7.2.2: the last status of a stream is told as final",
+    "0.3 section 7.2.2: the last status of a stream is marked as final",
   ),
-  "name fields as the model does": notBy(older, "a caller is told of the names that it wrote"),
+  "name fields as the model does": notBy(older, "errors use the field names of the caller's version"),
   "tell details of errors": notBy(
     ["JSONRPC 0.3", "JSONRPC 0.2", "JSONRPC 0.1"],
     "`data` has no form before 1.0, and clients of that time lose errors over it",
@@ -71,12 +71,12 @@ const abilities = {
     ["GRPC", "CONNECT", "grpc-web", "GRPC 0.3", "CONNECT 0.3", "grpc-web 0.3", ...oldest],
     "server-sent events alone have a line for it, which 0.1 does not use",
   ),
-  "tell the agent's answer": notBy(oldest, "0.1 knows no answer but a task, whose name the caller has given"),
+  "tell the agent's answer": notBy(oldest, "the only answer of 0.1 is a task, under the caller's name"),
   "answer at once": notBy(oldest, "0.1 section tasks/send: the answer is the task when it is done"),
   "keep ids of artifacts": notBy(oldest, "artifacts of 0.1 have an index"),
   "keep ids of messages": notBy(oldest, "messages of 0.1 have none"),
   "know every state": notBy(oldest, "REJECTED and AUTH_REQUIRED came with 0.2"),
-  "tell history unasked": notBy(oldest, "0.1 tells of as many messages as were asked for"),
+  "tell history unasked": notBy(oldest, "0.1 returns only the requested number of messages"),
   "begin streams with the task": notBy(oldest, "streams of 0.1 are made of updates; that of the state is the first"),
   "watch beyond a question": notBy(oldest, "streams of 0.1 end where the task waits for its caller"),
   "take ids as they are given": notBy(oldest, "callers of 0.1 choose the ids of their tasks"),
@@ -88,7 +88,7 @@ const abilities = {
 export type Ability = keyof typeof abilities;
 
 function can(wire: Wire, ability: Ability): boolean {
-  const { missing }: Limit = abilities[ability];
+  const { wiresWithout: missing }: Limit = abilities[ability];
   return !missing.includes(wire);
 }
 
@@ -99,7 +99,7 @@ export function wiresThat(...needed: readonly Ability[]): readonly Wire[] {
 
 type Nearest = { readonly [code in ErrorCode]?: ErrorCode };
 
-/** What an error is heard as where its number, or else the HTTP status, has to tell it. */
+/** The error that a caller gets where its number, or else the HTTP status, identifies it. */
 const nearest: { readonly [version in VersionName]: Nearest } = {
   "1.0": {},
   "0.3": {
@@ -119,12 +119,12 @@ const nearest: { readonly [version in VersionName]: Nearest } = {
   },
 };
 
-/** An error as it is heard over a wire, to match against: details only where they are told. */
-export function heard(wire: Wire, error: Partial<A2AError> & Pick<A2AError, "code">): Partial<A2AError> {
+/** An error as a caller gets it over a wire, to match against; without details if the wire has none. */
+export function errorOverWire(wire: Wire, error: Partial<A2AError> & Pick<A2AError, "code">): Partial<A2AError> {
   if (can(wire, "tell details of errors")) return error;
   const code = nearest[table[wire].version][error.code] ?? error.code;
   if (error.message === undefined) return { code, reason: errorTable[code].reason };
-  // This one is always told by the text of 0.3's schema, which some clients know it by.
+  // This error always has the text of 0.3's schema, by which some clients recognize it.
   const isByText = code === "taskNotFound" && table[wire].version !== "0.1";
   return { code, message: isByText ? "Task not found" : error.message };
 }
@@ -132,8 +132,8 @@ export function heard(wire: Wire, error: Partial<A2AError> & Pick<A2AError, "cod
 /** Fails unless an error says that this field is wrong, by the name that the wire has for it. */
 export function expectWrong(wire: Wire, error: A2AError, field: string): void {
   expect(error.code).toBe("invalidParams");
-  const last = field.slice(field.lastIndexOf(".") + 1);
-  const names = can(wire, "name fields as the model does") ? last : (olderNames[last] ?? last);
+  const fieldName = field.slice(field.lastIndexOf(".") + 1);
+  const names = can(wire, "name fields as the model does") ? fieldName : (olderNames[fieldName] ?? fieldName);
   expect(error.message).toMatch(new RegExp(`\\b(${names})\\b`));
   if (can(wire, "name fields as the model does")) expect(error.violations).toMatchObject([{ field }]);
 }
@@ -144,7 +144,7 @@ const olderNames: Readonly<Record<string, string>> = {
   scheme: "schemes",
 };
 
-/** What a stream that has not told its last status as such has to say of it when it ends. */
+/** The lines with which a stream ends that has not marked its last status as final. */
 export function closingLines(wire: Wire, status: string): readonly string[] {
   return can(wire, "end streams in silence") ? [] : [`status ${status}`];
 }

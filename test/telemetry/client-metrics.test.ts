@@ -6,7 +6,7 @@ import { cardOf, interfaceAt } from "../client/support/cards.js";
 import { throughPauses } from "../client/support/pauses.js";
 import { result, rpcServer, status } from "../client/support/rpc-server.js";
 import { breakingProxy } from "../support/breaking-proxy.js";
-import { type Measured, type StartedMetrics, startMetrics } from "../support/metric-values.js";
+import { type MetricValue, type StartedMetrics, startMetrics } from "../support/metric-values.js";
 import { errorOf } from "../support/say.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
 
@@ -24,10 +24,10 @@ const names = [
   "trivium.client.resumes",
 ];
 let before: ReadonlyMap<string, number>;
-const keyOf = (name: string, { attributes }: Measured): string => `${name} ${JSON.stringify(attributes)}`;
+const keyOf = (name: string, { attributes }: MetricValue): string => `${name} ${JSON.stringify(attributes)}`;
 
 /** What the client has measured since the test began. */
-async function news(): Promise<Readonly<Record<string, readonly Omit<Measured, "sum">[]>>> {
+async function news(): Promise<Readonly<Record<string, readonly Omit<MetricValue, "sum">[]>>> {
   const entries = names.map(async (name) => {
     const values = await measured.of(name);
     const more = values.map((each) => ({

@@ -10,7 +10,7 @@ import { webhook } from "../push/receiver.js";
 import { around } from "../support/fault-store.js";
 import { prometheusName } from "../support/prometheus-name.js";
 import { errorOf, say } from "../support/say.js";
-import { amountOf, measured } from "../support/served-metrics.js";
+import { amountOf, serveMetrics } from "../support/served-metrics.js";
 
 const card = { name: "Measured", description: "d", version: "1" };
 
@@ -29,7 +29,7 @@ describe("metrics of a server", () => {
     );
     vi.stubEnv("OTEL_SERVICE_NAME", "tides");
     try {
-      await using server = await measured({ agent: async () => completed() });
+      await using server = await serveMetrics({ agent: async () => completed() });
       const [info] = (await server.scrape()).split("\n").filter((line) => line.startsWith("target_info{"));
       expect(info).toContain('service_name="tides"');
       expect(info).toContain('deployment_environment_name="blue green"');
@@ -48,7 +48,7 @@ describe("metrics of a server", () => {
       yield completed("x".repeat(10_000));
     };
     const push = { allow: "loopback" } as const;
-    await using here = await measured({ agent, store, push, limits: { turnsPerOwner: 1, turnWaitMs: 0 } });
+    await using here = await serveMetrics({ agent, store, push, limits: { turnsPerOwner: 1, turnWaitMs: 0 } });
     const { client } = here;
     expect(new URL(here.url).hostname).toBe("127.0.0.1");
     const configuration = { taskPushNotificationConfig: { url: hook.url } };
@@ -77,7 +77,7 @@ describe("metrics of a server", () => {
       if (method === "parked") await held.promise;
       return go();
     });
-    await using here = await measured({ agent: async () => completed(), store });
+    await using here = await serveMetrics({ agent: async () => completed(), store });
     const collections = vi.spyOn(PrometheusExporter.prototype, "collect");
     const all = Promise.withResolvers<void>();
     let waiting = 20;
@@ -104,14 +104,14 @@ describe("metrics of a server", () => {
   });
 
   it("end with their server, and only they are at their port", async () => {
-    const here = await measured({ agent: async () => completed() });
+    const here = await serveMetrics({ agent: async () => completed() });
     expect((await fetch(new URL("/", here.url))).status).toBe(404);
     await here[Symbol.asyncDispose]();
     await expect(fetch(here.url)).rejects.toThrow();
   });
 
   it("stop the start when their port is taken", async () => {
-    await using here = await measured({ agent: async () => completed() });
+    await using here = await serveMetrics({ agent: async () => completed() });
     const metrics = { port: Number(new URL(here.url).port) };
     const start = serve({ card, agent: async () => completed(), port: 0, logger: false, telemetry: { metrics } });
     await expect(start).rejects.toThrow(/metrics cannot be served at port \d+ on 127\.0\.0\.1/);

@@ -20,7 +20,7 @@ import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { around } from "../support/fault-store.js";
 import { type StartedMetrics, startMetrics } from "../support/metric-values.js";
 import { hasPostgres, sharedPostgres, startTimeoutMs } from "../support/postgres.js";
-import { amountOf, type Measured, measured } from "../support/served-metrics.js";
+import { amountOf, type ServedMetrics, serveMetrics } from "../support/served-metrics.js";
 
 /** Ends its turn as its message says, or with an answer. */
 const agent: AgentOptions["agent"] = async function* ({ text, cause }) {
@@ -35,7 +35,7 @@ const agent: AgentOptions["agent"] = async function* ({ text, cause }) {
 const texts = ["until a time", "until a time", "until a wake", "question", "sign in", "answer", "answer"];
 
 /** Sends without waiting for the end of a task, and returns once its turn has ended. */
-async function sendAll({ client, scrape }: Measured): Promise<readonly string[]> {
+async function sendAll({ client, scrape }: ServedMetrics): Promise<readonly string[]> {
   const sent = texts.map((text) => client.send(text, { configuration: { returnImmediately: true } }));
   const ids = (await Promise.all(sent)).map(({ taskId = "" }) => taskId);
   await expect.poll(async () => turnsEnded(await scrape())).toBe(texts.length);
@@ -63,13 +63,13 @@ describe("the gauge of parked tasks", () => {
   for (const [where, isThere, open] of stores) {
     it.skipIf(!isThere)(`counts tasks ${where} that wait for a time or a call, whichever process asks`, async () => {
       const store = await open();
-      await using first = await measured({ agent, store });
-      await using other = await measured({ agent, store });
+      await using first = await serveMetrics({ agent, store });
+      await using other = await serveMetrics({ agent, store });
       const ids = await sendAll(other);
       expect(parkedIn(await first.scrape())).toEqual([2, 3]);
       await first.server.tasks.wake(ids[2] ?? "");
       await expect.poll(async () => (await other.client.getTask({ id: ids[2] ?? "" })).status?.state).toBe(3);
-      await using third = await measured({ agent, store });
+      await using third = await serveMetrics({ agent, store });
       expect(parkedIn(await third.scrape())).toEqual([2, 2]);
       await store.close();
     });
@@ -80,7 +80,7 @@ describe("the gauge of parked tasks", () => {
       if (method === "parked") throw new Error("the store is away");
       return go();
     });
-    await using here = await measured({ agent, store });
+    await using here = await serveMetrics({ agent, store });
     await here.client.send("answer");
     expect(parkedIn(await here.scrape())).toEqual([undefined, undefined]);
     // The answer comes a moment before the end of its turn.

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgresStore } from "../../src/store/postgres/index.js";
 import { metersOf } from "../../src/telemetry/meters.js";
 import { postJson } from "../support/http-agent.js";
-import { type Measured, type StartedMetrics, startMetrics } from "../support/metric-values.js";
+import { type MetricValue, type StartedMetrics, startMetrics } from "../support/metric-values.js";
 import { hasPostgres, type PostgresServer, startPostgres, startTimeoutMs } from "../support/postgres.js";
 import { recordingLogger } from "../support/recording-logger.js";
 import { errorOf } from "../support/say.js";
@@ -21,7 +21,7 @@ const bindings = ["JSONRPC", "GRPC", "HTTP+JSON", "CONNECT"] as const;
 const method = (name: string): string => `lf.a2a.v1.A2AService/${name}`;
 
 /** The values of a metric of one agent, without the probes of its clients. */
-async function valuesOf(metric: string, agent: string): Promise<readonly Measured[]> {
+async function valuesOf(metric: string, agent: string): Promise<readonly MetricValue[]> {
   return (await measured.of(metric)).filter(
     ({ attributes }) => attributes["gen_ai.agent.name"] === agent && attributes["rpc.method"] !== method("GetTask"),
   );

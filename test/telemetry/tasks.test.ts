@@ -188,7 +188,7 @@ describe("records", () => {
     const recordOf = (message: string) => log.find((line) => line.message === message)?.fields;
     expect(recordOf("said by the agent")).toMatchObject(place);
     expect(recordOf("the agent failed")).toMatchObject({ ...place, reference });
-    expect(turn).toMatchObject({ failed: true, attributes: { "trivium.error.reference": reference } });
+    expect(turn).toMatchObject({ isFailed: true, attributes: { "trivium.error.reference": reference } });
     const calls = log.filter(({ message }) => message === "call").map(({ fields }) => fields);
     expect(calls).toContainEqual(expect.objectContaining({ trace_id: call?.traceId, span_id: call?.spanId }));
   });

@@ -108,8 +108,9 @@ export function plainEntry({ id, kind, send, wake }: InboxEntry) {
 }
 
 function plainContext({ configuration, metadata, extensions, principal, trace }: SendContext) {
-  const said = configuration === undefined ? undefined : toBinary(SendMessageConfigurationSchema, configuration);
-  return { configuration: said, metadata, extensions: [...extensions], principal, trace };
+  const configurationBytes =
+    configuration === undefined ? undefined : toBinary(SendMessageConfigurationSchema, configuration);
+  return { configuration: configurationBytes, metadata, extensions: [...extensions], principal, trace };
 }
 
 /** Returns a record in a form that compares equal after a store encodes it. */

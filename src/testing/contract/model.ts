@@ -34,8 +34,8 @@ export class Model {
     const { state, time: statusTime } = status;
     const wakeAt = isTerminal(state) ? undefined : task.end?.park?.wakeAt;
     const turnSeq = startOf(records) ?? 0;
-    const born = { seq: records.length, epoch: 1, turn: 1, turnSeq, inboxPut: 0, holder, wakeAt, state, statusTime };
-    this.tasks.push({ name, head: { key, id, contextId, scope, version, ...born }, log: [...records], inbox: [] });
+    const head = { seq: records.length, epoch: 1, turn: 1, turnSeq, inboxPut: 0, holder, wakeAt, state, statusTime };
+    this.tasks.push({ name, head: { key, id, contextId, scope, version, ...head }, log: [...records], inbox: [] });
   }
 
   taskNamed(scope: Scope, name: string | undefined): string | undefined {
@@ -49,10 +49,10 @@ export class Model {
     const { head } = task;
     const state = write.status?.state ?? head.state;
     if (write.end !== undefined && !isTerminal(state) && write.end.inboxPut !== head.inboxPut) return "inboxMoved";
-    if (write.takes?.some((taken) => !task.inbox.some(({ id }) => id === taken)) === true) return "inboxMoved";
+    if (write.takes?.some((takenId) => !task.inbox.some(({ id }) => id === takenId)) === true) return "inboxMoved";
     task.log.push(...write.records);
-    const taken = (id: string) => isTerminal(state) || write.takes?.includes(id) === true;
-    task.inbox = task.inbox.filter(({ id }) => !taken(id));
+    const isTaken = (id: string) => isTerminal(state) || write.takes?.includes(id) === true;
+    task.inbox = task.inbox.filter(({ id }) => !isTaken(id));
     task.head = {
       ...head,
       state,
@@ -114,9 +114,9 @@ export class Model {
   }
 
   parked(agent: string) {
-    const parked = this.#headsOf(agent).filter(({ holder, state }) => holder === "" && !isTerminal(state));
-    const timed = parked.filter(({ wakeAt }) => wakeAt !== undefined).length;
-    return { timed, untimed: parked.length - timed };
+    const parkedHeads = this.#headsOf(agent).filter(({ holder, state }) => holder === "" && !isTerminal(state));
+    const timedCount = parkedHeads.filter(({ wakeAt }) => wakeAt !== undefined).length;
+    return { timed: timedCount, untimed: parkedHeads.length - timedCount };
   }
 
   list(scope: Scope, { contextId, state, since, after, limit }: ListQuery) {

@@ -56,12 +56,15 @@ function configTests({ describe, it }: Suite, make: MakePushStore): void {
     it(
       "gives back what was set, credentials too",
       withSubject(make, async ({ store }) => {
-        const set = registration(1, "a", { cursor: 3, version: "another" });
-        assert.equal(await store.set(set, 10), "stored");
-        assert.deepEqual([await store.get(1, "a")].map(plain), [set].map(plain));
-        const named = registration(3, "n", { taskName: "trip" });
-        await store.set(named, 10);
-        assert.deepEqual([await store.get(3, "n"), ...(await store.list(3))].map(plain), [named, named].map(plain));
+        const config = registration(1, "a", { cursor: 3, version: "another" });
+        assert.equal(await store.set(config, 10), "stored");
+        assert.deepEqual([await store.get(1, "a")].map(plainRegistration), [config].map(plainRegistration));
+        const namedConfig = registration(3, "n", { taskName: "trip" });
+        await store.set(namedConfig, 10);
+        assert.deepEqual(
+          [await store.get(3, "n"), ...(await store.list(3))].map(plainRegistration),
+          [namedConfig, namedConfig].map(plainRegistration),
+        );
         assert.equal(await store.get(1, "b"), undefined);
         assert.equal(await store.get(2, "a"), undefined);
       }),
@@ -85,7 +88,7 @@ function configTests({ describe, it }: Suite, make: MakePushStore): void {
         const again = registration(1, "c", { cursor: 7 });
         assert.equal(await store.set(again, 3), "stored");
         const expected = [again, registration(1, "a"), registration(1, "b")];
-        assert.deepEqual((await store.list(1)).map(plain), expected.map(plain));
+        assert.deepEqual((await store.list(1)).map(plainRegistration), expected.map(plainRegistration));
         assert.deepEqual(await store.list(3), []);
       }),
     );
@@ -138,28 +141,31 @@ function settledTests({ describe, it }: Suite, make: MakePushStore): void {
     it(
       "are kept, with their cursor, until they are set anew",
       withSubject(make, async ({ store }) => {
-        const set = registration(1, "a", { cursor: 2 });
-        await store.set(set, 10);
+        const config = registration(1, "a", { cursor: 2 });
+        await store.set(config, 10);
         await store.set(registration(1, "b"), 10);
         await store.settle(1, "a", { holder: "here", cursor: 5 });
-        const settled = { ...set, cursor: 5, holder: "", settled: true };
-        assert.deepEqual((await store.list(1)).map(plain), [settled, registration(1, "b")].map(plain));
-        assert.deepEqual([await store.get(1, "a")].map(plain), [settled].map(plain));
+        const settledConfig = { ...config, cursor: 5, holder: "", settled: true };
+        assert.deepEqual(
+          (await store.list(1)).map(plainRegistration),
+          [settledConfig, registration(1, "b")].map(plainRegistration),
+        );
+        assert.deepEqual([await store.get(1, "a")].map(plainRegistration), [settledConfig].map(plainRegistration));
         assert.equal(await store.set(registration(1, "c"), 2), "full");
-        await store.set(set, 10);
-        assert.deepEqual([await store.get(1, "a")].map(plain), [set].map(plain));
-        await store.set(settled, 10);
-        assert.deepEqual([await store.get(1, "a")].map(plain), [settled].map(plain));
+        await store.set(config, 10);
+        assert.deepEqual([await store.get(1, "a")].map(plainRegistration), [config].map(plainRegistration));
+        await store.set(settledConfig, 10);
+        assert.deepEqual([await store.get(1, "a")].map(plainRegistration), [settledConfig].map(plainRegistration));
       }),
     );
     it(
       "are never those that are gone, or that another instance holds",
       withSubject(make, async ({ store }) => {
-        const set = registration(1, "a", { cursor: 2, holder: "elsewhere" });
-        await store.set(set, 10);
+        const config = registration(1, "a", { cursor: 2, holder: "elsewhere" });
+        await store.set(config, 10);
         await store.settle(1, "a", { holder: "here", cursor: 5 });
         await store.settle(1, "none", { holder: "here", cursor: 5 });
-        assert.deepEqual((await store.list(1)).map(plain), [set].map(plain));
+        assert.deepEqual((await store.list(1)).map(plainRegistration), [config].map(plainRegistration));
       }),
     );
   });
@@ -171,13 +177,19 @@ function adoptionTests({ describe, it }: Suite, make: MakePushStore): void {
       "are given away as they are, once, after their holder has left them",
       withSubject(make, async (subject) => {
         const { store } = subject;
-        const set = await registered(subject, "a", { taskName: "trip" });
-        assert.deepEqual([await store.get(set.key, "a")].map(plain), [set].map(plain));
+        const config = await register(subject, "a", { taskName: "trip" });
+        assert.deepEqual([await store.get(config.key, "a")].map(plainRegistration), [config].map(plainRegistration));
         await store.release("", "here");
-        assert.equal((await store.get(set.key, "a"))?.holder, "");
-        const adopted = { ...set, holder: "there" };
-        assert.deepEqual((await store.adopt("", "there", 10)).map(plain), [adopted].map(plain));
-        assert.deepEqual([await store.get(set.key, "a")].map(plain), [adopted].map(plain));
+        assert.equal((await store.get(config.key, "a"))?.holder, "");
+        const adoptedConfig = { ...config, holder: "there" };
+        assert.deepEqual(
+          (await store.adopt("", "there", 10)).map(plainRegistration),
+          [adoptedConfig].map(plainRegistration),
+        );
+        assert.deepEqual(
+          [await store.get(config.key, "a")].map(plainRegistration),
+          [adoptedConfig].map(plainRegistration),
+        );
         assert.deepEqual(await store.adopt("", "elsewhere", 10), []);
       }),
     );
@@ -185,21 +197,21 @@ function adoptionTests({ describe, it }: Suite, make: MakePushStore): void {
       "are not those of another, nor what was deleted or set since",
       withSubject(make, async (subject) => {
         const { store } = subject;
-        const kept = await registered(subject, "kept", { holder: "elsewhere" });
-        const deleted = await registered(subject, "deleted");
-        const again = await registered(subject, "again");
-        const left = await registered(subject, "left");
+        const keptElsewhere = await register(subject, "kept", { holder: "elsewhere" });
+        const deletedConfig = await register(subject, "deleted");
+        const again = await register(subject, "again");
+        const remaining = await register(subject, "left");
         await store.release("", "here");
         await store.release("", "never there");
-        await store.delete(deleted.key, "deleted");
+        await store.delete(deletedConfig.key, "deleted");
         await store.set({ ...again, holder: "elsewhere" }, 10);
-        const adopted = await store.adopt("", "there", 10);
+        const adoptions = await store.adopt("", "there", 10);
         assert.deepEqual(
-          adopted.map(({ config }) => config.id),
+          adoptions.map(({ config }) => config.id),
           ["left"],
         );
-        assert.equal((await store.get(left.key, "left"))?.holder, "there");
-        for (const { key, config } of [kept, again]) {
+        assert.equal((await store.get(remaining.key, "left"))?.holder, "there");
+        for (const { key, config } of [keptElsewhere, again]) {
           assert.equal((await store.get(key, config.id))?.holder, "elsewhere");
         }
       }),
@@ -208,17 +220,17 @@ function adoptionTests({ describe, it }: Suite, make: MakePushStore): void {
       "are not those that are settled, whatever their task still does",
       withSubject(make, async (subject) => {
         const { store } = subject;
-        const ended = await registered(subject, "ended");
-        const left = await registered(subject, "left");
-        await store.settle(ended.key, "ended", { holder: "here", cursor: 0 });
-        await registered(subject, "made settled", { holder: "", settled: true });
+        const endedConfig = await register(subject, "ended");
+        const remaining = await register(subject, "left");
+        await store.settle(endedConfig.key, "ended", { holder: "here", cursor: 0 });
+        await register(subject, "made settled", { holder: "", settled: true });
         await store.release("", "here");
-        const adopted = await store.adopt("", "there", 10);
+        const adoptions = await store.adopt("", "there", 10);
         assert.deepEqual(
-          adopted.map(({ config }) => config.id),
-          [left.config.id],
+          adoptions.map(({ config }) => config.id),
+          [remaining.config.id],
         );
-        assert.equal((await store.get(ended.key, "ended"))?.settled, true);
+        assert.equal((await store.get(endedConfig.key, "ended"))?.settled, true);
       }),
     );
   });
@@ -230,18 +242,18 @@ function distributionTests({ describe, it }: Suite, make: MakePushStore): void {
       "go to instances of their task's agent alone",
       withSubject(make, async (subject) => {
         const { store } = subject;
-        const mine = await registered(subject, "mine");
-        const theirs = await registered(subject, "theirs", { scope: sibling });
-        assert.deepEqual((await store.get(theirs.key, "theirs"))?.scope, sibling);
+        const ownConfig = await register(subject, "mine");
+        const siblingConfig = await register(subject, "theirs", { scope: sibling });
+        assert.deepEqual((await store.get(siblingConfig.key, "theirs"))?.scope, sibling);
         await store.release("", "here");
-        assert.equal((await store.get(mine.key, "mine"))?.holder, "");
-        assert.equal((await store.get(theirs.key, "theirs"))?.holder, "here");
+        assert.equal((await store.get(ownConfig.key, "mine"))?.holder, "");
+        assert.equal((await store.get(siblingConfig.key, "theirs"))?.holder, "here");
         await store.release("sibling", "here");
         const adoptedBy = async (agent: string) => (await store.adopt(agent, "there", 10)).map(({ key }) => key);
         assert.deepEqual(await adoptedBy("none"), []);
-        assert.deepEqual(await adoptedBy("sibling"), [theirs.key]);
+        assert.deepEqual(await adoptedBy("sibling"), [siblingConfig.key]);
         assert.deepEqual(await adoptedBy("sibling"), []);
-        assert.deepEqual(await adoptedBy(""), [mine.key]);
+        assert.deepEqual(await adoptedBy(""), [ownConfig.key]);
       }),
     );
     it(
@@ -249,14 +261,14 @@ function distributionTests({ describe, it }: Suite, make: MakePushStore): void {
       withSubject(make, async (subject) => {
         const { store } = subject;
         const ids = ["a", "b", "c", "d", "e"];
-        for (const id of ids) await registered(subject, id);
+        for (const id of ids) await register(subject, id);
         await store.release("", "here");
         const first = await store.adopt("", "there", 2);
         assert.equal(first.length, 2);
         const both = await Promise.all([store.adopt("", "there", 10), store.adopt("", "elsewhere", 10)]);
-        const rest = await store.adopt("", "there", 10);
-        const given = [first, ...both, rest].flat().map(({ config }) => config.id);
-        assert.deepEqual(given.toSorted(), ids);
+        const lastPage = await store.adopt("", "there", 10);
+        const adoptedIds = [first, ...both, lastPage].flat().map(({ config }) => config.id);
+        assert.deepEqual(adoptedIds.toSorted(), ids);
       }),
     );
   });
@@ -276,14 +288,14 @@ function livenessTests({ describe, it }: Suite, make: MakePushStore): void {
           ["c", "retired", long],
         ] as const) {
           await tasks.renew(holder, lives);
-          await registered(subject, id, { holder });
+          await register(subject, id, { holder });
         }
         assert.deepEqual(await store.adopt("", "there", 10), []);
-        await registered(subject, "d", { holder: "unknown" });
+        await register(subject, "d", { holder: "unknown" });
         await tasks.retire("retired");
         await advance(ttlMs + 1);
-        const adopted = await store.adopt("", "there", 10);
-        assert.deepEqual(adopted.map(({ config }) => config.id).toSorted(), ["b", "c", "d"]);
+        const adoptions = await store.adopt("", "there", 10);
+        assert.deepEqual(adoptions.map(({ config }) => config.id).toSorted(), ["b", "c", "d"]);
       }),
     );
     it(
@@ -328,7 +340,7 @@ function tasksOf({ tasks }: PushSubject): TaskStore {
 let lastKey = 0;
 
 // Stores a registration that has an undelivered event.
-async function registered(
+async function register(
   { store, tasks }: PushSubject,
   id: string,
   changes: Partial<PushRegistration> = {},
@@ -338,12 +350,12 @@ async function registered(
     key: lastKey,
     id: `task-${lastKey}`,
   };
-  const made = registration(key, id, { taskId, ...changes });
-  assert.equal(await store.set(made, 10), "stored");
-  return made;
+  const result = registration(key, id, { taskId, ...changes });
+  assert.equal(await store.set(result, 10), "stored");
+  return result;
 }
 
-function plain(registration: PushRegistration | undefined) {
+function plainRegistration(registration: PushRegistration | undefined) {
   if (registration === undefined) return undefined;
   return { ...registration, config: toBinary(TaskPushNotificationConfigSchema, registration.config) };
 }

@@ -10,9 +10,9 @@ export class Random {
   int(min: number, max: number): number {
     // Steps through all 32-bit numbers and mixes the bits of each.
     this.#state = (this.#state + 0x9e3779b9) >>> 0;
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 16), 0x21f0aaad);
-    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
-    return min + (((mixed ^ (mixed >>> 15)) >>> 0) % (max - min + 1));
+    let mix = Math.imul(this.#state ^ (this.#state >>> 16), 0x21f0aaad);
+    mix = Math.imul(mix ^ (mix >>> 15), 0x735a2d97);
+    return min + (((mix ^ (mix >>> 15)) >>> 0) % (max - min + 1));
   }
 
   chance(oneIn: number): boolean {

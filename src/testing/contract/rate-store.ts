@@ -36,7 +36,7 @@ function grantTests({ describe, it }: Suite, make: MakeRateStore): void {
   describe("limits that processes share", () => {
     it("grant a sixteenth of what is left, at least what is needed, and never more than there is", async () => {
       const { here, there } = await make();
-      const draw = await fresh(here);
+      const draw = await createWindow(here);
       assertGrant(await grantOf(here, draw()), { granted: 6, left: 94 });
       assertGrant(await grantOf(there, draw({ need: 40 })), { granted: 40, left: 54 });
       assertGrant(await grantOf(here, draw({ need: 80 })), { granted: 54, left: 0 });
@@ -44,21 +44,25 @@ function grantTests({ describe, it }: Suite, make: MakeRateStore): void {
     });
     it("count what was used already, whether or not so much is left", async () => {
       const { here, there } = await make();
-      const [full, half] = [await fresh(here), await fresh(here)];
-      assertGrant(await grantOf(here, full({ used: 150 })), { granted: 0, left: 0 });
-      assertGrant(await grantOf(there, full()), { granted: 0, left: 0 });
-      assertGrant(await grantOf(here, half({ used: 30 })), { granted: 4, left: 66 });
+      const [fullWindow, halfWindow] = [await createWindow(here), await createWindow(here)];
+      assertGrant(await grantOf(here, fullWindow({ used: 150 })), { granted: 0, left: 0 });
+      assertGrant(await grantOf(there, fullWindow()), { granted: 0, left: 0 });
+      assertGrant(await grantOf(here, halfWindow({ used: 30 })), { granted: 4, left: 66 });
     });
     it("hold a window to a limit that was lowered or raised", async () => {
       const { here, there } = await make();
-      const draw = await fresh(here);
+      const draw = await createWindow(here);
       assertGrant(await grantOf(here, draw({ used: 30 })), { granted: 4, left: 66 });
       assertGrant(await grantOf(there, draw({ limit: 20 })), { granted: 0, left: 0 });
       assertGrant(await grantOf(here, draw({ limit: 200, need: 100 })), { granted: 100, left: 66 });
     });
     it("grant for many keys at once, in any order, and for none", async () => {
       const { here, there } = await make();
-      const draws = [(await fresh(here))(), (await fresh(here))({ limit: 10 }), (await fresh(here))({ need: 50 })];
+      const draws = [
+        (await createWindow(here))(),
+        (await createWindow(here))({ limit: 10 }),
+        (await createWindow(here))({ need: 50 }),
+      ];
       const byKey = new Map((await there.draw(draws.toReversed())).map((grant) => [grant.key, grant.granted]));
       assert.deepEqual(
         draws.map(({ key }) => byKey.get(key)),
@@ -68,7 +72,7 @@ function grantTests({ describe, it }: Suite, make: MakeRateStore): void {
     });
     it("let the draws of a moment have each its own", async () => {
       const { here, there } = await make();
-      const draw = await fresh(here);
+      const draw = await createWindow(here);
       const ends = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? here : there));
       const grants = await Promise.all(ends.map((store) => grantOf(store, draw({ need: 7 }))));
       assert.equal(sumOf(grants), 100);
@@ -82,17 +86,17 @@ function windowTests({ describe, it }: Suite, make: MakeRateStore): void {
     it("begin at times of their own", async () => {
       const { here } = await make();
       const hour = 3_600_000;
-      const draw = await fresh(here);
+      const draw = await createWindow(here);
       const { shiftMs } = draw();
-      const asked = [0, 1, 2].map((hours) => draw({ key: newId(), shiftMs: (shiftMs + hours * hour) % dayMs }));
-      const ends = new Map((await here.draw(asked)).map(({ key, endsInMs }) => [key, endsInMs]));
-      const [first = 0, second = 0, third = 0] = asked.map(({ key }) => ends.get(key));
+      const draws = [0, 1, 2].map((hours) => draw({ key: newId(), shiftMs: (shiftMs + hours * hour) % dayMs }));
+      const ends = new Map((await here.draw(draws)).map(({ key, endsInMs }) => [key, endsInMs]));
+      const [first = 0, second = 0, third = 0] = draws.map(({ key }) => ends.get(key));
       assert.ok(first > 0 && first <= dayMs, `the first window ends in ${first} ms`);
       assert.deepEqual([first - second, second - third], [hour, hour]);
     });
     it("end, and the next one has the whole limit", async () => {
       const { here, there, advance = (ms: number) => setTimeout(ms) } = await make();
-      const draw = await fresh(here, shortMs);
+      const draw = await createWindow(here, shortMs);
       const { granted, endsInMs } = await grantOf(here, draw({ need: 100 }));
       assert.equal(granted, 100);
       assert.ok(endsInMs > 0 && endsInMs <= shortMs, `the window ends in ${endsInMs} ms`);
@@ -109,17 +113,17 @@ interface Histories {
 
 function historyTests({ it }: Suite, make: MakeRateStore, { histories, seed }: Histories): void {
   it("never grant more than a limit in a window, whichever process asks for what and in which order", async () => {
-    const used = seed ?? Math.floor(Math.random() * 2 ** 32);
-    const random = new Random(used);
+    const usedSeed = seed ?? Math.floor(Math.random() * 2 ** 32);
+    const random = new Random(usedSeed);
     const subject = await make();
-    for (let count = 0; count < histories; count += 1) await playHistory(random, subject, `with seed ${used}`);
+    for (let count = 0; count < histories; count += 1) await playHistory(random, subject, `with seed ${usedSeed}`);
   });
 }
 
 async function playHistory(random: Random, { here, there, advance }: RateSubject, where: string): Promise<void> {
   const limit = random.int(1, 200);
-  const fixed = await Promise.all([fresh(here), fresh(here), fresh(here)]);
-  const granted = new Map<string, number>();
+  const windows = await Promise.all([createWindow(here), createWindow(here), createWindow(here)]);
+  const grantsByKey = new Map<string, number>();
   let elapsedMs = 0;
   for (let step = random.int(0, 10); step > 0; step -= 1) {
     const later = random.rarely(4, () => random.int(1, dayMs)) ?? 0;
@@ -128,8 +132,12 @@ async function playHistory(random: Random, { here, there, advance }: RateSubject
       elapsedMs += later;
     }
     const atOnce = random.list(random.int(1, 4), () => {
-      const wanted = () => ({ limit, need: random.int(1, 30), used: random.rarely(2, () => random.int(1, 40)) ?? 0 });
-      const draws = fixed.filter(() => !random.chance(3)).map((draw) => draw(wanted()));
+      const randomRequest = () => ({
+        limit,
+        need: random.int(1, 30),
+        used: random.rarely(2, () => random.int(1, 40)) ?? 0,
+      });
+      const draws = windows.filter(() => !random.chance(3)).map((draw) => draw(randomRequest()));
       return { store: random.pick(here, there), draws };
     });
     await Promise.all(
@@ -138,22 +146,25 @@ async function playHistory(random: Random, { here, there, advance }: RateSubject
         for (const { key, granted: more, left, endsInMs } of await store.draw(draws)) {
           // Without `advance` no window ends in time.
           const window = advance === undefined ? key : `${key} ${elapsedMs + endsInMs}`;
-          granted.set(window, (granted.get(window) ?? 0) + more);
+          grantsByKey.set(window, (grantsByKey.get(window) ?? 0) + more);
           const isShort = more < (needs.get(key) ?? 0) && left > 0;
           assert.ok(!isShort, `${where}: less than the need was granted while ${left} were left`);
         }
       }),
     );
-    for (const sum of granted.values()) assert.ok(sum <= limit, `${where}: ${sum} were granted of ${limit}`);
+    for (const sum of grantsByKey.values()) assert.ok(sum <= limit, `${where}: ${sum} were granted of ${limit}`);
   }
 }
 
 /** Draws of a new key whose window has just begun, by the store's clock. */
-async function fresh(store: RateStore, windowMs: number = dayMs): Promise<(changes?: Partial<RateDraw>) => RateDraw> {
-  const first = { windowMs, shiftMs: 0, limit: 100, need: 1, used: 0 };
-  const { endsInMs } = await grantOf(store, { ...first, key: newId() });
-  const own = { ...first, key: newId(), shiftMs: endsInMs % windowMs };
-  return (changes) => ({ ...own, ...changes });
+async function createWindow(
+  store: RateStore,
+  windowMs: number = dayMs,
+): Promise<(changes?: Partial<RateDraw>) => RateDraw> {
+  const firstDraw = { windowMs, shiftMs: 0, limit: 100, need: 1, used: 0 };
+  const { endsInMs } = await grantOf(store, { ...firstDraw, key: newId() });
+  const ownDraw = { ...firstDraw, key: newId(), shiftMs: endsInMs % windowMs };
+  return (changes) => ({ ...ownDraw, ...changes });
 }
 
 async function grantOf(store: RateStore, draw: RateDraw): Promise<RateGrant> {
@@ -163,8 +174,8 @@ async function grantOf(store: RateStore, draw: RateDraw): Promise<RateGrant> {
   return grant;
 }
 
-function assertGrant({ granted, left }: RateGrant, wanted: Pick<RateGrant, "granted" | "left">): void {
-  assert.deepEqual({ granted, left }, wanted);
+function assertGrant({ granted, left }: RateGrant, expected: Pick<RateGrant, "granted" | "left">): void {
+  assert.deepEqual({ granted, left }, expected);
 }
 
 function sumOf(grants: readonly RateGrant[]): number {

@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import type { Hint } from "../../core/ports.js";
 import { type ContractTest, type MakeSignals, type Suite, testsOf } from "./suite.js";
 
-const moved: Hint = { kind: "moved", taskId: "t" };
+const movedHint: Hint = { kind: "moved", taskId: "t" };
 const longestWaitMs = 5_000;
 
 /**
@@ -18,26 +18,26 @@ function hintTests({ describe, it }: Suite, make: MakeSignals): void {
   describe("signals", () => {
     it("bring a hint to every listener, here and there", async () => {
       const { here, there } = await make();
-      const ears = [listen(here.subscribe), listen(there.subscribe)];
-      for (const hint of [moved, { kind: "inbox", taskId: "u" }] as const) {
+      const listeners = [listen(here.subscribe), listen(there.subscribe)];
+      for (const hint of [movedHint, { kind: "inbox", taskId: "u" }] as const) {
         await until(
           () => here.publish(hint),
-          () => ears.every(({ heard }) => heard.has(JSON.stringify(hint))),
+          () => listeners.every(({ heard: received }) => received.has(JSON.stringify(hint))),
         );
       }
-      for (const { end } of ears) end();
+      for (const { end } of listeners) end();
     });
     it("reach no listener that has ended its subscription, and still reach the others", async () => {
       const { here, there } = await make();
-      const [gone, stays] = [listen(there.subscribe), listen(there.subscribe)];
-      gone.end();
-      gone.end();
+      const [endedListener, openListener] = [listen(there.subscribe), listen(there.subscribe)];
+      endedListener.end();
+      endedListener.end();
       await until(
-        () => here.publish(moved),
-        () => stays.heard.size > 0,
+        () => here.publish(movedHint),
+        () => openListener.heard.size > 0,
       );
-      assert.equal(gone.heard.size, 0);
-      stays.end();
+      assert.equal(endedListener.heard.size, 0);
+      openListener.end();
     });
     it("do not let a listener that throws hurt another, nor the one who publishes", async () => {
       const { here, there } = await make();
@@ -46,7 +46,7 @@ function hintTests({ describe, it }: Suite, make: MakeSignals): void {
       });
       const ear = listen(there.subscribe);
       await until(
-        () => here.publish(moved),
+        () => here.publish(movedHint),
         () => ear.heard.size > 0,
       );
       endBroken();
@@ -56,15 +56,15 @@ function hintTests({ describe, it }: Suite, make: MakeSignals): void {
 }
 
 function listen(subscribe: (listener: (hint: Hint) => void) => () => void) {
-  const heard = new Set<string>();
-  return { heard, end: subscribe(({ kind, taskId }) => heard.add(JSON.stringify({ kind, taskId }))) };
+  const received = new Set<string>();
+  return { heard: received, end: subscribe(({ kind, taskId }) => received.add(JSON.stringify({ kind, taskId }))) };
 }
 
-/** Repeats an action until its effect shows, which is at once within one process. */
+/** Repeats an action until its effect shows. Within one process, that is at once. */
 async function until(act: () => void, isSo: () => boolean): Promise<void> {
   const deadline = Date.now() + longestWaitMs;
   for (act(); !isSo(); act()) {
-    assert.ok(Date.now() < deadline, `nothing was heard within ${longestWaitMs} ms`);
+    assert.ok(Date.now() < deadline, `no hint was received within ${longestWaitMs} ms`);
     await setTimeout(20);
   }
 }

@@ -23,17 +23,19 @@ export function agentTests({ describe, it }: Suite, make: MakeTaskStore): void {
     it(
       "is not listed, nor counted, at another, whatever the filters",
       withStore(make, async (store) => {
-        const theirs = await store.create(newTask({ scope: sibling }));
-        await store.append(appendTo(theirs, status(TaskState.WORKING, 5_000, 2)));
-        const mine = [await store.create(newTask()), await store.create(newTask())].map(({ id }) => id).toReversed();
+        const siblingTask = await store.create(newTask({ scope: sibling }));
+        await store.append(appendTo(siblingTask, status(TaskState.WORKING, 5_000, 2)));
+        const ownTasks = [await store.create(newTask()), await store.create(newTask())]
+          .map(({ id }) => id)
+          .toReversed();
         const filters = [{}, { contextId: "c" }, { since: 900 }, { contextId: "c", since: 900 }];
         for (const filter of filters.flatMap((each) => [each, { ...each, state: TaskState.SUBMITTED }])) {
           const { tasks, total, more } = await store.list(alice, { ...filter, limit: 2 });
-          assert.deepEqual([tasks.map(({ head }) => head.id), total, more], [mine, 2, false]);
+          assert.deepEqual([tasks.map(({ head }) => head.id), total, more], [ownTasks, 2, false]);
         }
         for (const filter of [...filters, { state: TaskState.WORKING }]) {
           const { tasks, total } = await store.list(sibling, { ...filter, limit: 2 });
-          assert.deepEqual([tasks.map(({ head }) => head.id), total], [[theirs.id], 1]);
+          assert.deepEqual([tasks.map(({ head }) => head.id), total], [[siblingTask.id], 1]);
         }
       }),
     );
@@ -43,16 +45,19 @@ export function agentTests({ describe, it }: Suite, make: MakeTaskStore): void {
     it(
       "is another one at another under the same messageId",
       withStore(make, async (store) => {
-        const mine = await store.beginSend(sendOf(alice, "mine"));
-        const theirs = await store.beginSend(sendOf(sibling, "theirs"));
-        assert.deepEqual([mine.entry, mine.scope, theirs.entry, theirs.scope], ["mine", alice, "theirs", sibling]);
-        assert.equal(await store.takeSend({ ...mine, scope: sibling }, "there"), false);
-        assert.equal(await store.takeSend(theirs, "there"), true);
+        const ownSend = await store.beginSend(sendOf(alice, "mine"));
+        const siblingSend = await store.beginSend(sendOf(sibling, "theirs"));
+        assert.deepEqual(
+          [ownSend.entry, ownSend.scope, siblingSend.entry, siblingSend.scope],
+          ["mine", alice, "theirs", sibling],
+        );
+        assert.equal(await store.takeSend({ ...ownSend, scope: sibling }, "there"), false);
+        assert.equal(await store.takeSend(siblingSend, "there"), true);
         assert.deepEqual(
           [(await store.readSend(alice, "m"))?.attempt, (await store.readSend(sibling, "m"))?.attempt],
           [1, 2],
         );
-        assert.equal(await store.forgetSend(mine), true);
+        assert.equal(await store.forgetSend(ownSend), true);
         assert.equal((await store.readSend(sibling, "m"))?.entry, "theirs");
       }),
     );
@@ -64,11 +69,14 @@ function sweepTests({ describe, it }: Suite, make: MakeTaskStore): void {
     it(
       "finds its own orphans, page by page, and none of another, even of one holder",
       withStore(make, async (store) => {
-        const mine = await created(store, [{}, {}, { holder: "there" }]);
-        const theirs = await created(store, [{ scope: sibling }, { scope: sibling, holder: "elsewhere" }]);
+        const ownTasks = await createAll(store, [{}, {}, { holder: "there" }]);
+        const siblingTasks = await createAll(store, [{ scope: sibling }, { scope: sibling, holder: "elsewhere" }]);
         const orphans = async (agent: string) => (await store.orphans(agent, 10)).map(({ key }) => key);
-        assert.deepEqual([await orphans(""), await orphans("sibling"), await orphans("none")], [mine, theirs, []]);
-        const [first = 0, second] = mine;
+        assert.deepEqual(
+          [await orphans(""), await orphans("sibling"), await orphans("none")],
+          [ownTasks, siblingTasks, []],
+        );
+        const [first = 0, second] = ownTasks;
         assert.deepEqual(
           (await store.orphans("", 1, first)).map(({ key }) => key),
           [second],
@@ -78,18 +86,18 @@ function sweepTests({ describe, it }: Suite, make: MakeTaskStore): void {
     it(
       "finds its own parked tasks that are due, and none of another",
       withStore(make, async (store) => {
-        const parked = (wakeAt: number) => ({ end: { inboxPut: 0, park: { wakeAt } } });
-        const mine = await created(store, [parked(10), parked(30)]);
-        const theirs = await created(store, [
-          { scope: sibling, ...parked(5) },
-          { scope: sibling, ...parked(20) },
+        const parkUntil = (wakeAt: number) => ({ end: { inboxPut: 0, park: { wakeAt } } });
+        const ownTasks = await createAll(store, [parkUntil(10), parkUntil(30)]);
+        const siblingTasks = await createAll(store, [
+          { scope: sibling, ...parkUntil(5) },
+          { scope: sibling, ...parkUntil(20) },
         ]);
         const due = async (agent: string) => (await store.due(agent, 10)).map(({ key }) => key);
-        assert.deepEqual([await due(""), await due("sibling"), await due("none")], [mine, theirs, []]);
-        const [first = 0, second] = theirs;
-        const rest = await store.due("sibling", 10, { wakeAt: 5, key: first });
+        assert.deepEqual([await due(""), await due("sibling"), await due("none")], [ownTasks, siblingTasks, []]);
+        const [first = 0, second] = siblingTasks;
+        const nextPage = await store.due("sibling", 10, { wakeAt: 5, key: first });
         assert.deepEqual(
-          rest.map(({ key }) => key),
+          nextPage.map(({ key }) => key),
           [second],
         );
       }),
@@ -97,7 +105,7 @@ function sweepTests({ describe, it }: Suite, make: MakeTaskStore): void {
   });
 }
 
-async function created(store: TaskStore, tasks: readonly Partial<NewTask>[]): Promise<number[]> {
+async function createAll(store: TaskStore, tasks: readonly Partial<NewTask>[]): Promise<number[]> {
   const keys: number[] = [];
   for (const task of tasks) keys.push((await store.create(newTask(task))).key);
   return keys;

@@ -12,14 +12,14 @@ export function contextValueTests({ describe, it }: Suite, make: MakeTaskStore):
       "is read as it was written, and replaced or deleted by who knows its version",
       withStore(make, async (store) => {
         assert.equal(await store.readContextValue(alice, "c", "cart"), undefined);
-        assert.equal(await put(store, { json: '["apple \\u0000"]', version: "1" }), "stored");
+        assert.equal(await putValue(store, { json: '["apple \\u0000"]', version: "1" }), "stored");
         assert.deepEqual(await store.readContextValue(alice, "c", "cart"), { json: '["apple \\u0000"]', version: "1" });
-        assert.equal(await put(store, { json: "2", version: "2" }, undefined), "moved");
-        assert.equal(await put(store, { json: "2", version: "2" }, "0"), "moved");
-        assert.equal(await put(store, { json: "2", version: "2" }, "1"), "stored");
-        assert.equal(await put(store, undefined, "1"), "moved");
+        assert.equal(await putValue(store, { json: "2", version: "2" }, undefined), "moved");
+        assert.equal(await putValue(store, { json: "2", version: "2" }, "0"), "moved");
+        assert.equal(await putValue(store, { json: "2", version: "2" }, "1"), "stored");
+        assert.equal(await putValue(store, undefined, "1"), "moved");
         assert.equal((await store.readContextValue(alice, "c", "cart"))?.version, "2");
-        assert.equal(await put(store, undefined, "2"), "stored");
+        assert.equal(await putValue(store, undefined, "2"), "stored");
         assert.equal(await store.readContextValue(alice, "c", "cart"), undefined);
       }),
     );
@@ -27,7 +27,7 @@ export function contextValueTests({ describe, it }: Suite, make: MakeTaskStore):
       "is written by one of several at once",
       withStore(make, async (store) => {
         const versions = Array.from({ length: 8 }, (_, index) => `v-${index}`);
-        const results = await Promise.all(versions.map((version) => put(store, { json: "1", version })));
+        const results = await Promise.all(versions.map((version) => putValue(store, { json: "1", version })));
         assert.deepEqual(results.toSorted(), [...versions.slice(1).map(() => "moved"), "stored"]);
         const winner = versions[results.indexOf("stored")];
         assert.equal((await store.readContextValue(alice, "c", "cart"))?.version, winner);
@@ -36,7 +36,7 @@ export function contextValueTests({ describe, it }: Suite, make: MakeTaskStore):
     it(
       "is another one in another context, and for another owner, tenant or agent",
       withStore(make, async (store) => {
-        assert.equal(await put(store, { json: "1", version: "1" }), "stored");
+        assert.equal(await putValue(store, { json: "1", version: "1" }), "stored");
         for (const [scope, contextId] of [
           [bob, "c"],
           [foreign, "c"],
@@ -44,7 +44,7 @@ export function contextValueTests({ describe, it }: Suite, make: MakeTaskStore):
           [alice, "d"],
         ] as const) {
           assert.equal(await store.readContextValue(scope, contextId, "cart"), undefined);
-          const write = { name: "cart", replaces: undefined, value: { json: "2", version: "1" }, ...kept };
+          const write = { name: "cart", replaces: undefined, value: { json: "2", version: "1" }, ...keeping };
           assert.equal(await store.writeContextValue(scope, contextId, write), "stored");
         }
         assert.equal((await store.readContextValue(alice, "c", "cart"))?.json, "1");
@@ -64,7 +64,7 @@ function limitTests({ describe, it }: Suite, make: MakeTaskStore): void {
             name,
             replaces,
             value: { json, version: json },
-            ...kept,
+            ...keeping,
             maxBytes: 21,
           });
         assert.equal(await of("a", '"12345678"'), "stored");
@@ -80,12 +80,12 @@ function limitTests({ describe, it }: Suite, make: MakeTaskStore): void {
       "goes with its conversation, and stays while that is within its bounds",
       withStore(make, async (store) => {
         await store.addToConversations([conversationWrite({})]);
-        await put(store, { json: "1", version: "1" });
+        await putValue(store, { json: "1", version: "1" });
         await store.boundConversations(alice, { entries: 1, bytes: 1_000 });
         assert.equal((await store.readContextValue(alice, "c", "cart"))?.json, "1");
         assert.equal(await store.deleteConversation(alice, "c"), true);
         assert.equal(await store.readContextValue(alice, "c", "cart"), undefined);
-        await put(store, { json: "1", version: "1" });
+        await putValue(store, { json: "1", version: "1" });
         assert.equal(await store.deleteConversation(alice, "c"), true);
       }),
     );
@@ -97,7 +97,7 @@ function limitTests({ describe, it }: Suite, make: MakeTaskStore): void {
           ["c", long],
           [long, "cart"],
         ] as const) {
-          const write = { name, replaces: undefined, value: { json: "1", version: "1" }, ...kept };
+          const write = { name, replaces: undefined, value: { json: "1", version: "1" }, ...keeping };
           const isRefused = (error: unknown) => error instanceof A2AError && error.code === "invalidParams";
           await assert.rejects(store.writeContextValue(alice, contextId, write), isRefused);
         }
@@ -106,12 +106,12 @@ function limitTests({ describe, it }: Suite, make: MakeTaskStore): void {
   });
 }
 
-const kept = { usedAt: 1_000, expiresAt: undefined, maxBytes: 1_000 };
+const keeping = { usedAt: 1_000, expiresAt: undefined, maxBytes: 1_000 };
 
-function put(
+function putValue(
   store: TaskStore,
   value: { readonly json: string; readonly version: string } | undefined,
   replaces?: string,
 ) {
-  return store.writeContextValue(alice, "c", { name: "cart", replaces, value, ...kept });
+  return store.writeContextValue(alice, "c", { name: "cart", replaces, value, ...keeping });
 }

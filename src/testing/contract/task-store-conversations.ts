@@ -24,17 +24,22 @@ function readTests({ it }: Suite, make: MakeTaskStore): void {
   it(
     "has the entries of its context, oldest first, as they were written",
     withStore(make, async (store) => {
-      const written = [said("one"), said("two", "agent"), artifact("three"), { ...said("four"), content: undefined }];
+      const records = [
+        messageRecord("one"),
+        messageRecord("two", "agent"),
+        artifact("three"),
+        { ...messageRecord("four"), content: undefined },
+      ];
       await store.addToConversations([
-        conversationWrite({ entries: written.slice(0, 2) }),
+        conversationWrite({ entries: records.slice(0, 2) }),
         conversationWrite({ contextId: "d" }),
       ]);
-      await store.addToConversations([conversationWrite({ entries: written.slice(2) })]);
-      const found = await read(store);
-      assert.deepEqual(found.map(plain), written.map(plain));
-      assert.deepEqual(idsOf(await read(store, {}, "d")), ["said"]);
-      assert.deepEqual(await read(store, {}, "e"), []);
-      const [first] = found;
+      await store.addToConversations([conversationWrite({ entries: records.slice(2) })]);
+      const page = await readPage(store);
+      assert.deepEqual(page.map(plainRecord), records.map(plainRecord));
+      assert.deepEqual(idsOf(await readPage(store, {}, "d")), ["said"]);
+      assert.deepEqual(await readPage(store, {}, "e"), []);
+      const [first] = page;
       assert.equal(first?.content?.$typeName === MessageSchema.typeName && first.content.contextId, "c");
     }),
   );
@@ -42,10 +47,10 @@ function readTests({ it }: Suite, make: MakeTaskStore): void {
     "is read backwards in pages, which entries of one moment leave in order",
     withStore(make, async (store) => {
       const ids = Array.from({ length: 25 }, (_, index) => `m-${index}`);
-      for (const id of ids) await store.addToConversations([conversationWrite({ entries: [said(id)] })]);
+      for (const id of ids) await store.addToConversations([conversationWrite({ entries: [messageRecord(id)] })]);
       const pages: string[][] = [];
       for (let before: number | undefined; ; ) {
-        const page = await read(store, { limit: 10, before });
+        const page = await readPage(store, { limit: 10, before });
         if (page.length === 0) break;
         pages.unshift(idsOf(page));
         before = page[0]?.number;
@@ -56,10 +61,10 @@ function readTests({ it }: Suite, make: MakeTaskStore): void {
   it(
     "has pages of a bounded size, with one entry at least",
     withStore(make, async (store) => {
-      const entries = ["a", "b", "c"].map((id) => ({ ...said(id), bytes: 100 }));
+      const entries = ["a", "b", "c"].map((id) => ({ ...messageRecord(id), bytes: 100 }));
       await store.addToConversations([conversationWrite({ entries })]);
-      assert.deepEqual(idsOf(await read(store, { maxBytes: 250 })), ["b", "c"]);
-      assert.deepEqual(idsOf(await read(store, { maxBytes: 1 })), ["c"]);
+      assert.deepEqual(idsOf(await readPage(store, { maxBytes: 250 })), ["b", "c"]);
+      assert.deepEqual(idsOf(await readPage(store, { maxBytes: 1 })), ["c"]);
     }),
   );
   it(
@@ -71,14 +76,14 @@ function readTests({ it }: Suite, make: MakeTaskStore): void {
         assert.deepEqual(await store.readConversation(scope, "c", { limit: 10, maxBytes: 1_000 }), []);
         assert.equal(await store.deleteConversation(scope, "c"), false);
         await store.addToConversations([
-          conversationWrite({ scope, entries: [said(scope.agent + scope.tenant + scope.owner)] }),
+          conversationWrite({ scope, entries: [messageRecord(scope.agent + scope.tenant + scope.owner)] }),
         ]);
       }
       for (const scope of scopes.slice(1)) {
-        const found = await store.readConversation(scope, "c", { limit: 10, maxBytes: 1_000 });
-        assert.deepEqual(idsOf(found), [scope.agent + scope.tenant + scope.owner]);
+        const page = await store.readConversation(scope, "c", { limit: 10, maxBytes: 1_000 });
+        assert.deepEqual(idsOf(page), [scope.agent + scope.tenant + scope.owner]);
       }
-      assert.deepEqual(idsOf(await read(store)), ["said"]);
+      assert.deepEqual(idsOf(await readPage(store)), ["said"]);
     }),
   );
   it(
@@ -86,12 +91,14 @@ function readTests({ it }: Suite, make: MakeTaskStore): void {
     withStore(make, async (store) => {
       const ids = Array.from({ length: 40 }, (_, index) => `m-${String(index).padStart(2, "0")}`);
       await Promise.all(
-        ids.map((id) => store.addToConversations([conversationWrite({ entries: [said(id), said(`${id}'`)] })])),
+        ids.map((id) =>
+          store.addToConversations([conversationWrite({ entries: [messageRecord(id), messageRecord(`${id}'`)] })]),
+        ),
       );
-      const found = await read(store, { limit: 100 });
-      assert.deepEqual(new Set(idsOf(found)), new Set(ids.flatMap((id) => [id, `${id}'`])));
-      assert.equal(new Set(found.map(({ number }) => number)).size, 80);
-      for (const [index, { id }] of found.entries()) if (index % 2 === 1) assert.equal(id, `${found[index - 1]?.id}'`);
+      const page = await readPage(store, { limit: 100 });
+      assert.deepEqual(new Set(idsOf(page)), new Set(ids.flatMap((id) => [id, `${id}'`])));
+      assert.equal(new Set(page.map(({ number }) => number)).size, 80);
+      for (const [index, { id }] of page.entries()) if (index % 2 === 1) assert.equal(id, `${page[index - 1]?.id}'`);
     }),
   );
 }
@@ -100,27 +107,29 @@ function taskTests({ it }: Suite, make: MakeTaskStore): void {
   it(
     "gets what comes with the writes of a task",
     withStore(make, async (store) => {
-      const head = await store.create(newTask({ conversation: conversationWrite({ entries: [said("asked")] }) }));
-      await store.append(
-        appendTo(head, { conversation: conversationWrite({ entries: [artifact("result"), said("done")] }) }),
+      const head = await store.create(
+        newTask({ conversation: conversationWrite({ entries: [messageRecord("asked")] }) }),
       );
-      assert.deepEqual(idsOf(await read(store)), ["asked", "result", "done"]);
+      await store.append(
+        appendTo(head, { conversation: conversationWrite({ entries: [artifact("result"), messageRecord("done")] }) }),
+      );
+      assert.deepEqual(idsOf(await readPage(store)), ["asked", "result", "done"]);
     }),
   );
   it(
     "gets nothing from a write that is refused",
     withStore(make, async (store) => {
-      const conversation = conversationWrite({ entries: [said("refused")] });
+      const conversation = conversationWrite({ entries: [messageRecord("refused")] });
       const head = await store.create(newTask({ name: "trip" }));
       assert.equal(await store.append(appendTo({ ...head, epoch: 2 }, { conversation })), "fenced");
       assert.equal(await store.append(appendTo(head, { conversation, takes: ["none"] })), "inboxMoved");
       assert.equal(await store.append(appendTo(head, { conversation, end: { inboxPut: 7 } })), "inboxMoved");
       await assert.rejects(store.create(newTask({ id: head.id, conversation })));
       await assert.rejects(store.create(newTask({ name: "trip", conversation })));
-      assert.deepEqual(await read(store), []);
-      const ended = { records: events(1, 1), status: { state: TaskState.COMPLETED, time: 2_000 } };
-      assert.equal(await store.append(appendTo(head, { ...ended, conversation: conversationWrite({}) })), "stored");
-      assert.deepEqual(idsOf(await read(store)), ["said"]);
+      assert.deepEqual(await readPage(store), []);
+      const endWrite = { records: events(1, 1), status: { state: TaskState.COMPLETED, time: 2_000 } };
+      assert.equal(await store.append(appendTo(head, { ...endWrite, conversation: conversationWrite({}) })), "stored");
+      assert.deepEqual(idsOf(await readPage(store)), ["said"]);
     }),
   );
   it(
@@ -128,17 +137,19 @@ function taskTests({ it }: Suite, make: MakeTaskStore): void {
     withStore(make, async (store) => {
       const ids = Array.from({ length: 20 }, (_, index) => `m-${index}`);
       const heads = await Promise.all(
-        ids.map((id) => store.create(newTask({ conversation: conversationWrite({ entries: [said(id)] }) }))),
+        ids.map((id) => store.create(newTask({ conversation: conversationWrite({ entries: [messageRecord(id)] }) }))),
       );
       await Promise.all(
         heads.map((head, index) =>
-          store.append(appendTo(head, { conversation: conversationWrite({ entries: [said(`${ids[index]}'`)] }) })),
+          store.append(
+            appendTo(head, { conversation: conversationWrite({ entries: [messageRecord(`${ids[index]}'`)] }) }),
+          ),
         ),
       );
-      const found = idsOf(await read(store, { limit: 100 }));
-      assert.deepEqual(new Set(found), new Set(ids.flatMap((id) => [id, `${id}'`])));
-      assert.equal(found.length, 40);
-      for (const id of ids) assert.ok(found.indexOf(id) < found.indexOf(`${id}'`));
+      const pageIds = idsOf(await readPage(store, { limit: 100 }));
+      assert.deepEqual(new Set(pageIds), new Set(ids.flatMap((id) => [id, `${id}'`])));
+      assert.equal(pageIds.length, 40);
+      for (const id of ids) assert.ok(pageIds.indexOf(id) < pageIds.indexOf(`${id}'`));
     }),
   );
 }
@@ -148,12 +159,13 @@ function boundTests({ it }: Suite, make: MakeTaskStore): void {
     "shows no more than its latest entries",
     withStore(make, async (store) => {
       const ids = Array.from({ length: 9 }, (_, index) => `m-${index}`);
-      for (const id of ids) await store.addToConversations([conversationWrite({ entries: [said(id)], maxEntries: 4 })]);
-      const found = await read(store);
-      assert.deepEqual(idsOf(found), ids.slice(-4));
-      assert.deepEqual(await read(store, { before: found[0]?.number }), []);
-      await store.addToConversations([conversationWrite({ entries: [said("last")], maxEntries: 2 })]);
-      assert.deepEqual(idsOf(await read(store)), ["m-8", "last"]);
+      for (const id of ids)
+        await store.addToConversations([conversationWrite({ entries: [messageRecord(id)], maxEntries: 4 })]);
+      const page = await readPage(store);
+      assert.deepEqual(idsOf(page), ids.slice(-4));
+      assert.deepEqual(await readPage(store, { before: page[0]?.number }), []);
+      await store.addToConversations([conversationWrite({ entries: [messageRecord("last")], maxEntries: 2 })]);
+      assert.deepEqual(idsOf(await readPage(store)), ["m-8", "last"]);
     }),
   );
   it(
@@ -164,15 +176,18 @@ function boundTests({ it }: Suite, make: MakeTaskStore): void {
         [await store.deleteConversation(alice, "c"), await store.deleteConversation(alice, "c")],
         [true, false],
       );
-      assert.deepEqual([await read(store), idsOf(await read(store, {}, "d"))], [[], ["said"]]);
-      await store.addToConversations([conversationWrite({ entries: [said("anew")] })]);
-      assert.deepEqual(idsOf(await read(store)), ["anew"]);
+      assert.deepEqual([await readPage(store), idsOf(await readPage(store, {}, "d"))], [[], ["said"]]);
+      await store.addToConversations([conversationWrite({ entries: [messageRecord("anew")] })]);
+      assert.deepEqual(idsOf(await readPage(store)), ["anew"]);
     }),
   );
   it(
     "of an owner with too many goes first when it is the least recently used, and the latest one stays",
     withStore(make, async (store) => {
-      const entries = [said("a"), said("b"), said("c")].map((entry) => ({ ...entry, bytes: 100 }));
+      const entries = [messageRecord("a"), messageRecord("b"), messageRecord("c")].map((entry) => ({
+        ...entry,
+        bytes: 100,
+      }));
       for (const [index, contextId] of ["first", "second", "third"].entries()) {
         await store.addToConversations([conversationWrite({ contextId, entries, usedAt: 1_000 + index })]);
       }
@@ -180,26 +195,26 @@ function boundTests({ it }: Suite, make: MakeTaskStore): void {
         conversationWrite({ contextId: "first", usedAt: 2_000 }),
         conversationWrite({ scope: bob }),
       ]);
-      const shown = async () => {
-        const pages = ["first", "second", "third"].map((id) => read(store, {}, id));
+      const pageSizes = async () => {
+        const pages = ["first", "second", "third"].map((id) => readPage(store, {}, id));
         return (await Promise.all(pages)).map(({ length }) => length);
       };
       assert.equal((await store.boundConversations(alice, { entries: 100, bytes: 1 << 20 })).entries, 10);
-      assert.deepEqual(await shown(), [4, 3, 3]);
+      assert.deepEqual(await pageSizes(), [4, 3, 3]);
       assert.equal((await store.boundConversations(alice, { entries: 8, bytes: 1 << 20 })).entries, 7);
-      assert.deepEqual(await shown(), [4, 0, 3]);
+      assert.deepEqual(await pageSizes(), [4, 0, 3]);
       assert.equal((await store.boundConversations(alice, { entries: 100, bytes: 1 })).entries, 4);
-      assert.deepEqual(await shown(), [4, 0, 0]);
+      assert.deepEqual(await pageSizes(), [4, 0, 0]);
       assert.equal((await store.boundConversations(bob, { entries: 1, bytes: 1 })).entries, 1);
       assert.deepEqual(await store.boundConversations(sibling, { entries: 1, bytes: 1 }), { entries: 0, bytes: 0 });
       await store.addToConversations([conversationWrite({ contextId: "second" })]);
-      assert.deepEqual(await shown(), [4, 1, 0]);
+      assert.deepEqual(await pageSizes(), [4, 1, 0]);
     }),
   );
 }
 
 /** A message of a conversation. */
-function said(id: string, kind: "user" | "agent" = "user"): ConversationRecord {
+function messageRecord(id: string, kind: "user" | "agent" = "user"): ConversationRecord {
   const role = kind === "user" ? Role.USER : Role.AGENT;
   const parts = [{ content: { case: "text" as const, value: `text of ${id}` } }];
   const content = create(MessageSchema, { messageId: id, contextId: "c", role, parts });
@@ -208,16 +223,21 @@ function said(id: string, kind: "user" | "agent" = "user"): ConversationRecord {
 
 function artifact(id: string): ConversationRecord {
   const parts = [{ content: { case: "raw" as const, value: new Uint8Array([1, 2, 3]) } }];
-  return { ...said(id), kind: "artifact", taskId: "t", content: create(ArtifactSchema, { artifactId: id, parts }) };
+  return {
+    ...messageRecord(id),
+    kind: "artifact",
+    taskId: "t",
+    content: create(ArtifactSchema, { artifactId: id, parts }),
+  };
 }
 
 /** A write to alice's conversation in the context `c`. */
 export function conversationWrite(changes: Partial<ConversationWrite>): ConversationWrite {
   const context = { scope: alice, contextId: "c", usedAt: 1_000, expiresAt: undefined, maxEntries: 1_000 };
-  return { ...context, entries: [said("said")], ...changes };
+  return { ...context, entries: [messageRecord("said")], ...changes };
 }
 
-function read(
+function readPage(
   store: TaskStore,
   query: Partial<ConversationQuery> = {},
   contextId = "c",
@@ -229,7 +249,7 @@ function idsOf(entries: readonly ConversationRecord[]): string[] {
   return entries.map(({ id }) => id);
 }
 
-function plain({ kind, id, taskId, at, bytes, content }: ConversationRecord) {
+function plainRecord({ kind, id, taskId, at, bytes, content }: ConversationRecord) {
   const entry = { kind, id, taskId, at, bytes };
   if (content === undefined) return entry;
   if (content.$typeName === ArtifactSchema.typeName) return { ...entry, content: toBinary(ArtifactSchema, content) };

@@ -83,34 +83,34 @@ function waitingTests({ describe, it }: Suite, make: MakeTaskStore): void {
       withStore(make, async (store) => {
         const newer = await store.create(newTask(asks(2000)));
         const older = await store.create(newTask(asks(1000)));
-        const same = await store.create(newTask(asks(2000)));
-        const parked = {
+        const sameTime = await store.create(newTask(asks(2000)));
+        const endParked = {
           status: { state: TaskState.WORKING, time: 3000 },
           end: { inboxPut: 0, park: { wakeAt: undefined } },
         };
-        const resting = await store.create(newTask(parked));
-        await store.create(newTask({ ...parked, end: { inboxPut: 0, park: { wakeAt: 5 } } }));
+        const resting = await store.create(newTask(endParked));
+        await store.create(newTask({ ...endParked, end: { inboxPut: 0, park: { wakeAt: 5 } } }));
         await store.create(newTask());
-        await store.create(newTask({ status: done, end: { inboxPut: 0 } }));
+        await store.create(newTask({ status: completion, end: { inboxPut: 0 } }));
         await store.create(newTask({ ...asks(1000), scope: sibling }));
-        const found = async (limit: number, after?: Pick<Head, "statusTime" | "key">) =>
+        const listAsking = async (limit: number, after?: Pick<Head, "statusTime" | "key">) =>
           (await store.waiting("", 0, limit, after)).map(({ key }) => key);
-        assert.deepEqual(await found(10), [older.key, newer.key, same.key, resting.key]);
-        assert.deepEqual(await found(2), [older.key, newer.key]);
-        assert.deepEqual(await found(10, { statusTime: 2000, key: newer.key }), [same.key, resting.key]);
+        assert.deepEqual(await listAsking(10), [older.key, newer.key, sameTime.key, resting.key]);
+        assert.deepEqual(await listAsking(2), [older.key, newer.key]);
+        assert.deepEqual(await listAsking(10, { statusTime: 2000, key: newer.key }), [sameTime.key, resting.key]);
         await store.append(appendTo(older, { claim: { holder: "here", turn: 2 } }));
-        assert.deepEqual(await found(1), [newer.key]);
+        assert.deepEqual(await listAsking(1), [newer.key]);
       }),
     );
     it(
       "are given only when their last status is old enough",
       withStore(make, async (store) => {
         const now = await store.renew("here", long);
-        const old = await store.create(newTask(asks(now - 3_600_000)));
+        const oldTask = await store.create(newTask(asks(now - 3_600_000)));
         await store.create(newTask(asks(now)));
         assert.deepEqual(
           (await store.waiting("", 1_800_000, 10)).map(({ key }) => key),
-          [old.key],
+          [oldTask.key],
         );
       }),
     );
@@ -118,11 +118,11 @@ function waitingTests({ describe, it }: Suite, make: MakeTaskStore): void {
       "count as unfinished, like those that run, for their own scope",
       withStore(make, async (store) => {
         await store.create(newTask(asks(1)));
-        const running = await store.create(newTask());
-        await store.create(newTask({ status: done, end: { inboxPut: 0 } }));
+        const runningTask = await store.create(newTask());
+        await store.create(newTask({ status: completion, end: { inboxPut: 0 } }));
         await store.create(newTask({ scope: bob }));
         assert.deepEqual([await store.unfinished(alice), await store.unfinished(bob)], [2, 1]);
-        await store.append(appendTo(running, { ...status(TaskState.FAILED, 9, 2), end: { inboxPut: 0 } }));
+        await store.append(appendTo(runningTask, { ...status(TaskState.FAILED, 9, 2), end: { inboxPut: 0 } }));
         assert.deepEqual([await store.unfinished(alice), await store.unfinished(foreign)], [1, 0]);
       }),
     );
@@ -137,20 +137,20 @@ function orphanTests({ describe, it }: Suite, make: MakeTaskStore): void {
         await store.renew("here", long);
         await store.renew("gone", long);
         await store.create(newTask());
-        const lost = await store.create(newTask({ holder: "gone" }));
-        const ended = await store.create(
-          newTask({ holder: "gone", ...status(TaskState.COMPLETED, 5, 1), status: done }),
+        const lostTask = await store.create(newTask({ holder: "gone" }));
+        const endedTask = await store.create(
+          newTask({ holder: "gone", ...status(TaskState.COMPLETED, 5, 1), status: completion }),
         );
-        const unknown = await store.create(newTask({ holder: "unknown" }));
-        const free = newTask({ holder: "gone", status: done, end: { inboxPut: 0 } });
+        const unknownHolder = await store.create(newTask({ holder: "unknown" }));
+        const free = newTask({ holder: "gone", status: completion, end: { inboxPut: 0 } });
         await store.create(free);
         assert.deepEqual(
           (await store.orphans("", 10)).map(({ id }) => id),
-          [unknown.id],
+          [unknownHolder.id],
         );
         await store.retire("gone");
         const ids = (await store.orphans("", 10)).map(({ id }) => id);
-        assert.deepEqual(ids.toSorted(), [lost.id, ended.id, unknown.id].toSorted());
+        assert.deepEqual(ids.toSorted(), [lostTask.id, endedTask.id, unknownHolder.id].toSorted());
       }),
     );
     it(
@@ -169,13 +169,13 @@ function orphanTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const keys: number[] = [];
         for (const holder of ["one", "two", "one", "three", "two"])
           keys.push((await store.create(newTask({ holder }))).key);
-        const found = async (limit: number, after?: number) =>
+        const listOrphans = async (limit: number, after?: number) =>
           (await store.orphans("", limit, after)).map(({ key }) => key);
-        assert.deepEqual(await found(10), keys);
-        assert.deepEqual(await found(2, keys[1]), keys.slice(2, 4));
-        assert.deepEqual(await found(10, keys[4]), []);
+        assert.deepEqual(await listOrphans(10), keys);
+        assert.deepEqual(await listOrphans(2, keys[1]), keys.slice(2, 4));
+        assert.deepEqual(await listOrphans(10, keys[4]), []);
         await store.renew("one", long);
-        assert.deepEqual(await found(10, keys[0]), [keys[1], keys[3], keys[4]]);
+        assert.deepEqual(await listOrphans(10, keys[0]), [keys[1], keys[3], keys[4]]);
       }),
     );
     it(
@@ -193,4 +193,4 @@ function orphanTests({ describe, it }: Suite, make: MakeTaskStore): void {
   });
 }
 
-const done = { state: TaskState.COMPLETED, time: 5 };
+const completion = { state: TaskState.COMPLETED, time: 5 };

@@ -13,8 +13,8 @@ export function inboxTests({ describe, it }: Suite, make: MakeTaskStore): void {
       "keeps entries in the order of their coming, cancels first",
       withStore(make, async (store) => {
         const { key } = await store.create(newTask());
-        const put = [entry("m1"), entry("w", "wake"), entry("m2"), entry("c", "cancel")];
-        for (const one of put) assert.equal(await store.put(key, one, 16), "stored");
+        const inboxEntries = [entry("m1"), entry("w", "wake"), entry("m2"), entry("c", "cancel")];
+        for (const one of inboxEntries) assert.equal(await store.put(key, one, 16), "stored");
         const { entries, inboxPut } = await store.inbox(key);
         const expected = [entry("c", "cancel"), entry("m1"), entry("w", "wake"), entry("m2")];
         assert.deepEqual(entries.map(plainEntry), expected.map(plainEntry));
@@ -32,7 +32,7 @@ export function inboxTests({ describe, it }: Suite, make: MakeTaskStore): void {
           await store.put(head.key, entry("w", "wake"), 2),
         );
         assert.deepEqual(results, ["stored", "stored", "full", "stored", "stored"]);
-        assert.deepEqual(await waiting(store, head.key), ["c", "m1", "m2", "w"]);
+        assert.deepEqual(await waitingIds(store, head.key), ["c", "m1", "m2", "w"]);
         assert.equal((await headOf(store, head)).inboxPut, 4);
       }),
     );
@@ -44,7 +44,7 @@ export function inboxTests({ describe, it }: Suite, make: MakeTaskStore): void {
         for (const one of [...first, entry("c2", "cancel"), entry("w2", "wake"), entry("m")]) {
           assert.equal(await store.put(head.key, one, 16), "stored");
         }
-        assert.deepEqual(await waiting(store, head.key), ["c1", "w1", "m"]);
+        assert.deepEqual(await waitingIds(store, head.key), ["c1", "w1", "m"]);
         assert.equal((await headOf(store, head)).inboxPut, 3);
       }),
     );
@@ -57,7 +57,7 @@ export function inboxTests({ describe, it }: Suite, make: MakeTaskStore): void {
         assert.equal(await store.withdraw(head.key, "m1"), true);
         assert.equal(await store.withdraw(head.key, "m1"), false);
         assert.equal(await store.put(head.key, entry("m2"), 1), "stored");
-        assert.deepEqual(await waiting(store, head.key), ["m2"]);
+        assert.deepEqual(await waitingIds(store, head.key), ["m2"]);
         assert.equal((await headOf(store, head)).inboxPut, 2);
       }),
     );
@@ -65,12 +65,12 @@ export function inboxTests({ describe, it }: Suite, make: MakeTaskStore): void {
       "takes nothing for a task without a holder, one that has ended, or one that is gone",
       withStore(make, async (store) => {
         const idle = await store.create(
-          newTask({ ...status(INPUT_REQUIRED, 5, 1), status: asked, end: { inboxPut: 0 } }),
+          newTask({ ...status(INPUT_REQUIRED, 5, 1), status: question, end: { inboxPut: 0 } }),
         );
-        const held = await store.create(newTask({ ...status(COMPLETED, 5, 1), status: done }));
+        const heldTask = await store.create(newTask({ ...status(COMPLETED, 5, 1), status: completion }));
         for (const one of [entry("m"), entry("c", "cancel"), entry("w", "wake")]) {
           assert.equal(await store.put(idle.key, one, 16), "idle");
-          assert.equal(await store.put(held.key, one, 16), "ended");
+          assert.equal(await store.put(heldTask.key, one, 16), "ended");
           assert.equal(await store.put(4_711, one, 16), "ended");
         }
         assert.deepEqual(await store.inbox(idle.key), { entries: [], inboxPut: 0 });
@@ -82,21 +82,21 @@ export function inboxTests({ describe, it }: Suite, make: MakeTaskStore): void {
   endTests({ describe, it }, make);
 }
 
-const done = { state: COMPLETED, time: 5 };
-const asked = { state: INPUT_REQUIRED, time: 5 };
+const completion = { state: COMPLETED, time: 5 };
+const question = { state: INPUT_REQUIRED, time: 5 };
 
 function endTests({ describe, it }: Suite, make: MakeTaskStore): void {
   describe("ending a turn", () => {
     it(
       "is refused when something was put into the inbox since, and nothing changes",
       withStore(make, async (store) => {
-        const created = await store.create(newTask());
-        await store.put(created.key, entry("m"), 16);
-        const head = await headOf(store, created);
+        const newHead = await store.create(newTask());
+        await store.put(newHead.key, entry("m"), 16);
+        const head = await headOf(store, newHead);
         const end = appendTo(head, { ...status(INPUT_REQUIRED, 9, 2), end: { inboxPut: 0 }, takes: ["m"] });
         assert.equal(await store.append(end), "inboxMoved");
-        assert.deepEqual(await headOf(store, created), head);
-        assert.deepEqual(await waiting(store, head.key), ["m"]);
+        assert.deepEqual(await headOf(store, newHead), head);
+        assert.deepEqual(await waitingIds(store, head.key), ["m"]);
       }),
     );
     it(
@@ -149,7 +149,7 @@ function endTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const head = await store.create(newTask());
         for (const id of ["m1", "m2", "m3"]) await store.put(head.key, entry(id), 16);
         assert.equal(await store.append(appendTo(head, { takes: ["m1", "m3"] })), "stored");
-        assert.deepEqual(await waiting(store, head.key), ["m2"]);
+        assert.deepEqual(await waitingIds(store, head.key), ["m2"]);
         assert.equal((await store.inbox(head.key)).inboxPut, 3);
       }),
     );
@@ -162,13 +162,13 @@ function endTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const before = await headOf(store, head);
         assert.equal(await store.append(appendTo(head, { takes: ["m1", "m2"] })), "inboxMoved");
         assert.deepEqual(await headOf(store, head), before);
-        assert.deepEqual(await waiting(store, head.key), ["m1"]);
+        assert.deepEqual(await waitingIds(store, head.key), ["m1"]);
       }),
     );
   });
 }
 
-async function waiting(store: TaskStore, key: number): Promise<string[]> {
+async function waitingIds(store: TaskStore, key: number): Promise<string[]> {
   const { entries } = await store.inbox(key);
   return entries.map(({ id }) => id);
 }

@@ -210,8 +210,8 @@ function sinceTests({ describe, it }: Suite, make: MakeTaskStore): void {
 async function assertSince(store: TaskStore, places: readonly Pick<Head, "state" | "statusTime">[]): Promise<void> {
   for (let since = 89 * minuteMs; since < 330 * minuteMs; since += 31 * minuteMs) {
     for (const state of [undefined, SUBMITTED, WORKING, COMPLETED]) {
-      const found = places.filter((place) => place.statusTime >= since && (state ?? place.state) === place.state);
-      assert.equal((await allPages(store, { since, state, limit: 10 }, found.length)).length, found.length);
+      const matching = places.filter((place) => place.statusTime >= since && (state ?? place.state) === place.state);
+      assert.equal((await allPages(store, { since, state, limit: 10 }, matching.length)).length, matching.length);
     }
   }
 }

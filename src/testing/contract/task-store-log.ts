@@ -51,7 +51,9 @@ export function logTests({ describe, it }: Suite, make: MakeTaskStore): void {
     it(
       "leaves a task without a holder when the same write ends the turn",
       withStore(make, async (store) => {
-        const head = await store.create(newTask({ ...status(COMPLETED, 5, 1), status: done, end: { inboxPut: 0 } }));
+        const head = await store.create(
+          newTask({ ...status(COMPLETED, 5, 1), status: completion, end: { inboxPut: 0 } }),
+        );
         assert.equal(head.holder, "");
         assert.equal(head.holderLive, false);
         assert.equal(head.epoch, 1);
@@ -81,7 +83,7 @@ export function logTests({ describe, it }: Suite, make: MakeTaskStore): void {
   compactTests({ describe, it }, make);
 }
 
-const done = { state: COMPLETED, time: 5 };
+const completion = { state: COMPLETED, time: 5 };
 
 function appendTests({ describe, it }: Suite, make: MakeTaskStore): void {
   describe("appending", () => {
@@ -93,9 +95,9 @@ function appendTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const working = appendTo({ ...head, seq: 5 }, status(WORKING, 2_000, 6));
         assert.equal(await store.append(working), "stored");
         assert.deepEqual(await headOf(store, head), { ...head, seq: 6, state: WORKING, statusTime: 2_000 });
-        const read = await store.read(alice, head.id);
-        assert.ok(read !== undefined);
-        assertWhole(read, events(0, 6));
+        const task = await store.read(alice, head.id);
+        assert.ok(task !== undefined);
+        assertWhole(task, events(0, 6));
       }),
     );
     const stale = { "an old epoch": { epoch: 0 }, "a later epoch": { epoch: 2 }, "an old number": { seq: 1 } };
@@ -173,7 +175,7 @@ function appendTests({ describe, it }: Suite, make: MakeTaskStore): void {
   });
 }
 
-const sorted = (records: readonly LogRecord[]): readonly number[] =>
+const sortedSeqs = (records: readonly LogRecord[]): readonly number[] =>
   records.map(({ seq }) => seq).toSorted((left, right) => left - right);
 
 function compactTests({ describe, it }: Suite, make: MakeTaskStore): void {
@@ -191,14 +193,14 @@ function compactTests({ describe, it }: Suite, make: MakeTaskStore): void {
         assert.equal(await store.recordsAfter(head.key, 4, 10), "compacted");
         const answer = await store.recordsAfter(head.key, 5, 10);
         assert.ok(answer !== undefined && answer !== "compacted");
-        assert.deepEqual(sorted(answer.records), [6, 7, 8, 9, 10, 11, 12]);
-        assert.deepEqual(sorted(await store.recordsAt(head.key, [1, 2, 3, 4, 5, 6])), [1, 3, 6]);
-        const read = await store.read(alice, head.id);
-        assert.ok(read !== undefined);
-        assert.deepEqual([read.snapshot?.seq, sorted(read.records)], [9, [10, 11, 12]]);
+        assert.deepEqual(sortedSeqs(answer.records), [6, 7, 8, 9, 10, 11, 12]);
+        assert.deepEqual(sortedSeqs(await store.recordsAt(head.key, [1, 2, 3, 4, 5, 6])), [1, 3, 6]);
+        const task = await store.read(alice, head.id);
+        assert.ok(task !== undefined);
+        assert.deepEqual([task.snapshot?.seq, sortedSeqs(task.records)], [9, [10, 11, 12]]);
         // Further, with other records to keep; what was dropped stays away.
         await store.compact(head.key, 9, [3, 8]);
-        assert.deepEqual(sorted(await store.recordsAt(head.key, [1, 2, 3, 8, 9, 10])), [3, 8, 10]);
+        assert.deepEqual(sortedSeqs(await store.recordsAt(head.key, [1, 2, 3, 8, 9, 10])), [3, 8, 10]);
         await store.compact(head.key, 5, []);
         assert.equal(await store.recordsAfter(head.key, 8, 10), "compacted");
         assert.equal(await store.append(appendTo(head)), "stored");
@@ -211,7 +213,7 @@ function compactTests({ describe, it }: Suite, make: MakeTaskStore): void {
         await store.compact(head.key, 2, []);
         const answer = await store.recordsAfter(head.key, 0, 10);
         assert.ok(answer !== undefined && answer !== "compacted");
-        assert.deepEqual(sorted(answer.records), [1, 2, 3]);
+        assert.deepEqual(sortedSeqs(answer.records), [1, 2, 3]);
         await store.compact(4_711, 2, []);
       }),
     );
@@ -227,10 +229,10 @@ function readTests({ describe, it }: Suite, make: MakeTaskStore): void {
         for (const seq of [1, 2, 3]) {
           const snapshot = seq === 2 ? { task: taskAt(3), bytes: 50 } : undefined;
           await store.append(appendTo({ ...head, seq }, { snapshot }));
-          const read = await store.read(alice, head.id);
-          assert.ok(read !== undefined);
-          assert.equal(read.snapshot?.seq, seq >= 2 ? 3 : undefined);
-          assertWhole(read, events(0, seq + 1));
+          const task = await store.read(alice, head.id);
+          assert.ok(task !== undefined);
+          assert.equal(task.snapshot?.seq, seq >= 2 ? 3 : undefined);
+          assertWhole(task, events(0, seq + 1));
         }
       }),
     );
@@ -268,7 +270,7 @@ function readTests({ describe, it }: Suite, make: MakeTaskStore): void {
       withStore(make, async (store) => {
         const head = await store.create(newTask({ records: events(0, 3) }));
         await store.append(appendTo(head, { records: events(3, 2) }));
-        const numbers = async (...seqs: number[]) => sorted(await store.recordsAt(head.key, seqs));
+        const numbers = async (...seqs: number[]) => sortedSeqs(await store.recordsAt(head.key, seqs));
         assert.deepEqual(await numbers(2, 5), [2, 5]);
         assert.deepEqual([await numbers(), await numbers(0, 6), await numbers(4, 4711)], [[], [], [4]]);
         assertRecords(await store.recordsAt(head.key, [4]), [event(4)]);

@@ -27,14 +27,14 @@ interface Histories {
 /** Random histories, compared step by step with a trivial model. */
 export function modelTests({ it }: Suite, make: MakeTaskStore, { histories, seed }: Histories): void {
   it("does what the model does, whatever happens in whichever order", async () => {
-    const used = seed ?? Math.floor(Math.random() * 2 ** 32);
-    const random = new Random(used);
+    const usedSeed = seed ?? Math.floor(Math.random() * 2 ** 32);
+    const random = new Random(usedSeed);
     for (let count = 0; count < histories; count += 1) {
       const history = drawHistory(random);
       if ((await failureOf(history, make)) === undefined) continue;
-      const shortest = await shortened(history, make);
+      const shortest = await shorten(history, make);
       assert.fail(
-        `with seed ${used} the store does not do what the model does: ${JSON.stringify(shortest.history)}\n${shortest.failure.message}`,
+        `with seed ${usedSeed} the store does not do what the model does: ${JSON.stringify(shortest.history)}\n${shortest.failure.message}`,
       );
     }
   });
@@ -60,17 +60,17 @@ interface FailedHistory {
 }
 
 /** Drops every step that the failure does not need. */
-async function shortened(history: readonly AnyStep[], make: MakeTaskStore): Promise<FailedHistory> {
-  let kept = history;
+async function shorten(history: readonly AnyStep[], make: MakeTaskStore): Promise<FailedHistory> {
+  let shortest = history;
   let failure = new Error("it did not fail again");
   for (let index = history.length; index >= 0; index -= 1) {
-    const shorter = kept.toSpliced(index, 1);
+    const shorter = shortest.toSpliced(index, 1);
     const again = await failureOf(shorter, make);
     if (again === undefined) continue;
-    kept = shorter;
+    shortest = shorter;
     failure = again;
   }
-  return { history: kept, failure };
+  return { history: shortest, failure };
 }
 
 /** A store and its model, driven through the same steps. */
@@ -91,9 +91,9 @@ class Pair {
 
   async compareAll(): Promise<void> {
     for (const { head, log } of this.#model.tasks) {
-      const read = await this.#store.read(head.scope, head.id);
-      assert.ok(read !== undefined);
-      assertWhole(read, log);
+      const task = await this.#store.read(head.scope, head.id);
+      assert.ok(task !== undefined);
+      assertWhole(task, log);
       const { entries, inboxPut } = await this.#store.inbox(head.key);
       assert.deepEqual(entries.map(plainEntry), this.#model.inbox(head.key).map(plainEntry));
       assert.equal(inboxPut, head.inboxPut);
@@ -103,16 +103,16 @@ class Pair {
   async #compareHeads(): Promise<void> {
     const heads = this.#model.heads();
     const actual = await this.#store.heads(heads.map(({ key }) => key));
-    assert.deepEqual(sorted(actual), sorted(heads));
+    assert.deepEqual(sortHeads(actual), sortHeads(heads));
     for (const { agent } of [alice, sibling]) await this.#compareSweeps(agent);
   }
 
   async #compareSweeps(agent: string): Promise<void> {
     const orphans = await this.#store.orphans(agent, 100);
-    assert.deepEqual(sorted(orphans), sorted(this.#model.orphans(agent)));
+    assert.deepEqual(sortHeads(orphans), sortHeads(this.#model.orphans(agent)));
     assert.equal((await this.#store.orphans(agent, 1)).length, Math.min(orphans.length, 1));
     const due = await this.#store.due(agent, 100);
-    assert.deepEqual(sorted(due), sorted(this.#model.due(agent)));
+    assert.deepEqual(sortHeads(due), sortHeads(this.#model.due(agent)));
     const times = due.map(({ wakeAt = 0 }) => wakeAt);
     assert.deepEqual(
       times,
@@ -214,6 +214,6 @@ function starting(records: readonly LogRecord[], starts: boolean): readonly LogR
   return [{ kind: "turnStarted", seq: first.seq, turn: 1, attempt: 1, cause: "message" }, ...rest];
 }
 
-function sorted(heads: readonly (Omit<Head, "incarnation"> & { incarnation?: string })[]) {
+function sortHeads(heads: readonly (Omit<Head, "incarnation"> & { incarnation?: string })[]) {
   return heads.map(({ incarnation: _, ...head }) => head).toSorted((a, b) => a.key - b.key);
 }

@@ -50,8 +50,8 @@ export function nameTests({ describe, it }: Suite, make: MakeTaskStore): void {
       "stays with a task that has ended",
       withStore(make, async (store) => {
         const head = await store.create(newTask({ name: "trip" }));
-        const done = { ...status(TaskState.COMPLETED, 2_000, 2), end: { inboxPut: 0 } };
-        assert.equal(await store.append(appendTo(head, done)), "stored");
+        const completion = { ...status(TaskState.COMPLETED, 2_000, 2), end: { inboxPut: 0 } };
+        assert.equal(await store.append(appendTo(head, completion)), "stored");
         assert.equal(await store.taskNamed(alice, "trip"), head.id);
         await assert.rejects(store.create(newTask({ name: "trip" })));
       }),
@@ -88,8 +88,8 @@ function takenTests({ describe, it }: Suite, make: MakeTaskStore): void {
       "goes to one of several tasks that are made at once",
       withStore(make, async (store) => {
         const tasks = Array.from({ length: 5 }, () => newTask({ name: "trip" }));
-        const made = await Promise.allSettled(tasks.map((task) => store.create(task)));
-        const heads = made.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+        const results = await Promise.allSettled(tasks.map((task) => store.create(task)));
+        const heads = results.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
         assert.equal(heads.length, 1);
         assert.equal(await store.taskNamed(alice, "trip"), heads[0]?.id);
         assert.equal((await store.list(alice, { limit: 10 })).total, 1);

@@ -13,22 +13,22 @@ export function raceTests({ describe, it }: Suite, make: MakeTaskStore): void {
     it(
       "of several claims one wins, whole, and the others change nothing",
       withStore(make, async (store) => {
-        const created = await store.create(newTask());
-        const won: string[] = [];
+        const newHead = await store.create(newTask());
+        const winners: string[] = [];
         for (let round = 0; round < 10; round += 1) {
-          const head = await headOf(store, created);
+          const head = await headOf(store, newHead);
           const results = await Promise.all(contenders.map((name) => claim(store, head, name)));
           assert.deepEqual(results.toSorted(), [...Array<string>(5).fill("fenced"), "stored"]);
-          won.push(contenders[results.indexOf("stored")] ?? "");
-          assert.equal((await headOf(store, created)).holder, won.at(-1));
+          winners.push(contenders[results.indexOf("stored")] ?? "");
+          assert.equal((await headOf(store, newHead)).holder, winners.at(-1));
         }
-        const read = await store.recordsAfter(created.key, 1, 100);
-        assert.ok(read !== undefined && read !== "compacted");
+        const records = await store.recordsAfter(newHead.key, 1, 100);
+        assert.ok(records !== undefined && records !== "compacted");
         assert.deepEqual(
-          read.records.map(plainRecord),
-          won.map((name, index) => plainRecord(event(index + 2, name))),
+          records.records.map(plainRecord),
+          winners.map((name, index) => plainRecord(event(index + 2, name))),
         );
-        assert.equal(read.head.epoch, 11);
+        assert.equal(records.head.epoch, 11);
       }),
     );
     it(
@@ -36,9 +36,9 @@ export function raceTests({ describe, it }: Suite, make: MakeTaskStore): void {
       withStore(make, async (store) => {
         const task = newTask();
         const results = await Promise.allSettled(contenders.map((holder) => store.create({ ...task, holder })));
-        const won = contenders.filter((_, index) => results[index]?.status === "fulfilled");
-        assert.equal(won.length, 1);
-        assert.equal((await headOf(store, task)).holder, won[0]);
+        const winners = contenders.filter((_, index) => results[index]?.status === "fulfilled");
+        assert.equal(winners.length, 1);
+        assert.equal((await headOf(store, task)).holder, winners[0]);
         assert.equal((await store.list(alice, { limit: 10 })).total, 1);
       }),
     );
@@ -64,8 +64,11 @@ function endRaces({ it }: Suite, make: MakeTaskStore): void {
         for (let round = 0; round < 20; round += 1) {
           const head = await store.create(newTask());
           const end = { ...status(INPUT_REQUIRED, 9, 2), end: { inboxPut: 0 } };
-          const { put, ended } = await race(store, head, { end, putFirst });
-          assert.ok(["stored inboxMoved", "idle stored"].includes(`${put} ${ended}`), `${put} ${ended}`);
+          const { put: putResult, ended: endResult } = await race(store, head, { end, putFirst });
+          assert.ok(
+            ["stored inboxMoved", "idle stored"].includes(`${putResult} ${endResult}`),
+            `${putResult} ${endResult}`,
+          );
         }
       }),
     );
@@ -75,8 +78,11 @@ function endRaces({ it }: Suite, make: MakeTaskStore): void {
         for (let round = 0; round < 20; round += 1) {
           const head = await store.create(newTask());
           const end = { ...status(COMPLETED, 9, 2), end: { inboxPut: 0 } };
-          const { put, ended } = await race(store, head, { end, putFirst });
-          assert.ok(["stored stored", "ended stored"].includes(`${put} ${ended}`), `${put} ${ended}`);
+          const { put: putResult, ended: endResult } = await race(store, head, { end, putFirst });
+          assert.ok(
+            ["stored stored", "ended stored"].includes(`${putResult} ${endResult}`),
+            `${putResult} ${endResult}`,
+          );
           assert.deepEqual((await store.inbox(head.key)).entries, []);
         }
       }),
@@ -90,8 +96,8 @@ function endRaces({ it }: Suite, make: MakeTaskStore): void {
         await store.put(head.key, entry("m"), 16);
         const take = store.append(appendTo(head, { takes: ["m"] }));
         const withdrawals = await Promise.all([store.withdraw(head.key, "m"), store.withdraw(head.key, "m")]);
-        const taken = (await take) === "stored" ? 1 : 0;
-        assert.equal(taken + withdrawals.filter(Boolean).length, 1);
+        const takenCount = (await take) === "stored" ? 1 : 0;
+        assert.equal(takenCount + withdrawals.filter(Boolean).length, 1);
         assert.deepEqual((await store.inbox(head.key)).entries, []);
       }
     }),
@@ -112,9 +118,9 @@ async function race(store: TaskStore, head: Head, { end, putFirst }: Race) {
   const putting = () => store.put(head.key, entry("m"), 16);
   const ending = () => store.append(appendTo(head, end));
   if (putFirst) {
-    const [put, ended] = await Promise.all([putting(), ending()]);
-    return { put, ended };
+    const [putResult, endResult] = await Promise.all([putting(), ending()]);
+    return { put: putResult, ended: endResult };
   }
-  const [ended, put] = await Promise.all([ending(), putting()]);
-  return { put, ended };
+  const [endResult, putResult] = await Promise.all([ending(), putting()]);
+  return { put: putResult, ended: endResult };
 }

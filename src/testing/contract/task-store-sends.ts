@@ -84,9 +84,9 @@ function takingTests({ describe, it }: Suite, make: MakeTaskStore): void {
         await store.renew("there", long);
         const record = await store.beginSend(newSend());
         assert.equal(await store.takeSend(record, "there"), true);
-        const taken = { ...record, attempt: 2, instance: "there", live: true };
-        assert.deepEqual(await store.readSend(alice, record.messageId), taken);
-        assert.equal(await store.takeSend(taken, ""), true);
+        const takenRecord = { ...record, attempt: 2, instance: "there", live: true };
+        assert.deepEqual(await store.readSend(alice, record.messageId), takenRecord);
+        assert.equal(await store.takeSend(takenRecord, ""), true);
         const free = { ...record, attempt: 3, instance: "", live: false };
         assert.deepEqual(await store.readSend(alice, record.messageId), free);
       }),
@@ -95,8 +95,8 @@ function takingTests({ describe, it }: Suite, make: MakeTaskStore): void {
       "succeeds for one of several that try at once",
       withStore(make, async (store) => {
         const record = await store.beginSend(newSend());
-        const taken = await Promise.all(["a", "b", "c"].map((instance) => store.takeSend(record, instance)));
-        assert.equal(taken.filter((each) => each).length, 1);
+        const takes = await Promise.all(["a", "b", "c"].map((instance) => store.takeSend(record, instance)));
+        assert.equal(takes.filter((each) => each).length, 1);
         assert.equal((await store.readSend(alice, record.messageId))?.attempt, 2);
       }),
     );
@@ -139,7 +139,10 @@ function outcomeTests({ describe, it }: Suite, make: MakeTaskStore): void {
         for (const outcome of outcomes) {
           const record = await store.beginSend(newSend());
           assert.equal(await store.settleSend(record, outcome, 100), true);
-          assert.deepEqual(plain((await store.readSend(alice, record.messageId))?.outcome), plain(outcome));
+          assert.deepEqual(
+            plainOutcome((await store.readSend(alice, record.messageId))?.outcome),
+            plainOutcome(outcome),
+          );
         }
       }),
     );
@@ -171,8 +174,8 @@ function outcomeTests({ describe, it }: Suite, make: MakeTaskStore): void {
         assert.equal(await store.forgetSend(record), true);
         assert.equal(await store.forgetSend(record), false);
         assert.equal(await store.readSend(alice, record.messageId), undefined);
-        const next = newSend({ messageId: record.messageId });
-        assert.equal((await store.beginSend(next)).entry, next.entry);
+        const nextSend = newSend({ messageId: record.messageId });
+        assert.equal((await store.beginSend(nextSend)).entry, nextSend.entry);
         assert.equal(await store.settleSend(record, toTask, 0), false);
       }),
     );
@@ -208,14 +211,14 @@ function fenceTests({ describe, it }: Suite, make: MakeTaskStore): void {
       "is put once when several bring it at the same time",
       withStore(make, async (store) => {
         const head = await store.create(newTask());
-        const put = await Promise.all([1, 2, 3].map((each) => store.put(head.key, entry(`m${each}`), 16, head)));
-        assert.deepEqual(put.toSorted(), ["moved", "moved", "stored"]);
+        const results = await Promise.all([1, 2, 3].map((each) => store.put(head.key, entry(`m${each}`), 16, head)));
+        assert.deepEqual(results.toSorted(), ["moved", "moved", "stored"]);
       }),
     );
   });
 }
 
 /** Returns an outcome in a form that compares equal after a store encodes it. */
-function plain(outcome: SentOutcome | undefined) {
+function plainOutcome(outcome: SentOutcome | undefined) {
   return outcome?.kind === "reply" ? toBinary(MessageSchema, outcome.message) : outcome;
 }

@@ -92,18 +92,18 @@ function momentTests({ describe, it }: Suite, make: MakeTaskStore): void {
     it(
       "fails alone among those of its moment",
       withStore(make, async (store) => {
-        const known = await store.create(newTask());
+        const existing = await store.create(newTask());
         const owner = "o".repeat(4_096);
-        const [refused, appended, ...made] = await Promise.allSettled<unknown>([
+        const [refusal, append, ...creations] = await Promise.allSettled<unknown>([
           store.create(newTask({ scope: { agent: "", tenant: "", owner } })),
-          store.append(appendTo(known)),
+          store.append(appendTo(existing)),
           ...Array.from({ length: 20 }, () => store.create(newTask())),
         ]);
-        assert.equal(refused?.status, "rejected");
-        assert.deepEqual(appended, { status: "fulfilled", value: "stored" });
+        assert.equal(refusal?.status, "rejected");
+        assert.deepEqual(append, { status: "fulfilled", value: "stored" });
         assert.deepEqual(
-          made.map((each) => each.status),
-          made.map(() => "fulfilled"),
+          creations.map((each) => each.status),
+          creations.map(() => "fulfilled"),
         );
         assert.equal(await totalOf(store), 21);
       }),

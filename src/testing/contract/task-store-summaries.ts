@@ -66,7 +66,7 @@ export function summaryTests({ describe, it }: Suite, make: MakeTaskStore): void
 
 /** Creates a task by these writes, and returns it as a whole log. */
 async function write(store: TaskStore, history: readonly TestWrite[]): Promise<StoredTask> {
-  const [first, ...later] = history.map((written, index) => bodyOf(written, index + 1));
+  const [first, ...later] = history.map((testWrite, index) => bodyOf(testWrite, index + 1));
   assert.ok(first?.status !== undefined);
   const task = newTask();
   const log = [...first.records];
@@ -74,9 +74,9 @@ async function write(store: TaskStore, history: readonly TestWrite[]): Promise<S
   for (const { records, status } of later) {
     log.push(...records);
     const { key, epoch } = head;
-    const changed = status === undefined ? {} : { status: statusOf(task, log, status) };
+    const statusMember = status === undefined ? {} : { status: statusOf(task, log, status) };
     const seq = log.length - records.length;
-    assert.equal(await store.append(appendTo({ key, epoch, seq }, { records, ...changed })), "stored");
+    assert.equal(await store.append(appendTo({ key, epoch, seq }, { records, ...statusMember })), "stored");
   }
   return { head: { ...head, seq: log.length }, snapshot: undefined, records: log };
 }
@@ -86,22 +86,22 @@ interface Body {
   readonly status?: TestWrite;
 }
 
-function bodyOf(written: TestWrite, seq: number): Body {
-  const { state, text } = written;
+function bodyOf(testWrite: TestWrite, seq: number): Body {
+  const { state, text } = testWrite;
   if (state === undefined) return { records: [event(seq)] };
-  const said = text === undefined ? {} : { message: { ...message(`m${seq}`), messageId: text } };
-  const value = { taskId: "t", contextId: "c", status: { state, ...said }, metadata: { [`at${seq}`]: seq } };
+  const messageMember = text === undefined ? {} : { message: { ...message(`m${seq}`), messageId: text } };
+  const value = { taskId: "t", contextId: "c", status: { state, ...messageMember }, metadata: { [`at${seq}`]: seq } };
   const status = create(StreamResponseSchema, { payload: { case: "statusUpdate", value } });
-  return { records: [{ kind: "event", seq, event: status }], status: written };
+  return { records: [{ kind: "event", seq, event: status }], status: testWrite };
 }
 
-function statusOf({ id, contextId }: NewTask, log: readonly LogRecord[], written: TestWrite): WrittenStatus {
-  const { state = SUBMITTED, summarized = true } = written;
+function statusOf({ id, contextId }: NewTask, log: readonly LogRecord[], testWrite: TestWrite): WrittenStatus {
+  const { state = SUBMITTED, summarized = true } = testWrite;
   const status = { state, time: 1_000 + log.length };
   return summarized ? { ...status, summary: summaryAfter(emptyTask(id, contextId), log) } : status;
 }
 
-function plainSummary(stored: StoredTask) {
-  const summary = foldStored(stored, { artifacts: false, historyLength: 0 });
-  return { seq: stored.head.seq, summary: toBinary(TaskSchema, summary) };
+function plainSummary(task: StoredTask) {
+  const summary = foldStored(task, { artifacts: false, historyLength: 0 });
+  return { seq: task.head.seq, summary: toBinary(TaskSchema, summary) };
 }

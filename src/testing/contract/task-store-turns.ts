@@ -24,11 +24,11 @@ export function turnTests({ describe, it }: Suite, make: MakeTaskStore): void {
     it(
       "is found in the log by its head, whatever was written since",
       withStore(make, async (store) => {
-        const head = await store.create(newTask({ records: [started(1, 1), said(2, "m1"), event(3)] }));
+        const head = await store.create(newTask({ records: [turnStart(1, 1), messageRecord(2, "m1"), event(3)] }));
         assert.deepEqual([head.turn, head.turnSeq], [1, 1]);
         await store.append(appendTo(head));
         assert.equal((await headOf(store, head)).turnSeq, 1);
-        const records = [event(5), started(6, 2), said(7, "m2")];
+        const records = [event(5), turnStart(6, 2), messageRecord(7, "m2")];
         await store.append(appendTo({ ...head, seq: 4 }, { records, claim: { holder: "there", turn: 2 } }));
         const { turn, turnSeq } = await headOf(store, head);
         assert.deepEqual([turn, turnSeq], [2, 6]);
@@ -56,23 +56,26 @@ export function turnTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const metadata = { trace: "t", deep: { list: [1, null, "x"] } };
         const principal = { scheme: "user", scopes: ["read"], claims: { team: "north" } };
         const records: LogRecord[] = [
-          started(1, 1),
-          { ...said(2, "m1"), context: { configuration, metadata, extensions: ["urn:x", "urn:y"], principal } },
+          turnStart(1, 1),
           {
-            ...said(3, "m2"),
+            ...messageRecord(2, "m1"),
+            context: { configuration, metadata, extensions: ["urn:x", "urn:y"], principal },
+          },
+          {
+            ...messageRecord(3, "m2"),
             context: { configuration: undefined, metadata: undefined, extensions: ["urn:x"], trace: tracePlace },
           },
-          { ...started(4, 2, "wake"), wake: { paid: true, items: ["a", { b: 2.5 }] } },
-          { ...started(5, 3, "wake"), wake: null, trace: tracePlace },
+          { ...turnStart(4, 2, "wake"), wake: { paid: true, items: ["a", { b: 2.5 }] } },
+          { ...turnStart(5, 3, "wake"), wake: null, trace: tracePlace },
           {
-            ...started(6, 3, "restart"),
+            ...turnStart(6, 3, "restart"),
             attempt: 2,
             wake: null,
             message: 2,
             trace: { traceparent: tracePlace.traceparent },
           },
           { kind: "turnReleased", seq: 7 },
-          started(8, 4, "wake"),
+          turnStart(8, 4, "wake"),
           { kind: "turnParked", seq: 9 },
         ];
         const head = await store.create(newTask({ records }));
@@ -101,10 +104,10 @@ function parkTests({ describe, it }: Suite, make: MakeTaskStore): void {
       "leaves the task as it is, without a holder, and says when to wake it",
       withStore(make, async (store) => {
         const head = await store.create(newTask(working));
-        assert.equal(await store.append(appendTo(head, { end: { inboxPut: 0, park: { wakeAt: far } } })), "stored");
-        const parked = { ...head, seq: 2, holder: "", wakeAt: far };
-        assert.deepEqual(await headOf(store, head), parked);
-        assert.deepEqual(await store.heads([head.key]), [parked]);
+        assert.equal(await store.append(appendTo(head, { end: { inboxPut: 0, park: { wakeAt: farTime } } })), "stored");
+        const parkedHead = { ...head, seq: 2, holder: "", wakeAt: farTime };
+        assert.deepEqual(await headOf(store, head), parkedHead);
+        assert.deepEqual(await store.heads([head.key]), [parkedHead]);
         assert.equal(await store.put(head.key, entry("w", "wake"), 16), "idle");
         assert.deepEqual(await store.orphans("", 10), []);
       }),
@@ -136,11 +139,11 @@ function parkTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const tasks = [await store.create(newTask(working)), await store.create(newTask(working))] as const;
         for (const head of tasks) await store.append(park(head, 1));
         assert.equal((await store.due("", 10)).length, 2);
-        const [woken, canceled] = tasks;
+        const [wokenTask, canceledTask] = tasks;
         const claim = { holder: "there", turn: 2 };
-        await store.append(appendTo({ ...woken, seq: 2 }, { records: [started(3, 2, "wake")], claim }));
+        await store.append(appendTo({ ...wokenTask, seq: 2 }, { records: [turnStart(3, 2, "wake")], claim }));
         const end = { ...status(TaskState.CANCELED, 9, 3), claim, end: { inboxPut: 0, park: { wakeAt: 1 } } };
-        await store.append(appendTo({ ...canceled, seq: 2 }, end));
+        await store.append(appendTo({ ...canceledTask, seq: 2 }, end));
         assert.deepEqual(await store.due("", 10), []);
         for (const head of tasks) assert.equal((await headOf(store, head)).wakeAt, undefined);
       }),
@@ -176,9 +179,9 @@ function dueTests({ describe, it }: Suite, make: MakeTaskStore): void {
     it(
       "is due from its time on: the earliest first, at most as many as asked for",
       withStore(make, async (store) => {
-        const times = [30, far, 10, 20, undefined, 20];
+        const times = [30, farTime, 10, 20, undefined, 20];
         const ids = [];
-        for (const wakeAt of times) ids.push(await parked(store, wakeAt));
+        for (const wakeAt of times) ids.push(await createParked(store, wakeAt));
         const due = await store.due("", 10);
         assert.deepEqual(
           due.map(({ wakeAt }) => wakeAt),
@@ -196,7 +199,7 @@ function dueTests({ describe, it }: Suite, make: MakeTaskStore): void {
       "is due in pages, each behind the one before, also when several tasks have one time and some have been woken since",
       withStore(make, async (store) => {
         const ids: string[] = [];
-        for (const wakeAt of [20, -5, 20, 20, 30, 20, far]) ids.push(await parked(store, wakeAt));
+        for (const wakeAt of [20, -5, 20, 20, 30, 20, farTime]) ids.push(await createParked(store, wakeAt));
         const whole = await store.due("", 10);
         assert.deepEqual(
           whole.map(({ id }) => id),
@@ -205,7 +208,9 @@ function dueTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const [first, second, third, ...rest] = whole;
         assert.ok(first !== undefined && second !== undefined && third !== undefined);
         assert.deepEqual(await store.due("", 2, place(first)), [second, third]);
-        await store.append(appendTo(third, { records: [started(3, 2, "wake")], claim: { holder: "there", turn: 2 } }));
+        await store.append(
+          appendTo(third, { records: [turnStart(3, 2, "wake")], claim: { holder: "there", turn: 2 } }),
+        );
         assert.deepEqual(await store.due("", 10, place(third)), rest);
         assert.deepEqual(await store.due("", 10, { wakeAt: 25, key: 0 }), rest.slice(-1));
         assert.deepEqual(await store.due("", 10, place(rest.at(-1))), []);
@@ -221,13 +226,13 @@ function place(head: Head | undefined): DueCursor {
 }
 
 /** A time that no test reaches. */
-const far = Date.UTC(9999, 0, 1);
+const farTime = Date.UTC(9999, 0, 1);
 
 function park(head: Parameters<typeof appendTo>[0], wakeAt: number | undefined) {
   return appendTo(head, { end: { inboxPut: 0, park: { wakeAt } } });
 }
 
-async function parked(store: TaskStore, wakeAt: number | undefined): Promise<string> {
+async function createParked(store: TaskStore, wakeAt: number | undefined): Promise<string> {
   const head = await store.create(newTask(working));
   await store.append(park(head, wakeAt));
   return head.id;
@@ -235,10 +240,10 @@ async function parked(store: TaskStore, wakeAt: number | undefined): Promise<str
 
 type Cause = (LogRecord & { readonly kind: "turnStarted" })["cause"];
 
-function started(seq: number, turn: number, cause: Cause = "message"): LogRecord & { readonly kind: "turnStarted" } {
+function turnStart(seq: number, turn: number, cause: Cause = "message"): LogRecord & { readonly kind: "turnStarted" } {
   return { kind: "turnStarted", seq, turn, attempt: 1, cause };
 }
 
-function said(seq: number, id: string): LogRecord & { readonly kind: "message" } {
+function messageRecord(seq: number, id: string): LogRecord & { readonly kind: "message" } {
   return { kind: "message", seq, message: message(id), entry: id };
 }

@@ -116,7 +116,7 @@ describe.each(bareWires)("over %s, when something else answers,", (wire) => {
       const reason = new Error("enough");
       const asked = call(transport, caller.signal) as Promise<unknown>;
       const told = expect(inTime(asked)).rejects.toBe(reason);
-      await inTime(proxy.reached("request", 1));
+      await inTime(proxy.waitForBytes("request", 1));
       caller.abort(reason);
       await told;
       const late = transport.sendStreamingMessage(say("go"), { timeoutMs: 50 });

@@ -28,7 +28,7 @@ async function held(agent: Spoilable, run: (held: Held) => Promise<void>): Promi
     const caller = new AbortController();
     const stream = transport.sendStreamingMessage(say("go"), { signal: caller.signal })[Symbol.asyncIterator]();
     const first = await inTime(stream.next());
-    await inTime(proxy.reached("response", after));
+    await inTime(proxy.waitForBytes("response", after));
     const lines = first.done === true ? [] : [lineOf(first.value)];
     await run({ proxy, transport, caller, stream, lines });
     expect(listenersOn(caller.signal)).toBe(0);

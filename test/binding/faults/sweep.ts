@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { Transport } from "../../../src/binding/transport.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
-import { cut, type Direction, type Ending, type Rule } from "../../support/fault-schedule.js";
+import { cutAfter, type Direction, type Ending, type Rule } from "../../support/fault-schedule.js";
 import { leftOpen, listenersOn, openHandles } from "../../support/leaks.js";
 import { tries } from "../../support/tries.js";
 import { inTime, type Outcome, outcomeOf, type Spoilable, transportAt } from "./through-proxy.js";
@@ -48,7 +48,7 @@ export async function sweepCuts<T>(
   const before = openHandles();
   let failed = 0;
   for (const after of positions) {
-    const told = await within(`cut after ${after} bytes`, () => once(agent, swept, cut(direction, after, how)));
+    const told = await within(`cut after ${after} bytes`, () => once(agent, swept, cutAfter(direction, after, how)));
     if (told === "failed") failed += 1;
   }
   expect(await leftOpen(before)).toEqual({});

@@ -59,7 +59,7 @@ it.each([check, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"])(
   async (path) => {
     await using agent = await grpcAgent(serviceOf({}));
     using raw = rawSession(agent.port);
-    const { stream, ended } = raw.open("", { ":path": path });
+    const { stream, answer: ended } = raw.open("", { ":path": path });
     stream.write(frame(Buffer.alloc(4097)).subarray(0, -1));
     expect(await ended).toMatchObject({ status: 8 });
   },

@@ -147,7 +147,7 @@ it("survives garbage on a gRPC connection", async () => {
   await using agent = await grpcAgent(service, { http });
   const wire = wireTo(agent.port);
   wire.socket.write(Buffer.from(`PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${"\xff".repeat(64)}`, "latin1"));
-  await wire.closed;
+  await wire.whenClosed;
   expect(await agent.client.sendMessage(hello, {})).toEqual(echo(hello));
 });
 

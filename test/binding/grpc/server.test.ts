@@ -140,7 +140,7 @@ it("gives up on a message that does not arrive in time", async () => {
 it("closes the stream of a call that it ends before its request is whole", async () => {
   await using agent = await grpcAgent(noting().service, { limits: { bodyTimeoutMs: 50 } });
   using raw = rawSession(agent.port);
-  const { stream, ended } = raw.open("SendMessage");
+  const { stream, answer: ended } = raw.open("SendMessage");
   stream.write(helloFrame.subarray(0, -1));
   expect(await ended).toMatchObject({ status: 4 });
   await once(stream, "close");

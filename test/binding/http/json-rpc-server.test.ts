@@ -123,11 +123,11 @@ describe("the door", () => {
     socket.write(
       "POST /json-rpc HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n",
     );
-    await expect.poll(socket.received).toMatch(/\r\n\r\n\{.*\}$/s);
-    expect(socket.received()).toMatch(/^HTTP\/1.1 401 /);
-    expect(socket.received()).toMatch(/\r\nWWW-Authenticate: Bearer realm="x" {2}Evil: 1\r\n/);
-    expect(socket.received()).toMatch(/\r\nConnection: close\r\n/);
-    expect(socket.received()).toContain('"id":null,"error":{"code":-32000');
+    await expect.poll(socket.receivedText).toMatch(/\r\n\r\n\{.*\}$/s);
+    expect(socket.receivedText()).toMatch(/^HTTP\/1.1 401 /);
+    expect(socket.receivedText()).toMatch(/\r\nWWW-Authenticate: Bearer realm="x" {2}Evil: 1\r\n/);
+    expect(socket.receivedText()).toMatch(/\r\nConnection: close\r\n/);
+    expect(socket.receivedText()).toContain('"id":null,"error":{"code":-32000');
     socket.destroy();
   });
 

@@ -30,7 +30,7 @@ describe("a body", () => {
     expect([response.status, await response.text()]).toEqual([413, "contentTooLarge"]);
     const socket = await bareSocket(served.port);
     socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n");
-    await expect.poll(socket.received).toMatch(/^HTTP\/1.1 413 .*\r\nConnection: close\r\n.*contentTooLarge$/s);
+    await expect.poll(socket.receivedText).toMatch(/^HTTP\/1.1 413 .*\r\nConnection: close\r\n.*contentTooLarge$/s);
     socket.destroy();
   });
 
@@ -40,7 +40,7 @@ describe("a body", () => {
     socket.write("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
     for (let piece = 0; piece < 50; piece++) socket.write("2\r\nab\r\n");
     socket.write("0\r\n\r\n");
-    await expect.poll(socket.received).toMatch(/\r\n\r\n100$/);
+    await expect.poll(socket.receivedText).toMatch(/\r\n\r\n100$/);
     socket.destroy();
   });
 
@@ -48,7 +48,7 @@ describe("a body", () => {
     await using served = await serveEndpoint(measure, { times: { ...defaultListenerLimits, bodyTimeoutMs: 20 } });
     const socket = await bareSocket(served.port);
     socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\nhalf");
-    await expect.poll(socket.received).toMatch(/requestTimeout$/);
+    await expect.poll(socket.receivedText).toMatch(/requestTimeout$/);
     socket.destroy();
   });
 
@@ -72,7 +72,7 @@ describe("a body", () => {
     const socket = await bareSocket(served.port);
     for (let time = 1; time <= 3; time++) {
       socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nbody");
-      await expect.poll(() => socket.received().split("\r\n\r\nok").length - 1).toBe(time);
+      await expect.poll(() => socket.receivedText().split("\r\n\r\nok").length - 1).toBe(time);
     }
     socket.destroy();
   });

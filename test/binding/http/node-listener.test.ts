@@ -68,7 +68,7 @@ it.each([
   const socket = await bareSocket(served.port);
   socket.write(`GET ${target} HTTP/1.1\r\nHost: x.example\r\n\r\n`);
   const wanted = JSON.stringify([path, query, "x.example", false, "127.0.0.1"]);
-  await expect.poll(socket.received).toContain(`\r\n\r\n${wanted}`);
+  await expect.poll(socket.receivedText).toContain(`\r\n\r\n${wanted}`);
   socket.destroy();
 });
 

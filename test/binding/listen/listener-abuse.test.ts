@@ -45,14 +45,14 @@ it.each([
 ])("closes a connection that sends %s", async (_, bytes) => {
   const wire = wireTo(listener.port);
   wire.socket.write(bytes);
-  await wire.closed;
+  await wire.whenClosed;
   await stillServes();
 });
 
 it("closes a connection that ends before it has sent anything", async () => {
   const wire = wireTo(listener.port);
   wire.socket.end();
-  expect(await wire.closed).toBe("");
+  expect(await wire.whenClosed).toBe("");
 });
 
 it.each([
@@ -62,7 +62,7 @@ it.each([
 ])("answers %s with 400 and closes", async (_, bytes) => {
   const wire = wireTo(listener.port);
   wire.socket.write(Buffer.from(bytes, "latin1"));
-  expect(await wire.closed).toMatch(/^HTTP\/1\.1 400/);
+  expect(await wire.whenClosed).toMatch(/^HTTP\/1\.1 400/);
   await stillServes();
 });
 
@@ -73,7 +73,7 @@ it.each([
 ])("closes an HTTP/2 connection that sends %s after the preface", async (_, bytes) => {
   const wire = wireTo(listener.port);
   wire.socket.write(Buffer.from(preface + bytes, "latin1"));
-  await wire.closed;
+  await wire.whenClosed;
   await stillServes();
 });
 
@@ -95,7 +95,7 @@ it("cuts off a client that resets ten thousand streams, and serves the others", 
 it("refuses headers over 16 KiB", async () => {
   const wire = wireTo(listener.port);
   wire.socket.write(`GET / HTTP/1.1\r\nHost: a\r\nX-Long: ${"x".repeat(17_000)}\r\n\r\n`);
-  expect(await wire.closed).toMatch(/^HTTP\/1\.1 431/);
+  expect(await wire.whenClosed).toMatch(/^HTTP\/1\.1 431/);
   const session = await http2Session(listener.port);
   expect(session.remoteSettings).toMatchObject({ maxHeaderListSize: 16_384, maxConcurrentStreams: 100 });
   const refused = getOverHttp2(session, "/", { "x-long": "x".repeat(17_000) });
@@ -122,7 +122,7 @@ it("sends GOAWAY to a silent HTTP/2 connection", async () => {
 it("closes a TLS connection that does not finish its handshake", async () => {
   const secure = await createListener({ host: "127.0.0.1", port: 0, limits, tls: localTls });
   const wire = wireTo(secure.port);
-  await wire.closed;
+  await wire.whenClosed;
   await secure.close();
 });
 

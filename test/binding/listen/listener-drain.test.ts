@@ -54,7 +54,7 @@ it("ends idle connections at once", async () => {
   const silent = wireTo(listener.port);
   await new Promise((resolve) => silent.socket.once("connect", resolve));
   await listener.drain(60_000);
-  await silent.closed;
+  await silent.whenClosed;
   expect(session.closed || session.destroyed).toBe(true);
   agent.destroy();
 });

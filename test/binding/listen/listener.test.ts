@@ -39,7 +39,7 @@ it.each(["one byte at a time", "in two halves"])("detects a protocol whose bytes
   const request = "GET /slow HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
   const http1 = wireTo(listener.port);
   for (const piece of pieces(request)) await new Promise((sent) => http1.socket.write(piece, sent));
-  expect(await http1.closed).toMatch(/^HTTP\/1\.1 200[\s\S]*1\.1 \/slow$/);
+  expect(await http1.whenClosed).toMatch(/^HTTP\/1\.1 200[\s\S]*1\.1 \/slow$/);
   const http2 = wireTo(listener.port);
   for (const piece of pieces(preface)) await new Promise((sent) => http2.socket.write(piece, sent));
   const settings = await new Promise<string>((resolve) => http2.socket.once("data", resolve));
@@ -51,7 +51,7 @@ it("still answers an HTTP/1.1 client that has ended its side", async () => {
   await using listener = await listen();
   const wire = wireTo(listener.port);
   wire.socket.end("GET /half HTTP/1.1\r\nHost: a\r\n\r\n");
-  expect(await wire.closed).toMatch(/1\.1 \/half$/);
+  expect(await wire.whenClosed).toMatch(/1\.1 \/half$/);
 });
 
 it("still answers an HTTP/1.1 client over TLS that has ended its side", async () => {
@@ -65,7 +65,7 @@ it("closes an HTTP/2 connection whose client has ended", async () => {
   await using listener = await listen();
   const wire = wireTo(listener.port);
   wire.socket.end(`${preface}\0\0\0\x04\0\0\0\0\0`);
-  await wire.closed;
+  await wire.whenClosed;
 });
 
 it("prefers HTTP/2 in TLS and serves HTTP/1.1 to clients that request it or nothing", async () => {

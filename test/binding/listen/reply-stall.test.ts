@@ -43,7 +43,7 @@ afterAll(() => listener.close());
 
 it.each(["/whole", "/stream"])("an HTTP/1.1 caller that takes nothing of %s loses its connection", async (path) => {
   ended = Promise.withResolvers();
-  const { socket, closed } = wireTo(listener.port);
+  const { socket, whenClosed: closed } = wireTo(listener.port);
   socket.pause();
   socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
   await ended.promise;

@@ -65,7 +65,7 @@ it("answers a request whose upgrade is refused, and closes the connection", asyn
   await using listener = await listen();
   const wire = wireTo(listener.port);
   wire.socket.write(asking("/other", "echo"));
-  expect(await wire.closed).toMatch(/^HTTP\/1\.1 200[\s\S]*Connection: close[\s\S]*GET \/other $/);
+  expect(await wire.whenClosed).toMatch(/^HTTP\/1\.1 200[\s\S]*Connection: close[\s\S]*GET \/other $/);
 });
 
 it.each([
@@ -78,7 +78,7 @@ it.each([
   wire.socket.write(asking("/first", protocol, "body"));
   await once(wire.socket, "data");
   wire.socket.write("GET /again HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
-  expect(await wire.closed).toMatch(/^HTTP\/1\.1 200[\s\S]*POST \/first bodyHTTP\/1\.1 200[\s\S]*GET \/again $/);
+  expect(await wire.whenClosed).toMatch(/^HTTP\/1\.1 200[\s\S]*POST \/first bodyHTTP\/1\.1 200[\s\S]*GET \/again $/);
 });
 
 it("upgrades a connection that has served requests, and keeps it while others close", async () => {

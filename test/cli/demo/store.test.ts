@@ -11,7 +11,7 @@ import type { StreamItem } from "../../../src/protocol/operations.js";
 import { type Demo, startDemo, trivium } from "../../support/command.js";
 import { itemsOf } from "../../support/items.js";
 import { hasPostgres, type SharedPostgres, sharedPostgres } from "../../support/postgres.js";
-import { lineOf, opened, requestOf, stateOf, textIn } from "../../support/say.js";
+import { lineOf, openStream, requestOf, stateOf, textIn } from "../../support/say.js";
 
 let home: string;
 let folders = 0;
@@ -145,10 +145,10 @@ for (const { name, skipped, make, holders } of shared) {
       await using there = await Client.connect(second.url);
       const asked = await here.send(" ");
       const { taskId: id } = asked;
-      const watched = await opened(here.watch(id));
-      expect(lineOf(watched.first)).toBe("task INPUT_REQUIRED");
+      const watched = await openStream(here.watch(id));
+      expect(lineOf(watched.firstItem)).toBe("task INPUT_REQUIRED");
       await there.send("One sentence.", { continue: asked });
-      expect((await watched.rest()).at(-1)).toBe("status COMPLETED");
+      expect((await watched.readRest()).at(-1)).toBe("status COMPLETED");
       expect(reportOf(await getTask(here, id))).toContain("# Text analysis");
       expect(await second.stop()).toBe(0);
       expect(stateOf(await getTask(here, id))).toBe("COMPLETED");

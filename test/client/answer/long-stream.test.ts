@@ -5,7 +5,7 @@ import { AnswerFold } from "../../../src/client/answer/fold.js";
 import { emptyTask } from "../../../src/protocol/fold.js";
 import type { StreamResponse } from "../../../src/protocol/model.js";
 import { connectTo } from "../../../src/testing/index.js";
-import { cut } from "../../support/fault-schedule.js";
+import { cutAfter } from "../../support/fault-schedule.js";
 import { itemsOf } from "../../support/items.js";
 import { tries } from "../../support/tries.js";
 import { type FaultyServer, faultyServer } from "../stream/faults-server.js";
@@ -21,7 +21,10 @@ describe("a stream that is resumed", () => {
   it.each(["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT"] as const)(
     "gives each text once, and the whole answer: %s",
     async (binding) => {
-      await using way = await faulty.way(binding, [cut("response", 900, "reset"), cut("response", 700, "end")]);
+      await using way = await faulty.way(binding, [
+        cutAfter("response", 900, "reset"),
+        cutAfter("response", 700, "end"),
+      ]);
       const stream = way.client.stream("go");
       expect((await itemsOf(stream.text)).join("")).toBe("one two three");
       expect(await stream.answer).toMatchObject({
@@ -29,7 +32,10 @@ describe("a stream that is resumed", () => {
         text: "one two three",
         artifacts: [{ id: "x" }],
       });
-      await using other = await faulty.way(binding, [cut("response", 900, "reset"), cut("response", 700, "end")]);
+      await using other = await faulty.way(binding, [
+        cutAfter("response", 900, "reset"),
+        cutAfter("response", 700, "end"),
+      ]);
       expect((await other.client.stream("go").answer).text).toBe("one two three");
       expect(way.proxy.connections).toBeGreaterThan(1);
     },

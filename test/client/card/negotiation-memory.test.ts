@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Connection } from "../../../src/client/connection.js";
 import { Client } from "../../../src/client/node.js";
 import { createFaultProxy } from "../../support/fault-proxy.js";
-import { cut, type Schedule } from "../../support/fault-schedule.js";
+import { cutAfter, type Schedule } from "../../support/fault-schedule.js";
 import { itemsOf } from "../../support/items.js";
 import { createVirtualClock } from "../../support/virtual-clock.js";
 import { allBindings, cardOf, interfaceAt } from "../support/cards.js";
@@ -117,7 +117,7 @@ describe("a message that may have reached an agent", () => {
     await using both = await pair();
     const { first, second, proxy, client } = both;
     await expect(client.getTask({ id: "x" })).rejects.toMatchObject({ code: "taskNotFound" });
-    await proxy.setSchedule([cut("response", 0, "reset")]);
+    await proxy.setSchedule([cutAfter("response", 0, "reset")]);
     const failure = call === "send" ? client.send("say") : itemsOf(client.stream("say"));
     await expect(failure).rejects.toMatchObject({ code: "unavailable", written: true });
     expect(first.runs + second.runs).toBeLessThanOrEqual(1);
@@ -130,7 +130,7 @@ describe("a message that may have reached an agent", () => {
       const before = agent.runs;
       await using proxy = await createFaultProxy({
         target: { port: agent.port },
-        schedule: [cut("request", after, "reset")],
+        schedule: [cutAfter("request", after, "reset")],
       });
       const card = cardOf([interfaceAt(binding, proxy.url()), interfaceAt("JSONRPC", agent.url)]);
       await using client = await Client.connect(card, { allowPrivate: true, limits: { probeTimeoutMs: 500 } });
@@ -192,7 +192,7 @@ it("a message is retried at another interface of an agent with idempotent sends,
   };
   const whole = await sentThrough(pass);
   expect(whole).toMatchObject({ connection: { binding: "JSONRPC" }, runs: 1 });
-  const broken = await sentThrough([cut("response", whole.bytes - 10, "reset")]);
+  const broken = await sentThrough([cutAfter("response", whole.bytes - 10, "reset")]);
   expect(broken).toMatchObject({
     connection: { binding: "HTTP+JSON", passedOver: [{ binding: "JSONRPC" }] },
     runs: 1,

@@ -9,7 +9,7 @@ import type { StreamItem } from "../../../src/protocol/operations.js";
 import { collect } from "../../support/answers.js";
 import { garbage, httpAnswers } from "../../support/fault-answers.js";
 import { createFaultProxy } from "../../support/fault-proxy.js";
-import { cut, type Rule } from "../../support/fault-schedule.js";
+import { cutAfter, type Rule } from "../../support/fault-schedule.js";
 import { leftOpen, openHandles } from "../../support/leaks.js";
 import { lineOf } from "../../support/say.js";
 import { tries } from "../../support/tries.js";
@@ -27,7 +27,9 @@ const arbitraryCut = fc
     how: fc.constantFrom("end" as const, "reset" as const, "half" as const),
   })
   // A server answers half a request with an error.
-  .map(({ direction, after, how }) => cut(direction, after, direction === "request" && how === "half" ? "end" : how));
+  .map(({ direction, after, how }) =>
+    cutAfter(direction, after, direction === "request" && how === "half" ? "end" : how),
+  );
 const arbitraryRule = fc.oneof(
   { weight: 8, arbitrary: arbitraryCut },
   fc.constantFrom<Rule>(

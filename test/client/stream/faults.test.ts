@@ -4,7 +4,7 @@ import { A2AError } from "../../../src/protocol/errors.js";
 import { TaskState } from "../../../src/protocol/model.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import type { Exchange } from "../../support/fault-proxy.js";
-import { cut, type Direction, type Ending, type Rule } from "../../support/fault-schedule.js";
+import { cutAfter, type Direction, type Ending, type Rule } from "../../support/fault-schedule.js";
 import { leftOpen, openHandles } from "../../support/leaks.js";
 import { tries } from "../../support/tries.js";
 import { allBindings, answerLines, ended, type FaultyServer, faultyServer, sixLines } from "./faults-server.js";
@@ -96,7 +96,7 @@ describe.each(allBindings)("over %s, wherever the connection is cut,", (binding)
   async function once(call: Streaming, after: number, [direction, how]: readonly [Direction, Ending]) {
     const { open, lines, runs, error } = call;
     const before = served.runs;
-    await using way = await served.way(binding, [cut(direction, after, how), { kind: "pass" }]);
+    await using way = await served.way(binding, [cutAfter(direction, after, how), { kind: "pass" }]);
     const outcome = await ended(await open(way.client));
     const told = { after, runs: served.runs - before, ...outcome };
     if (direction === "request" && how === "half" && outcome.lines.length === 0) {

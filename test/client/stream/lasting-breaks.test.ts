@@ -5,7 +5,7 @@ import type { SendOptions } from "../../../src/client/send-options.js";
 import { ConnectionError } from "../../../src/protocol/errors.js";
 import { emptyTask } from "../../../src/protocol/fold.js";
 import { createFaultProxy, type FaultProxy } from "../../support/fault-proxy.js";
-import { cut, type Schedule } from "../../support/fault-schedule.js";
+import { cutAfter, type Schedule } from "../../support/fault-schedule.js";
 import { createVirtualClock, turnUntil, type VirtualClock } from "../../support/virtual-clock.js";
 import { throughPauses } from "../support/pauses.js";
 import { type ForeignAgent, foreignAgent, hasty, jsonBindings } from "./lasting-agent.js";
@@ -173,13 +173,13 @@ describe.each(jsonBindings)("a message over %s to an agent that does not know me
   }
 
   it("is not sent again when its stream breaks before the first event", async () => {
-    const { line, calls } = await first([cut("response", 0, "reset"), { kind: "pass" }]);
+    const { line, calls } = await first([cutAfter("response", 0, "reset"), { kind: "pass" }]);
     expect(line).toBe("true");
     expect(calls).toEqual(["sendStreamingMessage"]);
   });
 
   it("is not sent again when it may have arrived", async () => {
-    const { line, calls } = await first([cut("request", 100, "reset"), { kind: "pass" }]);
+    const { line, calls } = await first([cutAfter("request", 100, "reset"), { kind: "pass" }]);
     expect(line).toBe("true");
     expect(calls).toEqual([]);
   });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { resumeExtension } from "../../../src/protocol/extensions.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
-import { cut } from "../../support/fault-schedule.js";
+import { cutAfter } from "../../support/fault-schedule.js";
 import { itemsOf } from "../../support/items.js";
 import { lineOf } from "../../support/say.js";
 import { allBindings, ended, type FaultyServer, faultyServer, sixLines } from "./faults-server.js";
@@ -32,7 +32,7 @@ describe.each(allBindings)("over %s", (binding) => {
     const [first] = await finished();
     if (first === undefined) throw new Error("no event");
     for (const after of [200, 400, 600, 100_000]) {
-      await using way = await served.way(binding, [cut("response", after, "reset"), { kind: "pass" }], options);
+      await using way = await served.way(binding, [cutAfter("response", after, "reset"), { kind: "pass" }], options);
       const stream = way.client.subscribeToTask({ id: idOf(first) }, { after: first.id });
       const items = stream[Symbol.asyncIterator]();
       const told: string[] = [];
@@ -60,7 +60,7 @@ describe.each(allBindings)("over %s", (binding) => {
     const [first] = await finished();
     if (first === undefined) throw new Error("no event");
     for (let after = 0; after < 1200; after += 100) {
-      await using way = await served.way(binding, [cut("response", after, "reset"), { kind: "pass" }], options);
+      await using way = await served.way(binding, [cutAfter("response", after, "reset"), { kind: "pass" }], options);
       const stream = way.client.subscribeToTask({ id: idOf(first) }, { after: first.id });
       expect(await ended(stream)).toEqual({ lines: sixLines.slice(1), error: undefined });
     }

@@ -6,7 +6,7 @@ import type { Artifact, Message } from "../../../src/protocol/model.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
 import { FaultPlan, type FaultWay, faultStore, type StoreCall } from "../../support/fault-store.js";
 import { startHandler, type TestHandler } from "../../support/handler.js";
-import { messageOf, opened, textIn } from "../../support/say.js";
+import { messageOf, openStream, textIn } from "../../support/say.js";
 import { storeLine } from "../../support/store-line.js";
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
@@ -43,7 +43,7 @@ describe("the conversation of a task whose process dies", () => {
   it("has each message once, and each artifact as the turn that ran again has left it", async () => {
     const { clock, store, start } = place(agent, true);
     const first = start();
-    await opened(first.stream("go", here));
+    await openStream(first.stream("go", here));
     await settle();
     first.die();
     await using _ = start();
@@ -54,7 +54,7 @@ describe("the conversation of a task whose process dies", () => {
   it("has the artifacts that are left when the task is given up", async () => {
     const { clock, store, start } = place(agent, false);
     const first = start();
-    await opened(first.stream("go", here));
+    await openStream(first.stream("go", here));
     await settle();
     first.die();
     await using _ = start();

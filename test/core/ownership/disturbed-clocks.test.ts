@@ -4,7 +4,7 @@ import type { Agent, TurnAborted } from "../../../src/core/agent.js";
 import { callOf, portOf, type TaskStore, taskCalls } from "../../../src/core/ports.js";
 import { artifact, completed, working } from "../../../src/protocol/events.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
-import { type BegunTask, beginTask, contextOf, startHandler } from "../../support/handler.js";
+import { beginTask, contextOf, type StartedTask, startHandler } from "../../support/handler.js";
 import { errorOf, linesOf, requestOf, stateOf, taskOf, textIn } from "../../support/say.js";
 import { createVirtualClock, settle, turnUntil, type VirtualClock } from "../../support/virtual-clock.js";
 
@@ -71,7 +71,7 @@ async function processOn({ time, store }: Place, options: { readonly restartable
   const turns = new Turns();
   const own = settable(time);
   const way = lineTo(store);
-  const served: BegunTask = await beginTask({ ...options, agent: turns.agent, clock: own.clock, store: way.store });
+  const served: StartedTask = await beginTask({ ...options, agent: turns.agent, clock: own.clock, store: way.store });
   const close = (): Promise<void> => {
     way.line.cut = false;
     turns.end();

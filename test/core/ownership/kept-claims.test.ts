@@ -6,7 +6,7 @@ import type { Principal } from "../../../src/protocol/context.js";
 import { inputRequired, park, working } from "../../../src/protocol/events.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
 import { startHandler, type TestHandler } from "../../support/handler.js";
-import { opened, taskOf } from "../../support/say.js";
+import { openStream, taskOf } from "../../support/say.js";
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
 // What turns know of their callers when no call of their process started them.
@@ -57,7 +57,7 @@ describe("a turn that no call of its process started", () => {
   ] as const)("knows %s of its principal after a wake", async (_, keepClaims, expected) => {
     const { seen, start } = place(keepClaims, parking);
     const first = start();
-    const { id } = taskOf((await opened(first.stream("go", {}, caller))).first.response);
+    const { id } = taskOf((await openStream(first.stream("go", {}, caller))).firstItem.response);
     await settle();
     await first.handler.drain(0);
     await using second = start();
@@ -72,7 +72,7 @@ describe("a turn that no call of its process started", () => {
       if (attempt === 1) await forEver;
     });
     const first = start();
-    await opened(first.stream("go", {}, caller));
+    await openStream(first.stream("go", {}, caller));
     await settle();
     first.die();
     await using _ = start();
@@ -89,7 +89,7 @@ describe("a turn that no call of its process started", () => {
     });
     await using first = start();
     await using second = start();
-    const { id: taskId } = taskOf((await opened(first.stream("go", {}, caller))).first.response);
+    const { id: taskId } = taskOf((await openStream(first.stream("go", {}, caller))).firstItem.response);
     await settle();
     const writer = { ...alice, scopes: ["read", "write"] };
     const sent = second.send("and this", { taskId }, { principal: writer });

@@ -6,7 +6,7 @@ import type { TaskStore } from "../../../src/core/ports.js";
 import { working } from "../../../src/protocol/events.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
 import { beginTask } from "../../support/handler.js";
-import { opened } from "../../support/say.js";
+import { openStream } from "../../support/say.js";
 import { createVirtualClock } from "../../support/virtual-clock.js";
 
 /** A lease over a store whose renewals can fail, with a count of renewals. */
@@ -71,8 +71,8 @@ it("a handler that slept past its lease renews it before it claims another task"
   expect(await orphans()).toEqual([]);
   sleptMs = 60_000;
   expect(await orphans()).toEqual([served.taskId]);
-  const next = await opened(served.stream("next"));
+  const next = await openStream(served.stream("next"));
   expect(await orphans()).toEqual([]);
   gate.resolve();
-  expect((await next.rest()).at(-1)).toBe("status COMPLETED");
+  expect((await next.readRest()).at(-1)).toBe("status COMPLETED");
 });

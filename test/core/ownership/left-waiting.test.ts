@@ -4,7 +4,7 @@ import type { TaskStore } from "../../../src/core/ports.js";
 import { inputRequired } from "../../../src/protocol/events.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
 import { startHandler, type TestHandler } from "../../support/handler.js";
-import { historyOf, opened, stateOf, taskOf } from "../../support/say.js";
+import { historyOf, openStream, stateOf, taskOf } from "../../support/say.js";
 import { createVirtualClock, settle, turnUntil, type VirtualClock } from "../../support/virtual-clock.js";
 
 const forEver = new Promise<never>(() => {});
@@ -28,9 +28,9 @@ async function left() {
   const { agent, turns } = asking();
   let gone = false;
   const first = startHandler({ agent, clock, store: onlyUntil(store, () => gone) });
-  const stream = await opened(first.stream("go"));
+  const stream = await openStream(first.stream("go"));
   await settle();
-  const taskId = taskOf(stream.first.response).id;
+  const taskId = taskOf(stream.firstItem.response).id;
   gone = true;
   return { clock, store, turns, taskId, second: startHandler({ agent, clock, store }) };
 }
@@ -99,18 +99,18 @@ describe("a handler that drains", () => {
       yield inputRequired("which one?");
     };
     const served = startHandler({ agent, clock, store });
-    const stream = await opened(served.stream("go"));
+    const stream = await openStream(served.stream("go"));
     await settle();
-    const subscription = await opened(served.subscribe(taskOf(stream.first.response).id));
-    return { followed: subscription.rest(), served };
+    const subscription = await openStream(served.subscribe(taskOf(stream.firstItem.response).id));
+    return { followed: subscription.readRest(), served };
   };
 
   it("refuses a subscription that has not started, so that its reader tries another process", async () => {
     const clock = createVirtualClock();
     const store = Object.assign(memoryTaskStore({ clock }), { shared: true });
     const served = startHandler({ agent: async () => inputRequired("which one?"), clock, store });
-    const stream = await opened(served.stream("go"));
-    const first = served.subscribe(taskOf(stream.first.response).id)[Symbol.asyncIterator]().next();
+    const stream = await openStream(served.stream("go"));
+    const first = served.subscribe(taskOf(stream.firstItem.response).id)[Symbol.asyncIterator]().next();
     const drained = served.handler.drain(0);
     await expect(first).rejects.toMatchObject({ code: "unavailable", retryAfterMs: 1000 });
     await turnUntil(clock, drained);

@@ -7,7 +7,7 @@ import { silentLogger } from "../../../src/protocol/logger.js";
 import { processSignals } from "../../../src/signals/in-process.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
 import { contextOf, startHandler, type TestHandler } from "../../support/handler.js";
-import { errorOf, linesOf, messageOf, opened, requestOf, say, stateOf, taskOf, textIn } from "../../support/say.js";
+import { errorOf, linesOf, messageOf, openStream, requestOf, say, stateOf, taskOf, textIn } from "../../support/say.js";
 import { createVirtualClock, settle, type VirtualClock } from "../../support/virtual-clock.js";
 
 interface House {
@@ -84,13 +84,13 @@ describe("agents of one process", () => {
     const [one, two] = [gate(), gate()];
     const [first, second] = [here.open("first", one.agent), here.open("second", two.agent)];
     const answers = here.open("answers", async () => reply("done"));
-    await opened(first.stream("go"));
-    await opened(second.stream("go"));
+    await openStream(first.stream("go"));
+    await openStream(second.stream("go"));
     const waiting = answers.send("hello");
     await settle();
     two.open();
     expect((await waiting).payload.case).toBe("message");
-    await opened(second.stream("again"));
+    await openStream(second.stream("again"));
     const refused = errorOf(answers.send("hello"));
     await settle();
     await here.clock.advance(1_000);
@@ -107,7 +107,7 @@ describe("agents of one process", () => {
     const held = gate();
     const small = here.open("small", held.agent, { turnsPerProcess: 1 });
     const other = here.open("other", async () => reply("done"));
-    await opened(small.stream("go"));
+    await openStream(small.stream("go"));
     expect(await errorOf(small.send("more"))).toMatchObject({
       message: "too many turns of the agent: the limit is 1 (turnsPerProcess)",
     });
@@ -160,11 +160,11 @@ describe("an agent that is replaced", () => {
     await using here = house();
     const held = gate();
     const old = here.open("weather", held.agent);
-    const stream = await opened(old.stream("go"));
+    const stream = await openStream(old.stream("go"));
     const { operations } = old.handler.replacedBy({ agent: says("new"), logger: silentLogger });
-    const { id } = taskOf(stream.first.response);
+    const { id } = taskOf(stream.firstItem.response);
     const both = [
-      stream.rest(),
+      stream.readRest(),
       linesOf(operations.subscribeToTask(requestOf("subscribeToTask", { id }), contextOf())),
     ];
     await settle();
@@ -178,7 +178,7 @@ describe("an agent that is replaced", () => {
     await using here = house({ turnWaitMs: 0 });
     const held = gate();
     const old = here.open("weather", held.agent, { turnsPerOwner: 5 });
-    await opened(old.stream("go"));
+    await openStream(old.stream("go"));
     const { operations } = old.handler.replacedBy({
       agent: says("new"),
       logger: silentLogger,

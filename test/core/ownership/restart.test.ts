@@ -4,7 +4,7 @@ import type { TaskStore } from "../../../src/core/ports.js";
 import { artifact, inputRequired, park, working } from "../../../src/protocol/events.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
 import { startHandler, type TestHandler } from "../../support/handler.js";
-import { historyOf, opened, stateOf, taskOf, textIn } from "../../support/say.js";
+import { historyOf, openStream, stateOf, taskOf, textIn } from "../../support/say.js";
 import { createVirtualClock, settle, turnUntil, type VirtualClock } from "../../support/virtual-clock.js";
 
 const alice = { agent: "", tenant: "", owner: "alice" };
@@ -60,9 +60,9 @@ function halting(stays: (told: Told) => boolean) {
 }
 
 async function begun(served: TestHandler): Promise<string> {
-  const stream = await opened(served.stream("go", { metadata: { trace: 1 } }, { extensions: ["urn:x"] }));
+  const stream = await openStream(served.stream("go", { metadata: { trace: 1 } }, { extensions: ["urn:x"] }));
   await settle();
-  return taskOf(stream.first.response).id;
+  return taskOf(stream.firstItem.response).id;
 }
 
 describe("an orphaned restartable turn", () => {
@@ -75,7 +75,7 @@ describe("an orphaned restartable turn", () => {
       if (attempt === 1) await forEver;
     };
     const first = start(agent);
-    await opened(first.stream("go", {}, { header: () => "alice" }));
+    await openStream(first.stream("go", {}, { header: () => "alice" }));
     await settle();
     first.die();
     await using _ = start(agent);

@@ -3,15 +3,15 @@ import type { Agent } from "../../../src/core/agent.js";
 import type { Signals, TaskStore } from "../../../src/core/ports.js";
 import { artifact, completed, inputRequired, working } from "../../../src/protocol/events.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
-import { type BegunTask, beginTask, startHandler, type TestHandler } from "../../support/handler.js";
-import { errorOf, historyOf, lineOf, linesOf, opened, stateOf, taskOf, textIn } from "../../support/say.js";
+import { beginTask, type StartedTask, startHandler, type TestHandler } from "../../support/handler.js";
+import { errorOf, historyOf, lineOf, linesOf, openStream, stateOf, taskOf, textIn } from "../../support/say.js";
 import { createVirtualClock, settle, type VirtualClock } from "../../support/virtual-clock.js";
 
 /** Hints that never arrive. */
 const lost: Signals = { publish: () => {}, subscribe: () => () => {} };
 
 interface Pair {
-  readonly here: BegunTask;
+  readonly here: StartedTask;
   readonly there: TestHandler;
   readonly clock: VirtualClock;
   readonly store: TaskStore;
@@ -65,11 +65,11 @@ describe.each([
       for (const text of ["2", "3"]) yield artifact(text, { artifactId: "a", append: true });
     }, signals);
     const { taskId } = two.here;
-    const stream = await opened(two.there.subscribe(taskId));
-    expect(lineOf(stream.first)).toBe("task SUBMITTED");
+    const stream = await openStream(two.there.subscribe(taskId));
+    expect(lineOf(stream.firstItem)).toBe("task SUBMITTED");
     expect(textIn((await two.there.get(taskId)).artifacts[0]?.parts)).toBe("1");
     gate.resolve();
-    const rest = stream.rest();
+    const rest = stream.readRest();
     await two.clock.advance(2 * delayMs);
     expect(await rest).toEqual(['artifact a "2" append', 'artifact a "3" append', "status COMPLETED"]);
     expect((await two.there.get(taskId)).artifacts).toEqual((await two.here.get(taskId)).artifacts);
@@ -191,7 +191,7 @@ describe("a handler with an expired lease", () => {
 
   it("writes nothing more on its return, aborts its agent, and answers its callers with the outcome of the task", async () => {
     const { clock, gate, gone, other, heard, taskId } = await stuck();
-    const rest = gone.opening.rest();
+    const rest = gone.opening.readRest();
     await clock.advance(18_000);
     await gone.clock.advance(1000);
     gate.resolve();

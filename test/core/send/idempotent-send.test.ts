@@ -5,7 +5,7 @@ import { artifact, completed, inputRequired, reply, working } from "../../../src
 import { idempotentSendExtension } from "../../../src/protocol/extensions.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
 import { startHandler, type TestHandler, type TestHandlerOptions } from "../../support/handler.js";
-import { errorOf, historyOf, linesOf, messageOf, opened, stateOf, taskOf, textIn } from "../../support/say.js";
+import { errorOf, historyOf, linesOf, messageOf, openStream, stateOf, taskOf, textIn } from "../../support/say.js";
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
 const once = { extensions: [idempotentSendExtension] };
@@ -263,7 +263,7 @@ describe("a retried send to a task", () => {
       await gate.promise;
       yield artifact(textIn((await receive()).parts), { artifactId: "a" });
     });
-    const { first, rest } = await opened(here.stream("go"));
+    const { firstItem: first, readRest: rest } = await openStream(here.stream("go"));
     const { id: taskId } = taskOf(first.response);
     const again = { ...same, taskId };
     const answers = [here.send("more", again, once), there.send("more", again, once)];
@@ -298,7 +298,7 @@ describe("a retried send to a task", () => {
       await gate.promise;
       await receive();
     });
-    const { first } = await opened(here.stream("go"));
+    const { firstItem: first } = await openStream(here.stream("go"));
     const { id: taskId } = taskOf(first.response);
     const soon = { ...same, taskId, configuration: { returnImmediately: true } };
     const refused = [errorOf(here.send("more", soon, once)), errorOf(there.send("more", soon, once))];
@@ -335,7 +335,7 @@ describe("the stream of a retried send", () => {
 
   it("resumes after the last event its caller has seen", async () => {
     const { here, there } = two(ask);
-    const { first, rest } = await opened(here.stream("x", same, once));
+    const { firstItem: first, readRest: rest } = await openStream(here.stream("x", same, once));
     await rest();
     expect(await linesOf(there.stream("x", same, { ...once, after: first.id }))).toEqual(lines.slice(1));
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { completed, inputRequired } from "../../../src/protocol/events.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
 import { startHandler, type TestHandler } from "../../support/handler.js";
-import { errorOf, opened, taskOf } from "../../support/say.js";
+import { errorOf, openStream, taskOf } from "../../support/say.js";
 import { createVirtualClock } from "../../support/virtual-clock.js";
 
 const alice = { principal: { owner: "alice" } };
@@ -33,7 +33,7 @@ describe("the unfinished tasks of an owner", () => {
       message: `too many unfinished tasks of this caller: the limit is ${most} (tasksPerOwner)`,
       metadata: { limit: "tasksPerOwner" },
     });
-    expect(await errorOf(opened(served.stream("go", {}, alice)))).toMatchObject({ code: "resourceExhausted" });
+    expect(await errorOf(openStream(served.stream("go", {}, alice)))).toMatchObject({ code: "resourceExhausted" });
   });
 
   it("take no room from others", async () => {

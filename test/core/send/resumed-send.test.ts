@@ -4,7 +4,7 @@ import type { Agent } from "../../../src/core/agent.js";
 import { artifact, completed, inputRequired, working } from "../../../src/protocol/events.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import { startHandler, type TestHandler } from "../../support/handler.js";
-import { errorOf, lineOf, linesOf, opened, taskOf } from "../../support/say.js";
+import { errorOf, lineOf, linesOf, openStream, taskOf } from "../../support/say.js";
 import { settle } from "../../support/virtual-clock.js";
 
 // The stream of a follow-up message broke, and its caller resumes it with an event id.
@@ -18,10 +18,10 @@ afterEach(async () => {
 async function waiting(agent: Agent) {
   const served = startHandler({ agent });
   handlers.push(served);
-  const started = await opened(served.stream("go"));
-  const taskId = taskOf(started.first.response).id;
+  const started = await openStream(served.stream("go"));
+  const taskId = taskOf(started.firstItem.response).id;
   const second = { taskId, messageId: "second" };
-  const broken = await opened(served.stream("more", second));
+  const broken = await openStream(served.stream("more", second));
   await settle();
   return {
     served,
@@ -40,15 +40,15 @@ it("learns that the task ended before it took the message, wherever it resumes",
     yield artifact("a", { artifactId: "x" });
     yield completed();
   });
-  const early = opened(resumed(broken.first.id));
+  const early = openStream(resumed(broken.firstItem.id));
   gate.resolve();
   const refused = { code: "unsupportedOperation", message: "the task ended before it took the message" };
-  const { rest } = await early;
+  const { readRest: rest } = await early;
   expect(await errorOf(rest())).toMatchObject(refused);
   const items: StreamItem[] = [];
   for await (const item of { [Symbol.asyncIterator]: () => started.iterator }) items.push(item);
-  for (const { id } of [broken.first, ...items]) expect(await errorOf(linesOf(resumed(id)))).toMatchObject(refused);
-  const elsewhere = broken.first.id?.replace(/\.[^.]+(\.[^.]+)$/, ".other$1");
+  for (const { id } of [broken.firstItem, ...items]) expect(await errorOf(linesOf(resumed(id)))).toMatchObject(refused);
+  const elsewhere = broken.firstItem.id?.replace(/\.[^.]+(\.[^.]+)$/, ".other$1");
   expect(await errorOf(linesOf(resumed(elsewhere)))).toMatchObject(refused);
 });
 
@@ -65,9 +65,9 @@ it("follows the task past stops before the message was taken, and ends at the ne
     yield artifact("a", { artifactId: "x" });
     yield inputRequired("what?");
   });
-  const early = opened(resumed(broken.first.id));
+  const early = openStream(resumed(broken.firstItem.id));
   gate.resolve();
-  const { first, rest } = await early;
+  const { firstItem: first, readRest: rest } = await early;
   const whole = [
     'artifact x "a"',
     "status INPUT_REQUIRED",
@@ -77,7 +77,7 @@ it("follows the task past stops before the message was taken, and ends at the ne
   ];
   expect(lineOf(first)).toBe(whole[0]);
   expect(await rest()).toEqual(whole.slice(1));
-  expect(await linesOf(resumed(broken.first.id))).toEqual(whole);
+  expect(await linesOf(resumed(broken.firstItem.id))).toEqual(whole);
 });
 
 it("goes to the named task, whatever event its caller has seen", async () => {
@@ -85,9 +85,11 @@ it("goes to the named task, whatever event its caller has seen", async () => {
     yield text === "other" ? inputRequired("what?") : working();
     if (text === "go") await once(signal, "abort");
   });
-  const other = await opened(served.stream("other"));
-  const { id } = taskOf(other.first.response);
+  const other = await openStream(served.stream("other"));
+  const { id } = taskOf(other.firstItem.response);
   await settle();
   const said = { taskId: id, messageId: "third" };
-  expect((await linesOf(served.stream("answer", said, { after: broken.first.id }))).at(-1)).toBe("status COMPLETED");
+  expect((await linesOf(served.stream("answer", said, { after: broken.firstItem.id }))).at(-1)).toBe(
+    "status COMPLETED",
+  );
 });

@@ -21,7 +21,7 @@ it.each<["cut" | "hold"]>([["cut"], ["hold"]])(
         await emit(working());
       },
     });
-    const watching = served.opening.rest();
+    const watching = served.opening.readRest();
     line[how]();
     const calls: Promise<unknown>[] = [];
     for (let seconds = 0; seconds < 12; seconds += 1) {

@@ -3,7 +3,7 @@ import type { Agent } from "../../../src/core/agent.js";
 import { artifact, completed, inputRequired, working } from "../../../src/protocol/events.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
 import { contextOf, startHandler, type TestHandler, type TestHandlerOptions } from "../../support/handler.js";
-import { errorOf, opened, requestOf, taskOf } from "../../support/say.js";
+import { errorOf, openStream, requestOf, taskOf } from "../../support/say.js";
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
 // Every byte from callers counts against the limits of the store and of the task.
@@ -52,11 +52,11 @@ describe("the memory store", () => {
     for (let sent = 0; sent < 12; sent++) await served.send(large);
     const before = await kept(served);
     expect(before).toBeGreaterThan(5);
-    const talk = await opened(served.stream("talk"));
-    const { id: taskId } = taskOf(talk.first.response);
+    const talk = await openStream(served.stream("talk"));
+    const { id: taskId } = taskOf(talk.firstItem.response);
     for (let sent = 0; sent < 4; sent++) {
       const heard = served.stream(large, { taskId });
-      await opened(heard);
+      await openStream(heard);
       await settle();
     }
     expect(await kept(served)).toBeLessThan(before);
@@ -67,12 +67,12 @@ describe("the memory store", () => {
       yield working();
       await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
     });
-    const busy = await opened(served.stream("work"));
-    const { id: taskId } = taskOf(busy.first.response);
+    const busy = await openStream(served.stream("work"));
+    const { id: taskId } = taskOf(busy.firstItem.response);
     await settle();
     const refusals: unknown[] = [];
     for (let sent = 0; sent < 20; sent++) {
-      await opened(served.stream(large, { taskId })).catch((error: unknown) => refusals.push(error));
+      await openStream(served.stream(large, { taskId })).catch((error: unknown) => refusals.push(error));
     }
     expect(refusals.length).toBeGreaterThanOrEqual(10);
     expect(refusals[0]).toMatchObject({ code: "resourceExhausted" });

@@ -7,7 +7,7 @@ import { localSqliteBackend } from "../../../src/store/sqlite/database.js";
 import { alice } from "../../../src/testing/contract/fixtures.js";
 import { temporaryFolder } from "../../store/sql/temporary-folder.js";
 import { startHandler } from "../../support/handler.js";
-import { opened, stateOf, taskOf, textIn } from "../../support/say.js";
+import { openStream, stateOf, taskOf, textIn } from "../../support/say.js";
 import { createVirtualClock, settle, turnUntil, type VirtualClock } from "../../support/virtual-clock.js";
 
 const forEver = new Promise<never>(() => {});
@@ -42,7 +42,7 @@ describe.each(Object.entries(stores))("the log of a running task on the store: %
     const clock = createVirtualClock();
     const store = await make(clock);
     const first = startHandler({ agent: replacing(clock), clock, store, limits, restartable: true });
-    const { id } = taskOf((await opened(first.stream("go"))).first.response);
+    const { id } = taskOf((await openStream(first.stream("go"))).firstItem.response);
     const { key = 0 } = (await store.head(alice, id)) ?? {};
     const reachesBackTo = async (after: number) => (await store.recordsAfter(key, after, 1)) !== "compacted";
     const seqNow = async () => (await store.head(alice, id))?.seq ?? 0;

@@ -7,7 +7,7 @@ import { parseEventId } from "../../../src/core/task/event-id.js";
 import { applyEvent, copyTask } from "../../../src/protocol/fold.js";
 import { startHandler, type TestHandler } from "../../support/handler.js";
 import { itemsOf } from "../../support/items.js";
-import { opened, stateOf, taskOf, textIn } from "../../support/say.js";
+import { openStream, stateOf, taskOf, textIn } from "../../support/say.js";
 import { tries } from "../../support/tries.js";
 import { turns } from "../../support/turns.js";
 
@@ -138,7 +138,7 @@ describe("subscribers", () => {
       fc.asyncProperty(world, async ({ lines, style, latencies, batchMaxEvents, subscribers }) => {
         const store = slowStore(latencies);
         await using handler = startHandler({ agent: speaker(lines, style), store, limits: { batchMaxEvents } });
-        const { first, iterator } = await opened(handler.stream("go"));
+        const { firstItem: first, iterator } = await openStream(handler.stream("go"));
         const sender = itemsOf({ [Symbol.asyncIterator]: () => iterator });
         const seen = await Promise.all(subscribers.map((subscriber) => follow(handler, first, subscriber)));
         const { id } = taskOf(first.response);

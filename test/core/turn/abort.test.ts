@@ -4,7 +4,7 @@ import { type AbortKind, type Agent, type Turn, TurnAborted } from "../../../src
 import { merge } from "../../../src/core/turn/run-agent.js";
 import { artifact, completed, failed, inputRequired, working } from "../../../src/protocol/events.js";
 import type { Task } from "../../../src/protocol/model.js";
-import { type BegunTask, beginTask } from "../../support/handler.js";
+import { beginTask, type StartedTask } from "../../support/handler.js";
 import { heldStore } from "../../support/held-store.js";
 import { stateOf, textIn } from "../../support/say.js";
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
@@ -20,7 +20,7 @@ const told = async (work: Promise<unknown>, log: string[]): Promise<void> => {
 };
 
 describe("the signal of a turn", () => {
-  it.each<[AbortKind, (served: BegunTask) => unknown]>([
+  it.each<[AbortKind, (served: StartedTask) => unknown]>([
     ["Canceled", ({ cancel, taskId }) => cancel(taskId)],
     ["DeadlineExceeded", ({ clock }) => clock.advance(60_000)],
     ["Draining", ({ handler }) => handler.close()],

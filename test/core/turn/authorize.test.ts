@@ -5,7 +5,7 @@ import { authorizationExtension, readAuthorization } from "../../../src/protocol
 import { artifact, completed, inputRequired, working } from "../../../src/protocol/events.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
 import { beginTask, startHandler, type TestHandler } from "../../support/handler.js";
-import { historyOf, opened, stateOf, taskOf, textIn } from "../../support/say.js";
+import { historyOf, openStream, stateOf, taskOf, textIn } from "../../support/say.js";
 import { createVirtualClock, settle, turnUntil, type VirtualClock } from "../../support/virtual-clock.js";
 
 const alice = { tenant: "", owner: "alice" };
@@ -49,7 +49,7 @@ describe("authorize", () => {
     await using served = await beginTask({ agent });
     await served.handler.wake(alice, served.taskId);
     await settle();
-    expect(await served.opening.rest()).toEqual([
+    expect(await served.opening.readRest()).toEqual([
       "status WORKING",
       "status AUTH_REQUIRED",
       "status WORKING",
@@ -229,7 +229,7 @@ it("a wake in the inbox of a process that dies is not lost", async () => {
     turns.length = 0;
     const { clock, start } = processes(agent, restartable);
     const first = start();
-    const { id } = taskOf((await opened(first.stream("go"))).first.response);
+    const { id } = taskOf((await openStream(first.stream("go"))).firstItem.response);
     await settle();
     first.die();
     await using second = start();

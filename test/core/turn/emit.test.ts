@@ -77,11 +77,11 @@ describe("an event emitted while the store is busy", () => {
       accepted = true;
     });
     await settle();
-    expect([open.held.waiting.length, accepted]).toEqual([1, atOnce]);
-    await open.held.land();
-    expect([open.held.waiting.length, accepted]).toEqual([1, atOnce]);
-    await open.held.land();
-    expect([open.held.waiting.length, accepted]).toEqual([0, true]);
+    expect([open.held.heldCount.length, accepted]).toEqual([1, atOnce]);
+    await open.held.releaseOldest();
+    expect([open.held.heldCount.length, accepted]).toEqual([1, atOnce]);
+    await open.held.releaseOldest();
+    expect([open.held.heldCount.length, accepted]).toEqual([0, true]);
     await emitted;
     await open.end();
   });
@@ -99,7 +99,7 @@ describe("an event emitted while the store is busy", () => {
     });
     await settle();
     expect([shown, (await open.served.get(id)).artifacts.length]).toEqual([false, 0]);
-    await open.held.land();
+    await open.held.releaseOldest();
     await next;
     expect((await open.served.get(id)).artifacts.length).toBe(1);
     await stream.return?.();
@@ -115,9 +115,9 @@ describe("an event emitted while the store is busy", () => {
     await settle();
     const accepted = open.accepted(Array.from({ length: 7 }, () => chunk(text)));
     await settle();
-    expect([accepted.length, open.held.waiting.length]).toEqual([fit, 1]);
-    await open.held.land();
-    expect([accepted.length, open.held.waiting.length]).toEqual([2 * fit, 1]);
+    expect([accepted.length, open.held.heldCount.length]).toEqual([fit, 1]);
+    await open.held.releaseOldest();
+    expect([accepted.length, open.held.heldCount.length]).toEqual([2 * fit, 1]);
     const task = await open.end();
     expect(textIn(task.artifacts[0]?.parts)).toBe(text.repeat(8));
   });
@@ -157,7 +157,7 @@ describe("flush", () => {
     });
     await settle();
     expect(flushed).toBe(false);
-    await open.held.land();
+    await open.held.releaseOldest();
     await flushing;
   });
 
@@ -200,9 +200,9 @@ it("the writes of many tasks that wait on each other share one flight", async ()
   held.hold();
   gate.resolve();
   await settle();
-  expect(held.waiting).toEqual([1]);
-  await held.land();
-  expect(held.waiting).toEqual([5]);
+  expect(held.heldCount).toEqual([1]);
+  await held.releaseOldest();
+  expect(held.heldCount).toEqual([5]);
   held.release();
   expect((await Promise.all(answers)).map((answer) => stateOf(taskOf(answer)))).toEqual(Array(6).fill("COMPLETED"));
 });

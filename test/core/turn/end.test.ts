@@ -24,7 +24,7 @@ describe("a message that arrives while its turn ends", () => {
     held.hold();
     gate.resolve();
     await settle();
-    expect(held.waiting).toEqual([1]);
+    expect(held.heldCount).toEqual([1]);
     const lines = linesOf(served.stream("late", { taskId }));
     await settle();
     held.release();

@@ -3,7 +3,7 @@ import type { Agent } from "../../../src/core/agent.js";
 import { artifact, authRequired, inputRequired, park, working } from "../../../src/protocol/events.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
 import { startHandler, type TestHandler, type TestHandlerOptions } from "../../support/handler.js";
-import { errorOf, historyOf, opened, stateOf, taskOf } from "../../support/say.js";
+import { errorOf, historyOf, openStream, stateOf, taskOf } from "../../support/say.js";
 import { createVirtualClock, settle, turnUntil } from "../../support/virtual-clock.js";
 
 const alice = { agent: "", tenant: "", owner: "alice" };
@@ -43,10 +43,10 @@ describe("a parked task", () => {
   it("continues with the data of a wake and the message of the previous turn, and then answers its send", async () => {
     const { agent, turns } = parking();
     await using served = startHandler({ agent });
-    const stream = await opened(served.stream("go"));
-    const { id } = taskOf(stream.first.response);
+    const stream = await openStream(served.stream("go"));
+    const { id } = taskOf(stream.firstItem.response);
     await settle();
-    const lines = stream.rest();
+    const lines = stream.readRest();
     expect(await served.handler.wake(alice, id, { paid: [1, null] })).toBe(true);
     await settle();
     expect(await served.handler.wake(alice, id, "end")).toBe(true);

@@ -5,7 +5,7 @@ import { artifact, authRequired, completed, inputRequired, reply, working } from
 import type { Message } from "../../../src/protocol/model.js";
 import { beginTask, startHandler } from "../../support/handler.js";
 import { heldStore } from "../../support/held-store.js";
-import { errorOf, historyOf, opened, stateOf, taskOf, textIn } from "../../support/say.js";
+import { errorOf, historyOf, openStream, stateOf, taskOf, textIn } from "../../support/say.js";
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
 const textOf = ({ parts }: Message): string => textIn(parts);
@@ -87,9 +87,9 @@ describe("receive", () => {
       },
     });
     const { taskId } = served;
-    const snapshot = await opened(served.subscribe(taskId));
+    const snapshot = await openStream(served.subscribe(taskId));
     await served.send("one", { taskId });
-    expect([`status ${stateOf(taskOf(snapshot.first.response))}`, ...(await snapshot.rest())]).toEqual(lines);
+    expect([`status ${stateOf(taskOf(snapshot.firstItem.response))}`, ...(await snapshot.readRest())]).toEqual(lines);
     expect(historyOf(await served.get(taskId))).toEqual(["user: go", "agent: ?", "user: one"]);
   });
 
@@ -117,7 +117,7 @@ describe("receive", () => {
     for (let batch = 0; batch < 4; batch++) {
       await settle();
       expect(historyOf(await served.get(taskId))).toEqual(["user: go"]);
-      await held.land();
+      await held.releaseOldest();
     }
     held.release();
     await answer;
@@ -182,7 +182,7 @@ describe("an agent that took a message and then throws an A2AError", () => {
     const { taskId } = served;
     const task = taskOf(await served.send("one", { taskId }));
     expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual(["FAILED", "not so"]);
-    expect(await served.opening.rest()).toEqual(["status FAILED"]);
+    expect(await served.opening.readRest()).toEqual(["status FAILED"]);
   });
 
   it("before the first event of a continued turn fails the task instead of leaving it WORKING without a holder", async () => {

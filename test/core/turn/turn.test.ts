@@ -5,7 +5,7 @@ import { artifact, completed, inputRequired, reply, working } from "../../../src
 import type { Message, Task } from "../../../src/protocol/model.js";
 import { data, text } from "../../../src/protocol/parts.js";
 import { startHandler } from "../../support/handler.js";
-import { historyOf, lineOf, messageOf, opened, say, stateOf, taskOf, textIn } from "../../support/say.js";
+import { historyOf, lineOf, messageOf, openStream, say, stateOf, taskOf, textIn } from "../../support/say.js";
 import { settle } from "../../support/virtual-clock.js";
 
 describe("a turn", () => {
@@ -127,10 +127,10 @@ describe("a turn", () => {
         if (said === "run") await gate.promise;
       },
     });
-    const running = await opened(served.stream("run"));
-    expect(lineOf(running.first)).toBe("task SUBMITTED");
+    const running = await openStream(served.stream("run"));
+    expect(lineOf(running.firstItem)).toBe("task SUBMITTED");
     await settle();
-    const ids = [taskOf(running.first.response).id];
+    const ids = [taskOf(running.firstItem.response).id];
     while (ids.length < 20) ids.push(taskOf(await served.send("x")).id);
     await served.send("look", { referenceTaskIds: [...ids.slice(0, 2), ...ids] });
     expect(seen.map(({ id }) => id)).toEqual(ids.slice(0, 16));
@@ -167,8 +167,8 @@ it("a turn started by a message from its inbox has the caller of that message", 
       yield inputRequired();
     },
   });
-  const running = await opened(served.stream("go", {}, { principal: { owner: "alice", from: "desk" } }));
-  const { id: taskId } = taskOf(running.first.response);
+  const running = await openStream(served.stream("go", {}, { principal: { owner: "alice", from: "desk" } }));
+  const { id: taskId } = taskOf(running.firstItem.response);
   const request = say("more", { taskId });
   const text = request.message?.parts ?? [];
   const waiting = served.send(text, { taskId }, { principal: { owner: "alice", from: "phone" } });

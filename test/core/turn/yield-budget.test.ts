@@ -2,7 +2,7 @@ import type { Agent } from "trivium";
 import { artifact } from "trivium";
 import { describe, expect, it } from "vitest";
 import { startHandler } from "../../support/handler.js";
-import { opened, stateOf, taskOf } from "../../support/say.js";
+import { openStream, stateOf, taskOf } from "../../support/say.js";
 import { turns } from "../../support/turns.js";
 
 const chunkOf = (text: string) => artifact(text, { artifactId: "a", append: true });
@@ -31,7 +31,7 @@ describe.each(["generator", "emits"] as const)("an agent that never waits, as on
   it("stops at its next event when its task is canceled, even if it ignores its signal", async () => {
     const { agent, heard } = babbler(style);
     await using handler = startHandler({ agent });
-    const { first, iterator } = await opened(handler.stream("go"));
+    const { firstItem: first, iterator } = await openStream(handler.stream("go"));
     await iterator.return?.();
     const { id } = taskOf(first.response);
     expect(stateOf(await handler.cancel(id))).toBe("CANCELED");
@@ -53,7 +53,7 @@ describe.each(["generator", "emits"] as const)("an agent that never waits, as on
       else heard.enough = true;
     };
     setImmediate(count);
-    const { first, rest } = await opened(handler.stream("go"));
+    const { firstItem: first, readRest: rest } = await openStream(handler.stream("go"));
     const said = heard.said;
     await handler.get(taskOf(first.response).id);
     expect(heard.said - said).toBeLessThanOrEqual(64);
@@ -71,7 +71,7 @@ describe("an agent that ignores refusals", () => {
       return undefined;
     };
     await using handler = startHandler({ agent, limits: { graceMs: 100 } });
-    const { first, iterator } = await opened(handler.stream("go"));
+    const { firstItem: first, iterator } = await openStream(handler.stream("go"));
     await iterator.return?.();
     const canceled = handler.cancel(taskOf(first.response).id);
     await handler.clock.advance(100);

@@ -135,7 +135,7 @@ overEach(wiresThat("list tasks"), (start) => {
   let contextId = "";
   beforeAll(async () => {
     served = await start({ agent: obliging });
-    everywhere = wiresThat("list tasks").map((wire) => served.over(wire));
+    everywhere = wiresThat("list tasks").map((wire) => served.clientOver(wire));
   });
   afterAll(() => served[Symbol.asyncDispose]());
   beforeEach(() => {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { working } from "trivium";
 import { expect, it, onTestFinished } from "vitest";
 import { http2Session, wireTo } from "../../support/http-calls.js";
-import { opened, say } from "../../support/say.js";
+import { openStream, say } from "../../support/say.js";
 import { startAgent } from "../../support/serve-agent.js";
 
 // A closing server closes whatever its clients left open.
@@ -53,7 +53,7 @@ it("a server closes connections of every kind, and leaves no socket open", async
   const sessionClosed = once(session, "close");
   const streams = await Promise.all(
     (["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT", "grpc-web"] as const).map(async (wire) => {
-      const { rest } = await opened(served.over(wire).sendStreamingMessage(say("go"), {}));
+      const { readRest: rest } = await openStream(served.clientOver(wire).sendStreamingMessage(say("go"), {}));
       return { ended: rest().catch(() => []) };
     }),
   );
@@ -61,7 +61,11 @@ it("a server closes connections of every kind, and leaves no socket open", async
   expect(openHandles()).toBeGreaterThan(2 * wires.length);
 
   await served[Symbol.asyncDispose]();
-  await Promise.all([...wires.map(({ closed }) => closed), ...streams.map(({ ended }) => ended), sessionClosed]);
+  await Promise.all([
+    ...wires.map(({ whenClosed: closed }) => closed),
+    ...streams.map(({ ended }) => ended),
+    sessionClosed,
+  ]);
   await expect.poll(openHandles).toBeLessThanOrEqual(before);
   expect(faults).toEqual([]);
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Operation, operationOf, operations } from "../../../src/protocol/operations.js";
 import { rawGrpc } from "../../support/raw-grpc.js";
 import { rawHttpJson, rawJsonRpc } from "../../support/raw-http.js";
-import { expectCallersFault, type RawOutcome, type RawWire, type SpoiltCall } from "../../support/raw-wire.js";
+import { expectCallersFault, type FaultyCall, type RawOutcome, type RawWire } from "../../support/raw-wire.js";
 import { fullRequest, spoiledRequests } from "../../support/spoiled-request.js";
 
 // Every field of every request with every fault, over each binding, in sequence on one connection. The connection still
@@ -34,7 +34,7 @@ async function expectServes(wire: RawWire): Promise<void> {
 }
 
 /** Says what is wrong with the answer to a spoiled request; `undefined` if it is right. */
-async function faultOf({ names, send }: SpoiltCall): Promise<string | undefined> {
+async function faultOf({ names, send }: FaultyCall): Promise<string | undefined> {
   const outcome: RawOutcome = await send();
   try {
     expectCallersFault(outcome);
@@ -63,7 +63,7 @@ describe.each(Object.entries(wires))("over %s", (_, open) => {
       const faults: string[] = [];
       let said = 0;
       for (const spoiled of spoiledRequests(operation.input)) {
-        const call = wire.spoilt(operation, spoiled);
+        const call = wire.withFault(operation, spoiled);
         if (call === undefined) continue;
         said++;
         const fault = await faultOf(call);

@@ -76,7 +76,7 @@ async function stillness(): Promise<void> {
 }
 
 it("an HTTP event stream waits for its reader, then arrives whole", async () => {
-  const { socket, closed } = wireTo(served.server.port);
+  const { socket, whenClosed: closed } = wireTo(served.server.port);
   socket.pause();
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SendStreamingMessage", params: { message } });
   socket.write(`POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n`);

@@ -96,7 +96,7 @@ describe.each(Object.entries(wires))("over %s", (_, open) => {
     }: typeof wild extends fc.Arbitrary<infer T> ? T : never): Promise<void> => {
       const spoiled = { title: "random", fault: "random", member: "", json: request, names: undefined };
       const [field] = operation.input.fields;
-      const call = field === undefined ? undefined : wire.spoilt(operation, { ...spoiled, field });
+      const call = field === undefined ? undefined : wire.withFault(operation, { ...spoiled, field });
       if (call !== undefined) expectCallersFault(await call.send());
     };
     await fc.assert(fc.asyncProperty(fc.oneof(nearly, wild), answered), { numRuns: tries(100, 2_000) });

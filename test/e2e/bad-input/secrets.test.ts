@@ -70,10 +70,10 @@ describe.each(leaks)("an agent that %s", (how, agent) => {
     for (const name of ["sendMessage", "sendStreamingMessage"] as const) {
       await using served = await startAgent("JSONRPC", { agent });
       using wire = open(served.server.port);
-      const { told } = await wire.call(operationOf(name), { message });
+      const { text: told } = await wire.call(operationOf(name), { message });
       const listed = await wire.call(operationOf("listTasks"), { includeArtifacts: true, historyLength: 100 });
-      expect(told + listed.told).not.toContain(secret);
-      expectNoInternals(told + listed.told);
+      expect(told + listed.text).not.toContain(secret);
+      expectNoInternals(told + listed.text);
       if (!how.startsWith("gives an error")) expect(served.log.some(({ level }) => level === "error")).toBe(true);
     }
   });
@@ -103,7 +103,7 @@ it.each(leaks.slice(0, 6))(
   async (_, agent) => {
     await using served = await startAgent("JSONRPC", { agent });
     using wire = rawJsonRpc(served.server.port);
-    const { told } = await wire.call(operationOf("sendMessage"), { message });
+    const { text: told } = await wire.call(operationOf("sendMessage"), { message });
     expectLogged(served);
     const reference = /reference ([\w-]+)/.exec(told)?.[1];
     expect(served.log.find(({ level }) => level === "error")?.fields).toMatchObject({ reference });
@@ -122,7 +122,7 @@ describe.each(Object.entries(wires))("over %s, no details leak of a failure in",
     const options = { authenticate: () => ({ owner: "o" }), agent: async () => {}, store };
     await using served = await startAgent("JSONRPC", { ...options, card });
     using wire = open(served.server.port);
-    const { error, told } = await wire.call(operationOf(name), {});
+    const { error, text: told } = await wire.call(operationOf(name), {});
     expect(error?.code).toBe(code);
     expect(told).not.toContain(secret);
     expectNoInternals(told);
@@ -138,7 +138,7 @@ describe.each(Object.entries(wires))("over %s, no details leak of a failure in",
     });
     using wire = open(served.server.port);
     for (const name of ["sendMessage", "sendStreamingMessage", "listTasks"] as const) {
-      const { error, told } = await wire.call(operationOf(name), { message });
+      const { error, text: told } = await wire.call(operationOf(name), { message });
       expect(error?.code).toBe("unauthenticated");
       expect(told).not.toContain(secret);
       expectNoInternals(told);

@@ -88,7 +88,7 @@ describe.concurrent("is closed in time, with nothing executed:", () => {
     ["an HTTP/2 frame that never ends", `${preface}${settings}\0\x40\0\0\0\0\0\0\x01`],
   ])("%s", async (_, bytes) => {
     await using server = await scene(quick);
-    const told = await server.saying(bytes).closed;
+    const told = await server.saying(bytes).whenClosed;
     expect(told).not.toMatch(/^HTTP\/1\.1 [25]/);
     expect(server.turns()).toBe(0);
     await server.expectServes();
@@ -100,7 +100,7 @@ describe.concurrent("is closed in time, with nothing executed:", () => {
     ["no body of the length that it names", jsonHead(length)],
   ])("%s, with the reason", async (_, bytes) => {
     await using server = await scene(quickBody);
-    const told = await server.saying(bytes).closed;
+    const told = await server.saying(bytes).whenClosed;
     expect(told).toMatch(/^HTTP\/1\.1 (200|408) /);
     expect(told).toContain("REQUEST_TIMEOUT");
     expect(server.turns()).toBe(0);
@@ -114,7 +114,7 @@ describe.concurrent("is closed in time, with nothing executed:", () => {
     await using server = await scene(quick);
     const wire = server.saying(start);
     const drip = setInterval(() => wire.socket.write(drop), 20);
-    await wire.closed;
+    await wire.whenClosed;
     clearInterval(drip);
     expect(server.turns()).toBe(0);
     await server.expectServes();
@@ -122,7 +122,7 @@ describe.concurrent("is closed in time, with nothing executed:", () => {
 
   it("an idle kept-alive connection", async () => {
     await using server = await scene(quickIdle);
-    const told = await server.saying(jsonHead(length) + body).closed;
+    const told = await server.saying(jsonHead(length) + body).whenClosed;
     expect(told).toMatch(/^HTTP\/1\.1 200 /);
   });
 });
@@ -149,7 +149,7 @@ describe.concurrent("is refused and closed, with nothing executed:", () => {
     ["headers over the limit", head(`X-Long: ${"x".repeat(20_000)}`)],
   ])("%s", async (_, bytes) => {
     await using server = await scene();
-    expect(await server.saying(bytes).closed).toMatch(/^HTTP\/1\.1 4\d\d /);
+    expect(await server.saying(bytes).whenClosed).toMatch(/^HTTP\/1\.1 4\d\d /);
     expect(server.turns()).toBe(0);
     await server.expectServes();
   });
@@ -170,7 +170,7 @@ it.concurrent.each([
   ["TRACE", "TRACE / HTTP/1.1\r\nHost: localhost\r\nX-Secret: s3cret\r\n\r\n"],
 ])("%s leads nowhere", async (_, bytes) => {
   await using server = await scene(quickIdle);
-  const told = await server.saying(bytes).closed;
+  const told = await server.saying(bytes).whenClosed;
   expect(told).not.toMatch(/^HTTP\/1\.1 (1|5)/);
   expect(told).not.toContain("s3cret");
   expect(server.turns()).toBe(0);
@@ -183,7 +183,7 @@ it("a thousand pipelined requests are answered one by one, in order", async () =
     const text = `{"jsonrpc":"2.0","id":${id},"method":"ListTasks","params":{"pageSize":1}}`;
     return jsonHead(`Content-Length: ${text.length}`) + text;
   });
-  const told = await server.saying(requests.join("")).closed;
+  const told = await server.saying(requests.join("")).whenClosed;
   const ids = [...told.matchAll(/"id":(\d+),"result"/g)].map(([, id]) => Number(id));
   expect(ids).toEqual(requests.map((_, id) => id));
 });
@@ -204,7 +204,7 @@ describe("loses its HTTP/2 connection:", () => {
     ["a push from a client", "\0\0\x04\x05\x04\0\0\0\x01\0\0\0\x02"],
   ])("%s", async (_, bytes) => {
     await using server = await scene();
-    await server.saying(preface + settings + bytes).closed;
+    await server.saying(preface + settings + bytes).whenClosed;
     expect(server.turns()).toBe(0);
     await server.expectServes();
   });

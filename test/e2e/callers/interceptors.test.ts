@@ -104,7 +104,7 @@ it("interceptors see what a requirement of the operation refuses", async () => {
   const auth = { schemes: { key }, operations: { cancelTask: [{ key: ["cancel"] }] } };
   await using served = await startAgent("JSONRPC", { agent, auth, interceptors: [auditing] });
   const headers = { "x-key": "k" };
-  await errorOf(served.bare.cancelTask(requestOf("cancelTask", { id: "t" }), { headers }));
+  await errorOf(served.transport.cancelTask(requestOf("cancelTask", { id: "t" }), { headers }));
   expect(codes).toEqual(["cancelTask permissionDenied"]);
 });
 
@@ -127,7 +127,7 @@ it("a reader that leaves a stream ends it in the interceptors too", async () => 
       for (let n = 0; ; n++) yield artifact(String(n), { artifactId: `a-${n}` });
     },
   });
-  const stream = served.bare.sendStreamingMessage(say("go"), {})[Symbol.asyncIterator]();
+  const stream = served.transport.sendStreamingMessage(say("go"), {})[Symbol.asyncIterator]();
   await stream.next();
   await stream.return?.();
   await left.promise;

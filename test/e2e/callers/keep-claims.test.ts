@@ -47,7 +47,7 @@ overEveryWire(
       const bearer = await token({ team: "north", mail: "alice@example" });
       {
         await using first = await startAgent(wire, { auth, store, agent, drainMs: 10_000 });
-        const sent = first.bare.sendMessage(say("go"), { headers: { authorization: `Bearer ${bearer}` } });
+        const sent = first.transport.sendMessage(say("go"), { headers: { authorization: `Bearer ${bearer}` } });
         sent.catch(noop);
         await expect.poll(() => principals.length).toBe(1);
       }
@@ -108,7 +108,7 @@ overEveryWire((_, wire) => {
       },
     });
     const headers = { authorization: `Bearer ${await token({ roles: ["cook"] })}` };
-    for (const text of ["one", "two", "three"]) await served.bare.sendMessage(say(text), { headers });
+    for (const text of ["one", "two", "three"]) await served.transport.sendMessage(say(text), { headers });
     const [, second, third] = principals;
     expect(second).toBe(third);
     const claims = second?.["claims"];

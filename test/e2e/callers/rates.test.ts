@@ -5,7 +5,7 @@ import type { Operations } from "../../../src/protocol/operations.js";
 import { itemsOf } from "../../support/items.js";
 import { errorOf, requestOf, say, taskOf } from "../../support/say.js";
 import { overEach, overEveryWire, type StartAgent, type Wire, wires } from "../../support/serve-agent.js";
-import { heard, wiresThat } from "../../support/wires.js";
+import { errorOverWire, wiresThat } from "../../support/wires.js";
 
 // Windows are days, so that none ends during a test.
 
@@ -24,7 +24,7 @@ function limited(start: StartAgent, rate: RateOptions, agent: Agent = finished, 
 }
 
 function refusal(wire: Wire, limit: string): object {
-  return heard(wire, {
+  return errorOverWire(wire, {
     code: "resourceExhausted",
     metadata: { limit },
     message: expect.stringContaining(`(${limit})`),

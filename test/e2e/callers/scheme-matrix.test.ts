@@ -171,7 +171,7 @@ overEveryWire((_, wire) => {
         return reply("welcome");
       },
     });
-    const send = (headers: Headers) => served.bare.sendMessage(say("go"), { headers });
+    const send = (headers: Headers) => served.transport.sendMessage(say("go"), { headers });
     const credentials = { no: {}, ...row.credentials() };
     const answers: Record<string, string> = {};
     for (const [kind, headers] of Object.entries(credentials)) {

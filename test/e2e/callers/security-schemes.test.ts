@@ -90,7 +90,7 @@ overEveryWire((_, wire) => {
     ["half of an alternative", { "x-api-key": "k-1" }, "authentication is required: user, or service and desk"],
   ])("a call with %s is refused before the agent runs", async (_, headers, message) => {
     await using here = await harbour();
-    const error = await errorOf(here.served.bare.sendMessage(say("go"), { headers }));
+    const error = await errorOf(here.served.transport.sendMessage(say("go"), { headers }));
     expect(error).toMatchObject({ code: "unauthenticated", message });
     expect(here.principals).toEqual([]);
     expect(JSON.stringify(here.served.log)).not.toMatch(/k-[12]|s:e|Bearer ey|eyJ/);
@@ -101,13 +101,13 @@ overEveryWire((_, wire) => {
     ["both of an alternative", both, { owner: "service#robot", scheme: "service", scopes: [] }],
   ])("a call with %s reaches the agent, which knows its principal", async (_, headers, principal) => {
     await using here = await harbour();
-    await here.served.bare.sendMessage(say("go"), { headers });
+    await here.served.transport.sendMessage(say("go"), { headers });
     expect(here.principals).toEqual([expect.objectContaining(principal)]);
   });
 
   it("an operation that requires a scope is refused without, and names what is missing", async () => {
     await using here = await harbour();
-    const { bare } = here.served;
+    const { transport: bare } = here.served;
     const { id } = taskOf(await bare.sendMessage(say("task"), { headers: bearer(token()) }));
     const cancel = (headers: Record<string, string>) =>
       errorOf(bare.cancelTask(requestOf("cancelTask", { id }), { headers }));
@@ -124,7 +124,7 @@ overEveryWire((_, wire) => {
     const send = (skillId: string, headers: Record<string, string>) => {
       const request = say("go");
       if (request.message !== undefined) request.message.metadata = { skillId };
-      return here.served.bare.sendMessage(request, { headers });
+      return here.served.transport.sendMessage(request, { headers });
     };
     await send("ask", bearer(token()));
     expect(await errorOf(send("book", bearer(token())))).toMatchObject({
@@ -138,7 +138,7 @@ overEveryWire((_, wire) => {
 
   it("two callers do not see each other's tasks", async () => {
     await using here = await harbour();
-    const { bare } = here.served;
+    const { transport: bare } = here.served;
     const { id } = taskOf(await bare.sendMessage(say("task"), { headers: bearer(token()) }));
     const get = (sub: string) => bare.getTask(requestOf("getTask", { id }), { headers: bearer(token({ sub })) });
     expect((await get("alice")).id).toBe(id);

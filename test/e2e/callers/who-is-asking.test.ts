@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CallOptions } from "../../../src/protocol/context.js";
 import type { Operations } from "../../../src/protocol/operations.js";
 import { bareSocket, postJson, rawCall } from "../../support/http-agent.js";
-import { errorOf, opened, requestOf, say, stateOf, taskOf } from "../../support/say.js";
+import { errorOf, openStream, requestOf, say, stateOf, taskOf } from "../../support/say.js";
 import { overEach, overEveryWire, type StartAgent, startAgent } from "../../support/serve-agent.js";
 import { wiresThat } from "../../support/wires.js";
 
@@ -63,9 +63,9 @@ const onTaskNames = Object.keys(onTask);
 
 /** A task of Alice's, with a push configuration unless it is done. */
 async function makeTask(client: Client, text: string): Promise<string> {
-  const stream = await opened(client.sendStreamingMessage(say(text), as("alice")));
-  const { id } = taskOf(stream.first.response);
-  if (text !== "run") await stream.rest();
+  const stream = await openStream(client.sendStreamingMessage(say(text), as("alice")));
+  const { id } = taskOf(stream.firstItem.response);
+  if (text !== "run") await stream.readRest();
   const hook = requestOf("createTaskPushNotificationConfig", { taskId: id, url, id: "hook" });
   if (text !== "done") await client.createTaskPushNotificationConfig(hook, as("alice"));
   return id;
@@ -271,7 +271,7 @@ describe("over HTTP", () => {
       const head = `POST /${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n`;
       socket.write(head);
       await new Promise((resolve) => socket.once("data", resolve));
-      expect(socket.received()).toMatch(/^HTTP\/1\.1 401 /);
+      expect(socket.receivedText()).toMatch(/^HTTP\/1\.1 401 /);
       socket.destroy();
     },
   );

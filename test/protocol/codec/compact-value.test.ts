@@ -85,7 +85,7 @@ describe("the memory of free JSON", () => {
 
   it.each(Object.entries(shapes))("of %s is what its size says", (_, make) => {
     const text = JSON.stringify({ messageId: "m", role: "ROLE_USER", parts: [{ data: make() }] });
-    const { kept, bytes } = heapOf((): Message => readJson(MessageSchema, JSON.parse(text)).message);
+    const { value: kept, bytes } = heapOf((): Message => readJson(MessageSchema, JSON.parse(text)).message);
     expect(kept.role).toBe(Role.USER);
     expect(sizeOfMessage(kept)).toBeGreaterThan(bytes / 1.5);
     expect(sizeOfMessage(kept)).toBeLessThan(bytes * 2.5);
@@ -93,7 +93,7 @@ describe("the memory of free JSON", () => {
 
   it("of a body of zeros is a few times its bytes", () => {
     const text = `{"parts":[{"data":[${"0,".repeat(999_999)}0]}]}`;
-    const { kept, bytes } = heapOf((): Message => readJson(MessageSchema, JSON.parse(text)).message);
+    const { value: kept, bytes } = heapOf((): Message => readJson(MessageSchema, JSON.parse(text)).message);
     expect(kept.parts).toHaveLength(1);
     expect(bytes).toBeLessThan(5 * text.length);
   });

@@ -7,7 +7,7 @@ import type { StreamResponse, Task } from "../../../src/protocol/model.js";
 import { encodeOnce } from "../../../src/version/encode-once.js";
 import { contextOf, startHandler, type TestHandler } from "../../support/handler.js";
 import { itemsOf } from "../../support/items.js";
-import { errorOf, historyOf, linesOf, opened, requestOf, say, stateOf, taskOf } from "../../support/say.js";
+import { errorOf, historyOf, linesOf, openStream, requestOf, say, stateOf, taskOf } from "../../support/say.js";
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
 const alice = { agent: "", tenant: "", owner: "alice" };
@@ -195,15 +195,15 @@ describe("the stream of a named task", () => {
       yield artifact("a form", { artifactId: "form" });
     };
     await using served = startHandler({ agent });
-    const first = await opened(served.stream("tea", { taskId: "order" }, named));
+    const first = await openStream(served.stream("tea", { taskId: "order" }, named));
     await settle();
     const id = await idOf(served.store, "order");
     const others = await Promise.all(
-      [served.subscribe("order", named), served.subscribe("order", named), served.subscribe(id)].map(opened),
+      [served.subscribe("order", named), served.subscribe("order", named), served.subscribe(id)].map(openStream),
     );
     await settle();
     gate.resolve();
-    const next = async ({ iterator }: Awaited<ReturnType<typeof opened>>) => (await iterator.next()).value;
+    const next = async ({ iterator }: Awaited<ReturnType<typeof openStream>>) => (await iterator.next()).value;
     // The first stream is one status behind the others.
     await next(first);
     const [one, two, three, plain] = await Promise.all([first, ...others].map(next));
@@ -223,11 +223,11 @@ describe("the stream of a named task", () => {
     };
     const write = encodeOnce(idIn);
     await using served = startHandler({ agent });
-    await opened(served.stream("tea", { taskId: "order" }, named));
+    await openStream(served.stream("tea", { taskId: "order" }, named));
     await settle();
     const id = await idOf(served.store, "order");
-    const plain = await opened(served.subscribe(id));
-    const byName = await opened(served.subscribe("order", named));
+    const plain = await openStream(served.subscribe(id));
+    const byName = await openStream(served.subscribe("order", named));
     gate.resolve();
     const texts = [];
     for (const { iterator } of [plain, byName]) {
@@ -262,7 +262,7 @@ describe("the stream of a named task", () => {
     await left.return?.();
     expect(await pending).toEqual({ done: true, value: undefined });
     await settle();
-    const waiting = (await opened(served.subscribe("order", named))).iterator;
+    const waiting = (await openStream(served.subscribe("order", named))).iterator;
     const next = waiting.next();
     await waiting.return?.();
     expect(await next).toEqual({ done: true, value: undefined });
@@ -359,8 +359,8 @@ describe("the request of a named call", () => {
     await using served = startHandler({ agent: clerk });
     const request = say("tea", { taskId: "order" });
     const before = structuredClone(request);
-    await served.named.sendMessage(request, contextOf(named));
-    await served.named.sendMessage(request, contextOf(named));
+    await served.namedOperations.sendMessage(request, contextOf(named));
+    await served.namedOperations.sendMessage(request, contextOf(named));
     expect(request).toEqual(before);
   });
 });

@@ -1,30 +1,31 @@
 import type { TaskStore } from "trivium";
 
 /** Reports entries put into the inboxes of stores, so that a test can wait for them. */
-export interface TellingStore {
+export interface WatchedStore {
   around(store: TaskStore): TaskStore;
   /** Resolves when this many messages and cancels were put into inboxes in total. */
-  put(count: number): Promise<void>;
+  waitForPuts(count: number): Promise<void>;
 }
 
-export function tellingStore(): TellingStore {
-  let stored = 0;
+export function watchStore(): WatchedStore {
+  let storedCount = 0;
   let waiters: { readonly count: number; readonly resolve: () => void }[] = [];
-  const told = (): void => {
-    stored++;
-    for (const { count, resolve } of waiters) if (stored >= count) resolve();
-    waiters = waiters.filter(({ count }) => count > stored);
+  const countEntry = (): void => {
+    storedCount++;
+    for (const { count, resolve } of waiters) if (storedCount >= count) resolve();
+    waiters = waiters.filter(({ count }) => count > storedCount);
   };
   return {
-    around: (store) => tellOf(store, told),
-    put: (count) => (stored >= count ? Promise.resolve() : new Promise((resolve) => waiters.push({ count, resolve }))),
+    around: (store) => watchPuts(store, countEntry),
+    waitForPuts: (count) =>
+      storedCount >= count ? Promise.resolve() : new Promise((resolve) => waiters.push({ count, resolve })),
   };
 }
 
-function tellOf(store: TaskStore, told: () => void): TaskStore {
+function watchPuts(store: TaskStore, onStored: () => void): TaskStore {
   const put: TaskStore["put"] = async (...entry) => {
     const result = await store.put(...entry);
-    if (result === "stored") told();
+    if (result === "stored") onStored();
     return result;
   };
   return new Proxy(store, {
