@@ -1,4 +1,4 @@
-import { noop } from "../protocol/async/noop.js";
+import { leaveStream } from "../protocol/async/steps.js";
 import { systemClock } from "../protocol/async/system-clock.js";
 import { A2AError } from "../protocol/errors.js";
 import { CallDeadline } from "./call-deadline.js";
@@ -41,6 +41,6 @@ async function* untilDeadline<T>(items: AsyncIterable<T>, deadline: CallDeadline
       yield value;
     }
   } finally {
-    iterator.return?.().catch(noop);
+    leaveStream(iterator);
   }
 }

@@ -6,9 +6,9 @@ const connectTimeoutHeader = "connect-timeout-ms";
 
 const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 /** A timeout of this or more, about 25 days, counts as none: it is longer than a timer. */
-const endlessMs = 2 ** 31;
-/** The largest timeout of eight digits. */
-const timeoutMaxMs = 99_999_999;
+export const endlessMs = 2 ** 31;
+/** The largest timeout that gRPC can send, about a day: eight digits. Longer ones are not sent. */
+export const timeoutMaxMs = 99_999_999;
 
 /** When the caller of an HTTP request stops waiting, in milliseconds since 1970. A value that cannot be read counts as none. */
 export function deadlineIn(header: ReadHeader): number | undefined {

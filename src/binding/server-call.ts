@@ -149,16 +149,21 @@ export class ServerCall<S extends CallGate = Service> {
     this.#limits = service.rates?.(this.#openHead());
   }
 
+  /** The place that bytes are booked on: that of the request until a stream has its own. */
+  get #place(): AdmittedCall | undefined {
+    return this.#requestPlace ?? this.#streamPlace;
+  }
+
   /** Books bytes of the request as they arrive. Throws `unavailable` or `resourceExhausted`. */
   receive(bytes: number): void {
     this.#requestBytes += bytes;
     if (this.#meter !== undefined) this.#meter.requestBytes += bytes;
-    (this.#requestPlace ?? this.#streamPlace)?.receive(bytes);
+    this.#place?.receive(bytes);
   }
 
   /** Books bytes of a reply that waits to be taken. Throws `unavailable` or `resourceExhausted`. */
   hold(bytes: number): void {
-    (this.#requestPlace ?? this.#streamPlace)?.hold(bytes);
+    this.#place?.hold(bytes);
   }
 
   /** Whether a reply or an event is encoded as large work. */
@@ -183,7 +188,7 @@ export class ServerCall<S extends CallGate = Service> {
    * caller has left.
    */
   work<T>(steps: Iterator<unknown, T>): Promise<T> {
-    const place = this.#requestPlace ?? this.#streamPlace;
+    const place = this.#place;
     return place === undefined ? Promise.reject(callerLeft()) : place.work(this.#whileHere(steps));
   }
 
@@ -198,7 +203,7 @@ export class ServerCall<S extends CallGate = Service> {
 
   /** Releases bytes of a reply that its peer has taken. */
   release(bytes: number): void {
-    (this.#requestPlace ?? this.#streamPlace)?.release(bytes);
+    this.#place?.release(bytes);
   }
 
   /** A piece of the reply is ready for the socket. */
@@ -354,7 +359,7 @@ export class ServerCall<S extends CallGate = Service> {
     this.#head = undefined;
     const after = header("last-event-id");
     const call = { principal, binding, version, extensions, after, caller: address, header, requestId, trace, chain };
-    const memory = this.service.booksAnswers === true ? (this.#requestPlace ?? this.#streamPlace) : undefined;
+    const memory = this.service.booksAnswers === true ? this.#place : undefined;
     const context = createContext({ ...call, deadline, memory });
     if (deadline !== undefined) this.#deadline = startDeadline(deadline, (reason) => this.leave(reason));
     if (this.#departure !== undefined) context.leave(this.#departure.reason);
@@ -371,22 +376,6 @@ export function oneStep<T>(piece: () => T): Iterator<never, T> {
 /** Ends work for a caller that no longer waits for it. No caller sees it. */
 function callerLeft(): A2AError {
   return new A2AError("unavailable", "the caller has left");
-}
-
-// The version's view of a handler is built once for each adapter.
-const handlers = new WeakMap<Operations<ServerContext>, WeakMap<object, Operations<ServerContext>>>();
-
-/** Returns the handler in the form that callers of a version expect. */
-export function handlerFor(
-  adapter: Pick<CallAdapter, "serve">,
-  service: Pick<Service, "handler" | "taskNames">,
-): Operations<ServerContext> {
-  if (adapter.serve === undefined) return service.handler;
-  const byAdapter = handlers.get(service.handler) ?? new WeakMap<object, Operations<ServerContext>>();
-  handlers.set(service.handler, byAdapter);
-  const handler = byAdapter.get(adapter) ?? adapter.serve(service.handler, service.taskNames);
-  byAdapter.set(adapter, handler);
-  return handler;
 }
 
 /** Returns the version that a call declares in a header or the query (spec 3.6.1). Throws `versionNotSupported`. */

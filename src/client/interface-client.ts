@@ -1,7 +1,7 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import type { Credential, CredentialSource } from "../auth/credentials.js";
 import type { Transport } from "../binding/transport.js";
-import { noop } from "../protocol/async/noop.js";
+import { leaveStream } from "../protocol/async/steps.js";
 import { dynamic } from "../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
@@ -207,7 +207,7 @@ function withCredential(
 export async function openStream(items: AsyncIterable<StreamItem>, leaveSignal: AbortSignal): Promise<OpenStream> {
   leaveSignal.throwIfAborted();
   const rest = items[Symbol.asyncIterator]();
-  const leave = (): void => void rest.return?.().then(undefined, noop);
+  const leave = (): void => leaveStream(rest);
   leaveSignal.addEventListener("abort", leave, { once: true });
   try {
     return { first: await rest.next(), rest };

@@ -1,3 +1,5 @@
+import { noop } from "./async/noop.js";
+
 // The part of `fetch` that this framework uses, so that a leaner implementation can replace it, and its errors.
 
 /** Sends one request. The global `fetch` is assignable to this type. */
@@ -32,6 +34,23 @@ export interface AnswerBody {
 export interface AnswerReader {
   read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>;
   cancel(): Promise<void>;
+}
+
+/** Reads a body as text. Cancels it and throws what `tooLarge` returns once it has more than `maxBytes` bytes. */
+export async function readTextWithin(reader: AnswerReader, maxBytes: number, tooLarge: () => Error): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done || value === undefined) return text + decoder.decode();
+    bytes += value.length;
+    if (bytes > maxBytes) {
+      reader.cancel().then(undefined, noop);
+      throw tooLarge();
+    }
+    text += decoder.decode(value, { stream: true });
+  }
 }
 
 /** Reads a `Retry-After` header: the delay in milliseconds, at least 0. `undefined` if it is missing or invalid. */

@@ -35,3 +35,8 @@ export function parseVersion(value: string): string | undefined {
   const match = /^(\d{1,4})\.(\d{1,4})(?:\.\d{1,9})?$/.exec(value.trim());
   return match === null ? undefined : `${match[1]}.${match[2]}`;
 }
+
+/** The same headers with their names in lower case. */
+export function lowerCaseNames(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}

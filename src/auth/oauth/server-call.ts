@@ -3,7 +3,7 @@ import { type Clock, callerClock } from "../../protocol/async/clock.js";
 import { mayCarry } from "../../protocol/authorization/may-carry.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
-import { causesOf, type Fetch, type FetchInit, type HttpAnswer } from "../../protocol/fetch.js";
+import { causesOf, type Fetch, type FetchInit, type HttpAnswer, readTextWithin } from "../../protocol/fetch.js";
 import type { CredentialEnvironment, OAuthSecret } from "../options.js";
 import { UntrustedOriginError } from "./untrusted-origin.js";
 
@@ -106,22 +106,11 @@ const jsonType = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 
 async function readJson(call: AuthServerCall, response: HttpAnswer): Promise<JsonObject | undefined> {
   if (response.body === null || !jsonType.test(response.headers.get("content-type") ?? "")) return undefined;
-  const decoder = new TextDecoder();
-  let text = "";
-  let bytes = 0;
-  const reader = response.body.getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done || value === undefined) return parseObject(text + decoder.decode());
-    bytes += value.length;
-    if (bytes > maxBytes) {
-      throw new A2AError(
-        "unauthenticated",
-        `the answer of ${describeEndpoint(call)} is over the limit of ${maxBytes} bytes`,
-      );
-    }
-    text += decoder.decode(value, { stream: true });
-  }
+  const text = await readTextWithin(response.body.getReader(), maxBytes, () => {
+    const message = `the answer of ${describeEndpoint(call)} is over the limit of ${maxBytes} bytes`;
+    return new A2AError("unauthenticated", message);
+  });
+  return parseObject(text);
 }
 
 function parseObject(text: string): JsonObject | undefined {

@@ -1,5 +1,5 @@
 import { mayCarry } from "../../protocol/authorization/may-carry.js";
-import type { AnswerReader, Fetch, FetchInit } from "../../protocol/fetch.js";
+import { type Fetch, type FetchInit, readTextWithin } from "../../protocol/fetch.js";
 
 /** Time limit of one request to an authorization server, in milliseconds. */
 const timeoutMs = 10_000;
@@ -22,24 +22,12 @@ export function libraryFetch(fetch: Fetch): (url: string | URL, request?: Librar
     const form = body instanceof URLSearchParams || typeof body === "string" ? { body } : {};
     const init: FetchInit = { method, headers: Object.fromEntries(new Headers(headers)), redirect: "error", ...form };
     const answer = await fetch(String(url), { ...init, signal: AbortSignal.timeout(timeoutMs) });
-    const content = answer.body === null ? "" : await textFrom(answer.body.getReader());
+    const content = answer.body === null ? "" : await readTextWithin(answer.body.getReader(), maxBytes, tooLarge);
     const type = answer.headers.get("content-type") ?? "application/octet-stream";
     return new Response(content, { status: answer.status, headers: { "Content-Type": type } });
   };
 }
 
-async function textFrom(reader: AnswerReader): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  let bytes = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done || value === undefined) return text + decoder.decode();
-    bytes += value.length;
-    if (bytes > maxBytes) {
-      await reader.cancel();
-      throw new RangeError(`the answer is over the limit of ${maxBytes} bytes`);
-    }
-    text += decoder.decode(value, { stream: true });
-  }
+function tooLarge(): RangeError {
+  return new RangeError(`the answer is over the limit of ${maxBytes} bytes`);
 }

@@ -2,12 +2,12 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { bytesFromBase64 } from "../../protocol/base64.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
-import { A2AError, type ErrorCode } from "../../protocol/errors.js";
+import { A2AError } from "../../protocol/errors.js";
 import type { HttpAnswer } from "../../protocol/fetch.js";
 import { grpcStatusNames } from "../../protocol/grpc-status.js";
 import { errorFromHttpStatus, parseOrNothing, readReply, withAnswerHeaders } from "../fetch/answer.js";
 import type { UnreadAnswer } from "../fetch/call.js";
-import { errorFromStatusBytes } from "../grpc/details.js";
+import { codeOfStatus, errorFromStatusBytes } from "../grpc/details.js";
 
 // The client side of Connect and gRPC-Web errors: the reason in the details decides, else the status code.
 
@@ -51,19 +51,17 @@ export function errorFromTrailers(trailers: HttpAnswer["headers"]): A2AError | u
   const status = trailers.get(statusHeader);
   if (status === "0") return undefined;
   if (status === null) return new A2AError("invalidAgentResponse", "the end of the agent's answer names no status");
-  const name = grpcStatusNames[Number.parseInt(status, 10)] ?? "UNKNOWN";
   const details = bytesFromBase64(trailers.get("grpc-status-details-bin") ?? "") ?? new Uint8Array(0);
   const message = textOf(percentDecode(trailers.get("grpc-message") ?? ""));
-  return withAnswerHeaders(errorFromStatusBytes(details, message, codesByStatus[name]), trailers);
+  return withAnswerHeaders(errorFromStatusBytes(details, message, codeOfStatus(Number.parseInt(status, 10))), trailers);
 }
 
 /** Reads a Connect error object. Returns `undefined` if the value is not one. */
 function errorFromJson(json: JsonValue | undefined): A2AError | undefined {
   if (!isJsonObject(json)) return undefined;
   const { code, message, details } = json;
-  const name = grpcStatusNames.find((status) => nameOf(status) === code);
-  if (name === undefined) return undefined;
-  return errorFromStatusBytes(statusOf(details), textOf(message), codesByStatus[name]);
+  const status = grpcStatusNames.findIndex((name) => nameOf(name) === code);
+  return status < 0 ? undefined : errorFromStatusBytes(statusOf(details), textOf(message), codeOfStatus(status));
 }
 
 /** Connect's name of a gRPC status: lower case, and `canceled` with one l. */
@@ -89,27 +87,6 @@ function statusOf(details: JsonValue | undefined): Uint8Array {
   }
   return status.finish();
 }
-
-// For peers that send no ErrorInfo. CANCELLED: the peer dropped the call by itself, as it does during shutdown.
-const codesByStatus: Readonly<Record<(typeof grpcStatusNames)[number], ErrorCode>> = {
-  OK: "internalError",
-  CANCELLED: "unavailable",
-  UNKNOWN: "internalError",
-  INVALID_ARGUMENT: "invalidParams",
-  DEADLINE_EXCEEDED: "deadlineExceeded",
-  NOT_FOUND: "taskNotFound",
-  ALREADY_EXISTS: "internalError",
-  PERMISSION_DENIED: "permissionDenied",
-  RESOURCE_EXHAUSTED: "resourceExhausted",
-  FAILED_PRECONDITION: "unsupportedOperation",
-  ABORTED: "internalError",
-  OUT_OF_RANGE: "invalidParams",
-  UNIMPLEMENTED: "methodNotFound",
-  INTERNAL: "internalError",
-  UNAVAILABLE: "unavailable",
-  DATA_LOSS: "internalError",
-  UNAUTHENTICATED: "unauthenticated",
-};
 
 function append(headers: Headers, name: string, value: string): void {
   try {

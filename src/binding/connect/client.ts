@@ -9,13 +9,15 @@ import type { HttpAnswer } from "../../protocol/fetch.js";
 import { trimSlashes } from "../../protocol/http-rules.js";
 import type { Operation, StreamItem } from "../../protocol/operations.js";
 import type { GrpcAdapter } from "../../version/codec.js";
+import { timeoutMaxMs } from "../caller-deadline.js";
 import { cancelable } from "../cancelable.js";
+import { concat } from "../concat.js";
 import { createSender, type HttpTransportOptions, replyMaxDefault, type UnreadAnswer } from "../fetch/call.js";
 import { decodeOptions, methodsOf, type RpcMethod } from "../grpc/method.js";
 import { mediaTypeOf } from "../http/media-type.js";
 import { createTransport, missingOperation, type Transport } from "../transport.js";
 import { errorFromAnswer, errorFromEnd, errorFromTrailerBytes, errorFromTrailers } from "./answer-errors.js";
-import { concat, type Envelope, EnvelopeReader, encodeEnvelope } from "./envelope.js";
+import { type Envelope, EnvelopeReader, encodeEnvelope } from "./envelope.js";
 
 export interface ConnectTransportOptions extends HttpTransportOptions {
   readonly adapter: GrpcAdapter;
@@ -132,9 +134,6 @@ function errorOfHead(call: WebCall, headers: HttpAnswer["headers"]): A2AError | 
   return new A2AError("invalidAgentResponse", `the agent answered with ${type.slice(0, 80)} instead of ${expected}`);
 }
 
-/** The largest timeout that gRPC can send, about a day. Longer timeouts are not sent. */
-const timeLimitMaxMs = 99_999_999;
-
 function send(call: WebCall, leaveSignal: AbortSignal | undefined): Promise<UnreadAnswer> {
   const { http, base, wire, adapter, operation, path, descriptor, request, options } = call;
   const message = toBinary(descriptor.input, adapter.writeRequest(operation, request));
@@ -142,7 +141,7 @@ function send(call: WebCall, leaveSignal: AbortSignal | undefined): Promise<Unre
   const { fetch: fetchWith = (input, init) => fetch(input, init) } = http;
   const sender = createSender({ ...http, fetch: (input, init) => fetchWith(input, { ...init, body }) }, adapter);
   const { timeoutMs = Number.POSITIVE_INFINITY } = options;
-  const timeLimit = timeoutMs > timeLimitMaxMs ? {} : wire.timeLimit(Math.ceil(timeoutMs));
+  const timeLimit = timeoutMs > timeoutMaxMs ? {} : wire.timeLimit(Math.ceil(timeoutMs));
   const headers = { ...options.headers, ...wire.headers, ...timeLimit };
   const contentType = typeOf(call);
   return sender({

@@ -1,4 +1,5 @@
 import { replyTooLarge } from "../../protocol/codec/reply-too-large.js";
+import { concat } from "../concat.js";
 
 // The framing of Connect streams and gRPC-Web: each message follows one byte of flags and four bytes of length.
 
@@ -56,17 +57,4 @@ export class EnvelopeReader {
     }
     return headBytes + length;
   }
-}
-
-/** Concatenates the pieces. A single piece is returned without a copy. */
-export function concat(pieces: readonly Uint8Array[], bytes: number): Uint8Array {
-  const [first] = pieces;
-  if (first?.length === bytes) return first;
-  const whole = new Uint8Array(bytes);
-  let offset = 0;
-  for (const piece of pieces) {
-    whole.set(piece, offset);
-    offset += piece.length;
-  }
-  return whole;
 }

@@ -2,7 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { EventSourceMessage } from "eventsource-parser";
 import { noop } from "../../protocol/async/noop.js";
 import { A2AError, changeError, type ErrorCode } from "../../protocol/errors.js";
-import { type AnswerBody, type HttpAnswer, retryAfterOf } from "../../protocol/fetch.js";
+import { type AnswerBody, type HttpAnswer, readTextWithin, retryAfterOf } from "../../protocol/fetch.js";
 import { eventStreamType, mediaTypeOf } from "../http/media-type.js";
 import type { UnreadAnswer } from "./call.js";
 import { readEventStream } from "./event-stream-reader.js";
@@ -36,10 +36,16 @@ export async function readText(answer: UnreadAnswer, limit: BodyLimit): Promise<
       throw new A2AError("invalidAgentResponse", "the agent answered one call with an event stream");
     }
     const length = response.headers.get("content-length");
-    if (Number(length) > maxBytes) throw tooLarge(limit, response.body);
+    if (Number(length) > maxBytes) {
+      leave(response.body);
+      throw tooLarge(limit);
+    }
     // The declared length counts the bytes sent, so it does not bound a compressed body.
     const isBounded = length !== null && !response.headers.has("content-encoding");
-    const text = isBounded ? await response.text() : await readCounting(response.body, limit);
+    const text =
+      isBounded || response.body === null
+        ? await response.text()
+        : await readTextWithin(response.body.getReader(), maxBytes, () => tooLarge(limit));
     if (text.length >= leastLength) await assertFewValues([text], maxBytes);
     return text;
   } catch (cause) {
@@ -47,30 +53,14 @@ export async function readText(answer: UnreadAnswer, limit: BodyLimit): Promise<
   }
 }
 
-async function readCounting(body: AnswerBody | null, limit: BodyLimit): Promise<string> {
-  if (body === null) return "";
-  const decoder = new TextDecoder();
-  const reader = body.getReader();
-  let text = "";
-  let bytes = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done || value === undefined) return text + decoder.decode();
-    bytes += value.length;
-    if (bytes > limit.maxBytes) throw tooLarge(limit, reader);
-    text += decoder.decode(value, { stream: true });
-  }
-}
-
-function tooLarge({ maxBytes, name }: BodyLimit, rest: { cancel(): Promise<void> } | null): A2AError {
-  leave(rest);
+function tooLarge({ maxBytes, name }: BodyLimit): A2AError {
   const message = `the agent's answer is over the limit of ${maxBytes} bytes${name === undefined ? "" : ` (${name})`}`;
   return new A2AError("contentTooLarge", message, { metadata: name === undefined ? {} : { limit: name } });
 }
 
 // Frees the connection of a response that is not read to its end.
-function leave(rest: { cancel(): Promise<void> } | null): void {
-  rest?.cancel().then(undefined, noop);
+function leave(body: AnswerBody | null): void {
+  body?.cancel().then(undefined, noop);
 }
 
 /** Parses JSON. Returns `undefined` for an empty body or invalid JSON. */

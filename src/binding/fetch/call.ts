@@ -1,7 +1,7 @@
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Fetch, FetchInit, HttpAnswer } from "../../protocol/fetch.js";
-import { formatExtensions, versionParameter } from "../../protocol/service-parameters.js";
+import { formatExtensions, lowerCaseNames, versionParameter } from "../../protocol/service-parameters.js";
 import type { JsonRpcAdapter } from "../../version/codec.js";
 import { fetchFailure } from "./failure.js";
 
@@ -50,7 +50,10 @@ type SpokenVersion = Pick<JsonRpcAdapter, "declares" | "extensionsName">;
 export function createSender(options: HttpTransportOptions, adapter: SpokenVersion): SendHttp {
   const { fetch: send = (input, init) => fetch(input, init) } = options;
   const { declares } = adapter;
-  const base = { ...lowerCased(options.headers), ...(declares === undefined ? {} : { [versionParameter]: declares }) };
+  const base = {
+    ...lowerCaseNames(options.headers),
+    ...(declares === undefined ? {} : { [versionParameter]: declares }),
+  };
   const extensionsName = adapter.extensionsName.toLowerCase();
   return async (call) => {
     const { method, url, body } = call;
@@ -79,7 +82,7 @@ function headersOf(
   extensionsName: string,
 ): Record<string, string> {
   const { options, accept, contentType } = call;
-  const headers: Record<string, string> = { ...base, ...lowerCased(options.headers), accept };
+  const headers: Record<string, string> = { ...base, ...lowerCaseNames(options.headers), accept };
   if (contentType !== undefined) headers["content-type"] = contentType;
   if (options.extensions !== undefined && options.extensions.length > 0) {
     headers[extensionsName] = formatExtensions(options.extensions);
@@ -91,11 +94,6 @@ function headersOf(
 function withQuery(url: string, query: CallOptions["query"]): string {
   if (query === undefined) return url;
   return `${url}${url.includes("?") ? "&" : "?"}${new URLSearchParams(query)}`;
-}
-
-function lowerCased(headers: Readonly<Record<string, string>> | undefined): Record<string, string> {
-  if (headers === undefined) return {};
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 function anySignal(signals: readonly (AbortSignal | undefined)[]): AbortSignal | undefined {

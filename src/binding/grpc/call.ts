@@ -1,6 +1,6 @@
 import type { Message as AnyMessage, DescMessage } from "@bufbuild/protobuf";
 import { Metadata, status } from "@grpc/grpc-js";
-import { noop } from "../../protocol/async/noop.js";
+import { leaveStream } from "../../protocol/async/steps.js";
 import { writeBinary, writeBuffer } from "../../protocol/codec/binary/writer.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { StreamItem } from "../../protocol/operations.js";
@@ -269,7 +269,7 @@ export class GrpcCall implements TakenCallListener {
     this.#over = true;
     this.#watch?.end();
     this.#serverCall?.end();
-    this.#events?.return?.().catch(noop);
+    leaveStream(this.#events);
   }
 }
 

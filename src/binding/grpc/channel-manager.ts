@@ -86,7 +86,7 @@ export class ChannelManager {
     if (policy === undefined) return [{ target: targetOf(address), options: {} }];
     const targets = allowedTargets(address, policy, lookup).catch((cause: unknown) => {
       if (cause instanceof ConnectionError) throw cause;
-      throw new ConnectionError(`cannot reach ${address}: ${reasonOf(cause)}`, { cause, written: false });
+      throw new ConnectionError(`cannot reach ${address}: ${messageOf(cause)}`, { cause, written: false });
     });
     return withTimeout(until, targets, () => this.#unreachable());
   }
@@ -108,10 +108,6 @@ export class ChannelManager {
 
 function closedError(): ConnectionError {
   return new ConnectionError("the connection is closed", { written: false });
-}
-
-function reasonOf(cause: unknown): string {
-  return messageOf(cause);
 }
 
 /** Resolves with the state in which connecting ends, or `undefined` on timeout. */

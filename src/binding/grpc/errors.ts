@@ -1,7 +1,7 @@
 import { Metadata, type StatusObject } from "@grpc/grpc-js";
-import { type A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
+import { type A2AError, errorTable } from "../../protocol/errors.js";
 import type { GrpcAdapter } from "../../version/codec.js";
-import { encodeStatus, errorFromStatusBytes, statusMessage } from "./details.js";
+import { codeOfStatus, encodeStatus, errorFromStatusBytes, statusMessage } from "./details.js";
 import type { RpcMethod } from "./method.js";
 
 const detailsKey = "grpc-status-details-bin";
@@ -36,21 +36,6 @@ export function errorFromStatus(status: ReceivedStatus, rpc?: CalledRpc): A2AErr
   const { adapter, operation } = rpc ?? {};
   const prefix = adapter?.readPrefix?.(status.details);
   const versionCode = operation === undefined ? undefined : adapter?.readStatus?.(status.code, operation);
-  const code = prefix?.code ?? versionCode ?? codeByStatus[status.code] ?? "internalError";
+  const code = prefix?.code ?? versionCode ?? codeOfStatus(status.code);
   return errorFromStatusBytes(bytes, prefix?.message ?? status.details, code);
 }
-
-// For peers that send no ErrorInfo. CANCELLED: the peer dropped the call by itself, as it does during shutdown.
-const codeByStatus: Readonly<Record<number, ErrorCode>> = {
-  1: "unavailable",
-  3: "invalidParams",
-  4: "deadlineExceeded",
-  5: "taskNotFound",
-  7: "permissionDenied",
-  8: "resourceExhausted",
-  9: "unsupportedOperation",
-  11: "invalidParams",
-  12: "methodNotFound",
-  14: "unavailable",
-  16: "unauthenticated",
-};

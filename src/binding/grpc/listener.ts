@@ -1,12 +1,7 @@
-import {
-  constants,
-  createServer,
-  type Http2Server,
-  type IncomingHttpHeaders,
-  type ServerHttp2Stream,
-} from "node:http2";
+import { constants, createServer, type Http2Server, type ServerHttp2Stream } from "node:http2";
 import { type A2AError, errorTable } from "../../protocol/errors.js";
 import type { Logger } from "../../protocol/logger.js";
+import { headerIn } from "../http/node-request.js";
 import type { ListenerLimits, RequestListener } from "../listen/connection.js";
 import { beforeBody } from "../listen/continue.js";
 import { refuseHttp } from "../listen/http1-engine.js";
@@ -63,7 +58,7 @@ function shareStreams(server: Http2Server, { grpc, http = refuseHttp, refuse }: 
       return;
     }
     stream.on("finish", endRequest);
-    const refusal = refuse?.({ header: (name) => headerOf(headers, name) });
+    const refusal = refuse?.({ header: (name) => headerIn(headers, name) });
     if (refusal !== undefined) return refuseCall(stream, refusal);
     if (isEndless(headers["grpc-timeout"])) delete headers["grpc-timeout"];
     const loading = grpc.prepare(headers[":path"] ?? "");
@@ -73,11 +68,6 @@ function shareStreams(server: Http2Server, { grpc, http = refuseHttp, refuse }: 
       () => stream.close(),
     );
   });
-}
-
-function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
-  const value = (name === "host" ? headers[":authority"] : undefined) ?? headers[name];
-  return Array.isArray(value) ? value.join(", ") : value;
 }
 
 /**

@@ -6,7 +6,8 @@ import { A2AError } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import type { GrpcAdapter } from "../../version/codec.js";
 import { adaptersFor } from "../../version/detect.js";
-import { handlerFor, type ServerCall } from "../server-call.js";
+import type { ServerCall } from "../server-call.js";
+import { handlerFor } from "../version-handler.js";
 
 /** One RPC of an adapter. */
 export interface RpcMethod {

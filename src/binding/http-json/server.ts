@@ -18,8 +18,9 @@ import {
 import { formatEvent } from "../http/event-stream.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import { assertJson, errorTypeOf, replyTypeOf } from "../http/media-type.js";
-import { handlerFor, ServerCall } from "../server-call.js";
+import { ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
+import { handlerFor } from "../version-handler.js";
 import { readBodyRequest, readQueryRequest } from "./request.js";
 import { createRouter, type RouteMatch, type Router } from "./router.js";
 
@@ -59,12 +60,12 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
   const { service } = end;
   const errorContext = openCall(end, request);
   const { call } = errorContext;
-  let reply: HttpReply | undefined;
+  let endsWithReply = false;
   try {
     await call.authenticate();
     call.declare(end.versions);
-    const { declaredVersion: declared } = call;
-    errorContext.adapter = end.adapters.find(({ version }) => version === declared) ?? errorContext.adapter;
+    const { declaredVersion } = call;
+    errorContext.adapter = end.adapters.find(({ version }) => version === declaredVersion) ?? errorContext.adapter;
     const match = findRoute(end, request, errorContext);
     const { adapter, route } = match;
     const { operation } = route;
@@ -74,21 +75,22 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
     const codec = adapter.codec(operation);
     if (operation.streams) {
       const form = streamForm(call, adapter, adapter.writeStream(operation, message));
-      reply = await streamReply(call, request, call.stream(message), form);
+      const reply = await streamReply(call, request, call.stream(message), form);
+      endsWithReply = true;
       return reply;
     }
-    const answered = await callUnary(call, request, message);
+    const response = await callUnary(call, request, message);
     const head = jsonHead(200, { ...errorContext, type: replyTypeOf(request, adapter.mediaType) });
-    const written = call.isLarge(answered)
-      ? await encodeReply(call, head, { reply: answered, texts: replyTexts(codec, answered, message) })
-      : bookReply(call, { ...head, body: JSON.stringify(codec.writeReply(answered, message)) });
-    if (typeof written.body !== "string") reply = written;
-    return written;
+    const reply = call.isLarge(response)
+      ? await encodeReply(call, head, { reply: response, texts: replyTexts(codec, response, message) })
+      : bookReply(call, { ...head, body: JSON.stringify(codec.writeReply(response, message)) });
+    endsWithReply = typeof reply.body !== "string";
+    return reply;
   } catch (error) {
     return failure(request, errorContext, error);
   } finally {
     // A stream counts until it ends, a large reply until it is taken.
-    if (reply === undefined) call.end();
+    if (!endsWithReply) call.end();
   }
 }
 
@@ -116,9 +118,9 @@ function options(end: HttpJsonEnd, request: HttpRequest): HttpReply {
 }
 
 function findRoute(end: HttpJsonEnd, request: HttpRequest, errorContext: CallErrorContext): RouteMatch {
-  const { declaredVersion: declared } = errorContext.call;
+  const { declaredVersion } = errorContext.call;
   const detection = { adapters: end.adapters, strict: end.service.strictVersions };
-  const result = end.route(request.method, request.path, (knows) => adaptersFor(detection, declared, knows));
+  const result = end.route(request.method, request.path, (knows) => adaptersFor(detection, declaredVersion, knows));
   if ("match" in result) {
     errorContext.adapter = result.match.adapter;
     return result.match;
@@ -153,9 +155,9 @@ function streamForm(
   };
 }
 
-function failure(request: HttpRequest, errorContext: CallErrorContext, thrown: unknown): HttpReply {
+function failure(request: HttpRequest, errorContext: CallErrorContext, cause: unknown): HttpReply {
   const { call, adapter, allow } = errorContext;
-  const error = call.publicError(thrown);
+  const error = call.publicError(cause);
   const headers = errorHeaders(error);
   if (allow !== undefined) headers["Allow"] = allow;
   const head = jsonHead(httpStatusOf(error), { ...errorContext, type: errorTypeOf(request) });

@@ -1,5 +1,4 @@
-import { noop } from "../../protocol/async/noop.js";
-import { over, type Step } from "../../protocol/async/steps.js";
+import { leaveStream, over, type Step } from "../../protocol/async/steps.js";
 import { slicesOf } from "../../protocol/codec/text-slices.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import type { StreamWriter, WireEvent } from "../../version/codec.js";
@@ -124,7 +123,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     if (this.#phase === "live") {
       this.#finish();
       // Not awaited: a blocked iterator returns only when its own wait ends.
-      this.#items.return?.().then(undefined, noop);
+      leaveStream(this.#items);
     }
     this.#endOpening()?.resolve();
     this.#hand(over);
@@ -146,8 +145,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     const done = result.done === true;
     try {
       if (!done && this.#call.isLarge(result.value.response)) {
-        const written = this.#call.work(this.#encode(result.value));
-        written.then(
+        this.#call.work(this.#encode(result.value)).then(
           () => this.#onWritten(),
           (error: unknown) => this.#onUnwritten(error),
         );
@@ -202,7 +200,7 @@ export class EventStream implements AsyncIterableIterator<string> {
 
   /** An event could not be encoded, or there is no room for it. */
   #onUnwritten(error: unknown): void {
-    this.#items.return?.().then(undefined, noop);
+    leaveStream(this.#items);
     this.#onFailure(error);
   }
 

@@ -1,8 +1,10 @@
 import { noop } from "../../protocol/async/noop.js";
+import { leaveStream } from "../../protocol/async/steps.js";
 import type { ReadHeader } from "../../protocol/context.js";
 import type { A2AError } from "../../protocol/errors.js";
 import { trimSlashes } from "../../protocol/http-rules.js";
 import { BodyWatch } from "../body-watch.js";
+import { concat } from "../concat.js";
 import { defaultListenerLimits } from "../listen/connection.js";
 import { bodyCutOff, bodyTooLarge } from "./body-error.js";
 import { honoCall } from "./hono-mount.js";
@@ -148,8 +150,7 @@ async function readAll(
     onPiece(value);
     chunks.push(value);
   }
-  const [first] = chunks;
-  return chunks.length === 1 && first !== undefined ? first : joined(chunks, bytes);
+  return concat(chunks, bytes);
 }
 
 async function nextChunk(reader: ByteReader): Promise<Awaited<ReturnType<ByteReader["read"]>>> {
@@ -158,16 +159,6 @@ async function nextChunk(reader: ByteReader): Promise<Awaited<ReturnType<ByteRea
   } catch (cause) {
     throw bodyCutOff(cause);
   }
-}
-
-function joined(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
-  const whole = new Uint8Array(bytes);
-  let offset = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, offset);
-    offset += chunk.length;
-  }
-  return whole;
 }
 
 function responseFromReply(reply: HttpReply): Response {
@@ -190,7 +181,7 @@ function streamOf(pieces: AsyncIterable<string | Uint8Array>): ReadableStream<Ui
         else controller.enqueue(typeof value === "string" ? encoder.encode(value) : value);
       },
       cancel() {
-        iterator.return?.().then(undefined, noop);
+        leaveStream(iterator);
       },
     },
     { highWaterMark: 0 },

@@ -1,4 +1,4 @@
-import { noop } from "../../protocol/async/noop.js";
+import { leaveStream } from "../../protocol/async/steps.js";
 import { keepsBodyBack } from "../listen/continue.js";
 import type { HttpReply } from "./http.js";
 import { contentLength, hasBody, type NodeIncoming } from "./node-body.js";
@@ -19,7 +19,7 @@ export function writeReply(req: NodeIncoming, res: NodeResponse, reply: HttpRepl
   if (isPieces(body)) {
     const iterator = body[Symbol.asyncIterator]();
     if (isGone(res)) {
-      iterator.return?.().then(undefined, noop);
+      leaveStream(iterator);
       return;
     }
     writeHead(res, reply.status, headers);

@@ -105,7 +105,8 @@ export class NodeRequest implements HttpRequest {
   }
 }
 
-function headerIn(headers: IncomingHttpHeaders, name: string): string | undefined {
+/** A header of a request, by its lower-case name. */
+export function headerIn(headers: IncomingHttpHeaders, name: string): string | undefined {
   // In HTTP/2, `:authority` is the host; a `Host` header may differ.
   const value = (name === "host" ? headers[":authority"] : undefined) ?? headers[name];
   return Array.isArray(value) ? value.join(", ") : value;

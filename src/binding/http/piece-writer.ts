@@ -1,4 +1,4 @@
-import { noop } from "../../protocol/async/noop.js";
+import { leaveStream } from "../../protocol/async/steps.js";
 import type { NodeResponse } from "./node-request.js";
 import { watchStall } from "./reply-stall.js";
 
@@ -57,7 +57,7 @@ export class PieceWriter {
 
   readonly #onClose = (): void => {
     this.#state = "left";
-    if (!this.#res.writableEnded) this.#iterator.return?.().then(undefined, noop);
+    if (!this.#res.writableEnded) leaveStream(this.#iterator);
   };
 }
 

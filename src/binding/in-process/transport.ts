@@ -2,6 +2,7 @@ import { type Message as AnyMessage, type DescMessage, fromBinary, toBinary } fr
 import { type Clock, callerClock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
 import { runAtOnce } from "../../protocol/async/run-at-once.js";
+import { leaveStream } from "../../protocol/async/steps.js";
 import { validate } from "../../protocol/check/validate.js";
 import { readBinary } from "../../protocol/codec/binary/reader.js";
 import type { CallChain, CallOptions, Principal, ServerContext } from "../../protocol/context.js";
@@ -11,6 +12,7 @@ import type { Operation, Operations, StreamItem } from "../../protocol/operation
 import {
   extensionsParameter,
   formatExtensions,
+  lowerCaseNames,
   requestedExtensions,
   versionParameter,
 } from "../../protocol/service-parameters.js";
@@ -61,7 +63,7 @@ export function createInProcessTransport(
   const end: HandlerEnd = {
     handler,
     admission: gateOf(options),
-    headers: lowerCased({ [versionParameter]: options.version ?? "", ...options.headers }),
+    headers: lowerCaseNames({ [versionParameter]: options.version ?? "", ...options.headers }),
     via: options.chain?.via,
     limits: options.limits ?? { ...defaultValidationLimits, contentMaxBytes: unlimited, jsonMaxValues: unlimited },
     clock: options.clock ?? callerClock,
@@ -119,7 +121,7 @@ async function* callStream(
   let items: AsyncIterator<StreamItem> | undefined;
   const leave = (): void => {
     if (deadline.isOver || leaveSignal.aborted) serverCall.leave(deadline.reason);
-    items?.return?.().then(undefined, noop);
+    leaveStream(items);
     serverCall.end();
   };
   // Leaves at once instead of when a reader that is handling an event comes back.
@@ -147,7 +149,7 @@ async function* callStream(
 }
 
 function open({ admission, headers: base, via }: HandlerEnd, options: CallOptions): InProcessCall {
-  const headers = { ...base, ...lowerCased(options.headers) };
+  const headers = { ...base, ...lowerCaseNames(options.headers) };
   if (options.after !== undefined) headers["last-event-id"] = options.after;
   if (options.extensions !== undefined) {
     const uris = [...requestedExtensions((name) => headers[name]), ...options.extensions];
@@ -214,8 +216,4 @@ function gateOf({ admission = openAdmission, principal, chain }: InProcessOption
   if (principal === undefined) return admission;
   const caller = { principal, authorize: chain?.authorize };
   return { ...admission, authenticate: () => caller };
-}
-
-function lowerCased(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }

@@ -6,7 +6,8 @@ import { versionsOf } from "../../version/detect.js";
 import { callUnary, errorHeaders, headOf, httpStatusOf, replyHeaders } from "../http/call.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import { jsonMediaType } from "../http/media-type.js";
-import { handlerFor, ServerCall } from "../server-call.js";
+import { ServerCall } from "../server-call.js";
+import { handlerFor } from "../version-handler.js";
 import type { JsonRpcOptions } from "./server.js";
 
 const operation = operationOf("getExtendedAgentCard");
@@ -33,12 +34,15 @@ export function extendedCardEndpoint({ adapters, service }: JsonRpcOptions): Htt
       const body = JSON.stringify(adapter.codec(operation).writeReply(card, message));
       call.countReply(body);
       return { status: 200, headers: replyHeaders(headers, adapter, call), body };
-    } catch (thrown) {
-      const error = call.publicError(thrown);
+    } catch (cause) {
+      const error = call.publicError(cause);
       const body = JSON.stringify({ error: error.message });
       call.countReply(body);
-      const shown = replyHeaders({ ...headers, ...errorHeaders(error) }, adapter, call);
-      return { status: statusOf(error), headers: shown, body };
+      return {
+        status: statusOf(error),
+        headers: replyHeaders({ ...headers, ...errorHeaders(error) }, adapter, call),
+        body,
+      };
     } finally {
       call.end();
     }

@@ -18,8 +18,9 @@ import {
 import { eventStreamHeaders, formatEvent } from "../http/event-stream.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import { assertJson, jsonMediaType, wantsEventStream } from "../http/media-type.js";
-import { declaredBy, handlerFor, ServerCall } from "../server-call.js";
+import { declaredBy, ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
+import { handlerFor } from "../version-handler.js";
 import { assertWhole, noId, type RpcRequest, readRpcRequest } from "./envelope.js";
 
 export interface JsonRpcOptions {
@@ -78,49 +79,50 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
   const { service, versions } = rpc;
   const errorContext = openCall(rpc, request);
   const { call } = errorContext;
-  let reply: HttpReply | undefined;
+  let endsWithReply = false;
   try {
     await call.authenticate();
     const refusal = refusalOf(call, versions);
-    const read = await readCall(call, request, { errorContext, refusal });
+    const rpcRequest = await readCall(call, request, { errorContext, refusal });
     if (refusal !== undefined) {
       // For a version that is not served, the method alone shows which version the caller can read.
-      errorContext.adapter = rpc.adapters.find(({ methods }) => methods.has(read.method)) ?? errorContext.adapter;
+      errorContext.adapter = rpc.adapters.find(({ methods }) => methods.has(rpcRequest.method)) ?? errorContext.adapter;
       throw refusal.error;
     }
-    const adapter = await findAdapter(rpc, call, read);
+    const adapter = await findAdapter(rpc, call, rpcRequest);
     errorContext.adapter = adapter ?? errorContext.adapter;
-    if (adapter?.takesNotifications !== true) assertWhole(read);
-    const operation = adapter?.methods.get(read.method);
+    if (adapter?.takesNotifications !== true) assertWhole(rpcRequest);
+    const operation = adapter?.methods.get(rpcRequest.method);
     if (adapter === undefined || operation === undefined) {
-      throw new A2AError("methodNotFound", `no method ${JSON.stringify(read.method.slice(0, 64))}`);
+      throw new A2AError("methodNotFound", `no method ${JSON.stringify(rpcRequest.method.slice(0, 64))}`);
     }
     errorContext.operation = operation;
     errorContext.readsEvents = operation.streams && wantsEventStream(request);
     call.target = { adapter, operation, handler: handlerFor(adapter, service) };
     const codec = adapter.codec(operation);
-    const message = await call.decode(() => codec.readRequest(read.params));
+    const message = await call.decode(() => codec.readRequest(rpcRequest.params));
     if (operation.streams) {
       const form = rpcForm(errorContext, adapter.writeStream(operation, message));
-      reply = await streamReply(call, request, call.stream(message), form);
+      const reply = await streamReply(call, request, call.stream(message), form);
+      endsWithReply = true;
       return reply;
     }
-    const answered = await callUnary(call, request, message);
+    const response = await callUnary(call, request, message);
     const head = { status: 200, headers: replyHeaders(jsonHeaders, adapter, call) };
-    if (read.id === undefined) return { status: 204, headers: replyHeaders({}, adapter, call), body: undefined };
-    const written = call.isLarge(answered)
+    if (rpcRequest.id === undefined) return { status: 204, headers: replyHeaders({}, adapter, call), body: undefined };
+    const reply = call.isLarge(response)
       ? await encodeReply(call, head, {
-          reply: answered,
-          texts: resultTexts(read.id, replyTexts(codec, answered, message)),
+          reply: response,
+          texts: resultTexts(rpcRequest.id, replyTexts(codec, response, message)),
         })
-      : bookReply(call, { ...head, body: resultText(read.id, codec.writeReply(answered, message)) });
-    if (typeof written.body !== "string") reply = written;
-    return written;
+      : bookReply(call, { ...head, body: resultText(rpcRequest.id, codec.writeReply(response, message)) });
+    endsWithReply = typeof reply.body !== "string";
+    return reply;
   } catch (error) {
     return failure(errorContext, error);
   } finally {
     // A stream stays admitted until it ends, a large reply until it is taken.
-    if (reply === undefined) call.end();
+    if (!endsWithReply) call.end();
   }
 }
 
@@ -171,8 +173,8 @@ async function readCall(
 /** Returns the adapter that writes errors before the method is known. */
 function adapterOf({ adapters, impliedAdapter, versions }: RpcEnd, request: HttpRequest): JsonRpcAdapter {
   try {
-    const declared = declaredBy(headOf("JSONRPC", request), versions);
-    return adapters.find(({ version }) => version === declared) ?? impliedAdapter;
+    const declaredVersion = declaredBy(headOf("JSONRPC", request), versions);
+    return adapters.find(({ version }) => version === declaredVersion) ?? impliedAdapter;
   } catch {
     return impliedAdapter;
   }
@@ -184,11 +186,11 @@ function adapterOf({ adapters, impliedAdapter, versions }: RpcEnd, request: Http
  */
 async function findAdapter(
   { adapters, service }: RpcEnd,
-  { declaredVersion: declared, principal }: ServerCall,
+  { declaredVersion, principal }: ServerCall,
   { method, params }: RpcRequest,
 ): Promise<JsonRpcAdapter | undefined> {
   const detection = { adapters, strict: service.strictVersions };
-  const candidates = adaptersFor(detection, declared, ({ methods }) => methods.has(method));
+  const candidates = adaptersFor(detection, declaredVersion, ({ methods }) => methods.has(method));
   if (candidates.length < 2) return candidates[0];
   for (const adapter of candidates) {
     const name = adapter.taskNamedBy?.(params);
@@ -207,9 +209,9 @@ function rpcForm(errorContext: CallErrorContext, writer: ReturnType<JsonRpcAdapt
   };
 }
 
-function failure(errorContext: CallErrorContext, thrown: unknown): HttpReply {
+function failure(errorContext: CallErrorContext, cause: unknown): HttpReply {
   const { call, adapter } = errorContext;
-  const error = call.publicError(thrown);
+  const error = call.publicError(cause);
   const keepsStatus = keptStatuses.has(httpStatusOf(error));
   const asEvent = errorContext.readsEvents && !keepsStatus;
   const headers = { ...(asEvent ? eventStreamHeaders : jsonHeaders), ...errorHeaders(error) };

@@ -1,5 +1,5 @@
 import { noop } from "../../protocol/async/noop.js";
-import { over, type Step, type StepStream, streamOfSteps } from "../../protocol/async/steps.js";
+import { leaveStream, over, type Step, type StepStream, streamOfSteps } from "../../protocol/async/steps.js";
 import type { Message, Task } from "../../protocol/model.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { Answer } from "./answer.js";
@@ -143,7 +143,7 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
     // Nothing follows a message.
     if (this.#fold.isReply) this.#end(this.#foldResult);
     if (this.#result === undefined) this.#read();
-    else if (!this.#hasReader) this.#source?.return?.().then(undefined, noop);
+    else if (!this.#hasReader) leaveStream(this.#source);
   }
 
   #end(result: () => Message | Task): void {

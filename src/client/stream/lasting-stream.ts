@@ -1,7 +1,6 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
-import { noop } from "../../protocol/async/noop.js";
 import { grownPause } from "../../protocol/async/retry.js";
-import { over, type Step } from "../../protocol/async/steps.js";
+import { leaveStream, over, type Step } from "../../protocol/async/steps.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { SendMessageRequest } from "../../protocol/model.js";
@@ -182,11 +181,11 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
       this.#isStale = true;
       this.#isLively = false;
     }
-    rest?.return?.().then(undefined, noop);
+    leaveStream(rest);
   };
 
   #leave(): void {
-    this.#rest?.return?.().then(undefined, noop);
+    leaveStream(this.#rest);
     this.#buffer = [];
     this.#rest = undefined;
     this.#isStale = false;

@@ -3,7 +3,7 @@ import { joinRepeats } from "../../protocol/artifact-chunks.js";
 import type { Clock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
 import { pause } from "../../protocol/async/pause.js";
-import { over } from "../../protocol/async/steps.js";
+import { leaveStream, over } from "../../protocol/async/steps.js";
 import { dynamic } from "../../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
@@ -137,10 +137,10 @@ export class Resumption {
     try {
       const task = await this.#readTask().catch(unlessRefused);
       if (task === undefined) return source;
-      source.rest.return?.().then(undefined, noop);
+      leaveStream(source.rest);
       return { events: [taskItem(task)], rest: this.#poll() };
     } catch (error) {
-      source.rest.return?.().then(undefined, noop);
+      leaveStream(source.rest);
       throw error;
     }
   }
@@ -157,7 +157,7 @@ export class Resumption {
       if (source.events.length > 0) return source;
       throw new A2AError("unavailable", "the agent ended the stream before it sent the task");
     }
-    source.rest.return?.().then(undefined, noop);
+    leaveStream(source.rest);
     return undefined;
   }
 

@@ -1,3 +1,5 @@
+import { noop } from "./noop.js";
+
 /** One step of a stream that ends without a value. */
 export type Step<T> = IteratorResult<T, undefined>;
 
@@ -39,4 +41,9 @@ export function streamFrom<T>(open: () => Promise<AsyncIterable<T>>): StepStream
     return step.done === true ? over : step;
   };
   return streamOfSteps(next, async () => (await source)?.return?.());
+}
+
+/** Leaves a stream before its end. Does not wait: a blocked source returns only when its own wait ends. */
+export function leaveStream(stream: AsyncIterator<unknown, unknown> | undefined): void {
+  stream?.return?.().then(undefined, noop);
 }

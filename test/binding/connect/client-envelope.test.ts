@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { concat, EnvelopeReader, encodeEnvelope } from "../../../src/binding/connect/envelope.js";
+import { concat } from "../../../src/binding/concat.js";
+import { EnvelopeReader, encodeEnvelope } from "../../../src/binding/connect/envelope.js";
 
 it("finds the same envelopes however they are cut into pieces", () => {
   const payloads = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 8 });
