@@ -59,7 +59,10 @@ const checkArtifactOptions = namesOf<ArtifactOptions>("artifact()", {
   extensions: true,
 });
 
-/** Creates an artifact event: a result, or a chunk of one (spec 4.2.2). */
+/**
+ * Creates an artifact event: a result, or a chunk of one (spec 4.2.2). Throws a `TypeError` for wrong content or options,
+ * and for `append` without an `artifactId`.
+ */
 export function artifact(content: Content, options: ArtifactOptions = {}): TaskArtifactUpdateEvent {
   checkArtifactOptions(options);
   if (options.append === true && options.artifactId === undefined) {
@@ -192,7 +195,8 @@ const checkParkOptions = namesOf<ParkOptions>("park()", { wakeAt: true });
 
 /**
  * Ends the turn and keeps the task in its state, without a running turn, until `wakeAt` has passed, `wake` is called or
- * a message arrives; then the next turn runs. This must be the last event of a turn: later events are dropped.
+ * a message arrives; then the next turn runs. This must be the last event of a turn: later events are dropped. Throws a
+ * `TypeError` for a `wakeAt` that is no time.
  */
 export function park(options: ParkOptions = {}): ParkEvent {
   checkParkOptions(options);

@@ -15,7 +15,7 @@ export interface MemoryTaskStoreOptions {
   readonly finishedLogMaxBytes?: number | undefined;
   /** Number of idempotent sends to remember; the oldest are forgotten first. Default: 100,000. */
   readonly sendsMax?: number | undefined;
-  /** How long an idempotent send is remembered. Default: 24 h. */
+  /** How long an idempotent send is remembered, in milliseconds. Default: 24 h. */
   readonly sendsMaxAgeMs?: number | undefined;
   /** Size of the records of idempotent sends with their recorded replies. Default: 64 MiB. */
   readonly sendsMaxBytes?: number | undefined;
