@@ -16,6 +16,9 @@ import {
   SharedIdentity,
 } from "./schemes/scheme.js";
 
+// Authentication. This file holds a server's callers to the security schemes of its card; `credential-source.ts` picks
+// the credentials of a client.
+
 /** Holds calls to the requirements of `auth`. */
 export interface AuthGate {
   /** Throws `unauthenticated` or `permissionDenied`, and `unavailable` when a check could not be made. */

@@ -14,6 +14,8 @@ import { allExtensions } from "./own-extensions.js";
 import type { Caller } from "./proxy.js";
 import { createLocations, type ListeningAddress, type UrlOptions, urlProblems } from "./urls.js";
 
+// Agent cards: built from options, checked, and served in the form of each version.
+
 export interface PublishOptions {
   readonly card: CardOptions;
   readonly capabilities: RunningCapabilities;

@@ -1,6 +1,8 @@
 import { Command, Help, type Option } from "commander";
 import { packageVersion } from "./package-version.js";
 
+// The command `trivium`: a file for each of its commands.
+
 /** A command in the list of commands. */
 interface CommandRow {
   readonly name: string;

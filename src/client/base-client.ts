@@ -37,6 +37,9 @@ import { checkCallOptions, checkOperationOptions, type SendOptions, type TaskCal
 import { LastingStream } from "./stream/lasting-stream.js";
 import { type Allowance, allowanceOf, pollPause } from "./timing.js";
 
+// The client finds an agent by its card, calls it over one of its interfaces, retries what is safe to retry, and
+// resumes broken streams.
+
 type Methods = (typeof A2AService)["method"];
 
 /** The eleven operations for callers: requests may be plain objects with only the relevant members. */

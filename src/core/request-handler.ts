@@ -14,6 +14,9 @@ import { type CoreProcess, type CoreProcessOptions, createCoreProcess } from "./
 import type { Runtime } from "./runtime.js";
 import { shuttingDown } from "./turn-counter.js";
 
+// The core runs agents: it keeps their tasks as logs in a store, and serves the eleven operations to every binding and
+// version.
+
 /** One release of an agent: its code and its settings. */
 interface ReleaseOptions extends RuntimeOptions, OperationOptions {}
 

@@ -2,6 +2,8 @@ import type { PushRegistration } from "../core/ports.js";
 import { WebhookDelivery } from "./webhook-delivery.js";
 import type { DeliveryDeps } from "./webhook-sender.js";
 
+// Webhooks: events of tasks are sent to the URLs that callers configured, in order and at least once.
+
 /** The deliveries of a process: one for each configuration of an unfinished task. */
 export interface WebhookDeliveries {
   /** The task may have new records. */

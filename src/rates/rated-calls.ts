@@ -16,6 +16,9 @@ import {
   type WindowLimit,
 } from "./limits.js";
 
+// Limits by who is asking: calls, new tasks, bytes, turns, streams and tokens by address, tenant, owner, operation and
+// skill.
+
 export interface RatedCallsOptions {
   readonly table: LimitTable;
   readonly counters: Counters;

@@ -14,6 +14,8 @@ import type { ServeAgentsOptions } from "./several/options.js";
 import { bindAddress, defaultHost, type ListeningPort, listenWith } from "./several/port.js";
 import { type AgentsServer, serveAgents } from "./several/serve-agents.js";
 
+// The server composes an agent, its bindings and its limits, and listens.
+
 /** A listening server. */
 export interface Server extends InProcessAgent, ListeningPort {}
 

@@ -9,6 +9,8 @@ import type {
   WebhookTelemetry,
 } from "../protocol/telemetry/follow.js";
 
+// Telemetry by OpenTelemetry: spans, metrics and ids in log records for what `protocol/telemetry` reports.
+
 // No types of `@opentelemetry/api` here: the options of a server lead here, and programs compile without that package.
 
 /** The agent whose calls and turns are measured. */

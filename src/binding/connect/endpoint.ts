@@ -10,6 +10,8 @@ import type { BindingLimits, Service } from "../service.js";
 import { ConnectCall } from "./call.js";
 import { type BodyForm, bodyFormOf } from "./request-body.js";
 
+// Connect and gRPC-Web, for browsers, over connect-es.
+
 export interface ConnectEndpointOptions {
   readonly adapters: readonly GrpcAdapter[];
   readonly service: Service;

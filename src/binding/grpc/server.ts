@@ -10,6 +10,8 @@ import { groupByPath } from "./method.js";
 import { addReflection } from "./reflection.js";
 import { createTargets } from "./target.js";
 
+// gRPC (spec 10), with its health and reflection services.
+
 export interface GrpcServerOptions {
   readonly adapters: readonly GrpcAdapter[];
   /** Its limits hold for all calls. */

@@ -24,6 +24,8 @@ import { handlerFor } from "../version-handler.js";
 import { readBodyRequest, readQueryRequest } from "./request.js";
 import { createRouter, type RouteMatch, type Router } from "./router.js";
 
+// HTTP+JSON (spec 11): a route for each operation.
+
 export interface HttpJsonOptions {
   /** Newest first. Without a declared version, the first adapter with a matching route takes the call. */
   readonly adapters: readonly HttpJsonAdapter[];

@@ -25,6 +25,8 @@ import { ServerCall } from "../server-call.js";
 import type { BindingLimits, Service } from "../service.js";
 import { createTransport, type Transport } from "../transport.js";
 
+// Calls of an agent in the same process, through the pipeline that all bindings have.
+
 /** The steps before a handler: the part of a `Service` that does not depend on a wire. */
 export type InProcessAdmission = Pick<
   Service,

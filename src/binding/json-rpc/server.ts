@@ -23,6 +23,8 @@ import type { Service } from "../service.js";
 import { handlerFor } from "../version-handler.js";
 import { assertWhole, noId, type RpcRequest, readRpcRequest } from "./envelope.js";
 
+// JSON-RPC (spec 9): one path, with the method in the body.
+
 export interface JsonRpcOptions {
   /** Newest first. Calls that declare no version go to the first adapter that has the method. */
   readonly adapters: readonly JsonRpcAdapter[];

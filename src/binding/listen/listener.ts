@@ -10,6 +10,8 @@ import { laterEngine } from "./later-engine.js";
 import { createSniffer, type HttpProtocol } from "./sniff.js";
 import type { OpenUnsent } from "./unsent.js";
 
+// The port: accepts sockets, tells HTTP/1.1 and HTTP/2 apart by their first bytes, and closes connections gracefully.
+
 export interface ListenerOptions {
   readonly port: number;
   readonly host?: string | undefined;

@@ -8,6 +8,8 @@ import { versionParameter } from "../../protocol/service-parameters.js";
 import type { CardCache } from "./card-cache.js";
 import type { ReadCard } from "./read-card.js";
 
+// Cards of agents: where they are, how long they are cached, and which of their interfaces can be called.
+
 export interface DiscoveryOptions {
   readonly fetch: Fetch;
   readonly headers: Readonly<Record<string, string>>;

@@ -12,6 +12,8 @@ import { isOfKnownTask, Resumption, type ResumptionOptions, type Source, subscri
 import { SilenceWatch } from "./silence-watch.js";
 import { TaskView, withId } from "./task-view.js";
 
+// Streams of a client: broken ones resume where they left off.
+
 export interface LastingStreamOptions extends ResumptionOptions {
   /** Consecutive breaks after which the stream fails. Events and time between them make up for breaks. */
   readonly maxBreaks: number;

@@ -4,6 +4,8 @@ import type { Lease } from "../lease.js";
 import type { CoreLimits } from "../limits.js";
 import type { Clock, ContextExpiry, ConversationRecord, ConversationWrite, TaskStore } from "../ports.js";
 
+// Conversations: what was said in a context over all of its tasks, and the state that agents keep there.
+
 /** How conversations are remembered. */
 export interface ConversationOptions {
   /**

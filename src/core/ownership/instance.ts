@@ -14,6 +14,9 @@ import { giveUpHeld } from "./held.js";
 import { takeOver, tasksAtOnce } from "./take-over.js";
 import { wakeDue } from "./wake.js";
 
+// Ownership: at most one process writes a task. Processes claim tasks, renew a lease, take over the tasks of dead ones,
+// wake parked tasks and end those that waited too long.
+
 /** Page size of a sweep for orphans. */
 const orphanPage = 100;
 /** Pause between two sweeps for tasks that have waited for too long. */

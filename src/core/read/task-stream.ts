@@ -6,6 +6,8 @@ import type { LogRecord } from "../ports.js";
 import { eventId } from "../task/event-id.js";
 import type { ReadResult, RecordReader } from "./record-reader.js";
 
+// Reads of tasks: one task, pages of them, conversations, and streams that follow a log.
+
 /** Whether a record ends the stream: with an answer, or with an error. */
 export type Verdict = "answer" | { readonly error: A2AError } | undefined;
 

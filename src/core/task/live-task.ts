@@ -20,6 +20,8 @@ import { makeFirstWrite, makeWrite, type Outcome, type Write } from "./write.js"
 import type { WriteBatch, WriteExtras } from "./write-batch.js";
 import { WriteQueue } from "./write-queue.js";
 
+// A live task is what a turn writes: from an event to the stored records that readers get.
+
 /** Who sent a message, as its call says. */
 export interface Sender {
   readonly principal: Principal;

@@ -25,6 +25,8 @@ import { createTurn } from "./turn.js";
 import { TurnWaits } from "./waits.js";
 import { TurnWriter } from "./writer.js";
 
+// A turn is one run of the agent, from its message to the end that is stored.
+
 /** The kernel of a turn: runs the agent, accepts its events in order, aborts it, and ends the turn. */
 export class TurnRun {
   readonly taskId: string;

@@ -1,3 +1,5 @@
+// Time and repetition: the clock that tests replace, pauses, retries, and streams made by hand.
+
 /** The longest delay of a timer, in milliseconds: longer ones fire at once. */
 export const longestTimerMs = 2 ** 31 - 1;
 

@@ -4,6 +4,8 @@ import { valueToJson } from "../codec/json/struct.js";
 import { type Artifact, type Message, type Part, Role, type TaskStatus } from "../model.js";
 import { type ContentErrorCode, checkSchema, contentError, type StandardSchema } from "./schema.js";
 
+// Content: reads the texts, data and files of parts, and protocol objects as JSON.
+
 /** What has content: a message, an artifact, a status (by its message), a part, or several parts. */
 export type PartSource = Message | Artifact | TaskStatus | Part | readonly Part[];
 

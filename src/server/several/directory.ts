@@ -8,6 +8,8 @@ import type { Version } from "../../version/codec.js";
 import { versionNames } from "../../version/versions.js";
 import type { ComposedAgent } from "../host.js";
 
+// Many agents on one port: finds the agent of a call; adds, replaces and removes agents.
+
 /** Where the list of the agents is served. */
 const cataloguePath = "/.well-known/agents";
 /** How much of a name that no agent has is repeated to its caller. */

@@ -51,6 +51,8 @@ import { SendRecords } from "./send-records.js";
 import { bytesOf, TaskEntry } from "./task-entry.js";
 import { TaskIndex } from "./task-index.js";
 
+// The memory store keeps tasks as objects, behaves like the stores on disk, and bounds what it keeps.
+
 /**
  * Keeps tasks in the process's memory, as the objects it was given. Unfinished tasks are never dropped: `create`
  * rejects with `resourceExhausted` when no room is left.

@@ -8,6 +8,8 @@ import { openPostgres } from "./database.js";
 import { type PostgresConnectOptions, resolveConnect } from "./settings.js";
 import { postgresSignals } from "./signals.js";
 
+// Entry `trivium/postgres`: a SQL store that processes share, with hints by LISTEN and NOTIFY.
+
 export type { Store } from "../../core/ports.js";
 export type { RetentionOptions } from "../sql/maintenance.js";
 export { StoreError, type StoreFailure } from "../sql/store-error.js";

@@ -35,6 +35,8 @@ import {
 import { createSqlPushStore } from "./push-store.js";
 import type { AppendRow, Backend, LogRow, NewTaskRow, PlainTaskCalls, SendRecordRow, StoredTaskRow } from "./rows.js";
 
+// Stores over SQL: what both databases share, from messages as bytes to statements and migrations.
+
 /** Options of a store over a database. */
 export interface SqlStoreOptions {
   /** Time, for tests. Default: the machine's time. */

@@ -8,6 +8,8 @@ import { createRemoteBackend } from "./remote-backend.js";
 import { resolveSettings, type SqliteFileOptions } from "./settings.js";
 import { createDatabaseThread } from "./thread.js";
 
+// Entry `trivium/sqlite`: a SQL store in a worker thread, which commits concurrent writes together.
+
 export type { Store } from "../../core/ports.js";
 export type { RetentionOptions } from "../sql/maintenance.js";
 export { StoreError, type StoreFailure } from "../sql/store-error.js";
