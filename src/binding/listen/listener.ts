@@ -10,7 +10,7 @@ import { laterEngine } from "./later-engine.js";
 import { createSniffer, type HttpProtocol } from "./sniff.js";
 import type { OpenUnsent } from "./unsent.js";
 
-// The port: accepts sockets, tells HTTP/1.1 and HTTP/2 apart by their first bytes, and closes connections gracefully.
+// The port: accepts sockets, distinguishes HTTP/1.1 and HTTP/2 by their first bytes, and closes connections gracefully.
 
 export interface ListenerOptions {
   readonly port: number;
