@@ -19,9 +19,9 @@ export interface ConnectAgent {
 }
 
 /** Serves a service over Connect and gRPC-Web, with the official clients for both. */
-export async function connectAgent(service: Service): Promise<ConnectAgent> {
+export async function connectAgent(service: Service, adapters = [adapter]): Promise<ConnectAgent> {
   const faults: unknown[] = [];
-  const endpoint = createConnectEndpoint({ adapters: [adapter], service });
+  const endpoint = createConnectEndpoint({ adapters, service });
   const http = nodeListener(endpoint, { onError: (fault) => faults.push(fault) });
   const listener = await createListener({ host: "127.0.0.1", port: 0, http });
   const url = `http://127.0.0.1:${listener.port}`;

@@ -6,6 +6,7 @@ import { defaultListenerLimits, type ListenerLimits } from "../../src/binding/li
 import { createListener, type Listener, type ListenerOptions } from "../../src/binding/listen/listener.js";
 import type { Service } from "../../src/binding/service.js";
 import { silentLogger } from "../../src/protocol/logger.js";
+import type { Version } from "../../src/version/codec.js";
 import { v1 } from "../../src/version/v1.0/v1.js";
 
 export interface GrpcAgent {
@@ -21,6 +22,8 @@ export interface GrpcAgentOptions {
   readonly http?: RequestListener;
   readonly limits?: Partial<ListenerLimits>;
   readonly tls?: ListenerOptions["tls"];
+  /** The served versions, newest first. Default: 1.0. */
+  readonly versions?: readonly Version[];
 }
 
 /** The gRPC adapter of 1.0. */
@@ -29,8 +32,10 @@ export const adapter = v1.grpc ?? throwMissing();
 /** Serves a service over gRPC on its own port, with a connected client. */
 export async function grpcAgent(service: Service, options: GrpcAgentOptions = {}): Promise<GrpcAgent> {
   const limits = { ...defaultListenerLimits, ...options.limits };
-  const adapterOptions = { service, versions: [v1] };
-  const grpc = createGrpcServer({ adapters: [adapter], service, at: () => adapterOptions, limits });
+  const { versions = [v1] } = options;
+  const adapterOptions = { service, versions };
+  const adapters = versions.flatMap((version) => version.grpc ?? []);
+  const grpc = createGrpcServer({ adapters, service, at: () => adapterOptions, limits });
   const http2 = await createGrpcEngine({ grpc, http: options.http, limits, logger: silentLogger });
   const { http, tls } = options;
   const listener = await createListener({ host: "127.0.0.1", port: 0, http, http2, limits, tls });
