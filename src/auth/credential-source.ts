@@ -7,6 +7,8 @@ import { untilAborted } from "./part.js";
 import { checkCredential, isSameCredential, mergeCredentials } from "./placement.js";
 import { pickRequirement, type Requirement } from "./requirement.js";
 
+// The client side of authentication: picks the first requirement of the card that the caller's secrets satisfy.
+
 /**
  * Creates the credentials for the agent of a card. Secrets are held in closures, so that printing the object shows
  * none. Throws a `TypeError` for invalid options.

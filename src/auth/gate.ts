@@ -87,20 +87,20 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
 /** What the schemes found in a call. */
 interface Findings {
   readonly identities: Map<string, Identity>;
-  /** Credentials that do not do, by scheme. */
+  /** Invalid credentials, by scheme. */
   readonly failures: RefusedCredential[];
-  /** The first check that could not be made. */
+  /** The error of the first check that could not run. */
   checkError: unknown;
 }
 
 type Checks = readonly (readonly [name: string, check: SchemeCheck])[];
 
-/** Whether the check at a place may be left out with what those before it have found. */
+/** Whether the check at `place` may be skipped, given the identities found before it. */
 type IsEnough = (place: number, identities: Findings["identities"]) => boolean;
 
 /**
- * A caller who is known already is not looked up elsewhere: an introspection endpoint would be asked about each call with
- * the token of another scheme. The first alternative that is met decides, so all before it must have been checked.
+ * A caller with an identity is not checked by further schemes: an introspection endpoint would otherwise get every token
+ * of the other schemes. The first satisfied alternative decides, so all before it must have been checked.
  */
 function enoughFor(credentialNeeds: readonly Needs[], checks: Checks, furtherNeeds: ReadonlySet<string>): IsEnough {
   const checkedBefore = checks.map((_, place) => {
@@ -143,8 +143,8 @@ function runChecks(checks: Checks, call: AuthCall, isEnough: IsEnough): Findings
 }
 
 /**
- * The same for a gate with one scheme. An identity that its check gives at once, and again, is that of a token which is
- * known: the caller is then known too.
+ * The gate with a single scheme. A check that returns the same identity again, without a promise, has cached it; its
+ * caller is cached with it.
  */
 function identifyBy(
   [name, check]: Checks[number],

@@ -3,14 +3,14 @@ import type { AuthOptions } from "./auth-options.js";
 import type { Needs } from "./requirements.js";
 import { type CredentialError, quotedString } from "./schemes/scheme.js";
 
-/** A credential that does not do. */
+/** An invalid credential. */
 export interface RefusedCredential {
   readonly scheme: string;
   readonly error: CredentialError;
 }
 
 export interface RefusalFacts {
-  /** What would do. */
+  /** One of them is required. */
   readonly alternatives: readonly Needs[];
   readonly schemes: AuthOptions["schemes"];
   readonly failures: readonly RefusedCredential[];
@@ -20,7 +20,7 @@ export interface RefusalFacts {
 
 /**
  * The refusal of a call: `permissionDenied` with the missing scopes, else `unauthenticated` with one challenge for each
- * scheme that would do (RFC 9110, 11.6.1; RFC 6750, 3).
+ * scheme of an alternative (RFC 9110, 11.6.1; RFC 6750, 3).
  */
 export function refusal({ alternatives, schemes, failures, missingScopes }: RefusalFacts): A2AError {
   const names = [...new Set(alternatives.flat().map(([name]) => name))];

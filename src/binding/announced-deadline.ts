@@ -9,12 +9,12 @@ export interface AnnouncedDeadline {
   until<T>(work: Promise<T>): Promise<T>;
   /** The items of a stream, with the same end. */
   items<T>(items: AsyncIterable<T>): AsyncIterable<T>;
-  /** The reason of a caller that leaves now, if it is taken to leave for its deadline. */
+  /** The reason of a caller that leaves now: `deadlineExceeded` close to its deadline, else none. */
   reasonOfLeaving(): A2AError | undefined;
   end(): void;
 }
 
-/** A caller that leaves this shortly before its deadline leaves for it: its time began before the call arrived. */
+/** A caller that leaves this shortly before its deadline has timed out: its clock started before the call arrived. */
 const latenessMs = 1000;
 
 /** Starts the deadline of a call, in milliseconds since 1970. `passed` gets the error when it passes. */

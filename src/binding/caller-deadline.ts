@@ -5,7 +5,7 @@ const timeoutHeader = "grpc-timeout";
 const connectTimeoutHeader = "connect-timeout-ms";
 
 const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
-/** A timeout of this or more, about 25 days, counts as none: it is longer than a timer. */
+/** Longer timeouts, about 25 days, exceed what a timer can measure and count as none. */
 export const endlessMs = 2 ** 31;
 /** The largest timeout that gRPC can send, about a day: eight digits. Longer ones are not sent. */
 export const timeoutMaxMs = 99_999_999;
@@ -18,7 +18,7 @@ export function deadlineIn(header: ReadHeader): number | undefined {
   return deadlineOf(timeoutOf(timeout ?? `${connectTimeout}m`));
 }
 
-/** The time in which something happens, as a time since 1970; `undefined` if it is too far away. */
+/** Converts a timeout to a time in milliseconds since 1970; `undefined` if it is too far away. */
 export function deadlineOf(timeoutMs: number | undefined): number | undefined {
   return timeoutMs === undefined || !(timeoutMs < endlessMs) ? undefined : Date.now() + timeoutMs;
 }

@@ -49,7 +49,7 @@ const noAddress = (): undefined => undefined;
 
 /** A call on its way to the operation. Call `end` when the reply is complete. */
 export class ServerCall<S extends CallGate = Service> {
-  /** Serves the call. Where a request names its agent, first the service that all agents share. */
+  /** Serves the call. If the request names its agent, the front that all agents share comes first. */
   service: S;
   /** The version that the caller declares, or `undefined` if the method, route or service decides it. */
   declaredVersion: string | undefined;
@@ -122,7 +122,7 @@ export class ServerCall<S extends CallGate = Service> {
     if (check !== undefined) await check;
   }
 
-  /** Header fields that say what limits have left; none without limits by who is asking. */
+  /** Reply headers with the remaining quota; none without rate limits. */
   get rateFields(): Readonly<Record<string, string>> | undefined {
     return this.#limits?.fields;
   }
@@ -261,7 +261,7 @@ export class ServerCall<S extends CallGate = Service> {
     if (authorize !== undefined) authorize(name, messageIn(request));
   }
 
-  /** Counts the call where limits by who is asking hold. They leave the rest to the operation, by its context. */
+  /** Applies the rate limits. The operation gets the rest of the quota in its context. */
   #limit(operation: Operation, request: AnyMessage, context: ServerContext): Promise<ServerContext> | undefined {
     const { principal } = this;
     const limits = this.#limits;
@@ -373,7 +373,7 @@ export function oneStep<T>(piece: () => T): Iterator<never, T> {
   return { next: () => ({ done: true, value: piece() }) };
 }
 
-/** Ends work for a caller that no longer waits for it. No caller sees it. */
+/** Ends the work of a caller that has left. The error is never sent. */
 function callerLeft(): A2AError {
   return new A2AError("unavailable", "the caller has left");
 }

@@ -17,6 +17,8 @@ import type { CallTrace, TracedCall } from "../protocol/telemetry/follow.js";
 import type { Version } from "../version/codec.js";
 import type { CallMeter } from "./call-meter.js";
 
+// What a binding needs of the server: admission, authentication, limits and the handler behind them.
+
 /** A call before its body is read. */
 export interface CallHead {
   readonly binding: CallOrigin;
@@ -62,7 +64,7 @@ export interface EnteringCall {
   readonly isInside?: boolean | undefined;
 }
 
-/** A step of work that yields this ends the turn: what its promise leads to is work that cannot be measured. */
+/** A step of work yields this to end its turn, before work that the queue cannot measure. */
 export const endOfTurn = Symbol("end of turn");
 
 /** The place of a call in the server. */
@@ -82,7 +84,7 @@ export interface AdmittedCall {
   leave(): void;
 }
 
-/** A request with its id, which is found or made when it is first asked for. */
+/** A request and its id, which is read or created on first use. */
 interface IdentifiedRequest {
   readonly requestId: string;
 }
@@ -98,7 +100,7 @@ export interface EndedCall extends IdentifiedRequest {
   readonly meter: CallMeter;
 }
 
-/** Hears of every call, when it begins and when it has ended. */
+/** Observes the begin and the end of every call. */
 export interface CallObserver {
   begin(): CallMeter;
   /** Follows calls with traces. Absent without telemetry. */
@@ -106,7 +108,7 @@ export interface CallObserver {
   end(call: EndedCall): void;
 }
 
-/** What answers the calls at an address. */
+/** The service at an address, and its versions. */
 export interface AddressedService {
   readonly service: Service;
   /** The served versions, newest first. */
@@ -118,20 +120,20 @@ export interface AddressedService {
   readonly resolveTenant?: ((tenant: string) => NamedTenant) | undefined;
 }
 
-/** A tenant as its agent and the rest. */
+/** A tenant, split into its agent and the rest. */
 export interface NamedTenant {
   readonly destination: AddressedService;
-  /** `""`: the tenant names no agent, and one takes such requests. */
+  /** `""`: the tenant names no agent, and the agent at the root takes the request. */
   readonly name: string;
   /** The tenant at the agent. */
   readonly rest: string;
 }
 
-/** A call on its way through the limits by who is asking. Each step rejects with `resourceExhausted` when one is reached. */
+/** The rate limits of one call. Each step rejects with `resourceExhausted` when a limit is reached. */
 export interface LimitedCall {
   /** Counts the call for its address. `before`: the same call at the server, which has counted it for the server's limits. */
   arrive(before?: LimitedCall): Promise<unknown> | undefined;
-  /** Refuses a known caller that may send no more bytes. */
+  /** Rejects a known caller that may send no more bytes. */
   checkCaller(principal: Principal): Promise<unknown> | undefined;
   /** Counts a decoded call. */
   admit(call: {
@@ -140,7 +142,7 @@ export interface LimitedCall {
     readonly request: AnyMessage;
     readonly bytes: number;
   }): Promise<CallQuota>;
-  /** Fields of the reply that say what the caller has left. */
+  /** Reply headers with the caller's remaining quota. */
   readonly fields: Readonly<Record<string, string>>;
   /** The call has ended. */
   leave(): void;
@@ -172,9 +174,9 @@ export interface Service {
   publicError(error: unknown, request: IdentifiedRequest): A2AError;
   /** Wraps every operation that a caller may call. Absent without interceptors. */
   readonly interception?: Interception<ServerContext> | undefined;
-  /** Limits calls by who is asking. Absent without such limits. */
+  /** Opens the rate limits of a call. Absent without limits. */
   readonly rates?: ((head: CallHead) => LimitedCall) | undefined;
-  /** Whether operations bring answers from elsewhere into memory, which they book for their calls. Default: false. */
+  /** Whether operations read replies of other agents into memory and book them for their calls. Default: false. */
   readonly booksAnswers?: boolean | undefined;
   /** Logs and measures calls. Absent when nothing does. */
   readonly observer?: CallObserver | undefined;

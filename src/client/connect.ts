@@ -21,6 +21,8 @@ import { createRetries } from "./retrying.js";
 import type { TransportFactory } from "./transports.js";
 import { knownVersions } from "./versions.js";
 
+// `Client.connect()`: finds the card, picks transports and credentials, and creates the client.
+
 export type { Client } from "./base-client.js";
 
 /** The address of an agent: the URL of its base or its card, or the card itself, as a message or as JSON. */

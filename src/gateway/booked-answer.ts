@@ -2,8 +2,8 @@ import { answerCounter } from "../binding/fetch/answer-counter.js";
 import type { CallMemory, ServerContext } from "../protocol/context.js";
 
 /**
- * What the agent answers one call, booked as it arrives, until it is decoded. Where there is no room for it, the call to the
- * agent is aborted.
+ * Books the agent's answer to one call as it arrives, until it is decoded. Aborts the call to the agent when there is no
+ * room.
  */
 export class BookedAnswer {
   /** Aborts when the caller leaves, or when there is no room. */

@@ -153,7 +153,7 @@ function checkLoad(load: ProcessLoad | undefined): void {
   if (overload?.refuses === "all") throw overload.refuse();
 }
 
-// No caller waits for it.
+// The error is never sent.
 function callerLeft(cause: unknown): A2AError {
   return new A2AError("unavailable", "the caller has left", { cause });
 }

@@ -25,6 +25,8 @@ import { type RepublishedCard, republishCard } from "./published-card.js";
 import { RememberedNames } from "./remembered-names.js";
 import { connectUpstream, type Upstream } from "./upstream.js";
 
+// A gateway: a client of a remote agent as the backend of a host, so that it gets every binding and version.
+
 /** A listening gateway. Closing it also closes its connections to the upstream agent. */
 export interface Gateway extends Server {
   /** How the upstream agent is currently reached; `undefined` until one of its interfaces has answered. */

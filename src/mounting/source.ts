@@ -1,6 +1,8 @@
 import { noop } from "../protocol/async/noop.js";
 import type { MountedAgent } from "../server/agent.js";
 
+// What the entries of all frameworks share: the agent to mount, which may still be under construction.
+
 /**
  * The agent to mount: `createAgent(…)` itself, which is a promise, or what it resolves to. A function is called with the
  * first request; its agent is kept, and after a failure the next request calls it again.

@@ -71,7 +71,7 @@ export interface AdmissionOptions {
   /** Distinguishes callers that another authentication knows by the same owner. Default: `""`. */
   readonly realm?: string | undefined;
   readonly identify: Service["authenticate"];
-  /** Finds the network that a call comes from; where all callers are one owner, it distinguishes them. Absent elsewhere. */
+  /** Returns the network of a call, which distinguishes callers that are all one owner. Absent with authentication. */
   readonly networkOf?: ((call: EnteringCall) => string | undefined) | undefined;
   readonly extensions: readonly { readonly uri: string; readonly required?: boolean | undefined }[];
   readonly limits: Pick<AdmissionLimits, "streamsPerPrincipal" | "streamsPerProcess">;
@@ -93,7 +93,7 @@ export function createAdmission(options: AdmissionOptions): Admission {
   const { process, realm = "", identify, networkOf, extensions, limits, logger, newId } = options;
   const extensionUris = new Set(extensions.map(({ uri }) => uri));
   const required = extensions.filter((extension) => extension.required === true).map(({ uri }) => uri);
-  // Callers that are one owner have no limit each.
+  // Callers that are all one owner have no limits of their own.
   const perCaller = networkOf === undefined ? limits.streamsPerPrincipal : Number.POSITIVE_INFINITY;
   const streams = createStreams(process.streams, { ...limits, streamsPerPrincipal: perCaller });
   const activeCalls = createIdleCounter();
@@ -149,7 +149,7 @@ class CallAdmission implements AdmittedCall {
   readonly #place: AgentAdmission;
   readonly #streams: boolean;
   readonly #entry: LedgerEntry;
-  /** Until the caller is asked for, which most calls never do. */
+  /** Kept until the caller's key is computed, which most calls never need. */
   #call: EnteringCall | undefined;
   #caller = "";
   #hasLeft = false;

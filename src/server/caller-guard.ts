@@ -40,7 +40,7 @@ export function isLoopback(host: string): boolean {
   return isIP(host) === 4 && host.startsWith("127.");
 }
 
-/** Lets every caller in, as one. */
+/** Accepts every caller as the same principal. */
 export const openGuard: CallerGuard = { identify: () => everyone, close: async () => {} };
 
 /**

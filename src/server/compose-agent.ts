@@ -30,7 +30,7 @@ export interface AgentPlace extends HostPlace {
 /** A composed agent that another one can replace. */
 export interface HostedAgentParts extends ComposedAgent<HostedHandler> {
   readonly agentId: string;
-  /** Ends an agent that no call has reached, and gives its place back. */
+  /** Discards an agent that has served no call; the one before it continues. */
   dismiss(): Promise<void>;
   readonly push: OpenPush | undefined;
 }

@@ -77,7 +77,7 @@ export async function createCallerGuard(
   };
 }
 
-/** An address that the options name may be anywhere, one that an answer names only on the internet. */
+/** URLs in the options may point anywhere, URLs in responses only to the public internet. */
 async function loadGate(
   auth: AuthOptions,
   parts: { readonly clock: Clock; readonly logger: Logger },
@@ -94,7 +94,7 @@ async function loadGate(
   return openGate(auth, { fetch, foreignFetch, ...parts });
 }
 
-/** The same with a limit on the attempts that fail. */
+/** Limits failed attempts to authenticate. */
 function limitAttempts(
   identify: Service["authenticate"],
   options: CallerGuardOptions,
@@ -102,7 +102,7 @@ function limitAttempts(
 ): Service["authenticate"] {
   const { failedAttempts: rate = defaultFailedAttempts } = options.rate ?? {};
   if (!isAuthenticated(options) || rate === false) return identify;
-  // A caller without credentials asks which ones are wanted; what `authenticate` looks for is not known.
+  // A call without credentials only asks what is required. With `authenticate` the two look the same.
   const isFailure = (error: unknown): boolean =>
     error instanceof A2AError &&
     error.code === "unauthenticated" &&

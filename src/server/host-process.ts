@@ -98,7 +98,7 @@ export async function openHostProcess(options: ProcessOptions): Promise<HostProc
   };
 }
 
-/** Closes a process whose agent could not be composed, and throws on. */
+/** Handles an error while an agent is composed: closes the process and rethrows. */
 export function closeOnFailure(process: HostProcess): (error: unknown) => Promise<never> {
   return async (error) => {
     await process.close();
@@ -106,7 +106,7 @@ export function closeOnFailure(process: HostProcess): (error: unknown) => Promis
   };
 }
 
-/** What telemetry makes of a part, where there is telemetry. */
+/** Wraps a part for telemetry, if there is any. */
 function withTelemetry<T>(follow: ((part: T) => T) | undefined, part: T): T {
   return follow === undefined ? part : follow(part);
 }

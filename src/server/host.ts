@@ -25,6 +25,9 @@ import { loadCallerGuard } from "./load-caller-guard.js";
 import { type HostOptions, type ServerInterceptor, versionSettings } from "./options.js";
 import type { Load } from "./overload/load.js";
 
+// Composes an agent for a host, with or without a port: admission, authentication, limits, bindings and card in front of
+// a backend. The backend is a local agent (`compose-agent.ts`) or a gateway.
+
 /** An agent that can be called in this process, with or without a port. */
 export interface InProcessAgent {
   /** The card as served at the agent's address. */

@@ -10,7 +10,7 @@ export async function loadCallerGuard(
     : undefined;
 }
 
-/** Loads and creates the limits by who is asking; `undefined` without limits. Rejects as `createRateLimiter` throws. */
+/** Loads and creates the rate limits; `undefined` without limits. Rejects as `createRateLimiter` throws. */
 export async function rateLimiterOf(
   options: RateLimiterOptions,
   parts: RateLimiterParts,

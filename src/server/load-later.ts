@@ -1,17 +1,17 @@
 import { pause, within } from "../protocol/async/pause.js";
 import { systemClock } from "../protocol/async/system-clock.js";
 
-/** How long a process is left to its first calls, and between two steps, in milliseconds. */
+/** Pause before each step, in milliseconds. */
 const pauseMs = 100;
-/** How long a step lets calls go first. A server that is never idle loads all the same. */
+/** Longest wait for an idle moment before a step, in milliseconds. */
 const patienceMs = 2_000;
 
-/** Something that calls may need, and how it is loaded. Calls that come earlier load it themselves. */
+/** Loads code that calls may need. Earlier calls load it themselves. */
 export type LoadStep = () => Promise<unknown>;
 
 /**
  * Loads what the next calls may need, a step at a time, while no call is under way. Does not keep the process alive. Returns
- * what ends it.
+ * a function that stops it.
  */
 export function loadLater(steps: readonly LoadStep[], idle: () => Promise<void>): () => void {
   let ended = false;

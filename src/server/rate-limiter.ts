@@ -49,7 +49,7 @@ export interface ServerLimits {
   calls(rateStore: RateStore | undefined, trustProxy: TrustProxy | undefined): Promise<NonNullable<Service["rates"]>>;
 }
 
-/** Limits by who is asking, as a host and an agent use them. */
+/** Rate limits, as a host and an agent use them. */
 export interface RateLimiter {
   readonly calls: Service["rates"];
   charge(turn: ChargingTurn, tokens: number): Promise<{ readonly left: number }>;

@@ -24,7 +24,7 @@ const members: MembersOf<ApiKeyOptions> = {
 };
 const rule = object(members);
 
-/** Longest key that is looked at, in characters. */
+/** Longest key that is checked, in characters. */
 const maxLength = 4096;
 
 /**
@@ -48,7 +48,7 @@ export function apiKey(options: ApiKeyOptions): AuthScheme {
   };
 }
 
-/** The function that said who a caller is, and what a caller hears whom it does not know. */
+/** Names the function for errors, and the refusal of unknown callers. */
 interface Verifier {
   readonly what: string;
   readonly refusal: string;

@@ -2,13 +2,13 @@ import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } f
 import type { Clock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
 
-/** How long keys are taken for current. */
+/** How long keys count as current. */
 const currentMs = 10 * 60_000;
 /** How long keys serve while newer ones cannot be read, counted from when they were read. */
 const staleMs = 24 * 60 * 60_000;
 /** The shortest time from keys that were read to a request for one that is not among them. */
 const cooldownMs = 30_000;
-/** How long a failed request is remembered: calls to an agent are no calls to a server that is down. */
+/** How long a failed request is remembered, so that calls do not reach a server that is down. */
 export const failedMs = 5_000;
 /** How long after a failed request calls do not wait for the next one, if there are keys. */
 const downMs = 60_000;

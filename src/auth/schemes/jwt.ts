@@ -24,7 +24,7 @@ export const publicKeyAlgorithms: readonly string[] = [
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
 ];
 
-/** How long a token is believed without another check of its signature, as long as its issuer removes no key. */
+/** How long a verified token is cached, unless its issuer removes a key. */
 const cacheMs = 5 * 60_000;
 
 /** A check of tokens by their signature and claims (RFC 8725). */
@@ -38,7 +38,7 @@ export function jwtCheck(
   let cache = new TokenCache(clock, cacheMs);
   let removals = 0;
   const verify = async (token: string): Promise<Identity> => {
-    // Not the cache of later: the key of this token may be removed until then.
+    // Not a later cache: it is made when a key is removed, which may be the key of this token.
     const currentCache = cache;
     const payload = await verifyJwt(keys, token, { rules, now: clock.now() });
     const identity = identityFrom(payload);
@@ -120,7 +120,7 @@ function assertSingleMembers(part: string, value: object): void {
   if (!hasSingleMembers(json, value)) throw new CredentialError("the token is not valid");
 }
 
-/** Levels of what a token says. What walks through them, such as the store of `keepClaims`, must not run out of stack. */
+/** Deepest nesting of a token's claims. Code that walks them, such as that of `keepClaims`, must not overflow the stack. */
 const levelMax = 32;
 
 /** Throws for a token that says something deeper. */

@@ -67,8 +67,8 @@ export interface SchemeEnvironment {
 }
 
 /**
- * Finds the identity of a call. `undefined`: the call has no credential of this scheme. Throws a `CredentialError` for one
- * that does not do; any other error means that the check itself failed. An identity that is returned a second time, without
+ * Finds the identity of a call. `undefined`: the call has no credential of this scheme. Throws a `CredentialError` for an
+ * invalid one; any other error means that the check itself failed. An identity that is returned a second time, without
  * a promise, must not have changed.
  */
 export type SchemeCheck = (call: AuthCall) => Identity | undefined | Promise<Identity | undefined>;
@@ -87,7 +87,7 @@ export interface AuthScheme {
   open(environment: SchemeEnvironment): SchemeCheck;
 }
 
-/** A credential that does not do. The message is for its sender: it says why and repeats nothing of it. */
+/** An invalid credential. The message goes to its sender: it says why, and repeats nothing of the credential. */
 export class CredentialError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

@@ -6,9 +6,9 @@ interface KnownToken {
   readonly until: number;
 }
 
-/** Of tokens that are remembered, at most twice as many. */
+/** Tokens of a generation; two generations are remembered. */
 const generation = 5_000;
-/** The same of their characters: a token may have 8,192, and its claims take more than it. */
+/** Characters of the tokens of a generation: a token may have 8,192, and its claims take more memory than it. */
 const generationLength = 8 << 20;
 
 /**

@@ -126,7 +126,7 @@ export class ConnectCall {
     this.#call?.release(bytes);
   }
 
-  /** Counts the call out. */
+  /** Ends the call and its admission. */
   end(): void {
     this.#call?.end();
   }
@@ -159,7 +159,7 @@ function addFields(headers: Headers, { rateFields }: Pick<ServerCall, "rateField
   for (const [name, value] of Object.entries(rateFields ?? {})) headers.set(name, value);
 }
 
-/** A turn of the caller for a large reply or event, if there is room for it. connect-es encodes it when the turn has ended. */
+/** Takes the caller's turn for a large reply or event, if there is room. connect-es encodes it after the turn. */
 function* turnFor(call: ServerCall, reply: AnyMessage): Generator<unknown, void> {
   call.release(call.reserve(reply));
   yield endOfTurn;

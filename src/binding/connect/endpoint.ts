@@ -99,7 +99,7 @@ function headersOf(request: HttpRequest, { isGzip, isEnveloped }: BodyForm): Hea
     const value = request.header(name);
     if (value !== undefined) headers.set(name, value);
   }
-  // It gets the body unzipped.
+  // The body is passed on decompressed.
   if (isGzip && !isEnveloped) headers.delete("content-encoding");
   return headers;
 }

@@ -38,8 +38,8 @@ const headBytes = 5;
 const compressedFlag = 1;
 
 /**
- * The body as connect-es is to read it: measured and not compressed, since connect-es decodes whatever fits in the limit of
- * bytes. `arrived` gets what was compressed. Throws `contentTooLarge` for too many bytes or values.
+ * Checks the values of a body and decompresses it for connect-es, which only limits bytes. `countBytes` gets the
+ * decompressed body. Throws `contentTooLarge` for too many bytes or values.
  */
 export async function measureBody(
   bytes: Uint8Array,
@@ -54,7 +54,7 @@ export async function measureBody(
   const plain = isGzip ? await unzip(message, form.maxBytes) : message;
   if (isGzip) countBytes(plain);
   if (!form.isJson) assertFewFields(input, plain, form.maxValues);
-  // Of others the values were counted as they arrived.
+  // Without compression the values were counted as they arrived.
   else if (form.isGzip) new JsonValueCounter(form.maxValues).add(plain);
   if (!isGzip) return bytes;
   return form.isEnveloped ? encodeEnvelope(plain) : plain;

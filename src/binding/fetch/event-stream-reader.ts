@@ -42,10 +42,10 @@ export async function* readEventStream(
   }
 }
 
-/** What the lines of a silent stream may take that are neither events nor comments. */
+/** Bytes that a stream may send without completing an event; comments do not count. */
 const fillers = 2 ** 20;
 
-/** Gives the events that each piece of a stream completes; `undefined` ends the stream. Throws `contentTooLarge`. */
+/** Returns the events that each piece completes; `undefined` ends the stream. Throws `contentTooLarge`. */
 function eventParser(maxBytes: number): (piece: Uint8Array | undefined) => readonly EventSourceMessage[] {
   let events: EventSourceMessage[] = [];
   // Bytes since the last event, without comments: each line of data costs memory, even an empty one.

@@ -27,7 +27,7 @@ export function createTargets(): (destination: AddressedService) => GrpcTarget {
 /** The agent that a request named by its tenant. */
 export interface NamedAgent {
   readonly destination: AddressedService;
-  /** Its name, which replies have before their tenant. */
+  /** Its name; replies put it before their tenant. */
   readonly name: string;
 }
 

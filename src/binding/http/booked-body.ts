@@ -70,8 +70,8 @@ const encoder = new TextEncoder();
 type ReplyHead = Omit<HttpReply, "body">;
 
 /**
- * Makes pieces of the body of a reply that is large, so that it counts until its peer has taken it; then the call ends.
- * Throws `unavailable` or `resourceExhausted` when there is no room for it.
+ * Books a large reply until its peer has taken it; then the call ends. Returns a small reply unchanged. Throws
+ * `unavailable` or `resourceExhausted` when there is no room.
  */
 export function bookReply(call: BookingCall, reply: ReplyHead & { readonly body: string | Uint8Array }): HttpReply {
   const { body } = reply;
@@ -85,8 +85,8 @@ export function bookReply(call: BookingCall, reply: ReplyHead & { readonly body:
 }
 
 /**
- * Encodes the text of a large reply as large work, a piece at a time. It counts until its peer has taken it; then the call ends. Rejects
- * with `unavailable` or `resourceExhausted` when there is no room for it.
+ * Encodes a large reply as large work, a piece at a time, and books it until its peer has taken it; then the call ends.
+ * Rejects with `unavailable` or `resourceExhausted` when there is no room for it.
  */
 export async function encodeReply(call: WorkingCall, head: ReplyHead, source: LargeReply): Promise<HttpReply> {
   return bookPieces(call, head, await call.work(encodeTexts(call, source)));
@@ -100,7 +100,7 @@ interface LargeReply {
   readonly texts: Iterable<string>;
 }
 
-/** Encodes texts, joined to pieces that are no longer small. They are booked by estimate before, and then by their size. */
+/** Encodes texts in pieces of at least `smallReplyBytes`. Books an estimate first, then corrects it. */
 function* encodeTexts(call: WorkingCall, { reply, texts }: LargeReply): Generator<undefined, Uint8Array[]> {
   let reserved = call.reserve(reply);
   yield;
@@ -133,7 +133,7 @@ function bookPieces(call: BookingCall, { status, headers }: ReplyHead, pieces: U
   return { status, headers: { ...headers, "Content-Length": String(length) }, body };
 }
 
-/** Gives each piece and forgets it. */
+/** Yields each piece and drops it, so that its memory can be freed. */
 async function* takeEach(pieces: Uint8Array[]): AsyncGenerator<Uint8Array> {
   for (let piece = pieces.shift(); piece !== undefined; piece = pieces.shift()) yield piece;
 }

@@ -22,7 +22,7 @@ const comment = ": keep-alive\n";
 /** After this time a stream without events gets its headers, so that the reader knows it is open. */
 const openWaitMs = 2_000;
 
-/** The most that a socket is given of a large event at once, in UTF-16 units. */
+/** Largest slice of an event that is written at once, in UTF-16 units. */
 const sliceLength = 256 * 1024;
 
 /** Formats one event with a single data line, since several existing readers cannot join multiple ones. */
@@ -46,7 +46,7 @@ function* eventTexts(event: WireEvent<string | Iterable<string>>, before = "", a
 /** The wire format of one stream. */
 export interface EventStreamForm {
   readonly writer: StreamWriter<string>;
-  /** What the data of each event begins and ends with, beside its payload. Default: nothing. */
+  /** Texts before and after the payload in the data of each event. Default: none. */
   readonly before?: string;
   readonly after?: string;
   /** Text of the last event if an open stream fails. */
@@ -79,7 +79,7 @@ export class EventStream implements AsyncIterableIterator<string> {
   #text = "";
   /** The rest of a large event, which comes before the text. */
   #slices: string[] = [];
-  /** How much of text and slices is booked, and how much of what the socket was given. */
+  /** Booked units of the text and the slices, and of what the socket has not taken yet. */
   #bookedText = 0;
   #bookedPiece = 0;
   #source: "idle" | "reading" = "idle";
@@ -163,7 +163,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     this.#onWritten();
   };
 
-  /** Encodes a large event in steps. It is booked by estimate before, and then by its size. */
+  /** Encodes a large event in steps. Books an estimate first, then corrects it. */
   *#encode(item: StreamItem): Generator<undefined, void> {
     const { writer, before, after } = this.#form;
     this.#bookedText += this.#call.reserve(item.response);
@@ -256,7 +256,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     this.#handOver();
   };
 
-  /** Books text of this length in all. The text is given up when there is no room for it. */
+  /** Raises or lowers what is booked to `length`. Drops the text when there is no room. */
   #book(length: number): void {
     const more = length - this.#bookedText;
     try {
@@ -270,7 +270,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     this.#bookedText = length;
   }
 
-  /** The socket has taken what it was given. */
+  /** Releases what the socket has taken. */
   #releaseTaken(): void {
     if (this.#bookedPiece > 0) this.#call.release(this.#bookedPiece);
     this.#bookedPiece = 0;

@@ -17,8 +17,8 @@ export interface FetchHandlerOptions extends HandlerOptions {
   /** Returns the peer's address if the runtime knows it. Default: unknown. */
   readonly remoteAddress?: ((request: Request) => string | undefined) | undefined;
   /**
-   * Called for a request from which the framework cut a path that nothing names: returns what to reply instead, or
-   * `undefined` to continue. Default: continue.
+   * Called when the framework has cut an unknown path off the request. Returns a reply, or `undefined` to continue.
+   * Default: continue.
    */
   readonly refuseUnplaced?: ((path: string) => HttpReply | undefined) | undefined;
 }
@@ -41,7 +41,7 @@ export function fetchHandler(endpoint: HttpEndpoint, options: FetchHandlerOption
 }
 
 interface CallPlace extends MountedPath {
-  /** Whether the framework may have cut a path off that nothing names. */
+  /** Whether the framework may have cut off a path that is unknown here. */
   readonly isGuessed?: boolean;
 }
 

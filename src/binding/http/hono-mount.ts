@@ -9,7 +9,7 @@ interface HonoCall {
 }
 
 /**
- * What is known if Hono's `mount()` made the call; `undefined` for other callers. Tried with Hono 4.13: outside of
+ * What Hono's `mount()` reveals about a call; `undefined` for other callers. Tried with Hono 4.13: outside of
  * workers it passes an execution context that is undefined, which no runtime does.
  */
 export function honoCall(more: readonly unknown[]): HonoCall | undefined {

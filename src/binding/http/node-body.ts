@@ -124,7 +124,7 @@ const bodyIsGone =
 
 function bodyFromParser(req: NodeIncoming, { rawBody, body }: ParsedBody): Uint8Array {
   if (rawBody === undefined && body === undefined && hasBody(req)) {
-    // A mistake of the program, which its author sees in the first answer: it holds nothing of other callers.
+    // The program's mistake. The message is safe to show: it contains nothing of other callers.
     throw new A2AError("internalError", bodyIsGone);
   }
   return bytesOf(rawBody ?? body);

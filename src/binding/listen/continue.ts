@@ -1,7 +1,7 @@
 import type { RequestListener } from "./connection.js";
 
-// A request with `Expect: 100-continue` keeps its body back until the server wants it (RFC 9110, 10.1.1). It hears so when
-// the body is read, and a caller who is refused by headers alone hears only that.
+// A request with `Expect: 100-continue` keeps its body back until the server asks for it (RFC 9110, 10.1.1). The server
+// asks when it reads the body, so a caller that is refused by its headers sends none.
 
 type Request = Parameters<RequestListener>[0];
 type Response = Parameters<RequestListener>[1];

@@ -8,8 +8,8 @@ export interface LaterEngine extends Http2Engine {
 }
 
 /**
- * An engine that is made by its first connection, or by `load`. Connections wait until it is there; one that nothing can be
- * made for is closed, and the next tries again. Those that wait while the port is retired are accepted like later ones.
+ * An engine that is created by its first connection, or by `load`. Connections wait until it is loaded. If loading fails,
+ * they are closed, and the next connection tries again. Connections that wait while the port retires are accepted.
  */
 export function laterEngine(make: () => Promise<Http2Engine>, onError: (error: unknown) => void): LaterEngine {
   let engine: Http2Engine | undefined;

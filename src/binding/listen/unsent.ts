@@ -1,7 +1,7 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 
-// What peers ask for and do not take. A socket of HTTP/1.1 has one reply, most of which the kernel keeps; a connection of
-// HTTP/2 has a hundred, and a peer that opens no window leaves them in the heap of the process.
+// Replies that peers request and do not read. An HTTP/1.1 socket has one reply, most of it in the kernel's buffers. An
+// HTTP/2 connection has up to a hundred, and a peer that opens no window leaves them in the heap.
 
 /** Books bytes of a peer; `hold` throws where there is no room for them. */
 interface UnsentEntry {
@@ -22,10 +22,9 @@ const lookMs = 250;
 const looksPerStream = 8;
 
 /**
- * Books what waits on HTTP/2 streams. Where there is no room for it, those streams of the session are ended, and as Node
- * frees what they hold in the next turn of the event loop, the peer's calls are refused until then. A session is looked at
- * when the next one has a request, and all of them four times a second: one turn may answer the requests of a thousand
- * connections.
+ * Books the bytes that wait on HTTP/2 streams. If there is no room, it ends those streams and refuses the peer's calls for
+ * the rest of the turn, since Node frees the bytes only in the next one. It checks a session when another one gets a
+ * request, and all sessions four times a second: one turn of the event loop may answer a thousand connections.
  */
 export class UnsentWatch {
   readonly #open: OpenUnsent;

@@ -73,7 +73,7 @@ function createListCache({ directory }: SharedParts): () => (key: string, make: 
   };
 }
 
-/** A caller's credentials may be in any header, which caches cannot know: they ask each time whether a list has changed. */
+/** Credentials may be in any header, so caches have to revalidate the list each time. */
 function cachingOf({ directory, options }: SharedParts, varyBy: readonly string[]): Readonly<Record<string, string>> {
   const isOpen = ![options, ...directory.entries.map(({ agentOptions }) => agentOptions)].some(isAuthenticated);
   if (isOpen) return { "Cache-Control": `public, max-age=${maxAgeSeconds}`, Vary: ["Accept", ...varyBy].join(", ") };

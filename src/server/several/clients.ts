@@ -32,7 +32,7 @@ export interface ClientCode {
   readonly observe: ((parts: ClientParts) => ClientParts) | undefined;
 }
 
-/** Headers of a call that its turn passes on, which belong to the trace. */
+/** Trace headers that a turn forwards with its calls. */
 const traceHeaders = ["traceparent", "tracestate", "baggage"] as const;
 
 const principalRule: Rule = (value, path) => string(Object(value)["owner"], `${path}.owner`);
@@ -130,7 +130,7 @@ export class LocalClients {
   }
 }
 
-/** What a call of a turn has unless it says otherwise: it ends with the turn, and then its task is canceled. */
+/** Defaults of a turn's call: it ends with the turn, and its task is then canceled. */
 function turnDefaults({ signal, leftMs }: TurnCaller, streams: boolean): SendOptions {
   return { signal, timeoutMs: leftMs(), cancelOnAbort: streams };
 }

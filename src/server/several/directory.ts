@@ -12,7 +12,7 @@ import type { ComposedAgent } from "../host.js";
 
 /** Where the list of the agents is served. */
 const cataloguePath = "/.well-known/agents";
-/** How much of a name that no agent has is repeated to its caller. */
+/** Longest part of an unknown name that an error repeats. */
 const longestName = 64;
 
 /** An agent of a server, and how calls reach it. */

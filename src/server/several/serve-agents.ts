@@ -21,6 +21,8 @@ import type { ServeAgentsOptions } from "./options.js";
 import { type BoundAddress, bindAddress, defaultDrainMs, type ListeningPort, listenWith } from "./port.js";
 import type { ServedEntry, SharedParts } from "./shared-parts.js";
 
+// Several agents on one port: one process, one store and one lifecycle. `directory.ts` finds the agent of a call.
+
 /** A server of several agents. */
 export interface AgentsServer extends ListeningPort {
   /** The agents: add, replace and remove them while the server runs. */

@@ -57,7 +57,7 @@ class TakenCall extends ServerInterceptingCall {
   }
 }
 
-/** Limit of a message of health checks and reflection, which hold a name. */
+/** Limit of a message of health checks and reflection, which only holds a name. */
 const smallMessageMaxBytes = 4 << 10;
 
 /**
