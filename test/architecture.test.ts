@@ -173,6 +173,23 @@ const samples: readonly {
     found: ["src/core/a.ts:2"],
   },
   {
+    rule: "names are nouns and verbs",
+    files: {
+      "src/core/a.ts":
+        "const kept = new Map();\nexport function parsed(text: string) { const found = text; return found; }\ninterface Known {}",
+      "src/core/b.ts":
+        "export type Told = string;\nexport class Seeded {}\nconst seed = 1;\nfunction read() {}\nconst embed = 2;",
+      "src/core/c.ts": "const parsedCard = 1;\nfunction feed() {}\nexport const takenNames = [];",
+      "src/protocol/events.ts": "export const failed = 1;\nexport const rejected = 2;\nexport const sent = 3;",
+      "examples/demo/a.ts": "const counted = 1;",
+      "examples/hello/a.ts": "const asked = 1;",
+    },
+    found: [
+      ...["src/core/a.ts:1", "src/core/a.ts:2", "src/core/a.ts:3", "src/core/b.ts:1", "src/core/b.ts:2"],
+      ...["src/protocol/events.ts:3", "examples/demo/a.ts:1"],
+    ],
+  },
+  {
     rule: "no any",
     files: {
       "src/core/a.ts":

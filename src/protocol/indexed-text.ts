@@ -32,7 +32,7 @@ export function checkIndexedId(field: string, id: string): void {
 /** The most bytes that one UTF-16 unit can take. */
 const unitMaxBytes = 4;
 
-interface Bound {
+interface ByteLimit {
   readonly limit: number;
   readonly remedy: string;
 }
@@ -42,9 +42,9 @@ const bounds = {
   owner: { limit: indexedMaxBytes.owner, remedy: "authenticate must give a shorter one" },
   tenant: { limit: indexedMaxBytes.tenant, remedy: "authenticate must give a shorter one" },
   id: { limit: indexedMaxBytes.id, remedy: "send a shorter one" },
-} as const satisfies Record<keyof typeof indexedMaxBytes, Bound>;
+} as const satisfies Record<keyof typeof indexedMaxBytes, ByteLimit>;
 
-function check(field: string, text: string, { limit, remedy }: Bound): void {
+function check(field: string, text: string, { limit, remedy }: ByteLimit): void {
   if (text.length * unitMaxBytes <= limit) return;
   const bytes = bytesOf(text);
   if (bytes <= limit) return;

@@ -89,6 +89,19 @@ const belowGrpc = {
  */
 const protocolVersion = /^v?(?:1\.0|0\.[123](?:\.\d+)?)$/;
 
+/** One word that is a participle, such as `made` or `Parsed`. Those that are also verbs (`read`, `set`) may name functions. */
+const participle =
+  /^(?:(?!(?:embed|feed|need|seed|speed)$)[a-z]+ed|asked|begun|bound|broken|built|chosen|drawn|done|driven|eaten|fed|found|frozen|given|gone|got|grown|heard|held|hidden|kept|known|left|lost|made|meant|met|paid|said|seen|sent|shown|sold|spent|spoken|stood|stuck|sunk|taken|thought|thrown|told|torn|understood|woken|won|worn|wound|written)$/;
+
+function isParticiple(name: string): boolean {
+  return participle.test(name.charAt(0).toLowerCase() + name.slice(1));
+}
+
+/** Builders of events, named by the states that they set. */
+const participleNames: Readonly<Record<string, readonly string[]>> = {
+  "src/protocol/events.ts": ["completed", "failed", "rejected", "canceled"],
+};
+
 const maxLines = 400;
 /** A room may have sub-rooms when its files do not fit in one folder. */
 const maxDepth = 2;
@@ -143,6 +156,13 @@ export const rules = {
   "no console": perLine(
     (file) => isSource(file) && !file.path.startsWith("src/cli/"),
     ({ consoles }) => consoles.map((line) => ({ line, rule: "console. outside of cli" })),
+  ),
+  "names are nouns and verbs": perLine(
+    (file) => isSource(file) || file.path.startsWith(shippedExample.folder),
+    ({ path, names }) =>
+      names
+        .filter(({ text }) => isParticiple(text) && !participleNames[path]?.includes(text))
+        .map(({ line, text }) => ({ line, rule: `${text} says how a thing came about: name what it is or does` })),
   ),
   "no any": perLine(
     () => true,

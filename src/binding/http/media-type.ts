@@ -19,19 +19,20 @@ export function mediaTypeOf(value: string | undefined): string {
  */
 export function assertJson(request: HttpRequest, bodyRequired: boolean): void {
   const encoding = request.header("content-encoding");
-  if (encoding !== undefined && encoding !== "identity") throw unsupported(`content encoding ${toPrintable(encoding)}`);
+  if (encoding !== undefined && encoding !== "identity")
+    throw unsupportedType(`content encoding ${toPrintable(encoding)}`);
   const type = mediaTypeOf(request.header("content-type"));
   if (type === jsonMediaType || type === a2aMediaType) return;
   const empty = type === "" && !hasBody(request) && request.header("origin") === undefined;
   if (empty && !bodyRequired) return;
-  throw unsupported(type === "" ? "a request without a content type" : `content type ${toPrintable(type)}`);
+  throw unsupportedType(type === "" ? "a request without a content type" : `content type ${toPrintable(type)}`);
 }
 
 function hasBody(request: HttpRequest): boolean {
   return request.header("transfer-encoding") !== undefined || (request.header("content-length") ?? "0") !== "0";
 }
 
-function unsupported(what: string): A2AError {
+function unsupportedType(what: string): A2AError {
   return new A2AError("unsupportedMediaType", `${what} is not supported: send ${jsonMediaType} or ${a2aMediaType}`);
 }
 

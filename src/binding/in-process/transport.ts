@@ -49,7 +49,7 @@ export interface InProcessOptions {
   readonly clock?: Pick<Clock, "after"> | undefined;
 }
 
-const unlimited = Number.POSITIVE_INFINITY;
+const noLimit = Number.POSITIVE_INFINITY;
 
 /** Limits on a request's content, on its size in binary, and on its free JSON. */
 type InProcessLimits = ValidationLimits & Pick<BindingLimits, "contentMaxBytes" | "jsonMaxValues">;
@@ -67,7 +67,7 @@ export function createInProcessTransport(
     admission: gateOf(options),
     headers: lowerCaseNames({ [versionParameter]: options.version ?? "", ...options.headers }),
     via: options.chain?.via,
-    limits: options.limits ?? { ...defaultValidationLimits, contentMaxBytes: unlimited, jsonMaxValues: unlimited },
+    limits: options.limits ?? { ...defaultValidationLimits, contentMaxBytes: noLimit, jsonMaxValues: noLimit },
     clock: options.clock ?? callerClock,
   };
   const calls = createTransport({

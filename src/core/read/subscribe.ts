@@ -59,12 +59,13 @@ function streamFrom(
   head: Head,
   after: EventPosition | undefined,
 ): StreamStart | Promise<StreamStart> {
-  if (after === undefined || !isPositionIn(after, head)) return streamFromNow(runtime, head, subscribed);
+  if (after === undefined || !isPositionIn(after, head)) return streamFromNow(runtime, head, subscriptionOptions);
   const { id, scope, incarnation } = head;
   // An open stream keeps no more of the task than this.
-  const restart = (): Promise<StreamStart> => streamFromNow(runtime, { id, scope }, { ...subscribed, compacted: true });
+  const restart = (): Promise<StreamStart> =>
+    streamFromNow(runtime, { id, scope }, { ...subscriptionOptions, compacted: true });
   const reader = new RecordReader(runtime, head, after.seq);
-  return { items: [], reader, idPrefix: eventIdPrefix(id, incarnation), see: subscribed.see, restart };
+  return { items: [], reader, idPrefix: eventIdPrefix(id, incarnation), see: subscriptionOptions.see, restart };
 }
 
 /** A stream that starts with the current task, even if its log was dropped before the read. */
@@ -87,7 +88,7 @@ export function isPositionIn({ taskId, incarnation, seq }: EventPosition, head: 
 }
 
 /** A subscription ends with its task. */
-const subscribed: StreamFromOptions = {
+const subscriptionOptions: StreamFromOptions = {
   see(record) {
     const state = stateOf(record);
     return state !== undefined && isTerminal(state) ? "answer" : undefined;

@@ -1,5 +1,5 @@
 import type { LogRecord } from "../ports.js";
 
 /** A record without a number. */
-export type Draft = Unnumbered<LogRecord>;
-type Unnumbered<R> = R extends LogRecord ? Omit<R, "seq"> : never;
+export type Draft = WithoutSeq<LogRecord>;
+type WithoutSeq<R> = R extends LogRecord ? Omit<R, "seq"> : never;

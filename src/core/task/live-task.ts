@@ -40,8 +40,8 @@ export interface RecordObserver {
 /** Whether this process may write the task: until its turn ends or the task is abandoned. */
 type LivePhase = { readonly name: "writable" | "ended" } | { readonly name: "abandoned"; readonly reason: unknown };
 
-const writable: LivePhase = { name: "writable" };
-const ended: LivePhase = { name: "ended" };
+const writablePhase: LivePhase = { name: "writable" };
+const endedPhase: LivePhase = { name: "ended" };
 
 /**
  * A task that a turn of this process runs, and the only writer of its log. Records are numbered when they go to the
@@ -69,7 +69,7 @@ export class LiveTask {
   #messageSeq = 0;
   #wakeAt: number | undefined;
   #state: TaskState = TaskState.UNSPECIFIED;
-  #phase: LivePhase = writable;
+  #phase: LivePhase = writablePhase;
   #onClose: (() => void) | undefined;
   readonly #observers = new Set<RecordObserver>();
   /** Senders of the entries in the inbox: a stored send has only its scope. */
@@ -158,7 +158,7 @@ export class LiveTask {
 
   /** True once this process no longer writes the task. */
   get closed(): boolean {
-    return this.#phase !== writable;
+    return this.#phase !== writablePhase;
   }
 
   /** Why the task was abandoned; `undefined` if its turn ended. */
@@ -355,7 +355,7 @@ export class LiveTask {
     }
     this.tail.push(records, bytes);
     this.#window.count(this, body);
-    if (end !== undefined) this.#close(ended);
+    if (end !== undefined) this.#close(endedPhase);
     this.#deps.watch.noteChange(this.id);
     this.#deps.signals.publish({ kind: "moved", taskId: this.id });
   }

@@ -34,16 +34,16 @@ export type TurnOutput =
   | { readonly name: "silent" | "speaking" | "stopped" | "answered" }
   | { readonly name: "parked"; readonly park: Park };
 
-const running: TurnPhase = { name: "running" };
-const silent: TurnOutput = { name: "silent" };
-const speaking: TurnOutput = { name: "speaking" };
-const stopped: TurnOutput = { name: "stopped" };
-const answered: TurnOutput = { name: "answered" };
+const runningPhase: TurnPhase = { name: "running" };
+const silentOutput: TurnOutput = { name: "silent" };
+const speakingOutput: TurnOutput = { name: "speaking" };
+const stoppedOutput: TurnOutput = { name: "stopped" };
+const answeredOutput: TurnOutput = { name: "answered" };
 
 /** The state of one turn. */
 export class TurnState {
-  #phase: TurnPhase = running;
-  #output: TurnOutput = silent;
+  #phase: TurnPhase = runningPhase;
+  #output: TurnOutput = silentOutput;
 
   get phase(): TurnPhase {
     return this.#phase;
@@ -86,17 +86,17 @@ export class TurnState {
 
   speak(): void {
     if (this.closed) throw invalidTransition("speak", this.#output.name);
-    if (this.#output === silent) this.#output = speaking;
+    if (this.#output === silentOutput) this.#output = speakingOutput;
   }
 
   take(): void {
-    if (!this.closed) this.#output = speaking;
+    if (!this.closed) this.#output = speakingOutput;
   }
 
   /** `stops`: the status answers a send. */
   status(stops: boolean): void {
     if (this.closed) throw invalidTransition("status", this.#output.name);
-    this.#output = stops ? stopped : speaking;
+    this.#output = stops ? stoppedOutput : speakingOutput;
   }
 
   park(park: Park): void {
@@ -107,7 +107,7 @@ export class TurnState {
   answer(): void {
     const isFinal = this.#output.name === "parked" && this.#phase.name === "ending";
     if (this.closed && !isFinal) throw invalidTransition("answer", this.#output.name);
-    this.#output = answered;
+    this.#output = answeredOutput;
   }
 }
 

@@ -15,7 +15,7 @@ import type {
 // Approximate sizes in bytes for limits: cheap, and never far off for large values. Where there is a `max`, counting stops beyond it.
 
 const overhead = 16;
-const unbounded = Number.POSITIVE_INFINITY;
+const noLimit = Number.POSITIVE_INFINITY;
 
 /** Size of an event's content. */
 export function sizeOfEvent(event: StreamResponse): number {
@@ -58,13 +58,13 @@ export function sizeOfArtifact(artifact: Artifact, max?: number): number {
 }
 
 /** Size of a whole task. */
-export function sizeOfTask({ artifacts, history, status }: Task, max = unbounded): number {
+export function sizeOfTask({ artifacts, history, status }: Task, max = noLimit): number {
   let size = status?.message === undefined ? 0 : sizeOfMessage(status.message);
   size += sumOf(history, sizeOfMessage, max - size);
   return size + sumOf(artifacts, sizeOfArtifact, max - size);
 }
 
-function sumOf<T>(items: readonly T[], sizeOf: (item: T, max: number) => number, max = unbounded): number {
+function sumOf<T>(items: readonly T[], sizeOf: (item: T, max: number) => number, max = noLimit): number {
   let size = 0;
   for (const item of items) {
     if (size > max) break;
@@ -74,7 +74,7 @@ function sumOf<T>(items: readonly T[], sizeOf: (item: T, max: number) => number,
 }
 
 /** Size of the content of a reply, an event, or what these consist of, before it is encoded. 0 for other messages. */
-export function sizeOfContentIn(message: AnyMessage, max = unbounded): number {
+export function sizeOfContentIn(message: AnyMessage, max = noLimit): number {
   switch (message.$typeName) {
     case "lf.a2a.v1.Task":
       return sizeOfTask(message as Task, max);

@@ -110,7 +110,7 @@ export function fromJson<K extends ProtocolKind>(
   }
   const schema: GenMessage<ProtocolObjects[K]> = schemas[kind];
   const { message, violations } = readJson(schema, json as JsonValue, { lenient });
-  const missing = lenient ? [] : validateRead(schema, message, unlimited());
+  const missing = lenient ? [] : validateRead(schema, message, noLimits());
   if (violations.length > 0 || missing.length > 0) throw invalidParams(...mergeViolations(violations, missing));
   return message as ProtocolObjects[K];
 }
@@ -130,7 +130,7 @@ const schemas: { readonly [K in ProtocolKind]: GenMessage<ProtocolObjects[K]> } 
 };
 
 // JSON that a program reads itself was limited when it arrived. A function, so that bundlers leave it out with `fromJson`.
-function unlimited(): ValidationLimits {
+function noLimits(): ValidationLimits {
   const most = Number.POSITIVE_INFINITY;
   const lengths = { idMaxLength: most, uriMaxLength: most, mediaTypeMaxLength: most, nameMaxLength: most };
   return { ...defaultValidationLimits, ...lengths, tokenMaxLength: most, partsMax: most, entriesMax: most };

@@ -18,7 +18,7 @@ export interface WrittenHead extends Scope {
 }
 
 /** Indexed columns of a head, each written only when it changes. */
-const indexed = {
+const indexedColumns = {
   state: "state",
   statusTime: "status_time",
   holder: "holder",
@@ -99,7 +99,7 @@ export function hotStatements(connection: SqliteConnection) {
 }
 
 function updateText(changes: readonly (typeof indexedNames)[number][], withSummary: boolean): string {
-  const columns = ["seq", "epoch", "turn", "turn_seq", ...changes.map((name) => indexed[name])];
+  const columns = ["seq", "epoch", "turn", "turn_seq", ...changes.map((name) => indexedColumns[name])];
   if (changes.includes("finishedAt")) columns.push("logged_at");
   if (withSummary) columns.push("summary", "summary_time");
   return `update trivium_tasks set ${columns.map((column) => `${column} = ?`).join(", ")} where key = ?`;

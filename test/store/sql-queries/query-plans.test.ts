@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ListQuery } from "../../../src/core/ports.js";
 import type { DbContext } from "../../../src/store/sql/dialect.js";
-import { due, expiredHolders, heldBy, parked, waiting } from "../../../src/store/sql/queries/instances.js";
+import { due, expiredHolders, heldBy, parkedCounts, waiting } from "../../../src/store/sql/queries/instances.js";
 import { countFor, pageFor } from "../../../src/store/sql/queries/list.js";
 import { adoptable } from "../../../src/store/sql/queries/push.js";
 import { openBackend } from "./database.js";
@@ -92,7 +92,7 @@ describe("repeated queries", () => {
   }
 
   it("parked tasks are counted by two indexes that hold no others", () => {
-    expect(planOf(parked).filter((step) => /^(?:SCAN|SEARCH) (?!CONSTANT)/.test(step))).toEqual([
+    expect(planOf(parkedCounts).filter((step) => /^(?:SCAN|SEARCH) (?!CONSTANT)/.test(step))).toEqual([
       "SEARCH t USING COVERING INDEX trivium_tasks_wake (agent=? AND wake_at>?)",
       "SEARCH t USING INDEX trivium_tasks_waiting (agent=?)",
     ]);

@@ -154,12 +154,15 @@ async function waitingTasks(
 }
 
 async function countParked(context: DbContext, agent: string): Promise<ParkedCount> {
-  const [count, database] = await Promise.all([parked.first(context, { agent }), databaseName.first(context, {})]);
+  const [count, database] = await Promise.all([
+    parkedCounts.first(context, { agent }),
+    databaseName.first(context, {}),
+  ]);
   return { timed: count?.timed ?? 0, untimed: count?.untimed ?? 0, database: database?.name ?? undefined };
 }
 
 /** Walks the parts of two indexes that hold parked tasks alone. Their conditions are those of the indexes. */
-export const parked = compile(({ db }, { agent }: Params<{ readonly agent: string }>) => {
+export const parkedCounts = compile(({ db }, { agent }: Params<{ readonly agent: string }>) => {
   const countTasks = () =>
     db.selectFrom("trivium_tasks as t").select(sql<number>`count(*)`.as("count")).where("t.agent", "=", agent);
   const untimed = countTasks()
