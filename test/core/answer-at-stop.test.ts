@@ -14,14 +14,14 @@ const noHints: Signals = { publish: () => {}, subscribe: () => () => {} };
 /** Answers each message with a question. For "long" it first says `draft` and works until the gate opens. */
 function asking(gate: Promise<void>, draft = "a draft"): Agent {
   return async function* ({ text, receive }) {
-    for (let said = text; ; said = textIn((await receive()).parts)) {
+    for (let input = text; ; input = textIn((await receive()).parts)) {
       yield working();
-      if (said === "long") {
+      if (input === "long") {
         yield artifact(draft, { artifactId: "draft" });
         await gate;
       }
-      yield artifact(said, { artifactId: said });
-      yield inputRequired(`${said}?`);
+      yield artifact(input, { artifactId: input });
+      yield inputRequired(`${input}?`);
     }
   };
 }
@@ -57,8 +57,8 @@ async function replicas(agent: Agent, wrap: (store: TaskStore) => TaskStore = (s
 async function goesOn({ here, there, clock }: Replicas) {
   const { taskId } = here;
   const once = { extensions: [idempotentSendExtension] };
-  const said = { taskId, messageId: "said once" };
-  const sent = there.send("one", said, once);
+  const message = { taskId, messageId: "said once" };
+  const sent = there.send("one", message, once);
   await settle();
   await clock.advance(1_000);
   expect(historyOf(await here.get(taskId)).at(-1)).toBe("user: one");
@@ -67,7 +67,7 @@ async function goesOn({ here, there, clock }: Replicas) {
   await clock.advance(1_000);
   expect(stateOf(await here.get(taskId))).toBe("WORKING");
   await clock.advance(10_000);
-  return { sent, long, again: () => there.send("one", said, once) };
+  return { sent, long, again: () => there.send("one", message, once) };
 }
 
 describe("a blocking send to a task that continues at once", () => {

@@ -75,26 +75,26 @@ describe("a store that fails", () => {
       "status COMPLETED",
     ]);
     // Once, however often the write is tried again.
-    const said = served.log.filter(({ message }) => message === "the task store failed, the turn waits");
-    expect(said).toMatchObject([{ level: "warn", fields: { taskId: served.taskId, err: { message: "no store" } } }]);
+    const records = served.log.filter(({ message }) => message === "the task store failed, the turn waits");
+    expect(records).toMatchObject([{ level: "warn", fields: { taskId: served.taskId, err: { message: "no store" } } }]);
   });
 
   it("for longer than a turn waits throws in the agent and fails the task, and callers get that status on recovery", async () => {
     const gate = Promise.withResolvers<void>();
-    const told: unknown[] = [];
+    const answers: unknown[] = [];
     await using served = await failing(async ({ emit, signal }) => {
       await emit(working());
       await gate.promise;
-      await emit(working("again")).catch((error: unknown) => told.push(error));
-      told.push(signal.aborted);
+      await emit(working("again")).catch((error: unknown) => answers.push(error));
+      answers.push(signal.aborted);
     });
     const rest = served.opening.readRest();
     served.state.broken = true;
     gate.resolve();
     await served.clock.advance(26_000);
-    expect(told).toEqual([]);
+    expect(answers).toEqual([]);
     await served.clock.advance(5000);
-    expect(told).toEqual([expect.objectContaining({ message: "no store" }), true]);
+    expect(answers).toEqual([expect.objectContaining({ message: "no store" }), true]);
     served.state.broken = false;
     await served.clock.advance(6000);
     const task = await served.get(served.taskId);
@@ -109,17 +109,17 @@ describe("a store that fails", () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const gate = Promise.withResolvers<void>();
-    const told: unknown[] = [];
+    const answers: unknown[] = [];
     const agent: Agent = async ({ emit, attempt, signal }) => {
       await emit(working());
       if (attempt > 1) return emit(artifact("of the second", { artifactId: "a", lastChunk: true }));
       await gate.promise;
-      await emit(artifact("of the first", { artifactId: "a", lastChunk: true })).catch((error) => told.push(error));
-      told.push(signal.aborted);
+      await emit(artifact("of the first", { artifactId: "a", lastChunk: true })).catch((error) => answers.push(error));
+      answers.push(signal.aborted);
     };
     const line = { broken: false };
     const restartable = true;
-    await using here = await beginTask({ agent, clock, restartable, store: breaking(store, line) });
+    await using here = await beginTask({ agent, clock, restartable, store: breakable(store, line) });
     await using there = startHandler({ agent, clock, restartable, store });
     line.broken = true;
     await clock.advance(20_000);
@@ -128,7 +128,7 @@ describe("a store that fails", () => {
     line.broken = false;
     gate.resolve();
     await clock.advance(10_000);
-    expect(told).toEqual([expect.objectContaining({ kind: "OwnershipLost" }), true]);
+    expect(answers).toEqual([expect.objectContaining({ kind: "OwnershipLost" }), true]);
     expect(await store.recordsAfter(1, 0, 100)).toEqual(log);
     expect((await here.get(here.taskId)).artifacts.map(({ parts }) => textIn(parts))).toEqual(["of the second"]);
     expect(await here.opening.readRest()).toEqual([
@@ -148,11 +148,11 @@ describe("a store that fails", () => {
     const push = { store, check: () => [], added: () => {}, removed: () => {} };
     await using served = await beginTask({ agent: async ({ receive }) => void (await receive()), push });
     const { operations, taskId } = served;
-    const asked = operations.listTaskPushNotificationConfigs(
+    const listing = operations.listTaskPushNotificationConfigs(
       requestOf("listTaskPushNotificationConfigs", { taskId }),
       contextOf(),
     );
-    const error = await errorOf(asked);
+    const error = await errorOf(listing);
     expect(error).toMatchObject({ code: "unavailable", retryAfterMs: 1000 });
     expect(error.message).not.toContain("push.db");
     expect(served.log.map(({ message }) => message)).toContain("the store of push configurations failed");
@@ -160,7 +160,7 @@ describe("a store that fails", () => {
 });
 
 /** A store whose every call fails while the line is broken. */
-function breaking(store: TaskStore, line: { readonly broken: boolean }): TaskStore {
+function breakable(store: TaskStore, line: { readonly broken: boolean }): TaskStore {
   return new Proxy(store, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name);

@@ -65,10 +65,10 @@ describe("parked tasks", () => {
       await answer.promise;
       return go();
     });
-    const asked = served.parked();
+    const count = served.parked();
     await served.clock.advance(2_000);
     await settle();
-    expect(await asked).toBeUndefined();
+    expect(await count).toBeUndefined();
     answer.resolve();
     await settle();
     expect([await served.parked(), served.counts]).toEqual([{ timed: 0, untimed: 0 }, 1]);

@@ -57,16 +57,16 @@ describe("the heap behind a memory store", () => {
     const before = settledHeap();
     const store = memoryTaskStore({ maxBytes, finishedLogMaxBytes: maxBytes / 4 });
     await using served = startHandler({ agent: randomAgent(random), store, limits: { tasksPerOwner: 100_000 } });
-    const known = new Map<string, string>();
+    const taskIds = new Map<string, string>();
     let refused = 0;
     for (let sends = 0; refused < 100 && sends < 3000; sends++) {
       const owner = random.pick(["alice", "bob", "carol", "dave"]);
-      const taskId = random.chance(0.4) ? known.get(owner) : undefined;
-      const said = taskId === undefined ? {} : { taskId };
-      const sent = await served.send([partOf(random)], said, { principal: { owner } }).catch((error: unknown) => {
+      const taskId = random.chance(0.4) ? taskIds.get(owner) : undefined;
+      const ids = taskId === undefined ? {} : { taskId };
+      const sent = await served.send([partOf(random)], ids, { principal: { owner } }).catch((error: unknown) => {
         if (error instanceof A2AError && error.code === "resourceExhausted") refused += 1;
       });
-      if (sent !== undefined) known.set(owner, taskOf(sent).id);
+      if (sent !== undefined) taskIds.set(owner, taskOf(sent).id);
     }
     expect(refused).toBe(100);
     expect(settledHeap() - before).toBeLessThan(maxBytes + fixedBytes);

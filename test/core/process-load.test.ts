@@ -51,7 +51,7 @@ async function serve(begin: Readonly<Record<string, readonly string[]>>) {
 const code = async (served: TestHandler, owner: string): Promise<string> => {
   const error = await served.send("more", atOnce, at(owner)).then(
     () => undefined,
-    (thrown: A2AError) => thrown,
+    (error: A2AError) => error,
   );
   return error?.code ?? "taken";
 };

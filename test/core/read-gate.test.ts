@@ -11,22 +11,22 @@ import { settle } from "../support/virtual-clock.js";
 describe("the reads of one owner", () => {
   it("are so many at once, in their order, and failed ones make room too", async () => {
     const gate = createReadGate(2);
-    const begun: number[] = [];
+    const started: number[] = [];
     const ends = [0, 1, 2, 3].map(() => Promise.withResolvers<void>());
     const reads = ends.map(({ promise }, index) =>
       gate(alice, () => {
-        begun.push(index);
+        started.push(index);
         return promise;
       }),
     );
     await settle();
-    expect(begun).toEqual([0, 1]);
+    expect(started).toEqual([0, 1]);
     ends[1]?.reject(new Error("no store"));
     await expect(reads[1]).rejects.toThrow("no store");
-    expect(begun).toEqual([0, 1, 2]);
+    expect(started).toEqual([0, 1, 2]);
     ends[0]?.resolve();
     await settle();
-    expect(begun).toEqual([0, 1, 2, 3]);
+    expect(started).toEqual([0, 1, 2, 3]);
     for (const end of ends) end.resolve();
     await Promise.all([reads[0], reads[2], reads[3]]);
   });
@@ -37,13 +37,13 @@ describe("the reads of one owner", () => {
     await using served = startHandler({ agent: async () => completed("x".repeat(100_000)), store });
     for (let sent = 0; sent < 20; sent++) await served.send("go", {}, { principal: alice });
     const { id } = taskOf(await served.send("go", {}, { principal: bob }));
-    let listed = 0;
+    let listCount = 0;
     const lists = Array.from({ length: 300 }, async () => {
       await served.operations.listTasks(requestOf("listTasks", { includeArtifacts: true }), contextOf());
-      listed += 1;
+      listCount += 1;
     });
     await served.get(id, { principal: bob });
-    expect(listed).toBeLessThan(30);
+    expect(listCount).toBeLessThan(30);
     await Promise.all(lists);
     await store.close();
   });

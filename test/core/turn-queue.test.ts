@@ -7,7 +7,7 @@ import { settle } from "../support/virtual-clock.js";
 const kibibyte = 1024;
 
 describe("the messages that wait for a turn", () => {
-  it("take so many bytes at most, of which each owner has half of what others leave", async () => {
+  it("take at most the limit of bytes, and each owner half of the rest", async () => {
     await using served = startHandler({
       limits: { turnsPerProcess: 1, turnWaitMaxBytes: 1000 * kibibyte },
       async agent({ emit, signal }) {

@@ -48,7 +48,7 @@ describe.each(pairs)("a caller in version $caller, in front of an agent in versi
       return;
     }
     await send;
-    await hook.received(1);
+    await hook.untilReceived(1);
     expect(hook.calls[0]?.headers["x-a2a-notification-token"]).toBe("n-1");
   });
 });

@@ -15,7 +15,7 @@ import {
 import { describe, expect, it } from "vitest";
 import { MessageSchema, TaskArtifactUpdateEventSchema, TaskStatusUpdateEventSchema } from "../../src/protocol/model.js";
 
-const said = { role: "ROLE_AGENT", parts: [{ text: "so" }] };
+const message = { role: "ROLE_AGENT", parts: [{ text: "so" }] };
 
 describe.each([
   ["TASK_STATE_WORKING", working],
@@ -33,14 +33,14 @@ describe.each([
   it("may have a text and metadata", () => {
     const event = make("so", { metadata: { a: 1 } });
     expect(toJson(TaskStatusUpdateEventSchema, event)).toEqual({
-      status: { state, message: said },
+      status: { state, message },
       metadata: { a: 1 },
     });
   });
 });
 
 describe("an artifact event", () => {
-  it("is the whole of an artifact whose id the turn chooses", () => {
+  it("is a whole artifact, and the turn chooses its id", () => {
     expect(toJson(TaskArtifactUpdateEventSchema, artifact("x"))).toEqual({ artifact: { parts: [{ text: "x" }] } });
   });
 
@@ -69,13 +69,13 @@ describe("an artifact event", () => {
 });
 
 describe("a reply", () => {
-  it("is a message of the agent whose ids the turn fills in", () => {
-    expect(toJson(MessageSchema, reply("so"))).toEqual(said);
+  it("is a message of the agent, and the turn fills in its ids", () => {
+    expect(toJson(MessageSchema, reply("so"))).toEqual(message);
   });
 
   it("takes metadata and extensions", () => {
     const members = { metadata: { a: 1 }, extensions: ["urn:e"] };
-    expect(toJson(MessageSchema, reply("so", members))).toEqual({ ...said, ...members });
+    expect(toJson(MessageSchema, reply("so", members))).toEqual({ ...message, ...members });
   });
 });
 

@@ -19,10 +19,10 @@ describe.each(["task", "statusUpdate", "artifactUpdate"] as const)("the id of a 
   it("is added to the metadata and removed again, which leaves the event and its metadata unchanged", () => {
     for (const before of [event(name), event(name, { a: "b" })]) {
       const copy = structuredClone(before);
-      const marked = withEventId(before, "t.i.1");
-      expect(eventIdOf(marked)).toBe("t.i.1");
+      const response = withEventId(before, "t.i.1");
+      expect(eventIdOf(response)).toBe("t.i.1");
       expect(before).toEqual(copy);
-      expect(withoutEventId(marked)).toEqual(copy);
+      expect(withoutEventId(response)).toEqual(copy);
     }
   });
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { applyEvent, artifactIndex, emptyTask } from "../../src/protocol/fold.js";
 import { type Artifact, ArtifactSchema, StreamResponseSchema } from "../../src/protocol/model.js";
 
-const named = (artifactId: string): Artifact => create(ArtifactSchema, { artifactId });
+const artifactNamed = (artifactId: string): Artifact => create(ArtifactSchema, { artifactId });
 
 describe("the place of an artifact", () => {
   it("is that of the last one with the id, while the list grows", () => {
@@ -12,10 +12,10 @@ describe("the place of an artifact", () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(ids, ids), { maxLength: 120 }), (steps) => {
         const artifacts: Artifact[] = [];
-        for (const [added, asked] of steps) {
-          artifacts.push(named(added));
-          const expected = artifacts.findLastIndex(({ artifactId }) => artifactId === asked);
-          expect(artifactIndex(artifacts, asked)).toBe(expected);
+        for (const [added, historyLength] of steps) {
+          artifacts.push(artifactNamed(added));
+          const expected = artifacts.findLastIndex(({ artifactId }) => artifactId === historyLength);
+          expect(artifactIndex(artifacts, historyLength)).toBe(expected);
         }
       }),
     );

@@ -8,8 +8,8 @@ import { matchRoute } from "../support/match-route.js";
 const served = v1.httpJson?.routes ?? [];
 
 it("knows the routes of the service", () => {
-  const untenanted = httpRoutes(operations).filter((route) => !shown(route).includes("{tenant}"));
-  expect(untenanted.map(shown).toSorted()).toEqual([
+  const untenanted = httpRoutes(operations).filter((route) => !lineOf(route).includes("{tenant}"));
+  expect(untenanted.map(lineOf).toSorted()).toEqual([
     "DELETE /tasks/{taskId}/pushNotificationConfigs/{id} deleteTaskPushNotificationConfig",
     "GET /extendedAgentCard getExtendedAgentCard",
     "GET /tasks listTasks",
@@ -25,7 +25,7 @@ it("knows the routes of the service", () => {
 });
 
 it("has each route with a tenant too, after all routes without", () => {
-  const isTenanted = served.map((route) => shown(route).includes("{tenant}"));
+  const isTenanted = served.map((route) => lineOf(route).includes("{tenant}"));
   expect(isTenanted).toEqual([...isTenanted].sort());
   expect(isTenanted.filter(Boolean)).toHaveLength(isTenanted.length / 2);
 });
@@ -34,7 +34,7 @@ it.each(operations.map(({ name }) => name))("offers a client the untenanted rout
   const first = served.find(({ operation }) => operation.name === name);
   const rule = httpRoutes(operations).find(({ operation }) => operation.name === name);
   expect(first).toEqual(rule);
-  expect(first && shown(first)).not.toContain("{tenant}");
+  expect(first && lineOf(first)).not.toContain("{tenant}");
 });
 
 describe("a call is matched", () => {
@@ -59,7 +59,7 @@ describe("a call is matched", () => {
   });
 });
 
-function shown({ verb, segments, suffix, operation, hasBody }: HttpRoute): string {
+function lineOf({ verb, segments, suffix, operation, hasBody }: HttpRoute): string {
   const path = segments.map((segment) => ("field" in segment ? `{${segment.field}}` : segment.literal)).join("/");
   return `${verb} /${path}${suffix} ${operation.name}${hasBody ? " body" : ""}`;
 }

@@ -26,7 +26,7 @@ describe("the cursor of a push configuration", () => {
     await task.register("p", { url: hook.url });
     for (let count = 1; count <= 50; count += 1) {
       await task.write([chunk(`a+${count}`)]);
-      await hook.received(count);
+      await hook.untilReceived(count);
     }
     expect(cursors).toEqual([]);
     await expect
@@ -60,7 +60,7 @@ describe("the cursor of a push configuration", () => {
     const task = await on.task();
     await task.register("p", { url: hook.url });
     await task.write([status("WORKING"), status("COMPLETED")]);
-    await hook.received(2);
+    await hook.untilReceived(2);
     await on.push.close();
     expect(cursors).toEqual([]);
     expect(await task.owed()).toEqual([]);
@@ -79,13 +79,13 @@ describe("the cursor of a push configuration", () => {
     await task.register("p", { url: hook.url });
     for (const [index, event] of [status("WORKING"), chunk("a=1!"), chunk("b=1!")].entries()) {
       await task.write([event]);
-      await hook.received(index + 1);
+      await hook.untilReceived(index + 1);
       await on.clock.advance(1000);
     }
-    const said = () => on.logs.filter((line) => line.includes("could not be stored"));
-    await expect.poll(said).toHaveLength(1);
+    const warnings = () => on.logs.filter((line) => line.includes("could not be stored"));
+    await expect.poll(warnings).toHaveLength(1);
     await on.clock.advance(3000);
-    expect(said()).toHaveLength(1);
+    expect(warnings()).toHaveLength(1);
     failing = false;
     await on.clock.advance(1000);
     expect(cursors).toEqual([4]);
@@ -104,44 +104,44 @@ describe("a cursor that is written lazily", () => {
   }
 
   it("writes changes made during a write, one write at a time", async () => {
-    const written: number[] = [];
+    const cursors: number[] = [];
     const answers: (() => void)[] = [];
     const { clock, cursor } = lazy((seq) => {
-      written.push(seq);
+      cursors.push(seq);
       return new Promise((resolve) => answers.push(resolve));
     });
     cursor.move(4);
     await clock.advance(1000);
     cursor.move(6);
     await clock.advance(5000);
-    expect(written).toEqual([4]);
+    expect(cursors).toEqual([4]);
     answers.shift()?.();
     await settle();
     await clock.advance(1000);
-    expect(written).toEqual([4, 6]);
+    expect(cursors).toEqual([4, 6]);
     answers.shift()?.();
   });
 
   it("writes no stored value again, nothing after its end, and nothing that was dropped", async () => {
-    const written: number[] = [];
+    const cursors: number[] = [];
     const write = async (seq: number): Promise<void> => {
-      written.push(seq);
+      cursors.push(seq);
     };
     const ended = lazy(write);
     ended.cursor.move(3);
     await ended.clock.advance(2000);
-    expect(written).toEqual([]);
+    expect(cursors).toEqual([]);
     ended.cursor.move(5);
     await ended.cursor.end();
     ended.cursor.move(7);
     await ended.clock.advance(2000);
-    expect(written).toEqual([5]);
+    expect(cursors).toEqual([5]);
     const dropped = lazy(write);
     dropped.cursor.move(9);
     dropped.cursor.drop();
     await dropped.cursor.end();
     await dropped.clock.advance(2000);
-    expect(written).toEqual([5]);
+    expect(cursors).toEqual([5]);
     expect(dropped.clock.pending()).toEqual([]);
   });
 });

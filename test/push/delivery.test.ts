@@ -12,7 +12,7 @@ describe("push deliveries", () => {
     await task.register("p", { url: hook.url });
     await task.write([status("WORKING"), chunk("a=1"), chunk("a+2")]);
     await task.write([chunk("a+3!"), chunk("b=whole"), status("COMPLETED")]);
-    await hook.received(4);
+    await hook.untilReceived(4);
     await on.push.close();
     expect(hook.labels).toEqual(["WORKING", "a=123!", "b=whole", "COMPLETED"]);
     expect(await task.owed()).toEqual([]);
@@ -75,8 +75,8 @@ describe("push deliveries", () => {
     await task.register("p", { url: silent.url });
     await task.register("q", { url: hook.url });
     await task.write([status("WORKING"), status("COMPLETED")]);
-    await hook.received(2);
-    await silent.received(1);
+    await hook.untilReceived(2);
+    await silent.untilReceived(1);
     expect(hook.labels).toEqual(["WORKING", "COMPLETED"]);
     expect(silent.labels).toEqual(["WORKING"]);
     const closed = on.push.close();
@@ -105,10 +105,10 @@ describe("push deliveries", () => {
     await task.register("p", { url: hook.url });
     await task.register("q", { url: other.url });
     await task.write([status("WORKING")]);
-    await hook.received(1);
+    await hook.untilReceived(1);
     await task.delete("p");
     await task.write([status("COMPLETED")]);
-    await other.received(2);
+    await other.untilReceived(2);
     await on.push.close();
     expect(hook.labels).toEqual(["WORKING"]);
     expect(hook.brokenOff()).toBe(1);
@@ -120,7 +120,7 @@ describe("push deliveries", () => {
     const task = await on.task();
     await task.register("p", { url: hook.url });
     await task.write([status("WORKING")]);
-    await hook.received(1);
+    await hook.untilReceived(1);
     await on.store.delete(task.key, "p");
     await task.write([status("COMPLETED")]);
     await on.push.close();
@@ -136,7 +136,7 @@ describe("push deliveries", () => {
     const task = await on.task();
     await task.register("p", { url: hook.url });
     await task.write([status("WORKING"), chunk("a=1!")]);
-    await hook.received(1);
+    await hook.untilReceived(1);
     await task.register("p", { url: other.url, token: "new" });
     answer(200);
     await task.write([status("COMPLETED")]);
@@ -152,10 +152,10 @@ describe("push deliveries", () => {
     const task = await on.task();
     await task.register("p", { url: hook.url });
     await task.write([status("WORKING")]);
-    await hook.received(1);
+    await hook.untilReceived(1);
     await task.write([status("COMPLETED")], { hint: false });
     await on.clock.advance(1000);
-    await hook.received(2);
+    await hook.untilReceived(2);
     expect(hook.labels).toEqual(["WORKING", "COMPLETED"]);
   });
 
@@ -166,7 +166,7 @@ describe("push deliveries", () => {
     await task.write([status("COMPLETED")]);
     await task.register("p", { url: hook.url });
     await on.push.close();
-    expect([await task.owed(), await task.kept()]).toEqual([[], ["p"]]);
+    expect([await task.owed(), await task.configIds()]).toEqual([[], ["p"]]);
     expect(hook.calls).toEqual([]);
   });
 
@@ -185,7 +185,7 @@ describe("push deliveries", () => {
     for (const id of ["p", "q", "r", "s"]) await task.register(id, { url: hook.url });
     await task.write([status("COMPLETED")]);
     for (const count of [2, 4]) {
-      await hook.received(count);
+      await hook.untilReceived(count);
       for (const answer of answers.splice(0)) answer(204);
     }
     await on.push.close();
@@ -199,7 +199,7 @@ describe("push deliveries", () => {
     await task.register("p", { url: hook.url });
     await task.write([status("WORKING"), chunk("a=1"), chunk("a+2")]);
     await task.write([chunk("b=1!")]);
-    await hook.received(2);
+    await hook.untilReceived(2);
     await on.push.close();
     expect(hook.labels).toEqual(["WORKING", "b=1!"]);
     expect((await on.store.get(task.key, "p"))?.cursor).toBe(5);
@@ -214,10 +214,10 @@ describe("push deliveries", () => {
     await task.register("p", { url: hook.url });
     await task.register("q", { url: silent.url });
     await task.write([status("WORKING")]);
-    await silent.received(1);
+    await silent.untilReceived(1);
     await task.write([status("COMPLETED")]);
     const closed = on.push.close();
-    await hook.received(2);
+    await hook.untilReceived(2);
     await on.clock.advance(2000);
     await closed;
     await task.register("r", { url: hook.url });

@@ -49,7 +49,7 @@ describe("a webhook registered in a version that delivers whole tasks", () => {
     await task.write([status("WORKING"), chunk("a=1"), chunk("a+2")]);
     await task.write([chunk("a+3!"), chunk("b=whole"), status("INPUT_REQUIRED")]);
     await task.write([status("COMPLETED")]);
-    await hook.received(4);
+    await hook.untilReceived(4);
     await on.push.close();
     const { id } = task;
     expect(hook.calls.map(({ text }) => JSON.parse(text))).toEqual([
@@ -72,8 +72,8 @@ describe("a webhook registered in a version that delivers whole tasks", () => {
     await task.register("p", { url: hook.url }, asOld);
     await task.write([chunk("a+2"), chunk("a+3!"), status("COMPLETED")]);
     await on.push.close();
-    const said: Said[] = hook.calls.map(({ text }) => JSON.parse(text));
-    expect(said.map(({ state, artifacts }) => `${state} ${artifacts}`)).toEqual([
+    const payloads: Said[] = hook.calls.map(({ text }) => JSON.parse(text));
+    expect(payloads.map(({ state, artifacts }) => `${state} ${artifacts}`)).toEqual([
       "WORKING a=12",
       "WORKING a=123",
       "COMPLETED a=123",
@@ -89,16 +89,16 @@ describe("a webhook registered in a version that delivers whole tasks", () => {
     hook.answer = (_, count) => (count === 1 ? gate.promise : 204);
     // A snapshot that differs from the folded log shows where a task was read from.
     await task.write([status("WORKING"), chunk("a=1!")], { snapshot: snapshotIn("AUTH_REQUIRED") });
-    await hook.received(1);
+    await hook.untilReceived(1);
     gate.resolve(204);
-    await hook.received(2);
+    await hook.untilReceived(2);
     await settle();
     await task.write([chunk("b=2!")]);
-    await hook.received(3);
+    await hook.untilReceived(3);
     await task.write([status("COMPLETED")]);
     await on.push.close();
-    const said: Said[] = hook.calls.map(({ text }) => JSON.parse(text));
-    expect(said.map(({ state, artifacts }) => `${state} ${artifacts}`)).toEqual([
+    const payloads: Said[] = hook.calls.map(({ text }) => JSON.parse(text));
+    expect(payloads.map(({ state, artifacts }) => `${state} ${artifacts}`)).toEqual([
       "WORKING ",
       "WORKING a=1",
       "AUTH_REQUIRED b=2",
@@ -136,14 +136,14 @@ describe("a webhook registered in a version that delivers whole tasks", () => {
     await task.write([status("WORKING"), chunk("a=1!"), status("AUTH_REQUIRED")], {
       snapshot: snapshotIn("AUTH_REQUIRED"),
     });
-    await hook.received(1);
+    await hook.untilReceived(1);
     base = 4;
     gate.resolve(204);
-    await hook.received(2);
+    await hook.untilReceived(2);
     await task.write([status("COMPLETED")]);
     await on.push.close();
-    const said: Said[] = hook.calls.map(({ text }) => JSON.parse(text));
-    expect(said.map(({ state }) => state)).toEqual(["WORKING", "AUTH_REQUIRED", "COMPLETED"]);
+    const payloads: Said[] = hook.calls.map(({ text }) => JSON.parse(text));
+    expect(payloads.map(({ state }) => state)).toEqual(["WORKING", "AUTH_REQUIRED", "COMPLETED"]);
   });
 
   it("is called with the media type of its version and one token header, and one of events with both", async () => {
@@ -175,8 +175,8 @@ describe("a webhook registered in a version that delivers whole tasks", () => {
     await task.register("q", { url: `${hook.url}/new` }, { taskName: "order" });
     await task.write([chunk("a=1!"), status("COMPLETED")]);
     await on.push.close();
-    const said = hook.calls.map(({ path, text }) => [path, JSON.parse(text)]);
-    const ids = said.map(([path, body]) =>
+    const payloads = hook.calls.map(({ path, text }) => [path, JSON.parse(text)]);
+    const ids = payloads.map(([path, body]) =>
       path === "/hook/old" ? body.id : (body.artifactUpdate ?? body.statusUpdate).taskId,
     );
     expect(ids).toEqual(["order", "order", "order", "order"]);
@@ -190,16 +190,16 @@ describe("a webhook registered in a version that delivers whole tasks", () => {
     await using hook = await webhook();
     await using on = scene({ versions });
     const task = await on.task();
-    const made = await task.register("p", { url: hook.url });
+    const config = await task.register("p", { url: hook.url });
     await task.write([status("WORKING")]);
-    await hook.received(1);
+    await hook.untilReceived(1);
     await task.register("p", { url: hook.url }, asOld);
     await task.write([status("INPUT_REQUIRED")]);
-    await hook.received(2);
+    await hook.untilReceived(2);
     // Done by another process, so this one sees it when it next reads the configuration.
-    await on.store.set({ ...made, cursor: 3 }, 10);
+    await on.store.set({ ...config, cursor: 3 }, 10);
     await task.write([status("WORKING")]);
-    await hook.received(3);
+    await hook.untilReceived(3);
     await task.write([status("COMPLETED")]);
     await on.push.close();
     const bodies = hook.calls.map(({ text }) => Object.keys(JSON.parse(text))[0]);

@@ -93,7 +93,7 @@ describe.each(Object.entries(places))("an ended task, stored in %s", (name, plac
       await using agent = await startAgent(open());
       const configuration = { taskPushNotificationConfig: { id: "inline", url: hook.url } };
       taskId = taskOf(await agent.client.sendMessage(say("write", { configuration }), {})).id;
-      await hook.received(2);
+      await hook.untilReceived(2);
       expect(await idsOf(agent.client, taskId)).toEqual(["inline"]);
       await agent.client.createTaskPushNotificationConfig(late(taskId, `${hook.url}/other`, "late"), {});
     }

@@ -34,7 +34,7 @@ it.each(["memory", "SQLite"])(
         configuration: { taskPushNotificationConfig: { url: hook.url } },
       }),
     );
-    await hook.received(1);
+    await hook.untilReceived(1);
     // On SQLite a step of the clock starts work in another thread, which the next step has to find done.
     await expect
       .poll(async () => {

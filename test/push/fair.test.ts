@@ -18,10 +18,10 @@ async function times(count: number, run: () => Promise<void>): Promise<void> {
 /** A webhook that answers when it is told to. */
 async function heldWebhook() {
   const hook = await webhook();
-  const held: ((status: number) => void)[] = [];
-  hook.answer = () => new Promise((resolve) => held.push(resolve));
+  const answers: ((status: number) => void)[] = [];
+  hook.answer = () => new Promise((resolve) => answers.push(resolve));
   const answerAll = (code: number): void => {
-    for (const answer of held.splice(0)) answer(code);
+    for (const answer of answers.splice(0)) answer(code);
   };
   return { hook, answerAll };
 }
@@ -45,11 +45,11 @@ describe("an endpoint that accepts calls and never answers", () => {
     await using hook = await webhook();
     const on = scene();
     await times(200, () => endTask(on, "alice", silent.url));
-    await silent.received(4);
+    await silent.untilReceived(4);
     await endTask(on, "bob", hook.url);
     await endTask(on, "alice", hook.url);
     // The clock stands still: no call has timed out.
-    await hook.received(2);
+    await hook.untilReceived(2);
     expect(silent.calls).toHaveLength(4);
     await close(on);
   });
@@ -62,7 +62,7 @@ describe("an endpoint that accepts calls and never answers", () => {
       [4, 15_000],
       [6, 15_000],
     ] as const) {
-      await silent.received(calls);
+      await silent.untilReceived(calls);
       await on.clock.advance(ms);
     }
     await on.timer(700);
@@ -71,7 +71,7 @@ describe("an endpoint that accepts calls and never answers", () => {
       [8, 2800],
     ] as const) {
       await on.clock.advance(nextMs / 2);
-      await silent.received(calls);
+      await silent.untilReceived(calls);
       await on.clock.advance(15_000);
       await on.timer(nextMs);
     }
@@ -87,15 +87,15 @@ describe("an owner with many webhooks", () => {
     await using _ = hook;
     const on = scene();
     await times(100, () => endTask(on, "alice", `${hook.url}?alice`));
-    await hook.received(4);
+    await hook.untilReceived(4);
     await endTask(on, "bob", `${hook.url}?bob`);
     await setImmediate();
     answerAll(204);
-    await hook.received(8);
+    await hook.untilReceived(8);
     expect(hook.calls.slice(4).map(({ path }) => path)).toContain("/hook?bob");
     hook.answer = () => 204;
     answerAll(204);
-    await hook.received(101);
+    await hook.untilReceived(101);
     await on.push.close();
   });
 
@@ -105,9 +105,9 @@ describe("an owner with many webhooks", () => {
     const limits = { ...defaultPushLimits, pushCallsAtOnce: 8, pushCallsPerOwner: 6 };
     const on = scene({ limits, lookup: async () => ["127.0.0.1"] });
     for (let host = 0; host < 20; host += 1) await endTask(on, "alice", `http://h${host}.example:${silent.port}/`);
-    await silent.received(6);
+    await silent.untilReceived(6);
     await endTask(on, "bob", hook.url);
-    await hook.received(1);
+    await hook.untilReceived(1);
     expect(silent.calls).toHaveLength(6);
     await close(on);
   });
@@ -116,7 +116,7 @@ describe("an owner with many webhooks", () => {
     await using hook = await webhook();
     await using on = scene({ lookup: async () => ["127.0.0.1"] });
     for (let host = 0; host < 200; host += 1) await endTask(on, "alice", `http://h${host}.example:${hook.port}/`);
-    await hook.received(200);
+    await hook.untilReceived(200);
   });
 });
 
@@ -131,7 +131,7 @@ describe("an owner whose webhooks fail at a shared host", () => {
     await on.timer(700);
     const before = hook.calls.length;
     await on.clock.advance(700);
-    await hook.received(before + 1);
+    await hook.untilReceived(before + 1);
     await on.timer(1400);
     await on.clock.advance(1400);
     await expect.poll(() => hook.calls.map(({ path }) => path)).toContain("/hook");
@@ -148,14 +148,14 @@ describe("the calls to a destination", () => {
     let calls = 0;
     for (const round of rounds) {
       calls += round;
-      await hook.received(calls);
+      await hook.untilReceived(calls);
       expect(hook.calls).toHaveLength(calls);
       answerAll(204);
     }
     hook.answer = () => 204;
-    await hook.received(calls + 1);
+    await hook.untilReceived(calls + 1);
     answerAll(204);
-    await hook.received(60);
+    await hook.untilReceived(60);
     await on.push.close();
   });
 });
@@ -171,12 +171,12 @@ describe("a destination that fails", () => {
     await on.clock.advance(699);
     const before = hook.calls.length;
     await on.clock.advance(1);
-    await hook.received(before + 1);
+    await hook.untilReceived(before + 1);
     await on.timer(1400);
     expect(hook.calls).toHaveLength(before + 1);
     code = 204;
     await on.clock.advance(1400);
-    await hook.received(before + 31);
+    await hook.untilReceived(before + 31);
     await on.push.close();
     expect(on.logs.map((line) => JSON.parse(line).message)).toEqual([
       "a webhook destination fails, its calls are paused",
@@ -198,7 +198,7 @@ describe("a destination that fails", () => {
     expect(on.clock.pending().filter((due) => due > on.clock.now() + 1)).toEqual([]);
   });
 
-  it("is left by a delivery whose configuration is replaced by one for another destination", async () => {
+  it("is left by a delivery when its configuration gets another destination", async () => {
     await using failing = await webhook();
     await using hook = await webhook();
     failing.answer = () => 503;
@@ -209,7 +209,7 @@ describe("a destination that fails", () => {
     await task.write([status("COMPLETED")]);
     await expect.poll(() => on.logs.length).toBe(1);
     for (const id of ids) await task.register(id, { url: hook.url });
-    await hook.received(7);
+    await hook.untilReceived(7);
     expect(hook.labels).toEqual(Array(7).fill("COMPLETED"));
   });
 });
@@ -223,11 +223,11 @@ describe("an answer with Retry-After", () => {
     await on.timer(20_000);
     await endTask(on, "alice", hook.url);
     await endTask(on, "bob", `${hook.url}?bob`);
-    await hook.received(2);
+    await hook.untilReceived(2);
     await on.clock.advance(19_999);
     expect(hook.calls.map(({ path }) => path)).toEqual(["/hook", "/hook?bob"]);
     await on.clock.advance(1);
-    await hook.received(4);
+    await hook.untilReceived(4);
   });
 
   it("holds them for a minute at most", async () => {
@@ -237,6 +237,6 @@ describe("an answer with Retry-After", () => {
     await endTask(on, "alice", hook.url);
     await on.timer(60_000);
     await on.clock.advance(60_000);
-    await hook.received(2);
+    await hook.untilReceived(2);
   });
 });

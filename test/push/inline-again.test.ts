@@ -25,7 +25,7 @@ const busy: Agent = async function* () {
 
 /** A push store that refuses configurations while it is away. */
 function whileAway(store: PushStore, isAway: () => boolean): PushStore {
-  return { ...store, set: (...given) => (isAway() ? Promise.reject(new Error("is away")) : store.set(...given)) };
+  return { ...store, set: (...args) => (isAway() ? Promise.reject(new Error("is away")) : store.set(...args)) };
 }
 
 describe("the push configuration of a repeated send", () => {
@@ -33,21 +33,21 @@ describe("the push configuration of a repeated send", () => {
     await using hook = await webhook();
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
-    const kept = memoryPushStore();
+    const pushStore = memoryPushStore();
     let isAway = true;
     const common = { clock, signals: inProcessSignals(), logger: silentLogger, instance: "here" };
     const push = createPush({
       ...common,
       allow: "loopback",
-      store: whileAway(kept, () => isAway),
+      store: whileAway(pushStore, () => isAway),
       tasks: store,
       versions: [v1],
     });
     const served = startHandler({ ...common, agent: busy, store, push: push.service });
     const config = create(TaskPushNotificationConfigSchema, { id, url: hook.url });
-    const said = { messageId: "m", configuration: { returnImmediately: true, taskPushNotificationConfig: config } };
+    const request = { messageId: "m", configuration: { returnImmediately: true, taskPushNotificationConfig: config } };
     // The task exists, and its caller gets an error.
-    const first = served.send("go", said, once).then(
+    const first = served.send("go", request, once).then(
       () => "answered",
       ({ code }) => code,
     );
@@ -58,13 +58,13 @@ describe("the push configuration of a repeated send", () => {
     expect(await first).toBe("unavailable");
     isAway = false;
     const ids = new Set<string>();
-    for (let times = 0; times < 2; times++) ids.add(taskOf(await served.send("go", said, once)).id);
+    for (let times = 0; times < 2; times++) ids.add(taskOf(await served.send("go", request, once)).id);
     expect(ids.size).toBe(1);
     const head = await store.head({ agent: "", tenant: "", owner: "alice" }, [...ids].join());
-    const configs = await kept.list(head?.key ?? 0);
+    const configs = await pushStore.list(head?.key ?? 0);
     expect(configs.map(({ config: { url } }) => url)).toEqual([hook.url]);
     if (id !== "") expect(configs[0]?.config.id).toBe(id);
-    await hook.received(1);
+    await hook.untilReceived(1);
     await turnUntil(
       clock,
       Promise.all([served.handler.close(), push.close()]).then(() => {}),

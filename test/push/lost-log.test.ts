@@ -41,7 +41,7 @@ describe("a log whose beginning was pruned", () => {
     await task.register("p", { url: hook.url });
     await task.write([status("WORKING"), chunk("a=1"), chunk("a+2")], { hint: false, snapshot: snapshotIn("WORKING") });
     await task.write([chunk("a+3"), chunk("a+4!"), status("COMPLETED")]);
-    await hook.received(1);
+    await hook.untilReceived(1);
     forgets.base = 4;
     answer(204);
     await on.push.close();
@@ -58,7 +58,7 @@ describe("a log whose beginning was pruned", () => {
     await on.clock.advance(10);
     await on.store.set(config, 10);
     on.push.service.added(config);
-    await hook.received(1);
+    await hook.untilReceived(1);
     await on.push.close();
     expect(hook.labels).toEqual(["task COMPLETED"]);
     expect(await task.owed()).toEqual([]);
@@ -73,10 +73,10 @@ describe("a log whose beginning was pruned", () => {
     await task.register("p", { url: hook.url });
     const events = [status("WORKING"), chunk("a=1"), chunk("a+2"), status("COMPLETED")];
     await task.write(events, { snapshot: snapshotIn("COMPLETED") });
-    await hook.received(1);
+    await hook.untilReceived(1);
     await on.clock.advance(10);
     answer(204);
-    await hook.received(2);
+    await hook.untilReceived(2);
     await on.push.close();
     expect(hook.labels).toEqual(["WORKING", "task COMPLETED"]);
     expect(await task.owed()).toEqual([]);

@@ -83,8 +83,8 @@ describe("a push configuration of a task named by its caller", () => {
     const one = requestOf("getTaskPushNotificationConfig", { taskId, id: "p" });
     expect((await calls.getTaskPushNotificationConfig(one, context)).taskId).toBe("order");
     const all = requestOf("listTaskPushNotificationConfigs", { taskId });
-    const listed = await calls.listTaskPushNotificationConfigs(all, context);
-    expect(listed.configs.map((each) => each.taskId)).toEqual(["order"]);
+    const page = await calls.listTaskPushNotificationConfigs(all, context);
+    expect(page.configs.map((each) => each.taskId)).toEqual(["order"]);
     const id = await idOf(on, "order");
     const plain = await operations.listTaskPushNotificationConfigs({ ...all, taskId: id }, contextOf());
     expect(plain.configs.map((each) => each.taskId)).toEqual([id]);
@@ -113,8 +113,8 @@ describe("a push configuration of a task named by its caller", () => {
       ["1.0", undefined],
     ]);
     await send("green", { taskId: id });
-    await on.hook.received(3);
-    await other.received(3);
+    await on.hook.untilReceived(3);
+    await other.untilReceived(3);
     expect(new Set(idsTold(on.hook))).toEqual(new Set(["order"]));
     expect(new Set(idsTold(other))).toEqual(new Set([id]));
   });
@@ -126,17 +126,17 @@ describe("a push configuration of a task named by its caller", () => {
     await using on = await serveClerk();
     const caller = { ...named, extensions };
     const configuration = { taskPushNotificationConfig: { id: "p", url: on.hook.url } };
-    const said = { taskId: "order", configuration };
-    expect(taskOf(await on.served.send("tea", said, caller)).id).toBe("order");
-    await on.hook.received(1);
+    const request = { taskId: "order", configuration };
+    expect(taskOf(await on.served.send("tea", request, caller)).id).toBe("order");
+    await on.hook.untilReceived(1);
     const id = await idOf(on, "order");
     expect(await on.registered(id)).toEqual([["0.0", "order"]]);
     await on.served.send(
       "green",
-      { ...said, configuration: { taskPushNotificationConfig: { id: "q", url: on.hook.url } } },
+      { ...request, configuration: { taskPushNotificationConfig: { id: "q", url: on.hook.url } } },
       caller,
     );
-    await on.hook.received(6);
+    await on.hook.untilReceived(6);
     expect(new Set(idsTold(on.hook))).toEqual(new Set(["order"]));
   });
 

@@ -48,8 +48,8 @@ describe("the delivery plan of a webhook", () => {
     ["nothing twice", "a=1! end turn WORKING end COMPLETED end", "a1-1,,,event,,event,"],
   ])("has %s", (_, log, delivered) => {
     const plan = planArtifacts();
-    const seen = recordsOf(log.split(" ")).map((record) => plan(record).map(labelOf).join(" "));
-    expect(seen.join(",")).toBe(delivered);
+    const labels = recordsOf(log.split(" ")).map((record) => plan(record).map(labelOf).join(" "));
+    expect(labels.join(",")).toBe(delivered);
   });
 
   it("has each event and nothing else when every event is requested", () => {
@@ -102,8 +102,8 @@ function fold(events: readonly StreamResponse[]): Task {
 
 // Artifacts are ordered by first appearance, and a growing artifact appears when it is complete.
 function plain({ artifacts, status }: Task) {
-  const said = artifacts.map(
+  const chunks = artifacts.map(
     ({ artifactId, parts }) => [artifactId, parts.map(({ content }) => content.value)] as const,
   );
-  return { artifacts: said.sort(([one], [other]) => (one < other ? -1 : 1)), state: status?.state };
+  return { artifacts: chunks.sort(([one], [other]) => (one < other ? -1 : 1)), state: status?.state };
 }

@@ -22,7 +22,7 @@ export interface Receiver {
   /** How the next calls are answered. */
   answer: (call: WebhookCall, count: number) => Answer | Promise<Answer>;
   /** Resolves when this many calls have arrived. */
-  received(count: number): Promise<void>;
+  untilReceived(count: number): Promise<void>;
   /** The number of calls that their caller aborted before the answer. */
   readonly brokenOff: () => number;
   [Symbol.asyncDispose](): Promise<void>;
@@ -58,7 +58,7 @@ export async function webhook(port = 0): Promise<Receiver> {
       return calls.map(({ label }) => label);
     },
     answer: () => 204,
-    received: (count) =>
+    untilReceived: (count) =>
       new Promise((resolve) => {
         const check = (): void => {
           if (calls.length < count) return;
@@ -94,8 +94,8 @@ function labelOf(text: string): string {
   if (statusUpdate !== undefined) return stateOf(statusUpdate);
   if (artifactUpdate === undefined) return text;
   const { artifact, append, lastChunk } = artifactUpdate;
-  const said = artifact.parts.map((part) => part.text).join("|");
-  return `${artifact.artifactId}${append === true ? "+" : "="}${said}${lastChunk === true ? "!" : ""}`;
+  const content = artifact.parts.map((part) => part.text).join("|");
+  return `${artifact.artifactId}${append === true ? "+" : "="}${content}${lastChunk === true ? "!" : ""}`;
 }
 
 function stateOf({ status }: { readonly status: { readonly state: string } }): string {

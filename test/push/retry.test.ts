@@ -23,7 +23,7 @@ describe("a webhook that does not take an event", () => {
       await on.timer(ms);
       await on.clock.advance(ms);
     }
-    await hook.received(4);
+    await hook.untilReceived(4);
     await on.push.close();
     expect(hook.labels).toEqual(["WORKING", "WORKING", "WORKING", "COMPLETED"]);
     expect(on.logs).toEqual([]);
@@ -42,7 +42,7 @@ describe("a webhook that does not take an event", () => {
     const task = await on.task();
     await task.register("p", { url: hook.url, ...secrets });
     await task.write([status("WORKING"), status("COMPLETED")]);
-    await hook.received(2);
+    await hook.untilReceived(2);
     await on.push.close();
     expect(hook.labels).toEqual(["WORKING", "COMPLETED"]);
     expect(on.logs).toEqual([expect.stringContaining(`status ${String(answer)}`)]);
@@ -56,7 +56,7 @@ describe("a webhook that does not take an event", () => {
     const task = await on.task();
     await task.register("p", { url: hook.url });
     await task.write([status("COMPLETED")]);
-    await hook.received(1);
+    await hook.untilReceived(1);
     await on.push.close();
     expect(elsewhere.calls).toEqual([]);
     expect(hook.calls.length).toBe(1);
@@ -73,7 +73,7 @@ describe("a webhook that does not take an event", () => {
       await on.timer(ms);
       await on.clock.advance(ms);
     }
-    await hook.received(4);
+    await hook.untilReceived(4);
     await on.push.close();
     expect(hook.labels.slice(2)).toEqual(["WORKING", "COMPLETED"]);
     expect(on.logs.length).toBe(1);
@@ -82,16 +82,16 @@ describe("a webhook that does not take an event", () => {
   });
 
   it("that was down gets the event when it is up again", async () => {
-    const gone = await webhook();
-    await gone[Symbol.asyncDispose]();
+    const closedHook = await webhook();
+    await closedHook[Symbol.asyncDispose]();
     await using on = scene();
     const task = await on.task();
-    await task.register("p", { url: gone.url });
+    await task.register("p", { url: closedHook.url });
     await task.write([status("WORKING"), status("COMPLETED")]);
     await on.timer(700);
-    await using hook = await webhook(gone.port);
+    await using hook = await webhook(closedHook.port);
     await on.clock.advance(700);
-    await hook.received(2);
+    await hook.untilReceived(2);
     expect(hook.labels).toEqual(["WORKING", "COMPLETED"]);
   });
 
@@ -102,11 +102,11 @@ describe("a webhook that does not take an event", () => {
     const task = await on.task();
     await task.register("p", { url: hook.url });
     await task.write([status("COMPLETED")]);
-    await hook.received(1);
+    await hook.untilReceived(1);
     await on.clock.advance(15_000);
     await on.timer(700);
     await on.clock.advance(700);
-    await hook.received(2);
+    await hook.untilReceived(2);
     await on.push.close();
     expect(hook.brokenOff()).toBe(1);
   });
@@ -131,10 +131,10 @@ describe("the address of a webhook", () => {
 
   it("is checked in the lookup that the connection uses, so that DNS rebinding fails", async () => {
     await using hook = await webhook();
-    const asked: string[] = [];
+    const requests: string[] = [];
     const lookup = async (name: string) => {
-      asked.push(name);
-      return asked.length === 1 ? ["127.0.0.9"] : ["127.0.0.1"];
+      requests.push(name);
+      return requests.length === 1 ? ["127.0.0.9"] : ["127.0.0.1"];
     };
     await using on = scene({ allow: ["127.0.0.9"], lookup });
     const task = await on.task();
@@ -142,11 +142,11 @@ describe("the address of a webhook", () => {
     await task.write([status("COMPLETED")]);
     // The first address has no listener, and the second is forbidden.
     await on.timer(700);
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
     await on.clock.advance(700);
     await on.push.close();
     expect(on.logs).toEqual([expect.stringContaining("its address is not allowed")]);
-    expect([asked, hook.calls]).toEqual([["hooks.example", "hooks.example"], []]);
+    expect([requests, hook.calls]).toEqual([["hooks.example", "hooks.example"], []]);
   });
 
   it("is retried when its name does not resolve", async () => {
@@ -168,7 +168,7 @@ describe("the address of a webhook", () => {
     const task = await on.task();
     await task.register("p", { url: `http://localhost:${hook.port}/hook` });
     await task.write([status("COMPLETED")]);
-    await hook.received(1);
+    await hook.untilReceived(1);
   });
 });
 
@@ -190,7 +190,7 @@ describe("a store that fails", () => {
       await on.timer(1000);
       await on.clock.advance(1000);
     }
-    await hook.received(2);
+    await hook.untilReceived(2);
     await on.push.close();
     expect(hook.labels).toEqual(["WORKING", "COMPLETED"]);
   });

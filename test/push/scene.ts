@@ -57,7 +57,7 @@ interface LogOf {
   /** Ids of the configurations that are not settled. */
   owed(): Promise<readonly string[]>;
   /** Ids of all configurations. */
-  kept(): Promise<readonly string[]>;
+  configIds(): Promise<readonly string[]>;
 }
 
 export function scene(options: Partial<PushDeliveryOptions> = {}): Scene {
@@ -127,18 +127,18 @@ async function openLog({ push, tasks, store, publish, holder }: LogDeps): Promis
       const state = lastState(events);
       const changes = state === undefined ? {} : { status: { state, time: 1 } };
       const end = state !== undefined && isTerminal(state) ? { end: { inboxPut: 0 } } : {};
-      const kept = snapshot === undefined ? {} : { snapshot: { task: snapshot, bytes: 1 } };
-      await tasks.append(appendTo(head, { records, ...changes, ...end, ...kept }));
+      const snapshotPart = snapshot === undefined ? {} : { snapshot: { task: snapshot, bytes: 1 } };
+      await tasks.append(appendTo(head, { records, ...changes, ...end, ...snapshotPart }));
       head = { ...head, seq: head.seq + records.length };
       if (hint) publish(id);
     },
     async register(configId, config, as) {
-      const made = create(TaskPushNotificationConfigSchema, { ...config, id: configId, taskId: id });
+      const configuration = create(TaskPushNotificationConfigSchema, { ...config, id: configId, taskId: id });
       const registration = {
         key,
         taskId: id,
         scope: alice,
-        config: made,
+        config: configuration,
         cursor: head.seq,
         version: "1.0",
         holder,
@@ -153,7 +153,7 @@ async function openLog({ push, tasks, store, publish, holder }: LogDeps): Promis
       push.service.removed(id, configId);
     },
     owed: async () => (await store.list(key)).flatMap(({ config, settled }) => (settled === true ? [] : [config.id])),
-    kept: async () => (await store.list(key)).map(({ config }) => config.id),
+    configIds: async () => (await store.list(key)).map(({ config }) => config.id),
   };
 }
 

@@ -81,7 +81,7 @@ const config = (taskId: string, url: string, id = "") =>
 const one = (taskId: string, id: string) =>
   ({ $typeName: "lf.a2a.v1.GetTaskPushNotificationConfigRequest", tenant: "", taskId, id }) as const;
 
-const gone = (taskId: string, id: string) =>
+const isGone = (taskId: string, id: string) =>
   ({ $typeName: "lf.a2a.v1.DeleteTaskPushNotificationConfigRequest", tenant: "", taskId, id }) as const;
 
 const listed = (taskId: string) =>
@@ -99,20 +99,20 @@ describe.each(bindings)("push notifications of a served agent over %s", (binding
     await using agent = await agentOver(binding);
     const { client } = agent;
     const taskId = await openTask(client);
-    const made = await client.createTaskPushNotificationConfig(config(taskId, hook.url), {});
-    expect(made).toMatchObject({ taskId, url: hook.url, authentication: { scheme: "Bearer", credentials: "" } });
-    expect(made.id).not.toBe("");
+    const created = await client.createTaskPushNotificationConfig(config(taskId, hook.url), {});
+    expect(created).toMatchObject({ taskId, url: hook.url, authentication: { scheme: "Bearer", credentials: "" } });
+    expect(created.id).not.toBe("");
     const second = await client.createTaskPushNotificationConfig(config(taskId, `${hook.url}/2`, "mine"), {});
     expect(second.id).toBe("mine");
-    expect(await client.getTaskPushNotificationConfig(one(taskId, made.id), {})).toEqual(made);
+    expect(await client.getTaskPushNotificationConfig(one(taskId, created.id), {})).toEqual(created);
     const before = await client.listTaskPushNotificationConfigs(listed(taskId), {});
-    expect(before.configs).toEqual([made, second]);
-    await client.deleteTaskPushNotificationConfig(gone(taskId, "mine"), {});
-    await client.deleteTaskPushNotificationConfig(gone(taskId, "mine"), {});
+    expect(before.configs).toEqual([created, second]);
+    await client.deleteTaskPushNotificationConfig(isGone(taskId, "mine"), {});
+    await client.deleteTaskPushNotificationConfig(isGone(taskId, "mine"), {});
     await client.sendMessage(say("ships", { taskId }), {});
-    await hook.received(3);
+    await hook.untilReceived(3);
     const after = await client.listTaskPushNotificationConfigs(listed(taskId), {});
-    expect(after.configs).toEqual([made]);
+    expect(after.configs).toEqual([created]);
     await agent.server.close();
     expect(hook.labels).toEqual(["WORKING", "report=one, two!", "COMPLETED"]);
     expect(hook.calls.map(({ path }) => path)).toEqual(["/hook", "/hook", "/hook"]);
@@ -123,11 +123,11 @@ describe.each(bindings)("push notifications of a served agent over %s", (binding
     await using hook = await webhook();
     await using agent = await agentOver(binding);
     await agent.client.sendMessage(say("go", { url: hook.url, immediately: true }), {});
-    await hook.received(2);
+    await hook.untilReceived(2);
     expect(hook.labels).toEqual(["report=one, two!", "COMPLETED"]);
     const taskId = await openTask(agent.client);
     await agent.client.sendMessage(say("ships", { taskId, url: hook.url }), {});
-    await hook.received(5);
+    await hook.untilReceived(5);
     expect(hook.labels.slice(2)).toEqual(["WORKING", "report=one, two!", "COMPLETED"]);
     expect(JSON.parse(hook.calls.at(-1)?.text ?? "")).toMatchObject({ statusUpdate: { taskId } });
   });
@@ -171,7 +171,7 @@ describe.each(bindings)("push notifications of a served agent over %s", (binding
     );
     await expect(client.listTaskPushNotificationConfigs(listed(taskId), {})).rejects.toMatchObject(unsupported);
     await expect(client.getTaskPushNotificationConfig(one(taskId, "p"), {})).rejects.toMatchObject(unsupported);
-    await expect(client.deleteTaskPushNotificationConfig(gone(taskId, "p"), {})).rejects.toMatchObject(unsupported);
+    await expect(client.deleteTaskPushNotificationConfig(isGone(taskId, "p"), {})).rejects.toMatchObject(unsupported);
     await expect(client.sendMessage(say("go", { url: "http://x.example" }), {})).rejects.toMatchObject(unsupported);
   });
 
@@ -195,7 +195,7 @@ describe("a served agent", () => {
     await using agent = await agentOver("JSONRPC");
     const { payload } = await agent.client.sendMessage(say("go", { url: hook.url }), {});
     expect(payload).toMatchObject({ case: "task", value: { status: { state: TaskState.COMPLETED } } });
-    await hook.received(1);
+    await hook.untilReceived(1);
     expect(hook.labels).toEqual(["report=one, two!"]);
   });
 
@@ -208,7 +208,7 @@ describe("a served agent", () => {
       },
     });
     await agent.client.sendMessage(say("go", { url: hook.url, immediately: true }), {});
-    await hook.received(1);
+    await hook.untilReceived(1);
     await agent.server.close();
     expect(hook.labels).toEqual(["WORKING", "FAILED"]);
   });

@@ -67,7 +67,7 @@ describe("orphaned push deliveries", () => {
     const task = await on.task();
     await task.register("p", { url: hook.url });
     await task.write(work);
-    await hook.received(2);
+    await hook.untilReceived(2);
     const other = on.beside({ instance: "b", adoptMs });
     await closed(on, on.push);
     await on.clock.advance(adoptMs);
@@ -87,7 +87,7 @@ describe("orphaned push deliveries", () => {
     await task.write(work);
     expect(hook.labels).toEqual([]);
     const later = on.beside({ instance: "b" });
-    await hook.received(5);
+    await hook.untilReceived(5);
     await closed(on, later);
     expect(hook.labels).toEqual(delivered);
     expect(await task.owed()).toEqual([]);
@@ -104,9 +104,9 @@ describe("orphaned push deliveries", () => {
     const task = await on.task();
     await task.register("p", { url: hook.url });
     await task.write(work);
-    await hook.received(last);
+    await hook.untilReceived(last);
     const other = next();
-    await hook.received(last + 5);
+    await hook.untilReceived(last + 5);
     await closed(on, other);
     // Nothing of the cursor had reached the store.
     expect(hook.labels).toEqual([...delivered.slice(0, last), ...delivered]);
@@ -123,12 +123,12 @@ describe("orphaned push deliveries", () => {
     const task = await on.task();
     await task.register("p", { url: hook.url });
     await task.write(work.slice(0, 2));
-    await hook.received(2);
+    await hook.untilReceived(2);
     await expect.poll(() => storedAfter(on, task.key)).toBe(3);
     await task.write(work.slice(2));
-    await hook.received(4);
+    await hook.untilReceived(4);
     const other = next();
-    await hook.received(7);
+    await hook.untilReceived(7);
     await closed(on, other);
     expect(hook.labels).toEqual([...delivered.slice(0, 4), ...delivered.slice(2)]);
   });
@@ -145,7 +145,7 @@ describe("orphaned push deliveries", () => {
     await closed(on, on.push);
     for (const task of tasks) await task.write([status("COMPLETED")]);
     const other = on.beside({ instance: "b", adoptMs });
-    await hook.received(250);
+    await hook.untilReceived(250);
     await closed(on, other);
     expect(hook.calls.length).toBe(250);
   });
@@ -158,17 +158,17 @@ describe("push deliveries of a process whose lease expired", () => {
     const task = await on.task();
     const registration = await task.register("p", { url: hook.url });
     await task.write([status("WORKING")]);
-    await hook.received(1);
-    const taken = { ...registration, cursor: registration.cursor + 1, holder: "b" };
-    await on.store.set(taken, 10);
+    await hook.untilReceived(1);
+    const adopted = { ...registration, cursor: registration.cursor + 1, holder: "b" };
+    await on.store.set(adopted, 10);
     await task.write(work.slice(1));
     await settle();
     await closed(on, on.push);
     expect(hook.labels).toEqual(["WORKING"]);
     expect((await on.store.get(task.key, "p"))?.holder).toBe("b");
     const other = on.beside({ instance: "b" });
-    other.service.added(taken);
-    await hook.received(5);
+    other.service.added(adopted);
+    await hook.untilReceived(5);
     await closed(on, other);
     expect(hook.labels).toEqual(delivered);
   });
@@ -183,9 +183,9 @@ describe("push deliveries of a process whose lease expired", () => {
     await settle();
     await on.store.release("", "b");
     await on.clock.advance(adoptMs);
-    await hook.received(2);
+    await hook.untilReceived(2);
     await task.write(work.slice(2));
-    await hook.received(5);
+    await hook.untilReceived(5);
     await on.push.close();
     expect(hook.labels).toEqual(delivered);
   });
@@ -210,7 +210,7 @@ describe("a push configuration looked up while it is replaced", () => {
     await expect.poll(() => answer).toBeDefined();
     await task.register("p", { url: hook.url });
     answer?.();
-    await hook.received(5);
+    await hook.untilReceived(5);
     expect(hook.labels).toEqual(delivered);
   });
 });
@@ -248,7 +248,7 @@ describe("the search for orphaned push configurations", () => {
       await expect.poll(() => failures).toBe(3 - look);
       await on.clock.advance(adoptMs);
     }
-    await hook.received(5);
+    await hook.untilReceived(5);
     await closed(on, other);
     expect(hook.labels).toEqual(delivered);
     expect(on.logs.filter((line) => line.includes("could not be looked for"))).toHaveLength(1);

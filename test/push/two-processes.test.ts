@@ -20,8 +20,8 @@ const immediately = { configuration: { returnImmediately: true } };
 const clerk: Agent = async function* ({ text, task, receive }) {
   if (text === "ask") return yield inputRequired("which?");
   yield working();
-  const said = task === undefined ? (await receive()).parts[0]?.content.value : text;
-  yield artifact(String(said), { artifactId: "a", lastChunk: true });
+  const input = task === undefined ? (await receive()).parts[0]?.content.value : text;
+  yield artifact(String(input), { artifactId: "a", lastChunk: true });
   yield completed();
 };
 
@@ -84,7 +84,7 @@ function place(): Place {
 }
 
 // Advances the clock until a webhook has received this much.
-async function received(on: Place, labels: () => readonly string[], count: number): Promise<void> {
+async function untilReceived(on: Place, labels: () => readonly string[], count: number): Promise<void> {
   await expect
     .poll(async () => {
       await on.clock.advance(500);
@@ -103,7 +103,7 @@ describe("push notifications of several processes on the same stores", () => {
     const head = await on.tasks.head(alice, id);
     expect((await on.store.get(head?.key ?? 0, "p"))?.holder).toBe("a-1");
     const answer = there.send("tea", { taskId: id });
-    await received(on, () => hook.labels, 3);
+    await untilReceived(on, () => hook.labels, 3);
     await answer;
     expect(hook.labels).toEqual(["WORKING", "a=tea!", "COMPLETED"]);
     await expect.poll(() => on.store.list(head?.key ?? 0)).toMatchObject([{ holder: "", settled: true }]);
@@ -117,7 +117,7 @@ describe("push notifications of several processes on the same stores", () => {
     await there.register(id, "p", hook.url);
     await turnUntil(on.clock, there.push.close());
     await here.send("tea", { taskId: id });
-    await received(on, () => hook.labels, 2);
+    await untilReceived(on, () => hook.labels, 2);
     expect(hook.labels).toEqual(["a=tea!", "COMPLETED"]);
   });
 
@@ -130,11 +130,11 @@ describe("push notifications of several processes on the same stores", () => {
     const { id } = taskOf(await here.send("ask"));
     await here.register(id, "p", silent.url);
     await here.send("ask", { taskId: id });
-    await silent.received(1);
+    await silent.untilReceived(1);
     await there.register(id, "p", hook.url);
-    await hook.received(1);
+    await hook.untilReceived(1);
     const answer = there.send("tea", { taskId: id });
-    await received(on, () => hook.labels, 4);
+    await untilReceived(on, () => hook.labels, 4);
     await answer;
     expect(hook.labels).toEqual(["INPUT_REQUIRED", "WORKING", "a=tea!", "COMPLETED"]);
     // The call in flight comes to nothing and is not repeated.
@@ -149,7 +149,7 @@ describe("push notifications of several processes on the same stores", () => {
     const { id } = taskOf(await here.send("ask"));
     await here.register(id, "p", hook.url);
     await here.send("ask", { taskId: id });
-    await received(on, () => hook.labels, 1);
+    await untilReceived(on, () => hook.labels, 1);
     expect(hook.labels).toEqual(["INPUT_REQUIRED"]);
     await expect
       .poll(async () => {

@@ -25,7 +25,7 @@ const claim = (limit: WindowLimit, key: string, amount = 1): Claim => {
   return { limit, key, amount, isUsed: limit.resource === "bytes" };
 };
 
-async function opened() {
+async function openCounters() {
   const clock = createVirtualClock();
   const counters = new LocalCounters(await loadLimiters(), clock);
   const isTaken = async (...claims: readonly Claim[]) => (await counters.take(claims)).refusal === undefined;
@@ -33,7 +33,7 @@ async function opened() {
 }
 
 it("a window ends by the clock of the process, at a time of its caller's own", async () => {
-  const { clock, counters, isTaken } = await opened();
+  const { clock, counters, isTaken } = await openCounters();
   const owner = limitOf(1);
   expect([await isTaken(claim(owner, "a")), await isTaken(claim(owner, "a"))]).toEqual([true, false]);
   const { refusal: refused } = await counters.take([claim(owner, "a")]);
@@ -47,7 +47,7 @@ it("a window ends by the clock of the process, at a time of its caller's own", a
 });
 
 it("calls at the same time get no more than there is, and a refused call takes nothing", async () => {
-  const { isTaken, counters } = await opened();
+  const { isTaken, counters } = await openCounters();
   const [wide, narrow] = [limitOf(10), { ...limitOf(3), name: "tenant.requests" }];
   const calls = Array.from({ length: 9 }, () => isTaken(claim(wide, "a"), claim(narrow, "t")));
   expect((await Promise.all(calls)).filter(Boolean)).toHaveLength(3);
@@ -55,7 +55,7 @@ it("calls at the same time get no more than there is, and a refused call takes n
 });
 
 it("the use that reaches a budget is counted whole, and the next one is refused", async () => {
-  const { isTaken, counters } = await opened();
+  const { isTaken, counters } = await openCounters();
   const bytes = limitOf(1000, "bytes");
   expect(await isTaken(claim(bytes, "a", 999))).toBe(true);
   expect(await isTaken(claim(bytes, "a", 5000))).toBe(true);
@@ -64,19 +64,19 @@ it("the use that reaches a budget is counted whole, and the next one is refused"
 });
 
 it("beyond 100,000 callers of a window, each of them keeps its count and further ones share 10,000 counts", async () => {
-  const { isTaken, clock } = await opened();
+  const { isTaken, clock } = await openCounters();
   const owner = limitOf(2);
   for (let index = 0; index < 100_000; index += 500) {
     await Promise.all(Array.from({ length: 500 }, (_, more) => isTaken(claim(owner, `caller ${index + more}`))));
   }
   // More than there are counts, so that some of them are used up.
   const further = Array.from({ length: 25_000 }, (_, index) => `further ${index}`);
-  const taken = await Promise.all(further.map((key) => isTaken(claim(owner, key))));
-  const count = taken.filter(Boolean).length;
+  const results = await Promise.all(further.map((key) => isTaken(claim(owner, key))));
+  const count = results.filter(Boolean).length;
   expect(count).toBeGreaterThan(10_000);
   expect(count).toBeLessThanOrEqual(20_000);
   expect([await isTaken(claim(owner, "caller 7")), await isTaken(claim(owner, "caller 7"))]).toEqual([true, false]);
   await clock.advance(2 * hourMs);
-  const refused = further[taken.indexOf(false)] ?? "";
+  const refused = further[results.indexOf(false)] ?? "";
   expect([await isTaken(claim(owner, refused)), await isTaken(claim(owner, "caller 7"))]).toEqual([true, true]);
 });

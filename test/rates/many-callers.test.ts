@@ -29,26 +29,26 @@ it("more callers than can be counted each by itself take no more memory, and giv
   const counters = new SharedCounters({
     ...{ store: memoryRates(clock), scope: "test", local, clock, logger: silentLogger },
   });
-  const taken = async (key: string): Promise<boolean> => (await counters.take([claim(key)])).refusal === undefined;
+  const isTaken = async (key: string): Promise<boolean> => (await counters.take([claim(key)])).refusal === undefined;
   const flood = async (name: string, count: number): Promise<void> => {
     for (let first = 0; first < count; first += 500)
-      await Promise.all(Array.from({ length: 500 }, (_, index) => taken(`${name} ${first + index}`)));
+      await Promise.all(Array.from({ length: 500 }, (_, index) => isTaken(`${name} ${first + index}`)));
   };
 
-  for (let calls = 0; calls < 60; calls++) expect(await taken("honest")).toBe(true);
+  for (let calls = 0; calls < 60; calls++) expect(await isTaken("honest")).toBe(true);
   await flood("first", 120_000);
   const before = settledHeap();
   await flood("second", 120_000);
   expect(settledHeap() - before).toBeLessThan(12 * mebibyte);
   // What it had left: no more, and of that at most the block that was given up is lost.
   const more: boolean[] = [];
-  for (let calls = 0; calls < 8; calls++) more.push(await taken("honest"));
+  for (let calls = 0; calls < 8; calls++) more.push(await isTaken("honest"));
   expect(more.slice(4)).toEqual([false, false, false, false]);
   expect(more[0]).toBe(true);
 
   // In the next window, callers have counts of their own again.
   await clock.advance(2 * limit.windowMs);
-  for (let calls = 0; calls < limit.limit; calls++) expect(await taken("second 119999")).toBe(true);
-  expect(await taken("second 119999")).toBe(false);
-  for (let calls = 0; calls < limit.limit; calls++) expect(await taken("honest")).toBe(true);
+  for (let calls = 0; calls < limit.limit; calls++) expect(await isTaken("second 119999")).toBe(true);
+  expect(await isTaken("second 119999")).toBe(false);
+  for (let calls = 0; calls < limit.limit; calls++) expect(await isTaken("honest")).toBe(true);
 });

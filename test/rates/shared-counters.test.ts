@@ -70,29 +70,29 @@ describe.skipIf(!hasPostgres)("limits that replicas share", () => {
       fc.asyncProperty(run, async ({ limit, count, amounts, atOnce }) => {
         const all = await replicas(count);
         const owner = limitOf(limit);
-        let taken = 0;
-        for (let asked = 0; asked < limit + 3 * atOnce; ) {
+        let takenCount = 0;
+        for (let askedCount = 0; askedCount < limit + 3 * atOnce; ) {
           const calls = Array.from({ length: atOnce }, async (_, index) => {
-            const amount = amounts[(asked + index) % amounts.length] ?? 1;
-            const counters = all[(asked + index) % all.length];
-            if (counters !== undefined && (await isTaken(counters, claim(owner, "k", amount)))) taken += amount;
+            const amount = amounts[(askedCount + index) % amounts.length] ?? 1;
+            const counters = all[(askedCount + index) % all.length];
+            if (counters !== undefined && (await isTaken(counters, claim(owner, "k", amount)))) takenCount += amount;
           });
           await Promise.all(calls);
-          asked += atOnce;
+          askedCount += atOnce;
         }
-        expect(taken).toBeLessThanOrEqual(limit);
+        expect(takenCount).toBeLessThanOrEqual(limit);
         const slack = (count - 1) * Math.max(1, Math.ceil(limit / 16)) + 2 * count;
-        expect(taken).toBeGreaterThanOrEqual(Math.min(limit, limit + 3 * atOnce) - slack);
+        expect(takenCount).toBeGreaterThanOrEqual(Math.min(limit, limit + 3 * atOnce) - slack);
       }),
       { numRuns: tries(15, 300) },
     );
   });
 
   it("ask the store for blocks, all limits of all callers in one statement", async () => {
-    const asked: number[] = [];
+    const drawCounts: number[] = [];
     const counting: RateStore = {
       draw(draws) {
-        asked.push(draws.length);
+        drawCounts.push(draws.length);
         return opened.rates.draw(draws);
       },
     };
@@ -101,9 +101,9 @@ describe.skipIf(!hasPostgres)("limits that replicas share", () => {
     const [owner, tenant] = [limitOf(1600), { ...limitOf(16_000), name: "tenant.requests" }];
     const callers = Array.from({ length: 20 }, (_, index) => `owner ${index}`);
     await Promise.all(callers.map((key) => isTaken(counters, claim(owner, key), claim(tenant, "t"))));
-    expect(asked).toEqual([21]);
+    expect(drawCounts).toEqual([21]);
     for (let call = 0; call < 99; call += 1) await isTaken(counters, claim(owner, "owner 0"), claim(tenant, "t"));
-    expect(asked).toEqual([21]);
+    expect(drawCounts).toEqual([21]);
   });
 
   it("take all of a call's limits or none", async () => {

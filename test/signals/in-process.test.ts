@@ -19,27 +19,27 @@ describe("the signals that all handlers share", () => {
 describe("hints within a process", () => {
   it("are delivered during the publish call", () => {
     const signals = inProcessSignals();
-    const heard: string[] = [];
-    signals.subscribe(({ taskId }) => heard.push(taskId));
+    const hints: string[] = [];
+    signals.subscribe(({ taskId }) => hints.push(taskId));
     signals.publish({ kind: "moved", taskId: "t" });
-    expect(heard).toEqual(["t"]);
+    expect(hints).toEqual(["t"]);
   });
 
   it("do not reach a listener that an earlier listener removed or has just added", () => {
     const signals = inProcessSignals();
-    const heard: string[] = [];
+    const hints: string[] = [];
     signals.subscribe(() => {
       end();
-      signals.subscribe(() => heard.push("new"));
+      signals.subscribe(() => hints.push("new"));
     });
-    const end = signals.subscribe(() => heard.push("ended"));
+    const end = signals.subscribe(() => hints.push("ended"));
     signals.publish({ kind: "moved", taskId: "t" });
-    expect(heard).toEqual([]);
+    expect(hints).toEqual([]);
   });
 
   it("log what a listener threw", () => {
-    const said: object[] = [];
-    const logger: Logger = { ...silentLogger, error: (fields) => said.push(fields) };
+    const records: object[] = [];
+    const logger: Logger = { ...silentLogger, error: (fields) => records.push(fields) };
     const signals = inProcessSignals({ logger });
     const error = new Error("broken");
     signals.subscribe(() => {
@@ -47,6 +47,6 @@ describe("hints within a process", () => {
     });
     const hint = { kind: "moved", taskId: "t" } as const;
     signals.publish(hint);
-    expect(said).toEqual([{ err: error, hint }]);
+    expect(records).toEqual([{ err: error, hint }]);
   });
 });

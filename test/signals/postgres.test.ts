@@ -68,7 +68,7 @@ describe.skipIf(!hasPostgres)("signals on PostgreSQL", () => {
     expect(own).toEqual(["once"]);
   });
 
-  it("combine what is published together into as few notifications as possible, whatever is in the ids", async () => {
+  it("combine hints published together into as few notifications as possible, with any ids", async () => {
     const here = signals();
     const there = heardBy(signals());
     await connect(here, there);

@@ -146,7 +146,7 @@ describe("the trace of a task", () => {
     const { contextId } = taskOf(
       await client.sendMessage(say("go", { configuration: { taskPushNotificationConfig } })),
     );
-    await hook.received(1);
+    await hook.untilReceived(1);
     const [call] = await spansOf(contextId, sends, 1);
     const [delivery] = await expect
       .poll(() => sdk.receiver.spans.filter(({ name, kind }) => name === "POST" && kind === "CLIENT"))

@@ -14,15 +14,19 @@ const here: SayOptions = { contextId: "here" };
 
 /** Each entry in one line. */
 const linesOf = (entries: readonly ConversationEntry[]): string[] =>
-  entries.map(({ role, text: said, missing }) => `${role}: ${missing ?? said}`);
+  entries.map(({ role, text: content, missing }) => `${role}: ${missing ?? content}`);
 
 /** An agent that shows the conversation of its context to the test, and answers as the message says. */
-function listening(answer: Agent): { readonly agent: Agent; readonly heard: string[][]; readonly turns: Turn[] } {
-  const heard: string[][] = [];
+function recordingAgent(answer: Agent): {
+  readonly agent: Agent;
+  readonly conversations: string[][];
+  readonly turns: Turn[];
+} {
+  const conversations: string[][] = [];
   const turns: Turn[] = [];
   const agent: Agent = async function* (turn) {
     turns.push(turn);
-    heard.push(linesOf(await turn.conversation()));
+    conversations.push(linesOf(await turn.conversation()));
     const result = answer(turn);
     if (Symbol.asyncIterator in Object(result)) yield* result as AsyncGenerator<never>;
     else {
@@ -30,14 +34,14 @@ function listening(answer: Agent): { readonly agent: Agent; readonly heard: stri
       if (last !== undefined) yield last;
     }
   };
-  return { agent, heard, turns };
+  return { agent, conversations, turns };
 }
 
 describe("the conversation of a context", () => {
   it("has what was said over all tasks, direct replies too, without the message that is answered", async () => {
-    const { agent, heard } = listening(async function* ({ text: said, ask }) {
-      if (said === "hello") return yield reply("good morning");
-      if (said === "a berth") {
+    const { agent, conversations } = recordingAgent(async function* ({ text: input, ask }) {
+      if (input === "hello") return yield reply("good morning");
+      if (input === "a berth") {
         const ship = await ask(inputRequired("for which ship?"));
         yield working("looking");
         yield artifact(`berth 4 for ${ship.parts.length} ship`);
@@ -52,7 +56,7 @@ describe("the conversation of a context", () => {
     await served.send("the Alba", { taskId, ...here });
     await served.send("thanks", here);
     await served.send("elsewhere", { contextId: "there" });
-    expect(heard).toEqual([
+    expect(conversations).toEqual([
       [],
       ["user: hello", "agent: good morning"],
       ["user: hello", "agent: good morning", "user: a berth", "agent: for which ship?"],
@@ -66,27 +70,27 @@ describe("the conversation of a context", () => {
   });
 
   it("has one entry for an artifact that came in chunks, and another when a later turn changes it", async () => {
-    const { agent, heard } = listening(async function* ({ text: said }) {
-      if (said === "read") return yield reply("done");
+    const { agent, conversations } = recordingAgent(async function* ({ text: input }) {
+      if (input === "read") return yield reply("done");
       for (const word of ["one ", "two ", "three"]) {
         yield artifact(word, { artifactId: "a", append: word !== "one " });
       }
       yield artifact("other", { artifactId: "b", lastChunk: true });
-      yield said === "go" ? inputRequired("more?") : completed();
+      yield input === "go" ? inputRequired("more?") : completed();
     });
     await using served = startHandler({ agent });
     const { id: taskId } = taskOf(await served.send("go", here));
     await served.send("more", { taskId });
     await served.send("read", here);
-    expect(heard.at(-1)).toEqual([
+    expect(conversations.at(-1)).toEqual([
       ...["user: go", "agent: one two three", "agent: other", "agent: more?"],
       ...["user: more", "agent: one two three", "agent: other"],
     ]);
   });
 
   it("puts an artifact that is complete before the message that the turn takes then", async () => {
-    const { agent, heard } = listening(async function* ({ text: said, receive }) {
-      if (said === "read") return yield reply("done");
+    const { agent, conversations } = recordingAgent(async function* ({ text: input, receive }) {
+      if (input === "read") return yield reply("done");
       yield artifact("first", { lastChunk: true });
       yield artifact("begun ", { artifactId: "b" });
       await receive();
@@ -96,12 +100,12 @@ describe("the conversation of a context", () => {
     const { id: taskId } = taskOf(await served.send("go", { ...here, configuration: { returnImmediately: true } }));
     await served.send("more", { taskId });
     await served.send("read", here);
-    expect(heard.at(-1)).toEqual(["user: go", "agent: first", "user: more", "agent: begun ended"]);
+    expect(conversations.at(-1)).toEqual(["user: go", "agent: first", "user: more", "agent: begun ended"]);
   });
 
   it("has views of messages and artifacts, with the store's time and the task", async () => {
-    const { agent, turns } = listening(async function* ({ text: said }) {
-      if (said === "read") return yield reply("done");
+    const { agent, turns } = recordingAgent(async function* ({ text: input }) {
+      if (input === "read") return yield reply("done");
       yield artifact([data({ draft: 4 }), file(new Uint8Array([1]), { filename: "chart.png" })]);
       yield completed("done");
     });
@@ -109,9 +113,14 @@ describe("the conversation of a context", () => {
     await using served = startHandler({ agent, clock });
     const { id } = taskOf(await served.send([text("see "), text("this"), data(7)], here));
     await served.send("read", here);
-    const [asked, result, done] = (await turns.at(-1)?.conversation()) ?? [];
-    expect([asked?.text, asked?.data(), asked?.taskId, asked?.at]).toEqual(["see this", 7, id, new Date(clock.now())]);
-    expect([asked?.message?.contextId, asked?.artifact]).toEqual(["here", undefined]);
+    const [question, result, done] = (await turns.at(-1)?.conversation()) ?? [];
+    expect([question?.text, question?.data(), question?.taskId, question?.at]).toEqual([
+      "see this",
+      7,
+      id,
+      new Date(clock.now()),
+    ]);
+    expect([question?.message?.contextId, question?.artifact]).toEqual(["here", undefined]);
     expect([result?.data(), result?.artifact?.artifactId, result?.message]).toEqual([{ draft: 4 }, "1.1", undefined]);
     expect(result?.files.map(({ name, bytes }) => [name, bytes()])).toEqual([["chart.png", new Uint8Array([1])]]);
     expect(JSON.parse(JSON.stringify(done))).toEqual({
@@ -123,9 +132,9 @@ describe("the conversation of a context", () => {
   });
 
   it("is read backwards by entries or by their cursors", async () => {
-    const { agent, turns } = listening(async ({ text: said }) => reply(`${said}!`));
+    const { agent, turns } = recordingAgent(async ({ text: input }) => reply(`${input}!`));
     await using served = startHandler({ agent });
-    for (const said of ["a", "b", "c", "d"]) await served.send(said, here);
+    for (const input of ["a", "b", "c", "d"]) await served.send(input, here);
     const turn = turns.at(-1);
     const last = (await turn?.conversation({ last: 3 })) ?? [];
     expect(linesOf(last)).toEqual(["user: c", "agent: c!", "agent: d!"]);
@@ -141,40 +150,43 @@ describe("the conversation of a context", () => {
     [{ last: 1.5 }, "`last` of turn.conversation() is a whole number from 1 to 1000, not 1.5"],
     [{ before: "soon" }, "`before` of turn.conversation() is an entry, or the `cursor` of one"],
   ])("refuses a page that makes no sense: %o", async (page, text) => {
-    const { agent, turns } = listening(async () => reply("ok"));
+    const { agent, turns } = recordingAgent(async () => reply("ok"));
     await using served = startHandler({ agent });
     await served.send("go", here);
     await expect(turns[0]?.conversation(page)).rejects.toThrow(new TypeError(text));
   });
 
   it("is another one for another owner", async () => {
-    const { agent, heard } = listening(async () => reply("ok"));
+    const { agent, conversations } = recordingAgent(async () => reply("ok"));
     await using served = startHandler({ agent });
     await served.send("go", here);
     await served.send("go", here, { principal: { owner: "bob" } });
     await served.send("go", here, { principal: { owner: "alice", tenant: "elsewhere" } });
-    expect(heard).toEqual([[], [], []]);
+    expect(conversations).toEqual([[], [], []]);
   });
 
   it("has a message once that was sent again under idempotent-send, whatever answered it", async () => {
-    const { agent, heard } = listening(async ({ text: said }) => (said === "task" ? completed("ok") : reply("ok")));
+    const { agent, conversations } = recordingAgent(async ({ text: input }) =>
+      input === "task" ? completed("ok") : reply("ok"),
+    );
     await using served = startHandler({ agent });
     const once = { extensions: [idempotentSendExtension] };
-    for (const said of ["reply", "task", "reply", "task"]) await served.send(said, { ...here, messageId: said }, once);
+    for (const input of ["reply", "task", "reply", "task"])
+      await served.send(input, { ...here, messageId: input }, once);
     await served.send("read", here);
-    expect(heard).toHaveLength(3);
-    expect(heard.at(-1)).toEqual(["user: reply", "agent: ok", "user: task", "agent: ok"]);
+    expect(conversations).toHaveLength(3);
+    expect(conversations.at(-1)).toEqual(["user: reply", "agent: ok", "user: task", "agent: ok"]);
   });
 
   it("has nothing of a message that was answered with an error", async () => {
-    const { agent, heard } = listening(async ({ text: said }) => {
-      if (said === "bad") throw new Error("broken");
+    const { agent, conversations } = recordingAgent(async ({ text: input }) => {
+      if (input === "bad") throw new Error("broken");
       return reply("ok");
     });
     await using served = startHandler({ agent });
     await served.send("bad", here);
     await served.send("read", here);
-    expect(heard.at(-1)).toEqual(["user: bad", expect.stringMatching(/^agent: the agent failed \(reference/)]);
+    expect(conversations.at(-1)).toEqual(["user: bad", expect.stringMatching(/^agent: the agent failed \(reference/)]);
   });
 });
 
@@ -182,8 +194,8 @@ describe("a large entry of a conversation", () => {
   const large = "x".repeat(70_000);
 
   /** Messages and artifacts of 70,000 characters, in a task and without one. */
-  async function said(store: TaskStore) {
-    const { agent, heard, turns } = listening(async function* ({ text: message }) {
+  async function converse(store: TaskStore) {
+    const { agent, conversations, turns } = recordingAgent(async function* ({ text: message }) {
       if (message === "read" || message.endsWith("y")) return yield reply("ok");
       yield artifact(`${large} result`);
       yield completed(`${large} done`);
@@ -192,28 +204,28 @@ describe("a large entry of a conversation", () => {
     await served.send(`${large} asked`, here);
     await served.send(`${large} y`, here);
     await served.send("read", here);
-    return { served, turns, heard: heard.at(-1) ?? [] };
+    return { served, turns, latest: conversations.at(-1) ?? [] };
   }
 
   it("is read from its task, and missing where there was none", async () => {
-    const { served, heard, turns } = await said(memoryTaskStore());
+    const { served, latest, turns } = await converse(memoryTaskStore());
     await using _ = served;
-    expect(heard.map((line) => line.replace(large, "…"))).toEqual([
+    expect(latest.map((line) => line.replace(large, "…"))).toEqual([
       ...["user: … asked", "agent: … result", "agent: … done"],
       ...["user: large", "agent: ok"],
     ]);
-    const [asked] = (await turns.at(-1)?.conversation()) ?? [];
-    expect(asked?.message?.parts).toHaveLength(1);
+    const [question] = (await turns.at(-1)?.conversation()) ?? [];
+    expect(question?.message?.parts).toHaveLength(1);
   });
 
   it("is missing once its task was dropped", async () => {
     const store = memoryTaskStore({ maxBytes: 600_000, conversationsMaxBytes: 400_000 });
-    const { served, turns } = await said(store);
+    const { served, turns } = await converse(store);
     await using _ = served;
     for (let count = 0; count < 4; count++) await served.send(`${large} more`, { contextId: "there" });
     const entries = (await turns.at(2)?.conversation()) ?? [];
-    const gone = ["user: dropped", "agent: dropped", "agent: dropped"];
-    expect(linesOf(entries)).toEqual([...gone, "user: large", "agent: ok", "agent: ok"]);
+    const lines = ["user: dropped", "agent: dropped", "agent: dropped"];
+    expect(linesOf(entries)).toEqual([...lines, "user: large", "agent: ok", "agent: ok"]);
   });
 });
 
@@ -240,20 +252,20 @@ describe("conversations that are switched off or bounded", () => {
   });
 
   it("keep so many entries of a context, and for so long", async () => {
-    const { agent, heard } = listening(async ({ text: said }) => reply(`${said}!`));
+    const { agent, conversations } = recordingAgent(async ({ text: input }) => reply(`${input}!`));
     const clock = createVirtualClock();
     await using served = startHandler({ agent, clock, conversations: { maxEntries: 3, keepMs: 60_000 } });
-    for (const said of ["a", "b", "c"]) await served.send(said, here);
+    for (const input of ["a", "b", "c"]) await served.send(input, here);
     await clock.advance(59_000);
     await served.send("d", here);
     await clock.advance(20);
     await clock.advance(60_000);
     await served.send("e", here);
-    expect(heard.slice(3)).toEqual([["agent: b!", "user: c", "agent: c!"], []]);
+    expect(conversations.slice(3)).toEqual([["agent: b!", "user: c", "agent: c!"], []]);
   });
 
   it("of an owner go when they are too many, the least recent first, and never those of others", async () => {
-    const { agent, heard } = listening(async () => reply("ok"));
+    const { agent, conversations } = recordingAgent(async () => reply("ok"));
     await using served = startHandler({ agent, limits: { conversationEntriesPerOwner: 16 } });
     await served.send("go", here, { principal: { owner: "bob" } });
     for (let count = 0; count < 20; count++) await served.send("go", { contextId: `context ${count}` });
@@ -261,17 +273,17 @@ describe("conversations that are switched off or bounded", () => {
     await served.send("read", { contextId: "context 0" });
     await served.send("read", { contextId: "context 19" });
     await served.send("read", here, { principal: { owner: "bob" } });
-    expect(heard.slice(-3)).toEqual([[], ["user: go", "agent: ok"], ["user: go", "agent: ok"]]);
+    expect(conversations.slice(-3)).toEqual([[], ["user: go", "agent: ok"], ["user: go", "agent: ok"]]);
   });
 
   it("are deleted by the program that hosts the agent", async () => {
-    const { agent, heard } = listening(async () => reply("ok"));
+    const { agent, conversations } = recordingAgent(async () => reply("ok"));
     await using served = startHandler({ agent });
     await served.send("go", here);
     const alice = { tenant: "", owner: "alice" };
     expect(await served.handler.deleteConversation(alice, "here")).toBe(true);
     expect(await served.handler.deleteConversation(alice, "here")).toBe(false);
     await served.send("read", here);
-    expect(heard.at(-1)).toEqual([]);
+    expect(conversations.at(-1)).toEqual([]);
   });
 });

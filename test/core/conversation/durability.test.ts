@@ -15,7 +15,7 @@ const forEver = new Promise<never>(() => {});
 const here = { contextId: "here" };
 
 /** The entries of alice's conversation in a line each. */
-async function stored(store: TaskStore, query: Partial<ConversationQuery> = {}): Promise<string[]> {
+async function storedEntries(store: TaskStore, query: Partial<ConversationQuery> = {}): Promise<string[]> {
   const line = ({ kind, content }: StoredConversationRecord) =>
     `${kind}: ${textIn((content as Message | Artifact | undefined)?.parts)}`;
   return (await store.readConversation(alice, "here", { limit: 100, maxBytes: 1 << 20, ...query })).map(line);
@@ -48,7 +48,7 @@ describe("the conversation of a task whose process dies", () => {
     first.die();
     await using _ = start();
     await clock.advance(20_000);
-    expect(await stored(store)).toEqual(["user: go", "artifact: kept", "artifact: report 2", "agent: done"]);
+    expect(await storedEntries(store)).toEqual(["user: go", "artifact: kept", "artifact: report 2", "agent: done"]);
   });
 
   it("has the artifacts that are left when the task is given up", async () => {
@@ -60,7 +60,7 @@ describe("the conversation of a task whose process dies", () => {
     await using _ = start();
     await clock.advance(20_000);
     const failed = "agent: the process that worked on the task has gone";
-    expect(await stored(store)).toEqual(["user: go", "artifact: kept", "artifact: report 1", failed]);
+    expect(await storedEntries(store)).toEqual(["user: go", "artifact: kept", "artifact: report 1", failed]);
   });
 });
 
@@ -82,25 +82,25 @@ describe("a direct reply", () => {
     await using _ = served;
     line.hold();
     expect(textIn(messageOf(await served.send("a", here)).parts)).toBe("a!");
-    expect(await stored(memory)).toEqual([]);
+    expect(await storedEntries(memory)).toEqual([]);
     line.restore();
     await served.clock.advance(20);
-    expect(await stored(memory)).toEqual(["user: a", "agent: a!"]);
+    expect(await storedEntries(memory)).toEqual(["user: a", "agent: a!"]);
   });
 
   it("is stored when its process is closed at once", async () => {
     const { served, memory } = replying();
     await served.send("a", here);
     await served[Symbol.asyncDispose]();
-    expect(await stored(memory)).toEqual(["user: a", "agent: a!"]);
+    expect(await storedEntries(memory)).toEqual(["user: a", "agent: a!"]);
   });
 
   it("is kept from the start, in the order in which things were said, also by an agent that reads later", async () => {
-    let heard: readonly string[] = [];
+    let lines: readonly string[] = [];
     await using served = startHandler({
       store: memoryTaskStore(),
       agent: async ({ text, conversation }) => {
-        if (text === "read") heard = (await conversation({ last: 1_000 })).map((entry) => entry.text);
+        if (text === "read") lines = (await conversation({ last: 1_000 })).map((entry) => entry.text);
         return text === "task" ? completed("done") : reply(`${text}!`);
       },
     });
@@ -114,7 +114,7 @@ describe("a direct reply", () => {
       expected.push("task", "done");
     }
     await served.send("read", here);
-    expect(heard).toEqual(expected);
+    expect(lines).toEqual(expected);
   });
 
   it("that finds the store away is answered, and stored when the store is back", async () => {
@@ -127,10 +127,10 @@ describe("a direct reply", () => {
     gate.resolve();
     expect(textIn(messageOf(await answered).parts)).toBe("a!");
     await settle();
-    expect(await stored(memory)).toEqual([]);
+    expect(await storedEntries(memory)).toEqual([]);
     line.restore();
     await served.clock.advance(4_000);
-    expect(await stored(memory)).toEqual(["user: a", "agent: a!"]);
+    expect(await storedEntries(memory)).toEqual(["user: a", "agent: a!"]);
   });
 
   it.each<[FaultWay]>([["fails"], ["fails after its effect"]])(
@@ -152,7 +152,7 @@ describe("a direct reply", () => {
       await served.send("b", here);
       await clock.advance(20);
       const first = way === "fails" ? [] : ["user: a", "agent: a!"];
-      expect(await stored(memory)).toEqual([...first, "user: b", "agent: b!"]);
+      expect(await storedEntries(memory)).toEqual([...first, "user: b", "agent: b!"]);
       const lost = served.log.filter(({ message }) => message?.includes("missing in their conversations"));
       expect(lost.map(({ fields }) => fields)).toEqual([{ lost: 1 }]);
     },

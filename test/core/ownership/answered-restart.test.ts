@@ -84,8 +84,8 @@ describe.each(["drained", "killed"] as const)("a restartable turn that waits for
     const task = taskOf(await second.send("red", { taskId }));
     expect([stateOf(task), textIn(task.artifacts[0]?.parts)]).toEqual(["COMPLETED", "a lamp in red"]);
     expect(here.turns).toEqual(["message 1 a lamp", "restart 1 a lamp"]);
-    const asked = historyOf(task).filter((each) => each === "agent: which color?");
-    expect([asked.length, historyOf(task).at(-1)]).toEqual([1, "user: red"]);
+    const questions = historyOf(task).filter((each) => each === "agent: which color?");
+    expect([questions.length, historyOf(task).at(-1)]).toEqual([1, "user: red"]);
   });
 
   it("answers a stream of that message", async () => {
@@ -101,15 +101,19 @@ describe.each(["drained", "killed"] as const)("a restartable turn that waits for
     ]);
   });
 
-  it("takes the answer once, whoever sends it again", async () => {
+  it("takes the answer once, even if it is sent again", async () => {
     const here = place();
     const taskId = await ways[way](here);
     await using second = start(here);
     await using third = start(here);
     await here.clock.advance(40_000);
     const once = { extensions: [idempotentSendExtension] };
-    const said = { taskId, messageId: "m" };
-    const answers = [second.send("red", said, once), third.send("red", said, once), second.send("red", said, once)];
+    const message = { taskId, messageId: "m" };
+    const answers = [
+      second.send("red", message, once),
+      third.send("red", message, once),
+      second.send("red", message, once),
+    ];
     await here.clock.advance(5000);
     for (const answer of answers) expect(stateOf(taskOf(await answer))).toBe("COMPLETED");
     expect(here.turns).toEqual(["message 1 a lamp", "restart 1 a lamp"]);
@@ -126,8 +130,8 @@ describe.each(["drained", "killed"] as const)("a restartable turn that waits for
   });
 
   it("asks another question that it comes to", async () => {
-    let asked = 0;
-    const here = place(() => inputRequired(`question ${++asked}?`));
+    let questionCount = 0;
+    const here = place(() => inputRequired(`question ${++questionCount}?`));
     const taskId = await ways[way](here);
     await using second = start(here);
     await here.clock.advance(40_000);
@@ -230,9 +234,9 @@ describe("a restartable turn with several questions", () => {
     expect(questionsIn(task)).toEqual(["agent: which color?", "agent: which size?"]);
   });
 
-  it("asks a question anew that is another one, and not those whose answers it has", async () => {
-    let asked = 0;
-    const here = tailor(createVirtualClock(), () => `which color, ${++asked}?`);
+  it("asks a different question, and none that is answered already", async () => {
+    let questionCount = 0;
+    const here = tailor(createVirtualClock(), () => `which color, ${++questionCount}?`);
     const first = mortal(here);
     const { id: taskId } = taskOf(await first.send("a coat"));
     await first.send("red", { taskId });

@@ -30,14 +30,14 @@ function lineTo(store: TaskStore) {
 /** What happened to the turns of one process. */
 class Turns {
   readonly aborted: string[] = [];
-  readonly begun: string[] = [];
+  readonly startedTurns: string[] = [];
   readonly #ends: (() => void)[] = [];
   readonly agent: Agent = async function* (this: void, _turn) {};
 
   constructor() {
     const turns = this;
     this.agent = async function* ({ signal, cause }) {
-      turns.begun.push(cause);
+      turns.startedTurns.push(cause);
       yield working();
       signal.addEventListener("abort", () => turns.aborted.push((signal.reason as TurnAborted).kind));
       await new Promise<void>((resolve) => {
@@ -107,7 +107,7 @@ describe("processes that all could not renew their leases", () => {
       await here.time.advance(3000);
     }
     await here.time.advance(2 * ttlMs);
-    expect([a, b, c].map(({ turns }) => turns.begun)).toEqual([["message"], ["message"], ["message"]]);
+    expect([a, b, c].map(({ turns }) => turns.startedTurns)).toEqual([["message"], ["message"], ["message"]]);
     await expectDone(here, [a, b, c]);
   });
 
@@ -147,13 +147,13 @@ describe("a process that is gone", () => {
   ])("loses its tasks to others though the store's clock was set %s", async (_, ms) => {
     const here = place();
     await using a = await processOn(here);
-    const gone = await processOn(here);
+    const deadProcess = await processOn(here);
     await here.time.advance(4000);
-    gone.line.cut = true;
+    deadProcess.line.cut = true;
     here.storeClock.shift.ms = ms;
     await here.time.advance(ttlMs + 2 * 3000 + 1000);
-    expect(stateOf(await a.get(gone.taskId))).toBe("FAILED");
-    await gone[Symbol.asyncDispose]();
+    expect(stateOf(await a.get(deadProcess.taskId))).toBe("FAILED");
+    await deadProcess[Symbol.asyncDispose]();
     await expectDone(here, [a]);
   });
 });
@@ -173,26 +173,26 @@ describe("a process whose clock differs from the store's", () => {
       return here.store.renew(...args);
     };
     await using served = startHandler({ agent, clock: own.clock, store: { ...store, renew: renewedLate } });
-    const asked = here.time.now();
+    const askedAt = here.time.now();
     const task = taskOf(await served.send("go"));
-    expect(timestampMs(task.status?.timestamp ?? timestampNow())).toBe(asked);
+    expect(timestampMs(task.status?.timestamp ?? timestampNow())).toBe(askedAt);
     await here.time.advance(1);
     const since = (time: number) => requestOf("listTasks", { statusTimestampAfter: timestampFromMs(time) });
     const listed = async (time: number) =>
       (await served.operations.listTasks(since(time), contextOf())).tasks.map(({ id }) => id);
-    expect([await listed(asked), await listed(asked + 1)]).toEqual([[task.id], []]);
+    expect([await listed(askedAt), await listed(askedAt + 1)]).toEqual([[task.id], []]);
   });
 
   it("stamps statuses of a task in the order of its log when its clock is set between them", async () => {
     const here = place();
     await using a = await processOn(here);
-    const begun = timestampMs((await a.get(a.taskId)).status?.timestamp ?? timestampNow());
+    const startedAt = timestampMs((await a.get(a.taskId)).status?.timestamp ?? timestampNow());
     a.shift.ms = -3_600_000;
     await here.time.advance(1000);
     a.turns.end();
     await here.time.advance(1000);
     const { status } = await a.get(a.taskId);
-    expect(timestampMs(status?.timestamp ?? timestampNow()) - begun).toBe(1000);
+    expect(timestampMs(status?.timestamp ?? timestampNow()) - startedAt).toBe(1000);
   });
 });
 
@@ -240,7 +240,7 @@ describe("a process that is cut off from the store", () => {
     expect(stateOf(await cut.get(cut.taskId))).toBe("FAILED");
   });
 
-  it("asks the store in the first moment after it stood still, and keeps what nobody took over", async () => {
+  it("asks the store as soon as it runs again, and keeps the tasks that were not taken over", async () => {
     const here = place();
     await using other = await processOn(here);
     await using still = await processOn(here);

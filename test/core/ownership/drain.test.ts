@@ -13,7 +13,7 @@ const drainMs = 10_000;
 /** A store that holds back the answers of one method until released. */
 function slowAt(method: "beginSend" | "read") {
   const clock = createVirtualClock();
-  const { promise: told, resolve: answer } = Promise.withResolvers<void>();
+  const { promise: signal, resolve: resolveAnswer } = Promise.withResolvers<void>();
   let isSlow = false;
   const memory = memoryTaskStore({ clock });
   const store = new Proxy<TaskStore>(memory, {
@@ -21,7 +21,7 @@ function slowAt(method: "beginSend" | "read") {
       const member: unknown = Reflect.get(target, name);
       if (typeof member !== "function") return member;
       return async (...args: readonly unknown[]) => {
-        if (isSlow && name === method) await told;
+        if (isSlow && name === method) await signal;
         return Reflect.apply(member, target, args);
       };
     },
@@ -29,13 +29,13 @@ function slowAt(method: "beginSend" | "read") {
   const slow = (): void => {
     isSlow = true;
   };
-  return { clock, store, slow, answer };
+  return { clock, store, slow, answer: resolveAnswer };
 }
 
 describe("a handler that drains", () => {
   const once = { extensions: [idempotentSendExtension] };
 
-  it("waits for a message whose turn has not started, and for that turn", async () => {
+  it("waits for a message before its turn has started, and for that turn", async () => {
     const { clock, store, slow, answer } = slowAt("beginSend");
     const limits = { storeWaitMs: 2 * drainMs };
     await using served = startHandler({ clock, store, limits, agent: async () => working("done") });
@@ -69,16 +69,16 @@ describe("a handler that drains", () => {
     await drained;
   });
 
-  it("does not wait for a message whose turn runs in another process", async () => {
+  it("does not wait for a message to a turn in another process", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
-    const { promise: told, resolve: end } = Promise.withResolvers<void>();
+    const { promise: signal, resolve: end } = Promise.withResolvers<void>();
     const options = { clock, store, limits: { inboxWaitMs: 600_000 } };
     await using holder = startHandler({
       ...options,
       async agent(turn) {
         await turn.ask(inputRequired("which?"));
-        await told;
+        await signal;
       },
     });
     const { id: taskId } = taskOf(await holder.send("go"));
@@ -97,12 +97,12 @@ describe("a handler that drains", () => {
   it("wakes no parked task, because its turn would be cut short", async () => {
     const clock = createVirtualClock();
     const causes: string[] = [];
-    const { promise: told, resolve: end } = Promise.withResolvers<void>();
+    const { promise: signal, resolve: end } = Promise.withResolvers<void>();
     const served = startHandler({
       clock,
       async *agent({ cause, text }) {
         causes.push(cause);
-        if (text === "hold") await told;
+        if (text === "hold") await signal;
         else yield park({ wakeAt: clock.now() + 1000 });
       },
     });

@@ -14,14 +14,14 @@ describe("a task that waits for longer than it may", () => {
     await using served = startHandler({ agent: async () => inputRequired("which one?"), limits });
     const { id } = taskOf(await served.send("go"));
     await settle();
-    const heard = linesOf(served.subscribe(id));
+    const lines = linesOf(served.subscribe(id));
     await served.clock.advance(hourMs - 120_000);
     expect(stateOf(await served.get(id))).toBe("INPUT_REQUIRED");
     await served.clock.advance(240_000);
     const task = await served.get(id);
     expect(stateOf(task)).toBe("FAILED");
     expect(textIn(task.status?.message?.parts)).toContain("taskWaitMaxMs");
-    expect(await heard).toEqual(["task INPUT_REQUIRED", "status FAILED"]);
+    expect(await lines).toEqual(["task INPUT_REQUIRED", "status FAILED"]);
   });
 
   it("has as long again after each message", async () => {

@@ -24,7 +24,7 @@ function place(keepClaims: boolean | readonly string[], agent: Agent, restartabl
     seen.push(turn.principal);
     return agent(turn);
   };
-  const kept = keptClaims({ keepClaims });
+  const claimsToKeep = keptClaims({ keepClaims });
   const start = (): TestHandler & { die(): void } => {
     let isDead = false;
     const cut = new Proxy<TaskStore>(store, {
@@ -34,7 +34,7 @@ function place(keepClaims: boolean | readonly string[], agent: Agent, restartabl
         return (...args: readonly unknown[]) => (isDead ? forEver : Reflect.apply(member, target, args));
       },
     });
-    const served = startHandler({ clock, store: cut, agent: noting, restartable, keptClaims: kept });
+    const served = startHandler({ clock, store: cut, agent: noting, restartable, keptClaims: claimsToKeep });
     return Object.assign(served, {
       die() {
         isDead = true;

@@ -62,11 +62,11 @@ it("a handler that slept past its lease renews it before it claims another task"
   const store = memoryTaskStore({ clock: { ...clock, now } });
   const gate = Promise.withResolvers<void>();
   const options = { clock: { ...clock, now }, store };
-  const waiting: Agent = async ({ emit }) => {
+  const agent: Agent = async ({ emit }) => {
     await emit(working());
     await gate.promise;
   };
-  await using served = await beginTask({ ...options, agent: waiting });
+  await using served = await beginTask({ ...options, agent });
   const orphans = async () => (await store.orphans("", 10)).map(({ id }) => id);
   expect(await orphans()).toEqual([]);
   sleptMs = 60_000;

@@ -54,13 +54,13 @@ const asks: Agent = async function* ({ ask }) {
 
 /** An agent whose turns wait until they are let go, the oldest first. */
 function gate(): { readonly agent: Agent; open(): void } {
-  const waiting: (() => void)[] = [];
+  const resolvers: (() => void)[] = [];
   return {
     async *agent() {
       yield working();
-      await new Promise<void>((resolve) => waiting.push(resolve));
+      await new Promise<void>((resolve) => resolvers.push(resolve));
     },
-    open: () => waiting.shift()?.(),
+    open: () => resolvers.shift()?.(),
   };
 }
 
@@ -146,7 +146,7 @@ describe("an agent that is replaced", () => {
     const old = here.open("weather", says("old"));
     const task = taskOf(await old.send("go"));
     const { operations } = old.handler.replacedBy({ agent: says("new"), logger: silentLogger });
-    const send = (...said: Parameters<typeof say>) => operations.sendMessage(say(...said), contextOf());
+    const send = (...message: Parameters<typeof say>) => operations.sendMessage(say(...message), contextOf());
     expect(textIn(messageOf(await old.send("hello")).parts)).toBe("old");
     expect(textIn(messageOf(await send("hello")).parts)).toBe("new");
     const ended = taskOf(await send("sun", { taskId: task.id }));

@@ -12,7 +12,7 @@ const forEver = new Promise<never>(() => {});
 const expiryMs = 16_000;
 
 /** The store with one method replaced. */
-function changed<Name extends keyof TaskStore>(store: TaskStore, name: Name, method: TaskStore[Name]): TaskStore {
+function withMethod<Name extends keyof TaskStore>(store: TaskStore, name: Name, method: TaskStore[Name]): TaskStore {
   return new Proxy(store, {
     get(target, member) {
       if (member === name) return method;
@@ -38,11 +38,11 @@ async function leftBehind(count: number) {
       return (...args: readonly unknown[]) => (line.cut ? forEver : Reflect.apply(member, target, args));
     },
   });
-  const gone = startHandler({ agent: staying, clock, store: cut, restartable: true });
+  const deadHandler = startHandler({ agent: staying, clock, store: cut, restartable: true });
   for (let index = 0; index < count; index++) {
-    await gone.send("go", { configuration: { returnImmediately: true } }, { principal: alice });
+    await deadHandler.send("go", { configuration: { returnImmediately: true } }, { principal: alice });
   }
-  await gone.send("go", { configuration: { returnImmediately: true } }, { principal: bob });
+  await deadHandler.send("go", { configuration: { returnImmediately: true } }, { principal: bob });
   await settle();
   line.cut = true;
   return { clock, store };
@@ -75,7 +75,7 @@ describe("orphaned tasks", () => {
       await new Promise<void>((resolve) => clock.after(10, resolve));
       return store.read(scope, id);
     };
-    await using _served = startHandler({ agent: async () => {}, clock, store: changed(store, "read", read) });
+    await using _served = startHandler({ agent: async () => {}, clock, store: withMethod(store, "read", read) });
     await clock.advance(expiryMs);
     await clock.advance(1100);
     expect(await store.orphans("", 10)).toEqual([]);
@@ -89,7 +89,7 @@ describe("orphaned tasks", () => {
     const broken = heads[1];
     const read: TaskStore["read"] = async (scope, id) =>
       id === broken?.id ? Promise.reject(new Error("torn")) : store.read(scope, id);
-    await using _served = startHandler({ agent: async () => {}, clock, store: changed(store, "read", read) });
+    await using _served = startHandler({ agent: async () => {}, clock, store: withMethod(store, "read", read) });
     await clock.advance(7_000);
     expect((await store.orphans("", 10)).map(({ key }) => key)).toEqual([broken?.key]);
   });
@@ -99,7 +99,7 @@ describe("orphaned tasks", () => {
     const store = memoryTaskStore({ clock });
     await store.create(newTask({ holder: "gone" }));
     const agent: Agent = async () => forEver;
-    const slow = changed(store, "orphans", () => forEver);
+    const slow = withMethod(store, "orphans", () => forEver);
     const served = startHandler({ agent, clock, store: slow, instance: "here" });
     const own = await store.create(newTask({ holder: "here" }));
     await clock.advance(3 * expiryMs);

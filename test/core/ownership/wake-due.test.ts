@@ -24,17 +24,17 @@ async function parkMany(store: TaskStore, scope: Scope, count: number): Promise<
 
 /** An agent that stays in each turn until released, and records whose turns were woken. */
 function staying() {
-  const woken: string[] = [];
+  const wakes: string[] = [];
   let gate = Promise.withResolvers<void>();
   const agent: Agent = async ({ cause, principal }) => {
-    if (cause === "wake") woken.push(principal.owner);
+    if (cause === "wake") wakes.push(principal.owner);
     if (principal.owner === "alice") await gate.promise;
   };
   const letGo = (): void => {
     gate.resolve();
     gate = Promise.withResolvers<void>();
   };
-  return { agent, woken, letGo };
+  return { agent, woken: wakes, letGo };
 }
 
 /**
@@ -44,12 +44,12 @@ function staying() {
 async function crowded(count: number) {
   const clock = createVirtualClock();
   const store = memoryTaskStore({ clock });
-  const { agent, woken, letGo } = staying();
+  const { agent, woken: wakes, letGo } = staying();
   const served = startHandler({ agent, clock, store, limits: { turnsPerOwner: 1 } });
   await served.send("go", { configuration: { returnImmediately: true } });
   await parkMany(store, alice, count);
   await park(store, bob, count + 1);
-  return { ...served, woken, letGo };
+  return { ...served, woken: wakes, letGo };
 }
 
 /** The store with one unreadable task. */
@@ -97,13 +97,13 @@ describe("parked tasks that are due", () => {
   it("take turns when the process is at its turn limit", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
-    const { agent, woken, letGo } = staying();
+    const { agent, woken: wakes, letGo } = staying();
     await parkMany(store, alice, 5);
     await using served = startHandler({ agent, clock, store, limits: { turnsPerProcess: 2 } });
     const seen: number[] = [];
     for (let beat = 0; beat < 4; beat++) {
       await heartbeat(served.clock);
-      seen.push(woken.length);
+      seen.push(wakes.length);
       letGo();
     }
     expect(seen).toEqual([2, 4, 5, 5]);
@@ -112,12 +112,12 @@ describe("parked tasks that are due", () => {
   it("are woken several at a time", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
-    const { agent, woken } = staying();
+    const { agent, woken: wakes } = staying();
     await parkMany(store, bob, 800);
     await using served = startHandler({ agent, clock, store: distant(store, clock) });
     await heartbeat(clock);
     await clock.advance(1100);
-    expect(woken.length).toBe(800);
+    expect(wakes.length).toBe(800);
     expect(served.log).toEqual([]);
   });
 
@@ -127,14 +127,14 @@ describe("parked tasks that are due", () => {
   ])("never exceed the limit of %s meanwhile", async (_, limits) => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
-    const { agent, woken, letGo } = staying();
+    const { agent, woken: wakes, letGo } = staying();
     await parkMany(store, alice, 8);
     await using _served = startHandler({ agent, clock, store: distant(store, clock), limits });
     const seen: number[] = [];
     for (let beat = 0; beat < 4; beat++) {
       await heartbeat(clock);
       await clock.advance(100);
-      seen.push(woken.length);
+      seen.push(wakes.length);
       letGo();
     }
     expect(seen).toEqual([3, 6, 8, 8]);
@@ -143,14 +143,14 @@ describe("parked tasks that are due", () => {
   it("are not held up by a task that cannot be read", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
-    const { agent, woken } = staying();
+    const { agent, woken: wakes } = staying();
     const broken = await park(store, bob, 1);
     await park(store, bob, 2);
     await park(store, bob, 3);
     await using served = startHandler({ agent, clock, store: unreadable(store, broken.id) });
     await heartbeat(served.clock);
     await heartbeat(served.clock);
-    expect(woken).toEqual(["bob", "bob"]);
+    expect(wakes).toEqual(["bob", "bob"]);
     expect(
       served.log.filter(({ message }) => /^abandoned tasks could not be taken over/.test(message ?? "")).length,
     ).toBeGreaterThan(0);

@@ -37,29 +37,29 @@ describe("two tries of a send", () => {
   it("put the message into the inbox once, even if the first stalls before it does", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
-    const taken = Promise.withResolvers<void>();
+    const take = Promise.withResolvers<void>();
     const agent: Agent = async function* ({ receive }) {
       yield working();
       yield artifact(textIn((await receive()).parts), { artifactId: "a" });
-      await taken.promise;
+      await take.promise;
     };
     await using holder = await beginTask({ agent, clock, store });
     const held = Promise.withResolvers<void>();
     const slow = withPut(store, (...entry) => held.promise.then(() => store.put(...entry)));
-    await using gone = startHandler({ agent, clock: createVirtualClock(), store: slow });
-    const said = { taskId: holder.taskId, messageId: "m" };
-    const first = gone.send("more", said, once);
+    await using deadHandler = startHandler({ agent, clock: createVirtualClock(), store: slow });
+    const message = { taskId: holder.taskId, messageId: "m" };
+    const first = deadHandler.send("more", message, once);
     await settle();
-    const second = holder.send("more", said, once);
+    const second = holder.send("more", message, once);
     await clock.advance(17_000);
     expect(historyOf(await holder.get(holder.taskId))).toEqual(["user: go", "user: more"]);
     held.resolve();
     await settle();
     const head = await store.head({ agent: "", tenant: "", owner: "alice" }, holder.taskId);
     expect([(await store.inbox(head?.key ?? 0)).entries.length, head?.inboxPut]).toEqual([0, 1]);
-    taken.resolve();
+    take.resolve();
     await clock.advance(1000);
-    await gone.clock.advance(1000);
+    await deadHandler.clock.advance(1000);
     for (const answer of [first, second]) {
       expect(historyOf(taskOf(await answer))).toEqual(["user: go", "user: more"]);
     }
@@ -75,9 +75,9 @@ describe("two tries of a send", () => {
       return store.put(...entry);
     });
     await using served = await beginTask({ agent, clock, store: failing });
-    const said = { taskId: served.taskId, messageId: "m" };
-    expect(await errorOf(served.send("more", said, once))).toMatchObject({ code: "unavailable" });
-    const again = served.send("more", said, once);
+    const message = { taskId: served.taskId, messageId: "m" };
+    expect(await errorOf(served.send("more", message, once))).toMatchObject({ code: "unavailable" });
+    const again = served.send("more", message, once);
     gate.resolve();
     await clock.advance(1000);
     expect(historyOf(taskOf(await again))).toEqual(["user: go", "user: more"]);
@@ -91,8 +91,8 @@ describe("two tries of a send", () => {
       if (attempt === 1) await gate.promise;
       return completed(`by ${attempt}`);
     };
-    await using gone = startHandler({ agent, clock: createVirtualClock(), store, limits: anHour });
-    const first = gone.send("x", { messageId: "m" }, once);
+    await using deadHandler = startHandler({ agent, clock: createVirtualClock(), store, limits: anHour });
+    const first = deadHandler.send("x", { messageId: "m" }, once);
     await settle();
     await using other = startHandler({ agent, clock, store });
     const second = other.send("x", { messageId: "m" }, once);
@@ -115,16 +115,16 @@ describe("two tries of a send", () => {
       return reply("done");
     };
     const limits = anHour;
-    await using gone = startHandler({ agent, clock: createVirtualClock(), store, limits });
-    const said = { messageId: "m" };
-    const first = gone.send("x", said, once);
+    await using deadHandler = startHandler({ agent, clock: createVirtualClock(), store, limits });
+    const message = { messageId: "m" };
+    const first = deadHandler.send("x", message, once);
     await settle();
     await using other = startHandler({ agent, clock, store, limits });
-    const refused = errorOf(other.send("x", said, once));
+    const refused = errorOf(other.send("x", message, once));
     await clock.advance(17_000);
     expect(await refused).toMatchObject({ message: "not now" });
     busy = false;
-    const done = taskOf(await other.send("x", said, once));
+    const done = taskOf(await other.send("x", message, once));
     gate.resolve();
     expect(taskOf(await first)).toEqual(done);
     const { tasks } = await other.operations.listTasks(requestOf("listTasks"), contextOf());

@@ -200,11 +200,11 @@ describe("a send whose handler's lease expired", () => {
       if (attempt === 1) await gate.promise;
       yield artifact(`by ${attempt}`, { artifactId: "a" });
     };
-    const gone = startHandler({ agent, store, clock: createVirtualClock(), limits: { taskAfterMs: 3_600_000 } });
-    const first = gone.send("x", same, once);
+    const deadHandler = startHandler({ agent, store, clock: createVirtualClock(), limits: { taskAfterMs: 3_600_000 } });
+    const first = deadHandler.send("x", same, once);
     await settle();
     const other = startHandler({ agent, store, clock });
-    handlers.push(other, gone);
+    handlers.push(other, deadHandler);
     const second = other.send("x", same, once);
     await clock.advance(14_000);
     expect(attempts).toEqual([1]);
@@ -226,18 +226,18 @@ describe("a send whose handler's lease expired", () => {
       if (attempt === 1) await gate.promise;
       return reply(`by ${attempt}`);
     };
-    const gone = startHandler({ agent, store, clock: createVirtualClock(), limits: { taskAfterMs: 3_600_000 } });
-    const first = errorOf(gone.send("x", same, once));
+    const deadHandler = startHandler({ agent, store, clock: createVirtualClock(), limits: { taskAfterMs: 3_600_000 } });
+    const first = errorOf(deadHandler.send("x", same, once));
     await settle();
     const other = startHandler({ agent, store, clock });
-    handlers.push(other, gone);
+    handlers.push(other, deadHandler);
     const second = other.send("x", same, once);
     await clock.advance(17_000);
     const task = taskOf(await second);
     expect(textIn(task.status?.message?.parts)).toBe("by 2");
     gate.resolve();
     expect(await first).toMatchObject({ code: "unavailable" });
-    expect(taskOf(await gone.send("x", same, once))).toEqual(task);
+    expect(taskOf(await deadHandler.send("x", same, once))).toEqual(task);
   });
 });
 
@@ -304,10 +304,10 @@ describe("a retried send to a task", () => {
     const refused = [errorOf(here.send("more", soon, once)), errorOf(there.send("more", soon, once))];
     await clock.advance(11_000);
     for (const each of refused) expect(await each).toMatchObject({ code: "unsupportedOperation" });
-    const taken = there.send("more", soon, once);
+    const answer = there.send("more", soon, once);
     gate.resolve();
     await clock.advance(2000);
-    expect(historyOf(taskOf(await taken))).toEqual(["user: go", "user: more"]);
+    expect(historyOf(taskOf(await answer))).toEqual(["user: go", "user: more"]);
   });
 });
 

@@ -49,8 +49,8 @@ export function underId(
     return payload;
   }
   const { history, status } = payload.value;
-  const said = [...history, ...(status?.message === undefined ? [] : [status.message])].map(({ taskId }) => taskId);
-  for (const each of [payload.value.id, ...said]) if (each !== name) journal.fail(`${name} was shown as ${each}`);
+  const taskIds = [...history, ...(status?.message === undefined ? [] : [status.message])].map(({ taskId }) => taskId);
+  for (const each of [payload.value.id, ...taskIds]) if (each !== name) journal.fail(`${name} was shown as ${each}`);
   return { case: "task", value: { ...payload.value, id } };
 }
 
@@ -73,11 +73,11 @@ export function checkListed(journal: Journal, task: Task): void {
 
 /** Checks that an answer shows the first stop after its message, or something later. */
 export function checkAnswer(journal: Journal, messageId: string, task: Task, position: number): void {
-  const taken = journal.taken.get(messageId);
-  if (taken?.task !== task.id) return journal.fail(`${messageId} was answered and not taken by ${task.id}`);
+  const record = journal.taken.get(messageId);
+  if (record?.task !== task.id) return journal.fail(`${messageId} was answered and not taken by ${task.id}`);
   const { records, states } = journal.tasks.get(task.id) ?? { records: [], states: [] };
   const stop = records.findIndex(({ kind }, index) => {
-    if (index < taken.seq) return false;
+    if (index < record.seq) return false;
     return kind === "turnEnded" || (kind === "event" && isStop(states[index + 1] ?? 0));
   });
   if (stop >= 0 && position >= stop) return;

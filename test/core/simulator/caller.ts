@@ -47,8 +47,8 @@ export class Caller {
 
   /** Calls of the program that hosts the agent. */
   host<T>(process: Process, ask: (handler: HostedHandler) => Promise<T>): Promise<T> {
-    const asked = Promise.resolve(process.whenUp()).then(() => ask(handlerOf(process)));
-    return this.#through(process, asked);
+    const answer = Promise.resolve(process.whenUp()).then(() => ask(handlerOf(process)));
+    return this.#through(process, answer);
   }
 
   /** Reads a stream, fast or slowly, to its end or for a while. */

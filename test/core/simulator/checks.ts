@@ -49,10 +49,10 @@ export async function checkEnd(world: World): Promise<void> {
   for (const call of open) journal.fail(`${call} was never answered`);
   for (const history of journal.tasks.values()) await checkTask(world, history);
   for (const [messageId, outcome] of sends) {
-    const taken = journal.taken.has(messageId);
-    if (outcome === "answered" && !taken) journal.fail(`${messageId} was accepted and never taken`);
-    if (outcome === "refused" && taken) journal.fail(`${messageId} was refused and taken`);
-    if (outcome === "replied" && taken) journal.fail(`${messageId} was replied to and taken by a task`);
+    const isTaken = journal.taken.has(messageId);
+    if (outcome === "answered" && !isTaken) journal.fail(`${messageId} was accepted and never taken`);
+    if (outcome === "refused" && isTaken) journal.fail(`${messageId} was refused and taken`);
+    if (outcome === "replied" && isTaken) journal.fail(`${messageId} was replied to and taken by a task`);
   }
   const { weather } = world;
   if (isFair(weather) && !weather.leaves && journal.restarts > 0)
@@ -79,26 +79,26 @@ async function checkTask(world: World, history: TaskHistory): Promise<void> {
   if (digests.length !== records.length + 1) journal.fail(`${id} lost count`);
   await checkConversation(world, history);
   const fold = foldStored(stored);
-  const told = toText(fold);
+  const text = toText(fold);
   if (!isDeepStrictEqual(toBinary(TaskSchema, fold), toBinary(TaskSchema, task)))
-    journal.fail(`${id} is stored as ${told}`);
+    journal.fail(`${id} is stored as ${text}`);
   const stays = weather.leaves ? isPrompt(weather) : keepsTasks(weather);
-  if (stays && told.includes("has gone")) journal.fail(`${id} was taken from a process that was there`);
+  if (stays && text.includes("has gone")) journal.fail(`${id} was taken from a process that was there`);
 }
 
 // Each message of the log once, in its order, and each artifact as it is at last.
 async function checkConversation({ journal, store }: World, { id, records, task }: TaskHistory): Promise<void> {
   const page = await store.readConversation(scope, task.contextId, { limit: 10_000, maxBytes: 1 << 30 });
   const entries = page.filter(({ taskId }) => taskId === id);
-  const written = records.flatMap((record) => {
+  const expected = records.flatMap((record) => {
     if (record.kind === "message") return `user ${record.message.messageId}`;
     const { payload } = record.kind === "event" ? record.event : { payload: undefined };
     const status = payload?.case === "statusUpdate" ? payload.value.status : undefined;
     return status?.message !== undefined && isStop(status.state) ? `agent ${status.message.messageId}` : [];
   });
-  const said = entries.flatMap((entry) => (entry.kind === "artifact" ? [] : `${entry.kind} ${entry.id}`));
-  if (!isDeepStrictEqual(said, written)) {
-    journal.fail(`${id} wrote ${written.join(", ")}, and its conversation has ${said.join(", ")}`);
+  const entryNames = entries.flatMap((entry) => (entry.kind === "artifact" ? [] : `${entry.kind} ${entry.id}`));
+  if (!isDeepStrictEqual(entryNames, expected)) {
+    journal.fail(`${id} wrote ${expected.join(", ")}, and its conversation has ${entryNames.join(", ")}`);
   }
   for (const artifact of task.artifacts) {
     const last = entries.findLast(({ kind, id: itemId }) => kind === "artifact" && itemId === artifact.artifactId);

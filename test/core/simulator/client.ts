@@ -93,10 +93,10 @@ export class Client {
     });
     this.#world.onceSends.push(once);
     const tries: Promise<void>[] = [];
-    for (let left = this.#random.int(1, 4); left > 0; left--) {
-      const tried = this.#random.chance(0.5) ? once.send() : once.stream();
-      tries.push(tried);
-      if (this.#random.chance(0.6)) await tried;
+    for (let rest = this.#random.int(1, 4); rest > 0; rest--) {
+      const attempt = this.#random.chance(0.5) ? once.send() : once.stream();
+      tries.push(attempt);
+      if (this.#random.chance(0.6)) await attempt;
       else await this.#world.sleep(this.#random.pick([0, 1, 50, 2000]));
     }
     await Promise.all(tries);
@@ -159,10 +159,10 @@ export class Client {
     const { journal } = this.#world;
     const data = this.#world.newId("w");
     await this.#caller.call(`wake ${taskId} with ${data}`, undefined, async (process) => {
-      const woken = await this.#caller.host(process, (handler) => handler.wake(scope, taskId, data));
-      if (!woken && !isTerminal(journal.tasks.get(taskId)?.states.at(-1) ?? 0))
+      const result = await this.#caller.host(process, (handler) => handler.wake(scope, taskId, data));
+      if (!result && !isTerminal(journal.tasks.get(taskId)?.states.at(-1) ?? 0))
         journal.fail(`${taskId} was not woken, and goes on`);
-      if (!woken && journal.woken.has(data)) journal.fail(`${taskId} was woken with ${data}, and was not`);
+      if (!result && journal.wakes.has(data)) journal.fail(`${taskId} was woken with ${data}, and was not`);
     });
   }
 

@@ -89,8 +89,8 @@ export class Follower {
 
   // The record that must end the stream; `undefined` if there is none yet.
   #endOf({ records, states }: TaskHistory): number | undefined {
-    const taken = this.#journal.taken.get(this.#options.messageId ?? "")?.seq;
-    const from = { send: taken, attached: this.#beganAt, subscription: undefined }[this.#way];
+    const takenSeq = this.#journal.taken.get(this.#options.messageId ?? "")?.seq;
+    const from = { send: takenSeq, attached: this.#beganAt, subscription: undefined }[this.#way];
     // A later turn may continue a parked task; what it refuses is another message.
     let isOwn = true;
     for (let seq = (from ?? 0) + 1; seq <= records.length; seq++) {
@@ -134,8 +134,8 @@ export class Follower {
     return name === undefined ? stored === shown : isDeepStrictEqual(responseUnderName(stored, name), shown);
   }
 
-  #fail(what: string): void {
-    this.#journal.fail(`${this.taskId} for ${this.#options.messageId ?? "a subscriber"}: ${what}`);
+  #fail(text: string): void {
+    this.#journal.fail(`${this.taskId} for ${this.#options.messageId ?? "a subscriber"}: ${text}`);
   }
 }
 

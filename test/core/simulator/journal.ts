@@ -36,18 +36,18 @@ export class Journal {
   readonly named = new Map<string, string>();
   /** By task: the last chunk of an agent that has come to its end. */
   readonly received = new Set<string>();
-  readonly said = new Map<string, number>();
+  readonly lastChunks = new Map<string, number>();
   /** The store returns equal objects, not the same ones. */
   isEncoded = false;
   /** What wakes delivered to a turn, and its task. */
-  readonly woken = new Map<unknown, string>();
+  readonly wakes = new Map<unknown, string>();
   /** Number of turns that were re-run. */
   restarts = 0;
   readonly #byKey = new Map<number, TaskHistory>();
   readonly #withdrawn = new Set<string>();
 
-  fail(what: string): void {
-    this.violations.push(what);
+  fail(text: string): void {
+    this.violations.push(text);
   }
 
   created(process: string, write: NewTask, { id, key }: Head): void {
@@ -92,8 +92,8 @@ export class Journal {
 
   withdrawn(entry: string): void {
     this.#withdrawn.add(entry);
-    for (const taken of this.taken.values()) {
-      if (taken.entry === entry) this.fail(`${taken.task}: a message was taken and withdrawn as well`);
+    for (const record of this.taken.values()) {
+      if (record.entry === entry) this.fail(`${record.task}: a message was taken and withdrawn as well`);
     }
   }
 
@@ -113,13 +113,14 @@ export class Journal {
     // A parking turn ends in the same write that starts the next one.
     if (history.turnOpen && begins && write.takes !== undefined) this.#turnEnds(history);
     if (isTerminal(history.states.at(-1) ?? TaskState.UNSPECIFIED)) this.fail(`${id}: a write behind the end`);
-    const asked = isInterrupted(history.states.at(-1) ?? TaskState.UNSPECIFIED);
+    const isInterruptedNow = isInterrupted(history.states.at(-1) ?? TaskState.UNSPECIFIED);
     for (const record of records) this.#record(history, record);
     if (begins) history.parked = false;
     if (end !== undefined && history.turnOpen) this.#turnEnds(history);
     if (end !== undefined) history.parked = end.park !== undefined;
-    const taken = records.some(({ kind }) => kind === "message") && !records.some(({ kind }) => kind === "turnStarted");
-    if (taken && asked && isInterrupted(history.states.at(-1) ?? 0))
+    const isFollowUp =
+      records.some(({ kind }) => kind === "message") && !records.some(({ kind }) => kind === "turnStarted");
+    if (isFollowUp && isInterruptedNow && isInterrupted(history.states.at(-1) ?? 0))
       this.fail(`${id}: was answered, and goes on asking`);
     const state = history.states.at(-1);
     if (status !== undefined && status.state !== state)
@@ -147,18 +148,18 @@ export class Journal {
       if (!history.turnOpen && records.at(-2)?.kind !== "turnReleased")
         this.fail(`${id}: a turn runs again at ${record.seq} that had ended`);
       if (record.attempt > 4) this.fail(`${id}: a turn runs for the ${record.attempt}th time`);
-      this.said.delete(id);
+      this.lastChunks.delete(id);
     } else if (history.turnOpen) {
       this.fail(`${id}: a turn starts at ${record.seq}, and the one before has not ended`);
     } else if (record.cause === "wake" && record.wake !== undefined) {
-      if (this.woken.has(record.wake)) this.fail(`${id}: was woken twice with ${record.wake}`);
-      this.woken.set(record.wake, id);
+      if (this.wakes.has(record.wake)) this.fail(`${id}: was woken twice with ${record.wake}`);
+      this.wakes.set(record.wake, id);
     }
     this.#turnBegins(history, true);
   }
 
   #turnEnds(history: TaskHistory): void {
-    this.#said(history);
+    this.#noteChunk(history);
     this.#turnBegins(history, false);
   }
 
@@ -169,12 +170,12 @@ export class Journal {
   }
 
   // Everything an agent said before it returned is stored, and everything taken for it was delivered to it.
-  #said({ id, chunk, states, takenInTurn }: TaskHistory): void {
-    const said = this.said.get(id);
-    this.said.delete(id);
+  #noteChunk({ id, chunk, states, takenInTurn }: TaskHistory): void {
+    const lastChunk = this.lastChunks.get(id);
+    this.lastChunks.delete(id);
     const state = states.at(-1);
-    if (said === undefined || state === TaskState.CANCELED || state === TaskState.FAILED) return;
-    if (said !== chunk) this.fail(`${id}: the agent said ${said}, stored was ${chunk}`);
+    if (lastChunk === undefined || state === TaskState.CANCELED || state === TaskState.FAILED) return;
+    if (lastChunk !== chunk) this.fail(`${id}: the agent said ${lastChunk}, stored was ${chunk}`);
     const unheard = takenInTurn.slice(1).find((messageId) => !this.received.has(messageId));
     if (unheard !== undefined) this.fail(`${id}: message ${unheard} was taken for nobody`);
   }

@@ -39,9 +39,9 @@ export class OnceSend {
         operationsFor(handler, named).sendMessage(this.#request, sendContext({ once: true })),
       );
       const payload = named === true ? underId(journal, this.#request, answer) : answer.payload;
-      if (payload.case === "message") return this.#answered(payload.value.messageId, true);
+      if (payload.case === "message") return this.#noteAnswer(payload.value.messageId, true);
       if (payload.case !== "task") return journal.fail(`${messageId} was answered with nothing`);
-      this.#answered(payload.value.id, false);
+      this.#noteAnswer(payload.value.id, false);
       const position = positionOf(journal, payload.value);
       if (immediately !== true) checkAnswer(journal, messageId, payload.value, position);
     });
@@ -57,47 +57,48 @@ export class OnceSend {
         operationsFor(handler, named).sendStreamingMessage(this.#request, sendContext({ once: true })),
       );
       // A caller shown a task that the message did not start may have left before its turn came.
-      if (follower.lastId !== undefined && this.#options.taskId === undefined) this.#answered(follower.taskId, false);
+      if (follower.lastId !== undefined && this.#options.taskId === undefined) this.#noteAnswer(follower.taskId, false);
     });
   }
 
   /** At the end: exactly one task took the message, or none did. */
   checkEnd(): void {
     const { messageId } = this.#options;
-    const taken = this.#world.journal.taken.get(messageId)?.task;
-    if (this.#replied && taken !== undefined) this.#fail(`was replied to and taken by ${taken}`);
-    if (!this.#replied && this.#answer !== undefined && taken !== this.#answer)
-      this.#fail(`was answered by ${this.#answer} and taken by ${taken}`);
-    if (this.#refusals === this.#tries && taken !== undefined) this.#fail(`was always refused, and taken by ${taken}`);
+    const taskId = this.#world.journal.taken.get(messageId)?.task;
+    if (this.#replied && taskId !== undefined) this.#fail(`was replied to and taken by ${taskId}`);
+    if (!this.#replied && this.#answer !== undefined && taskId !== this.#answer)
+      this.#fail(`was answered by ${this.#answer} and taken by ${taskId}`);
+    if (this.#refusals === this.#tries && taskId !== undefined)
+      this.#fail(`was always refused, and taken by ${taskId}`);
   }
 
   async #try(how: string, run: (process: Process) => Promise<void>): Promise<void> {
     const { messageId, taskId } = this.#options;
-    const answered = this.#answer;
+    const answer = this.#answer;
     this.#tries += 1;
-    const what = `${how} ${messageId} once to ${taskId ?? "a new task"}`;
-    await this.#caller.call(what, undefined, async (process) => {
+    const text = `${how} ${messageId} once to ${taskId ?? "a new task"}`;
+    await this.#caller.call(text, undefined, async (process) => {
       try {
         await run(process);
       } catch (error) {
         if (meaningOf(error, this.#world.weather, process) === "refused") {
           this.#refusals += 1;
-          if (answered !== undefined) this.#fail(`was answered by ${answered}, and then refused`);
+          if (answer !== undefined) this.#fail(`was answered by ${answer}, and then refused`);
         }
         throw error;
       }
     });
   }
 
-  #answered(id: string, replied: boolean): void {
+  #noteAnswer(id: string, replied: boolean): void {
     if (!replied) this.#world.learn(id);
     if (this.#answer !== undefined && this.#answer !== id) this.#fail(`was answered by ${this.#answer} and by ${id}`);
     this.#answer = id;
     this.#replied = replied;
   }
 
-  #fail(what: string): void {
-    this.#world.journal.fail(`${this.#options.messageId} ${what}`);
+  #fail(text: string): void {
+    this.#world.journal.fail(`${this.#options.messageId} ${text}`);
   }
 }
 

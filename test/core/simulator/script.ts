@@ -32,7 +32,7 @@ interface Stage {
   ask(question: AgentEvent): Promise<void>;
   flush(): Promise<void>;
   /** Number of its last chunk. */
-  said: number;
+  chunk: number;
 }
 
 /** Registers an agent that waits for the framework, which must settle the wait in any case. */
@@ -65,7 +65,7 @@ export async function* script(
     journal.received.add((await waitFor(world, turn, turn.ask(question))).messageId);
   };
   const flush = (): Promise<void> => waitFor(world, turn, turn.flush());
-  const stage: Stage = { turn, random, clock, receive, ask, flush, deaf: random.chance(0.2), said: -1 };
+  const stage: Stage = { turn, random, clock, receive, ask, flush, deaf: random.chance(0.2), chunk: -1 };
   if (random.chance(0.05)) throw new A2AError("contentTypeNotSupported", refusal);
   if (random.chance(0.1)) await sleep(stage, random.int(1, 600));
   const count = random.pick([0, 1, 3, 6, 12]);
@@ -79,7 +79,7 @@ export async function* script(
     await sleep({ ...stage, deaf: true }, anHour);
   }
   const last = await random.pick(endings)(stage);
-  if (!turn.signal.aborted) journal.said.set(turn.taskId, stage.said);
+  if (!turn.signal.aborted) journal.lastChunks.set(turn.taskId, stage.chunk);
   return last;
 }
 
@@ -96,14 +96,14 @@ type Step = (stage: Stage, step: number) => AsyncGenerator<AgentEvent, void>;
 const chunk: Step = async function* (stage, step) {
   const { random } = stage;
   const artifactId = random.pick(["a", "b"]);
-  stage.said = step * 1000;
+  stage.chunk = step * 1000;
   yield artifact(`${step};`, { artifactId, append: random.chance(0.8), lastChunk: random.chance(0.2) });
 };
 
 const burst: Step = async function* (stage, step) {
   const chunks = stage.random.int(2, 90);
   for (let index = 0; index < chunks; index++) {
-    stage.said = step * 1000 + index;
+    stage.chunk = step * 1000 + index;
     yield artifact(`${step}.${index};`, { artifactId: "c", append: index > 0 });
   }
 };

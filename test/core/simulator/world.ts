@@ -63,7 +63,7 @@ export class World {
   readonly #traced: boolean;
   #processes: { readonly process: Process; readonly store: FaultyStore }[] = [];
   #lastId = 0;
-  #born = 0;
+  #processCount = 0;
 
   constructor(seed: number, immediates: Immediates, { traced, makeStore }: WorldOptions) {
     this.random = createRandom(seed);
@@ -81,8 +81,8 @@ export class World {
     return this.#processes.map(({ process }) => process);
   }
 
-  trace(what: () => string): void {
-    if (this.#traced) this.lines.push(`${this.time.now() - Date.UTC(2026, 0, 1)} ${what()}`);
+  trace(text: () => string): void {
+    if (this.#traced) this.lines.push(`${this.time.now() - Date.UTC(2026, 0, 1)} ${text()}`);
   }
 
   newId(prefix: string): string {
@@ -92,7 +92,7 @@ export class World {
   /** Starts a process. */
   start(): void {
     const { time, random, weather } = this;
-    const name = `P${++this.#born}`;
+    const name = `P${++this.#processCount}`;
     const process = new Process(name, time, random.int(0, weather.skewMs));
     const store = new FaultyStore({ ...this, store: this.store }, process, random.fork());
     if (this.calm) store.calm();

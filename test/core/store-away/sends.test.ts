@@ -55,7 +55,7 @@ describe("while the store is known to be away", () => {
     },
   );
 
-  it("a message that is invalid is still refused for what is wrong with it", async () => {
+  it("an invalid message is still refused with its violations", async () => {
     await using served = start(async () => working(), { inputModes: ["image/png"] });
     served.line.cut();
     await noticed(served);
@@ -95,7 +95,7 @@ describe("while the store is known to be away", () => {
     expect(await lines).toEqual(["task SUBMITTED", "status WORKING", 'artifact a "done" last', "status COMPLETED"]);
   });
 
-  it("one call that fails refuses nobody, since a probe finds the store there", async () => {
+  it("one failed call refuses no send, since a probe reaches the store", async () => {
     await using served = start(async () => working("done"));
     served.line.cut();
     const failed = errorOf(served.get("none"));
@@ -198,7 +198,7 @@ describe("a store that does not answer a send", () => {
     expect(stateOf(taskOf(await served.send("again", { taskId })))).toBe("INPUT_REQUIRED");
   });
 
-  it("ends one whose message waits for the inbox of a running turn", async () => {
+  it("ends a send that waits in the inbox of a running turn", async () => {
     const gate = Promise.withResolvers<void>();
     await using served = start(async ({ emit }) => {
       await emit(working());

@@ -15,7 +15,7 @@ import type { Stage } from "./stage.js";
 type Operations = RequestHandler["operations"];
 
 /** Errors that a correct caller may receive, because its first try took effect without an answer. */
-const told: ReadonlySet<ErrorCode> = new Set(["unsupportedOperation", "taskNotCancelable"]);
+const refusals: ReadonlySet<ErrorCode> = new Set(["unsupportedOperation", "taskNotCancelable"]);
 
 export interface SendHow extends SayOptions {
   readonly immediately?: boolean;
@@ -90,7 +90,7 @@ export class Caller {
     const text = JSON.stringify([message, metadata, violations]);
     if (text.includes(internals)) this.#stage.fail(`${name} was told ${text}`);
     const known =
-      told.has(code) || (code === "unavailable" && retryAfterMs !== undefined) || code === "deadlineExceeded";
+      refusals.has(code) || (code === "unavailable" && retryAfterMs !== undefined) || code === "deadlineExceeded";
     if (!known) this.#stage.fail(`${name} was answered with ${code} (${retryAfterMs}): ${message}: ${error.cause}`);
     return error;
   }
@@ -102,30 +102,30 @@ export class Caller {
       const request = once ?? this.#request(text, how);
       const { payload } = await operations.sendMessage(request, context);
       if (payload.case !== "task") return undefined;
-      this.#took(request, payload.value.id);
-      return this.seen(payload.value);
+      this.#noteTask(request, payload.value.id);
+      return this.noteSeen(payload.value);
     };
     return this.call(`send ${text}`, process, send, onceContext(how));
   }
 
-  #request(text: string, { immediately, once: _, ...said }: SendHow): SendMessageRequest {
-    const configuration = { returnImmediately: immediately === true, ...said.configuration };
-    return say(text, { messageId: `m${++this.#messages}`, ...said, configuration });
+  #request(text: string, { immediately, once: _, ...ids }: SendHow): SendMessageRequest {
+    const configuration = { returnImmediately: immediately === true, ...ids.configuration };
+    return say(text, { messageId: `m${++this.#messages}`, ...ids, configuration });
   }
 
-  #took({ message }: SendMessageRequest, taskId: string): void {
+  #noteTask({ message }: SendMessageRequest, taskId: string): void {
     if (message !== undefined) this.acknowledged.set(message.messageId, taskId);
   }
 
   get(process: Process, id: string): Promise<Task | undefined> {
     const get = (operations: Operations, context: ServerContext) =>
-      operations.getTask(requestOf("getTask", { id }), context).then((task) => this.seen(task));
+      operations.getTask(requestOf("getTask", { id }), context).then((task) => this.noteSeen(task));
     return this.call(`get ${id}`, process, get);
   }
 
   cancel(process: Process, id: string): Promise<Task | undefined> {
     const cancel = (operations: Operations, context: ServerContext) =>
-      operations.cancelTask(requestOf("cancelTask", { id }), context).then((task) => this.seen(task));
+      operations.cancelTask(requestOf("cancelTask", { id }), context).then((task) => this.noteSeen(task));
     return this.call(`cancel ${id}`, process, cancel);
   }
 
@@ -151,22 +151,22 @@ export class Caller {
     text: string,
     how: SendHow & { readonly most?: number } = {},
   ): Promise<ExactSubscriber> {
-    const { most, ...said } = how;
-    const once = how.once === true ? this.#request(text, said) : undefined;
+    const { most, ...rest } = how;
+    const once = how.once === true ? this.#request(text, rest) : undefined;
     const subscriber = this.#subscriber();
     const send = async (operations: Operations, context: ServerContext): Promise<void> => {
-      const request = once ?? this.#request(text, said);
+      const request = once ?? this.#request(text, rest);
       const { messageId = "" } = request.message ?? {};
       const resumed = this.#after(context, subscriber);
       const stream = operations.sendStreamingMessage(request, resumed);
-      await subscriber.read(this.#noted(messageId, stream, said.taskId), most);
+      await subscriber.read(this.#noteStream(messageId, stream, rest.taskId), most);
     };
     await this.call(`stream ${text}`, process, send, onceContext(how));
     return subscriber;
   }
 
   // The first item of a new task's stream acknowledges its message.
-  async *#noted(messageId: string, stream: AsyncIterable<StreamItem>, taskId: string | undefined) {
+  async *#noteStream(messageId: string, stream: AsyncIterable<StreamItem>, taskId: string | undefined) {
     for await (const item of stream) {
       const { payload } = item.response;
       if (payload.case === "task" && taskId === undefined) this.acknowledged.set(messageId, payload.value.id);
@@ -204,13 +204,13 @@ export class Caller {
   }
 
   /** Checks that a task shown to a caller existed in that form. */
-  seen(task: Task): Task {
+  noteSeen(task: Task): Task {
     positionOf(this.#stage.journal, task);
     return task;
   }
 
   /** Waits until a task has ended by polling it. */
-  async ended(process: Process, id: string): Promise<void> {
+  async noteEnd(process: Process, id: string): Promise<void> {
     for (let tries = 0; tries < 200; tries++) {
       const task = await this.get(process, id);
       if (task !== undefined && isTerminal(task.status?.state ?? 0)) return;

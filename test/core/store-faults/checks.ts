@@ -58,9 +58,9 @@ async function checkTask({ journal, store }: Stage, { id, records, task }: TaskH
   if (stored === undefined) return journal.fail(`${id} is gone`);
   if (stored.head.seq !== records.length)
     journal.fail(`${id} has ${stored.head.seq} records, ${records.length} were written`);
-  const told = toText(foldStored(stored));
-  if (told !== toText(task)) journal.fail(`${id} is stored as ${told}`);
-  if (told.includes(internals)) journal.fail(`${id} tells its caller ${told}`);
+  const text = toText(foldStored(stored));
+  if (text !== toText(task)) journal.fail(`${id} is stored as ${text}`);
+  if (text.includes(internals)) journal.fail(`${id} tells its caller ${text}`);
 }
 
 /**

@@ -22,12 +22,12 @@ function callPoints(calls: readonly string[], way: FaultWay): FaultPoint[] {
 function methodPoints(calls: readonly string[], way: FaultWay): FaultPoint[] {
   return [...new Set([...calls, "retire"])].flatMap((method) =>
     outagesMs.map((forMs): FaultPoint => {
-      let begun: number | undefined;
+      let startedAt: number | undefined;
       const hits: Fault["hits"] = (call, { ms, calm }) => {
         if (call.method !== method) return false;
-        begun ??= ms;
+        startedAt ??= ms;
         // A handler retires last.
-        return method === "retire" || (!calm && ms < begun + forMs);
+        return method === "retire" || (!calm && ms < startedAt + forMs);
       };
       const name = `all calls of ${method} for ${forMs} ms, ${way}`;
       return { name, fault: { way, single: false, hits } };
@@ -39,10 +39,10 @@ function methodPoints(calls: readonly string[], way: FaultWay): FaultPoint[] {
 function outagePoints(calls: readonly string[], way: FaultWay): FaultPoint[] {
   return calls.map((method, first) => {
     const forMs = outagesMs[first % 2 === 0 ? 0 : 1];
-    let begun: number | undefined;
+    let startedAt: number | undefined;
     const hits: Fault["hits"] = ({ index }, { ms, calm }) => {
-      if (index === first) begun = ms;
-      return !calm && begun !== undefined && ms < begun + forMs;
+      if (index === first) startedAt = ms;
+      return !calm && startedAt !== undefined && ms < startedAt + forMs;
     };
     const name = `all from call ${first}, ${method}, for ${forMs} ms, ${way}`;
     return { name, fault: { way, single: false, hits } };

@@ -51,10 +51,10 @@ export const everyday: readonly Scenario[] = [
           caller.send(here, "second", { taskId, immediately: true }),
         ]);
       }
-      const asked = await caller.send(there, "ask");
-      if (asked === undefined) return;
-      await caller.send(here, "this", { taskId: asked.id });
-      await caller.get(there, asked.id);
+      const answer = await caller.send(there, "ask");
+      if (answer === undefined) return;
+      await caller.send(here, "this", { taskId: answer.id });
+      await caller.get(there, answer.id);
     },
   },
   {
@@ -163,7 +163,7 @@ export const hardDays: readonly Scenario[] = [
         const watched = caller.subscribe(there, id);
         await stage.sleep(4000);
         await caller.get(there, id);
-        await caller.ended(there, id);
+        await caller.noteEnd(there, id);
         await caller.send(there, "more", { taskId: id });
         await watched;
       }

@@ -59,8 +59,8 @@ export class Stage {
     return [this.here, this.there].filter((process) => !this.#closed.has(process));
   }
 
-  fail(what: string): void {
-    this.journal.fail(`after ${this.elapsedMs} ms: ${what}`);
+  fail(text: string): void {
+    this.journal.fail(`after ${this.elapsedMs} ms: ${text}`);
   }
 
   get elapsedMs(): number {
@@ -96,7 +96,7 @@ export class Stage {
 
   #process(name: string, memory: TaskStore, withPush: boolean): Process {
     const process = new Process(name, this.time, 0);
-    const store = gated(faultStore(this.#written(memory, name), this.plan), process);
+    const store = gated(faultStore(this.#record(memory, name), this.plan), process);
     const push = withPush ? this.webhooks.of(this, process, store) : undefined;
     if (push !== undefined) this.#push.set(process, push);
     let ids = 0;
@@ -113,7 +113,7 @@ export class Stage {
   }
 
   // Records what took effect.
-  #written(store: TaskStore, name: string): TaskStore {
+  #record(store: TaskStore, name: string): TaskStore {
     const { journal } = this;
     return around(store, async ({ method, args }, go) => {
       const result = await go();
@@ -141,8 +141,8 @@ export class Stage {
 
   #logger(name: string): Logger {
     const log = (fields: object, message: string): void => {
-      const said = JSON.stringify(fields, (_, value) => (value instanceof Error ? `${value}` : value));
-      this.lines.push(`${this.elapsedMs} ${name} ${message} ${said}`);
+      const text = JSON.stringify(fields, (_, value) => (value instanceof Error ? `${value}` : value));
+      this.lines.push(`${this.elapsedMs} ${name} ${message} ${text}`);
     };
     return { debug: () => {}, info: () => {}, warn: log, error: log };
   }

@@ -25,18 +25,18 @@ export class Webhooks {
   /** Acknowledged configurations, and the record after which they receive their task's events. */
   readonly acknowledged = new Map<string, { readonly taskId: string; readonly after: number }>();
   /** Texts delivered to each configuration. */
-  readonly #told = new Map<string, string[]>();
+  readonly #received = new Map<string, string[]>();
 
   /** What webhooks are owed but never received. Delivery is at least once, in log order. */
   missing({ tasks }: Journal): readonly string[] {
     return [...this.acknowledged].flatMap(([id, { taskId, after }]) => {
-      const told = this.#told.get(id) ?? [];
+      const events = this.#received.get(id) ?? [];
       const owed = tasks.get(taskId)?.records.filter(({ kind, seq }) => kind === "event" && seq > after) ?? [];
       let place = -1;
       for (const record of owed) {
         if (record.kind !== "event" || record.event.payload.case !== "statusUpdate") continue;
         const text = v1.push.write({ response: record.event });
-        place = told.indexOf(text, place + 1);
+        place = events.indexOf(text, place + 1);
         const state = TaskState[record.event.payload.value.status?.state ?? 0];
         if (place < 0) return [`${id} was never told of record ${record.seq} of ${taskId}, ${state}`];
       }
@@ -67,7 +67,7 @@ export class Webhooks {
       scheduler: new CallScheduler({ clock, logger: silentLogger, limits }),
       adapterOf: () => v1.push,
       call: async ({ id }, { body }) => {
-        this.#told.set(id, [...(this.#told.get(id) ?? []), body]);
+        this.#received.set(id, [...(this.#received.get(id) ?? []), body]);
         return { kind: "taken" };
       },
     });

@@ -52,11 +52,11 @@ describe("streamed text", () => {
         yield* streamArtifact(words(...Array.from({ length: 1000 }, (_, index) => `${index} `)), options);
       },
     });
-    const [made, ...others] = taskOf(await served.send("go")).artifacts;
+    const [first, ...others] = taskOf(await served.send("go")).artifacts;
     expect(others).toEqual([]);
     const { mediaType, ...members } = options;
-    expect(made).toMatchObject({ artifactId: "1.1", ...members });
-    expect(made?.parts).toEqual([
+    expect(first).toMatchObject({ artifactId: "1.1", ...members });
+    expect(first?.parts).toEqual([
       text(Array.from({ length: 1000 }, (_, index) => `${index} `).join(""), { mediaType }),
     ]);
   });
@@ -109,7 +109,7 @@ describe("streamed text", () => {
     expect(new Set(shown(taskOf(await served.send("go"))))).toEqual(new Set(["1.1 ab", "1.2 cd"]));
   });
 
-  it("replaces the content of the artifact whose id it is given", async () => {
+  it("replaces the content of the artifact with the given id", async () => {
     await using served = startHandler({
       async *agent() {
         yield artifact("old", { artifactId: "mine", name: "old" });

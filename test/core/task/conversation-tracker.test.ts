@@ -30,11 +30,11 @@ function entriesOfBatches(records: readonly LogRecord[], lengths: readonly numbe
   let open: OpenArtifacts;
   const entries = [];
   for (let from = 0, batch = 0; from < records.length; batch++) {
-    const written = records.slice(from, from + (lengths[batch % lengths.length] ?? 1));
-    entries.push(...entriesOf({ task, open }, written, facts));
-    open = openAfter(open, written);
-    for (const record of written) applyRecord(task, record);
-    from += written.length;
+    const batchRecords = records.slice(from, from + (lengths[batch % lengths.length] ?? 1));
+    entries.push(...entriesOf({ task, open }, batchRecords, facts));
+    open = openAfter(open, batchRecords);
+    for (const record of batchRecords) applyRecord(task, record);
+    from += batchRecords.length;
   }
   return entries;
 }
@@ -43,8 +43,8 @@ describe("what a task adds to its conversation", () => {
   it("is the same however its records are divided into writes", () => {
     const batches = fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1 });
     fc.assert(
-      fc.property(fc.array(fc.constantFrom(...kinds), { minLength: 1 }), batches, (said, lengths) => {
-        const records = said.map((kind, index) => recordOf(kind, index + 1));
+      fc.property(fc.array(fc.constantFrom(...kinds), { minLength: 1 }), batches, (kindList, lengths) => {
+        const records = kindList.map((kind, index) => recordOf(kind, index + 1));
         expect(entriesOfBatches(records, lengths)).toEqual(entriesOfBatches(records, [records.length]));
       }),
     );

@@ -34,14 +34,14 @@ function recordOf(entry: Entry, seq: number): LogRecord {
   return { kind: "event", seq, event };
 }
 
-function folded(...entries: readonly Entry[]): Task {
+function foldOf(...entries: readonly Entry[]): Task {
   const task = emptyTask("t", "c");
   for (const [index, entry] of entries.entries()) applyRecord(task, recordOf(entry, index + 1));
   return task;
 }
 
 const inA = (content: Parameters<typeof artifact>[0], append = true) => artifact(content, { artifactId: "a", append });
-const partsOfA = (...chunks: readonly TaskArtifactUpdateEvent[]) => folded(...chunks).artifacts[0]?.parts;
+const partsOfA = (...chunks: readonly TaskArtifactUpdateEvent[]) => foldOf(...chunks).artifacts[0]?.parts;
 
 describe("the history of a task", () => {
   it.each<[string, readonly Entry[], readonly string[]]>([
@@ -56,13 +56,13 @@ describe("the history of a task", () => {
     ],
     ["has no artifacts", [artifact("x", { artifactId: "a" }), completed("done")], []],
   ])("%s", (_, entries, history) => {
-    expect(historyOf(folded(...entries))).toEqual(history);
+    expect(historyOf(foldOf(...entries))).toEqual(history);
   });
 });
 
 describe("an artifact", () => {
   it("is replaced in place by the next one with its id", () => {
-    const task = folded(
+    const task = foldOf(
       artifact("1", { artifactId: "a", name: "first", metadata: { x: 1 } }),
       artifact("2", { artifactId: "b" }),
       artifact("3", { artifactId: "a" }),
@@ -95,24 +95,24 @@ describe("an artifact", () => {
   it("gathers the metadata of its chunks", () => {
     const chunk = (metadata: { readonly [key: string]: number }, append: boolean) =>
       artifact("x", { artifactId: "a", append, metadata });
-    const task = folded(chunk({ a: 1, b: 1 }, false), chunk({ b: 2, c: 2 }, true));
+    const task = foldOf(chunk({ a: 1, b: 1 }, false), chunk({ b: 2, c: 2 }, true));
     expect(task.artifacts[0]?.metadata).toEqual({ a: 1, b: 2, c: 2 });
   });
 
   it("leaves its chunks unchanged", () => {
     const chunks = [inA("a", false), inA("b")];
-    folded(...chunks);
+    foldOf(...chunks);
     expect(chunks.map(({ artifact: each }) => each?.parts)).toEqual([[text("a")], [text("b")]]);
   });
 });
 
 it("metadata of status events is gathered in the task", () => {
-  const task = folded(working("", { metadata: { a: 1, b: 1 } }), working(), completed("", { metadata: { b: 2 } }));
+  const task = foldOf(working("", { metadata: { a: 1, b: 1 } }), working(), completed("", { metadata: { b: 2 } }));
   expect(task.metadata).toEqual({ a: 1, b: 2 });
 });
 
 describe("a copy", () => {
-  const whole = folded("one", working("two"), "three", artifact("x", { artifactId: "a" }), completed("four"));
+  const whole = foldOf("one", working("two"), "three", artifact("x", { artifactId: "a" }), completed("four"));
 
   it.each([
     [undefined, ["user: one", "agent: two", "user: three"]],
@@ -129,7 +129,7 @@ describe("a copy", () => {
   });
 
   it("does not change when the task continues", () => {
-    const task = folded(inA("a", false));
+    const task = foldOf(inA("a", false));
     const copy = copyTask(task);
     [inA("b"), "more", completed("done", { metadata: { a: 1 } })].forEach((entry, index) => {
       applyRecord(task, recordOf(entry, 10 + index));

@@ -184,8 +184,8 @@ describe("messages to one task", () => {
         });
         expect(new Set(await Promise.all(answers))).toEqual(new Set(["INPUT_REQUIRED"]));
         const { history } = await handler.get(id);
-        const said = history.filter(({ role }) => role === Role.USER).map(({ parts }) => Number(textIn(parts)));
-        expect(said.toSorted((a, b) => a - b)).toEqual([0, ...messages.map((_, index) => index + 1)]);
+        const numbers = history.filter(({ role }) => role === Role.USER).map(({ parts }) => Number(textIn(parts)));
+        expect(numbers.toSorted((a, b) => a - b)).toEqual([0, ...messages.map((_, index) => index + 1)]);
         expect(most).toBe(1);
       }),
       { numRuns: tries(15, 40) },

@@ -18,7 +18,7 @@ import { startHandler } from "../../support/handler.js";
 import { errorOf, historyOf, linesOf, stateOf, taskOf, textIn } from "../../support/say.js";
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
-const made = (text: string) => artifact(text, { artifactId: "a" });
+const artifactOf = (text: string) => artifact(text, { artifactId: "a" });
 const seen = (text: string) => `artifact a "${text}"`;
 
 /** An agent that asks on a new task, then yields these events. */
@@ -32,16 +32,21 @@ const continuing = (events: readonly AgentEvent[]): Agent =>
 // task).
 const cases: readonly [string, readonly AgentEvent[], readonly string[], readonly string[]][] = [
   ["nothing", [], ["status COMPLETED"], ["status COMPLETED"]],
-  ["an artifact", [made("x")], [seen("x"), "status COMPLETED"], ["status WORKING", seen("x"), "status COMPLETED"]],
+  [
+    "an artifact",
+    [artifactOf("x")],
+    [seen("x"), "status COMPLETED"],
+    ["status WORKING", seen("x"), "status COMPLETED"],
+  ],
   [
     "artifacts",
-    [made("x"), made("y")],
+    [artifactOf("x"), artifactOf("y")],
     [seen("x"), seen("y"), "status COMPLETED"],
     ["status WORKING", seen("x"), seen("y"), "status COMPLETED"],
   ],
   [
     "WORKING and an artifact",
-    [working(), made("x")],
+    [working(), artifactOf("x")],
     ["status WORKING", seen("x"), "status COMPLETED"],
     ["status WORKING", seen("x"), "status COMPLETED"],
   ],
@@ -50,10 +55,10 @@ const cases: readonly [string, readonly AgentEvent[], readonly string[], readonl
   ["FAILED", [failed()], ["status FAILED"], ["status FAILED"]],
   ["REJECTED", [rejected()], ["status REJECTED"], ["status REJECTED"]],
   ["CANCELED", [canceled()], ["status CANCELED"], ["status CANCELED"]],
-  ["things behind the end", [completed(), made("x"), failed()], ["status COMPLETED"], ["status COMPLETED"]],
+  ["things behind the end", [completed(), artifactOf("x"), failed()], ["status COMPLETED"], ["status COMPLETED"]],
   [
     "a reply behind an artifact",
-    [made("x"), reply("y"), made("z")],
+    [artifactOf("x"), reply("y"), artifactOf("z")],
     [seen("x"), "status COMPLETED"],
     ["status WORKING", seen("x"), "status COMPLETED"],
   ],
@@ -89,7 +94,7 @@ describe("a turn", () => {
   });
 
   it.each<[string, readonly AgentEvent[], string]>([
-    ["an artifact behind a question leaves the question open", [inputRequired("?"), made("x")], "INPUT_REQUIRED"],
+    ["an artifact behind a question leaves the question open", [inputRequired("?"), artifactOf("x")], "INPUT_REQUIRED"],
     ["WORKING behind a question takes it back", [inputRequired("?"), working()], "COMPLETED"],
     ["the last question counts", [inputRequired("?"), working(), inputRequired("??")], "INPUT_REQUIRED"],
   ])("ends as its last status says: %s", async (_, events, state) => {
@@ -111,7 +116,7 @@ describe("a turn", () => {
       async *agent({ task }) {
         if (task === undefined) return yield inputRequired("more?");
         await gate.promise;
-        yield made("x");
+        yield artifactOf("x");
       },
     });
     const { id: taskId } = taskOf(await served.send("one"));
@@ -128,7 +133,7 @@ describe("a turn", () => {
     const gate = Promise.withResolvers<void>();
     await using served = startHandler({
       async *agent() {
-        yield made("x");
+        yield artifactOf("x");
         await gate.promise;
       },
     });

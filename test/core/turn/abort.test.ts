@@ -10,12 +10,12 @@ import { stateOf, textIn } from "../../support/say.js";
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
 const chunk = (text: string) => artifact(text, { artifactId: "a", append: true });
-const said = (task: Task): string => textIn(task.artifacts[0]?.parts);
+const textOfFirst = (task: Task): string => textIn(task.artifacts[0]?.parts);
 const forAbort = (signal: AbortSignal): Promise<unknown> =>
   new Promise((resolve) => signal.addEventListener("abort", resolve));
 
 /** Records the name of the reason with which a wait was aborted. */
-const told = async (work: Promise<unknown>, log: string[]): Promise<void> => {
+const logRejection = async (work: Promise<unknown>, log: string[]): Promise<void> => {
   await work.catch((reason: unknown) => log.push(reason instanceof TurnAborted ? reason.kind : String(reason)));
 };
 
@@ -83,7 +83,7 @@ describe("after an abort", () => {
   it("every emit that waits for room rejects and drops its event; later events are stored", async () => {
     const clock = createVirtualClock();
     const held = heldStore(clock);
-    const begun = Promise.withResolvers<void>();
+    const start = Promise.withResolvers<void>();
     const log: string[] = [];
     await using served = await beginTask({
       clock,
@@ -95,18 +95,18 @@ describe("after an abort", () => {
         held.hold();
         await emit(chunk("2"));
         await settle();
-        const waiting = ["3", "4", "5"].map((text) => told(emit(chunk(text)), log));
-        begun.resolve();
+        const waiting = ["3", "4", "5"].map((text) => logRejection(emit(chunk(text)), log));
+        start.resolve();
         await forAbort(signal);
         await Promise.all(waiting);
         held.release();
         await emit(chunk("6"));
       },
     });
-    await begun.promise;
+    await start.promise;
     expect(stateOf(await served.cancel(served.taskId))).toBe("CANCELED");
     expect(log).toEqual(["Canceled", "Canceled"]);
-    expect(said(await served.get(served.taskId))).toBe("1236");
+    expect(textOfFirst(await served.get(served.taskId))).toBe("1236");
   });
 
   it("only the next emit rejects when none waits", async () => {
@@ -115,11 +115,11 @@ describe("after an abort", () => {
       async agent({ emit, signal }) {
         await emit(chunk("1"));
         await forAbort(signal);
-        for (const text of ["2", "3"]) await told(emit(chunk(text)), log);
+        for (const text of ["2", "3"]) await logRejection(emit(chunk(text)), log);
       },
     });
     const task = await served.cancel(served.taskId);
-    expect([log, said(task)]).toEqual([["Canceled"], "13"]);
+    expect([log, textOfFirst(task)]).toEqual([["Canceled"], "13"]);
   });
 
   it.each<[string, (turn: Turn) => Promise<unknown>]>([
@@ -130,12 +130,12 @@ describe("after an abort", () => {
     await using served = await beginTask({
       async agent(turn) {
         await turn.emit(working());
-        await told(wait(turn), log);
-        await told(turn.emit(chunk("unwinding")), log);
+        await logRejection(wait(turn), log);
+        await logRejection(turn.emit(chunk("unwinding")), log);
       },
     });
     const task = await served.cancel(served.taskId);
-    expect([log, stateOf(task), said(task)]).toEqual([["Canceled"], "CANCELED", "unwinding"]);
+    expect([log, stateOf(task), textOfFirst(task)]).toEqual([["Canceled"], "CANCELED", "unwinding"]);
   });
 
   it("the waiting `yield` throws, and events yielded while unwinding are stored", async () => {
@@ -152,11 +152,11 @@ describe("after an abort", () => {
         }
       },
     });
-    expect([said(await served.cancel(served.taskId)), log]).toEqual(["13", ["Canceled"]]);
+    expect([textOfFirst(await served.cancel(served.taskId)), log]).toEqual(["13", ["Canceled"]]);
   });
 
   it("merged generators throw once or are closed, and events emitted while they unwind are stored", async () => {
-    const heard: string[] = [];
+    const reasons: string[] = [];
     const closed: string[] = [];
     async function* source(name: string, { signal, emit }: Turn) {
       try {
@@ -164,7 +164,7 @@ describe("after an abort", () => {
         await forAbort(signal);
         yield chunk("too late");
       } catch {
-        heard.push(name);
+        reasons.push(name);
         yield chunk("!");
       } finally {
         await emit(chunk(name.toUpperCase()));
@@ -173,8 +173,8 @@ describe("after an abort", () => {
     }
     await using served = await beginTask({ agent: (turn) => merge(source("a", turn), source("b", turn)) });
     const task = await served.cancel(served.taskId);
-    expect([heard, closed]).toEqual([["a"], ["b", "a"]]);
-    expect([stateOf(task), said(task)]).toEqual(["CANCELED", "abB!A"]);
+    expect([reasons, closed]).toEqual([["a"], ["b", "a"]]);
+    expect([stateOf(task), textOfFirst(task)]).toEqual(["CANCELED", "abB!A"]);
   });
 
   it.each<[string, Agent, string]>([

@@ -27,21 +27,21 @@ function place(isGranted: () => boolean = () => false, url = (_turn: number) => 
 }
 
 describe("authorize", () => {
-  it("says to people and to programs what to authorize, and goes on when the task is woken", async () => {
+  it("shows people and programs what to authorize, and continues when the task is woken", async () => {
     const { ends, agent } = place();
     await using served = startHandler({ agent });
-    const asked = taskOf(await served.send("go"));
-    expect(stateOf(asked)).toBe("AUTH_REQUIRED");
-    const { message } = asked.status ?? {};
+    const task = taskOf(await served.send("go"));
+    expect(stateOf(task)).toBe("AUTH_REQUIRED");
+    const { message } = task.status ?? {};
     expect(textIn(message?.parts)).toBe(
       "To authorize the agent, open https://id.example/consent?task=1 and enter the code WDJB-MJHT. It asks for: calendar",
     );
     expect(message?.extensions).toEqual([authorizationExtension]);
     expect(readAuthorization(message)).toEqual(request);
-    expect(await served.handler.wake(alice, asked.id, { by: "callback" })).toBe(true);
+    expect(await served.handler.wake(alice, task.id, { by: "callback" })).toBe(true);
     await settle();
     expect(ends).toEqual([{ message: undefined, wake: { by: "callback" } }]);
-    expect(stateOf(await served.get(asked.id))).toBe("COMPLETED");
+    expect(stateOf(await served.get(task.id))).toBe("COMPLETED");
   });
 
   it("keeps the stream of the send open meanwhile", async () => {
@@ -169,9 +169,9 @@ describe.each(["drained", "killed"] as const)("a turn that waits for an authoriz
     await clock.advance(laterMs);
     expect(turns).toEqual(["message 1"]);
     expect(stateOf(await second.get(id))).toBe("AUTH_REQUIRED");
-    const woken = second.handler.wake(alice, id, { by: "callback" });
+    const wake = second.handler.wake(alice, id, { by: "callback" });
     await clock.advance(40_000);
-    expect(await woken).toBe(true);
+    expect(await wake).toBe(true);
     expect([turns, ends]).toEqual([["message 1", "restart 1"], [{ message: undefined, wake: { by: "callback" } }]]);
     const task = await second.get(id);
     expect(stateOf(task)).toBe("COMPLETED");
@@ -190,7 +190,7 @@ describe.each(["drained", "killed"] as const)("a turn that waits for an authoriz
     expect(textIn(ends[0]?.message?.parts)).toBe("done");
   });
 
-  it("goes on without asking when it finds the grant, and the wake starts nothing more", async () => {
+  it("continues without asking when it finds the grant, and the wake starts no other turn", async () => {
     let isGranted = false;
     const { ends, turns, agent } = place(() => isGranted);
     const { clock, start } = processes(agent, true);
@@ -215,9 +215,9 @@ describe.each(["drained", "killed"] as const)("a turn that waits for an authoriz
     await ways[way](clock, first);
     isGranted = true;
     await using second = start();
-    const woken = second.handler.wake(alice, id);
+    const wake = second.handler.wake(alice, id);
     await clock.advance(40_000);
-    expect(await woken).toBe(true);
+    expect(await wake).toBe(true);
     expect(turns).toEqual(["message 1", "wake 1"]);
     expect(stateOf(await second.get(id))).toBe("COMPLETED");
   });

@@ -7,12 +7,12 @@ import { errorOf, stateOf, textIn } from "../../support/say.js";
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
 const chunk = (text: string) => artifact(text, { artifactId: "a", append: true });
-const said = (task: Task): string => textIn(task.artifacts[0]?.parts);
+const textOfFirst = (task: Task): string => textIn(task.artifacts[0]?.parts);
 const forAbort = (signal: AbortSignal): Promise<unknown> =>
   new Promise((resolve) => signal.addEventListener("abort", resolve));
 
 /** Records the name of the reason with which a wait was aborted. */
-const told = async (work: Promise<unknown>, log: string[]): Promise<void> => {
+const logRejection = async (work: Promise<unknown>, log: string[]): Promise<void> => {
   await work.catch((reason: unknown) => log.push(reason instanceof TurnAborted ? reason.kind : String(reason)));
 };
 
@@ -25,7 +25,7 @@ describe("after the grace period", () => {
       async agent({ emit, receive }) {
         await emit(chunk("1"));
         await gate.promise;
-        for (const work of [emit(chunk("2")), emit(completed()), receive()]) await told(work, log);
+        for (const work of [emit(chunk("2")), emit(completed()), receive()]) await logRejection(work, log);
         over.resolve();
       },
     });
@@ -38,7 +38,7 @@ describe("after the grace period", () => {
     gate.resolve();
     await over.promise;
     expect(log).toEqual(["Canceled", "Canceled", "Canceled"]);
-    expect(said(await served.get(served.taskId))).toBe("1");
+    expect(textOfFirst(await served.get(served.taskId))).toBe("1");
   });
 
   it("a generator that outlives its grace is closed at its next yield", async () => {
@@ -59,7 +59,7 @@ describe("after the grace period", () => {
     const answer = served.cancel(served.taskId);
     await settle();
     await served.clock.advance(5000);
-    expect(said(await answer)).toBe("1");
+    expect(textOfFirst(await answer)).toBe("1");
     gate.resolve();
     await settle();
     expect(steps).toEqual(["closed"]);
@@ -83,7 +83,7 @@ it("a turn is cut off at once when another process takes its task over, and writ
     async agent({ emit, signal }) {
       await emit(chunk("1"));
       await forAbort(signal);
-      for (const text of ["2", "3"]) await told(emit(chunk(text)), log);
+      for (const text of ["2", "3"]) await logRejection(emit(chunk(text)), log);
       over.resolve();
     },
   });
@@ -94,7 +94,7 @@ it("a turn is cut off at once when another process takes its task over, and writ
   await clock.advance(1000);
   await over.promise;
   expect(log).toEqual(["OwnershipLost", "OwnershipLost"]);
-  expect(said(await served.get(served.taskId))).toBe("1");
+  expect(textOfFirst(await served.get(served.taskId))).toBe("1");
   expect(await served.store.head({ agent: "", tenant: "", owner: "alice" }, served.taskId)).toMatchObject({
     holder: "thief",
     seq: seq + 1,

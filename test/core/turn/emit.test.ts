@@ -13,7 +13,7 @@ const chunk = (text: string, last = false): AgentEvent =>
 async function openTurn(limits: { readonly batchMaxEvents?: number; readonly batchMaxBytes?: number } = {}) {
   const clock = createVirtualClock();
   const held = heldStore(clock);
-  const begun = Promise.withResolvers<Turn>();
+  const start = Promise.withResolvers<Turn>();
   const over = Promise.withResolvers<void>();
   const served = startHandler({
     clock,
@@ -21,12 +21,12 @@ async function openTurn(limits: { readonly batchMaxEvents?: number; readonly bat
     store: held.store,
     async agent(turn) {
       await turn.emit(working());
-      begun.resolve(turn);
+      start.resolve(turn);
       await over.promise;
     },
   });
   const answer = served.send("go");
-  const turn = await begun.promise;
+  const turn = await start.promise;
   return {
     held,
     served,

@@ -27,14 +27,14 @@ describe("a late event", () => {
 
   it("closes a generator that never stops after its answer", async () => {
     const closed = Promise.withResolvers<number>();
-    let said = 0;
+    let eventCount = 0;
     await using served = startHandler({
       async *agent() {
         try {
           yield completed();
-          for (;;) yield artifact(`${said++}`);
+          for (;;) yield artifact(`${eventCount++}`);
         } finally {
-          closed.resolve(said);
+          closed.resolve(eventCount);
         }
       },
     });
@@ -61,8 +61,8 @@ describe("a late event", () => {
 });
 
 it("an unhandled emit rejection ends neither the process nor the turn", async () => {
-  const heard: unknown[] = [];
-  const hear = (reason: unknown): void => void heard.push(reason);
+  const errors: unknown[] = [];
+  const hear = (reason: unknown): void => void errors.push(reason);
   process.on("unhandledRejection", hear);
   try {
     await using served = startHandler({
@@ -78,7 +78,7 @@ it("an unhandled emit rejection ends neither the process nor the turn", async ()
     });
     expect(stateOf(taskOf(await served.send("go")))).toBe("COMPLETED");
     await settle();
-    expect(heard).toEqual([]);
+    expect(errors).toEqual([]);
     expect(served.log.filter(({ message }) => message?.includes("was refused"))).toHaveLength(2);
   } finally {
     process.off("unhandledRejection", hear);

@@ -154,7 +154,7 @@ describe("a parked task", () => {
     expect(times).toEqual(["message 0", "wake 0", "wake 100", "wake 200", "message 300"]);
   });
 
-  it("whose turn takes longer than that second is not held up", async () => {
+  it("is not delayed when its turn takes longer than that second", async () => {
     const clock = createVirtualClock();
     const began = clock.now();
     const times: number[] = [];
@@ -210,7 +210,7 @@ describe("a parked task", () => {
 });
 
 describe("a wake", () => {
-  it("of a task whose turn runs starts the next turn after it parks, and a second wake is dropped", async () => {
+  it("of a task with a running turn starts the next turn after it parks, and a second wake is dropped", async () => {
     const gate = Promise.withResolvers<void>();
     const turns: unknown[] = [];
     const agent: Agent = async ({ wake, emit }) => {
@@ -266,7 +266,7 @@ describe("a wake", () => {
     expect(await errorOf(large)).toMatchObject({ code: "resourceExhausted" });
   });
 
-  it("reaches a task whose turn runs in another process", async () => {
+  it("reaches a task that runs in another process", async () => {
     const clock = createVirtualClock();
     const store = memoryTaskStore({ clock });
     const gate = Promise.withResolvers<void>();

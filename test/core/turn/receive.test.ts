@@ -13,14 +13,14 @@ const textOf = ({ parts }: Message): string => textIn(parts);
 describe("receive", () => {
   it("takes waiting messages one at a time, in order of arrival", async () => {
     const gate = Promise.withResolvers<void>();
-    const taken: string[] = [];
+    const messages: string[] = [];
     await using served = await beginTask({
       async *agent({ receive }) {
         yield working();
         await gate.promise;
         for (let count = 0; count < 3; count++) {
-          taken.push(textOf(await receive()));
-          yield artifact(taken.at(-1) ?? "", { artifactId: "a" });
+          messages.push(textOf(await receive()));
+          yield artifact(messages.at(-1) ?? "", { artifactId: "a" });
         }
       },
     });
@@ -32,7 +32,7 @@ describe("receive", () => {
     }
     gate.resolve();
     for (const answer of answers) expect(stateOf(taskOf(await answer))).toBe("COMPLETED");
-    expect(taken).toEqual(["one", "two", "three"]);
+    expect(messages).toEqual(["one", "two", "three"]);
     expect(historyOf(await served.get(taskId))).toEqual(["user: go", "user: one", "user: two", "user: three"]);
   });
 
@@ -55,17 +55,17 @@ describe("receive", () => {
 
   it("allows one call at a time: a concurrent one rejects, and the first still gets its message", async () => {
     const refused: unknown[] = [];
-    const taken: string[] = [];
+    const messages: string[] = [];
     await using served = await beginTask({
       async *agent({ receive }) {
         yield inputRequired("?");
         const first = receive();
         await receive().catch((error: unknown) => refused.push(error));
-        taken.push(textOf(await first));
+        messages.push(textOf(await first));
       },
     });
     await served.send("one", { taskId: served.taskId });
-    expect(taken).toEqual(["one"]);
+    expect(messages).toEqual(["one"]);
     expect(refused).toEqual([expect.any(TypeError)]);
   });
 
@@ -127,15 +127,15 @@ describe("receive", () => {
   });
 
   it("without an answer rejects when the task ends otherwise", async () => {
-    const told = Promise.withResolvers<unknown>();
+    const refusal = Promise.withResolvers<unknown>();
     await using served = await beginTask({
       async agent({ emit, receive }) {
         await emit(working());
-        receive().catch(told.resolve);
+        receive().catch(refusal.resolve);
         return completed();
       },
     });
-    expect(await told.promise).toMatchObject({ name: "TypeError", message: expect.stringContaining("ended") });
+    expect(await refusal.promise).toMatchObject({ name: "TypeError", message: expect.stringContaining("ended") });
     expect(await errorOf(served.send("late", { taskId: served.taskId }))).toMatchObject({
       code: "unsupportedOperation",
     });

@@ -48,10 +48,10 @@ it("a send beyond the turns of its owner starts when another turn of the owner e
 
 it("a message that continues an idle task waits as well", async () => {
   const { running, send, end } = serve({ turnsPerOwner: 1 });
-  const asked = send("ask");
+  const question = send("ask");
   await settle();
   await end();
-  const { id } = taskOf(await asked);
+  const { id } = taskOf(await question);
   const [busy, answer] = [send("busy"), send("ask", "alice", id)];
   await settle();
   expect(running.map(({ text }) => text)).toEqual(["busy"]);

@@ -44,18 +44,18 @@ describe("an agent may be", () => {
     ["a function that is not asynchronous and gives an event", (() => last()) as never, "done"],
     ["a generator that says nothing", async function* () {}, ""],
     ["an iterable made by hand", () => ({ [Symbol.asyncIterator]: () => texts("x", 1) }), ""],
-  ])("%s", async (_, agent, said) => {
+  ])("%s", async (_, agent, expected) => {
     await using served = startHandler({ agent });
     const task = taskOf(await served.send("go"));
-    expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual(["COMPLETED", said]);
+    expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual(["COMPLETED", expected]);
   });
 });
 
 it.each<[string, unknown, string]>([
   ["a text", "hello", "events, such as reply(text) or artifact(text), not a string"],
   ["a list", [completed()], "messages, status and artifact events, not a list of events: write `async function*`"],
-])("an agent that gives %s fails the call and says what to give", async (_, given, text) => {
-  await using served = startHandler({ agent: (async () => given) as never });
+])("an agent that returns %s fails the call, and the error names what to return", async (_, result, text) => {
+  await using served = startHandler({ agent: (async () => result) as never });
   await expect(served.send("go")).rejects.toThrow(`an agent emits ${text}`);
 });
 
@@ -122,32 +122,32 @@ describe("merged generators", () => {
     })();
   }
 
-  async function* broken(): AsyncGenerator<AgentEvent> {
+  async function* failingSource(): AsyncGenerator<AgentEvent> {
     yield artifact("broken");
     throw new Error("broken");
   }
 
   it("are closed when one of them throws, and its error is rethrown", async () => {
     const closed: string[] = [];
-    await expect(itemsOf(merge(endless("a", closed), broken(), endless("b", closed)))).rejects.toThrow("broken");
+    await expect(itemsOf(merge(endless("a", closed), failingSource(), endless("b", closed)))).rejects.toThrow("broken");
     expect(sorted(closed)).toEqual(["a", "b"]);
   });
 
   it("do not delay the error of one while another hangs", async () => {
     const never = new Promise<void>(() => {});
-    await expect(itemsOf(merge(endless("stuck", [], never), broken()))).rejects.toThrow("broken");
+    await expect(itemsOf(merge(endless("stuck", [], never), failingSource()))).rejects.toThrow("broken");
   });
 
   it("may throw while the consumer is busy, without an unhandled rejection", async () => {
-    const heard: unknown[] = [];
-    const hear = (reason: unknown): void => void heard.push(reason);
+    const events: unknown[] = [];
+    const hear = (reason: unknown): void => void events.push(reason);
     process.on("unhandledRejection", hear);
     const read = async () => {
-      for await (const _ of merge(broken(), texts("a", 1))) await settle();
+      for await (const _ of merge(failingSource(), texts("a", 1))) await settle();
     };
     await expect(read()).rejects.toThrow("broken");
     process.off("unhandledRejection", hear);
-    expect(heard).toEqual([]);
+    expect(events).toEqual([]);
   });
 
   it("resume when their event is accepted, not before", async () => {

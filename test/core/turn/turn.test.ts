@@ -20,9 +20,9 @@ describe("a turn", () => {
     });
     const principal: Principal = { owner: "alice", role: "admin" };
     const configuration = { acceptedOutputModes: ["text/plain"], historyLength: 3 };
-    const said = { messageId: "m1", tenant: "acme", metadata: { a: { b: [1] } }, configuration };
+    const request = { messageId: "m1", tenant: "acme", metadata: { a: { b: [1] } }, configuration };
     const parts = [text("one "), data({ x: 1 }), text("two")];
-    const answer = messageOf(await served.send(parts, said, { principal, extensions: ["urn:e"] }));
+    const answer = messageOf(await served.send(parts, request, { principal, extensions: ["urn:e"] }));
     const [turn] = turns;
     expect(turn).toMatchObject({
       message: { messageId: "m1", parts },
@@ -49,8 +49,8 @@ describe("a turn", () => {
       },
     });
     const { id: taskId, contextId } = taskOf(await served.send("go"));
-    const said = served.log.filter(({ message }) => message === "hello");
-    expect(said.map(({ fields }) => fields)).toEqual(
+    const records = served.log.filter(({ message }) => message === "hello");
+    expect(records.map(({ fields }) => fields)).toEqual(
       ["debug", "info", "warn", "error"].map((level) => ({ level, taskId, contextId })),
     );
   });
@@ -81,13 +81,13 @@ describe("a turn", () => {
   ])("returns the history of its task, oldest first: %s", async (_, options, expected) => {
     const seen: (readonly Message[])[] = [];
     await using served = startHandler({
-      async *agent({ text: said, history }) {
+      async *agent({ text: input, history }) {
         seen.push(await history(options));
-        yield said === "one" ? inputRequired("more?") : inputRequired("still?");
+        yield input === "one" ? inputRequired("more?") : inputRequired("still?");
       },
     });
     const { id: taskId } = taskOf(await served.send("one"));
-    for (const said of ["two", "three"]) await served.send(said, { taskId });
+    for (const input of ["two", "three"]) await served.send(input, { taskId });
     expect(seen.at(-1)?.map(({ parts }) => textIn(parts))).toEqual(expected);
   });
 
@@ -118,13 +118,13 @@ describe("a turn", () => {
     const gate = Promise.withResolvers<void>();
     const seen: Task[] = [];
     await using served = startHandler({
-      async *agent({ text: said, references }) {
-        if (said === "look") {
+      async *agent({ text: input, references }) {
+        if (input === "look") {
           seen.push(...(await references()));
           return;
         }
         yield working();
-        if (said === "run") await gate.promise;
+        if (input === "run") await gate.promise;
       },
     });
     const running = await openStream(served.stream("run"));

@@ -3,11 +3,11 @@ import { sideBySide } from "../../../src/protocol/async/side-by-side.js";
 import { settle } from "../../support/virtual-clock.js";
 
 /** Work on numbers, each of which ends when it is told to. */
-function told() {
-  const begun: number[] = [];
+function recordWork() {
+  const startOrder: number[] = [];
   const ends = new Map<number, PromiseWithResolvers<void>>();
   const work = (item: number): Promise<void> => {
-    begun.push(item);
+    startOrder.push(item);
     const end = Promise.withResolvers<void>();
     ends.set(item, end);
     return end.promise;
@@ -17,15 +17,15 @@ function told() {
     else ends.get(item)?.reject(error);
     await settle();
   };
-  return { begun, work, end };
+  return { begun: startOrder, work, end };
 }
 
 it("begins items in their order, so many at a time", async () => {
-  const { begun, work, end } = told();
+  const { begun: startOrder, work, end } = recordWork();
   const all = sideBySide([1, 2, 3, 4], 2, work);
-  expect(begun).toEqual([1, 2]);
+  expect(startOrder).toEqual([1, 2]);
   await end(2);
-  expect(begun).toEqual([1, 2, 3]);
+  expect(startOrder).toEqual([1, 2, 3]);
   await end(3);
   await end(1);
   await end(4);
@@ -33,21 +33,21 @@ it("begins items in their order, so many at a time", async () => {
 });
 
 it("begins nothing after a failure, and fails once the others have ended", async () => {
-  const { begun, work, end } = told();
+  const { begun: startOrder, work, end } = recordWork();
   let failed: unknown;
   const all = sideBySide([1, 2, 3, 4], 2, work).catch((error: unknown) => {
     failed = error;
   });
   const torn = new Error("torn");
   await end(1, torn);
-  expect([begun, failed]).toEqual([[1, 2], undefined]);
+  expect([startOrder, failed]).toEqual([[1, 2], undefined]);
   await end(2, new Error("the second"));
   await all;
-  expect([begun, failed]).toEqual([[1, 2], torn]);
+  expect([startOrder, failed]).toEqual([[1, 2], torn]);
 });
 
 it("takes no item before it is begun", async () => {
-  const { begun, work, end } = told();
+  const { begun: startOrder, work, end } = recordWork();
   let open = true;
   function* whileOpen(): Generator<number> {
     for (let item = 1; open; item++) yield item;
@@ -57,5 +57,5 @@ it("takes no item before it is begun", async () => {
   await end(1);
   await end(2);
   await all;
-  expect(begun).toEqual([1, 2]);
+  expect(startOrder).toEqual([1, 2]);
 });

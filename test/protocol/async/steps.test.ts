@@ -14,10 +14,10 @@ it("a stream by hand is read with for await, and left by a break", async () => {
 
 it("a stream by hand can be left while it waits, and asks for nothing more then", async () => {
   const { promise, resolve } = Promise.withResolvers<Step<string>>();
-  let asked = 0;
+  let openCount = 0;
   const stream = streamOfSteps(
     () => {
-      asked += 1;
+      openCount += 1;
       return promise;
     },
     async () => resolve(over),
@@ -26,5 +26,5 @@ it("a stream by hand can be left while it waits, and asks for nothing more then"
   expect(await stream.return()).toEqual(over);
   expect(await waiting).toEqual(over);
   expect(await stream.next()).toEqual(over);
-  expect(asked).toBe(1);
+  expect(openCount).toBe(1);
 });

@@ -65,11 +65,11 @@ describe("arbitrary values from an agent", () => {
     fc.record({ content: fc.oneof(content, dataContent), metadata: anything }, { requiredKeys: ["content"] }),
   );
   const fields = { name: anything, parts: fc.array(part, { maxLength: 2 }), metadata: anything, extensions: anything };
-  const made = fc.oneof(anything, fc.record(fields, { requiredKeys: ["parts"] }));
+  const things = fc.oneof(anything, fc.record(fields, { requiredKeys: ["parts"] }));
 
   it("is refused, or can be written by every binding and read by every reader", () => {
     fc.assert(
-      fc.property(made, (thing) => {
+      fc.property(things, (thing) => {
         const fault = faultOf(() => expectSendable([conform(ArtifactSchema, thing, { name: "artifact", depth })], []));
         if (fault === "")
           expectSendable([], [conform(MessageSchema, { ...Object(thing), taskId: "" }, { name: "message", depth })]);
@@ -120,6 +120,6 @@ it.each([
   ["artifact.metadata.a[1].b must be JSON, not of type function", { metadata: { a: [1, { b: () => 1 }] } }],
   ["artifact.name must be a string, not null", { name: null }],
   ["artifact must be an object, not of type string", "text"],
-])("names the path of what is wrong: %s", (message, made) => {
-  expect(faultOf(() => conform(ArtifactSchema, made, { name: "artifact", depth }))).toContain(message);
+])("names the path of the violation: %s", (message, source) => {
+  expect(faultOf(() => conform(ArtifactSchema, source, { name: "artifact", depth }))).toContain(message);
 });

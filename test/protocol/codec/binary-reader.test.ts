@@ -23,8 +23,8 @@ function outcome(read: (desc: DescMessage, bytes: Uint8Array, options: object) =
   };
 }
 
-function expectAlike(desc: DescMessage, given: Uint8Array): void {
-  const bytes = Uint8Array.from(given);
+function expectAlike(desc: DescMessage, input: Uint8Array): void {
+  const bytes = Uint8Array.from(input);
   const expected = outcome(fromBinary, desc)(bytes);
   expect(outcome(readBinary, desc)(bytes)).toStrictEqual(expected);
   expect(outcome(readBinary, desc)(Buffer.from(bytes))).toStrictEqual(expected);

@@ -22,20 +22,20 @@ function keptIn({ content }: Part): unknown {
 describe("a value that keeps its JSON", () => {
   it("is the message that protobuf-es makes of it", () => {
     fc.assert(
-      fc.property(fc.jsonValue(), (given) => {
-        const text = JSON.stringify(given);
+      fc.property(fc.jsonValue(), (source) => {
+        const text = JSON.stringify(source);
         // A name that readers refuse.
         fc.pre(!text.includes("__proto__"));
         const value: JsonValue = JSON.parse(text);
-        const known = fromJson(ValueSchema, value);
-        expect(toJson(ValueSchema, compactValue(value))).toEqual(toJson(ValueSchema, known));
-        expect(toBinary(ValueSchema, compactValue(value))).toEqual(toBinary(ValueSchema, known));
-        expect({ ...compactValue(value) }).toEqual(known);
+        const message = fromJson(ValueSchema, value);
+        expect(toJson(ValueSchema, compactValue(value))).toEqual(toJson(ValueSchema, message));
+        expect(toBinary(ValueSchema, compactValue(value))).toEqual(toBinary(ValueSchema, message));
+        expect({ ...compactValue(value) }).toEqual(message);
       }),
     );
   });
 
-  it("is an ordinary message once somebody has read it", () => {
+  it("is an ordinary message once it was read", () => {
     const value = compactValue(json);
     const { kind } = value;
     expect(keptJsonOf(value)).toBeUndefined();
@@ -46,7 +46,7 @@ describe("a value that keeps its JSON", () => {
     expect(toJson(ValueSchema, value)).toBe(true);
   });
 
-  it("can be changed before anybody has read it", () => {
+  it("can be changed before it is read", () => {
     const value = compactValue(json);
     value.kind = { case: "numberValue", value: 7 };
     expect(keptJsonOf(value)).toBeUndefined();
@@ -65,9 +65,9 @@ describe("a value that keeps its JSON", () => {
   });
 
   it("is a copy of what an agent gives, which may change afterwards", () => {
-    const given = { list: [1] };
-    const part = data(given);
-    given.list.push(2);
+    const source = { list: [1] };
+    const part = data(source);
+    source.list.push(2);
     expect(writeJson(PartSchema, part)).toMatchObject({ data: { list: [1] } });
   });
 });

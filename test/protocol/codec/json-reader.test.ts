@@ -114,10 +114,10 @@ describe("valid input is read", () => {
     [{ status: null, pageSize: null, tenant: null, statusTimestampAfter: null }, {}],
     [{ includeArtifacts: false }, { includeArtifacts: false }],
     [{ statusTimestampAfter: "2026-03-04T07:06:07.1+02:00" }, { statusTimestampAfter: "2026-03-04T05:06:07.100Z" }],
-  ])("%j as %j", (json, written) => {
+  ])("%j as %j", (json, expected) => {
     const { message, violations } = readJson(ListTasksRequestSchema, json);
     expect(violations).toEqual([]);
-    expect(writeJson(ListTasksRequestSchema, message)).toEqual(written);
+    expect(writeJson(ListTasksRequestSchema, message)).toEqual(expected);
   });
 
   it.each<[string, string]>([
@@ -125,10 +125,10 @@ describe("valid input is read", () => {
     ["aGVsbG8", "aGVsbG8="],
     ["_-8", "/+8="],
     ["", ""],
-  ])("bytes %j as %j", (raw, written) => {
+  ])("bytes %j as %j", (raw, expected) => {
     const { message, violations } = readJson(PartSchema, { raw });
     expect(violations).toEqual([]);
-    expect(writeJson(PartSchema, message)).toEqual({ raw: written });
+    expect(writeJson(PartSchema, message)).toEqual({ raw: expected });
   });
 
   it.each<[JsonValue]>([[null], [7], ["x"], [false], [[1, "x", null, { a: {} }]], [{}]])("data %j", (data) => {

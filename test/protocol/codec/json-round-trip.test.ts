@@ -70,8 +70,8 @@ describe.each(operations.map((operation) => [operation.method, operation] as con
         const { message, violations } = readJson(operation.input, json);
         if (violations.length > 0) return;
         // We read `params: null` as an empty request.
-        const theirs = fromJson(operation.input, json ?? {}, { ignoreUnknownFields: true });
-        expect(equals(operation.input, theirs, message)).toBe(true);
+        const reference = fromJson(operation.input, json ?? {}, { ignoreUnknownFields: true });
+        expect(equals(operation.input, reference, message)).toBe(true);
       }),
       { numRuns: 100 },
     );

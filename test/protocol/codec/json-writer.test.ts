@@ -47,11 +47,11 @@ describe("members with presence are written when they are set", () => {
 
 it("writes times with three digits, and with more when they are needed", () => {
   const status = (nanos: number) => create(a2a.TaskStatusSchema, { timestamp: { seconds: 1777709730n, nanos } });
-  const written = (nanos: number) => writeJson(a2a.TaskStatusSchema, status(nanos))["timestamp"];
-  expect(written(0)).toBe("2026-05-02T08:15:30.000Z");
-  expect(written(120_000_000)).toBe("2026-05-02T08:15:30.120Z");
-  expect(written(120_034_000)).toBe("2026-05-02T08:15:30.120034Z");
-  expect(written(7)).toBe("2026-05-02T08:15:30.000000007Z");
+  const timestampOf = (nanos: number) => writeJson(a2a.TaskStatusSchema, status(nanos))["timestamp"];
+  expect(timestampOf(0)).toBe("2026-05-02T08:15:30.000Z");
+  expect(timestampOf(120_000_000)).toBe("2026-05-02T08:15:30.120Z");
+  expect(timestampOf(120_034_000)).toBe("2026-05-02T08:15:30.120034Z");
+  expect(timestampOf(7)).toBe("2026-05-02T08:15:30.000000007Z");
 });
 
 it("writes the number of a state that has no name here", () => {

@@ -88,7 +88,7 @@ describe("descriptors made of an outline", () => {
   });
 
   it("have the HTTP rules of the schema", () => {
-    const written = httpRoutes(operations).map(
+    const routes = httpRoutes(operations).map(
       ({ operation, verb, segments, suffix, hasBody }) =>
         `${operation.name} ${verb} /${segments.map((at) => ("field" in at ? `{${at.field}}` : at.literal)).join("/")}${suffix} ${hasBody ? "*" : ""}`,
     );
@@ -107,7 +107,7 @@ describe("descriptors made of an outline", () => {
         });
       });
     expect(meant.length).toBeGreaterThan(20);
-    expect(written.toSorted()).toEqual(meant.toSorted());
+    expect(routes.toSorted()).toEqual(meant.toSorted());
   });
 
   it("cannot be made of nothing", () => {

@@ -121,7 +121,7 @@ it.each([[{}], [null], ["text"], [{ $typeName: "google.protobuf.Value" }]])("toJ
 describe("a guard", () => {
   const done = fromJson("Task", task);
 
-  it("tells a task from a message", () => {
+  it("distinguishes a task from a message", () => {
     const answers: readonly (Task | Message)[] = [done, reply("hi")];
     expect(answers.map(isTask)).toEqual([true, false]);
     expect(answers.map(isMessage)).toEqual([false, true]);

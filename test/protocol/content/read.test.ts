@@ -19,9 +19,9 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { textOf } from "../../../src/protocol/content/read.js";
 
-const made = (...parts: readonly Part[]): Artifact => artifact(parts).artifact ?? expect.fail("no artifact");
+const artifactOf = (...parts: readonly Part[]): Artifact => artifact(parts).artifact ?? expect.fail("no artifact");
 const status = (...parts: readonly Part[]): TaskStatus => completed(parts).status ?? expect.fail("no status");
-const said = (...parts: readonly Part[]): Message => ({ ...reply(parts), role: Role.USER });
+const userMessage = (...parts: readonly Part[]): Message => ({ ...reply(parts), role: Role.USER });
 
 describe("textOf", () => {
   it.each<[string, PartSource | undefined, string]>([
@@ -31,7 +31,7 @@ describe("textOf", () => {
     ["no parts", [], ""],
     ["a part", text("a"), "a"],
     ["a message", reply([text("a"), text("b")]), "ab"],
-    ["an artifact", made(text("a"), file("https://x.example/y"), text("b")), "ab"],
+    ["an artifact", artifactOf(text("a"), file("https://x.example/y"), text("b")), "ab"],
     ["a status", status(text("done")), "done"],
     ["a status without a message", working().status, ""],
     ["nothing", undefined, ""],
@@ -52,7 +52,7 @@ describe("dataOf", () => {
   it.each<[string, PartSource | undefined, unknown]>([
     ["a part", data({ a: [1, null] }), { a: [1, null] }],
     ["a message", reply([text("see"), data(1), data(2)]), 1],
-    ["an artifact", made(data(null)), null],
+    ["an artifact", artifactOf(data(null)), null],
     ["a status", status(text("no"), data("yes")), "yes"],
     ["parts without data", [text("{}")], undefined],
     ["nothing", undefined, undefined],
@@ -69,13 +69,13 @@ describe("dataOf", () => {
 
   const schema = z.object({ when: z.string() });
   it.each<[string, PartSource, string, string]>([
-    ["a message of a caller", said(text("x"), data({ when: 1 })), "invalidParams", "message.parts[1].data.when"],
+    ["a message of a caller", userMessage(text("x"), data({ when: 1 })), "invalidParams", "message.parts[1].data.when"],
     ["a message of an agent", reply(data({ when: 1 })), "invalidAgentResponse", "message.parts[0].data.when"],
-    ["an artifact", made(data({})), "invalidAgentResponse", "artifact.parts[0].data.when"],
+    ["an artifact", artifactOf(data({})), "invalidAgentResponse", "artifact.parts[0].data.when"],
     ["a status", status(data(7)), "invalidAgentResponse", "status.message.parts[0].data"],
     ["parts", [data({ when: null })], "invalidParams", "parts[0].data.when"],
     ["a part", data({ when: null }), "invalidParams", "part.data.when"],
-    ["a message without data", said(text("x")), "invalidParams", "message.parts"],
+    ["a message without data", userMessage(text("x")), "invalidParams", "message.parts"],
   ])("blames who sent %s, and names the field", (_, source, code, field) => {
     expect(() => dataOf(source, schema)).toThrow(
       expect.objectContaining({ code, violations: [expect.objectContaining({ field })] }),
@@ -104,14 +104,14 @@ describe("filesOf", () => {
   });
 
   it("gives a copy of the bytes", () => {
-    const [found] = filesOf(reply(file(bytes)));
-    found?.bytes().fill(0);
-    expect(found?.bytes()).toEqual(bytes);
+    const [content] = filesOf(reply(file(bytes)));
+    content?.bytes().fill(0);
+    expect(content?.bytes()).toEqual(bytes);
   });
 
   it.each<[string, PartSource, string, string]>([
-    ["a caller", said(text("x"), file("https://x.example/b")), "invalidParams", "message.parts[1]"],
-    ["an agent", made(file("https://x.example/b")), "invalidAgentResponse", "artifact.parts[0]"],
+    ["a caller", userMessage(text("x"), file("https://x.example/b")), "invalidParams", "message.parts[1]"],
+    ["an agent", artifactOf(file("https://x.example/b")), "invalidAgentResponse", "artifact.parts[0]"],
   ])("says that a URL of %s has no bytes", (_, source, code, field) => {
     const description = "gives the URL of a file whose bytes are needed: send them as raw, or fetch the URL";
     expect(() => filesOf(source)[0]?.bytes()).toThrow(

@@ -34,8 +34,8 @@ describe.each(libraries)("a schema of %s", (_, schema) => {
   });
 
   it("reports each violation with the path of its field", () => {
-    const found = violationsOf(schema, { when: 5, seats: [{ row: 1 }, { row: "2" }] });
-    expect(new Set(found.map(({ field }) => field))).toEqual(
+    const violations = violationsOf(schema, { when: 5, seats: [{ row: 1 }, { row: "2" }] });
+    expect(new Set(violations.map(({ field }) => field))).toEqual(
       new Set(["message.parts[0].data.seats[1].row", "message.parts[0].data.when"]),
     );
   });

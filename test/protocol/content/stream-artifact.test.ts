@@ -98,13 +98,13 @@ describe("streamed text", () => {
   });
 
   it("passes an error of its source on, and leaves the artifact open", async () => {
-    async function* broken() {
+    async function* failingStream() {
       yield "a";
       throw new Error("the model broke");
     }
     const chunks: string[] = [];
     const read = async () => {
-      for await (const event of streamArtifact(broken())) chunks.push(short(event));
+      for await (const event of streamArtifact(failingStream())) chunks.push(short(event));
     };
     await expect(read()).rejects.toThrow("the model broke");
     expect(chunks).toEqual(["a"]);

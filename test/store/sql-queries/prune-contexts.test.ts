@@ -46,7 +46,7 @@ describe("pruning conversations", () => {
     expect([rowsOf("contexts"), rowsOf("conversations"), rowsOf("context_values")]).toEqual([1, 2, 0]);
   });
 
-  it("drops entries that are no longer shown, and counts what is left", async () => {
+  it("drops entries that are no longer shown, and counts the others", async () => {
     const { backend, database } = opened;
     for (let count = 0; count < 10; count++) await backend.addToConversations([conversationRow({ maxEntries: 4 })]);
     expect((await pruned(7)).reduce((sum, entries) => sum + entries)).toBe(16);

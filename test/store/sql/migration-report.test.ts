@@ -58,7 +58,7 @@ describe("the report of a migration", () => {
   });
 });
 
-describe("a store of SQLite whose migration has to wait", () => {
+describe("a SQLite store that waits for its migration", () => {
   it("logs it to the agent's logger, out of the database's thread, and its end", async () => {
     const path = `${await temporaryFolder()}/tasks.db`;
     const other = new DatabaseSync(path);

@@ -74,7 +74,7 @@ const record: fc.Arbitrary<LogRecord> = fc.oneof(
 );
 
 describe("what a store keeps in its rows", () => {
-  it("gives back each record of a log, numbered as it was", () => {
+  it("restores each record of a log with its number", () => {
     fc.assert(
       fc.property(fc.array(record, { minLength: 1, maxLength: 4 }), natural, (drawn, after) => {
         const records = drawn.map((each, index) => ({ ...each, seq: after + index + 1 }));
@@ -89,7 +89,7 @@ describe("what a store keeps in its rows", () => {
     );
   });
 
-  it("gives back tasks, with their parts as plain bytes even from a driver that reads into buffers", () => {
+  it("restores tasks, with plain bytes in their parts even when the driver returns buffers", () => {
     fc.assert(
       fc.property(arbitraryMessage(TaskSchema), (task) => {
         const row = snapshotToRow(7, task);
@@ -107,7 +107,7 @@ describe("what a store keeps in its rows", () => {
     expect(read.task.artifacts[0]?.parts[0]?.content.value?.constructor).toBe(Uint8Array);
   });
 
-  it("gives back what waits in an inbox", () => {
+  it("restores the entries of an inbox", () => {
     fc.assert(
       fc.property(message, context, json, (said, beside, wake) => {
         const entry = { id: "m", kind: "message", send: { message: said, ...beside } } as const;
@@ -119,7 +119,7 @@ describe("what a store keeps in its rows", () => {
     );
   });
 
-  it("gives back the outcome of a send", () => {
+  it("restores the outcome of a send", () => {
     fc.assert(
       fc.property(message, error, (reply, failure) => {
         expect(outcomeFromRow(outcomeToRow({ kind: "task" }))).toEqual({ kind: "task" });
@@ -133,7 +133,7 @@ describe("what a store keeps in its rows", () => {
     );
   });
 
-  it("gives back push configurations with their credentials", () => {
+  it("restores push configurations with their credentials", () => {
     const config = arbitraryMessage(TaskPushNotificationConfigSchema);
     fc.assert(
       fc.property(config, natural, maybe(text), (config, cursor, taskName) => {

@@ -67,7 +67,7 @@ describe("a file of SQLite", () => {
     });
   });
 
-  it("is shared by two stores, each of which sees the acknowledged writes of the other", async () => {
+  it("is shared by two stores, and each sees the acknowledged writes of the other", async () => {
     const path = `${await temporaryFolder()}/tasks.db`;
     await inFile(path, (one) =>
       inFile(path, async (other) => {
