@@ -5,7 +5,7 @@ import type { OpenTelemetry } from "./api.js";
 import { type CallInterface, callAttributes, isServerFault, outcomeAttributes } from "./calls.js";
 import { memoize } from "./memo.js";
 import { type Meters, scopeName } from "./meters.js";
-import { callerContexts, SpanTrace, spanSetter } from "./trace-context.js";
+import { callerContexts, SpanTrace, type StartedSpan, startedSpan } from "./trace-context.js";
 
 /** Shared by all calls of one operation over one binding in one version. */
 interface CallKind {
@@ -26,7 +26,6 @@ interface CallKind {
 export function followServerCalls(api: OpenTelemetry, meters: Meters, agent: Attributes): CallTelemetry {
   const tracer = api.trace.getTracer(scopeName);
   const contextFor = callerContexts(api);
-  const withSpan = spanSetter(api);
   const kindOf = memoize((operation: Operation | undefined) =>
     memoize((binding: string) =>
       memoize((version: string | undefined): CallKind => {
@@ -44,7 +43,7 @@ export function followServerCalls(api: OpenTelemetry, meters: Meters, agent: Att
         new SpanStart(api.SpanKind.SERVER, kind.samplerAttributes, ageMs),
         parent,
       );
-      return new ServerCallTrace(kind, withSpan(parent, span));
+      return new ServerCallTrace(kind, startedSpan(api, parent, span));
     },
   };
 }
@@ -87,8 +86,8 @@ function wallNow(): number {
 class ServerCallTrace extends SpanTrace implements CallTrace {
   readonly #kind: CallKind;
 
-  constructor(kind: CallKind, context: SpanTrace["otelContext"]) {
-    super(kind.api, context);
+  constructor(kind: CallKind, started: StartedSpan) {
+    super(kind.api, started);
     this.#kind = kind;
   }
 

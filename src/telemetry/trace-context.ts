@@ -9,20 +9,24 @@ const maxStateLength = 512;
 /** A span with the context in which its work runs. */
 export class SpanTrace implements Trace {
   readonly api: OpenTelemetry;
-  readonly otelContext: ContextWithSpan;
+  readonly started: StartedSpan;
 
-  constructor(api: OpenTelemetry, otelContext: ContextWithSpan) {
+  constructor(api: OpenTelemetry, started: StartedSpan) {
     this.api = api;
-    this.otelContext = otelContext;
+    this.started = started;
   }
 
   get span(): Span {
-    return this.otelContext.span;
+    return this.started.span;
+  }
+
+  get otelContext(): Context {
+    return this.started.context;
   }
 
   /** The context for measurements. Only a sampled span may become an exemplar; others would be kept alive. */
   get exemplarContext(): Context {
-    return this.isSampled ? this.otelContext : this.otelContext.parent;
+    return this.isSampled ? this.otelContext : this.started.parent;
   }
 
   get context(): TraceContext {
@@ -41,45 +45,15 @@ export class SpanTrace implements Trace {
   }
 }
 
-/** Like `trace.setSpan`, but its contexts do not copy the values of their parents. */
-export function spanSetter({ trace, createContextKey, INVALID_SPAN_CONTEXT }: OpenTelemetry) {
-  // The key of spans is private to the API: this context sees it when the API sets one.
-  let key = createContextKey("span");
-  const probe: Context = {
-    getValue: () => undefined,
-    setValue(spanKey) {
-      key = spanKey;
-      return probe;
-    },
-    deleteValue: () => probe,
-  };
-  trace.setSpan(probe, trace.wrapSpanContext(INVALID_SPAN_CONTEXT));
-  return (parent: Context, span: Span) => new ContextWithSpan(key, parent, span);
+/** A span, the context in which it was started, and the one in which its work runs. */
+export interface StartedSpan {
+  readonly span: Span;
+  readonly parent: Context;
+  readonly context: Context;
 }
 
-/** A context with a span. */
-class ContextWithSpan implements Context {
-  readonly #key: symbol;
-  readonly parent: Context;
-  readonly span: Span;
-
-  constructor(key: symbol, parent: Context, span: Span) {
-    this.#key = key;
-    this.parent = parent;
-    this.span = span;
-  }
-
-  getValue(key: symbol): unknown {
-    return key === this.#key ? this.span : this.parent.getValue(key);
-  }
-
-  setValue(key: symbol, value: unknown): Context {
-    return this.parent.setValue(this.#key, this.span).setValue(key, value);
-  }
-
-  deleteValue(key: symbol): Context {
-    return this.parent.setValue(this.#key, this.span).deleteValue(key);
-  }
+export function startedSpan({ trace }: OpenTelemetry, parent: Context, span: Span): StartedSpan {
+  return { span, parent, context: trace.setSpan(parent, span) };
 }
 
 const flagTexts = Array.from({ length: 256 }, (_, flags) => flags.toString(16).padStart(2, "0"));

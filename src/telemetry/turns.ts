@@ -8,7 +8,7 @@ import type { OpenTelemetry } from "./api.js";
 import { memoize } from "./memo.js";
 import { type Meters, scopeName } from "./meters.js";
 import type { FollowedAgent } from "./telemetry.js";
-import { contextOf, SpanTrace, spanContextOf, spanSetter } from "./trace-context.js";
+import { contextOf, SpanTrace, type StartedSpan, spanContextOf, startedSpan } from "./trace-context.js";
 
 interface TurnKind {
   readonly api: OpenTelemetry;
@@ -32,7 +32,6 @@ export function followTurns(
   { name: agentName, version }: FollowedAgent,
 ): TurnTelemetry {
   const tracer = api.trace.getTracer(scopeName);
-  const withSpan = spanSetter(api);
   const agent = { "gen_ai.agent.name": agentName };
   const name = `invoke_agent ${agentName}`;
   const attributes = { ...operation, ...agent, "gen_ai.agent.version": version };
@@ -41,10 +40,10 @@ export function followTurns(
     begin(turn) {
       const { parent, before } = turn;
       // The call is not recorded, so neither is what follows from it.
-      if (parent instanceof SpanTrace && !parent.isSampled) return new AgentTurnTrace(kind, turn, parent.otelContext);
+      if (parent instanceof SpanTrace && !parent.isSampled) return new AgentTurnTrace(kind, turn, parent.started);
       const context = contextOfParent(api, parent);
       const span = tracer.startSpan(name, { attributes, links: linksTo(api, before) }, context);
-      return new AgentTurnTrace(kind, turn, withSpan(context, span));
+      return new AgentTurnTrace(kind, turn, startedSpan(api, context, span));
     },
     wake: (task, before) => markWake({ api, tracer, agent }, task, before),
   };
@@ -99,9 +98,9 @@ class AgentTurnTrace extends SpanTrace implements TurnTrace {
   #hasEmitted = false;
   #firstSeconds = 0;
 
-  constructor(kind: TurnKind, turn: TracedTurn, within: SpanTrace["otelContext"]) {
-    super(kind.api, within);
-    const { span } = within;
+  constructor(kind: TurnKind, turn: TracedTurn, started: StartedSpan) {
+    super(kind.api, started);
+    const { span } = started;
     this.#kind = kind;
     this.#turn = turn;
     this.isRecorded = span.isRecording();

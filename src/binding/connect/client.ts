@@ -180,7 +180,8 @@ async function* readMessages(call: WebCall, answer: UnreadAnswer): AsyncGenerato
 /** Returns whether an envelope ends the response. Throws the error that the end carries. */
 function isEnd(wire: WebCall["wire"], { flags, data }: Envelope): boolean {
   if (flags === 0) return false;
-  if (flags !== wire.endFlags) throw new A2AError("invalidAgentResponse", `an envelope has the flags ${flags}`);
+  if (flags !== wire.endFlags)
+    throw new A2AError("invalidAgentResponse", `an envelope of the answer has unknown flags: ${flags}`);
   const error = wire.errorOfEnd(data);
   if (error !== undefined) throw error;
   return true;
