@@ -13,8 +13,8 @@ import { takeOver } from "./take-over.js";
 const maxTries = 20;
 
 /**
- * CancelTask (spec 3.1.5). Answers with the task in its terminal state, whichever that is. Without a running turn the
- * receiver cancels the task by its own write. Throws `taskNotCancelable` for a task that had already ended.
+ * CancelTask (spec 3.1.5). Answers with the task in its terminal state, whichever that is, or as it is when its holder has
+ * not ended it within the grace period and two polls. Without a running turn the receiver cancels the task by its own write. Throws `taskNotCancelable` for a task that had already ended.
  */
 export async function cancelTask(runtime: Runtime, request: CancelTaskRequest, scope: Scope): Promise<Task> {
   const { id } = request;
