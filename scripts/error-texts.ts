@@ -23,7 +23,7 @@ interface ErrorText {
 type Texts = ReadonlyMap<string, readonly string[]>;
 
 /** The call or constructor that makes an error. */
-interface Made {
+interface ErrorCall {
   readonly call: Call;
   /** The source that it is in. */
   readonly source: string;
@@ -32,7 +32,7 @@ interface Made {
 /** A function that makes an error of its parameters: its callers have the texts. */
 interface Maker {
   readonly params: readonly string[];
-  readonly made: Made[];
+  readonly calls: ErrorCall[];
 }
 
 interface SourceFile {
@@ -42,7 +42,7 @@ interface SourceFile {
   readonly program: ESTree.Program;
   readonly makers: ReadonlyMap<string, Maker>;
   /** Calls that have their texts themselves. */
-  readonly made: readonly Made[];
+  readonly calls: readonly ErrorCall[];
 }
 
 const page = new URL("../docs/reference/error-texts.md", import.meta.url);
@@ -60,27 +60,27 @@ function readSource(path: string): SourceFile {
   const source = readFileSync(path, "utf8");
   const { program } = parseSync(path, source, { lang: "ts" });
   const makers = new Map<string, Maker>();
-  const made: Made[] = [];
-  const around: { readonly name: string; readonly params: readonly string[] }[] = [];
+  const calls: ErrorCall[] = [];
+  const enclosing: { readonly name: string; readonly params: readonly string[] }[] = [];
   const begin = ({ id, params }: ESTree.Function): void => {
-    around.push({ name: id?.name ?? "", params: params.map(nameOf) });
+    enclosing.push({ name: id?.name ?? "", params: params.map(nameOf) });
   };
   const note = (call: Call): void => {
     if (call.callee.type !== "Identifier" || !isErrorName(call.callee.name)) return;
-    const inner = around.at(-1);
+    const inner = enclosing.at(-1);
     const uses = inner !== undefined && textArguments(call).some((each) => mentions(each, inner.params));
-    if (!uses) return void made.push({ call, source });
-    const maker = makers.get(inner.name) ?? { params: inner.params, made: [] };
-    maker.made.push({ call, source });
+    if (!uses) return void calls.push({ call, source });
+    const maker = makers.get(inner.name) ?? { params: inner.params, calls: [] };
+    maker.calls.push({ call, source });
     makers.set(inner.name, maker);
   };
   new Visitor({
     FunctionDeclaration: begin,
-    "FunctionDeclaration:exit": () => void around.pop(),
+    "FunctionDeclaration:exit": () => void enclosing.pop(),
     NewExpression: note,
     CallExpression: note,
   }).visit(program);
-  return { path, room: path.split("/")[1]?.replace(/\.ts$/, "") ?? "", source, program, makers, made };
+  return { path, room: path.split("/")[1]?.replace(/\.ts$/, "") ?? "", source, program, makers, calls };
 }
 
 function isErrorName(name: string): boolean {
@@ -92,42 +92,42 @@ function nameOf(param: ESTree.ParamPattern): string {
 }
 
 /** Texts of the errors that one file makes, or has made by a function. */
-function textsOf({ path, room, source, program, makers, made }: SourceFile): ErrorText[] {
-  const found = made.flatMap((each) => textsOfCall(each, new Map()));
-  const known = new Map(makers);
+function textsOf({ path, room, source, program, makers, calls }: SourceFile): ErrorText[] {
+  const errorTexts = calls.flatMap((each) => textsOfCall(each, new Map()));
+  const makersByName = new Map(makers);
   new Visitor({
     ImportDeclaration: ({ source: from, specifiers }) => {
-      const imported = makersOf.get(join(dirname(path), from.value.replace(/\.js$/, ".ts")));
+      const importedMakers = makersOf.get(join(dirname(path), from.value.replace(/\.js$/, ".ts")));
       for (const { local } of specifiers) {
-        const maker = imported?.get(local.name);
-        if (maker !== undefined) known.set(local.name, maker);
+        const maker = importedMakers?.get(local.name);
+        if (maker !== undefined) makersByName.set(local.name, maker);
       }
     },
     CallExpression: ({ callee, arguments: args }) => {
-      const maker = callee.type === "Identifier" ? known.get(callee.name) : undefined;
+      const maker = callee.type === "Identifier" ? makersByName.get(callee.name) : undefined;
       if (maker === undefined) return;
       calledMakers.add(maker);
-      const given = new Map(maker.params.map((name, index) => [name, stringsOf(args[index], source)]));
-      found.push(...maker.made.flatMap((each) => textsOfCall(each, given)));
+      const textsByName = new Map(maker.params.map((name, index) => [name, stringsOf(args[index], source)]));
+      errorTexts.push(...maker.calls.flatMap((each) => textsOfCall(each, textsByName)));
     },
   }).visit(program);
-  return found.map((each) => ({ ...each, room }));
+  return errorTexts.map((each) => ({ ...each, room }));
 }
 
 /** Texts of the functions of a file that are called in other ways than by their names. */
 function otherTextsOf({ room, makers }: SourceFile): ErrorText[] {
-  const others = [...makers.values()].filter((maker) => !calledMakers.has(maker));
-  const made = others.flatMap((maker) => maker.made).flatMap((each) => textsOfCall(each, new Map()));
-  return made.map((each) => ({ ...each, room }));
+  const uncalledMakers = [...makers.values()].filter((maker) => !calledMakers.has(maker));
+  const calls = uncalledMakers.flatMap((maker) => maker.calls).flatMap((each) => textsOfCall(each, new Map()));
+  return calls.map((each) => ({ ...each, room }));
 }
 
-/** `given`: the texts of parameters. */
-function textsOfCall({ call, source }: Made, given: Texts): Omit<ErrorText, "room">[] {
+/** `textsByName`: the texts of parameters. */
+function textsOfCall({ call, source }: ErrorCall, textsByName: Texts): Omit<ErrorText, "room">[] {
   const { callee, arguments: args } = call;
   const name = callee.type === "Identifier" ? callee.name : "";
-  const codes = name === "A2AError" ? stringsOf(args[0], source, given) : [];
+  const codes = name === "A2AError" ? stringsOf(args[0], source, textsByName) : [];
   const kinds = codes.length > 0 ? codes : [name];
-  const texts = textArguments(call).flatMap((each) => stringsOf(each, source, given));
+  const texts = textArguments(call).flatMap((each) => stringsOf(each, source, textsByName));
   return texts.filter((text) => /[ {]/.test(text)).flatMap((text) => kinds.map((kind) => ({ text, kind })));
 }
 
@@ -147,33 +147,36 @@ function mentions(node: Argument, names: readonly string[]): boolean {
 }
 
 /** The texts of an expression, with its holes as they are named in the source. */
-function stringsOf(node: Argument, source: string, given: Texts = new Map()): readonly string[] {
+function stringsOf(node: Argument, source: string, textsByName: Texts = new Map()): readonly string[] {
   if (node === undefined) return [];
   if (node.type === "Literal") return typeof node.value === "string" ? [node.value] : [];
-  if (node.type === "Identifier") return given.get(node.name) ?? [];
-  if (node.type === "TemplateLiteral") return templateTexts(node, source, given);
+  if (node.type === "Identifier") return textsByName.get(node.name) ?? [];
+  if (node.type === "TemplateLiteral") return templateTexts(node, source, textsByName);
   if (node.type === "ConditionalExpression") {
-    return [...stringsOf(node.consequent, source, given), ...stringsOf(node.alternate, source, given)];
+    return [...stringsOf(node.consequent, source, textsByName), ...stringsOf(node.alternate, source, textsByName)];
   }
   if (node.type === "BinaryExpression" && node.left.type !== "PrivateIdentifier") {
-    const [left, right] = [stringsOf(node.left, source, given), stringsOf(node.right, source, given)];
+    const [left, right] = [stringsOf(node.left, source, textsByName), stringsOf(node.right, source, textsByName)];
     return left.flatMap((begin) => right.map((end) => begin + end));
   }
   if (node.type !== "ObjectExpression") return [];
   return node.properties.flatMap((property) => {
     if (property.type !== "Property" || property.key.type !== "Identifier") return [];
-    return property.key.name === "description" ? stringsOf(property.value as ESTree.Expression, source, given) : [];
+    return property.key.name === "description"
+      ? stringsOf(property.value as ESTree.Expression, source, textsByName)
+      : [];
   });
 }
 
-function templateTexts({ quasis, expressions }: ESTree.TemplateLiteral, source: string, given: Texts): string[] {
+function templateTexts({ quasis, expressions }: ESTree.TemplateLiteral, source: string, textsByName: Texts): string[] {
   const text = (index: number): string => quasis[index]?.value.cooked ?? quasis[index]?.value.raw ?? "";
   return expressions.reduce(
     (begins, node, index) => {
       // A single word says less than the name of its hole.
-      const known = node.type === "Identifier" ? given.get(node.name)?.filter((each) => each.includes(" ")) : undefined;
+      const makersByName =
+        node.type === "Identifier" ? textsByName.get(node.name)?.filter((each) => each.includes(" ")) : undefined;
       const hole = `{${holeName(source.slice(node.start, node.end))}}`;
-      const holes = known === undefined || known.length === 0 ? [hole] : known;
+      const holes = makersByName === undefined || makersByName.length === 0 ? [hole] : makersByName;
       return begins.flatMap((begin) => holes.map((each) => begin + each + text(index + 1)));
     },
     [text(0)],

@@ -37,20 +37,30 @@ function answer(request: IncomingMessage, body: string, response: ServerResponse
   if (request.url?.startsWith("/http-json/")) {
     const params: SendJson = JSON.parse(body);
     const verb = request.url.slice("/http-json/".length);
-    serve(response, verb === "message:stream", params, JSON.stringify, "application/a2a+json");
+    const form = { wrap: JSON.stringify, type: "application/a2a+json" };
+    if (verb === "message:stream") void stream(response, scriptOf(params), form.wrap);
+    else send(response, params, form);
     return;
   }
   const { id, method, params }: RequestJson = JSON.parse(body);
   const wrap: Wrap = (result) => JSON.stringify({ jsonrpc: "2.0", id, result });
-  if (method === "ListTasks") end(response, wrap(page(params)), "application/json");
-  else serve(response, method === "SendStreamingMessage", params, wrap, "application/json");
+  const type = "application/json";
+  if (method === "ListTasks") end(response, wrap(page(params)), type);
+  else if (method === "SendStreamingMessage") void stream(response, scriptOf(params), wrap);
+  else send(response, params, { wrap, type });
 }
 
-function serve(response: ServerResponse, streams: boolean, params: SendJson, wrap: Wrap, type: string): void {
-  const { message } = params;
-  const script = parseScript(message.parts[0]?.text ?? "");
-  if (streams) void stream(response, script, wrap);
-  else end(response, wrap(script.verb === "message" ? reply() : task(message)), type);
+interface ReplyForm {
+  readonly wrap: Wrap;
+  readonly type: string;
+}
+
+function send(response: ServerResponse, params: SendJson, { wrap, type }: ReplyForm): void {
+  end(response, wrap(scriptOf(params).verb === "message" ? reply() : task(params.message)), type);
+}
+
+function scriptOf({ message }: SendJson): Script {
+  return parseScript(message.parts[0]?.text ?? "");
 }
 
 function end(response: ServerResponse, body: string, type: string): void {

@@ -12,13 +12,14 @@ export function hasText({ streams, output }: Operation): boolean {
   return streams || answerTypes.has(output.typeName);
 }
 
+interface OperationCall {
+  readonly operation: Operation;
+  readonly request: Parameters<typeof invokeUnary>[2];
+  readonly options: CallOptions;
+}
+
 /** Calls an operation and prints the text of its answer; the text of a stream is printed as it arrives. */
-export async function printText(
-  { operations }: Client,
-  operation: Operation,
-  request: Parameters<typeof invokeUnary>[2],
-  options: CallOptions,
-): Promise<void> {
+export async function printText({ operations }: Client, { operation, request, options }: OperationCall): Promise<void> {
   const { answerOf } = await import("../client/answer/answer.js");
   if (!operation.streams) {
     const reply = await invokeUnary(operations, operation, request, options);

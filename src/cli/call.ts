@@ -93,7 +93,7 @@ async function call(command: Command, { url, operation, json }: CallArguments, f
       onAuthRequired: showAuthorization(flags),
     });
     const options: CallOptions = { signal, extensions: flags.extension, after: flags.lastEventId };
-    if (flags.text) return await printText(client, operation, request, options);
+    if (flags.text) return await printText(client, { operation, request, options });
     if (!operation.streams) {
       const reply = await invokeUnary(client.operations, operation, request, options);
       return printJson(adapter.codec(operation).writeReply(reply, request));
