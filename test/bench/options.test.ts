@@ -3,20 +3,20 @@ import { optionsOf } from "../../bench/options.ts";
 
 describe("the options of a run of the benchmarks", () => {
   it("measure floor, ours and peer by default", () => {
-    expect(optionsOf([])).toMatchObject({ wanted: ["floor", "ours", "peer"], effort: { rounds: 5, quick: false } });
+    expect(optionsOf([])).toMatchObject({ sides: ["floor", "ours", "peer"], effort: { rounds: 5, quick: false } });
     expect(optionsOf(["--quick"]).effort).toEqual({ rounds: 2, quick: true });
   });
 
   it("measure ours beside another build in as many rounds as an interval takes", () => {
     const beside = optionsOf(["--before", "old/dist"]);
-    expect(beside).toMatchObject({ before: "old/dist", wanted: ["ours", "before"], effort: { rounds: 12 } });
+    expect(beside).toMatchObject({ before: "old/dist", sides: ["ours", "before"], effort: { rounds: 12 } });
     expect(optionsOf(["--before", "old/dist", "--quick"]).effort.rounds).toBe(6);
     expect(optionsOf(["--before", "old/dist", "--sides", "peer"]).sides).toEqual(["ours", "before", "peer"]);
   });
 
   it.each([
-    [["--before", "old/dist", "--rounds", "5"], "--rounds 5: a whole number of 6 or more is wanted"],
-    [["--rounds", "many"], "--rounds many: a whole number of 1 or more is wanted"],
+    [["--before", "old/dist", "--rounds", "5"], "--rounds 5: a whole number of 6 or more is sides"],
+    [["--rounds", "many"], "--rounds many: a whole number of 1 or more is sides"],
     [["--sides", "ours,before"], "--sides before: name the build to compare with by --before DIST"],
     [["--sides", "ours,theirs"], "--sides theirs: the sides are floor, ours, before, peer"],
   ])("refuse %j", (args, message) => {
