@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RateStore } from "../../src/core/ports.js";
+import type { Clock } from "../../src/protocol/async/clock.js";
 import { systemClock } from "../../src/protocol/async/system-clock.js";
 import { silentLogger } from "../../src/protocol/logger.js";
 import type { Claim } from "../../src/rates/counters.js";
@@ -43,10 +44,13 @@ async function replica(store: RateStore, scope: string, logger = silentLogger, c
   return new SharedCounters({ store, scope, local, clock, logger });
 }
 
+/** Waits for the store for as long as it takes: on a busy machine its answer would come too late, and each replica count alone. */
+const patientClock: Clock = { ...systemClock, after: () => () => {} };
+
 /** Replicas that share their limits with no others. */
 async function replicas(count: number, store: RateStore = opened.rates): Promise<readonly SharedCounters[]> {
   const scope = `test ${++scopes}`;
-  return Promise.all(Array.from({ length: count }, () => replica(store, scope)));
+  return Promise.all(Array.from({ length: count }, () => replica(store, scope, silentLogger, patientClock)));
 }
 
 const isTaken = async (counters: SharedCounters, ...claims: readonly Claim[]): Promise<boolean> =>
