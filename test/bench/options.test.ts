@@ -15,8 +15,8 @@ describe("the options of a run of the benchmarks", () => {
   });
 
   it.each([
-    [["--before", "old/dist", "--rounds", "5"], "--rounds 5: a whole number of 6 or more is sides"],
-    [["--rounds", "many"], "--rounds many: a whole number of 1 or more is sides"],
+    [["--before", "old/dist", "--rounds", "5"], "--rounds 5: a whole number of 6 or more is wanted"],
+    [["--rounds", "many"], "--rounds many: a whole number of 1 or more is wanted"],
     [["--sides", "ours,before"], "--sides before: name the build to compare with by --before DIST"],
     [["--sides", "ours,theirs"], "--sides theirs: the sides are floor, ours, before, peer"],
   ])("refuse %j", (args, message) => {
