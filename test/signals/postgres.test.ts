@@ -60,9 +60,9 @@ describe.skipIf(!hasPostgres)("signals on PostgreSQL", () => {
     const here = signals();
     const there = heardBy(signals());
     const own: string[] = [];
-    here.subscribe(({ taskId }) => own.push(taskId));
+    // Hints of the cases before may still arrive.
+    here.subscribe(({ taskId }) => taskId === "once" && own.push(taskId));
     await connect(here, there);
-    own.length = 0;
     here.publish({ kind: "moved", taskId: "once" });
     await expect.poll(() => there.has("moved once")).toBe(true);
     expect(own).toEqual(["once"]);
