@@ -69,11 +69,11 @@ export function passOperations(calls: PassingCalls): PassedOperations {
     }
   };
   const unary = async (operation: Operation, request: AnyMessage, context: ServerContext): Promise<AnyMessage> => {
-    const admittedRequest = admit(calls, operation, request, context);
+    const admittedRequest = admit(calls, { operation, request, context });
     return forward(context, (options) => invokeUnary(client.operations, operation, admittedRequest, options));
   };
   const stream = (operation: Operation, request: AnyMessage, context: ServerContext, watch?: StreamWatch) => {
-    const admittedRequest = admit(calls, operation, request, context);
+    const admittedRequest = admit(calls, { operation, request, context });
     const answer = new BookedAnswer(context);
     const items = invokeStream(
       client.operations,
@@ -121,13 +121,14 @@ function timeLeft(deadline: number | undefined, limitMs: number | undefined): nu
   return Math.max(0, Math.min(deadline - Date.now(), limitMs ?? Number.POSITIVE_INFINITY));
 }
 
+interface PassedCall {
+  readonly operation: Operation;
+  readonly request: AnyMessage;
+  readonly context: ServerContext;
+}
+
 // Refuses what the agent would do differently than its caller expects. The agent judges everything else.
-function admit(
-  { pushes, load }: PassingCalls,
-  operation: Operation,
-  request: AnyMessage,
-  context: ServerContext,
-): AnyMessage {
+function admit({ pushes, load }: PassingCalls, { operation, request, context }: PassedCall): AnyMessage {
   // What resumes an earlier send is a read.
   if (isSend(operation) && context.after === undefined) checkLoad(load);
   const { tenant = "", configuration } = dynamic(request) as Partial<SendMessageRequest>;

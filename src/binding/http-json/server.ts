@@ -77,7 +77,7 @@ async function answer(end: HttpJsonEnd, request: HttpRequest): Promise<HttpReply
     const codec = adapter.codec(operation);
     if (operation.streams) {
       const form = streamForm(call, adapter, adapter.writeStream(operation, message));
-      const reply = await streamReply(call, request, call.stream(message), form);
+      const reply = await streamReply(call, request, { items: call.stream(message), form });
       endsWithReply = true;
       return reply;
     }

@@ -80,8 +80,7 @@ export interface StreamForm extends EventStreamForm {
 export async function streamReply(
   call: ServerCall,
   request: HttpRequest,
-  items: AsyncIterable<StreamItem>,
-  form: StreamForm,
+  { items, form }: { readonly items: AsyncIterable<StreamItem>; readonly form: StreamForm },
 ): Promise<HttpReply> {
   const stream = new EventStream(items, form, call);
   request.onLeave(() => {

@@ -105,7 +105,7 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
     const message = await call.decode(() => codec.readRequest(rpcRequest.params));
     if (operation.streams) {
       const form = rpcForm(errorContext, adapter.writeStream(operation, message));
-      const reply = await streamReply(call, request, call.stream(message), form);
+      const reply = await streamReply(call, request, { items: call.stream(message), form });
       endsWithReply = true;
       return reply;
     }
