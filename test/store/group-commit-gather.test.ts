@@ -52,10 +52,10 @@ describe("writes of a group commit that gathers", () => {
     await tick();
     flights[0]?.land();
     expect((await mixed).map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
-    const lost = Promise.allSettled([gather.write("x"), gather.write("y")]);
+    const results = Promise.allSettled([gather.write("x"), gather.write("y")]);
     await expect.poll(() => flights.length).toBe(2);
     flights[1]?.land(new Error("no connection"));
-    expect((await lost).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect((await results).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     const after = gather.write("z");
     await expect.poll(() => flights.length).toBe(3);
     flights[2]?.land();

@@ -36,10 +36,10 @@ describe("a memory push store that is full", () => {
     await store.settle(2, "p", { holder: "here", cursor: 1 });
     await set(1, true);
     await set(3, false);
-    const kept = async () => (await Promise.all([1, 2, 3].map((key) => store.list(key)))).map(({ length }) => length);
-    expect(await kept()).toEqual([1, 0, 1]);
+    const counts = async () => (await Promise.all([1, 2, 3].map((key) => store.list(key)))).map(({ length }) => length);
+    expect(await counts()).toEqual([1, 0, 1]);
     await set(4, false);
-    expect(await kept()).toEqual([0, 0, 1]);
+    expect(await counts()).toEqual([0, 0, 1]);
     await expect(set(5, false)).rejects.toMatchObject({ code: "resourceExhausted" });
     await store.close();
   });

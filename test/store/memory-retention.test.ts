@@ -20,8 +20,8 @@ async function finish(store: TaskStore, bytes: number, name?: string): Promise<H
 }
 
 async function whatIsLeft(store: TaskStore, heads: readonly Head[]): Promise<number[]> {
-  const left = await store.heads(heads.map(({ key }) => key));
-  return left.map(({ key }) => heads.findIndex((head) => head.key === key));
+  const rest = await store.heads(heads.map(({ key }) => key));
+  return rest.map(({ key }) => heads.findIndex((head) => head.key === key));
 }
 
 describe("a memory task store that is full", () => {
@@ -45,10 +45,10 @@ describe("a memory task store that is full", () => {
       const settled = { holder: "", settled: true, cursor: 2 };
       await store.push?.set({ key, taskId: id, scope: alice, version: "1.0", config, ...settled }, 10);
     }
-    const kept = async () => Promise.all(heads.map(async ({ key }) => (await store.push?.list(key))?.length));
-    expect(await kept()).toEqual([1, 1]);
+    const configCounts = async () => Promise.all(heads.map(async ({ key }) => (await store.push?.list(key))?.length));
+    expect(await configCounts()).toEqual([1, 1]);
     await finish(store, 32 * kibibyte);
-    expect(await kept()).toEqual([0, 1]);
+    expect(await configCounts()).toEqual([0, 1]);
     await store.close();
   });
 
@@ -56,12 +56,12 @@ describe("a memory task store that is full", () => {
     const store = memoryTaskStore({ maxBytes: 50 * kibibyte });
     await store.create(newTask({ scope: bob, name: "trip" }));
     const old = await finish(store, 10 * kibibyte, "trip");
-    const kept = await finish(store, 10 * kibibyte, "journey");
+    const key = await finish(store, 10 * kibibyte, "journey");
     expect(await store.taskNamed(alice, "trip")).toBe(old.id);
     await finish(store, 32 * kibibyte);
-    expect(await whatIsLeft(store, [old, kept])).toEqual([1]);
+    expect(await whatIsLeft(store, [old, key])).toEqual([1]);
     const names = [await store.taskNamed(alice, "trip"), await store.taskNamed(alice, "journey")];
-    expect(names).toEqual([undefined, kept.id]);
+    expect(names).toEqual([undefined, key.id]);
     expect(await store.taskNamed(bob, "trip")).toBeDefined();
     const { id } = await store.create(newTask({ name: "trip" }));
     expect(await store.taskNamed(alice, "trip")).toBe(id);
@@ -80,7 +80,7 @@ describe("a memory task store that is full", () => {
     const store = memoryTaskStore({ maxBytes: 50 * kibibyte });
     // Callers that are not told apart.
     const scope = { ...alice, owner: "" };
-    const held = await store.create(newTask({ scope, bytes: 20 * kibibyte }));
+    const head = await store.create(newTask({ scope, bytes: 20 * kibibyte }));
     const asking = { state: INPUT_REQUIRED, time: 1 };
     const idle = await store.create(newTask({ scope, bytes: 20 * kibibyte, status: asking, end: { inboxPut: 0 } }));
     const ended = { state: COMPLETED, time: 1 };
@@ -88,20 +88,20 @@ describe("a memory task store that is full", () => {
     const finished = await finish(store, 100);
     const over = store.create(newTask({ scope, bytes: 6 * kibibyte }));
     await expect(over).rejects.toMatchObject({ code: "resourceExhausted" });
-    expect(await whatIsLeft(store, [held, idle, terminalButHeld, finished])).toEqual([0, 1, 2, 3]);
+    expect(await whatIsLeft(store, [head, idle, terminalButHeld, finished])).toEqual([0, 1, 2, 3]);
     await store.create(newTask({ scope, bytes: 5 * kibibyte }));
-    expect(await whatIsLeft(store, [held, idle, terminalButHeld, finished])).toEqual([0, 1, 2]);
+    expect(await whatIsLeft(store, [head, idle, terminalButHeld, finished])).toEqual([0, 1, 2]);
     await store.close();
   });
 
   it("leaves each owner half of what the unfinished tasks of others leave", async () => {
     const store = memoryTaskStore({ maxBytes: 100 * kibibyte });
     const fill = async (scope: Scope): Promise<readonly Head[]> => {
-      const made: Head[] = [];
+      const heads: Head[] = [];
       for (;;) {
         const head = await store.create(newTask({ scope, bytes: 9 * kibibyte })).catch(() => undefined);
-        if (head === undefined) return made;
-        made.push(head);
+        if (head === undefined) return heads;
+        heads.push(head);
       }
     };
     const [first, second, third] = [await fill(alice), await fill(bob), await fill({ ...bob, owner: "carol" })];
@@ -146,7 +146,7 @@ describe("a memory task store that is full", () => {
         await store.append(appendTo({ ...head, seq: 2 }, { bytes: 10 * round }));
         if (round % 4 === 3) await clock.advance(1_000);
       }
-      const kept = async (used: TaskStore): Promise<number> => {
+      const keptCount = async (used: TaskStore): Promise<number> => {
         for (let count = 0; count < 60; count += 1) await finish(used, 100);
         return (await used.list(alice, { limit: 1 })).total;
       };
@@ -157,7 +157,7 @@ describe("a memory task store that is full", () => {
         }
       };
       const fresh = memoryTaskStore(limits);
-      expect(await kept(store)).toBe(await kept(fresh));
+      expect(await keptCount(store)).toBe(await keptCount(fresh));
       expect(await room(store)).toBe(await room(fresh));
       await fresh.close();
       await store.close();

@@ -14,7 +14,7 @@ const send = (messageId: string): NewSend => ({
   instance: "here",
 });
 
-async function remembered(store: TaskStore, ids: readonly string[]): Promise<string[]> {
+async function rememberedIds(store: TaskStore, ids: readonly string[]): Promise<string[]> {
   const records = await Promise.all(ids.map((id) => store.readSend(alice, id)));
   return ids.filter((_, index) => records[index] !== undefined);
 }
@@ -23,7 +23,7 @@ describe("a memory task store remembers sends", () => {
   it("up to a number, and forgets the oldest first", async () => {
     const store = memoryTaskStore({ sendsMax: 2 });
     for (const id of ["a", "b", "c"]) await store.beginSend(send(id));
-    expect(await remembered(store, ["a", "b", "c"])).toEqual(["b", "c"]);
+    expect(await rememberedIds(store, ["a", "b", "c"])).toEqual(["b", "c"]);
     await store.close();
   });
 
@@ -36,9 +36,9 @@ describe("a memory task store remembers sends", () => {
     await store.takeSend(record, "there");
     await store.settleSend({ ...record, attempt: 2 }, { kind: "task" }, 0);
     await clock.advance(399);
-    expect(await remembered(store, ["a", "b"])).toEqual(["a", "b"]);
+    expect(await rememberedIds(store, ["a", "b"])).toEqual(["a", "b"]);
     await clock.advance(1);
-    expect(await remembered(store, ["a", "b"])).toEqual(["b"]);
+    expect(await rememberedIds(store, ["a", "b"])).toEqual(["b"]);
     expect(clock.pending()).toEqual([]);
     await store.close();
   });
@@ -48,13 +48,13 @@ describe("a memory task store remembers sends", () => {
     const reply = { kind: "reply", message: message("r") } as const;
     const ids = Array.from({ length: 100 }, (_, index) => `m${index}`);
     for (const id of ids) await store.settleSend(await store.beginSend(send(id)), reply, 9_000);
-    expect(await remembered(store, ids)).toEqual(ids.slice(-10));
+    expect(await rememberedIds(store, ids)).toEqual(ids.slice(-10));
     for (const id of ids) {
       const record = await store.readSend(alice, id);
       if (record !== undefined) await store.forgetSend(record);
     }
     for (const id of ids) await store.beginSend(send(id));
-    expect(await remembered(store, ids)).toEqual(ids);
+    expect(await rememberedIds(store, ids)).toEqual(ids);
     await store.close();
   });
 });

@@ -10,10 +10,10 @@ describe("a memory task store", () => {
     const record = event(1);
     const snapshot = { task: taskAt(1), bytes: 10 };
     const head = await store.create(newTask({ records: [record], snapshot }));
-    const said = entry("m");
-    await store.put(head.key, said, 16);
+    const message = entry("m");
+    await store.put(head.key, message, 16);
     expect((await store.read(alice, head.id))?.snapshot?.task).toBe(snapshot.task);
-    expect((await store.inbox(head.key)).entries[0]).toBe(said);
+    expect((await store.inbox(head.key)).entries[0]).toBe(message);
     const log = await store.recordsAfter(head.key, 0, 1);
     expect(typeof log === "object" && log.records[0]).toBe(record);
     await store.close();
@@ -23,10 +23,10 @@ describe("a memory task store", () => {
     const store = memoryTaskStore();
     const head = await store.create(newTask());
     await store.put(head.key, entry("m1"), 16);
-    const [read, inbox] = [await store.read(alice, head.id), await store.inbox(head.key)];
+    const [task, inbox] = [await store.read(alice, head.id), await store.inbox(head.key)];
     await store.append(appendTo(head, status(TaskState.WORKING, 2_000, 2)));
     await store.put(head.key, entry("m2"), 16);
-    expect([read?.records.length, read?.head.seq, inbox.entries.length]).toEqual([1, 1, 1]);
+    expect([task?.records.length, task?.head.seq, inbox.entries.length]).toEqual([1, 1, 1]);
     await store.close();
   });
 
@@ -40,12 +40,12 @@ describe("a memory task store", () => {
     const creating = store.create(newTask());
     gates[0]?.open();
     const head = await creating;
-    const lost = store.append(appendTo(head));
+    const append = store.append(appendTo(head));
     const others = [store.append(appendTo(head)), store.append(appendTo(head))];
     await settle();
     expect(await headOf(store, head)).toEqual(head);
     gates[1]?.crash(new Error("disk gone"));
-    await expect(lost).rejects.toThrow("disk gone");
+    await expect(append).rejects.toThrow("disk gone");
     expect(await headOf(store, head)).toEqual(head);
     gates[2]?.open();
     expect(await Promise.all(others)).toEqual(["stored", "fenced"]);

@@ -84,9 +84,9 @@ describe.skipIf(!hasPostgres)("when PostgreSQL is stopped", () => {
       if (result !== "stored") expect(result).toMatchObject({ failure: "unreachable" });
       await appendAnyway(id);
     }
-    const read = await store.recordsAfter(key, 0, 100);
-    if (read === undefined || read === "compacted") throw new Error("the log is gone");
-    expect(read.records.map(({ seq }) => seq)).toEqual(read.records.map((_, index) => index + 1));
+    const page = await store.recordsAfter(key, 0, 100);
+    if (page === undefined || page === "compacted") throw new Error("the log is gone");
+    expect(page.records.map(({ seq }) => seq)).toEqual(page.records.map((_, index) => index + 1));
   });
 
   it.each(["stop", "kill"] as const)(
@@ -94,19 +94,19 @@ describe.skipIf(!hasPostgres)("when PostgreSQL is stopped", () => {
     async (end) => {
       const { id, scope } = await store.create(newTask());
       await appendAnyway(id);
-      const stored = await headOf(store, { id, scope });
+      const head = await headOf(store, { id, scope });
       await server[end]();
       // The backends of a killed server need a moment to notice.
       await expect
         .poll(() => store.head(scope, id).then(String, (error: StoreError) => error.failure))
         .toBe("unreachable");
-      const calls = [store.append(appendTo(stored)), store.head(scope, id), store.renew("here", 1_000)];
+      const calls = [store.append(appendTo(head)), store.head(scope, id), store.renew("here", 1_000)];
       for (const result of await Promise.allSettled(calls)) {
         expect(result).toMatchObject({ status: "rejected", reason: { failure: "unreachable" } });
       }
       await server.start();
       await appendAnyway(id);
-      expect((await headOf(store, { id, scope })).seq).toBe(stored.seq + 1);
+      expect((await headOf(store, { id, scope })).seq).toBe(head.seq + 1);
     },
   );
 

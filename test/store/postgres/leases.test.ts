@@ -65,9 +65,9 @@ async function begin(server: Server): Promise<string> {
   const params = { message, configuration: { returnImmediately: true } };
   return vi.waitFor(
     async () => {
-      const told = (await call(server, "SendMessage", params)) as Told;
-      expect(told.task?.id, JSON.stringify(told)).toBeDefined();
-      return told.task?.id ?? "";
+      const answer = (await call(server, "SendMessage", params)) as Told;
+      expect(answer.task?.id, JSON.stringify(answer)).toBeDefined();
+      return answer.task?.id ?? "";
     },
     { timeout: 20_000, interval: 50 },
   );

@@ -42,9 +42,9 @@ const obstacles = {
 };
 
 /** Blocks a migration. The returned promise resolves when the obstacle is gone. */
-async function obstruct(what: string, seconds: number): Promise<{ readonly gone: Promise<unknown> }> {
-  await other.query(`begin; ${what}`);
-  return { gone: other.query(`select pg_sleep(${seconds}); commit`) };
+async function obstruct(statement: string, seconds: number): Promise<{ readonly end: Promise<unknown> }> {
+  await other.query(`begin; ${statement}`);
+  return { end: other.query(`select pg_sleep(${seconds}); commit`) };
 }
 
 describe.skipIf(!hasPostgres)("a migration that takes long", () => {
@@ -53,14 +53,16 @@ describe.skipIf(!hasPostgres)("a migration that takes long", () => {
 
   it.each(Object.entries(obstacles))(
     "is not canceled while it waits for %s, and logs its progress",
-    async (_, what) => {
+    async (_, statement) => {
       const { log, logger } = recordingLogger();
       const store = postgresStore({ url: limited(), statementTimeoutMs: 100, logger });
-      const { gone } = await obstruct(what, longSeconds);
-      await Promise.all([store.open?.(), gone]);
+      const { end } = await obstruct(statement, longSeconds);
+      await Promise.all([store.open?.(), end]);
       await store.close();
       const [first, ...rest] = log.filter(({ level }) => level === "info");
-      const step = what.startsWith("lock") ? "schema 2 \\(counters by time\\), statement 3 of 3" : "waiting for others";
+      const step = statement.startsWith("lock")
+        ? "schema 2 \\(counters by time\\), statement 3 of 3"
+        : "waiting for others";
       expect(first?.message).toMatch(
         new RegExp(`^migrating the database from schema 1 to 6: ${step}, [\\d.]+ s so far$`),
       );
@@ -91,9 +93,9 @@ describe.skipIf(!hasPostgres)("a migration that takes long", () => {
     const { logger } = recordingLogger();
     const store = postgresStore({ url, statementTimeoutMs: 100, logger });
     await store.open?.();
-    const { gone } = await obstruct("lock table trivium_instances in access exclusive mode", 0.5);
+    const { end } = await obstruct("lock table trivium_instances in access exclusive mode", 0.5);
     await expect(store.renew("here", 1_000)).rejects.toMatchObject({ failure: "locked" });
-    await gone;
+    await end;
     await store.close();
   });
 });

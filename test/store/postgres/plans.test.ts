@@ -8,8 +8,8 @@ import { alice, appendRow, taskRow } from "../sql-queries/rows.js";
 interface Prepared {
   readonly name: string;
   readonly statement: string;
-  readonly kept: number;
-  readonly anew: number;
+  readonly generic: number;
+  readonly custom: number;
 }
 
 describe.skipIf(!hasPostgres)("statements of a connection to PostgreSQL", () => {
@@ -28,19 +28,19 @@ describe.skipIf(!hasPostgres)("statements of a connection to PostgreSQL", () => 
       expect((await backend.list(alice, { limit: 1 })).tasks).toHaveLength(1);
     }
     const { rows } = await sql<Prepared>`
-      select name, statement, generic_plans as kept, custom_plans as anew from pg_prepared_statements
+      select name, statement, generic_plans as generic, custom_plans as custom from pg_prepared_statements
     `.execute(db);
     await backend.close();
     return rows;
   }
 
   it("are planned once, however little they are given", async () => {
-    const prepared = await use(true);
-    expect(prepared.filter(({ anew }) => anew > 0)).toEqual([]);
-    expect(prepared.find(({ name }) => name === "trivium_flush")).toMatchObject({ kept: 20 });
-    const heads = prepared.find(({ statement }) => /"t"."key" = any/.test(statement));
-    expect(heads).toMatchObject({ kept: 10 });
-    expect(new Set(prepared.map(({ statement }) => statement)).size).toBe(prepared.length);
+    const statements = await use(true);
+    expect(statements.filter(({ custom }) => custom > 0)).toEqual([]);
+    expect(statements.find(({ name }) => name === "trivium_flush")).toMatchObject({ generic: 20 });
+    const heads = statements.find(({ statement }) => /"t"."key" = any/.test(statement));
+    expect(heads).toMatchObject({ generic: 10 });
+    expect(new Set(statements.map(({ statement }) => statement)).size).toBe(statements.length);
   });
 
   it("are not prepared behind a pooler that gives each transaction another connection", async () => {

@@ -7,16 +7,16 @@ const longMs = 30_000;
 
 function process() {
   const clock = createVirtualClock();
-  const said: string[] = [];
-  return { clock, said, presence: createPresence({ clock, send: (word) => said.push(word) }) };
+  const words: string[] = [];
+  return { clock, said: words, presence: createPresence({ clock, send: (word) => words.push(word) }) };
 }
 
 describe("a process on PostgreSQL", () => {
   it("assumes other processes until none has answered", async () => {
-    const { clock, said, presence } = process();
+    const { clock, said: words, presence } = process();
     expect(presence.others).toBe(true);
     presence.announce();
-    expect(said).toEqual(["who"]);
+    expect(words).toEqual(["who"]);
     await clock.advance(longMs);
     expect(presence.others).toBe(false);
   });
@@ -37,24 +37,24 @@ describe("a process on PostgreSQL", () => {
   });
 
   it("that is alone notices a new process, and answers it", async () => {
-    const { clock, said, presence } = process();
+    const { clock, said: words, presence } = process();
     presence.announce();
     await clock.advance(longMs);
-    said.length = 0;
+    words.length = 0;
     presence.receive("who");
     expect(presence.others).toBe(true);
-    expect(said).toEqual(["here"]);
+    expect(words).toEqual(["here"]);
   });
 
   it("assumes other processes after it has reconnected, and reports nothing once it is closed", async () => {
-    const { clock, said, presence } = process();
+    const { clock, said: words, presence } = process();
     presence.announce();
     await clock.advance(longMs);
     presence.announce();
     expect(presence.others).toBe(true);
     presence.close();
-    said.length = 0;
+    words.length = 0;
     await clock.advance(longMs);
-    expect(said).toEqual([]);
+    expect(words).toEqual([]);
   });
 });

@@ -61,8 +61,8 @@ async function useAll({ backend }: Opened, round: string): Promise<void> {
 async function useContexts({ backend }: Pick<Opened, "backend">, contextId: string): Promise<void> {
   await backend.addToConversations([conversationRow({ contextId })]);
   await backend.readConversation(alice, contextId, { limit: 10, maxBytes: 1_000 });
-  const written = { name: "cart", replaces: undefined, usedAt: 1_000, expiresAt: 2_000, maxBytes: 100 };
-  await backend.writeContextValue(alice, contextId, { ...written, value: { json: "1", version: "1" } });
+  const value = { name: "cart", replaces: undefined, usedAt: 1_000, expiresAt: 2_000, maxBytes: 100 };
+  await backend.writeContextValue(alice, contextId, { ...value, value: { json: "1", version: "1" } });
   await backend.readContextValue(alice, contextId, "cart");
   await backend.boundConversations(alice, { entries: 0, bytes: 0 });
   await backend.deleteConversation(alice, contextId);
@@ -85,11 +85,11 @@ const sumOfAll = /^select .* from "trivium_counts" where "state" in /;
 
 /** The full scans in the connection's cached plans: each table with its statement. */
 async function readWhole({ db }: Opened): Promise<string[]> {
-  const { rows: prepared } = await sql<{ name: string; statement: string; given: number }>`
+  const { rows: statements } = await sql<{ name: string; statement: string; given: number }>`
     select name, statement, coalesce(array_length(parameter_types, 1), 0) as given from pg_prepared_statements
     where ${"all"} = 'all'`.execute(db);
-  const found: string[] = [];
-  for (const { name, statement, given } of prepared) {
+  const plans: string[] = [];
+  for (const { name, statement, given } of statements) {
     if (given === 0 || /pg_prepared|pg_settings|to_regclass/.test(statement) || sumOfAll.test(statement)) continue;
     const nothing = Array(given).fill("null").join(", ");
     const { rows } = await sql.raw<{ "QUERY PLAN": string }>(`explain execute ${name}(${nothing})`).execute(db);
@@ -97,11 +97,11 @@ async function readWhole({ db }: Opened): Promise<string[]> {
     for (const line of lines) {
       const [, table] = /Seq Scan on (\w+)/.exec(line) ?? (/JIT/.test(line) ? ["", "JIT"] : []);
       // There are few processes.
-      if (table !== undefined && table !== "trivium_instances") found.push(`${table}: ${statement}`);
+      if (table !== undefined && table !== "trivium_instances") plans.push(`${table}: ${statement}`);
     }
   }
-  expect(prepared.length).toBeGreaterThan(40);
-  return found;
+  expect(statements.length).toBeGreaterThan(40);
+  return plans;
 }
 
 describe.skipIf(!hasPostgres)("plans of PostgreSQL", { concurrent: true }, () => {
@@ -166,8 +166,8 @@ describe.skipIf(!hasPostgres)("plans of PostgreSQL", { concurrent: true }, () =>
       select 'task ' || i, '', 'alice', 'c', 'one', '1.0', '' from generate_series(1, 500) as i`;
     await server.query(insert, undefined, url);
     await backend.open();
-    const known = "select reltuples::int as rows from pg_class where relname = 'trivium_tasks'";
-    expect(await server.query(known, undefined, url)).toEqual([{ rows: 500 }]);
+    const statistics = "select reltuples::int as rows from pg_class where relname = 'trivium_tasks'";
+    expect(await server.query(statistics, undefined, url)).toEqual([{ rows: 500 }]);
     await backend.close();
   });
 });

@@ -28,9 +28,9 @@ describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
       const results = await Promise.all(stores.map((store) => store.append(appendTo(head))));
       expect(results.toSorted()).toEqual(["fenced", "stored"]);
     }
-    const read = await stores[1].recordsAfter(key, 0, 1_000);
-    if (read === undefined || read === "compacted") throw new Error("the log is gone");
-    expect(read.records.map(({ seq }) => seq)).toEqual(Array.from({ length: 41 }, (_, index) => index + 1));
+    const page = await stores[1].recordsAfter(key, 0, 1_000);
+    if (page === undefined || page === "compacted") throw new Error("the log is gone");
+    expect(page.records.map(({ seq }) => seq)).toEqual(Array.from({ length: 41 }, (_, index) => index + 1));
   });
 
   it("flush many tasks at once, and a stale write is refused alone", async () => {
@@ -75,9 +75,9 @@ describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
     for (let round = 0; round < 40; round += 1) {
       const head = await stores[0].create(newTask());
       const end = appendTo(head, { ...status(COMPLETED, 2_000, 2), end: { inboxPut: 0 } });
-      const [put, ended] = await Promise.all([stores[1].put(head.key, entry("m"), 16), stores[0].append(end)]);
+      const [put, endResult] = await Promise.all([stores[1].put(head.key, entry("m"), 16), stores[0].append(end)]);
       expect(["stored", "ended"]).toContain(put);
-      expect(ended).toBe("stored");
+      expect(endResult).toBe("stored");
       expect((await stores[1].inbox(head.key)).entries).toEqual([]);
     }
   });
@@ -122,8 +122,8 @@ async function finish(store: Store, { id, scope }: Head): Promise<void> {
   for (const state of [WORKING, COMPLETED]) {
     const head = await headOf(store, { id, scope });
     if (head.state === COMPLETED) return;
-    const moved = status(state, head.statusTime + 1, head.seq + 1);
-    await store.append(appendTo(head, { ...moved, end: state === COMPLETED ? { inboxPut: 0 } : undefined }));
+    const later = status(state, head.statusTime + 1, head.seq + 1);
+    await store.append(appendTo(head, { ...later, end: state === COMPLETED ? { inboxPut: 0 } : undefined }));
   }
 }
 

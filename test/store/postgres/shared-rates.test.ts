@@ -85,9 +85,9 @@ describe.skipIf(!hasPostgres)("two servers on one PostgreSQL", () => {
     await using scene = await start({ owner: { requests: "5/day", tokens: "100/day" } }, { agents });
     const [one, other] = scene.servers;
     const at = ({ url }: Pick<Server, "url">, path: string) => ({ url: url + path });
-    const asked = [at(one, "/weather"), at(one, "/travel"), at(other, "/weather"), at(other, "/travel")];
+    const calls = [at(one, "/weather"), at(one, "/travel"), at(other, "/weather"), at(other, "/travel")];
     const statuses: number[] = [];
-    for (const each of [...asked, ...asked]) statuses.push((await call(each, "ListTasks", "alice")).status);
+    for (const each of [...calls, ...calls]) statuses.push((await call(each, "ListTasks", "alice")).status);
     expect(statuses.filter((status) => status === 200)).toHaveLength(5);
     expect((await call(at(one, "/weather"), "SendMessage", "bob")).text).toContain("left 40");
     expect((await call(at(other, "/travel"), "SendMessage", "bob")).text).toContain("left 0");

@@ -33,10 +33,10 @@ describe("a compiled statement", () => {
     const { counted, statement } = countedStatement();
     await opened.backend.renew("here", 10);
     await opened.backend.renew("there", 10);
-    const found = [];
+    const names = [];
     for (const name of ["here", "there", "nowhere"])
-      found.push((await statement.first(opened.context, { name }))?.name);
-    expect(found).toEqual(["here", "there", undefined]);
+      names.push((await statement.first(opened.context, { name }))?.name);
+    expect(names).toEqual(["here", "there", undefined]);
     expect(counted.builds).toBe(1);
   });
 
@@ -92,7 +92,7 @@ describe("a statement that runs while a transaction is open", () => {
       undo = resolve;
     });
     let began = (): void => {};
-    const begun = new Promise<void>((resolve) => {
+    const start = new Promise<void>((resolve) => {
       began = resolve;
     });
     const failing = inTransaction(opened.context, async (within) => {
@@ -101,14 +101,14 @@ describe("a statement that runs while a transaction is open", () => {
       await undone;
       throw new Error("undone");
     });
-    await begun;
+    await start;
     const renewed = opened.backend.renew("outside", 10);
     const { statement } = countedStatement();
-    const seen = statement.first(opened.context, { name: "inside" });
+    const row = statement.first(opened.context, { name: "inside" });
     undo();
     await expect(failing).rejects.toThrow("undone");
     await renewed;
-    expect(await seen).toBeUndefined();
+    expect(await row).toBeUndefined();
     expect(await statement.first(opened.context, { name: "outside" })).toMatchObject({ name: "outside" });
   });
 
@@ -129,8 +129,8 @@ describe("a statement that runs while a transaction is open", () => {
 
 describe("statements with a few forms", () => {
   it("are made once for each", () => {
-    const made: string[] = [];
-    const forms = compileBy((key: string) => made.push(key));
+    const keys: string[] = [];
+    const forms = compileBy((key: string) => keys.push(key));
     expect([forms("a"), forms("b"), forms("a")]).toEqual([1, 2, 1]);
   });
 

@@ -16,7 +16,7 @@ for (const { name, skipped, make } of databaseKinds()) {
     async function pagesOf(bytes: number, count: number): Promise<readonly number[]> {
       const { backend } = database;
       let head = await backend.create(taskRow("large"));
-      for (let written = 0; written < count; written += 1) {
+      for (let index = 0; index < count; index += 1) {
         const log = { seq: head.seq + 1, count: 1, format: 1, bytes: new Uint8Array(bytes) };
         await backend.append({ ...appendRow(head), log });
         head = { ...head, seq: head.seq + 1 };

@@ -32,8 +32,8 @@ for (const { name, skipped, make } of databaseKinds()) {
       await rowsOf(context, `insert into trivium_tasks (${columns}) values ${times.map(head).join(", ")}`);
       await backend.open();
       for (const since of [...times, 0, 900 * periodMs + 1, 901 * periodMs, 901 * periodMs - 1, now]) {
-        const found = times.filter((time, index) => time >= since && index % 5 !== 0);
-        expect((await backend.list(alice, { limit: 1, since })).total).toBe(found.length);
+        const expected = times.filter((time, index) => time >= since && index % 5 !== 0);
+        expect((await backend.list(alice, { limit: 1, since })).total).toBe(expected.length);
         const inState = times.filter((time, index) => time >= since && index % 5 !== 0 && index % 3 === 1);
         expect((await backend.list(alice, { limit: 1, since, state: 2 })).total).toBe(inState.length);
       }
@@ -90,11 +90,11 @@ for (const { name, skipped, make } of databaseKinds()) {
         fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
           const pair = new Counted(database, () => now);
           const began = now;
-          for (const taken of steps) {
-            now += taken.passes;
-            await pair.take(taken);
-            const since = began + taken.since;
-            await pair.compare({ since, state: taken.asked });
+          for (const current of steps) {
+            now += current.passes;
+            await pair.take(current);
+            const since = began + current.since;
+            await pair.compare({ since, state: current.asked });
           }
           const sums = "select tenant, owner, period, state, sum(count) as n from trivium_periods group by 1, 2, 3, 4";
           const real = `select tenant, owner, status_time / ${periodMs}, state, count(*) from trivium_tasks group by 1, 2, 3, 4`;
@@ -125,7 +125,7 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 /** A database and its tasks. */
 class Counted {
-  static #made = 0;
+  static #taskCount = 0;
   readonly #database: TestDatabase;
   readonly #now: () => number;
   readonly #places = new Map<number, { key: number; epoch: number; seq: number; state: number }>();
@@ -138,23 +138,23 @@ class Counted {
   async take({ task, owner, state, behind, withStatus, besides }: Step): Promise<void> {
     const { backend, context } = this.#database;
     const time = this.#now() - behind;
-    const known = this.#places.get(task);
+    const place = this.#places.get(task);
     const end = isTerminal(state) ? { inboxPut: 0 } : undefined;
-    if (known === undefined) {
-      Counted.#made += 1;
-      const row = taskRow(`${Counted.#made}`, {
+    if (place === undefined) {
+      Counted.#taskCount += 1;
+      const row = taskRow(`${Counted.#taskCount}`, {
         scope: { agent: "", tenant: "", owner },
         status: { state, time },
         end,
       });
       this.#places.set(task, { ...(await backend.create(row)), state });
-    } else if (isTerminal(known.state)) {
+    } else if (isTerminal(place.state)) {
       this.#places.delete(task);
     } else {
       const change = withStatus ? { status: { state, time }, end } : {};
-      expect(await backend.append(appendRow({ ...known, seq: known.seq + 7 }, change))).toBe("fenced");
-      expect(await backend.append(appendRow(known, change))).toBe("stored");
-      this.#places.set(task, { ...known, seq: known.seq + 1, state: withStatus ? state : known.state });
+      expect(await backend.append(appendRow({ ...place, seq: place.seq + 7 }, change))).toBe("fenced");
+      expect(await backend.append(appendRow(place, change))).toBe("stored");
+      this.#places.set(task, { ...place, seq: place.seq + 1, state: withStatus ? state : place.state });
     }
     if (besides === "prune") await backend.prune({ ...keep, tasksMs: periodMs }, 3);
     if (besides === "fold") await foldPeriods(context, 2);

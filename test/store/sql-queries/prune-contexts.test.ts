@@ -56,8 +56,8 @@ describe("pruning conversations", () => {
       dropped: 16,
       bytes: 12,
     });
-    const shown = await backend.readConversation(alice, "c", { limit: 10, maxBytes: 1_000 });
-    expect(shown.map(({ number }) => number)).toEqual([17, 18, 19, 20]);
+    const entries = await backend.readConversation(alice, "c", { limit: 10, maxBytes: 1_000 });
+    expect(entries.map(({ number }) => number)).toEqual([17, 18, 19, 20]);
     expect(await pruned(7)).toEqual([0, 0]);
   });
 
@@ -70,7 +70,7 @@ describe("pruning conversations", () => {
     await backend.addToConversations([conversationRow({ contextId: "a", usedAt: 3_000 })]);
     await pruned(10);
     expect([rowsOf("contexts"), rowsOf("conversations")]).toEqual([2, 4]);
-    const shown = await backend.readConversation(alice, "a", { limit: 10, maxBytes: 1_000 });
-    expect(shown.map(({ number }) => number)).toEqual([3, 4]);
+    const entries = await backend.readConversation(alice, "a", { limit: 10, maxBytes: 1_000 });
+    expect(entries.map(({ number }) => number)).toEqual([3, 4]);
   });
 });

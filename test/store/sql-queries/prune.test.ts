@@ -14,7 +14,7 @@ beforeEach(async () => {
 afterEach(() => opened.backend.close());
 
 /** Creates a finished task with this many records. */
-async function finished(id: string, records = 3): Promise<number> {
+async function createFinished(id: string, records = 3): Promise<number> {
   const { backend } = opened;
   const { key } = await backend.create(taskRow(id));
   for (let seq = 1; seq < records - 1; seq += 1) await backend.append(appendRow({ key, epoch: 1, seq }));
@@ -35,12 +35,12 @@ async function ids(): Promise<string[]> {
 describe("pruning", () => {
   it("drops finished tasks after their retention, with all their rows", async () => {
     const { backend } = opened;
-    const old = await finished("old");
+    const old = await createFinished("old");
     const config = { key: old, id: "p", taskId: "old", scope: alice, cursor: 0, version: "1.0", taskName: undefined };
     await backend.push.set({ ...config, holder: "here", ...logRow(1) }, 3);
     await backend.create(taskRow("running"));
     now += 1_000;
-    await finished("young");
+    await createFinished("young");
     expect(await backend.prune({ ...keep, tasksMs: 1_000 }, 100)).toEqual({
       tasks: 1,
       logs: 3,
@@ -56,7 +56,7 @@ describe("pruning", () => {
     await opened.backend.create(taskRow("running"));
     for (const id of ["a", "b", "c", "d"]) {
       now += 1;
-      await finished(id);
+      await createFinished(id);
     }
     expect(await opened.backend.prune({ ...keep, tasksMax: 2 }, 100)).toMatchObject({ tasks: 2, more: false });
     expect(await ids()).toEqual(["c", "d", "running"]);
@@ -65,7 +65,7 @@ describe("pruning", () => {
 
   it("keeps a finished task readable when its log is dropped, and reports the log as dropped", async () => {
     const { backend } = opened;
-    const key = await finished("done", 4);
+    const key = await createFinished("done", 4);
     now += 500;
     expect(await backend.prune({ ...keep, logsMs: 501 }, 100)).toEqual({ tasks: 0, logs: 0, entries: 0, more: false });
     expect(await backend.prune({ ...keep, logsMs: 500 }, 100)).toEqual({ tasks: 0, logs: 4, entries: 0, more: false });
@@ -77,16 +77,16 @@ describe("pruning", () => {
 
   it("drops a long log in small steps, and the task stays readable after each", async () => {
     const { backend } = opened;
-    const key = await finished("long", 25);
+    const key = await createFinished("long", 25);
     const steps = [];
     for (let more = true; more; ) {
       const step = await backend.prune({ ...keep, logsMs: 0 }, 10);
       steps.push(step.logs);
       more = step.more;
       expect(await backend.read(alice, "long")).toMatchObject({ snapshot: { seq: 25 }, log: [] });
-      const gone = steps.reduce((sum, rows) => sum + rows, 0);
-      if (gone > 0) expect(await backend.recordsAfter(key, gone - 1, 5)).toBe("compacted");
-      expect(await backend.recordsAfter(key, gone, 50)).toMatchObject({ head: { seq: 25 } });
+      const total = steps.reduce((sum, rows) => sum + rows, 0);
+      if (total > 0) expect(await backend.recordsAfter(key, total - 1, 5)).toBe("compacted");
+      expect(await backend.recordsAfter(key, total, 50)).toMatchObject({ head: { seq: 25 } });
     }
     expect(steps.filter((rows) => rows > 0)).toEqual([10, 10, 5]);
     for (let more = true; more; ) ({ more } = await backend.prune({ ...keep, tasksMs: 0 }, 10));
@@ -105,7 +105,7 @@ describe("pruning", () => {
   });
 
   it("gives no number of a dropped task to another", async () => {
-    const key = await finished("last");
+    const key = await createFinished("last");
     await opened.backend.prune({ ...keep, tasksMs: 0 }, 10);
     expect((await opened.backend.create(taskRow("next"))).key).toBeGreaterThan(key);
   });

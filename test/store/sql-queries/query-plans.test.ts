@@ -56,14 +56,14 @@ describe("a page of tasks", () => {
     });
   }
 
-  const counted: readonly (readonly [Omit<ListQuery, "limit">, string])[] = [
+  const countCases: readonly (readonly [Omit<ListQuery, "limit">, string])[] = [
     [{ since: 3 }, "time (agent=? AND tenant=? AND owner=? AND status_time>? AND status_time<?)"],
     [
       { since: 3, state: 3 },
       "state (agent=? AND tenant=? AND owner=? AND state=? AND status_time>? AND status_time<?)",
     ],
   ];
-  for (const [filters, range] of counted) {
+  for (const [filters, range] of countCases) {
     it(`is counted for ${JSON.stringify(filters)} by counters, and by an index for one period`, () => {
       expect(planOf(countFor(filters))).toEqual([
         "SEARCH p USING PRIMARY KEY (agent=? AND tenant=? AND owner=? AND period>?)",
@@ -75,14 +75,14 @@ describe("a page of tasks", () => {
 });
 
 describe("repeated queries", () => {
-  const asked = {
+  const statements = {
     "tasks of an expired holder": heldBy,
     "tasks to be woken": due,
     "tasks that wait for their callers": waiting,
     "push configurations to be adopted": adoptable,
   };
-  for (const [what, statement] of Object.entries(asked)) {
-    it(`${what} are found without going through a table`, () => {
+  for (const [name, statement] of Object.entries(statements)) {
+    it(`${name} are found without going through a table`, () => {
       // The few tasks of a holder are sorted when they are read.
       const sorted = statement === heldBy ? ["USE TEMP B-TREE FOR ORDER BY"] : [];
       const plan = planOf(statement).filter((step) => !sorted.includes(step));

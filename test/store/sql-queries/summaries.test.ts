@@ -17,7 +17,7 @@ for (const { name, skipped, make } of databaseKinds()) {
     afterEach(() => database.backend.close());
 
     /** What the list reads of the only task. */
-    async function listed() {
+    async function listSummaries() {
       const { tasks } = await database.backend.list(alice, { limit: 5, summaries: true });
       const [task] = tasks;
       if (task === undefined || tasks.length > 1) throw new Error("there is one task");
@@ -30,14 +30,14 @@ for (const { name, skipped, make } of databaseKinds()) {
       const { backend } = database;
       const status = { state: 1, time: 1_000, summary: new Uint8Array([1]) };
       const { key } = await backend.create(taskRow("summarized", { status }));
-      expect(await listed()).toEqual({ summary: [1], snapshot: undefined, log: [] });
+      expect(await listSummaries()).toEqual({ summary: [1], snapshot: undefined, log: [] });
       await backend.append(appendRow({ key, epoch: 1, seq: 1 }, working(2_000, new Uint8Array([2]))));
       await backend.append(appendRow({ key, epoch: 1, seq: 2 }));
-      expect(await listed()).toEqual({ summary: [2], snapshot: undefined, log: [] });
+      expect(await listSummaries()).toEqual({ summary: [2], snapshot: undefined, log: [] });
       const ended = completion(4, 3_000);
       const last = { state: 3, time: 3_000, summary: new Uint8Array([3]) };
       await backend.append(appendRow({ key, epoch: 1, seq: 3 }, { ...ended, status: last }));
-      expect(await listed()).toEqual({ summary: [3], snapshot: undefined, log: [] });
+      expect(await listSummaries()).toEqual({ summary: [3], snapshot: undefined, log: [] });
     });
 
     it("reads the whole task when its last status came without one", async () => {
@@ -45,16 +45,16 @@ for (const { name, skipped, make } of databaseKinds()) {
       const status = { state: 1, time: 1_000, summary: new Uint8Array([1]) };
       const { key } = await backend.create(taskRow("plain", { status }));
       await backend.append(appendRow({ key, epoch: 1, seq: 1 }, working(2_000)));
-      expect(await listed()).toEqual({ summary: undefined, snapshot: undefined, log: [1, 2] });
+      expect(await listSummaries()).toEqual({ summary: undefined, snapshot: undefined, log: [1, 2] });
       await backend.append(appendRow({ key, epoch: 1, seq: 2 }, completion(3, 3_000)));
-      expect(await listed()).toEqual({ summary: undefined, snapshot: 3, log: [] });
+      expect(await listSummaries()).toEqual({ summary: undefined, snapshot: 3, log: [] });
     });
 
     it("takes no summary that an earlier release has left behind, which changes only the status", async () => {
       const status = { state: 1, time: 1_000, summary: new Uint8Array([1]) };
       await database.backend.create(taskRow("moved", { status }));
       await rowsOf(database.context, "update trivium_tasks set state = 2, status_time = 1001");
-      expect(await listed()).toEqual({ summary: undefined, snapshot: undefined, log: [1] });
+      expect(await listSummaries()).toEqual({ summary: undefined, snapshot: undefined, log: [1] });
     });
   });
 }

@@ -187,8 +187,8 @@ describe("simultaneous writes", () => {
     requests.length = 0;
     const first = store.renew("here", 1_000);
     const fresh = [newTask(), newTask(), newTask()];
-    const made = fresh.flatMap((task) => [store.create(task), store.create({ ...task, id })]);
-    const results = await Promise.allSettled([first, ...made, store.retire("here")]);
+    const creations = fresh.flatMap((task) => [store.create(task), store.create({ ...task, id })]);
+    const results = await Promise.allSettled([first, ...creations, store.retire("here")]);
     const refused = { code: "internalError", message: `a task with the id ${id} exists` };
     expect(results.map(({ status }) => status === "rejected")).toEqual([
       false,

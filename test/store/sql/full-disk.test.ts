@@ -50,11 +50,11 @@ async function expectRefusals({ folder, options, free }: Scene): Promise<void> {
   const [id = ""] = ids;
   expect(stateOf(await client.getTask(requestOf("getTask", { id }), {}))).toBe("COMPLETED");
   await free();
-  const sent = async () => stateOf(taskOf(await client.sendMessage(say("go"), {})));
-  await expect.poll(() => sent().catch(() => "refused"), { timeout: 10_000 }).toBe("COMPLETED");
-  const said = served.log.filter(({ level }) => level !== "debug").map(({ message }) => message);
-  expect(said.filter((line) => line === "the task store is full")).toHaveLength(1);
-  expect(said.filter((line) => line === "the task store is back")).toHaveLength(1);
+  const sendState = async () => stateOf(taskOf(await client.sendMessage(say("go"), {})));
+  await expect.poll(() => sendState().catch(() => "refused"), { timeout: 10_000 }).toBe("COMPLETED");
+  const messages = served.log.filter(({ level }) => level !== "debug").map(({ message }) => message);
+  expect(messages.filter((line) => line === "the task store is full")).toHaveLength(1);
+  expect(messages.filter((line) => line === "the task store is back")).toHaveLength(1);
   await store.close();
 }
 

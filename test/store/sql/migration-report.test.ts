@@ -39,12 +39,12 @@ describe("the report of a migration", () => {
     await clock.advance(7_500);
     await clock.advance(10_000);
     report({ kind: "done" });
-    const what = "migrating the database from schema 1 to 3:";
+    const prefix = "migrating the database from schema 1 to 3:";
     expect(lines).toEqual([
-      `${what} waiting for others, 1 s so far`,
-      `${what} schema 3 (labels), statement 1 of 4, 3.5 s so far`,
-      `${what} schema 3 (labels), statement 1 of 4, 11 s so far`,
-      `${what} schema 3 (labels), statement 1 of 4, 21 s so far`,
+      `${prefix} waiting for others, 1 s so far`,
+      `${prefix} schema 3 (labels), statement 1 of 4, 3.5 s so far`,
+      `${prefix} schema 3 (labels), statement 1 of 4, 11 s so far`,
+      `${prefix} schema 3 (labels), statement 1 of 4, 21 s so far`,
       "the database has been migrated from schema 1 to 3 in 21 s",
     ]);
   });

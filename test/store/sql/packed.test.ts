@@ -72,8 +72,8 @@ describe("packed writes", () => {
   it("arrive unchanged at the other thread", () => {
     fc.assert(
       fc.property(fc.array(write, { maxLength: 8 }), (writes) => {
-        const sent = structuredClone(packWrites(writes));
-        expect(unpackWrites(sent)).toEqual(writes);
+        const clone = structuredClone(packWrites(writes));
+        expect(unpackWrites(clone)).toEqual(writes);
       }),
       { numRuns: 500 },
     );

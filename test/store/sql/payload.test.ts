@@ -60,7 +60,7 @@ const record: fc.Arbitrary<LogRecord> = fc.oneof(
   fc.record({ kind: fc.constant("message" as const), seq: fc.constant(0), message, entry: text, context }),
   fc
     .record({ turn: natural, attempt: natural, cause: fc.constantFrom("message", "wake", "restart") })
-    .map((said) => ({ kind: "turnStarted", seq: 0, ...said }) as const),
+    .map((members) => ({ kind: "turnStarted", seq: 0, ...members }) as const),
   fc.record({
     kind: fc.constant("turnStarted" as const),
     seq: fc.constant(0),
@@ -81,10 +81,10 @@ describe("what a store keeps in its rows", () => {
         const row = logToRow(records);
         expect(row).toMatchObject({ seq: after + records.length, count: records.length, format: 1 });
         if (row === undefined) return;
-        const read = logFromRow(row);
+        const readBack = logFromRow(row);
         // Writing it again gives the same bytes: nothing was lost or added.
-        expect(logToRow(read)).toEqual(row);
-        expect(read).toEqual(records);
+        expect(logToRow(readBack)).toEqual(row);
+        expect(readBack).toEqual(records);
       }),
     );
   });
@@ -102,9 +102,9 @@ describe("what a store keeps in its rows", () => {
     const raw = create(PartSchema, { content: { case: "raw", value: new Uint8Array([1, 2]) } });
     const task = create(TaskSchema, { id: "t", artifacts: [{ artifactId: "a", parts: [raw] }] });
     const row = snapshotToRow(1, task);
-    const read = snapshotFromRow({ ...row, bytes: Buffer.from(row.bytes) });
-    expect(equals(TaskSchema, read.task, task)).toBe(true);
-    expect(read.task.artifacts[0]?.parts[0]?.content.value?.constructor).toBe(Uint8Array);
+    const result = snapshotFromRow({ ...row, bytes: Buffer.from(row.bytes) });
+    expect(equals(TaskSchema, result.task, task)).toBe(true);
+    expect(result.task.artifacts[0]?.parts[0]?.content.value?.constructor).toBe(Uint8Array);
   });
 
   it("restores the entries of an inbox", () => {
@@ -140,10 +140,10 @@ describe("what a store keeps in its rows", () => {
         const scope = { agent: "", tenant: "", owner: "alice" };
         const row = pushToRow({ key: 3, taskId: "t", scope, config, cursor, version: "x", taskName, holder: "" });
         expect(row.id).toBe(config.id);
-        const read = pushFromRow(row);
-        expect(read).toMatchObject({ key: 3, taskId: "t", scope, cursor, version: "x", holder: "" });
-        expect(read.taskName).toBe(taskName);
-        expect(equals(TaskPushNotificationConfigSchema, read.config, config)).toBe(true);
+        const result = pushFromRow(row);
+        expect(result).toMatchObject({ key: 3, taskId: "t", scope, cursor, version: "x", holder: "" });
+        expect(result.taskName).toBe(taskName);
+        expect(equals(TaskPushNotificationConfigSchema, result.config, config)).toBe(true);
       }),
     );
   });

@@ -49,8 +49,8 @@ describe.each(Object.entries(refusing))("on %s", (name, make) => {
 
   test("a write that the database refuses fails alone in its batch", async () => {
     const store = await make();
-    const known = await Promise.all(Array.from({ length: 6 }, () => store.create(newTask())));
-    const [first, ...others] = known;
+    const existing = await Promise.all(Array.from({ length: 6 }, () => store.create(newTask())));
+    const [first, ...others] = existing;
     if (first === undefined) throw new Error("there is no task");
     const results = await Promise.allSettled<unknown>([
       ...others.map((head) => store.append(appendTo(head))),
@@ -98,10 +98,10 @@ describe.skipIf(!hasPostgres)("an index of PostgreSQL", () => {
       backend.create(taskRow("too large", { scope: { agent: "", tenant: "", owner } })),
       ...Array.from({ length: 12 }, (_, index) => backend.create(taskRow(`task ${index}`))),
     ]);
-    const [appended, large, ...made] = results;
+    const [appended, large, ...others] = results;
     expect(appended).toEqual({ status: "fulfilled", value: "stored" });
     expect(large).toMatchObject({ status: "rejected", reason: { code: "54000" } });
-    expect(made.map(({ status }) => status)).toEqual(made.map(() => "fulfilled"));
+    expect(others.map(({ status }) => status)).toEqual(others.map(() => "fulfilled"));
     await backend.close();
   });
 });

@@ -39,9 +39,9 @@ describe("a file of SQLite", () => {
     });
     await inFile(path, async (store) => {
       expect(await store.head(alice, "kept")).toEqual(head);
-      const stored = await store.read(alice, "kept");
-      expect(stored).toBeDefined();
-      if (stored !== undefined) assertWhole(stored, events(0, 4));
+      const task = await store.read(alice, "kept");
+      expect(task).toBeDefined();
+      if (task !== undefined) assertWhole(task, events(0, 4));
       expect(await store.taskNamed(alice, "trip")).toBe("kept");
       expect((await store.inbox(head.key)).entries.map(plainEntry)).toEqual([plainEntry(entry("waits"))]);
       expect((await store.list(alice, { limit: 10 })).total).toBe(1);
@@ -56,8 +56,8 @@ describe("a file of SQLite", () => {
     const registration = { key: 1, taskId: "t", scope: alice, config, cursor: 4, version: "x", holder: "" };
     const record = await inFile(path, async (store) => {
       await store.push?.set(registration, 5);
-      const begun = await store.beginSend({ scope: alice, digest: "d", seq: 0, instance: "here", ...ids });
-      await store.settleSend(begun, { kind: "reply", message: message("reply") }, 10);
+      const send = await store.beginSend({ scope: alice, digest: "d", seq: 0, instance: "here", ...ids });
+      await store.settleSend(send, { kind: "reply", message: message("reply") }, 10);
       return store.readSend(alice, "m");
     });
     await inFile(path, async (store) => {
@@ -85,12 +85,12 @@ describe("a file of SQLite", () => {
     const process = runSource("writing-process.ts", path, "theirs");
     for (let lines = 0; lines < 30; lines += 1) await process.line();
     process.kill();
-    const told = Number((await process.rest()).at(-1) ?? 30);
+    const expectedCount = Number((await process.rest()).at(-1) ?? 30);
     expect(await process.end).toBe("SIGKILL");
     await inFile(path, async (store) => {
-      const stored = await store.read(alice, "theirs");
-      expect(stored?.head.seq).toBeGreaterThanOrEqual(told);
-      if (stored !== undefined) assertRecords(stored.records, events(0, stored.head.seq));
+      const task = await store.read(alice, "theirs");
+      expect(task?.head.seq).toBeGreaterThanOrEqual(expectedCount);
+      if (task !== undefined) assertRecords(task.records, events(0, task.head.seq));
     });
   });
 

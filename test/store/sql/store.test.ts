@@ -22,7 +22,7 @@ async function localStore(options: SqlStoreOptions = {}) {
 }
 
 /** A finished task. */
-async function finished(store: Store): Promise<Head> {
+async function createFinished(store: Store): Promise<Head> {
   const head = await store.create(newTask());
   await store.append(appendTo(head, { ...status(TaskState.COMPLETED, 2_000, 2), end: { inboxPut: 0 } }));
   return head;
@@ -32,14 +32,14 @@ describe("a SQL store", () => {
   it("is opened once, by the first call", async () => {
     const { backend } = await localStore();
     let opened = 0;
-    const counted = {
+    const countingBackend = {
       ...backend,
       open: () => {
         opened += 1;
         return backend.open();
       },
     };
-    const store = createSqlStore(counted);
+    const store = createSqlStore(countingBackend);
     await Promise.all([store.head(alice, "none"), store.open?.(), store.create(newTask()), store.push?.list(1)]);
     await store.open?.();
     expect(opened).toBe(1);
@@ -89,7 +89,7 @@ describe("a SQL store", () => {
 describe("a finished task", () => {
   it("loses its log after a day and is dropped after 30, unless the options say otherwise", async () => {
     const { clock, store } = await localStore({ pruneEveryMs: hour });
-    const head = await finished(store);
+    const head = await createFinished(store);
     const running = await store.create(newTask());
     await clock.advance(23 * hour);
     expect(await store.recordsAfter(head.key, 0, 10)).toMatchObject({ records: [{ seq: 1 }, { seq: 2 }] });
@@ -105,7 +105,7 @@ describe("a finished task", () => {
   it("is dropped later if one round has failed, which is logged", async () => {
     const { log, logger } = recordingLogger();
     const { path, clock, store } = await localStore({ logger, retention: { tasksMs: 0 }, pruneEveryMs: 1_000 });
-    const { id } = await finished(store);
+    const { id } = await createFinished(store);
     const other = new DatabaseSync(path);
     other.exec("begin exclusive");
     await clock.advance(1_000);
@@ -122,7 +122,7 @@ describe("a finished task", () => {
 
   it("is dropped in batches, between which other work runs", async () => {
     const { clock, backend, store } = await localStore();
-    for (let index = 0; index < 20; index += 1) await finished(store);
+    for (let index = 0; index < 20; index += 1) await createFinished(store);
     const order: string[] = [];
     const retention = resolveRetention({ tasksMs: 0 });
     await clock.advance(1);
@@ -140,7 +140,7 @@ describe("a finished task", () => {
 
   it("stays when pruning is given up between two batches", async () => {
     const { clock, backend, store } = await localStore();
-    for (let index = 0; index < 6; index += 1) await finished(store);
+    for (let index = 0; index < 6; index += 1) await createFinished(store);
     await clock.advance(1);
     const end = new AbortController();
     const once: Pick<typeof backend, "prune"> = {

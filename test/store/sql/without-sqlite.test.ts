@@ -5,7 +5,7 @@ import { sourceFlags } from "./source-process.js";
 const sentence = `trivium/sqlite needs node:sqlite, which Node has from 22.13 on: this is Node ${process.versions.node}`;
 
 /** Returns what a program prints, as JSON. */
-async function said(program: string, ...options: readonly string[]): Promise<unknown> {
+async function outputOf(program: string, ...options: readonly string[]): Promise<unknown> {
   const flags = [...sourceFlags, ...options, "--input-type=module", "--eval", program];
   const { stdout } = await execute(process.execPath, flags);
   return JSON.parse(stdout);
@@ -24,7 +24,7 @@ describe("a Node without SQLite", () => {
       } catch (error) {
         console.log(JSON.stringify([error instanceof StoreError, error.failure, error.message]));
       }`;
-    expect(await said(program, without)).toEqual([true, "unusable", sentence]);
+    expect(await outputOf(program, without)).toEqual([true, "unusable", sentence]);
   });
 
   it("gets the same sentence when a tool opens a file", async () => {
@@ -36,7 +36,7 @@ describe("a Node without SQLite", () => {
       } catch (error) {
         console.log(JSON.stringify(error.message));
       }`;
-    expect(await said(program, without)).toBe(sentence);
+    expect(await outputOf(program, without)).toBe(sentence);
   });
 });
 
@@ -47,5 +47,5 @@ it("the thread that serves does not load the query builder, which takes longer t
     registerHooks({ resolve: (name, context, next) => (loaded.push(name), next(name, context)) });
     await import("${sourceOf("index.ts")}");
     console.log(JSON.stringify([loaded.includes("@bufbuild/protobuf"), loaded.includes("kysely")]));`;
-  expect(await said(program)).toEqual([true, false]);
+  expect(await outputOf(program)).toEqual([true, false]);
 });
