@@ -42,16 +42,18 @@ export function namedInputModes({ defaultInputModes, skills = [] }: CardOptions)
 }
 
 /** Problems of the author's options, by themselves and compared with what is running. */
-export function authorProblems(options: CardOptions, running: RunningCapabilities): readonly string[] {
+export function authorProblems(options: CardOptions, capabilities: RunningCapabilities): readonly string[] {
   const problems = cardProblems(options);
   // Without TypeScript it may be any value: a non-object has only that problem.
   if (Object(options) !== options) return problems;
   const wishes = options.capabilities ?? {};
-  const idle = (["streaming", "pushNotifications"] as const).filter((name) => wishes[name] === true && !running[name]);
+  const idle = (["streaming", "pushNotifications"] as const).filter(
+    (name) => wishes[name] === true && !capabilities[name],
+  );
   return [
     ...problems,
     ...idle.map((name) => `card.capabilities.${name} is true, but is not running: ${howToTurnOn[name]}`),
-    ...(options.extended !== undefined && !running.authentication
+    ...(options.extended !== undefined && !capabilities.authentication
       ? ["card.extended needs authenticated callers: give `authenticate` as well, or leave card.extended out"]
       : []),
   ];
@@ -63,7 +65,7 @@ const howToTurnOn = {
 } as const;
 
 /** The card without its interfaces, from options without problems. */
-export function describeCard(options: CardOptions, running: RunningCapabilities): AgentCard {
+export function describeCard(options: CardOptions, capabilities: RunningCapabilities): AgentCard {
   const wishes = options.capabilities ?? {};
   const card = create(AgentCardSchema, {
     name: options.name,
@@ -73,8 +75,8 @@ export function describeCard(options: CardOptions, running: RunningCapabilities)
     documentationUrl: options.documentationUrl,
     iconUrl: options.iconUrl,
     capabilities: {
-      streaming: running.streaming && wishes.streaming !== false,
-      pushNotifications: running.pushNotifications && wishes.pushNotifications !== false,
+      streaming: capabilities.streaming && wishes.streaming !== false,
+      pushNotifications: capabilities.pushNotifications && wishes.pushNotifications !== false,
       extendedAgentCard: options.extended !== undefined,
       extensions: (options.extensions ?? []).map(extensionInit),
     },
@@ -82,7 +84,7 @@ export function describeCard(options: CardOptions, running: RunningCapabilities)
     defaultOutputModes: [...(options.defaultOutputModes ?? textOnly)],
     skills: skillsOf(options).map(skillInit),
   });
-  return running.security === undefined ? card : declareSecurity(card, running.security);
+  return capabilities.security === undefined ? card : declareSecurity(card, capabilities.security);
 }
 
 /** The skills of the card; without any, one that is named like the agent. */

@@ -38,9 +38,9 @@ export function cardEndpoint(options: CardEndpointOptions): HttpEndpoint {
     "Last-Modified": lastModified.toUTCString(),
     ...(varyBy.length > 0 ? { Vary: varyBy.join(", ") } : {}),
   };
-  const cached = cacheRecent<CardFor>(maxLocations);
+  const cardsByLocation = cacheRecent<CardFor>(maxLocations);
   const cardsAt = (location: Location): CardFor =>
-    cached(`${location.base} ${location.grpc}`, () => cardsOf(location, options));
+    cardsByLocation(`${location.base} ${location.grpc}`, () => cardsOf(location, options));
   return (request) => {
     if (!cardPaths.includes(request.path)) return undefined;
     if (request.method !== "GET" && request.method !== "HEAD") {

@@ -116,8 +116,8 @@ function standardAddresses(header: string): readonly string[] {
 
 /** The network that limits count as one caller: the address, or 64 bits of IPv6, whose addresses one caller may own. */
 export function networkOf(address: string): string {
-  const cached = networks.get(address);
-  if (cached !== undefined) return cached;
+  const cachedNetwork = networks.get(address);
+  if (cachedNetwork !== undefined) return cachedNetwork;
   if (networks.size >= networksMax) networks.clear();
   const network = parseNetwork(address);
   networks.set(address, network);

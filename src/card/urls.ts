@@ -66,9 +66,9 @@ export function createLocations(options: UrlOptions, listening: () => ListeningA
   const readForwarded = forwardedBy(trustProxy);
   const ownLocation = () => location(new URL(listening().origin), (listening().mountPath ?? "") + basePath);
   const locationFor = (caller: Caller): Location | undefined => {
-    const forwarded = readForwarded(caller);
-    const origin = originOf(caller, forwarded, listening);
-    const prefix = (forwarded?.prefix ?? "").replace(/\/$/, "") + (caller.mountPath ?? "");
+    const forwardedOrigin = readForwarded(caller);
+    const origin = originOf(caller, forwardedOrigin, listening);
+    const prefix = (forwardedOrigin?.prefix ?? "").replace(/\/$/, "") + (caller.mountPath ?? "");
     return origin === undefined || !prefixForm.test(prefix) ? undefined : location(origin, prefix + basePath);
   };
   return { locationFor, ownLocation, varyBy: trustProxy === false ? [] : forwardedHeaders };
@@ -102,11 +102,11 @@ export function urlProblems({
 
 function originOf(
   caller: Caller,
-  forwarded: ForwardedOrigin | undefined,
+  forwardedOrigin: ForwardedOrigin | undefined,
   listening: () => ListeningAddress,
 ): URL | undefined {
-  const scheme = forwarded?.proto ?? (caller.secure ? "https" : "http");
-  const host = forwarded?.host ?? caller.header("host") ?? "";
+  const scheme = forwardedOrigin?.proto ?? (caller.secure ? "https" : "http");
+  const host = forwardedOrigin?.host ?? caller.header("host") ?? "";
   // HTTP/1.0 may omit the host, and HTTP/1.1 may send an empty one.
   if (host === "") return new URL(listening().origin);
   return schemes.has(scheme) && hostForm.test(host) ? (URL.parse(`${scheme}://${host}`) ?? undefined) : undefined;

@@ -31,7 +31,7 @@ export class ExecutorRun {
   readonly #queue: unknown[] = [];
   #wake: (() => void) | undefined;
   /** Calls of `execute` and `cancelTask` that have not returned. */
-  #running = 0;
+  #runningCalls = 0;
   #isFinished = false;
   #isSilent = true;
   #isReceiving = false;
@@ -81,11 +81,11 @@ export class ExecutorRun {
   }
 
   #call(act: () => Promise<void>, onFailure: (error: unknown) => void): void {
-    this.#running++;
+    this.#runningCalls++;
     // An executor that is not an async function may throw at once.
     const settlement = (async () => act())().catch(onFailure);
     void settlement.then(() => {
-      this.#running--;
+      this.#runningCalls--;
       this.#wake?.();
     });
   }
@@ -195,7 +195,7 @@ export class ExecutorRun {
   }
 
   #isOver(): boolean {
-    if (this.#running > 0 || this.#isReceiving) return false;
+    if (this.#runningCalls > 0 || this.#isReceiving) return false;
     if (this.#abortKind !== undefined) return true;
     return this.#objects.endsOnReturn && this.#interruption !== TaskState.AUTH_REQUIRED;
   }

@@ -11,9 +11,9 @@ export function encodeOnce<T extends object | string>(
 ): (item: StreamItem) => T {
   const slot = Symbol("encoded");
   return (item) => {
-    const slotted: StreamItem & { [slot]?: T } = item;
-    slotted[slot] ??= encode(item.response);
-    return slotted[slot];
+    const cachedItem: StreamItem & { [slot]?: T } = item;
+    cachedItem[slot] ??= encode(item.response);
+    return cachedItem[slot];
   };
 }
 

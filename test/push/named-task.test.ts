@@ -15,7 +15,7 @@ import { createVirtualClock } from "../support/virtual-clock.js";
 import { type Receiver, webhook } from "./receiver.js";
 
 const alice = { agent: "", tenant: "", owner: "alice" };
-const named = { named: true, version: "0.0" };
+const named = { namesTasks: true, version: "0.0" };
 const versions = [v1, { ...v1, name: "0.0" }];
 
 const clerk: Agent = async function* ({ text, task }) {

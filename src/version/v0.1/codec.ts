@@ -138,11 +138,11 @@ function readParams(operation: Operation, json: JsonValue | undefined, limits: V
   const request = isJsonObject(params) ? (upgradeOf(name)?.(params, context) ?? params) : params;
   const { message, violations } = readJson(input, request, { maxDepth: limits.jsonDepthMax });
   const invalid = validateRead(input, message, limits);
-  const renamed = mergeViolations(violations, invalid).map(({ field, description }) => ({
+  const oldViolations = mergeViolations(violations, invalid).map(({ field, description }) => ({
     field: oldField(name, field),
     description,
   }));
-  const all = mergeViolations(context.violations, renamed);
+  const all = mergeViolations(context.violations, oldViolations);
   if (all.length > 0) throw invalidParams(...oncePerField(all));
   return message;
 }

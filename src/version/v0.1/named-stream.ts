@@ -49,11 +49,11 @@ const slot = Symbol("under a name");
 // Cached on the item, which all readers that keep up share, so that each version encodes it once. A task has one name,
 // but callers may use its id as well.
 function itemUnderName(item: StreamItem, name: string): StreamItem {
-  const slotted: StreamItem & { [slot]?: { readonly name: string; readonly item: StreamItem } } = item;
-  if (slotted[slot]?.name === name) return slotted[slot].item;
+  const cachedItem: StreamItem & { [slot]?: { readonly name: string; readonly item: StreamItem } } = item;
+  if (cachedItem[slot]?.name === name) return cachedItem[slot].item;
   // Not a spread: the other caches on the item belong to the event without the name.
   const renamedItem = { response: responseUnderName(item.response, name), id: item.id };
-  slotted[slot] = { name, item: renamedItem };
+  cachedItem[slot] = { name, item: renamedItem };
   return renamedItem;
 }
 

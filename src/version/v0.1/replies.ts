@@ -50,12 +50,12 @@ interface TaskReading {
 
 /** Reads a task. Cuts the history to the requested length, since some agents send all of it when none is requested. */
 export function taskFromJson(operation: OperationName, json: JsonValue | undefined, reading: TaskReading): Task {
-  const { namedTask: known, historyLength } = reading;
+  const { namedTask, historyLength } = reading;
   if (!isJsonObject(json)) throw unreadableReply(operation, "it is not a task");
-  if (taskIdIn(json, known) === "" || !isJsonObject(json["status"])) {
+  if (taskIdIn(json, namedTask) === "" || !isJsonObject(json["status"])) {
     throw unreadableReply(operation, "it is not a task: it needs an id and a status");
   }
-  const { message, violations } = readJson(TaskSchema, upgradeTask(json, known), { lenient: true });
+  const { message, violations } = readJson(TaskSchema, upgradeTask(json, namedTask), { lenient: true });
   const [violation] = violations;
   if (violation !== undefined) throw unreadableReply(operation, violationText(violation));
   message.history = lastOf(message.history, historyLength);

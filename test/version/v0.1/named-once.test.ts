@@ -10,7 +10,7 @@ import { errorOf, historyOf, linesOf, stateOf, taskOf } from "../../support/say.
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
 const alice = { agent: "", tenant: "", owner: "alice" };
-const once = { named: true, version: "an old one", extensions: [idempotentSendExtension] };
+const once = { namesTasks: true, version: "an old one", extensions: [idempotentSendExtension] };
 const order = { taskId: "order", messageId: "m" };
 
 /** Two handlers of one store, and a record of their agent's starts. */

@@ -11,7 +11,7 @@ import { errorOf, historyOf, linesOf, openStream, requestOf, say, stateOf, taskO
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
 const alice = { agent: "", tenant: "", owner: "alice" };
-const named = { named: true, version: "an old one" };
+const named = { namesTasks: true, version: "an old one" };
 const bob = { ...named, principal: { owner: "bob" } };
 
 /** Asks once and completes with the answer. */

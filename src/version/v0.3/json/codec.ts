@@ -63,13 +63,13 @@ function readRequest(
   { upgrade, optional = [], limits }: ParamsCodec & { readonly limits: ValidationLimits },
 ): AnyMessage {
   const context: UpgradeContext = { lenient: false, violations: [] };
-  const upgraded = upgrade(json ?? {}, context);
-  const { message, violations } = readJson(input, upgraded, { maxDepth: limits.jsonDepthMax });
-  const checked = validateRead(input, message, limits);
-  const invalid = checked.filter(
+  const requestJson = upgrade(json ?? {}, context);
+  const { message, violations } = readJson(input, requestJson, { maxDepth: limits.jsonDepthMax });
+  const modelViolations = validateRead(input, message, limits);
+  const invalid = modelViolations.filter(
     ({ field, description }) => !(optional.includes(field) && description === "is required"),
   );
   if (context.violations.length + violations.length + invalid.length === 0) return message;
-  const old = mergeViolations(violations, invalid).map((violation) => oldViolation(violation, name));
-  throw invalidParams(...mergeViolations(context.violations, old));
+  const oldViolations = mergeViolations(violations, invalid).map((violation) => oldViolation(violation, name));
+  throw invalidParams(...mergeViolations(context.violations, oldViolations));
 }

@@ -46,8 +46,8 @@ export function oldViolation({ field, description }: FieldViolation, operation: 
 function oldPath(field: string, operation: OperationName): string {
   // Names inside free-form JSON belong to the caller.
   const freeFormAt = field.search(/(?:^|\.)(?:metadata|data)(?=[.[]|$)/);
-  const checked = freeFormAt < 0 ? field : field.slice(0, freeFormAt);
-  const path = (renames[operation] ?? []).reduce((text, [pattern, name]) => text.replace(pattern, name), checked);
+  const prefix = freeFormAt < 0 ? field : field.slice(0, freeFormAt);
+  const path = (renames[operation] ?? []).reduce((text, [pattern, name]) => text.replace(pattern, name), prefix);
   const result = path.replace(partPattern, (_, part: string, name: string) => `${part}.file.${partNames[name]}`);
-  return result + field.slice(checked.length);
+  return result + field.slice(prefix.length);
 }

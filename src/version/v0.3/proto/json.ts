@@ -30,8 +30,8 @@ export function protoJsonCodecs(options: JsonCodecOptions): (operation: Operatio
   const kinds = kindJsonCodecs(options.limits);
   const codecs = new Map<Operation, OperationCodec>();
   return (operation) => {
-    const cached = codecs.get(operation);
-    if (cached !== undefined) return cached;
+    const existing = codecs.get(operation);
+    if (existing !== undefined) return existing;
     const codec = codecOf(operation, options, kinds(operation));
     codecs.set(operation, codec);
     return codec;
