@@ -32,11 +32,11 @@ for (const { name, skipped, make } of databaseKinds()) {
     }
 
     it("is read in pages of 8 MiB", async () => {
-      expect(await pagesOf(readMaxBytes / 4, 10)).toEqual([5, 9, 11]);
+      expect(await pagesOf(readMaxBytes / 4, 6)).toEqual([5, 7]);
     });
 
     it("is read record by record when each is larger than that", async () => {
-      expect(await pagesOf(readMaxBytes + 1, 4)).toEqual([2, 3, 4, 5]);
+      expect(await pagesOf(readMaxBytes + 1, 2)).toEqual([2, 3]);
     });
 
     it("is read at once when its records are small", async () => {
