@@ -28,7 +28,7 @@ export const slow = [
   "test/cli/{demo/store,serve-watch}.test.ts",
   "test/examples/{approval,client-resume,durable,replicas}.test.ts",
   "test/server/overload/out-of-memory.test.ts",
-  "test/store/postgres/{away,closing,leases,long-migration}.test.ts",
+  "test/store/postgres/{away,closing,contract-pooled,leases,long-migration}.test.ts",
 ];
 
 /** The entry points of the package, as sources. The first that fits counts. */
@@ -53,7 +53,6 @@ class LongestFirst extends BaseSequencer {
     "store/sql/sqlite-contract",
     "cli/login",
     "store/postgres/contract",
-    "store/postgres/contract-pooled",
     "callers/agents-on-one-store",
     "isolation/sweep",
     "stream/faults",

@@ -28,7 +28,7 @@ sweeps.test.include = [
   "test/protocol/codec/binary-{reader,writer}.test.ts",
   "test/server/ledger-heap.test.ts",
   "test/store/memory-contract.test.ts",
-  "test/store/postgres/contract{,-pooled}.test.ts",
+  "test/store/postgres/contract.test.ts",
   "test/store/sql/sqlite-contract.test.ts",
   "test/store/sql-queries/{contract,hot-groups,periods}.test.ts",
   "test/version/v0.3/proto/messages.test.ts",

@@ -31,8 +31,8 @@ export async function triviumAlone(args: readonly string[], options: RunOptions 
   return resultOf(child);
 }
 
-/** Shared processes. Each runs one command at a time: cases that run at the same time have several. */
-const hosts = { free: [] as ChildProcess[], started: 0, most: 4 };
+/** Shared processes. Each runs one command at a time: cases that run at the same time share two. */
+const hosts = { free: [] as ChildProcess[], started: 0, most: 2 };
 const waiters: (() => void)[] = [];
 
 /** Runs `trivium …` to its end in a shared process. With `stdin` it gets a process of its own. */
