@@ -61,7 +61,7 @@ class LongestFirst extends BaseSequencer {
     "client/flat",
     "cli/serve",
     "cli/doctor",
-    "e2e/streaming",
+    "e2e/sends/streaming",
     "bad-input/agent-garbage",
     "callers/who-is-asking",
     "callers/keep-claims",

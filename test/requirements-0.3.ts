@@ -79,8 +79,8 @@ V03-TRANS-1 MUST: HTTP, and TLS in production
 V03-TRANS-2 MUST: one of the three transports at least
   shown version/v0.3/required-card: an agent of one transport names that one
 V03-TRANS-3 MUST: the same operations, results, errors and authentication over every transport
-  shown e2e/sending: parts that every version can carry reach the agent and the caller unchanged
-  shown e2e/task-after: %s thrown before the first event is the answer
+  shown e2e/sends/sending: parts that every version can carry reach the agent and the caller unchanged
+  shown e2e/sends/task-after: %s thrown before the first event is the answer
   shown e2e/callers/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
   shown server/versions: made over %s, seen over every other
 V03-TRANS-4 MUST: methods and paths are those of the specification
@@ -123,7 +123,7 @@ V03-RPC-10 WISE: a batch is -32600
   shown e2e/bad-input/older-versions: refuses a batch as a whole
 V03-RPC-11 MUST: all params are validated
   shown e2e/bad-input/older-versions: refuses %s, and names it
-  shown e2e/push-config: an address that no webhook has is refused and named
+  shown e2e/tasks/push-config: an address that no webhook has is refused and named
 
 V03-MSG-1 MUST: a message has kind, id, role and parts
   shown version/v0.3/required-client: has a message with its kind
@@ -144,20 +144,20 @@ V03-MSG-5 WISE: messages without kind, and parts that call it type, are read
 V03-SEND-1 MUST: the result is a task or a message
   shown version/v0.3/json-rpc: answers a send with the task or the message, bare
 V03-SEND-2 MUST: the server makes the ids of tasks and contexts
-  shown e2e/sending: each task gets its own id, even if the same message is sent twice
-  shown e2e/sending: a context id chosen by the caller is kept, and a missing one is generated
+  shown e2e/sends/sending: each task gets its own id, even if the same message is sent twice
+  shown e2e/sends/sending: a context id chosen by the caller is kept, and a missing one is generated
 V03-SEND-3 MUST: a message to a task that has ended fails, and the task stays ended
   shown version/v0.3/json-rpc-errors: a message to a task that has ended is -32004
-  shown e2e/busy-task: a message that the task has not taken when it ends is refused, however it was sent
+  shown e2e/tasks/busy-task: a message that the task has not taken when it ends is refused, however it was sent
 V03-SEND-4 MUST: a message that names no task that there is is -32001
-  shown e2e/sending: an unknown task id is not found, because callers do not choose ids
+  shown e2e/sends/sending: an unknown task id is not found, because callers do not choose ids
 V03-SEND-5 WISE: a send waits unless it says not to
   shown version/v0.3/json-rpc: waits unless blocking is off
   shown version/v0.3/http-json: waits for the task or not: %s
 V03-SEND-6 SHOULD: historyLength gives the last messages alone
   shown version/v0.3/json-rpc: cuts the history to the requested length
 V03-SEND-7 SHOULD: output modes that cannot be met are -32005
-  shown e2e/sending: parts that every version can carry reach the agent and the caller unchanged
+  shown e2e/sends/sending: parts that every version can carry reach the agent and the caller unchanged
   because the agent's author decides: it reads turn.configuration.acceptedOutputModes, and may throw the error
 V03-SEND-8 WISE: a client always says whether to wait
   shown version/v0.3/required-client: sends whether to wait, whatever its caller has set: %j
@@ -171,17 +171,17 @@ V03-TASK-2 MUST: states have the nine words
   shown version/v0.3/json/replies: the state %j
 V03-TASK-3 MUST: reading a task that there is not is -32001
   shown version/v0.3/required-card: every place in the card answers
-  shown e2e/streaming: a subscription to a finished task returns only that task, and to an unknown one not found
+  shown e2e/sends/streaming: a subscription to a finished task returns only that task, and to an unknown one not found
 V03-TASK-4 MUST: canceling a task that has ended is -32002
   shown version/v0.3/json-rpc: cancels, and reports what cannot be canceled
-  shown e2e/canceling: an ended or canceled task is not cancelable, and an unknown task is not found
+  shown e2e/tasks/canceling: an ended or canceled task is not cancelable, and an unknown task is not found
 V03-TASK-5 SHOULD: canceling answers with the task as it is then
   shown version/v0.3/json-rpc: cancels, and reports what cannot be canceled
 V03-TASK-6 MUST: an artifact has its id and parts
   shown version/v0.3/json/codec: survives the round trip: tasks
-  shown e2e/streaming: the stream of a task begins with the task
+  shown e2e/sends/streaming: the stream of a task begins with the task
 V03-TASK-7 SHOULD: what the work has made is in artifacts
-  shown e2e/sending: any other event makes a task, which is returned whole when it ends
+  shown e2e/sends/sending: any other event makes a task, which is returned whole when it ends
   because the agent's author decides what it says as an artifact
 
 V03-SSE-1 MUST: a stream is 200 and text/event-stream, each event a JSON-RPC response
@@ -197,7 +197,7 @@ V03-SSE-4 MUST: a status update has final, which is true for the last event
 V03-SSE-5 SHOULD: the connection ends behind it
   shown version/v0.3/json-rpc: ends the stream of a send with its question, and continues with the answer
 V03-SSE-6 MUST: chunks of an artifact share its id, and say append and lastChunk
-  shown e2e/streaming: the stream of a task begins with the task
+  shown e2e/sends/streaming: the stream of a task begins with the task
 V03-SSE-7 MUST: streams that are not declared are -32004
   shown version/v0.3/json-rpc-errors: streams that are switched off are -32004
 V03-SSE-8 WISE: a stream of a task begins with it
@@ -213,10 +213,10 @@ V03-SSE-12 WISE: a client takes a plain JSON error for an answer to a streaming 
   shown version/v0.3/required-client: that is one JSON object is the failure of a stream as well
 V03-SSE-13 MAY: a subscription gives what was missed again
   shown version/v0.3/json-rpc: resumes after an event that the caller names
-  shown e2e/resuming: a subscription with an event id gets exactly the later events, even after the task ended
+  shown e2e/sends/resuming: a subscription with an event id gets exactly the later events, even after the task ended
 V03-SSE-14 WISE: a subscription begins with the task; one to a task that has ended gives it and ends
   shown version/v0.3/json-rpc: gives an ended task to callers that resume it, and marks the end
-  shown e2e/streaming: a subscription to a finished task returns only that task, and to an unknown one not found
+  shown e2e/sends/streaming: a subscription to a finished task returns only that task, and to an unknown one not found
 
 V03-REST-1 MUST: verbs and paths are those of the specification
   shown version/v0.3/http-json: are those of the schema, except for the misspelt one
@@ -244,12 +244,12 @@ V03-REST-8 WISE: a send and a new configuration are answered with 200
 
 V03-GRPC-1 MUST: the service of the schema with all its RPCs
   shown version/v0.3/grpc: has every RPC of the service
-  shown e2e/sending: parts that every version can carry reach the agent and the caller unchanged
+  shown e2e/sends/sending: parts that every version can carry reach the agent and the caller unchanged
 V03-GRPC-2 MUST: TLS is supported
   shown binding/grpc/one-port: serves all of them in TLS, by ALPN
 V03-GRPC-3 MUST: errors of the protocol have a gRPC status
   shown version/v0.3/grpc: refuses %s %j: %s
-  shown e2e/task-after: %s thrown before the first event is the answer
+  shown e2e/sends/task-after: %s thrown before the first event is the answer
 V03-GRPC-4 MUST: names in JSON are those that the schema gives
   shown version/v0.3/grpc: lists and describes the service by reflection, with the names that its schema gives
 V03-GRPC-5 MUST: tasks and configurations are named by their resource names
@@ -259,11 +259,11 @@ V03-GRPC-6 WISE: the text of a status begins with the name of the error, and its
   shown version/v0.3/grpc: identifies a missing task by name and by reason
 
 V03-PUSH-1 MUST: the four methods work where push is declared, and are -32003 where it is not
-  shown e2e/push-config: a configuration gets an id, is listed, and is returned without its credentials
+  shown e2e/tasks/push-config: a configuration gets an id, is listed, and is returned without its credentials
   shown version/v0.3/json-rpc-push: are -32003 where there is no push: %s
 V03-PUSH-2 MUST: setting one needs its task and its URL
-  shown e2e/push-config: a missing address is refused, with the field named
-  shown e2e/push-config: all four answer not found for an unknown task
+  shown e2e/tasks/push-config: a missing address is refused, with the field named
+  shown e2e/tasks/push-config: all four answer not found for an unknown task
 V03-PUSH-3 MUST: the list has all of a task; a delete is answered with null
   shown version/v0.3/json-rpc-push: are listed as a bare array, and deleted with the answer null
 V03-PUSH-4 SHOULD: the token comes back in its header
@@ -271,7 +271,7 @@ V03-PUSH-4 SHOULD: the token comes back in its header
 V03-PUSH-5 MUST: the agent authenticates to the webhook as it was told
   shown push/delivery: carry the token and the credentials
 V03-PUSH-6 SHOULD: addresses of webhooks are checked
-  shown e2e/push-config: an address outside the allowed ones is refused
+  shown e2e/tasks/push-config: an address outside the allowed ones is refused
   shown push/retry: is resolved for each call, and refused when it is %s
 V03-PUSH-7 SHOULD: a webhook verifies who calls and the token, and then reads the task
   because a webhook is a program of the caller's own, which no part of the framework is
@@ -302,7 +302,7 @@ V03-AUTH-3 MUST: no identity in payloads
   shown e2e/callers/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
   shown client/credentials: the agent receives %s, in each kind of call
 V03-AUTH-4 SHOULD: further credentials are asked for by auth-required, with a message that says which
-  shown e2e/multi-turn: a task at AUTH_REQUIRED takes messages as well
+  shown e2e/sends/multi-turn: a task at AUTH_REQUIRED takes messages as well
   because the agent's author says what it needs
 V03-AUTH-5 MUST: a client has a method of authentication at least
   shown client/credentials: the agent receives %s, in each kind of call

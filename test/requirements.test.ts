@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { numbers, type Requirement, readRequirements } from "./requirements.js";
 import { numbers03, table03 } from "./requirements-0.3.js";
+import { testTitlesOf } from "./support/source-texts.js";
 
 const requirements = readRequirements();
 const requirements03 = readRequirements(table03);
@@ -13,16 +14,13 @@ const expand = (text: string): number[] =>
     return Array.from({ length: to - from + 1 }, (_, index) => from + index);
   });
 
-// The first argument of `it`, or of the result of `it.each`.
-const title = /(?:\bit|\))\(\s*(["'`])((?:\\.|(?!\1).)*)\1/gs;
 const titles = new Map<string, readonly string[]>();
 
 function titlesOf(file: string): readonly string[] {
   const known = titles.get(file);
   if (known !== undefined) return known;
-  const path = new URL(`${file}.test.ts`, import.meta.url);
-  const source = existsSync(path) ? readFileSync(path, "utf8") : "";
-  const found = [...source.matchAll(title)].map(([, , text = ""]) => text.replace(/\\(.)/g, "$1"));
+  const url = new URL(`${file}.test.ts`, import.meta.url);
+  const found = existsSync(url) ? testTitlesOf(url.pathname, readFileSync(url, "utf8")) : [];
   titles.set(file, found);
   return found;
 }

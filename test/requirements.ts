@@ -57,169 +57,169 @@ export const numbers: Readonly<Record<string, string>> = {
 
 const table = `
 V1-GEN-6 MUST: every binding represents the data model with equivalent function
-  shown e2e/sending: a message reaches the agent unchanged, and the answer reaches the caller unchanged
+  shown e2e/sends/sending: a message reaches the agent unchanged, and the answer reaches the caller unchanged
 
 V1-SEND-2 MUST: reply holds task info or a message (exactly one)
-  shown e2e/sending: a reply is the whole answer
-  shown e2e/sending: any other event makes a task
+  shown e2e/sends/sending: a reply is the whole answer
+  shown e2e/sends/sending: any other event makes a task
   shown e2e/wire-forms: an answer has the id of its request
 V1-SEND-4 MUST: message to a terminal task → UnsupportedOperationError
-  shown e2e/sending: a message to an ended task is refused, however it is sent
+  shown e2e/sends/sending: a message to an ended task is refused, however it is sent
 V1-SEND-5 MUST: unknown or invisible taskId → TaskNotFoundError
-  shown e2e/sending: an unknown task id is not found, because callers do not choose ids
+  shown e2e/sends/sending: an unknown task id is not found, because callers do not choose ids
   shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
 V1-SEND-6 MUST: unsupported part media type → ContentTypeNotSupportedError
-  shown e2e/sending: parts of a media type missing from the card are refused before the agent starts
+  shown e2e/sends/sending: parts of a media type missing from the card are refused before the agent starts
 V1-SEND-7 SHOULD: output follows acceptedOutputModes
-  shown e2e/sending: a message reaches the agent unchanged, and the answer reaches the caller unchanged
+  shown e2e/sends/sending: a message reaches the agent unchanged, and the answer reaches the caller unchanged
   because the agent's author decides: it reads turn.configuration.acceptedOutputModes
 
 V1-EXEC-1 MUST: returnImmediately false/unset: wait for terminal or interrupted state
-  shown e2e/sending: a send waits while the task is working
-  shown e2e/sending: a send is answered at %s
+  shown e2e/sends/sending: a send waits while the task is working
+  shown e2e/sends/sending: a send is answered at %s
 V1-EXEC-2 MUST: blocking reply has latest state, all artifacts, status
-  shown e2e/sending: any other event makes a task
+  shown e2e/sends/sending: any other event makes a task
 V1-EXEC-3 MUST: returnImmediately true: reply right after task creation
-  shown e2e/sending: returnImmediately answers as soon as the task exists, which then continues
-  shown e2e/multi-turn: returnImmediately on a waiting task answers at once, with the message taken
+  shown e2e/sends/sending: returnImmediately answers as soon as the task exists, which then continues
+  shown e2e/sends/multi-turn: returnImmediately on a waiting task answers at once, with the message taken
 V1-EXEC-4 must: returnImmediately changes nothing for message replies, streams, webhooks
-  shown e2e/sending: returnImmediately changes nothing for a reply
+  shown e2e/sends/sending: returnImmediately changes nothing for a reply
 
 V1-HIST-1 MUST NOT: more messages than historyLength returned
-  shown e2e/sending: historyLength %s returns the last %s messages, in the answer and in getTask
-  shown e2e/streaming: historyLength holds for the task in a stream
-  shown e2e/listing: tasks come newest status first
+  shown e2e/sends/sending: historyLength %s returns the last %s messages, in the answer and in getTask
+  shown e2e/sends/streaming: historyLength holds for the task in a stream
+  shown e2e/tasks/listing: tasks come newest status first
 V1-HIST-3 SHOULD: historyLength 0: history left out
   shown e2e/wire-forms: history is left out when none is asked for
 V1-HIST-4 must: unset: no client limit, server default
-  shown e2e/sending: historyLength %s returns the last %s messages, in the answer and in getTask
+  shown e2e/sends/sending: historyLength %s returns the last %s messages, in the answer and in getTask
 V1-HIST-5 must: positive: the most recent messages
-  shown e2e/sending: historyLength %s returns the last %s messages, in the answer and in getTask
+  shown e2e/sends/sending: historyLength %s returns the last %s messages, in the answer and in getTask
 
 V1-STREAM-1 MUST: operation opens a stream
-  shown e2e/streaming: the stream of a task begins with the task
+  shown e2e/sends/streaming: the stream of a task begins with the task
 V1-STREAM-2 MUST: message answer: exactly one message, then close
-  shown e2e/streaming: the stream of a reply is one message
+  shown e2e/sends/streaming: the stream of a reply is one message
 V1-STREAM-3 MUST: task answer: first event is the task, then only update events
-  shown e2e/streaming: the stream of a task begins with the task
+  shown e2e/sends/streaming: the stream of a task begins with the task
 V1-STREAM-4 MUST: stream closes at a terminal state
-  shown e2e/streaming: the stream of a task begins with the task
+  shown e2e/sends/streaming: the stream of a task begins with the task
 V1-STREAM-5 MUST: immediate feedback on progress and intermediate results
-  shown e2e/streaming: each event is sent before the next one is made
+  shown e2e/sends/streaming: each event is sent before the next one is made
 V1-STREAM-6 MUST: no streaming capability → UnsupportedOperationError
-  shown e2e/streaming: an agent whose card turns streaming off
+  shown e2e/sends/streaming: an agent whose card turns streaming off
 V1-STREAM-7 MUST: terminal task → UnsupportedOperationError
-  shown e2e/sending: a message to an ended task is refused, however it is sent
+  shown e2e/sends/sending: a message to an ended task is refused, however it is sent
 V1-STREAM-8 MUST: events delivered in generation order
-  shown e2e/streaming: the stream of a task begins with the task
-  shown e2e/streaming: a token stream of thousands of chunks
+  shown e2e/sends/streaming: the stream of a task begins with the task
+  shown e2e/sends/streaming: a token stream of thousands of chunks
 V1-STREAM-9 MUST NOT: events reordered in transmission, in any binding
-  shown e2e/streaming: a token stream of thousands of chunks
+  shown e2e/sends/streaming: a token stream of thousands of chunks
   shown core/simulator: loses nothing in
 V1-STREAM-11 MUST: every event goes to all active streams of the task
-  shown e2e/streaming: a subscriber sees the current task at any time, then the same events in the same order
+  shown e2e/sends/streaming: a subscriber sees the current task at any time, then the same events in the same order
 V1-STREAM-12 MUST: all streams get the same events in the same order
-  shown e2e/streaming: a subscriber sees the current task at any time, then the same events in the same order
+  shown e2e/sends/streaming: a subscriber sees the current task at any time, then the same events in the same order
 V1-STREAM-13 MUST NOT: closing one stream affects others
-  shown e2e/streaming: a reader that leaves affects no other, and the task continues without any stream
+  shown e2e/sends/streaming: a reader that leaves affects no other, and the task continues without any stream
 V1-STREAM-14 must: task lifecycle independent of streams
-  shown e2e/streaming: a reader that leaves affects no other, and the task continues without any stream
+  shown e2e/sends/streaming: a reader that leaves affects no other, and the task continues without any stream
 V1-STREAM-16 must: stream closes at terminal or interrupted state (conflicts with STREAM-4 reading, D-3)
-  shown e2e/streaming: a stream whose first event is %s ends with it
-  shown e2e/streaming: the stream stays open at AUTH_REQUIRED
-  shown e2e/authorization: a caller reads what to authorize as text, a program reads it as data, and the stream goes on afterwards
+  shown e2e/sends/streaming: a stream whose first event is %s ends with it
+  shown e2e/sends/streaming: the stream stays open at AUTH_REQUIRED
+  shown e2e/tasks/authorization: a caller reads what to authorize as text, a program reads it as data, and the stream goes on afterwards
 
 V1-GET-1 MUST: unknown or invisible task → TaskNotFoundError
-  shown e2e/listing: an unknown task is not found
+  shown e2e/tasks/listing: an unknown task is not found
   shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
 V1-GET-2 MUST: access of the caller checked
   shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
 V1-GET-3 must: current status and artifacts returned, history per limit
-  shown e2e/sending: any other event makes a task
-  shown e2e/sending: historyLength %s returns the last %s messages, in the answer and in getTask
+  shown e2e/sends/sending: any other event makes a task
+  shown e2e/sends/sending: historyLength %s returns the last %s messages, in the answer and in getTask
 
 V1-LIST-1 MUST: only tasks visible to the caller
   shown e2e/callers/who-is-asking: a list holds only the caller's tasks, and its page tokens are invalid for other callers
 V1-LIST-2 MUST: cursor pagination
-  shown e2e/listing: pages add up to the whole list, each task once, whatever their size
-  shown e2e/listing: a page token is valid only for its own filters
+  shown e2e/tasks/listing: pages add up to the whole list, each task once, whatever their size
+  shown e2e/tasks/listing: a page token is valid only for its own filters
 V1-LIST-3 MUST: newest status timestamp first
-  shown e2e/listing: tasks come newest status first
+  shown e2e/tasks/listing: tasks come newest status first
 V1-LIST-4 MUST: artifacts absent from every task unless includeArtifacts is true
   shown e2e/wire-forms: required members of a list are present when empty; artifacts and history are absent
 V1-LIST-5 should: includeArtifacts true: artifacts present with real content, maybe empty
-  shown e2e/listing: tasks come newest status first
+  shown e2e/tasks/listing: tasks come newest status first
   shown version/v1.0/json: show that a task has no artifacts when artifacts were requested
 V1-LIST-6 MUST: nextPageToken always present
   shown e2e/wire-forms: required members of a list are present when empty; artifacts and history are absent
 V1-LIST-7 MUST: nextPageToken is "" on the last page
   shown e2e/wire-forms: required members of a list are present when empty; artifacts and history are absent
-  shown e2e/listing: pages add up to the whole list, each task once, whatever their size
+  shown e2e/tasks/listing: pages add up to the whole list, each task once, whatever their size
 V1-LIST-8 must: default page ≤ 50, pageSize between 1 and 100
-  shown e2e/listing: an empty list has every member
-  shown e2e/listing: a value out of range is refused
+  shown e2e/tasks/listing: an empty list has every member
+  shown e2e/tasks/listing: a value out of range is refused
 V1-LIST-9 must: statusTimestampAfter inclusive
-  shown e2e/listing: each filter narrows the list
+  shown e2e/tasks/listing: each filter narrows the list
 V1-LIST-10 MUST: tasks, pageSize, totalSize present
   shown e2e/wire-forms: required members of a list are present when empty; artifacts and history are absent
 V1-LIST-12 MUST: out-of-range or unknown parameter values rejected
-  shown e2e/listing: a value out of range is refused
-  shown e2e/listing: a page token is valid only for its own filters
+  shown e2e/tasks/listing: a value out of range is refused
+  shown e2e/tasks/listing: a page token is valid only for its own filters
 
 V1-CANCEL-1 MUST: not cancelable → TaskNotCancelableError
-  shown e2e/canceling: an ended or canceled task is not cancelable, and an unknown task is not found
+  shown e2e/tasks/canceling: an ended or canceled task is not cancelable, and an unknown task is not found
 V1-CANCEL-2 MUST: unknown or invisible → TaskNotFoundError
-  shown e2e/canceling: an ended or canceled task is not cancelable, and an unknown task is not found
+  shown e2e/tasks/canceling: an ended or canceled task is not cancelable, and an unknown task is not found
   shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
 V1-CANCEL-3 must: reply is the updated task
-  shown e2e/canceling: a cancel aborts the working agent, sets its task to CANCELED and ends its streams
-  shown e2e/canceling: an idle task is CANCELED without starting its agent
+  shown e2e/tasks/canceling: a cancel aborts the working agent, sets its task to CANCELED and ends its streams
+  shown e2e/tasks/canceling: an idle task is CANCELED without starting its agent
 V1-CANCEL-4 must: repeated cancels have one effect
-  shown e2e/canceling: concurrent cancels have one effect
+  shown e2e/tasks/canceling: concurrent cancels have one effect
 
 V1-SUB-1 MUST: first event is the task at subscription time
-  shown e2e/streaming: a subscriber sees the current task at any time, then the same events in the same order
-  shown e2e/streaming: a subscription outlives INPUT_REQUIRED
+  shown e2e/sends/streaming: a subscriber sees the current task at any time, then the same events in the same order
+  shown e2e/sends/streaming: a subscription outlives INPUT_REQUIRED
 V1-SUB-2 MUST: stream ends at a terminal state
-  shown e2e/streaming: a subscription outlives INPUT_REQUIRED
-  shown e2e/canceling: an idle task is CANCELED without starting its agent
+  shown e2e/sends/streaming: a subscription outlives INPUT_REQUIRED
+  shown e2e/tasks/canceling: an idle task is CANCELED without starting its agent
 V1-SUB-3 MUST: terminal task → UnsupportedOperationError
-  shown e2e/streaming: a subscription to a finished task is refused, and to an unknown one not found
+  shown e2e/sends/streaming: a subscription to a finished task is refused, and to an unknown one not found
 V1-SUB-4 MUST: unknown or invisible → TaskNotFoundError
-  shown e2e/streaming: a subscription to a finished task is refused, and to an unknown one not found
+  shown e2e/sends/streaming: a subscription to a finished task is refused, and to an unknown one not found
   shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
 V1-SUB-5 MUST: no streaming capability → UnsupportedOperationError
-  shown e2e/streaming: an agent whose card turns streaming off
+  shown e2e/sends/streaming: an agent whose card turns streaming off
 V1-SUB-6 must: usable in every non-terminal state
-  shown e2e/streaming: a subscription outlives INPUT_REQUIRED
-  shown e2e/multi-turn: a task at AUTH_REQUIRED continues when the credential arrives out of band
-  shown e2e/sending: returnImmediately answers as soon as the task exists, which then continues
+  shown e2e/sends/streaming: a subscription outlives INPUT_REQUIRED
+  shown e2e/sends/multi-turn: a task at AUTH_REQUIRED continues when the credential arrives out of band
+  shown e2e/sends/sending: returnImmediately answers as soon as the task exists, which then continues
 
 V1-PCFG-1 MUST: no push capability: all four operations → PushNotificationNotSupportedError
-  shown e2e/push-config: an agent without push notifications refuses all four, and a configuration in a send
+  shown e2e/tasks/push-config: an agent without push notifications refuses all four, and a configuration in a send
 V1-PCFG-2 MUST: Create starts webhook delivery for the task
   shown push/serve: are configured, returned without credentials, delivered, and kept after the task ends
 V1-PCFG-3 MUST: config persists until task end or deletion
   shown push/serve: are configured, returned without credentials, delivered, and kept after the task ends
 V1-PCFG-4 MUST: unknown task → TaskNotFoundError (all four)
-  shown e2e/push-config: all four answer not found for an unknown task
+  shown e2e/tasks/push-config: all four answer not found for an unknown task
   shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
 V1-PCFG-5 must: Create returns the config with its id
-  shown e2e/push-config: a configuration gets an id, is listed, and is returned without its credentials
+  shown e2e/tasks/push-config: a configuration gets an id, is listed, and is returned without its credentials
 V1-PCFG-6 MUST: Get returns URL and settings
-  shown e2e/push-config: a configuration gets an id, is listed, and is returned without its credentials
+  shown e2e/tasks/push-config: a configuration gets an id, is listed, and is returned without its credentials
 V1-PCFG-7 MUST: Get fails when config missing or not accessible
-  shown e2e/push-config: deleting is permanent and idempotent
-  shown e2e/push-config: all four answer not found for an unknown task
+  shown e2e/tasks/push-config: deleting is permanent and idempotent
+  shown e2e/tasks/push-config: all four answer not found for an unknown task
   shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
 V1-PCFG-8 MUST: List returns all active configs of the task
-  shown e2e/push-config: a configuration gets an id, is listed, and is returned without its credentials
-  shown e2e/push-config: the list comes in pages
+  shown e2e/tasks/push-config: a configuration gets an id, is listed, and is returned without its credentials
+  shown e2e/tasks/push-config: the list comes in pages
 V1-PCFG-10 MUST: Delete removes permanently, calls stop
-  shown e2e/push-config: deleting is permanent and idempotent
+  shown e2e/tasks/push-config: deleting is permanent and idempotent
   shown push/delivery: stop when the configuration is deleted
 V1-PCFG-11 MUST: Delete is idempotent
-  shown e2e/push-config: deleting is permanent and idempotent
+  shown e2e/tasks/push-config: deleting is permanent and idempotent
 
 V1-PUSH-1 MUST: credentials of authentication in the request headers
   shown push/delivery: carry the token and the credentials
@@ -238,12 +238,12 @@ V1-PUSH-6 SHOULD: timeout, 10–30 s
 V1-PUSH-8 SHOULD: webhook URLs validated against SSRF (private, loopback, link-local; allowlist)
   shown push/policy: forbids %s when set to public
   shown push/retry: is resolved for each call, and refused when it is %s
-  shown e2e/push-config: an address outside the allowed ones is refused
+  shown e2e/tasks/push-config: an address outside the allowed ones is refused
 V1-PUSH-9 SHOULD: configs and credentials stored securely
-  shown e2e/push-config: a configuration gets an id, is listed, and is returned without its credentials
+  shown e2e/tasks/push-config: a configuration gets an id, is listed, and is returned without its credentials
   because kept in memory in this issue and never shown again; encrypted rows come with the durable store
 V1-PUSH-18 SHOULD NOT: unverified client URLs called blindly
-  shown e2e/push-config: an address outside the allowed ones is refused
+  shown e2e/tasks/push-config: an address outside the allowed ones is refused
   shown push/retry: cannot redirect to another webhook
 V1-PUSH-19 SHOULD: notifications carry a timestamp; old ones refused
   because later issue: signed notifications with their time come with durable delivery; each status event carries its own
@@ -299,7 +299,7 @@ V1-VER-7 MUST NOT: patch numbers considered in negotiation
   shown e2e/parameters: version %s is served
 
 V1-ERR-1 MUST: suitable error returned; SHOULD be actionable
-  shown e2e/task-after: %s thrown before the first event is the answer
+  shown e2e/sends/task-after: %s thrown before the first event is the answer
 V1-ERR-2 MUST: missing/invalid credentials rejected
   shown e2e/callers/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
 V1-ERR-3 SHOULD: challenge included, scheme named
@@ -317,10 +317,10 @@ V1-ERR-7 MUST: all input validated before processing
   shown e2e/bad-input/bodies: refuses a body of %s
 V1-ERR-8 SHOULD: failing parameters and reasons named, valid values hinted
   shown e2e/bad-input/fields: %s names whatever field is wrong
-  shown e2e/listing: a value out of range is refused
+  shown e2e/tasks/listing: a value out of range is refused
   shown protocol/codec/json-reader: of an unknown state %j lists the states
 V1-ERR-9 MUST: missing or inaccessible resource → not found
-  shown e2e/listing: an unknown task is not found
+  shown e2e/tasks/listing: an unknown task is not found
   shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
 V1-ERR-10 SHOULD NOT: "missing" and "not allowed" distinguishable
   shown e2e/callers/who-is-asking: another caller's task is answered like an unknown one
@@ -329,10 +329,10 @@ V1-ERR-11 SHOULD: temporary vs permanent failures have different codes
   shown e2e/draining: turns and their streams finish, and new work is refused meanwhile
   shown e2e/limits: the turn limit applies to each owner separately
 V1-ERR-13 SHOULD: system errors logged
-  shown e2e/task-after: an agent that %s fails its task with a reference
+  shown e2e/sends/task-after: an agent that %s fails its task with a reference
   shown binding/http/json-rpc-server: shows nothing of what broke inside
 V1-ERR-14 MUST: every error has code and message
-  shown e2e/task-after: %s thrown before the first event is the answer
+  shown e2e/sends/task-after: %s thrown before the first event is the answer
 V1-ERR-15 MUST: every detail object has @type
   shown e2e/wire-forms: an error has a code, a message, and typed details with the reason
   shown e2e/wire-forms: an error is one object with code
@@ -340,7 +340,7 @@ V1-ERR-16 SHOULD: google.rpc detail types used
   shown e2e/wire-forms: an error has a code, a message, and typed details with the reason
   shown e2e/wire-forms: an error is one object with code
 V1-ERR-17 MUST: bindings map code, message, details without loss of meaning
-  shown e2e/task-after: %s thrown before the first event is the answer
+  shown e2e/sends/task-after: %s thrown before the first event is the answer
   shown binding/transports: %s survives the round trip
   shown binding/grpc/errors: %s thrown by an operation
 V1-ERR-18 MUST: A2A errors mapped as in 5.1
@@ -349,7 +349,7 @@ V1-ERR-18 MUST: A2A errors mapped as in 5.1
   shown version/v1.0/errors: $id $code is written back
 V1-ERR-19 MUST: gRPC: ErrorInfo with reason, domain for A2A errors
   shown binding/grpc/errors: encodes a missing task byte for byte
-  shown e2e/task-after: %s thrown before the first event is the answer
+  shown e2e/sends/task-after: %s thrown before the first event is the answer
 V1-ERR-20 MUST: HTTP+JSON: ErrorInfo with @type, reason, domain for A2A errors
   shown e2e/wire-forms: an error is one object with code
 V1-ERR-21 SHOULD: JSON-RPC: data array with ErrorInfo / BadRequest
@@ -360,51 +360,51 @@ V1-ERR-24 must: standard JSON-RPC codes used for envelope errors
   shown binding/http/json-rpc-server: refuses $what with $code
 
 V1-CAP-1 MUST: use of an undeclared capability → the prescribed error
-  shown e2e/push-config: an agent without push notifications
-  shown e2e/streaming: an agent whose card turns streaming off
+  shown e2e/tasks/push-config: an agent without push notifications
+  shown e2e/sends/streaming: an agent whose card turns streaming off
   shown e2e/card: an agent that declares none
 V1-CAP-2 MUST: required extension not declared by the client → ExtensionSupportRequiredError
   shown e2e/parameters: a required extension that is not activated
 
 V1-CTX-2 MUST: a generated context id is in the reply
-  shown e2e/sending: a context id chosen by the caller is kept, and a missing one is generated
-  shown e2e/sending: a reply is the whole answer
+  shown e2e/sends/sending: a context id chosen by the caller is kept, and a missing one is generated
+  shown e2e/sends/sending: a reply is the whole answer
 V1-CTX-4 MUST: unacceptable client context id → error
-  shown e2e/multi-turn: a message to a task takes the task's context, and another context is refused
+  shown e2e/sends/multi-turn: a message to a task takes the task's context, and another context is refused
 V1-CTX-5 MUST NOT: silently replaced by a new context id
-  shown e2e/sending: a context id chosen by the caller is kept, and a missing one is generated
+  shown e2e/sends/sending: a context id chosen by the caller is kept, and a missing one is generated
 V1-CTX-8 SHOULD: same context id = same conversation
-  shown e2e/multi-turn: a known context without a task starts a new task in it
+  shown e2e/sends/multi-turn: a known context without a task starts a new task in it
 V1-CTX-10 MAY/SHOULD: expiry policies allowed / documented
   because contexts are ids alone and do not expire; how long tasks are kept stands in docs/guides/store-tasks.md
 V1-CTX-11 must: server messages carry contextId; taskId only if a task exists
-  shown e2e/sending: a reply is the whole answer
-  shown e2e/sending: a send is answered at %s
+  shown e2e/sends/sending: a reply is the whole answer
+  shown e2e/sends/sending: a send is answered at %s
 
 V1-TID-1 MUST: unique id per new task
-  shown e2e/sending: each task gets its own id, even if the same message is sent twice
+  shown e2e/sends/sending: each task gets its own id, even if the same message is sent twice
 V1-TID-2 MUST: id in the returned task
-  shown e2e/sending: any other event makes a task
+  shown e2e/sends/sending: any other event makes a task
 V1-TID-4 MUST: unknown taskId → TaskNotFoundError
-  shown e2e/sending: an unknown task id is not found, because callers do not choose ids
+  shown e2e/sends/sending: an unknown task id is not found, because callers do not choose ids
 V1-TID-5 must: no client-chosen ids for new tasks
-  shown e2e/sending: an unknown task id is not found, because callers do not choose ids
+  shown e2e/sends/sending: an unknown task id is not found, because callers do not choose ids
 
 V1-TURN-3 MUST: context inferred from the task if only taskId is given
-  shown e2e/multi-turn: a message to a task takes the task's context, and another context is refused
+  shown e2e/sends/multi-turn: a message to a task takes the task's context, and another context is refused
 V1-TURN-4 MUST: mismatching pair rejected
-  shown e2e/multi-turn: a message to a task takes the task's context, and another context is refused
+  shown e2e/sends/multi-turn: a message to a task takes the task's context, and another context is refused
 V1-TURN-6 SHOULD: referenced tasks used for understanding
-  shown e2e/multi-turn: the agent sees the referenced tasks that exist
+  shown e2e/sends/multi-turn: the agent sees the referenced tasks that exist
   because the agent's author decides: it uses turn.references()
 V1-TURN-7 SHOULD: shared context used for relevant answers
-  shown e2e/multi-turn: a known context without a task
+  shown e2e/sends/multi-turn: a known context without a task
   because the agent's author decides: it keys what it remembers by turn.contextId
 V1-TURN-8 must: terminal tasks never restart; refinement is a new task
-  shown e2e/sending: a message to an ended task is refused, however it is sent
-  shown e2e/multi-turn: refining an artifact in a new task leaves the original unchanged
+  shown e2e/sends/sending: a message to an ended task is refused, however it is sent
+  shown e2e/sends/multi-turn: refining an artifact in a new task leaves the original unchanged
 V1-TURN-9 should: refined artifact keeps its name
-  shown e2e/multi-turn: refining an artifact in a new task leaves the original unchanged
+  shown e2e/sends/multi-turn: refining an artifact in a new task leaves the original unchanged
   because the agent's author decides: it names its artifacts
 V1-TURN-10 should: ambiguous artifact reference → INPUT_REQUIRED asking for it
   because the agent's author decides: it asks with inputRequired()
@@ -412,10 +412,10 @@ V1-TURN-10 should: ambiguous artifact reference → INPUT_REQUIRED asking for it
 V1-MSG-1 SHOULD NOT: task results delivered as messages
   because the agent's author decides: results are artifacts unless it replies
 V1-MSG-2 SHOULD: results delivered as artifacts
-  shown e2e/sending: any other event makes a task
+  shown e2e/sends/sending: any other event makes a task
   because the agent's author decides: it yields artifact()
 V1-MSG-3 MUST NOT: messages treated as reliable for critical information
-  shown e2e/multi-turn: an agent that returned after asking is started again by the answer, with its task
+  shown e2e/sends/multi-turn: an agent that returned after asking is started again by the answer, with its task
   because the agent's author decides: status messages are kept in the history all the same
 
 V1-JSON-1 MUST: camelCase member names
@@ -424,7 +424,7 @@ V1-JSON-2 MUST: enums as proto names
   shown e2e/wire-forms: a task has lowerCamelCase members
 V1-JSON-3 must: part and event kind by member presence, no kind
   shown e2e/wire-forms: a task has lowerCamelCase members
-  shown e2e/sending: a message reaches the agent unchanged, and the answer reaches the caller unchanged
+  shown e2e/sends/sending: a message reaches the agent unchanged, and the answer reaches the caller unchanged
 
 V1-TIME-1 MUST: timestamps ISO 8601 UTC strings
   shown e2e/wire-forms: a task has lowerCamelCase members
@@ -445,17 +445,17 @@ V1-PRES-2 SHOULD: missing required fields → reject
 V1-PRES-3 MUST: required arrays have ≥ 1 element (see D-9)
   shown e2e/bad-input/fields: %s names whatever field is wrong
 V1-PRES-4 should: documented defaults applied when an optional field is absent
-  shown e2e/listing: an empty list has every member
+  shown e2e/tasks/listing: an empty list has every member
 V1-PRES-5 SHOULD: unknown fields ignored
   shown e2e/wire-forms: unknown members are ignored on every level
 
 V1-PART-1 must: exactly one content member per part
   shown e2e/bad-input/fields: %s names whatever field is wrong
-  shown e2e/sending: a message reaches the agent unchanged, and the answer reaches the caller unchanged
+  shown e2e/sends/sending: a message reaches the agent unchanged, and the answer reaches the caller unchanged
 V1-PART-2 must: artifact and message have ≥ 1 part
   shown e2e/bad-input/fields: %s names whatever field is wrong
 V1-PART-3 must: artifactId unique inside the task
-  shown e2e/sending: any other event makes a task
+  shown e2e/sends/sending: any other event makes a task
 
 V1-EXT-3 SHOULD: unsupported requested extension ignored
   shown e2e/parameters: an extension is active only for a call that requests it, and unknown ones are ignored
@@ -483,11 +483,11 @@ V1-EQ-1 MUST: same operations and capabilities on all bindings
   shown version/v1.0/grpc: has every operation under the name of its RPC
   shown binding/grpc/client: has every operation of the table
 V1-EQ-2 MUST: semantically equal results
-  shown e2e/sending: a message reaches the agent unchanged, and the answer reaches the caller unchanged
-  shown e2e/sending: any other event makes a task
-  shown e2e/streaming: the stream of a task begins with the task
+  shown e2e/sends/sending: a message reaches the agent unchanged, and the answer reaches the caller unchanged
+  shown e2e/sends/sending: any other event makes a task
+  shown e2e/sends/streaming: the stream of a task begins with the task
 V1-EQ-3 MUST: consistent error mapping
-  shown e2e/task-after: %s thrown before the first event is the answer
+  shown e2e/sends/task-after: %s thrown before the first event is the answer
 V1-EQ-4 MUST: same authentication schemes
   shown e2e/callers/who-is-asking: an anonymous caller is refused on every operation, and nothing is executed
 
@@ -512,7 +512,7 @@ V1-GRPC-1 must: implements A2AService of the normative proto, proto3
 V1-GRPC-2 must: HTTP/2 with TLS
   shown e2e/card: calls work over TLS, and the card lists https URLs
 V1-GRPC-3 must: streams as server-streaming StreamResponse
-  shown e2e/streaming: the stream of a task begins with the task
+  shown e2e/sends/streaming: the stream of a task begins with the task
 
 V1-HTTP-1 SHOULD: application/a2a+json for requests and replies
   shown e2e/wire-forms: an answer is the bare object, with the A2A media type
@@ -520,9 +520,9 @@ V1-HTTP-1 SHOULD: application/a2a+json for requests and replies
 V1-HTTP-7 must: SSE data = bare StreamResponse
   shown e2e/wire-forms: a stream is made of bare events
 V1-HTTP-8 SHOULD: events not reordered (3.5.2 makes it MUST)
-  shown e2e/streaming: the stream of a task begins with the task
+  shown e2e/sends/streaming: the stream of a task begins with the task
 V1-HTTP-9 MUST: UTF-8 JSON
-  shown e2e/sending: a message reaches the agent unchanged, and the answer reaches the caller unchanged
+  shown e2e/sends/sending: a message reaches the agent unchanged, and the answer reaches the caller unchanged
   shown binding/http/json-rpc-server: refuses bytes that are not UTF-8
 V1-HTTP-10 must: routes of 6.4, with and without tenant prefix
   shown e2e/wire-forms: every route exists, also with a tenant prefix
@@ -594,18 +594,18 @@ V1-AUTH-6 should: 401 with WWW-Authenticate; 403 when permission is missing
   shown e2e/callers/who-is-asking: a caller without permission gets that error, and nothing is executed
 
 V1-INTASK-1 MUST: a task tracks the operation
-  shown e2e/multi-turn: a task at AUTH_REQUIRED continues when the credential arrives out of band
+  shown e2e/sends/multi-turn: a task at AUTH_REQUIRED continues when the credential arrives out of band
 V1-INTASK-2 MUST: state becomes AUTH_REQUIRED
-  shown e2e/sending: a send is answered at %s
+  shown e2e/sends/sending: a send is answered at %s
 V1-INTASK-3 MUST: status message explains, unless agreed otherwise
-  shown e2e/multi-turn: a task at AUTH_REQUIRED continues when the credential arrives out of band
+  shown e2e/sends/multi-turn: a task at AUTH_REQUIRED continues when the credential arrives out of band
   because the agent's author decides: it writes the text of authRequired()
 V1-INTASK-4 MUST: credential arrives out of band unless in-band was negotiated
-  shown e2e/multi-turn: a task at AUTH_REQUIRED continues when the credential arrives out of band
+  shown e2e/sends/multi-turn: a task at AUTH_REQUIRED continues when the credential arrives out of band
 V1-INTASK-5 SHOULD: streams kept open in AUTH_REQUIRED (out-of-band case)
-  shown e2e/streaming: the stream stays open at AUTH_REQUIRED
+  shown e2e/sends/streaming: the stream stays open at AUTH_REQUIRED
 V1-INTASK-7 SHOULD: messages accepted in AUTH_REQUIRED
-  shown e2e/multi-turn: a task at AUTH_REQUIRED takes messages as well
+  shown e2e/sends/multi-turn: a task at AUTH_REQUIRED takes messages as well
 V1-INTASK-10 SHOULD: credentials over a secure out-of-band channel
   shown client/authorization: gives text alone where the agent names a page that is not safe to open, or none
   because the agent's author decides: it names the place where the grant is given
@@ -614,7 +614,7 @@ V1-INTASK-11 SHOULD: in-band credentials bound to the requesting agent
 V1-INTASK-12 SHOULD: sensitive in-band credentials readable only by it
   because the agent's author decides: no credential is taken in band by the framework
 V1-INTASK-13 MUST NOT: state transition taken as authorization
-  shown e2e/multi-turn: a task at AUTH_REQUIRED continues when the credential arrives out of band
+  shown e2e/sends/multi-turn: a task at AUTH_REQUIRED continues when the credential arrives out of band
   because the agent's author decides: it looks for the grant itself, the state says nothing
 V1-INTASK-14 MUST: scope of a grant defined by implementation, issuer or extension
   because the agent's author decides: it or the issuer of the grant says what it covers
@@ -648,9 +648,9 @@ V1-SEC-12 SHOULD: limits on message size, file size, complexity
   shown e2e/limits: %s over its limit fails the task
   shown e2e/limits: a message with too many parts is refused, with the field named
 V1-SEC-13 SHOULD: file types checked, unexpected refused
-  shown e2e/sending: parts of a media type missing from the card are refused before the agent starts
+  shown e2e/sends/sending: parts of a media type missing from the card are refused before the agent starts
 V1-SEC-14 MUST: credentials treated as secrets
-  shown e2e/push-config: a configuration gets an id, is listed, and is returned without its credentials
+  shown e2e/tasks/push-config: a configuration gets an id, is listed, and is returned without its credentials
   shown push/retry: is given up after three attempts, in a log line without secrets
 V1-SEC-15 SHOULD: credentials rotated, only over encrypted links, revocable
   because whoever runs the server decides: credentials of callers are checked by its authenticate; those of webhooks are replaced by their id
@@ -675,7 +675,7 @@ V1-SEC-23 MUST: content validated against the schema
   shown protocol/check/validate: is refused over JSON
 V1-SEC-24 MUST: user content sanitized against injection
   shown protocol/codec/json-reader: never touches a prototype
-  shown e2e/push-config: a line break in a header value is refused, with the field named
+  shown e2e/tasks/push-config: a line break in a header value is refused, with the field named
   because the agent's author decides: it knows where its content goes
 V1-SEC-25 MUST: file links validated against SSRF
   because links in parts are handed to the agent and never fetched by the framework; webhooks: see PUSH-8

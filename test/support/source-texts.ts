@@ -26,6 +26,27 @@ export function namesOf(path: string, source: string): ReadonlySet<string> {
   return names;
 }
 
+const suites: ReadonlySet<string> = new Set(["it", "describe"]);
+
+/** The titles of the tests in a TypeScript file and of their groups: of `it`, `describe.each(…)` and the like. */
+export function testTitlesOf(path: string, source: string): readonly string[] {
+  const titles: string[] = [];
+  new Visitor({
+    CallExpression: ({ callee, arguments: [title] }) => {
+      if (title === undefined || !suites.has(rootOf(callee) ?? "")) return;
+      if (title.type === "Literal" || title.type === "TemplateLiteral") titles.push(textOf(title));
+    },
+  }).visit(programOf(path, source));
+  return titles;
+}
+
+/** The name that a chain of members and calls begins with: `it` of `it.each(rows)`. */
+function rootOf(node: ESTree.Node): string | undefined {
+  if (node.type === "Identifier") return node.name;
+  if (node.type === "MemberExpression") return rootOf(node.object);
+  return node.type === "CallExpression" ? rootOf(node.callee) : undefined;
+}
+
 /** The types that a generic type is given in a TypeScript file: `T` of `Generic<T>`. */
 export function typeArgumentsOf(path: string, source: string, generic: string): readonly string[] {
   const found: string[] = [];

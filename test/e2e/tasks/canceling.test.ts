@@ -1,9 +1,9 @@
 import { artifact, completed, inputRequired, type TurnAborted, working } from "trivium";
 import { expect, it } from "vitest";
-import { errorOf, openStream, readUntil, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
-import { overEach, overEveryWire, type ServedAgent } from "../support/serve-agent.js";
-import { createVirtualClock, settle } from "../support/virtual-clock.js";
-import { errorOverWire, wiresThat } from "../support/wires.js";
+import { errorOf, openStream, readUntil, requestOf, say, stateOf, taskOf, textIn } from "../../support/say.js";
+import { overEach, overEveryWire, type ServedAgent } from "../../support/serve-agent.js";
+import { createVirtualClock, settle } from "../../support/virtual-clock.js";
+import { errorOverWire, wiresThat } from "../../support/wires.js";
 
 const cancel = (id: string) => requestOf("cancelTask", { id });
 const aborted = (signal: AbortSignal): Promise<void> =>

@@ -1,9 +1,9 @@
 import { artifact, Client, inputRequired, type Turn, type TurnAborted, working } from "trivium";
 import { expect, it, vi } from "vitest";
-import { withTimeout } from "../../src/binding/caller-deadline.js";
-import { postJson } from "../support/http-agent.js";
-import { errorOf, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
-import { overEach, startAgent } from "../support/serve-agent.js";
+import { withTimeout } from "../../../src/binding/caller-deadline.js";
+import { postJson } from "../../support/http-agent.js";
+import { errorOf, requestOf, say, stateOf, taskOf, textIn } from "../../support/say.js";
+import { overEach, startAgent } from "../../support/serve-agent.js";
 
 // A caller that waits says how long, and its deadline reaches the turn: over every binding from our client, and from any
 // other one that sends the header of gRPC or of Connect.

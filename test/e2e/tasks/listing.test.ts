@@ -1,11 +1,11 @@
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import { artifact, completed, failed, inputRequired, type Task, TaskState, working } from "trivium";
 import { expect, it } from "vitest";
-import type { RequestOf } from "../../src/protocol/operations.js";
-import { errorOf, historyOf, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
-import { overEach, type ServedAgent } from "../support/serve-agent.js";
-import { createVirtualClock, type VirtualClock } from "../support/virtual-clock.js";
-import { wiresThat } from "../support/wires.js";
+import type { RequestOf } from "../../../src/protocol/operations.js";
+import { errorOf, historyOf, requestOf, say, stateOf, taskOf, textIn } from "../../support/say.js";
+import { overEach, type ServedAgent } from "../../support/serve-agent.js";
+import { createVirtualClock, type VirtualClock } from "../../support/virtual-clock.js";
+import { wiresThat } from "../../support/wires.js";
 
 const endings = { done: () => completed(), bad: () => failed("no"), ask: () => inputRequired("more?") } as const;
 

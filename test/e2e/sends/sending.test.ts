@@ -14,9 +14,19 @@ import {
   working,
 } from "trivium";
 import { expect, it } from "vitest";
-import { errorOf, historyOf, messageOf, openStream, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
-import { overEach, overEveryWire } from "../support/serve-agent.js";
-import { errorOverWire, expectWrong, wiresOf, wiresThat } from "../support/wires.js";
+import {
+  errorOf,
+  historyOf,
+  messageOf,
+  openStream,
+  requestOf,
+  say,
+  stateOf,
+  taskOf,
+  textIn,
+} from "../../support/say.js";
+import { overEach, overEveryWire } from "../../support/serve-agent.js";
+import { errorOverWire, expectWrong, wiresOf, wiresThat } from "../../support/wires.js";
 
 const untyped = { mediaType: "" };
 

@@ -1,10 +1,10 @@
 import { A2AError, artifact, type Message, reply, working } from "trivium";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type ErrorCode, errorCodes, messageInWords } from "../../src/protocol/errors.js";
-import { errorOf, messageOf, openStream, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
-import { overEach, overEveryWire, type ServedAgent } from "../support/serve-agent.js";
-import { createVirtualClock } from "../support/virtual-clock.js";
-import { errorOverWire, wireRow, wiresThat } from "../support/wires.js";
+import { type ErrorCode, errorCodes, messageInWords } from "../../../src/protocol/errors.js";
+import { errorOf, messageOf, openStream, requestOf, say, stateOf, taskOf, textIn } from "../../support/say.js";
+import { overEach, overEveryWire, type ServedAgent } from "../../support/serve-agent.js";
+import { createVirtualClock } from "../../support/virtual-clock.js";
+import { errorOverWire, wireRow, wiresThat } from "../../support/wires.js";
 
 // The outcome of a send when the agent is slow or refuses.
 

@@ -11,11 +11,11 @@ import {
   stateOf,
   taskOf,
   textIn,
-} from "../support/say.js";
-import { overEach, overEveryWire, type ServedAgent } from "../support/serve-agent.js";
-import { createVirtualClock } from "../support/virtual-clock.js";
-import { watchStore } from "../support/watched-store.js";
-import { errorOverWire, wiresThat } from "../support/wires.js";
+} from "../../support/say.js";
+import { overEach, overEveryWire, type ServedAgent } from "../../support/serve-agent.js";
+import { createVirtualClock } from "../../support/virtual-clock.js";
+import { watchStore } from "../../support/watched-store.js";
+import { errorOverWire, wiresThat } from "../../support/wires.js";
 
 // Messages to a running task wait in its inbox until the agent takes them or the turn ends.
 

@@ -1,10 +1,10 @@
 import { artifact, reply, type StreamItem, working } from "trivium";
 import { expect, it } from "vitest";
-import { eventIdOf, resumeExtension, withoutEventId } from "../../src/protocol/extensions.js";
-import { itemsOf } from "../support/items.js";
-import { lineOf, linesOf, openStream, requestOf, say, taskOf } from "../support/say.js";
-import { overEach, startAgent } from "../support/serve-agent.js";
-import { wiresThat } from "../support/wires.js";
+import { eventIdOf, resumeExtension, withoutEventId } from "../../../src/protocol/extensions.js";
+import { itemsOf } from "../../support/items.js";
+import { lineOf, linesOf, openStream, requestOf, say, taskOf } from "../../support/say.js";
+import { overEach, startAgent } from "../../support/serve-agent.js";
+import { wiresThat } from "../../support/wires.js";
 
 // Where a stream has no field for event ids, the events carry them in metadata and a client removes them again. These
 // tests look at the wires.

@@ -1,9 +1,9 @@
 import { artifact, completed, inputRequired, memoryTaskStore, reply, working } from "trivium";
 import { expect, it } from "vitest";
-import { idempotentSendExtension } from "../../src/protocol/extensions.js";
-import { errorOf, historyOf, linesOf, messageOf, openStream, say, stateOf, taskOf, textIn } from "../support/say.js";
-import { overEach, startAgent } from "../support/serve-agent.js";
-import { expectWrong, wiresThat } from "../support/wires.js";
+import { idempotentSendExtension } from "../../../src/protocol/extensions.js";
+import { errorOf, historyOf, linesOf, messageOf, openStream, say, stateOf, taskOf, textIn } from "../../support/say.js";
+import { overEach, startAgent } from "../../support/serve-agent.js";
+import { expectWrong, wiresThat } from "../../support/wires.js";
 
 // A caller that does not know whether its message arrived sends it again, and it takes effect once.
 

@@ -1,6 +1,6 @@
 import { artifact, authRequired, completed, inputRequired, rejected, reply, streamArtifact, working } from "trivium";
 import { expect, it } from "vitest";
-import { itemsOf } from "../support/items.js";
+import { itemsOf } from "../../support/items.js";
 import {
   errorOf,
   lineOf,
@@ -12,9 +12,9 @@ import {
   stateOf,
   taskOf,
   textIn,
-} from "../support/say.js";
-import { overEach, overEveryWire } from "../support/serve-agent.js";
-import { closingLines, wiresOf, wiresThat } from "../support/wires.js";
+} from "../../support/say.js";
+import { overEach, overEveryWire } from "../../support/serve-agent.js";
+import { closingLines, wiresOf, wiresThat } from "../../support/wires.js";
 
 const subscribe = (id: string) => requestOf("subscribeToTask", { id });
 

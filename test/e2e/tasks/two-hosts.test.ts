@@ -4,9 +4,9 @@ import { connect } from "node:net";
 import Koa from "koa";
 import { createAgent, reply } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { fetchHandler } from "../../src/binding/http/fetch-handler.js";
-import { serveHttp } from "../support/http-agent.js";
-import { type ServedAgent, startAgent } from "../support/serve-agent.js";
+import { fetchHandler } from "../../../src/binding/http/fetch-handler.js";
+import { serveHttp } from "../../support/http-agent.js";
+import { type ServedAgent, startAgent } from "../../support/serve-agent.js";
 
 let served: ServedAgent;
 let port: number;

@@ -1,9 +1,9 @@
 import { artifact, completed, inputRequired, type StreamItem, working } from "trivium";
 import { expect, it } from "vitest";
-import { itemsOf } from "../support/items.js";
-import { errorOf, lineOf, openStream, requestOf, say, stateOf, taskOf } from "../support/say.js";
-import { overEach, type ServedAgent } from "../support/serve-agent.js";
-import { closingLines, wiresThat } from "../support/wires.js";
+import { itemsOf } from "../../support/items.js";
+import { errorOf, lineOf, openStream, requestOf, say, stateOf, taskOf } from "../../support/say.js";
+import { overEach, type ServedAgent } from "../../support/serve-agent.js";
+import { closingLines, wiresThat } from "../../support/wires.js";
 
 // A broken stream resumes after the last event seen. Event streams over HTTP carry event ids, and so does the
 // in-process transport.

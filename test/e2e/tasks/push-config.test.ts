@@ -1,10 +1,10 @@
 import { completed, inputRequired } from "trivium";
 import { expect, it } from "vitest";
-import type { RequestOf } from "../../src/protocol/operations.js";
-import { webhook } from "../push/receiver.js";
-import { errorOf, requestOf, say, taskOf } from "../support/say.js";
-import { overEach, overEveryWire, type ServedAgent, type StartAgent } from "../support/serve-agent.js";
-import { errorOverWire, expectWrong, wiresOf, wiresThat } from "../support/wires.js";
+import type { RequestOf } from "../../../src/protocol/operations.js";
+import { webhook } from "../../push/receiver.js";
+import { errorOf, requestOf, say, taskOf } from "../../support/say.js";
+import { overEach, overEveryWire, type ServedAgent, type StartAgent } from "../../support/serve-agent.js";
+import { errorOverWire, expectWrong, wiresOf, wiresThat } from "../../support/wires.js";
 
 // The four operations on push configurations. Delivery is tested with the push room.
 

@@ -19,10 +19,10 @@ import {
 import { sqliteStore } from "trivium/sqlite";
 import { expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
-import { itemsOf } from "../support/items.js";
-import { errorOf, say, taskOf } from "../support/say.js";
-import { overEach, overEveryWire, startAgent } from "../support/serve-agent.js";
-import { errorOverWire, expectWrong, wiresOf, wiresThat } from "../support/wires.js";
+import { itemsOf } from "../../support/items.js";
+import { errorOf, say, taskOf } from "../../support/say.js";
+import { overEach, overEveryWire, startAgent } from "../../support/serve-agent.js";
+import { errorOverWire, expectWrong, wiresOf, wiresThat } from "../../support/wires.js";
 
 // What a message and an artifact hold, as the helpers read it on either side, and the headers that came with a call.
 

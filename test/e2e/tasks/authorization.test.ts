@@ -1,10 +1,10 @@
 import { artifact, authRequired, completed, park, working } from "trivium";
 import { expect, it } from "vitest";
-import { readAuthorization } from "../../src/protocol/authorization/request.js";
-import { TaskState } from "../../src/protocol/model.js";
-import { say, textIn } from "../support/say.js";
-import { overEach } from "../support/serve-agent.js";
-import { wiresOf } from "../support/wires.js";
+import { readAuthorization } from "../../../src/protocol/authorization/request.js";
+import { TaskState } from "../../../src/protocol/model.js";
+import { say, textIn } from "../../support/say.js";
+import { overEach } from "../../support/serve-agent.js";
+import { wiresOf } from "../../support/wires.js";
 
 // A task that waits for an authorization out of band, for callers that know nothing of the extension.
 

@@ -1,8 +1,8 @@
 import { A2AError, artifact, authRequired, completed, inputRequired, type Task, working } from "trivium";
 import { expect, it } from "vitest";
-import { errorOf, historyOf, linesOf, openStream, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
-import { overEach, overEveryWire } from "../support/serve-agent.js";
-import { expectWrong, wiresThat } from "../support/wires.js";
+import { errorOf, historyOf, linesOf, openStream, requestOf, say, stateOf, taskOf, textIn } from "../../support/say.js";
+import { overEach, overEveryWire } from "../../support/serve-agent.js";
+import { expectWrong, wiresThat } from "../../support/wires.js";
 
 overEveryWire((start) => {
   it("an agent that waits gets the answer in the same turn", async () => {
