@@ -2,8 +2,8 @@ import { type ESTree, parseSync } from "rolldown/utils";
 import { type Block, read } from "./pages.js";
 
 /** The names that a reader has. */
-export const ambient: ReadonlySet<string | undefined> = new Set(
-  [...read("test/docs/ambient.d.ts").matchAll(/^declare (?:const|function) (\w+)/gm)].map((match) => match[1]),
+export const ambient: ReadonlySet<string> = new Set(
+  parseSync("ambient.d.ts", read("test/docs/ambient.d.ts")).program.body.flatMap(namesOf),
 );
 
 /** Blocks of a page that are one program. Each line of its source is the line of the page with the same number. */
@@ -111,6 +111,7 @@ function namesOf(node: ESTree.Statement | ESTree.Directive): readonly string[] {
     case "VariableDeclaration":
       return node.declarations.flatMap(({ id }) => boundBy(id));
     case "FunctionDeclaration":
+    case "TSDeclareFunction":
     case "ClassDeclaration":
     case "TSInterfaceDeclaration":
     case "TSTypeAliasDeclaration":

@@ -47,6 +47,28 @@ function rootOf(node: ESTree.Node): string | undefined {
   return node.type === "CallExpression" ? rootOf(node.callee) : undefined;
 }
 
+/** The names that a TypeScript file imports from a module. */
+export function importsFrom(path: string, source: string, module: string): readonly string[] {
+  const names: string[] = [];
+  new Visitor({
+    ImportDeclaration: ({ source: from, specifiers }) => {
+      if (from.value === module) names.push(...specifiers.map(({ local }) => local.name));
+    },
+  }).visit(programOf(path, source));
+  return names;
+}
+
+/** How often a TypeScript file calls functions of these names. */
+export function callsOf(path: string, source: string, names: readonly string[]): number {
+  let calls = 0;
+  new Visitor({
+    CallExpression: ({ callee }) => {
+      if (callee.type === "Identifier" && names.includes(callee.name)) calls += 1;
+    },
+  }).visit(programOf(path, source));
+  return calls;
+}
+
 /** The types that a generic type is given in a TypeScript file: `T` of `Generic<T>`. */
 export function typeArgumentsOf(path: string, source: string, generic: string): readonly string[] {
   const found: string[] = [];
