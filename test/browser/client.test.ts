@@ -75,7 +75,7 @@ describe.skipIf(!hasChromium).each(["inPage", "inWorker"])("the client of a brow
     ["connect", "CONNECT"],
     ["grpcWeb", "GRPC"],
   ] as const)("reads the card of another origin, sends and streams: %s", async (scenario, binding) => {
-    expect(await run(place, scenario)).toEqual({ card: "Counter", binding, sent: "SHOUT", streamed: numbers(5) });
+    expect(await run(place, scenario)).toEqual({ card: "Counter", binding, text: "SHOUT", streamed: numbers(5) });
   });
 
   it("loads what speaks Connect and gRPC-Web when it is needed", async () => {

@@ -13,13 +13,13 @@ const textOf = (event: AnswerEvent): string => (event.type === "artifact" ? even
 
 async function sendAndStream({ agent }: Target, options: ConnectOptions): Promise<unknown> {
   await using client = await Client.connect(agent, options);
-  const sent = await client.send("shout");
+  const task = await client.send("shout");
   const texts: string[] = [];
   for await (const item of client.stream("count 5")) if (textOf(item) !== "") texts.push(textOf(item));
   return {
     card: client.card.name,
     binding: client.connection?.binding,
-    sent: sent.artifacts[0]?.text,
+    text: task.artifacts[0]?.text,
     streamed: texts.join(" "),
   };
 }

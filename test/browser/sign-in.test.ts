@@ -14,7 +14,7 @@ it.skipIf(!hasChromium)("a person signs in on the page that the command prints",
   await using browser = await startChromium();
   const env = { TRIVIUM_LOGINS: join(await mkdtemp(join(tmpdir(), "login-")), "logins.json") };
   const child = startTrivium([...sending(agent.url, provider), "--no-browser"], env);
-  const said = text(child.stdout);
+  const output = text(child.stdout);
   const page = await browser.newPage();
   await page.goto((await pageOf(child)).href);
   await page.fill("[name=login]", "bob");
@@ -22,5 +22,5 @@ it.skipIf(!hasChromium)("a person signs in on the page that the command prints",
   await page.getByRole("button", { name: "Sign-in" }).click();
   await page.getByRole("button", { name: "Continue" }).click();
   await page.getByText("You are signed in.").waitFor();
-  expect(await said).toBe(`Hello ${provider.origin}#bob with read\n`);
+  expect(await output).toBe(`Hello ${provider.origin}#bob with read\n`);
 });

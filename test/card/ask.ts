@@ -24,8 +24,8 @@ export async function listen(endpoint: HttpEndpoint) {
   return {
     port,
     async ask({ method = "GET", path = "/.well-known/agent-card.json", headers = {} }: Question = {}): Promise<Answer> {
-      const sent = request({ host: "127.0.0.1", port, method, path, headers, agent: false }).end();
-      const [response] = await once(sent, "response");
+      const clientRequest = request({ host: "127.0.0.1", port, method, path, headers, agent: false }).end();
+      const [response] = await once(clientRequest, "response");
       let body = "";
       for await (const chunk of response) body += chunk;
       return { status: response.statusCode, headers: response.headers, body };

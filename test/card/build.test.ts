@@ -40,7 +40,7 @@ it("gives an agent whose name has no letters a skill too", () => {
 });
 
 it("keeps everything that the author set", () => {
-  const said = {
+  const fields = {
     provider: { organization: "Port Authority", url: "https://port.example" },
     documentationUrl: "https://port.example/docs",
     iconUrl: "https://port.example/icon.svg",
@@ -61,7 +61,7 @@ it("keeps everything that the author set", () => {
   const extensions = [
     { uri: "urn:port:geo:v1", description: "Positions", required: true, params: { algs: ["ES256"] } },
   ];
-  expect(writeCard(build({ ...said, extensions }))).toMatchObject({ ...said, capabilities: { extensions } });
+  expect(writeCard(build({ ...fields, extensions }))).toMatchObject({ ...fields, capabilities: { extensions } });
 });
 
 it("does not change with the options that it was made of", () => {

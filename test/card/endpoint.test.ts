@@ -29,10 +29,10 @@ interface Served {
 }
 
 function serve({ urls = {}, versions = [newest], mounted = versions, audience }: Served = {}) {
-  const made: string[] = [];
+  const places: string[] = [];
   const endpoint = cardEndpoint({
     cardAt: (location) => {
-      made.push(location.base);
+      places.push(location.base);
       return cardAt(location, mounted);
     },
     audience,
@@ -41,7 +41,7 @@ function serve({ urls = {}, versions = [newest], mounted = versions, audience }:
     cacheMaxAgeSeconds: 300,
     lastModified: new Date("2026-03-04T05:06:07.890Z"),
   });
-  return { made, endpoint };
+  return { places, endpoint };
 }
 
 const urlIn = (body: string): unknown =>
@@ -115,8 +115,8 @@ it("refuses a host that cannot be one, unless the public URL is known", async ()
   await using open = await listen(serve().endpoint);
   const headers = { Host: "evil.example/x" };
   expect(await open.ask({ headers })).toMatchObject({ status: 400, body: expect.not.stringContaining("evil") });
-  await using known = await listen(serve({ urls: { publicUrl: "https://port.example" } }).endpoint);
-  expect(urlIn((await known.ask({ headers })).body)).toBe("https://port.example/json-rpc");
+  await using publicServer = await listen(serve({ urls: { publicUrl: "https://port.example" } }).endpoint);
+  expect(urlIn((await publicServer.ask({ headers })).body)).toBe("https://port.example/json-rpc");
 });
 
 it("names the headers of a trusted proxy in Vary", async () => {
@@ -185,16 +185,16 @@ describe("of an agent that serves two versions", () => {
 });
 
 it("makes the card once for each place, and keeps no more than 16 places", async () => {
-  const { made, endpoint } = serve();
+  const { places, endpoint } = serve();
   await using server = await listen(endpoint);
   const ask = (host: string) => server.ask({ headers: { Host: host } });
   await ask("known.example");
   for (let index = 0; index < 15; index += 1) await ask(`stranger-${index}.example`);
   await ask("known.example");
-  expect(made).toHaveLength(16);
+  expect(places).toHaveLength(16);
   await ask("stranger-15.example");
   await ask("known.example");
-  expect(made).toHaveLength(17);
+  expect(places).toHaveLength(17);
   await ask("stranger-0.example");
-  expect(made).toHaveLength(18);
+  expect(places).toHaveLength(18);
 });

@@ -69,7 +69,7 @@ it("does not read headers that are longer than any route", () => {
 });
 
 describe("the network that a call comes from", () => {
-  const seen = (headers: Readonly<Record<string, string>>, trust: TrustProxy = ["10.0.0.0/8"], peer = inner) =>
+  const findNetwork = (headers: Readonly<Record<string, string>>, trust: TrustProxy = ["10.0.0.0/8"], peer = inner) =>
     callerNetwork(trust)({ peer: () => peer, header: (name) => headers[name] });
 
   it.each([
@@ -82,8 +82,8 @@ describe("the network that a call comes from", () => {
     ["192.0.2.7, unknown", inner],
     ["", inner],
   ])("behind `X-Forwarded-For: %s` is %s", (addresses, network) => {
-    expect(seen({ "x-forwarded-for": addresses })).toBe(network);
-    expect(seen({ "x-forwarded-for": addresses }, ["10.0.0.0/8"], stranger)).toBe(stranger);
+    expect(findNetwork({ "x-forwarded-for": addresses })).toBe(network);
+    expect(findNetwork({ "x-forwarded-for": addresses }, ["10.0.0.0/8"], stranger)).toBe(stranger);
   });
 
   it.each([
@@ -95,14 +95,14 @@ describe("the network that a call comes from", () => {
     ['for=192.0.2.7;by="\\, for=192.0.2.1;host="a.example"', inner],
     [`for=192.0.2.1, by=${"x".repeat(2048)}`, inner],
   ])("behind `Forwarded: %s` is %s", (forwarded, network) => {
-    expect(seen({ forwarded })).toBe(network);
+    expect(findNetwork({ forwarded })).toBe(network);
   });
 
   it("is the proxy where it cannot be known which header the proxy wrote", () => {
     const both = { "x-forwarded-for": "192.0.2.1", forwarded: "for=192.0.2.7, for=192.0.2.1" };
-    expect(seen(both)).toBe("192.0.2.1");
-    expect(seen({ ...both, "x-forwarded-for": "192.0.2.7" })).toBe(inner);
-    expect(seen({ ...both, forwarded: "for=192.0.2.7" })).toBe(inner);
-    expect(seen({ ...both, forwarded: 'for="192.0.2.7' }, true)).toBe(inner);
+    expect(findNetwork(both)).toBe("192.0.2.1");
+    expect(findNetwork({ ...both, "x-forwarded-for": "192.0.2.7" })).toBe(inner);
+    expect(findNetwork({ ...both, forwarded: "for=192.0.2.7" })).toBe(inner);
+    expect(findNetwork({ ...both, forwarded: 'for="192.0.2.7' }, true)).toBe(inner);
   });
 });

@@ -47,9 +47,9 @@ const everything = newest.readCard({
   })),
 });
 
-const union = unionCard(versions.map((version) => said(version.writeCard(everything))));
+const union = unionCard(versions.map((version) => requireCard(version.writeCard(everything))));
 
-function said(card: JsonObject | undefined): JsonObject {
+function requireCard(card: JsonObject | undefined): JsonObject {
   expect(card).toBeDefined();
   return card ?? {};
 }
@@ -65,8 +65,8 @@ it.each([
   ["0.2", second],
   ["0.1", first],
 ])("contains every member of the card of %s, in this form or a newer one", (_, version) => {
-  expect(Object.keys(union)).toEqual(expect.arrayContaining(Object.keys(said(version.writeCard(everything)))));
-  expect(union).toMatchObject({ url: said(version.writeCard(everything))["url"] });
+  expect(Object.keys(union)).toEqual(expect.arrayContaining(Object.keys(requireCard(version.writeCard(everything)))));
+  expect(union).toMatchObject({ url: requireCard(version.writeCard(everything))["url"] });
 });
 
 it("lists the interfaces of 0.3 only for readers of 0.3, and all of them for readers of 1.0", () => {
@@ -114,7 +114,7 @@ it("uses the newest form where a member has several", () => {
 
 it("is a document of two versions as agents write it", () => {
   const card = newest.readCard(forBoth);
-  expect(unionCard([newest, third].map((version) => said(version.writeCard(card))))).toMatchObject({
+  expect(unionCard([newest, third].map((version) => requireCard(version.writeCard(card))))).toMatchObject({
     ...forBoth,
     securityRequirements: [{ schemes: { bearer: {} } }],
   });

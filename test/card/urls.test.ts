@@ -61,9 +61,9 @@ it("names gRPC's own port, and its public address before that", () => {
   const apart = () => ({ ...listening(), grpcPort: 50051 });
   const headers = { host: "port.example:8080" };
   expect(createLocations({}, apart).locationFor(caller({ headers }))?.grpc).toBe("port.example:50051");
-  const told = { publicUrl: "https://port.example", publicGrpc: "grpc.port.example:443" };
-  expect(createLocations(told, apart).ownLocation().grpc).toBe("grpc.port.example:443");
-  const asUrl = { ...told, publicGrpc: "https://grpc.port.example:443" };
+  const options = { publicUrl: "https://port.example", publicGrpc: "grpc.port.example:443" };
+  expect(createLocations(options, apart).ownLocation().grpc).toBe("grpc.port.example:443");
+  const asUrl = { ...options, publicGrpc: "https://grpc.port.example:443" };
   expect(urlProblems(asUrl)).toEqual([]);
   expect(createLocations(asUrl, apart).ownLocation().grpc).toBe("https://grpc.port.example:443");
 });

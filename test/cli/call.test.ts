@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bindingNames, bindings } from "../../src/protocol/bindings.js";
 import { shell, startTrivium, trivium } from "../support/command.js";
 
-const known = "urn:example:known";
+const extension = "urn:example:known";
 
 /** Answers as its message says: with the facts of the call, never, endlessly, or in three events. */
 const agent: Agent = async function* ({ text, extensions, principal, signal }) {
   if (text === "who") {
-    const asked = extensions.filter((uri) => uri.startsWith("urn:example:"));
-    return yield reply(`${principal["test"]} ${asked.join(" ")}`);
+    const uris = extensions.filter((uri) => uri.startsWith("urn:example:"));
+    return yield reply(`${principal["test"]} ${uris.join(" ")}`);
   }
   if (text === "token") return yield reply(String(principal["token"]));
   if (text === "never") await once(signal, "abort");
@@ -24,7 +24,7 @@ let places: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
   server = await serve({
-    card: { name: "Test", description: "Test", version: "1", extensions: [{ uri: known }] },
+    card: { name: "Test", description: "Test", version: "1", extensions: [{ uri: extension }] },
     agent,
     authenticate: ({ header }) => ({
       owner: "somebody",
@@ -61,14 +61,14 @@ describe.concurrent.each(bindings.filter(({ isCore }) => isCore).map(({ name }) 
         "--header",
         "X-Other:",
         "--extension",
-        known,
+        extension,
         "--extension",
         "urn:no",
       ];
       const { code, stdout, stderr } = await call("sendMessage", sendOf("who"), ...flags);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       expect(JSON.parse(stdout)).toMatchObject({
-        message: { role: "ROLE_AGENT", parts: [{ text: `one:two ${known}` }] },
+        message: { role: "ROLE_AGENT", parts: [{ text: `one:two ${extension}` }] },
       });
     });
 
@@ -112,8 +112,8 @@ describe.concurrent.each(bindings.filter(({ isCore }) => isCore).map(({ name }) 
 
 describe.concurrent("trivium call", () => {
   it("reads the request from standard input, and an empty one if there is no input", async () => {
-    const sent = await trivium(["call", server.url, "send-message", "-"], { stdin: sendOf("who") });
-    expect(JSON.parse(sent.stdout)).toHaveProperty("message");
+    const result = await trivium(["call", server.url, "send-message", "-"], { stdin: sendOf("who") });
+    expect(JSON.parse(result.stdout)).toHaveProperty("message");
     const listed = await trivium(["call", server.url, "listTasks"]);
     expect(JSON.parse(listed.stdout)).toHaveProperty("tasks");
   });
@@ -161,10 +161,10 @@ describe.concurrent("trivium call", () => {
     ],
     ["http://127.0.0.1:1/json-rpc", /^unavailable: .*cannot reach http:\/\/127\.0\.0\.1:1\/json-rpc/],
     ["127.0.0.1:1", /^unavailable: .*ECONNREFUSED/],
-  ])("says why it cannot reach %s", async (address, told) => {
+  ])("says why it cannot reach %s", async (address, reason) => {
     const { code, stderr } = await trivium(["call", address, "GetTask", '{"id":"x"}']);
     expect(code).toBe(1);
-    expect(stderr).toMatch(told);
+    expect(stderr).toMatch(reason);
   });
 
   it("reads the card of a base URL, and prints which interface it uses", async () => {
@@ -223,14 +223,14 @@ describe.concurrent("trivium call", () => {
   });
 
   it("takes the token from the environment, the one of its arguments first", async () => {
-    const told = async (...flags: string[]) =>
+    const askToken = async (...flags: string[]) =>
       (
         await trivium(["call", server.url, "SendMessage", sendOf("token"), ...flags], {
           env: { TRIVIUM_BEARER: "env" },
         })
       ).stdout;
-    expect(await told()).toContain("Bearer env");
-    expect(await told("--bearer", "arg")).toContain("Bearer arg");
+    expect(await askToken()).toContain("Bearer env");
+    expect(await askToken("--bearer", "arg")).toContain("Bearer arg");
   });
 
   it("leaves a stream at Ctrl-C, and exits with 130", async () => {

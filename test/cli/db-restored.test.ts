@@ -36,7 +36,7 @@ async function over<T>(path: string, use: (served: TestHandler) => Promise<T>): 
 }
 
 /** Sends a text and waits until the turn has ended, not only until the reply. */
-async function said({ send, store }: TestHandler, text: string, taskId?: string): Promise<string> {
+async function runTurn({ send, store }: TestHandler, text: string, taskId?: string): Promise<string> {
   const task = taskOf(await send(text, taskId === undefined ? {} : { taskId }));
   expect(stateOf(task)).toBe("INPUT_REQUIRED");
   await expect.poll(async () => (await store.head(alice, task.id))?.holder).toBe("");
@@ -55,11 +55,11 @@ describe("an id of an event that a restore has undone", () => {
     const path = join(home, "tasks.db");
     const copy = join(home, "copy.db");
     const { taskId, id } = await over(path, async (served) => {
-      const taskId = await said(served, "one");
+      const taskId = await runTurn(served, "one");
       const file = new DatabaseSync(path);
       file.exec(`vacuum into '${copy}'`);
       file.close();
-      await said(served, "two", taskId);
+      await runTurn(served, "two", taskId);
       const { id } = await firstOf(served, taskId);
       return { taskId, id };
     });
@@ -68,12 +68,12 @@ describe("an id of an event that a restore has undone", () => {
     expect(await renewEventIds({ kind: "sqlite", path: copy })).toEqual({ tasks: 1 });
     const resumed = async (file: string) =>
       over(file, async (served) => {
-        await said(served, "other", taskId);
-        await said(served, "more", taskId);
+        await runTurn(served, "other", taskId);
+        await runTurn(served, "more", taskId);
         const { line } = await firstOf(served, taskId, id);
         // An id from after the restore still works.
         const { id: current } = await firstOf(served, taskId);
-        await said(served, "last", taskId);
+        await runTurn(served, "last", taskId);
         return [line, (await firstOf(served, taskId, current)).line];
       });
     const [wrong, good] = await resumed(plain);

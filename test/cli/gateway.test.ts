@@ -129,17 +129,20 @@ describe.concurrent("trivium gateway", () => {
   });
 
   it.each([
-    { args: [], told: "missing required argument 'url'" },
-    { args: ["nowhere"], told: "nowhere is not an http(s) URL" },
-    { args: ["http://127.0.0.1", "--port", "70000"], told: "A port is a number from 0 to 65535." },
-    { args: ["http://127.0.0.1", "--protocol-version", "7"], told: "The versions are 1.0, 0.3, 0.2, 0.1." },
-    { args: ["http://127.0.0.1", "--allowed-host", "a.example:80"], told: "It takes a host name without a port" },
-    { args: ["http://127.0.0.1", "--header", "no"], told: "It takes name:value." },
-    { args: ["http://127.0.0.1", "--forward-header", "host"], told: "host belongs to the call of the gateway itself" },
-  ])("prints its usage on stderr for an invalid command line: $args", async ({ args, told }) => {
+    { args: [], reason: "missing required argument 'url'" },
+    { args: ["nowhere"], reason: "nowhere is not an http(s) URL" },
+    { args: ["http://127.0.0.1", "--port", "70000"], reason: "A port is a number from 0 to 65535." },
+    { args: ["http://127.0.0.1", "--protocol-version", "7"], reason: "The versions are 1.0, 0.3, 0.2, 0.1." },
+    { args: ["http://127.0.0.1", "--allowed-host", "a.example:80"], reason: "It takes a host name without a port" },
+    { args: ["http://127.0.0.1", "--header", "no"], reason: "It takes name:value." },
+    {
+      args: ["http://127.0.0.1", "--forward-header", "host"],
+      reason: "host belongs to the call of the gateway itself",
+    },
+  ])("prints its usage on stderr for an invalid command line: $args", async ({ args, reason }) => {
     const { code, stdout, stderr } = await trivium(["gateway", ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toContain(told);
+    expect(stderr).toContain(reason);
     expect(stderr).toContain("Usage: trivium gateway");
   });
 

@@ -34,68 +34,74 @@ describe("trivium", () => {
   });
 
   it.each([
-    { args: ["--help"], told: ["demo", "send", "call", "card", "gateway", "db"] },
-    { args: ["demo", "--help"], told: ["--port", "--host", "--anonymous", "PORT", "TRIVIUM_LOG", "--access-log"] },
-    { args: ["demo", "--help"], told: ["--store", "TRIVIUM_STORE", ".trivium/tasks.db"] },
-    { args: ["db", "--help"], told: ["status", "migrate", "sql", "prune"] },
+    { args: ["--help"], words: ["demo", "send", "call", "card", "gateway", "db"] },
+    { args: ["demo", "--help"], words: ["--port", "--host", "--anonymous", "PORT", "TRIVIUM_LOG", "--access-log"] },
+    { args: ["demo", "--help"], words: ["--store", "TRIVIUM_STORE", ".trivium/tasks.db"] },
+    { args: ["db", "--help"], words: ["status", "migrate", "sql", "prune"] },
     {
       args: ["db", "prune", "--help"],
-      told: ["--store", "--tasks-older-than", "(default: 30d)", "--tasks-max", "--logs-older-than"],
+      words: ["--store", "--tasks-older-than", "(default: 30d)", "--tasks-max", "--logs-older-than"],
     },
-    { args: ["call", "--help"], told: ["--binding", "--header", "--timeout", "--extension", "--last-event-id"] },
+    { args: ["call", "--help"], words: ["--binding", "--header", "--timeout", "--extension", "--last-event-id"] },
     {
       args: ["call", "--help"],
-      told: ["--bearer", "TRIVIUM_BEARER", "--credential", "TRIVIUM_CREDENTIAL", "--verbose"],
+      words: ["--bearer", "TRIVIUM_BEARER", "--credential", "TRIVIUM_CREDENTIAL", "--verbose"],
     },
-    { args: ["card", "--help"], told: ["--bearer", "--credential", "--header", "--timeout"] },
-  ])("explains itself on stdout: $args", async ({ args, told }) => {
+    { args: ["card", "--help"], words: ["--bearer", "--credential", "--header", "--timeout"] },
+  ])("explains itself on stdout: $args", async ({ args, words }) => {
     const { code, stdout, stderr } = await trivium(args);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    for (const word of told) expect(stdout).toContain(word);
+    for (const word of words) expect(stdout).toContain(word);
   });
 
   it.each([
-    { args: [], told: "Commands:" },
-    { args: ["dance"], told: "unknown command 'dance'" },
-    { args: ["demo", "--colour"], told: "unknown option '--colour'" },
-    { args: ["demo", "--port", "65536"], told: "A port is a number from 0 to 65535." },
-    { args: ["demo", "--log-level", "loud"], told: "Allowed choices are" },
+    { args: [], reason: "Commands:" },
+    { args: ["dance"], reason: "unknown command 'dance'" },
+    { args: ["demo", "--colour"], reason: "unknown option '--colour'" },
+    { args: ["demo", "--port", "65536"], reason: "A port is a number from 0 to 65535." },
+    { args: ["demo", "--log-level", "loud"], reason: "Allowed choices are" },
     {
       args: ["demo", "--store", "mysql://root:s3cret@db/agent"],
-      told: "a store is memory, the path of a file, or postg",
+      reason: "a store is memory, the path of a file, or postg",
     },
-    { args: ["demo", "--store", "postgres://u:s3cret@[db/a"], told: "the URL of the store cannot be read" },
-    { args: ["db"], told: "Commands:" },
-    { args: ["db", "status", "--store", "memory"], told: "memory is not a database" },
-    { args: ["db", "migrate", "--store", ""], told: "a store is memory, the path of a file, or postgres" },
-    { args: ["db", "sql"], told: "required option '--dialect <dialect>' not specified" },
-    { args: ["db", "sql", "--dialect", "mysql"], told: "Allowed choices are sqlite, postgres." },
-    { args: ["db", "sql", "--dialect", "sqlite", "--from", "1.5"], told: "It takes a whole number, 0 or more." },
+    { args: ["demo", "--store", "postgres://u:s3cret@[db/a"], reason: "the URL of the store cannot be read" },
+    { args: ["db"], reason: "Commands:" },
+    { args: ["db", "status", "--store", "memory"], reason: "memory is not a database" },
+    { args: ["db", "migrate", "--store", ""], reason: "a store is memory, the path of a file, or postgres" },
+    { args: ["db", "sql"], reason: "required option '--dialect <dialect>' not specified" },
+    { args: ["db", "sql", "--dialect", "mysql"], reason: "Allowed choices are sqlite, postgres." },
+    { args: ["db", "sql", "--dialect", "sqlite", "--from", "1.5"], reason: "It takes a whole number, 0 or more." },
     {
       args: ["db", "prune", "--store", "x.db", "--tasks-older-than", "30"],
-      told: "A time is a whole number with its unit",
+      reason: "A time is a whole number with its unit",
     },
-    { args: ["db", "prune", "--store", "x.db", "--sends-older-than", "never"], told: "A time is a whole number with" },
-    { args: ["db", "prune", "--store", "x.db", "--tasks-max", "-1"], told: "It takes a whole number, 0 or more." },
-    { args: ["call"], told: "missing required argument 'url'" },
-    { args: ["call", "nowhere", "GetTask"], told: "nowhere is neither an http(s) URL nor the host:port of gRPC" },
-    { args: ["call", "http://127.0.0.1", "Dance"], told: "The operations are SendMessage," },
-    { args: ["call", "http://127.0.0.1", "GetTask", "{id}"], told: "the request is not JSON" },
+    {
+      args: ["db", "prune", "--store", "x.db", "--sends-older-than", "never"],
+      reason: "A time is a whole number with",
+    },
+    { args: ["db", "prune", "--store", "x.db", "--tasks-max", "-1"], reason: "It takes a whole number, 0 or more." },
+    { args: ["call"], reason: "missing required argument 'url'" },
+    { args: ["call", "nowhere", "GetTask"], reason: "nowhere is neither an http(s) URL nor the host:port of gRPC" },
+    { args: ["call", "http://127.0.0.1", "Dance"], reason: "The operations are SendMessage," },
+    { args: ["call", "http://127.0.0.1", "GetTask", "{id}"], reason: "the request is not JSON" },
     {
       args: ["call", "http://127.0.0.1", "GetTask", "--binding", "soap"],
-      told: "The bindings are JSONRPC, GRPC, HTTP+JSON, CONNECT.",
+      reason: "The bindings are JSONRPC, GRPC, HTTP+JSON, CONNECT.",
     },
-    { args: ["call", "127.0.0.1:1", "GetTask", "--binding", "JSONRPC"], told: "JSONRPC needs an http(s) URL" },
-    { args: ["call", "http://127.0.0.1", "GetTask", "--header", "no"], told: "It takes name:value." },
-    { args: ["card", "127.0.0.1:1"], told: "127.0.0.1:1 is not an http(s) URL" },
-    { args: ["card", "http://127.0.0.1", "--bearer", "two words"], told: "a bearer token is printable ASCII" },
-    { args: ["card", "http://127.0.0.1", "--credential", "s3cret"], told: "takes the form scheme=secret" },
-    { args: ["call", "http://127.0.0.1/x", "GetTask", "--credential", "a=s3cret"], told: "need the card of the agent" },
-    { args: ["call", "http://127.0.0.1", "GetTask", "--timeout", "0"], told: "whole number of milliseconds" },
-  ])("prints its usage on stderr for an invalid command line: $args", async ({ args, told }) => {
+    { args: ["call", "127.0.0.1:1", "GetTask", "--binding", "JSONRPC"], reason: "JSONRPC needs an http(s) URL" },
+    { args: ["call", "http://127.0.0.1", "GetTask", "--header", "no"], reason: "It takes name:value." },
+    { args: ["card", "127.0.0.1:1"], reason: "127.0.0.1:1 is not an http(s) URL" },
+    { args: ["card", "http://127.0.0.1", "--bearer", "two words"], reason: "a bearer token is printable ASCII" },
+    { args: ["card", "http://127.0.0.1", "--credential", "s3cret"], reason: "takes the form scheme=secret" },
+    {
+      args: ["call", "http://127.0.0.1/x", "GetTask", "--credential", "a=s3cret"],
+      reason: "need the card of the agent",
+    },
+    { args: ["call", "http://127.0.0.1", "GetTask", "--timeout", "0"], reason: "whole number of milliseconds" },
+  ])("prints its usage on stderr for an invalid command line: $args", async ({ args, reason }) => {
     const { code, stdout, stderr } = await trivium(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toContain(told);
+    expect(stderr).toContain(reason);
     expect(stderr).toContain("Usage: trivium");
     // Where a command is missing, all of them are listed.
     if (stderr.startsWith("error:")) expect(stderr.trim().split("\n")).toHaveLength(4);

@@ -19,8 +19,8 @@ const agent: Agent = async function* (turn) {
   if (turn.text === "long") return yield artifact(bytes(`${"深".repeat(300)}.txt`));
   if (turn.text === "unnamed") return yield artifact(file(Buffer.from("1,2"), { mediaType: "text/csv" }));
   if (turn.text.startsWith("http")) return yield artifact([text("here"), file(turn.text, { filename: "chart.png" })]);
-  const seen = turn.files.map(({ name, mediaType, bytes }) => `${name} ${mediaType} ${bytes().length}`);
-  yield artifact(data({ text: turn.text, seen, data: turn.data() ?? null }));
+  const descriptions = turn.files.map(({ name, mediaType, bytes }) => `${name} ${mediaType} ${bytes().length}`);
+  yield artifact(data({ text: turn.text, descriptions, data: turn.data() ?? null }));
 };
 
 let server: Server;
@@ -47,10 +47,10 @@ it("trivium send sends files with their media types, and data, with a text or wi
   writeFileSync(other, "x");
   const { code, stdout } = await send("--file", path, "--file", other, "--data", '{"column":"depth"}');
   expect(code).toBe(0);
-  const seen = ["depths.csv text/csv 4", "log.other undefined 1"];
-  expect(JSON.parse(stdout)).toEqual({ text: "", seen, data: { column: "depth" } });
+  const descriptions = ["depths.csv text/csv 4", "log.other undefined 1"];
+  expect(JSON.parse(stdout)).toEqual({ text: "", descriptions, data: { column: "depth" } });
   const both = await send("Sum it up.", "--file", path);
-  expect(JSON.parse(both.stdout)).toEqual({ text: "Sum it up.", seen: [seen[0]], data: null });
+  expect(JSON.parse(both.stdout)).toEqual({ text: "Sum it up.", descriptions: [descriptions[0]], data: null });
 });
 
 it("trivium send writes the files of an answer into a folder, and never over another file", async () => {

@@ -57,16 +57,16 @@ it("trivium send reads its message from standard input", async () => {
 });
 
 it("trivium send answers a question, as it says", async () => {
-  const asked = await send("ask");
-  expect(asked).toMatchObject({ code: 0, stdout: "Which ship?\n" });
-  const [, taskId = ""] = /^input-required: answer with --task (\S+)\n$/.exec(asked.stderr) ?? [];
+  const question = await send("ask");
+  expect(question).toMatchObject({ code: 0, stdout: "Which ship?\n" });
+  const [, taskId = ""] = /^input-required: answer with --task (\S+)\n$/.exec(question.stderr) ?? [];
   expect(await send("MV Alba", "--task", taskId)).toMatchObject({ code: 0, stdout: "a berth for MV Alba\n" });
 });
 
 it("trivium send prints a question and a failure behind the text of the artifacts", async () => {
-  const asked = await send("offer");
-  expect(asked).toMatchObject({ code: 0, stdout: "Berth N4, 120 €\n\nShall I book it?\n" });
-  expect(asked.stderr).toMatch(/^input-required: answer with --task \S+\n$/);
+  const question = await send("offer");
+  expect(question).toMatchObject({ code: 0, stdout: "Berth N4, 120 €\n\nShall I book it?\n" });
+  expect(question.stderr).toMatch(/^input-required: answer with --task \S+\n$/);
   expect(await send("offer, too late")).toEqual({
     code: 1,
     stdout: "Berth N4, 120 €\n",
@@ -166,8 +166,8 @@ describe("an agent that writes control characters", () => {
     await using hostile = await serve({ card, agent: act, port: 0, logger: false });
     const run = (command: string) =>
       shell(`script -qec '"${process.execPath}" dist/src/cli/main.js ${command}' /dev/null`);
-    const sent = await run(`send ${hostile.url} hello`);
-    expect(sent.stdout).toBe("\tyes\r\n\\u001b]52;c;cm0gLXJm\\u0007\\u001b[2J\\u009b31m\\u000d\r\n");
+    const result = await run(`send ${hostile.url} hello`);
+    expect(result.stdout).toBe("\tyes\r\n\\u001b]52;c;cm0gLXJm\\u0007\\u001b[2J\\u009b31m\\u000d\r\n");
     const message = JSON.stringify({ message: { parts: [{ text: "hello" }] } });
     const called = await run(`call ${hostile.url} SendMessage ${JSON.stringify(message)}`);
     expect(JSON.parse(called.stdout)).toMatchObject({ message: { parts: [{ text: `\tyes\n${commands}` }] } });

@@ -99,11 +99,11 @@ describe.concurrent("trivium serve", () => {
       "agnt cannot be given: did you mean agent\\?",
     ],
     ["nothing gives a card", "export default async () => {};", "card"],
-  ])("says in words when %s", async (_, source, said) => {
+  ])("says in words when %s", async (_, source, reason) => {
     await using own = await project();
     if (source !== undefined) await own.write("agent.ts", source);
     const { code, stdout, stderr } = await trivium(["serve", "agent.ts", "--port", "0"], { cwd: own.folder });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toMatch(new RegExp(said));
+    expect(stderr).toMatch(new RegExp(reason));
   });
 });

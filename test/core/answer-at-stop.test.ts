@@ -58,7 +58,7 @@ async function goesOn({ here, there, clock }: Replicas) {
   const { taskId } = here;
   const once = { extensions: [idempotentSendExtension] };
   const message = { taskId, messageId: "said once" };
-  const sent = there.send("one", message, once);
+  const response = there.send("one", message, once);
   await settle();
   await clock.advance(1_000);
   expect(historyOf(await here.get(taskId)).at(-1)).toBe("user: one");
@@ -67,7 +67,7 @@ async function goesOn({ here, there, clock }: Replicas) {
   await clock.advance(1_000);
   expect(stateOf(await here.get(taskId))).toBe("WORKING");
   await clock.advance(10_000);
-  return { sent, long, again: () => there.send("one", message, once) };
+  return { response, long, again: () => there.send("one", message, once) };
 }
 
 describe("a blocking send to a task that continues at once", () => {
@@ -77,8 +77,8 @@ describe("a blocking send to a task that continues at once", () => {
   ])("%s returns the task as it was at its stop", async (_, draft) => {
     const gate = Promise.withResolvers<void>();
     await using two = await replicas(asking(gate.promise, draft));
-    const { sent, long, again } = await goesOn(two);
-    for (const answer of [await sent, await again()]) {
+    const { response, long, again } = await goesOn(two);
+    for (const answer of [await response, await again()]) {
       const task = taskOf(answer);
       expect([stateOf(task), textIn(task.status?.message?.parts)]).toEqual(["INPUT_REQUIRED", "one?"]);
       expect(task.artifacts.map(({ artifactId }) => artifactId)).toEqual(["go", "one"]);
@@ -98,8 +98,8 @@ describe("a blocking send to a task that continues at once", () => {
         method === "recordsAfter" && args[1] === 0 ? "compacted" : await go(),
       );
     await using two = await replicas(asking(gate.promise, "x".repeat(100_000)), forgetful);
-    const { sent, long } = await goesOn(two);
-    expect(stateOf(taskOf(await sent))).toBe("WORKING");
+    const { response, long } = await goesOn(two);
+    expect(stateOf(taskOf(await response))).toBe("WORKING");
     gate.resolve();
     await two.clock.advance(1_000);
     await long;

@@ -63,10 +63,10 @@ describe("the heap behind a memory store", () => {
       const owner = random.pick(["alice", "bob", "carol", "dave"]);
       const taskId = random.chance(0.4) ? taskIds.get(owner) : undefined;
       const ids = taskId === undefined ? {} : { taskId };
-      const sent = await served.send([partOf(random)], ids, { principal: { owner } }).catch((error: unknown) => {
+      const response = await served.send([partOf(random)], ids, { principal: { owner } }).catch((error: unknown) => {
         if (error instanceof A2AError && error.code === "resourceExhausted") refused += 1;
       });
-      if (sent !== undefined) taskIds.set(owner, taskOf(sent).id);
+      if (response !== undefined) taskIds.set(owner, taskOf(response).id);
     }
     expect(refused).toBe(100);
     expect(settledHeap() - before).toBeLessThan(maxBytes + fixedBytes);

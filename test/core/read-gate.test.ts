@@ -35,7 +35,7 @@ describe("the reads of one owner", () => {
     const store = sqliteStore({ path: `${await temporaryFolder()}/tasks.db` });
     await store.open?.();
     await using served = startHandler({ agent: async () => completed("x".repeat(100_000)), store });
-    for (let sent = 0; sent < 20; sent++) await served.send("go", {}, { principal: alice });
+    for (let index = 0; index < 20; index++) await served.send("go", {}, { principal: alice });
     const { id } = taskOf(await served.send("go", {}, { principal: bob }));
     let listCount = 0;
     const lists = Array.from({ length: 300 }, async () => {

@@ -29,7 +29,7 @@ const ofOthers: readonly string[] = Object.values({
 const compound = /\b(?:[a-z]+[A-Z]|[A-Z][a-z]+[A-Z])\w*\b/g;
 
 const sources = globSync(["src/**/*.ts", "examples/*/*.ts", "scripts/*.ts", "test/docs/ambient.d.ts"]);
-const known = new Set(sources.flatMap((file) => [...namesOf(file, read(file))]));
+const knownNames = new Set(sources.flatMap((file) => [...namesOf(file, read(file))]));
 
 const namesIn = (page: string): ReadonlySet<string> =>
   new Set(
@@ -38,7 +38,7 @@ const namesIn = (page: string): ReadonlySet<string> =>
 
 describe("the names in the text", () => {
   it.each(documents)("of %s are in the source, or belong to others", (page) => {
-    expect([...namesIn(page)].filter((name) => !known.has(name) && !ofOthers.includes(name))).toEqual([]);
+    expect([...namesIn(page)].filter((name) => !knownNames.has(name) && !ofOthers.includes(name))).toEqual([]);
   });
 
   it("that belong to others are all mentioned", () => {

@@ -60,10 +60,10 @@ function isUsed(name: string, program: { readonly lines: readonly string[] } | u
 }
 
 /** The code of a block without the imports that are there already. */
-function withoutKnown({ block, statements, imports }: Parsed, known: Imports): string {
+function withoutKnown({ block, statements, imports }: Parsed, knownImports: Imports): string {
   let { code } = block;
   for (const { start, end, names } of statements.toReversed()) {
-    const fresh = names.filter((name) => !known.has(name)).flatMap((name) => imports.get(name) ?? []);
+    const fresh = names.filter((name) => !knownImports.has(name)).flatMap((name) => imports.get(name) ?? []);
     const breaks = "\n".repeat(code.slice(start, end).split("\n").length - 1);
     if (fresh.length < names.length) code = code.slice(0, start) + fresh.join(" ") + breaks + code.slice(end);
   }

@@ -84,8 +84,8 @@ describe("the snippets", () => {
   );
 
   it("have a value for each of these names when they run, in test/package/given.mjs", () => {
-    const given = [...read("test/package/given.mjs").matchAll(/^ {2}(\w+)[,:]/gm)].map(([, name]) => name);
-    expect(new Set(given)).toEqual(ambient);
+    const names = [...read("test/package/given.mjs").matchAll(/^ {2}(\w+)[,:]/gm)].map(([, name]) => name);
+    expect(new Set(names)).toEqual(ambient);
   });
 
   it("need no names beside those of test/docs/ambient.d.ts, which compile", () => {

@@ -26,21 +26,21 @@ it.each([
   { signal: "SIGKILL", answer: "yes", last: "completed: Berth N4 is booked for MV Alba, 2 nights.", code: null },
   { signal: "SIGTERM", answer: "no", last: "rejected: Nothing is booked.", code: 0 },
 ] as const)("approval takes the answer $answer after a restart with $signal", async (expected) => {
-  const [first, asked = ""] = (await runExample("approval", [server.url, "MV Alba"])).split("\n");
+  const [first, question = ""] = (await runExample("approval", [server.url, "MV Alba"])).split("\n");
   expect(first).toBe("input-required: For how many nights?");
-  const [second] = (await runExample("approval", [server.url, "2", asked])).split("\n");
+  const [second] = (await runExample("approval", [server.url, "2", question])).split("\n");
   expect(second).toBe("input-required: Berth N4 costs 240 €. Shall I book it for MV Alba?");
 
   expect(await server.stop(expected.signal)).toBe(expected.code);
   await start();
-  expect(await runExample("approval", [server.url, expected.answer, asked])).toBe(`${expected.last}\n`);
+  expect(await runExample("approval", [server.url, expected.answer, question])).toBe(`${expected.last}\n`);
 
   await using client = await Client.connect(server.url);
-  const { history } = await client.getTask({ id: (JSON.parse(asked) as { readonly taskId: string }).taskId });
-  const said = history.map(({ parts }) => textIn(parts));
-  expect(said.filter((text) => text.endsWith("?"))).toEqual([
+  const { history } = await client.getTask({ id: (JSON.parse(question) as { readonly taskId: string }).taskId });
+  const texts = history.map(({ parts }) => textIn(parts));
+  expect(texts.filter((text) => text.endsWith("?"))).toEqual([
     "For how many nights?",
     "Berth N4 costs 240 €. Shall I book it for MV Alba?",
   ]);
-  expect(said).toContain("looking at the berths again");
+  expect(texts).toContain("looking at the berths again");
 });

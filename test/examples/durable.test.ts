@@ -35,18 +35,18 @@ it("durable continues a report behind the words that were stored when its proces
   const first = await start(100);
   await using before = await Client.connect(first.url);
   const stream = await openStream(before.stream("Write the report."));
-  const seen = await readUntil(stream.iterator, (line) => line.includes("Emden"));
+  const items = await readUntil(stream.iterator, (line) => line.includes("Emden"));
   const { id } = taskOf(stream.firstItem.response);
   await first.stop("SIGKILL");
 
   const second = await start(10);
   await using after = await Client.connect(second.url);
-  const stored = await after.getTask({ id });
-  expect(stateOf(stored)).toBe("WORKING");
-  expect(report(stored)).toMatch(/^High water at Emden/);
+  const task = await after.getTask({ id });
+  expect(stateOf(task)).toBe("WORKING");
+  expect(report(task)).toMatch(/^High water at Emden/);
   // The lease of the dead process must expire first.
   const rest: string[] = [];
-  for await (const item of after.subscribeToTask({ id }, { after: seen.at(-1)?.id })) rest.push(lineOf(item));
+  for await (const item of after.subscribeToTask({ id }, { after: items.at(-1)?.id })) rest.push(lineOf(item));
   expect(rest.at(-1)).toBe("status COMPLETED");
   const done = await after.getTask({ id });
   expect(report(done)).toBe(all);

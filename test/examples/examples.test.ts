@@ -38,14 +38,14 @@ const textOf = ({ task }: Sent): string | undefined => task.artifacts?.[0]?.part
 
 describe("the examples", () => {
   it("hello repeats the message", async () => {
-    const sent = await send(await start("hello"), "good morning");
-    expect(sent.task.status.state).toBe("TASK_STATE_COMPLETED");
-    expect(textOf(sent)).toBe("good morning");
+    const response = await send(await start("hello"), "good morning");
+    expect(response.task.status.state).toBe("TASK_STATE_COMPLETED");
+    expect(textOf(response)).toBe("good morning");
   });
 
   it("streaming puts the words of its model together to one part", async () => {
-    const sent = await send(await start("streaming"), "hello");
-    expect(textOf(sent)).toBe("You said hello. I have nothing to add.");
+    const response = await send(await start("streaming"), "hello");
+    expect(textOf(response)).toBe("You said hello. I have nothing to add.");
   });
 
   it.each([
@@ -63,21 +63,21 @@ describe("the examples", () => {
     },
   ])("input-required asks back when it $way", async ({ first, answer, result }) => {
     const url = await start("input-required");
-    const asked = await send(url, first);
-    expect(asked.task.status.state).toBe("TASK_STATE_INPUT_REQUIRED");
-    expect(textOf(await send(url, answer, asked.task.id))).toBe(result);
+    const question = await send(url, first);
+    expect(question.task.status.state).toBe("TASK_STATE_INPUT_REQUIRED");
+    expect(textOf(await send(url, answer, question.task.id))).toBe(result);
   });
 
   it("report streams its progress and its report, and gives data and a file", async () => {
     await using client = await Client.connect(await start("report"));
     const stream = client.stream("The tide turns, the tide runs.");
-    const told: string[] = [];
+    const texts: string[] = [];
     for await (const event of stream) {
-      if (event.type === "status" && event.text !== "") told.push(event.text);
-      if (event.type === "artifact" && event.delta !== "") told.push(event.delta);
+      if (event.type === "status" && event.text !== "") texts.push(event.text);
+      if (event.type === "artifact" && event.delta !== "") texts.push(event.delta);
     }
-    expect(told.slice(0, 2)).toEqual(["counting words", "writing about 4 words"]);
-    expect(told.slice(2).join("")).toBe("# Words\n\n- the: 2\n- tide: 2\n- turns: 1\n- runs: 1\n");
+    expect(texts.slice(0, 2)).toEqual(["counting words", "writing about 4 words"]);
+    expect(texts.slice(2).join("")).toBe("# Words\n\n- the: 2\n- tide: 2\n- turns: 1\n- runs: 1\n");
     const answer = await stream.answer;
     expect(answer.data()).toEqual({ the: 2, tide: 2, turns: 1, runs: 1 });
     const [csv] = answer.files;
@@ -138,8 +138,8 @@ describe("the examples", () => {
   });
 
   it("gateway makes an old agent answer today's calls", async () => {
-    const sent = await send(await start("gateway"), "Emden");
-    expect(textOf(sent)).toBe("High water in Emden is at half past four.");
+    const response = await send(await start("gateway"), "Emden");
+    expect(textOf(response)).toBe("High water in Emden is at half past four.");
   });
 
   it("client answers what an agent asks back", async () => {

@@ -15,15 +15,15 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-async function kept(started: Promise<RunningExample>): Promise<RunningExample> {
+async function track(started: Promise<RunningExample>): Promise<RunningExample> {
   const program = await started;
   running.push(program);
   return program;
 }
 
 const startReceiver = (port: number) =>
-  kept(startProgram("examples/push/receiver.ts", { env: { PORT: String(port), TOKEN: "a-long-random-token" } }));
-const startAgent = () => kept(startExample("push", { STORE: join(folder, "tasks.db") }));
+  track(startProgram("examples/push/receiver.ts", { env: { PORT: String(port), TOKEN: "a-long-random-token" } }));
+const startAgent = () => track(startExample("push", { STORE: join(folder, "tasks.db") }));
 
 const events = ["working sounding the Jade", "depth: the Jade: 11 m", "completed"];
 const printedBy = ({ printed }: RunningExample): readonly string[] => printed.split("\n").slice(1, -1);

@@ -56,7 +56,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
   it("takes a whole task with artifacts, messages and a terminal state", async () => {
     const client = await connect({
       execute(run) {
-        run.task("completed", { artifact: "the result", said: "by the way", text: "ready" });
+        run.task("completed", { artifact: "the result", remark: "by the way", text: "ready" });
         run.finished();
       },
     });
@@ -66,10 +66,10 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
   });
 
   it("gives the task with its history to the follow-up message, which republishes it", async () => {
-    const seen: SeenRequest[] = [];
+    const requests: SeenRequest[] = [];
     const client = await connect({
       execute(run) {
-        seen.push(run);
+        requests.push(run);
         if (run.state === undefined) {
           run.task("submitted");
           run.artifact("draft", { lastChunk: true });
@@ -82,13 +82,13 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
         run.finished();
       },
     });
-    const asked = await client.send("first");
-    expect([asked.state, asked.statusText]).toEqual(["input-required", "which one?"]);
-    const done = await client.send("second", { continue: asked });
-    expect([done.state, done.text, done.taskId]).toEqual(["completed", "draft final", asked.taskId]);
-    const [, second] = seen;
+    const question = await client.send("first");
+    expect([question.state, question.statusText]).toEqual(["input-required", "which one?"]);
+    const done = await client.send("second", { continue: question });
+    expect([done.state, done.text, done.taskId]).toEqual(["completed", "draft final", question.taskId]);
+    const [, second] = requests;
     expect(second).toMatchObject({
-      taskId: asked.taskId,
+      taskId: question.taskId,
       text: "second",
       state: "input-required",
       artifacts: ["draft"],
@@ -98,27 +98,27 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
   });
 
   it("gives the tasks that the message refers to", async () => {
-    const seen: SeenRequest[] = [];
+    const requests: SeenRequest[] = [];
     const client = await connect({
       execute(run) {
-        seen.push(run);
+        requests.push(run);
         run.task("completed");
         run.finished();
       },
     });
     const { taskId } = await client.send("first");
     await client.send("second", { referenceTaskIds: [taskId, "gone"] });
-    expect(seen.map(({ references }) => references)).toEqual([undefined, [taskId]]);
+    expect(requests.map(({ references }) => references)).toEqual([undefined, [taskId]]);
   });
 
   it("calls cancelTask, and keeps what is published while it stops", async () => {
     const stopped = new Set<string>();
-    const begun = Promise.withResolvers<void>();
+    const start = Promise.withResolvers<void>();
     const client = await connect({
       async execute(run) {
         run.task("working");
         run.artifact("half");
-        begun.resolve();
+        start.resolve();
         while (!stopped.has(run.taskId)) await new Promise(setImmediate);
         run.artifact(" more", { append: true, lastChunk: true });
         run.status("canceled", "stopped as you wish");
@@ -129,7 +129,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
       },
     });
     const { taskId } = await client.send("go", { configuration: { returnImmediately: true } });
-    await begun.promise;
+    await start.promise;
     const canceled = await client.cancelTask({ id: taskId });
     const { artifacts, statusText, state } = await client.wait(canceled.id);
     expect([state, artifacts[0]?.text, statusText]).toEqual(["canceled", "half more", "stopped as you wish"]);
@@ -173,11 +173,11 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
   });
 
   it("answers with an error of the SDK that is thrown first, and fails the task with a later one", async () => {
-    const known = sdk === "1" ? { reason: "CONTENT_TYPE_NOT_SUPPORTED" } : { code: -32005 };
+    const errorFields = sdk === "1" ? { reason: "CONTENT_TYPE_NOT_SUPPORTED" } : { code: -32005 };
     const client = await connect({
       async execute(run) {
         if (run.text !== "at once") run.task("submitted");
-        throw Object.assign(new Error("no pictures"), known);
+        throw Object.assign(new Error("no pictures"), errorFields);
       },
     });
     await expect(client.send("at once")).rejects.toMatchObject({
@@ -253,9 +253,9 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
         run.finished();
       },
     });
-    const asked = await client.send("go");
-    expect(asked.state).toBe("auth-required");
-    const done = await client.send("t0ken", { continue: asked });
+    const question = await client.send("go");
+    expect(question.state).toBe("auth-required");
+    const done = await client.send("t0ken", { continue: question });
     expect([done.state, done.text]).toEqual(["completed", "token t0ken"]);
   });
 
@@ -276,10 +276,10 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
         run.finished();
       },
     });
-    const asked = await client.send("order");
-    const answered = client.send("answer", { continue: asked });
+    const question = await client.send("order");
+    const answered = client.send("answer", { continue: question });
     await working.promise;
-    const more = client.send("more", { continue: asked });
+    const more = client.send("more", { continue: question });
     for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate);
     released.resolve();
     expect((await answered).state).toBe("input-required");
@@ -311,7 +311,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
 
   it("tells an executor at a shutdown to stop, and does not take its word for a cancel", async () => {
     const store = memoryTaskStore();
-    const told: string[] = [];
+    const taskIds: string[] = [];
     const client = await connect(
       {
         execute(run) {
@@ -320,7 +320,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
           return new Promise(() => {});
         },
         cancelTask(taskId, run) {
-          told.push(taskId);
+          taskIds.push(taskId);
           run.status("canceled");
         },
       },
@@ -328,7 +328,7 @@ describe.each(shapes)("an executor of @a2a-js/sdk $sdk", ({ sdk, host }) => {
     );
     const { taskId } = await client.send("go", { configuration: { returnImmediately: true } });
     await client.close();
-    expect(told).toEqual([taskId]);
+    expect(taskIds).toEqual([taskId]);
     const after = await connect({ execute: () => undefined }, { store });
     const { state } = await after.wait(taskId);
     expect(state).toBe("failed");

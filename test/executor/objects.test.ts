@@ -13,7 +13,7 @@ interface Bus {
   finished(): void;
 }
 
-const asked = fromJson("Message", {
+const message = fromJson("Message", {
   messageId: "m-1",
   role: "ROLE_USER",
   parts: [
@@ -33,23 +33,23 @@ async function connect(agent: ReturnType<typeof fromExecutor>, options: ConnectT
 }
 
 it("gives an executor of 1.x the objects of 1.x, with the caller, the headers and the configuration", async () => {
-  const seen: Any[] = [];
+  const contexts: Any[] = [];
   const executor = {
     async execute(context: object, bus: { publish(event: object): void }) {
-      seen.push(context as Any);
+      contexts.push(context as Any);
       bus.publish({ kind: "message", data: { parts: [{ content: { $case: "text", value: "ok" } }] } });
     },
     cancelTask: async () => undefined,
   } satisfies AgentExecutor;
   const authenticate = () => ({ owner: "anna", tenant: "north", email: "anna@example.org" });
   const client = await connect(fromExecutor(executor), { authenticate });
-  await client.send(asked.parts, {
+  await client.send(message.parts, {
     messageId: "m-1",
     metadata: { trace: "t-1" },
     headers: { "x-trace": "abc" },
     configuration: { acceptedOutputModes: ["text/plain"], historyLength: 3 },
   });
-  const [context] = seen;
+  const [context] = contexts;
   expect(context?.["userMessage"]).toMatchObject({
     messageId: "m-1",
     role: 1,
@@ -127,20 +127,20 @@ it("takes every kind of part, and metadata, of both generations", async () => {
 });
 
 it("gives an executor of 0.3 the JSON of 0.3", async () => {
-  const seen: Any[] = [];
+  const contexts: Any[] = [];
   const executor = {
     async execute(context: object, bus: { publish(event: { kind: string }): void; finished(): void }) {
       const { taskId, contextId } = context as Any;
-      seen.push(structuredClone({ ...(context as Any), context: undefined }));
+      contexts.push(structuredClone({ ...(context as Any), context: undefined }));
       const status = { state: "input-required" };
       bus.publish({ kind: "status-update", taskId, contextId, status, final: true } as { kind: string });
     },
     cancelTask: async () => undefined,
   } satisfies AgentExecutorV03;
   const client = await connect(fromExecutor(executor, { sdk: "0.3" }));
-  const answer = await client.send([...asked.parts.slice(0, 3), data({ deep: true })]);
+  const answer = await client.send([...message.parts.slice(0, 3), data({ deep: true })]);
   await client.send("again", { continue: answer });
-  const [first, second] = seen;
+  const [first, second] = contexts;
   expect(first?.["userMessage"]).toMatchObject({
     ...{ kind: "message", role: "user", taskId: answer.taskId, contextId: answer.contextId },
     parts: [
@@ -195,17 +195,17 @@ it("keeps the task open in 1.x while it waits for authentication, and takes what
 });
 
 it("gives the bus listeners, and objects that an executor may copy, as one that decorates another does", async () => {
-  const heard: unknown[] = [];
+  const facts: unknown[] = [];
   const inner = {
     async execute({ taskId, contextId }: { taskId: string; contextId: string }, bus: { publish(event: object): void }) {
       bus.publish({ kind: "statusUpdate", data: { taskId, contextId, status: { state: 3 } } });
     },
   };
-  const listener = (event: Any) => heard.push(event["kind"]);
+  const listener = (event: Any) => facts.push(event["kind"]);
   const executor = {
     async execute(context: { request: object; taskId: string; contextId: string }, bus: EventEmitter & Bus) {
-      heard.push(Object.keys(structuredClone(context.request)).length > 0);
-      bus.on("event", listener).once("finished", () => heard.push("finished"));
+      facts.push(Object.keys(structuredClone(context.request)).length > 0);
+      bus.on("event", listener).once("finished", () => facts.push("finished"));
       const decorated = {
         publish: (event: { kind: string; data: object }) =>
           bus.publish({ ...event, data: { ...event.data, metadata: { stamped: true } } }),
@@ -217,5 +217,5 @@ it("gives the bus listeners, and objects that an executor may copy, as one that 
   };
   const { task } = await (await connect(fromExecutor(executor as never))).send("go");
   expect(task?.metadata).toEqual({ stamped: true });
-  expect(heard).toEqual([true, "statusUpdate", "finished"]);
+  expect(facts).toEqual([true, "statusUpdate", "finished"]);
 });

@@ -20,7 +20,7 @@ export interface SeenRequest {
 
 /** An execution as a test writes it: each method publishes an event. */
 export interface Execution extends SeenRequest {
-  task(state: StateWord, more?: { readonly artifact?: string; readonly said?: string; readonly text?: string }): void;
+  task(state: StateWord, more?: { readonly artifact?: string; readonly remark?: string; readonly text?: string }): void;
   status(state: StateWord, text?: string, final?: boolean): void;
   artifact(
     text: string,
@@ -60,7 +60,7 @@ const textOfParts = (parts: unknown): string =>
     .map(({ content, text }) => (text ?? (content as { value?: unknown } | undefined)?.value ?? "") as string)
     .join("");
 
-function seen(context: Any): SeenRequest {
+function describeContext(context: Any): SeenRequest {
   const { userMessage, task, referenceTasks } = context as Record<string, Any | undefined>;
   const state = (task?.["status"] as Any | undefined)?.["state"];
   return {
@@ -94,7 +94,7 @@ const artifactV1 = (artifactId: string, text: string): Any => ({
 });
 
 function executionV1(context: Any, bus: Bus): Execution {
-  const request = seen(context);
+  const request = describeContext(context);
   const { taskId, contextId } = request;
   const ids = { taskId, contextId };
   const status = (state: StateWord, text?: string): Any => ({
@@ -104,8 +104,8 @@ function executionV1(context: Any, bus: Bus): Execution {
   });
   return {
     ...request,
-    task(state, { artifact, said, text } = {}) {
-      const history = [context["userMessage"], ...(said === undefined ? [] : [messageV1(said, ids)])];
+    task(state, { artifact, remark, text } = {}) {
+      const history = [context["userMessage"], ...(remark === undefined ? [] : [messageV1(remark, ids)])];
       const artifacts = artifact === undefined ? [] : [artifactV1("result", artifact)];
       const data = { id: taskId, contextId, status: status(state, text), artifacts, history, metadata: undefined };
       bus.publish({ kind: "task", data });
@@ -138,7 +138,7 @@ const artifactV03 = (artifactId: string, text: string): Any => ({
 });
 
 function executionV03(context: Any, bus: Bus): Execution {
-  const request = seen(context);
+  const request = describeContext(context);
   const { taskId, contextId } = request;
   const ids = { taskId, contextId };
   const status = (state: StateWord, text?: string): Any => ({
@@ -148,8 +148,8 @@ function executionV03(context: Any, bus: Bus): Execution {
   });
   return {
     ...request,
-    task(state, { artifact, said, text } = {}) {
-      const history = [context["userMessage"], ...(said === undefined ? [] : [messageV03(said, ids)])];
+    task(state, { artifact, remark, text } = {}) {
+      const history = [context["userMessage"], ...(remark === undefined ? [] : [messageV03(remark, ids)])];
       const artifacts = artifact === undefined ? undefined : [artifactV03("result", artifact)];
       bus.publish({ kind: "task", id: taskId, contextId, status: status(state, text), artifacts, history });
     },

@@ -78,12 +78,12 @@ describe.each(hosts)("an agent below a path of $name", (host) => {
       signal: leaving.signal,
     });
     expect(first.headers.get("content-type")).toBe("text/event-stream");
-    const seen = await untilText(first, "looking at wait");
-    const id = /"task":\{"id":"([^"]+)"/.exec(seen)?.[1];
-    const [begun = ""] = idsIn(seen);
+    const text = await untilText(first, "looking at wait");
+    const id = /"task":\{"id":"([^"]+)"/.exec(text)?.[1];
+    const [firstEventId = ""] = idsIn(text);
     leaving.abort();
     // There is room for one stream only: it is free once the server has noticed.
-    const subscribe = { headers: { ...headers, "Last-Event-ID": begun } };
+    const subscribe = { headers: { ...headers, "Last-Event-ID": firstEventId } };
     let resumed = first;
     const again = async (): Promise<number> => {
       resumed = await fetch(`${url}/http-json/tasks/${id}:subscribe`, subscribe);
@@ -94,7 +94,7 @@ describe.each(hosts)("an agent below a path of $name", (host) => {
     const rest = await resumed.text();
     expect(rest).toContain("looking at wait");
     expect(rest).toContain("TASK_STATE_CANCELED");
-    expect(idsIn(rest)).not.toContain(begun);
+    expect(idsIn(rest)).not.toContain(firstEventId);
   });
 
   it("speaks the version that a call declares", async () => {

@@ -7,9 +7,9 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 
 const origin = "http://localhost:3000";
 let agent: MountedAgent;
-let made: number;
+let callCount: number;
 beforeEach(async () => {
-  made = 0;
+  callCount = 0;
   agent = await createAgent({
     card: { name: "Routed", description: "Is a route of Next", version: "1.0.0" },
     async *agent({ text }) {
@@ -21,7 +21,7 @@ afterEach(() => agent.close());
 
 const route = (options = {}) =>
   nextRoute(() => {
-    made += 1;
+    callCount += 1;
     return agent;
   }, options);
 
@@ -46,7 +46,7 @@ it.each([
     new Request(`${origin}${prefix}/.well-known/agent-card.json`, { headers: { host: "app.example" } });
   expect(await urlsOf(await GET(request(), context))).toContain(`http://app.example${prefix}/json-rpc`);
   expect((await HEAD(request(), context)).status).toBe(200);
-  expect(made).toBe(1);
+  expect(callCount).toBe(1);
 });
 
 it("answers calls below the route and at the route itself", async () => {

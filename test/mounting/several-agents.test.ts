@@ -38,12 +38,12 @@ it.each(hosts)("several agents on one store are mounted under several paths of $
     expect(shown.name).toBe(card.name);
     expect(shown.supportedInterfaces.every((each) => each.url.startsWith(`${url}/`))).toBe(true);
     const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hi" }] };
-    const sent = await json<{ task: { id: string } }>(`${url}/http-json/message:send`, {
+    const response = await json<{ task: { id: string } }>(`${url}/http-json/message:send`, {
       method: "POST",
       body: JSON.stringify({ message }),
     });
-    expect(sent).toMatchObject({ task: { artifacts: [{ parts: [{ text: `${card.name}: hi` }] }] } });
-    ids[path] = sent.task.id;
+    expect(response).toMatchObject({ task: { artifacts: [{ parts: [{ text: `${card.name}: hi` }] }] } });
+    ids[path] = response.task.id;
   }
   for (const path of Object.keys(mounts)) {
     const { tasks } = await json<{ tasks: { id: string }[] }>(`${app.url}${path}/http-json/tasks`);

@@ -48,8 +48,8 @@ async function saidTo(ask: (path: string) => Promise<Response>, wanted = path + 
 describe("an agent that cannot know where it is mounted", () => {
   it("says that fetch() needs `basePath`, in the answer and once in the log", async () => {
     const handle = agent.fetch();
-    const said = await saidTo((at) => handle(new Request(origin + at)));
-    expect(said).toEqual({ status: 404, text: advice("fetch"), logged: 1 });
+    const answer = await saidTo((at) => handle(new Request(origin + at)));
+    expect(answer).toEqual({ status: 404, text: advice("fetch"), logged: 1 });
   });
 
   it("says so for every path of its own, and not for others", async () => {
@@ -64,8 +64,8 @@ describe("an agent that cannot know where it is mounted", () => {
   });
 
   it("names the path that was given, if it is another one", async () => {
-    const said = await saidTo((at) => agent.fetch({ basePath: "/agent" })(new Request(origin + at)));
-    expect(said.text).toContain(`but it is mounted at "/agent": mount it with \`fetch({ basePath: "${path}" })\``);
+    const answer = await saidTo((at) => agent.fetch({ basePath: "/agent" })(new Request(origin + at)));
+    expect(answer.text).toContain(`but it is mounted at "/agent": mount it with \`fetch({ basePath: "${path}" })\``);
   });
 
   it("says so to Hono's `mount()` with `replaceRequest: false`", async () => {
@@ -84,8 +84,8 @@ describe("an agent that cannot know where it is mounted", () => {
       text: "Hono's mount() cuts the agent's path off the request, so the card cannot name it: use `honoAgent()` of trivium/hono, or give `basePath` to fetch()",
       logged: 1,
     });
-    const told = new Hono().mount(path, agent.fetch({ basePath: path }));
-    expect(await urlsOf(await told.request(origin + path + cardPath))).toContain(`${origin}${path}/json-rpc`);
+    const router = new Hono().mount(path, agent.fetch({ basePath: path }));
+    expect(await urlsOf(await router.request(origin + path + cardPath))).toContain(`${origin}${path}/json-rpc`);
     const root = new Hono().mount("/", agent.fetch({ basePath: "" }));
     expect(await urlsOf(await root.request(origin + cardPath))).toContain(`${origin}/json-rpc`);
   });
@@ -101,8 +101,8 @@ describe("an agent that cannot know where it is mounted", () => {
     app.use(agent.nodeListener());
     app.all(`${path}/*rest`, agent.nodeListener());
     await using served = await serveHttp(createServer(app));
-    const said = await saidTo((at) => fetch(served.url + at));
-    expect(said).toEqual({ status: 404, text: advice("nodeListener"), logged: 1 });
+    const answer = await saidTo((at) => fetch(served.url + at));
+    expect(answer).toEqual({ status: 404, text: advice("nodeListener"), logged: 1 });
     expect(await (await fetch(`${served.url}/menu`)).text()).toContain("Cannot GET /menu");
   });
 
@@ -114,8 +114,8 @@ describe("an agent that cannot know where it is mounted", () => {
       ctx.body = "the app";
     });
     await using served = await serveHttp(createServer(app.callback()));
-    const said = await saidTo((at) => fetch(served.url + at));
-    expect(said).toEqual({ status: 404, text: advice("koa"), logged: 1 });
+    const answer = await saidTo((at) => fetch(served.url + at));
+    expect(answer).toEqual({ status: 404, text: advice("koa"), logged: 1 });
     expect(await (await fetch(`${served.url}/menu`)).text()).toBe("the app");
   });
 

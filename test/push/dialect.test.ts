@@ -180,10 +180,10 @@ describe("a webhook registered in a version that delivers whole tasks", () => {
       path === "/hook/old" ? body.id : (body.artifactUpdate ?? body.statusUpdate).taskId,
     );
     expect(ids).toEqual(["order", "order", "order", "order"]);
-    const stored = (await on.tasks.recordsAfter(task.key, 0, 10)) as { readonly records: readonly unknown[] };
-    expect(
-      JSON.stringify(stored.records, (_, value) => (typeof value === "bigint" ? `${value}` : value)),
-    ).not.toContain("order");
+    const page = (await on.tasks.recordsAfter(task.key, 0, 10)) as { readonly records: readonly unknown[] };
+    expect(JSON.stringify(page.records, (_, value) => (typeof value === "bigint" ? `${value}` : value))).not.toContain(
+      "order",
+    );
   });
 
   it("is called in the version of the latest configuration, whichever caller replaced it", async () => {

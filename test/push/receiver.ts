@@ -45,8 +45,8 @@ export async function webhook(port = 0): Promise<Receiver> {
     for (const check of waiting) check();
     const answer = await receiver.answer(call, calls.length);
     if (answer === undefined) return;
-    const [status, sent] = typeof answer === "number" ? [answer, {}] : answer;
-    response.writeHead(status, sent).end(status === 204 ? undefined : "thank you");
+    const [status, replyHeaders] = typeof answer === "number" ? [answer, {}] : answer;
+    response.writeHead(status, replyHeaders).end(status === 204 ? undefined : "thank you");
   });
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   const bound = (server.address() as AddressInfo).port;

@@ -192,9 +192,9 @@ export function snapshotIn(state: keyof typeof TaskState): Task {
 /** A store with one member replaced. */
 export function replaceMember<K extends keyof TaskStore>(store: TaskStore, name: K, member: TaskStore[K]): TaskStore {
   return new Proxy(store, {
-    get(target, asked) {
-      if (asked === name) return member;
-      const own: unknown = Reflect.get(target, asked);
+    get(target, key) {
+      if (key === name) return member;
+      const own: unknown = Reflect.get(target, key);
       return typeof own === "function" ? own.bind(target) : own;
     },
   });

@@ -29,8 +29,8 @@ it("while the store is away, webhooks wait without a line in the log for each tr
     },
   });
   const client = await Client.connect(server.url, { cardCache: false });
-  const sent = await client.operations.sendMessage(say("go", { configuration: { returnImmediately: true } }), {});
-  const config = requestOf("createTaskPushNotificationConfig", { taskId: taskOf(sent).id, id: "c", url: hook.url });
+  const response = await client.operations.sendMessage(say("go", { configuration: { returnImmediately: true } }), {});
+  const config = requestOf("createTaskPushNotificationConfig", { taskId: taskOf(response).id, id: "c", url: hook.url });
   await client.operations.createTaskPushNotificationConfig(config, {});
   for (const line of lines) line.cut();
   gate.resolve();

@@ -9,30 +9,30 @@ let server: PostgresServer;
 const open: PostgresSignals[] = [];
 
 function signals(url = server.url): PostgresSignals {
-  const made = postgresSignals({
+  const instance = postgresSignals({
     url,
     clock: systemClock,
     sessions: true,
     connectTimeoutMs: 10_000,
     statementTimeoutMs: 10_000,
   });
-  open.push(made);
-  return made;
+  open.push(instance);
+  return instance;
 }
 
 /** The hints that an end receives, each once. */
 function heardBy({ subscribe }: PostgresSignals): Set<string> {
-  const heard = new Set<string>();
-  subscribe(({ kind, taskId }) => heard.add(`${kind} ${taskId}`));
-  return heard;
+  const hints = new Set<string>();
+  subscribe(({ kind, taskId }) => hints.add(`${kind} ${taskId}`));
+  return hints;
 }
 
 /** Publishes until it is received: a new end may miss the first hints. */
-async function connect(here: PostgresSignals, heard: ReadonlySet<string>): Promise<void> {
+async function connect(here: PostgresSignals, hints: ReadonlySet<string>): Promise<void> {
   await expect
     .poll(() => {
       here.publish({ kind: "moved", taskId: "connect" });
-      return heard.has("moved connect");
+      return hints.has("moved connect");
     })
     .toBe(true);
 }
@@ -42,7 +42,7 @@ describe.skipIf(!hasPostgres)("signals on PostgreSQL", () => {
     server = await startPostgres();
   }, startTimeoutMs);
   afterAll(async () => {
-    await Promise.all(open.map((made) => made.close()));
+    await Promise.all(open.map((instance) => instance.close()));
     await server[Symbol.asyncDispose]();
   });
 
@@ -51,11 +51,11 @@ describe.skipIf(!hasPostgres)("signals on PostgreSQL", () => {
 
   it("reach listeners in the same process during the publish call, once, and without the database", async () => {
     const nowhere = signals("postgres://postgres@127.0.0.1:1/none");
-    const heard: Hint[] = [];
-    nowhere.subscribe((hint) => heard.push(hint));
+    const hints: Hint[] = [];
+    nowhere.subscribe((hint) => hints.push(hint));
     const hint = { kind: "inbox", taskId: "t" } as const;
     nowhere.publish(hint);
-    expect(heard).toEqual([hint]);
+    expect(hints).toEqual([hint]);
 
     const here = signals();
     const there = heardBy(signals());
@@ -72,17 +72,17 @@ describe.skipIf(!hasPostgres)("signals on PostgreSQL", () => {
     const here = signals();
     const there = heardBy(signals());
     await connect(here, there);
-    const told: string[] = [];
+    const payloads: string[] = [];
     const { default: pg } = await import("pg");
     const witness = new pg.Client({ connectionString: server.url });
     await witness.connect();
-    witness.on("notification", ({ payload = "" }) => told.push(payload));
+    witness.on("notification", ({ payload = "" }) => payloads.push(payload));
     await witness.query("listen trivium");
     const ids = Array.from({ length: 300 }, (_, index) => `\u00e9"\\\n\u0000,${index}${"x".repeat(40)}`);
     for (const taskId of [...ids, ...ids]) here.publish({ kind: "moved", taskId });
     await expect.poll(() => ids.every((id) => there.has(`moved ${id}`))).toBe(true);
-    await expect.poll(() => told.join("").includes(",299x")).toBe(true);
-    const texts = told.filter((text) => !text.includes("connect"));
+    await expect.poll(() => payloads.join("").includes(",299x")).toBe(true);
+    const texts = payloads.filter((text) => !text.includes("connect"));
     expect(texts.length).toBeLessThanOrEqual(4);
     expect(Math.max(...texts.map((text) => Buffer.byteLength(text)))).toBeLessThan(8_000);
     await witness.end();

@@ -11,13 +11,13 @@ const answer = "abcdefghij";
 
 /** A server that reads ten bytes, sends ten, then ends. */
 async function answering() {
-  const heard: string[] = [];
+  const requests: string[] = [];
   const ends: string[] = [];
   const server = createServer({ allowHalfOpen: true }, (socket) => {
-    const place = heard.push("") - 1;
+    const place = requests.push("") - 1;
     socket.on("data", (bytes) => {
-      heard[place] += bytes.toString();
-      if (heard[place]?.length === question.length) socket.end(answer);
+      requests[place] += bytes.toString();
+      if (requests[place]?.length === question.length) socket.end(answer);
     });
     socket.on("end", () => {
       ends[place] = "end";
@@ -31,7 +31,7 @@ async function answering() {
   const { port } = server.address() as AddressInfo;
   return {
     port,
-    heard,
+    requests,
     ends,
     [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
   };
@@ -76,9 +76,9 @@ type Served = Awaited<ReturnType<typeof answering>>;
 
 describe("a fault proxy", () => {
   it("passes everything on when nothing is scheduled, and counts it", () =>
-    through([], async (proxy, { heard }) => {
+    through([], async (proxy, { requests }) => {
       expect(await ask(proxy.port)).toMatchObject({ text: answer, how: "end" });
-      expect(heard).toEqual([question]);
+      expect(requests).toEqual([question]);
       expect(proxy.record()).toEqual([{ request: 10, response: 10 }]);
       expect(proxy.connections).toBe(1);
     }));
@@ -111,26 +111,26 @@ describe("a fault proxy", () => {
     ["close", "end"],
     ["reset", "reset"],
   ] as const)("can %s at once", (kind, how) =>
-    through([{ kind }], async (proxy, { heard }) => {
+    through([{ kind }], async (proxy, { requests }) => {
       expect(await ask(proxy.port)).toEqual({ text: "", pieces: 0, how });
-      expect(heard).toEqual([]);
+      expect(requests).toEqual([]);
     }),
   );
 
   it("can hang: it receives and sends nothing", () =>
-    through([{ kind: "hang" }], async (proxy, { heard }) => {
+    through([{ kind: "hang" }], async (proxy, { requests }) => {
       const socket = connect(proxy.port, "127.0.0.1", () => socket.write(question));
       socket.on("data", () => expect.unreachable());
       await proxy.waitForBytes("request", question.length);
       expect(proxy.open).toBe(1);
-      expect(heard).toEqual([]);
+      expect(requests).toEqual([]);
       socket.destroy();
     }));
 
   it.each([0, 1, 9, 10])("cuts an answer after %i bytes", (after) =>
-    through([cutAfter("response", after, "end")], async (proxy, { heard }) => {
+    through([cutAfter("response", after, "end")], async (proxy, { requests }) => {
       expect(await ask(proxy.port)).toMatchObject({ text: answer.slice(0, after), how: "end" });
-      expect(heard).toEqual([question]);
+      expect(requests).toEqual([question]);
     }),
   );
 
@@ -142,35 +142,35 @@ describe("a fault proxy", () => {
   it.each<[Ending, Asked["how"]]>([
     ["end", "end"],
     ["reset", "reset"],
-  ])("cuts a request: the target receives a part, and the caller sees the %s", (how, seen) =>
-    through([cutAfter("request", 4, how)], async (proxy, { heard, ends }) => {
-      expect(await ask(proxy.port)).toMatchObject({ text: "", how: seen });
-      await expect.poll(() => ends).toEqual([seen]);
+  ])("cuts a request: the target receives a part, and the caller sees the %s", (how, outcome) =>
+    through([cutAfter("request", 4, how)], async (proxy, { requests, ends }) => {
+      expect(await ask(proxy.port)).toMatchObject({ text: "", how: outcome });
+      await expect.poll(() => ends).toEqual([outcome]);
       // A reset may discard bytes that were not read yet.
-      expect(question.slice(0, 4).startsWith(heard[0] ?? "")).toBe(true);
+      expect(question.slice(0, 4).startsWith(requests[0] ?? "")).toBe(true);
     }),
   );
 
   it("half-closes: the caller sees the end, and is heard on", () =>
-    through([cutAfter("response", 0, "half")], async (proxy, { heard }) => {
+    through([cutAfter("response", 0, "half")], async (proxy, { requests }) => {
       const socket = connect({ host: "127.0.0.1", port: proxy.port, allowHalfOpen: true });
       const ended = new Promise<void>((resolve) => socket.on("end", resolve).resume());
       socket.write(question);
       await ended;
       socket.end("more");
-      await expect.poll(() => heard).toEqual([`${question}more`]);
+      await expect.poll(() => requests).toEqual([`${question}more`]);
     }));
 
   it("holds bytes back until an event, or the turn of a clock", () => {
     const clock = createVirtualClock();
     const until = () => new Promise<void>((resolve) => clock.after(1000, resolve));
     return through([{ kind: "flow", response: { hold: { after: 4, until } } }], async (proxy) => {
-      const asked = ask(proxy.port);
+      const response = ask(proxy.port);
       await proxy.waitForBytes("response", 4);
       await expect.poll(() => clock.pending()).toHaveLength(1);
       expect(proxy.record()).toEqual([{ request: 10, response: 4 }]);
       await clock.advance(1000);
-      expect(await asked).toMatchObject({ text: answer });
+      expect(await response).toMatchObject({ text: answer });
     });
   });
 
@@ -185,20 +185,20 @@ describe("a fault proxy", () => {
   });
 
   it("answers with its own bytes", () =>
-    through([{ kind: "raw", bytes: garbage(20) }], async (proxy, { heard }) => {
+    through([{ kind: "raw", bytes: garbage(20) }], async (proxy, { requests }) => {
       expect(await ask(proxy.port)).toMatchObject({ text: Buffer.from(garbage(20)).toString("latin1"), how: "end" });
       await proxy.setSchedule([{ kind: "raw", bytes: http1Bytes, ending: "reset" }]);
       expect(await ask(proxy.port)).toMatchObject({ how: "reset" });
-      expect(heard).toEqual([]);
+      expect(requests).toEqual([]);
     }));
 
   it.each(Object.entries(httpAnswers))("answers over HTTP: %s", (_, expected) =>
-    through([{ kind: "answer", answer: expected }], async (proxy, { heard }) => {
+    through([{ kind: "answer", answer: expected }], async (proxy, { requests }) => {
       const response = await fetch(proxy.url("/any"), { headers: { connection: "close" } });
       expect(response.status).toBe(expected.status);
       expect(await response.text()).toBe("body" in expected ? expected.body : "");
       expect(Object.fromEntries(response.headers)).toMatchObject("headers" in expected ? expected.headers : {});
-      expect(heard).toEqual([]);
+      expect(requests).toEqual([]);
     }),
   );
 });

@@ -84,7 +84,7 @@ export async function beginTask(options: TestHandlerOptions): Promise<StartedTas
 
 /** The context of a call; the caller is Alice by default. */
 export function contextOf(caller: Caller = {}): ServerContext {
-  const { namesTasks: _, ...said } = caller;
-  const nobody = { principal: { owner: "alice" }, binding: "JSONRPC", version: "1.0", extensions: [] } as const;
-  return createContext({ ...nobody, after: undefined, ...said });
+  const { namesTasks: _, ...fields } = caller;
+  const defaults = { principal: { owner: "alice" }, binding: "JSONRPC", version: "1.0", extensions: [] } as const;
+  return createContext({ ...defaults, after: undefined, ...fields });
 }

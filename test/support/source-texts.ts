@@ -71,15 +71,15 @@ export function callsOf(path: string, source: string, names: readonly string[]):
 
 /** The types that a generic type is given in a TypeScript file: `T` of `Generic<T>`. */
 export function typeArgumentsOf(path: string, source: string, generic: string): readonly string[] {
-  const found: string[] = [];
+  const names: string[] = [];
   new Visitor({
     TSTypeReference: ({ typeName, typeArguments }) => {
       if (typeName.type !== "Identifier" || typeName.name !== generic) return;
       const [first] = typeArguments?.params ?? [];
-      if (first?.type === "TSTypeReference" && first.typeName.type === "Identifier") found.push(first.typeName.name);
+      if (first?.type === "TSTypeReference" && first.typeName.type === "Identifier") names.push(first.typeName.name);
     },
   }).visit(programOf(path, source));
-  return found;
+  return names;
 }
 
 function programOf(path: string, source: string): ESTree.Program {

@@ -98,7 +98,7 @@ describe("the metrics of a client", () => {
     });
     await using client = await Client.connect(server.url, { retry: false });
     const references = new Set<unknown>();
-    for (let sent = 0; sent < 3; sent++) {
+    for (let index = 0; index < 3; index++) {
       references.add((await errorOf(client.getTask({ id: "x" }))).metadata["reference"]);
     }
     expect(references.size).toBe(3);

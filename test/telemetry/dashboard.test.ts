@@ -25,9 +25,9 @@ const metricsIn = (expr: string): readonly string[] =>
 
 describe("the dashboard", () => {
   it.each(queries)("asks for metrics that there are: $title, $expr", ({ expr }) => {
-    const asked = metricsIn(expr);
-    expect(asked.length).toBeGreaterThan(0);
-    for (const name of asked) expect(families).toContain(name);
+    const metrics = metricsIn(expr);
+    expect(metrics.length).toBeGreaterThan(0);
+    for (const name of metrics) expect(families).toContain(name);
     const named = [...expr.matchAll(/(?:by \((?:le, )?([^)]*)\))|(?:[{ ](\w+)(?:=~|!=|=)")/g)].flatMap(
       ([, by = "", label]) => [...by.split(/,\s*/), label ?? ""],
     );

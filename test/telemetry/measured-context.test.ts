@@ -18,7 +18,7 @@ it("a view may read the caller's baggage where a call and its turn are measured"
   const view = {
     instrumentName: "*",
     attributesProcessors: [
-      { process: (given: object, within?: Context) => ({ ...given, customer: customer(within) }) },
+      { process: (attributes: object, within?: Context) => ({ ...attributes, customer: customer(within) }) },
     ],
   };
   metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader], views: [view] }));
@@ -30,13 +30,13 @@ it("a view may read the caller's baggage where a call and its turn are measured"
     const request = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } };
     await postJson(`${server.url}/json-rpc`, request, { "a2a-version": "1.0", baggage: "customer=north" });
     await server.close();
-    const found =
+    const allMetrics =
       exporter
         .getMetrics()
         .at(-1)
         ?.scopeMetrics.flatMap((scope) => scope.metrics) ?? [];
     for (const name of ["rpc.server.call.duration", "gen_ai.invoke_agent.duration"]) {
-      const points = found.find(({ descriptor }) => descriptor.name === name)?.dataPoints ?? [];
+      const points = allMetrics.find(({ descriptor }) => descriptor.name === name)?.dataPoints ?? [];
       expect(
         points.map(({ attributes }) => attributes["customer"]),
         name,

@@ -53,12 +53,12 @@ describe("metrics of a server", () => {
     expect(new URL(here.url).hostname).toBe("127.0.0.1");
     const configuration = { taskPushNotificationConfig: { url: hook.url } };
     await client.sendMessage(say("go", { configuration }));
-    const asked = await client.send("ask");
+    const question = await client.send("ask");
     expect(await errorOf(client.send("too many"))).toBeDefined();
     const text = await here.scrape();
     expect(amountOf(text, "trivium_turns", 'trivium_turn_state="waiting"')).toBe(1);
     expect(amountOf(text, "trivium_server_refused_total", 'trivium_limit="turnsPerOwner"')).toBe(1);
-    await client.send("enough", { continue: asked });
+    await client.send("enough", { continue: question });
     await expect.poll(here.scrape).toContain("trivium_push_dead_total{");
     const names = Object.values(instruments).filter(
       ({ name }) => !ofClients.has(name) && name !== "trivium.turn.store_wait",

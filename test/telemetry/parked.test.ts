@@ -36,8 +36,8 @@ const texts = ["until a time", "until a time", "until a wake", "question", "sign
 
 /** Sends without waiting for the end of a task, and returns once its turn has ended. */
 async function sendAll({ client, scrape }: ServedMetrics): Promise<readonly string[]> {
-  const sent = texts.map((text) => client.send(text, { configuration: { returnImmediately: true } }));
-  const ids = (await Promise.all(sent)).map(({ taskId = "" }) => taskId);
+  const sends = texts.map((text) => client.send(text, { configuration: { returnImmediately: true } }));
+  const ids = (await Promise.all(sends)).map(({ taskId = "" }) => taskId);
   await expect.poll(async () => turnsEnded(await scrape())).toBe(texts.length);
   return ids;
 }

@@ -37,12 +37,12 @@ describe("durations", () => {
       },
     });
     await using client = await Client.connect(server.url);
-    for (let sent = 1; sent <= 3; sent += 1) {
+    for (let count = 1; count <= 3; count += 1) {
       await client.send("go");
       const counted = async (name: string) => (await valuesOf(name, "Few")).map(({ value }) => value);
-      await expect.poll(() => counted("rpc.server.call.duration")).toEqual([sent]);
-      await expect.poll(() => counted("gen_ai.invoke_agent.duration")).toEqual([sent]);
-      expect(await counted("trivium.turn.time_to_first_event")).toEqual([sent]);
+      await expect.poll(() => counted("rpc.server.call.duration")).toEqual([count]);
+      await expect.poll(() => counted("gen_ai.invoke_agent.duration")).toEqual([count]);
+      expect(await counted("trivium.turn.time_to_first_event")).toEqual([count]);
     }
   });
 
@@ -53,7 +53,8 @@ describe("durations", () => {
     });
     await using client = await Client.connect(server.url);
     const sends = 300;
-    for (let sent = 0; sent < sends; sent += 50) await Promise.all(Array.from({ length: 50 }, () => client.send("go")));
+    for (let index = 0; index < sends; index += 50)
+      await Promise.all(Array.from({ length: 50 }, () => client.send("go")));
     await expect.poll(async () => (await valuesOf("rpc.server.call.duration", "Many")).at(0)?.value).toBe(sends);
     expect((await valuesOf("gen_ai.invoke_agent.duration", "Many")).map(({ value }) => value)).toEqual([sends]);
   });

@@ -24,12 +24,12 @@ const card = { name: "Tested", description: "d", version: "1" };
 
 /** The spans of one agent's turns and wakes, once there are so many. */
 async function spansOf(contextId: string, name: string, count: number): Promise<readonly ReceivedSpan[]> {
-  const found = (): readonly ReceivedSpan[] =>
+  const findSpans = (): readonly ReceivedSpan[] =>
     sdk.receiver.spans.filter(
       (span) => span.name === name && span.attributes["gen_ai.conversation.id"] === contextId && span.kind !== "CLIENT",
     );
-  await expect.poll(found).toHaveLength(count);
-  return found();
+  await expect.poll(findSpans).toHaveLength(count);
+  return findSpans();
 }
 
 const sends = "lf.a2a.v1.A2AService/SendMessage";
@@ -57,10 +57,10 @@ async function served(agent: Agent): Promise<{ readonly server: Server; readonly
 describe("the trace of a task", () => {
   it("is linked to that of a follow-up message, which starts a turn of its own", async () => {
     await using here = await served(async ({ text }) => (text === "more" ? completed("done") : inputRequired("what?")));
-    const asked = await here.client.send("go");
-    await here.client.send("more", { continue: asked });
-    const [first, second] = await spansOf(asked.contextId, sends, 2);
-    const [, turn] = await spansOf(asked.contextId, turns, 2);
+    const question = await here.client.send("go");
+    await here.client.send("more", { continue: question });
+    const [first, second] = await spansOf(question.contextId, sends, 2);
+    const [, turn] = await spansOf(question.contextId, turns, 2);
     if (first === undefined || second === undefined || turn === undefined) throw new TypeError("spans are missing");
     expect(turn.parentId).toBe(second.spanId);
     expect(turn.links).toEqual([placeOf(first)]);
@@ -72,9 +72,9 @@ describe("the trace of a task", () => {
       await ask(inputRequired("what?"));
       yield completed("done");
     });
-    const asked = await here.client.send("go");
-    await here.client.send("more", { continue: asked });
-    const [turn] = await spansOf(asked.contextId, turns, 1);
+    const question = await here.client.send("go");
+    await here.client.send("more", { continue: question });
+    const [turn] = await spansOf(question.contextId, turns, 1);
     const followUp = sdk.receiver.spans.findLast(({ name, kind }) => name === sends && kind === "SERVER");
     if (turn === undefined || followUp === undefined) throw new TypeError("spans are missing");
     expect(turn.traceId).not.toBe(followUp.traceId);
@@ -109,18 +109,18 @@ describe("the trace of a task", () => {
     "continues where another process runs its turn again, in %s",
     async (_, __, open) => {
       const store = await open();
-      const begun = Promise.withResolvers<void>();
+      const start = Promise.withResolvers<void>();
       const agent: Agent = async function* ({ attempt, cause, signal }) {
         yield working();
         if (cause === "restart") return yield completed(`attempt ${attempt}`);
-        begun.resolve();
+        start.resolve();
         await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
       };
       const options = { card, agent, store, port: 0, logger: false, restartable: true, drainMs: 0 } as const;
       const first = await serve(options);
       await using client = await Client.connect(first.url);
       const { contextId } = await sentAtOnce(client);
-      await begun.promise;
+      await start.promise;
       await first.close();
       const second = await serve(options);
       const [before, after] = await spansOf(contextId, turns, 2);

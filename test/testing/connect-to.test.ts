@@ -15,16 +15,16 @@ describe("a client of an agent without a port", () => {
   });
 
   it("passes secrets and headers to the agent's authenticate", async () => {
-    const seen: string[] = [];
+    const calls: string[] = [];
     await using client = await connectTo(async () => completed(), {
       authenticate: ({ binding, header }) => {
-        seen.push(`${binding} ${header("authorization")} ${header("X-From")}`);
+        calls.push(`${binding} ${header("authorization")} ${header("X-From")}`);
         return { owner: "somebody" };
       },
       client: { credentials: () => ({ headers: { authorization: "Bearer s3cret" } }), headers: { "x-from": "test" } },
     });
     await client.send("go");
-    expect(seen).toEqual(["in-process Bearer s3cret test"]);
+    expect(calls).toEqual(["in-process Bearer s3cret test"]);
   });
 
   it("stays in the process when it uses the extended card", async () => {
@@ -50,15 +50,15 @@ describe("a client of an agent without a port", () => {
       },
       { clock },
     );
-    const seen: string[] = [];
+    const cases: string[] = [];
     for await (const { response } of client.stream("go")) {
       const { payload } = response;
-      seen.push(payload.case ?? "");
+      cases.push(payload.case ?? "");
       if (payload.case === "statusUpdate" && payload.value.status?.state === TaskState.WORKING) {
         void clock.advance(60_000);
       }
     }
-    expect(seen).toEqual(["task", "statusUpdate", "statusUpdate"]);
+    expect(cases).toEqual(["task", "statusUpdate", "statusUpdate"]);
   });
 
   it("gives up at the time limit of a call, by that clock", async () => {

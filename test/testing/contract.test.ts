@@ -103,8 +103,8 @@ describe("the contract of a push store", () => {
       return {
         store: Object.assign(store, {
           async advance(key: number, id: string, cursor: number): Promise<void> {
-            const known = await store.get(key, id);
-            if (known !== undefined) await set({ ...known, cursor }, 10);
+            const record = await store.get(key, id);
+            if (record !== undefined) await set({ ...record, cursor }, 10);
           },
         }),
       };

@@ -68,8 +68,8 @@ describe.concurrent("trivium demo", () => {
     const message = { messageId: "1", role: "ROLE_USER", parts: [{ text: " " }] };
     const headers = { "content-type": "application/json" };
     const body = JSON.stringify({ message });
-    const sent = await fetch(`${demo.url}/http-json/message:send`, { method: "POST", headers, body });
-    const { task } = (await sent.json()) as { readonly task: { readonly id: string } };
+    const response = await fetch(`${demo.url}/http-json/message:send`, { method: "POST", headers, body });
+    const { task } = (await response.json()) as { readonly task: { readonly id: string } };
     const subscribed = await fetch(`${demo.url}/http-json/tasks/${task.id}:subscribe`);
     const reader = subscribed.body?.getReader();
     expect(new TextDecoder().decode((await reader?.read())?.value)).toContain("TASK_STATE_INPUT_REQUIRED");
@@ -101,11 +101,11 @@ describe.concurrent("trivium demo", () => {
   });
 
   it("reports in one sentence that the port is taken", async () => {
-    const taken = createServer().listen(0, "127.0.0.1");
-    await new Promise((resolve) => taken.once("listening", resolve));
-    const { port } = taken.address() as { readonly port: number };
+    const occupant = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => occupant.once("listening", resolve));
+    const { port } = occupant.address() as { readonly port: number };
     const { code, stdout, stderr } = await trivium(["demo", "--port", String(port), "--log-level", "silent"]);
-    taken.close();
+    occupant.close();
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toBe(`error: port ${port} on 127.0.0.1 is in use: choose another one with --port\n`);
   });

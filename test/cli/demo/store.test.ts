@@ -48,16 +48,16 @@ describe("the store of trivium demo", () => {
     const items = await itemsOf(before.stream("The quick brown fox jumps over the lazy dog. It does so every day."));
     const [opening] = items;
     if (opening === undefined) throw new Error("the stream was empty");
-    const stored = await getTask(before, taskIdOf(opening));
-    expect(stateOf(stored)).toBe("COMPLETED");
-    expect(reportOf(stored)).toContain("# Text analysis");
+    const task = await getTask(before, taskIdOf(opening));
+    expect(stateOf(task)).toBe("COMPLETED");
+    expect(reportOf(task)).toContain("# Text analysis");
     await first.stop("SIGKILL");
 
     await using second = await startIn(folder);
     await using after = await Client.connect(second.url);
-    expect(await getTask(after, stored.id)).toEqual(stored);
+    expect(await getTask(after, task.id)).toEqual(task);
     for (const [place, { id }] of items.entries()) {
-      const rest = await itemsOf(after.subscribeToTask({ id: stored.id }, { after: id }));
+      const rest = await itemsOf(after.subscribeToTask({ id: task.id }, { after: id }));
       expect(rest.map(lineOf)).toEqual(items.slice(place + 1).map(lineOf));
     }
     expect(await second.stop()).toBe(0);
@@ -121,17 +121,17 @@ for (const { name, skipped, make, holders } of shared) {
       const store = await make(folder);
       await using first = await startIn(folder, "--store", store);
       await using before = await Client.connect(first.url);
-      const asked = await before.send(" ", { messageId: "nothing" });
-      expect(asked.state).toBe("input-required");
+      const question = await before.send(" ", { messageId: "nothing" });
+      expect(question.state).toBe("input-required");
       // The turn ends after the question it asked.
       await expect.poll(() => holders(store)).toEqual([""]);
       await first.stop("SIGKILL");
 
       await using second = await startIn(folder, "--store", store);
       await using after = await Client.connect(second.url);
-      const { taskId } = asked;
+      const { taskId } = question;
       expect(await after.send(" ", { messageId: "nothing" })).toMatchObject({ taskId });
-      expect(await after.send("One sentence.", { continue: asked })).toMatchObject({ taskId });
+      expect(await after.send("One sentence.", { continue: question })).toMatchObject({ taskId });
       expect(stateOf(await getTask(after, taskId))).toBe("COMPLETED");
       expect((await after.listTasks({})).totalSize).toBe(1);
     });
@@ -143,11 +143,11 @@ for (const { name, skipped, make, holders } of shared) {
       await using second = await startIn(folder, "--store", store);
       await using here = await Client.connect(first.url);
       await using there = await Client.connect(second.url);
-      const asked = await here.send(" ");
-      const { taskId: id } = asked;
+      const question = await here.send(" ");
+      const { taskId: id } = question;
       const watched = await openStream(here.watch(id));
       expect(lineOf(watched.firstItem)).toBe("task INPUT_REQUIRED");
-      await there.send("One sentence.", { continue: asked });
+      await there.send("One sentence.", { continue: question });
       expect((await watched.readRest()).at(-1)).toBe("status COMPLETED");
       expect(reportOf(await getTask(here, id))).toContain("# Text analysis");
       expect(await second.stop()).toBe(0);
@@ -194,9 +194,9 @@ describe("an unusable store is reported in one sentence", () => {
     await once(closed, "listening");
     const { port } = closed.address() as { readonly port: number };
     closed.close();
-    const told = await refusal(newFolder(), `postgres://agent:s3cret@127.0.0.1:${port}/agent`);
-    expect(told).toContain(`the store postgres://agent@127.0.0.1:${port}/agent cannot be used: `);
-    expect(told).toContain("the database cannot be reached");
-    expect(told).not.toContain("s3cret");
+    const message = await refusal(newFolder(), `postgres://agent:s3cret@127.0.0.1:${port}/agent`);
+    expect(message).toContain(`the store postgres://agent@127.0.0.1:${port}/agent cannot be used: `);
+    expect(message).toContain("the database cannot be reached");
+    expect(message).not.toContain("s3cret");
   });
 });

@@ -145,11 +145,11 @@ it("a restartable turn is answered by a message that came before its process was
   const here = place();
   const taskId = await ways.killed(here);
   await using second = start(here);
-  const sent = second.send("red", { taskId });
+  const response = second.send("red", { taskId });
   await settle();
   expect(here.turns).toEqual(["message 1 a lamp"]);
   await here.clock.advance(40_000);
-  expect(textIn(taskOf(await sent).artifacts[0]?.parts)).toBe("a lamp in red");
+  expect(textIn(taskOf(await response).artifacts[0]?.parts)).toBe("a lamp in red");
   expect(here.turns).toEqual(["message 1 a lamp", "restart 1 a lamp"]);
 });
 

@@ -121,9 +121,9 @@ describe("processes that all could not renew their leases", () => {
     await here.time.advance(4000);
     here.storeClock.shift.ms = ms;
     // A caller's call shows an expired holder before any process has renewed.
-    const sent = errorOf(b.send("more", { taskId: a.taskId, configuration: { returnImmediately: true } }));
+    const refusal = errorOf(b.send("more", { taskId: a.taskId, configuration: { returnImmediately: true } }));
     await here.time.advance(2 * ttlMs);
-    expect(await sent).toMatchObject({ code: "unsupportedOperation" });
+    expect(await refusal).toMatchObject({ code: "unsupportedOperation" });
     await expectDone(here, [a, b]);
   });
 
@@ -216,14 +216,14 @@ describe("a process that is cut off from the store", () => {
     await using cut = await processOn(here);
     await here.time.advance(4000);
     cut.line.cut = true;
-    const seen = linesOf(cut.subscribe(cut.taskId)).catch(() => []);
+    const lines = linesOf(cut.subscribe(cut.taskId)).catch(() => []);
     await here.time.advance(ttlMs + 6000);
     expect(cut.turns.aborted).toEqual([]);
     cut.line.cut = false;
     await here.time.advance(3000);
     expect(cut.turns.aborted).toEqual(["OwnershipLost"]);
     expect(stateOf(await cut.get(cut.taskId))).toBe("FAILED");
-    await seen;
+    await lines;
     await expectDone(here, [other]);
   });
 

@@ -40,7 +40,7 @@ describe("a handler that drains", () => {
     const limits = { storeWaitMs: 2 * drainMs };
     await using served = startHandler({ clock, store, limits, agent: async () => working("done") });
     slow();
-    const sent = served.send("go", {}, once);
+    const response = served.send("go", {}, once);
     const streamed = served.stream("go", {}, once)[Symbol.asyncIterator]().next();
     await settle();
     let isDrained = false;
@@ -48,7 +48,7 @@ describe("a handler that drains", () => {
     await clock.advance(drainMs - 1);
     expect(isDrained).toBe(false);
     answer();
-    expect(stateOf(taskOf(await sent))).toBe("COMPLETED");
+    expect(stateOf(taskOf(await response))).toBe("COMPLETED");
     expect(lineOf((await streamed).value)).toMatch(/^task/);
     // No time needs to pass.
     await drained;
@@ -60,12 +60,12 @@ describe("a handler that drains", () => {
     const { id: taskId } = taskOf(await served.send("one"));
     await settle();
     slow();
-    const sent = served.send("two", { taskId });
+    const response = served.send("two", { taskId });
     await settle();
     const drained = served.handler.drain(drainMs);
     await settle();
     answer();
-    expect(stateOf(taskOf(await sent))).toBe("INPUT_REQUIRED");
+    expect(stateOf(taskOf(await response))).toBe("INPUT_REQUIRED");
     await drained;
   });
 
@@ -83,12 +83,12 @@ describe("a handler that drains", () => {
     });
     const { id: taskId } = taskOf(await holder.send("go"));
     const other = startHandler({ ...options, agent: async () => {} });
-    const sent = other.send("this one", { taskId });
-    sent.catch(() => {});
+    const response = other.send("this one", { taskId });
+    response.catch(() => {});
     await settle();
     await other.handler.drain(drainMs);
     await turnUntil(clock, other.handler.close());
-    await expect(sent).rejects.toMatchObject({ code: "unavailable" });
+    await expect(response).rejects.toMatchObject({ code: "unavailable" });
     end();
     await settle();
     expect(stateOf(await holder.get(taskId))).toBe("COMPLETED");
@@ -161,12 +161,12 @@ describe("a handler that drains, and a turn that waits for its caller", () => {
         return completed();
       },
     });
-    const sent = served.send("go");
+    const response = served.send("go");
     await settle();
     const drained = served.handler.drain(drainMs);
     await settle();
     resolve();
-    expect(stateOf(taskOf(await sent))).toBe("INPUT_REQUIRED");
+    expect(stateOf(taskOf(await response))).toBe("INPUT_REQUIRED");
     await drained;
   });
 
@@ -180,7 +180,7 @@ describe("a handler that drains, and a turn that waits for its caller", () => {
         return completed();
       },
     });
-    const sent = served.send("go");
+    const response = served.send("go");
     await settle();
     let isDrained = false;
     const drained = served.handler.drain(drainMs).then(() => (isDrained = true));
@@ -190,6 +190,6 @@ describe("a handler that drains, and a turn that waits for its caller", () => {
       clock,
       drained.then(() => {}),
     );
-    expect(stateOf(taskOf(await sent))).toBe("FAILED");
+    expect(stateOf(taskOf(await response))).toBe("FAILED");
   });
 });

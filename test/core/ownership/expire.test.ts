@@ -66,7 +66,7 @@ describe("a task that waits for longer than it may", () => {
     await using first = startHandler(options);
     await using _second = startHandler(options);
     const ids: string[] = [];
-    for (let sent = 0; sent < 150; sent++) ids.push(taskOf(await first.send("go")).id);
+    for (let index = 0; index < 150; index++) ids.push(taskOf(await first.send("go")).id);
     await clock.advance(hourMs + 120_000);
     for (const id of ids) expect(stateOf(await first.get(id))).toBe("FAILED");
   });

@@ -13,15 +13,15 @@ import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
 const forEver = new Promise<never>(() => {});
 const alice = { owner: "alice", scheme: "user", scopes: ["read"], claims: { team: "north", mail: "a@x" } };
-const stored = { tenant: "", ...alice };
+const record = { tenant: "", ...alice };
 const caller = { principal: alice };
 
 function place(keepClaims: boolean | readonly string[], agent: Agent, restartable = true) {
   const clock = createVirtualClock();
   const store = memoryTaskStore({ clock });
-  const seen: Principal[] = [];
+  const principals: Principal[] = [];
   const noting: Agent = (turn) => {
-    seen.push(turn.principal);
+    principals.push(turn.principal);
     return agent(turn);
   };
   const claimsToKeep = keptClaims({ keepClaims });
@@ -41,7 +41,7 @@ function place(keepClaims: boolean | readonly string[], agent: Agent, restartabl
       },
     });
   };
-  return { clock, seen, start };
+  return { clock, principals, start };
 }
 
 const parking: Agent = async function* () {
@@ -51,11 +51,11 @@ const parking: Agent = async function* () {
 
 describe("a turn that no call of its process started", () => {
   it.each([
-    ["everything", true, stored],
-    ["the claims of a list", ["team"], { ...stored, claims: { team: "north" } }],
+    ["everything", true, record],
+    ["the claims of a list", ["team"], { ...record, claims: { team: "north" } }],
     ["owner and tenant alone by default", false, { tenant: "", owner: "alice" }],
   ] as const)("knows %s of its principal after a wake", async (_, keepClaims, expected) => {
-    const { seen, start } = place(keepClaims, parking);
+    const { principals, start } = place(keepClaims, parking);
     const first = start();
     const { id } = taskOf((await openStream(first.stream("go", {}, caller))).firstItem.response);
     await settle();
@@ -63,11 +63,11 @@ describe("a turn that no call of its process started", () => {
     await using second = start();
     expect(await second.handler.wake({ tenant: "", owner: "alice" }, id)).toBe(true);
     await settle();
-    expect(seen).toEqual([alice, expected]);
+    expect(principals).toEqual([alice, expected]);
   });
 
   it("knows it when it runs again after its process died", async () => {
-    const { clock, seen, start } = place(true, async function* ({ attempt }) {
+    const { clock, principals, start } = place(true, async function* ({ attempt }) {
       yield working();
       if (attempt === 1) await forEver;
     });
@@ -77,12 +77,12 @@ describe("a turn that no call of its process started", () => {
     first.die();
     await using _ = start();
     await clock.advance(60_000);
-    expect(seen).toEqual([alice, stored]);
+    expect(principals).toEqual([alice, record]);
   });
 
   it("knows it of a message that another process received", async () => {
     const { promise: finish, resolve } = Promise.withResolvers<void>();
-    const { seen, start } = place(true, async function* ({ text }) {
+    const { principals, start } = place(true, async function* ({ text }) {
       yield working();
       if (text === "go") await finish;
       yield inputRequired("more?");
@@ -92,12 +92,12 @@ describe("a turn that no call of its process started", () => {
     const { id: taskId } = taskOf((await openStream(first.stream("go", {}, caller))).firstItem.response);
     await settle();
     const writer = { ...alice, scopes: ["read", "write"] };
-    const sent = second.send("and this", { taskId }, { principal: writer });
+    const response = second.send("and this", { taskId }, { principal: writer });
     await settle();
     resolve();
     await first.clock.advance(2_000);
-    await sent;
-    expect(seen).toEqual([alice, { ...stored, scopes: ["read", "write"] }]);
+    await response;
+    expect(principals).toEqual([alice, { ...record, scopes: ["read", "write"] }]);
   });
 
   it("knows it of a message that a dead process had not taken", async () => {
@@ -105,14 +105,14 @@ describe("a turn that no call of its process started", () => {
       yield inputRequired("more?");
       if (text === "go") await forEver;
     };
-    const { clock, seen, start } = place(true, asking, false);
+    const { clock, principals, start } = place(true, asking, false);
     const first = start();
     const { id: taskId } = taskOf(await first.send("go", {}, caller));
     first.die();
     await using second = start();
-    const sent = second.send("and this", { taskId }, caller);
+    const response = second.send("and this", { taskId }, caller);
     await clock.advance(60_000);
-    await sent;
-    expect(seen).toEqual([alice, stored]);
+    await response;
+    expect(principals).toEqual([alice, record]);
   });
 });

@@ -169,9 +169,9 @@ describe("an agent that is replaced", () => {
     ];
     await settle();
     held.open();
-    const [seen, seenAnew] = await Promise.all(both);
-    expect(seen).toEqual(["status WORKING", "status COMPLETED"]);
-    expect(seenAnew).toEqual(["task WORKING", "status COMPLETED"]);
+    const [lines, linesAnew] = await Promise.all(both);
+    expect(lines).toEqual(["status WORKING", "status COMPLETED"]);
+    expect(linesAnew).toEqual(["task WORKING", "status COMPLETED"]);
   });
 
   it("is held to its new limits", async () => {

@@ -38,7 +38,7 @@ function cutOff(store: TaskStore, line: { cut: boolean }): TaskStore {
   });
 }
 
-interface Told {
+interface TurnFacts {
   readonly cause: string;
   readonly attempt: number;
   readonly text: string;
@@ -47,19 +47,19 @@ interface Told {
 }
 
 /** An agent that records its turns, writes half of its artifact, and stays as long as it is told to. */
-function halting(stays: (told: Told) => boolean) {
-  const turns: Told[] = [];
+function halting(stays: (turn: TurnFacts) => boolean) {
+  const turns: TurnFacts[] = [];
   const agent: Agent = async function* ({ cause, attempt, text, wake, history }) {
-    const told = { cause, attempt, text, wake, history: (await history()).length };
-    turns.push(told);
+    const turn = { cause, attempt, text, wake, history: (await history()).length };
+    turns.push(turn);
     yield artifact(`half ${attempt}`);
-    if (stays(told)) await forEver;
+    if (stays(turn)) await forEver;
     yield artifact(`rest ${attempt}`);
   };
   return { agent, turns };
 }
 
-async function begun(served: TestHandler): Promise<string> {
+async function startTask(served: TestHandler): Promise<string> {
   const stream = await openStream(served.stream("go", { metadata: { trace: 1 } }, { extensions: ["urn:x"] }));
   await settle();
   return taskOf(stream.firstItem.response).id;
@@ -68,9 +68,9 @@ async function begun(served: TestHandler): Promise<string> {
 describe("an orphaned restartable turn", () => {
   it("has no headers, since they are not stored", async () => {
     const { clock, start } = place();
-    const seen: unknown[] = [];
+    const headers: unknown[] = [];
     const agent: Agent = async function* ({ attempt, header }) {
-      seen.push(header("x-user"));
+      headers.push(header("x-user"));
       yield working();
       if (attempt === 1) await forEver;
     };
@@ -80,14 +80,14 @@ describe("an orphaned restartable turn", () => {
     first.die();
     await using _ = start(agent);
     await clock.advance(19_000);
-    expect(seen).toEqual(["alice", undefined]);
+    expect(headers).toEqual(["alice", undefined]);
   });
 
   it("is re-run by another process, and replaces its partial output", async () => {
     const { clock, store, start } = place();
     const { agent, turns } = halting(({ attempt }) => attempt === 1);
     const first = start(agent);
-    const taskId = await begun(first);
+    const taskId = await startTask(first);
     first.die();
     await using second = start(agent);
     await clock.advance(14_000);
@@ -110,7 +110,7 @@ describe("an orphaned restartable turn", () => {
     const { clock, store, start } = place();
     const { agent, turns } = halting(() => true);
     await using first = start(agent);
-    const taskId = await begun(first);
+    const taskId = await startTask(first);
     const before = await store.head(alice, taskId);
     await using second = start(agent);
     await using third = start(agent, false);
@@ -124,7 +124,7 @@ describe("an orphaned restartable turn", () => {
     const { clock, store, start } = place();
     const { agent, turns } = halting(() => true);
     let last = start(agent);
-    const taskId = await begun(last);
+    const taskId = await startTask(last);
     for (let deaths = 0; deaths < 4; deaths++) {
       last.die();
       last = start(agent);
@@ -144,7 +144,7 @@ describe("an orphaned restartable turn", () => {
     const { clock, start } = place();
     const { agent, turns } = halting(() => true);
     const first = start(agent, false);
-    const taskId = await begun(first);
+    const taskId = await startTask(first);
     first.die();
     await using second = start(agent, false);
     await clock.advance(20_000);
@@ -158,10 +158,10 @@ describe("an orphaned restartable turn", () => {
 
   it("is re-run by the first message that finds it, and takes that message", async () => {
     const { clock, start } = place();
-    const taken: string[] = [];
+    const answers: string[] = [];
     const agent: Agent = async ({ attempt, ask }) => {
       if (attempt === 1) await forEver;
-      taken.push(textIn((await ask(inputRequired("?"))).parts));
+      answers.push(textIn((await ask(inputRequired("?"))).parts));
     };
     const first = start(agent);
     void first.send("go", { configuration: { returnImmediately: true } });
@@ -170,17 +170,17 @@ describe("an orphaned restartable turn", () => {
     await using second = start(agent);
     first.die();
     await clock.advance(13_000);
-    const sent = second.send("more", { taskId });
+    const response = second.send("more", { taskId });
     await clock.advance(6_000);
-    expect(stateOf(taskOf(await sent))).toBe("COMPLETED");
-    expect(taken).toEqual(["more"]);
+    expect(stateOf(taskOf(await response))).toBe("COMPLETED");
+    expect(answers).toEqual(["more"]);
   });
 
   it("is canceled without a re-run", async () => {
     const { clock, store, start } = place();
     const { agent, turns } = halting(() => true);
     const first = start(agent);
-    const taskId = await begun(first);
+    const taskId = await startTask(first);
     await using second = startHandler({ agent, clock, store, restartable: true });
     await clock.advance(4000);
     first.die();
@@ -200,7 +200,7 @@ describe("an orphaned restartable turn", () => {
       return undefined;
     };
     const first = start(agent);
-    const taskId = await begun(first);
+    const taskId = await startTask(first);
     await first.handler.wake(alice, taskId, { paid: true });
     first.die();
     const second = start(agent);
@@ -230,7 +230,7 @@ describe("a process that is shut down", () => {
     const { clock, start } = place();
     const { agent, turns } = halting(({ cause }) => cause === "message");
     const first = start(agent);
-    const taskId = await begun(first);
+    const taskId = await startTask(first);
     await using second = start(agent);
     await drained(clock, first);
     await clock.advance(3_000);
@@ -248,7 +248,7 @@ describe("a process that is shut down", () => {
       return undefined;
     };
     const first = start(agent);
-    const taskId = await begun(first);
+    const taskId = await startTask(first);
     await drained(clock, first);
     await using second = start(async () => {});
     const { artifacts } = await second.get(taskId);
@@ -261,7 +261,7 @@ describe("a process that is shut down", () => {
     const { clock, start } = place();
     const { agent } = halting(() => true);
     const first = start(agent, false);
-    const taskId = await begun(first);
+    const taskId = await startTask(first);
     await drained(clock, first);
     await using second = start(agent, false);
     const task = await second.get(taskId);

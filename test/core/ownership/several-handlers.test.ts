@@ -48,10 +48,10 @@ describe.each([
       yield artifact(textIn(answer.parts), { artifactId: "a" });
     }, signals);
     const { taskId } = two.here;
-    const sent = two.there.send("one", { taskId });
+    const response = two.there.send("one", { taskId });
     const streamed = linesOf(two.there.subscribe(taskId));
     await two.clock.advance(2 * delayMs);
-    const task = taskOf(await sent);
+    const task = taskOf(await response);
     expect([stateOf(task), textIn(task.artifacts[0]?.parts)]).toEqual(["COMPLETED", "one"]);
     expect(historyOf(task)).toEqual(["user: go", "agent: ?", "user: one"]);
     expect(await streamed).toEqual(["task INPUT_REQUIRED", "status WORKING", 'artifact a "one"', "status COMPLETED"]);
@@ -143,8 +143,8 @@ describe("two handlers of one store", () => {
     const { id: taskId } = taskOf(await a.send("go"));
     const answers = ["1", "2", "3", "4"].map((text, index) => (index % 2 === 0 ? a : b).send(text, { taskId }));
     for (const answer of answers) expect(stateOf(taskOf(await answer))).toBe("INPUT_REQUIRED");
-    const said = historyOf(await a.get(taskId)).filter((line) => line.startsWith("user"));
-    expect(said.toSorted((x, y) => x.localeCompare(y))).toEqual([
+    const userLines = historyOf(await a.get(taskId)).filter((line) => line.startsWith("user"));
+    expect(userLines.toSorted((x, y) => x.localeCompare(y))).toEqual([
       "user: 1",
       "user: 2",
       "user: 3",
@@ -163,16 +163,16 @@ describe("a handler with an expired lease", () => {
     const gate = Promise.withResolvers<void>();
     const agent: Agent = async function* ({ signal }) {
       yield working();
-      signal.addEventListener("abort", () => heard.push(signal.reason));
+      signal.addEventListener("abort", () => reasons.push(signal.reason));
       await gate.promise;
       yield artifact("too late");
     };
-    const heard: { readonly kind?: string }[] = [];
+    const reasons: { readonly kind?: string }[] = [];
     const other = startHandler({ agent, clock, store, signals: lost });
     // So that one expires between two heartbeats of the other.
     await clock.advance(1000);
     const gone = await beginTask({ agent, clock: createVirtualClock(), store, signals: lost });
-    return { clock, gate, gone, other, heard, taskId: gone.taskId };
+    return { clock, gate, gone, other, reasons, taskId: gone.taskId };
   }
 
   it("has its tasks ended by another after expiry, and not before", async () => {
@@ -190,12 +190,12 @@ describe("a handler with an expired lease", () => {
   });
 
   it("writes nothing more on its return, aborts its agent, and answers its callers with the outcome of the task", async () => {
-    const { clock, gate, gone, other, heard, taskId } = await stuck();
+    const { clock, gate, gone, other, reasons, taskId } = await stuck();
     const rest = gone.opening.readRest();
     await clock.advance(18_000);
     await gone.clock.advance(1000);
     gate.resolve();
-    expect(heard).toMatchObject([{ kind: "OwnershipLost" }]);
+    expect(reasons).toMatchObject([{ kind: "OwnershipLost" }]);
     expect(await rest).toEqual(["status WORKING", "status FAILED"]);
     const task = await gone.get(taskId);
     expect([stateOf(task), task.artifacts]).toEqual(["FAILED", []]);

@@ -100,13 +100,13 @@ describe("parked tasks that are due", () => {
     const { agent, woken: wakes, letGo } = staying();
     await parkMany(store, alice, 5);
     await using served = startHandler({ agent, clock, store, limits: { turnsPerProcess: 2 } });
-    const seen: number[] = [];
+    const wakeCounts: number[] = [];
     for (let beat = 0; beat < 4; beat++) {
       await heartbeat(served.clock);
-      seen.push(wakes.length);
+      wakeCounts.push(wakes.length);
       letGo();
     }
-    expect(seen).toEqual([2, 4, 5, 5]);
+    expect(wakeCounts).toEqual([2, 4, 5, 5]);
   });
 
   it("are woken several at a time", async () => {
@@ -130,14 +130,14 @@ describe("parked tasks that are due", () => {
     const { agent, woken: wakes, letGo } = staying();
     await parkMany(store, alice, 8);
     await using _served = startHandler({ agent, clock, store: distant(store, clock), limits });
-    const seen: number[] = [];
+    const wakeCounts: number[] = [];
     for (let beat = 0; beat < 4; beat++) {
       await heartbeat(clock);
       await clock.advance(100);
-      seen.push(wakes.length);
+      wakeCounts.push(wakes.length);
       letGo();
     }
-    expect(seen).toEqual([3, 6, 8, 8]);
+    expect(wakeCounts).toEqual([3, 6, 8, 8]);
   });
 
   it("are not held up by a task that cannot be read", async () => {

@@ -18,8 +18,8 @@ function serve(tasksPerOwner: number, store = memoryTaskStore()): TestHandler {
 /** Sends until one is refused. Returns the number of tasks. */
 async function fill(served: TestHandler): Promise<number> {
   for (let count = 0; count < 1000; count++) {
-    const sent = await served.send("go", {}, alice).catch(() => undefined);
-    if (sent === undefined) return count;
+    const response = await served.send("go", {}, alice).catch(() => undefined);
+    if (response === undefined) return count;
   }
   throw new Error("none was refused");
 }

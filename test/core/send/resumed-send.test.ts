@@ -88,8 +88,6 @@ it("goes to the named task, whatever event its caller has seen", async () => {
   const other = await openStream(served.stream("other"));
   const { id } = taskOf(other.firstItem.response);
   await settle();
-  const said = { taskId: id, messageId: "third" };
-  expect((await linesOf(served.stream("answer", said, { after: broken.firstItem.id }))).at(-1)).toBe(
-    "status COMPLETED",
-  );
+  const ids = { taskId: id, messageId: "third" };
+  expect((await linesOf(served.stream("answer", ids, { after: broken.firstItem.id }))).at(-1)).toBe("status COMPLETED");
 });

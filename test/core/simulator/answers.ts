@@ -73,7 +73,7 @@ export function checkListed(journal: Journal, task: Task): void {
 
 /** Checks that an answer shows the first stop after its message, or something later. */
 export function checkAnswer(journal: Journal, messageId: string, task: Task, position: number): void {
-  const record = journal.taken.get(messageId);
+  const record = journal.receipts.get(messageId);
   if (record?.task !== task.id) return journal.fail(`${messageId} was answered and not taken by ${task.id}`);
   const { records, states } = journal.tasks.get(task.id) ?? { records: [], states: [] };
   const stop = records.findIndex(({ kind }, index) => {

@@ -22,8 +22,8 @@ async function checkHolder(
 ): Promise<void> {
   const { id, key } = history;
   const { entries } = await store.inbox(key);
-  const nobody = { holder: "nobody", holderLive: false, wakeAt: undefined };
-  const { holder, holderLive, wakeAt } = (await store.head(scope, id)) ?? nobody;
+  const noHead = { holder: "nobody", holderLive: false, wakeAt: undefined };
+  const { holder, holderLive, wakeAt } = (await store.head(scope, id)) ?? noHead;
   const state = stateOf(history);
   if (holder === "") {
     const late = wakeAt === undefined ? 0 : time.now() + setMs - wakeAt;
@@ -49,7 +49,7 @@ export async function checkEnd(world: World): Promise<void> {
   for (const call of open) journal.fail(`${call} was never answered`);
   for (const history of journal.tasks.values()) await checkTask(world, history);
   for (const [messageId, outcome] of sends) {
-    const isTaken = journal.taken.has(messageId);
+    const isTaken = journal.receipts.has(messageId);
     if (outcome === "answered" && !isTaken) journal.fail(`${messageId} was accepted and never taken`);
     if (outcome === "refused" && isTaken) journal.fail(`${messageId} was refused and taken`);
     if (outcome === "replied" && isTaken) journal.fail(`${messageId} was replied to and taken by a task`);
@@ -72,13 +72,13 @@ async function checkTask(world: World, history: TaskHistory): Promise<void> {
   const { journal, store, weather } = world;
   const { id, records, digests, task } = history;
   if (!isTerminal(stateOf(history))) journal.fail(`${id} was canceled and goes on in state ${stateOf(history)}`);
-  const stored = await store.read(scope, id);
-  if (stored === undefined) return journal.fail(`${id} is gone`);
-  if (stored.head.seq !== records.length)
-    journal.fail(`${id} has ${stored.head.seq} records, ${records.length} were written`);
+  const storedTask = await store.read(scope, id);
+  if (storedTask === undefined) return journal.fail(`${id} is gone`);
+  if (storedTask.head.seq !== records.length)
+    journal.fail(`${id} has ${storedTask.head.seq} records, ${records.length} were written`);
   if (digests.length !== records.length + 1) journal.fail(`${id} lost count`);
   await checkConversation(world, history);
-  const fold = foldStored(stored);
+  const fold = foldStored(storedTask);
   const text = toText(fold);
   if (!isDeepStrictEqual(toBinary(TaskSchema, fold), toBinary(TaskSchema, task)))
     journal.fail(`${id} is stored as ${text}`);

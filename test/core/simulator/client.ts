@@ -183,9 +183,9 @@ export class Client {
 
   /** One of the known tasks, preferably a young one. */
   aTask(): string | undefined {
-    const { known, weather } = this.#world;
-    if (this.#random.chance(weather.focus)) return known.at(-1);
-    return known[this.#random.int(0, Math.max(known.length - 1, 0))];
+    const { knownIds, weather } = this.#world;
+    if (this.#random.chance(weather.focus)) return knownIds.at(-1);
+    return knownIds[this.#random.int(0, Math.max(knownIds.length - 1, 0))];
   }
 
   // After leaving a stream, or losing it, it resumes after the last event, mostly in another process, until the stream

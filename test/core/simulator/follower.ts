@@ -89,7 +89,7 @@ export class Follower {
 
   // The record that must end the stream; `undefined` if there is none yet.
   #endOf({ records, states }: TaskHistory): number | undefined {
-    const takenSeq = this.#journal.taken.get(this.#options.messageId ?? "")?.seq;
+    const takenSeq = this.#journal.receipts.get(this.#options.messageId ?? "")?.seq;
     const from = { send: takenSeq, attached: this.#beganAt, subscription: undefined }[this.#way];
     // A later turn may continue a parked task; what it refuses is another message.
     let isOwn = true;
@@ -110,11 +110,11 @@ export class Follower {
     if (this.position > 0 && !this.#options.snapshotsAgain)
       this.#fail(`a second snapshot, at ${seq} after ${this.position}`);
     if (seq < this.position) this.#fail(`a snapshot at ${seq}, ${this.position} was seen`);
-    const stored = history.digests[seq];
+    const digest = history.digests[seq];
     const same =
       this.#options.withoutHistory === true
-        ? digestMatchesShort(stored, shortDigestOf(task))
-        : stored === digestOf(task);
+        ? digestMatchesShort(digest, shortDigestOf(task))
+        : digest === digestOf(task);
     if (!same) this.#fail(`the snapshot at ${seq} is not what was stored`);
     this.#beganAt = seq;
   }
@@ -128,10 +128,10 @@ export class Follower {
   }
 
   // Must be the very event that was stored or, for callers that use a name, an equal one with the name in it.
-  #isShown(stored: StreamItem["response"], shown: StreamItem["response"]): boolean {
+  #isShown(original: StreamItem["response"], shown: StreamItem["response"]): boolean {
     const { name } = this.#options;
-    if (name === undefined && this.#journal.isEncoded) return isDeepStrictEqual(plain(stored), plain(shown));
-    return name === undefined ? stored === shown : isDeepStrictEqual(responseUnderName(stored, name), shown);
+    if (name === undefined && this.#journal.isEncoded) return isDeepStrictEqual(plain(original), plain(shown));
+    return name === undefined ? original === shown : isDeepStrictEqual(responseUnderName(original, name), shown);
   }
 
   #fail(text: string): void {

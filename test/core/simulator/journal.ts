@@ -31,7 +31,7 @@ export class Journal {
   readonly tasks = new Map<string, TaskHistory>();
   readonly violations: string[] = [];
   /** Where each message was taken, by message id. */
-  readonly taken = new Map<string, { readonly task: string; readonly seq: number; readonly entry: string }>();
+  readonly receipts = new Map<string, { readonly task: string; readonly seq: number; readonly entry: string }>();
   /** Task ids by the names that callers gave. */
   readonly named = new Map<string, string>();
   /** By task: the last chunk of an agent that has come to its end. */
@@ -72,8 +72,8 @@ export class Journal {
   }
 
   #name(name: string, id: string): void {
-    const known = this.named.get(name);
-    if (known !== undefined) this.fail(`${name} is the name of ${known} and of ${id}`);
+    const otherId = this.named.get(name);
+    if (otherId !== undefined) this.fail(`${name} is the name of ${otherId} and of ${id}`);
     this.named.set(name, id);
   }
 
@@ -92,7 +92,7 @@ export class Journal {
 
   withdrawn(entry: string): void {
     this.#withdrawn.add(entry);
-    for (const record of this.taken.values()) {
+    for (const record of this.receipts.values()) {
       if (record.entry === entry) this.fail(`${record.task}: a message was taken and withdrawn as well`);
     }
   }
@@ -200,8 +200,8 @@ export class Journal {
   #message(history: TaskHistory, { entry, message, seq }: LogRecord & { readonly kind: "message" }): void {
     const { id } = history;
     if (this.#withdrawn.has(entry)) this.fail(`${id}: a message was withdrawn and taken as well`);
-    if (this.taken.has(message.messageId)) this.fail(`${id}: message ${message.messageId} was taken twice`);
+    if (this.receipts.has(message.messageId)) this.fail(`${id}: message ${message.messageId} was taken twice`);
     history.takenInTurn.push(message.messageId);
-    this.taken.set(message.messageId, { task: id, seq, entry });
+    this.receipts.set(message.messageId, { task: id, seq, entry });
   }
 }

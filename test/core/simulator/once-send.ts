@@ -64,7 +64,7 @@ export class OnceSend {
   /** At the end: exactly one task took the message, or none did. */
   checkEnd(): void {
     const { messageId } = this.#options;
-    const taskId = this.#world.journal.taken.get(messageId)?.task;
+    const taskId = this.#world.journal.receipts.get(messageId)?.task;
     if (this.#replied && taskId !== undefined) this.#fail(`was replied to and taken by ${taskId}`);
     if (!this.#replied && this.#answer !== undefined && taskId !== this.#answer)
       this.#fail(`was answered by ${this.#answer} and taken by ${taskId}`);

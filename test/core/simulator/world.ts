@@ -52,7 +52,7 @@ export class World {
   /** Unanswered calls. */
   readonly open = new Set<string>();
   /** Tasks that clients know. */
-  readonly known: string[] = [];
+  readonly knownIds: string[] = [];
   readonly lines: string[] = [];
   /** How far the store's clock was set, in all. */
   setMs = 0;
@@ -193,7 +193,7 @@ export class World {
 
   /** A client learned of a task. */
   learn(id: string): void {
-    if (!this.known.includes(id)) this.known.push(id);
+    if (!this.knownIds.includes(id)) this.knownIds.push(id);
   }
 
   /** Tasks that have not ended. */

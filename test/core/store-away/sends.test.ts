@@ -47,7 +47,7 @@ describe("while the store is known to be away", () => {
         served.send("more", { taskId }, once),
         served.send("later", { configuration: { returnImmediately: true } }),
       ];
-      for (const sent of sends) expect(await errorOf(sent)).toMatchObject(refused);
+      for (const send of sends) expect(await errorOf(send)).toMatchObject(refused);
       expect(served.turns).toHaveLength(turns);
       served.line.restore();
       await served.clock.advance(1000);
@@ -70,10 +70,10 @@ describe("while the store is known to be away", () => {
     });
     await served.clock.advance(2900);
     served.line.cut();
-    const [sent, streamed] = [served.send("go"), linesOf(served.stream("go"))];
+    const [response, streamed] = [served.send("go"), linesOf(served.stream("go"))];
     await served.clock.advance(20_000);
     gate.resolve();
-    expect(textIn(messageOf(await sent).parts)).toBe("here you are");
+    expect(textIn(messageOf(await response).parts)).toBe("here you are");
     expect(await streamed).toEqual(['message "here you are"']);
   });
 
@@ -117,7 +117,7 @@ describe("a store that is slow", () => {
       }
       await gate.promise;
     });
-    const sent = served.send("go on");
+    const response = served.send("go on");
     await served.clock.advance(2000);
     served.line.hold("renew");
     await served.clock.advance(8000);
@@ -126,7 +126,7 @@ describe("a store that is slow", () => {
     served.stop = true;
     gate.resolve();
     await served.clock.advance(2000);
-    expect([stateOf(taskOf(await sent)), stateOf(taskOf(await another))]).toEqual(["COMPLETED", "COMPLETED"]);
+    expect([stateOf(taskOf(await response)), stateOf(taskOf(await another))]).toEqual(["COMPLETED", "COMPLETED"]);
     expect(served.log.map(({ message }) => message)).not.toContain("the task store is away");
     served.line.restore();
   });
@@ -143,12 +143,12 @@ describe("a store that does not answer a send", () => {
       });
       // A renewal has just succeeded, so nothing has noticed the outage when the task is due.
       await served.clock.advance(3050);
-      const sent = served.send("go");
+      const response = served.send("go");
       await settle();
       served.line[how]();
       await served.clock.advance(20_000);
       gate.resolve();
-      expect(textIn(messageOf(await sent).parts)).toBe("here you are");
+      expect(textIn(messageOf(await response).parts)).toBe("here you are");
       expect(served.turns[0]?.signal.aborted).toBe(false);
       served.line.restore();
     },
@@ -204,7 +204,7 @@ describe("a store that does not answer a send", () => {
       await emit(working());
       await gate.promise;
     });
-    const sent = served.send("go");
+    const response = served.send("go");
     await settle();
     const { tasks } = await served.operations.listTasks(requestOf("listTasks"), contextOf());
     served.line.hold("put");
@@ -212,7 +212,7 @@ describe("a store that does not answer a send", () => {
     await served.clock.advance(2000);
     expect(await error).toMatchObject(refused);
     gate.resolve();
-    expect(stateOf(taskOf(await sent))).toBe("COMPLETED");
+    expect(stateOf(taskOf(await response))).toBe("COMPLETED");
   });
 
   it.each([

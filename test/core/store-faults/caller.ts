@@ -66,8 +66,8 @@ export class Caller {
   ): Promise<Answer<T>> {
     const { open, signals } = this.#stage;
     const name = `${++this.#calls} ${what} at ${process.name}`;
-    const nobody = { principal: { owner: "alice" }, binding: "JSONRPC", version: "1.0", extensions: [] } as const;
-    const context = createContext({ ...nobody, after: undefined, ...how });
+    const defaults = { principal: { owner: "alice" }, binding: "JSONRPC", version: "1.0", extensions: [] } as const;
+    const context = createContext({ ...defaults, after: undefined, ...how });
     signals.push(context.signal);
     open.add(name);
     try {
@@ -89,9 +89,10 @@ export class Caller {
     const { code, message, metadata, violations, retryAfterMs } = error;
     const text = JSON.stringify([message, metadata, violations]);
     if (text.includes(internals)) this.#stage.fail(`${name} was told ${text}`);
-    const known =
+    const isExpected =
       refusals.has(code) || (code === "unavailable" && retryAfterMs !== undefined) || code === "deadlineExceeded";
-    if (!known) this.#stage.fail(`${name} was answered with ${code} (${retryAfterMs}): ${message}: ${error.cause}`);
+    if (!isExpected)
+      this.#stage.fail(`${name} was answered with ${code} (${retryAfterMs}): ${message}: ${error.cause}`);
     return error;
   }
 

@@ -44,7 +44,7 @@ export async function checkStored(stage: Stage, caller: Caller): Promise<void> {
   const { journal, store } = stage;
   for (const history of journal.tasks.values()) await checkTask(stage, history);
   for (const [messageId, taskId] of caller.acknowledged) {
-    if (journal.taken.get(messageId)?.task !== taskId) journal.fail(`${messageId} was accepted and never taken`);
+    if (journal.receipts.get(messageId)?.task !== taskId) journal.fail(`${messageId} was accepted and never taken`);
   }
   for (const subscriber of caller.subscribers) {
     if (subscriber.taskId === "") continue;
@@ -54,11 +54,11 @@ export async function checkStored(stage: Stage, caller: Caller): Promise<void> {
 }
 
 async function checkTask({ journal, store }: Stage, { id, records, task }: TaskHistory): Promise<void> {
-  const stored = await store.read(scope, id);
-  if (stored === undefined) return journal.fail(`${id} is gone`);
-  if (stored.head.seq !== records.length)
-    journal.fail(`${id} has ${stored.head.seq} records, ${records.length} were written`);
-  const text = toText(foldStored(stored));
+  const storedTask = await store.read(scope, id);
+  if (storedTask === undefined) return journal.fail(`${id} is gone`);
+  if (storedTask.head.seq !== records.length)
+    journal.fail(`${id} has ${storedTask.head.seq} records, ${records.length} were written`);
+  const text = toText(foldStored(storedTask));
   if (text !== toText(task)) journal.fail(`${id} is stored as ${text}`);
   if (text.includes(internals)) journal.fail(`${id} tells its caller ${text}`);
 }

@@ -24,7 +24,7 @@ function serve(agent: Agent, options: Omit<TestHandlerOptions, "agent"> = {}): T
   return served;
 }
 
-async function kept({ operations }: TestHandler): Promise<number> {
+async function countTasks({ operations }: TestHandler): Promise<number> {
   return (await operations.listTasks(requestOf("listTasks"), contextOf())).totalSize;
 }
 
@@ -35,9 +35,9 @@ const done: Agent = async function* () {
 describe("the memory store", () => {
   it("counts the message that starts a task, and drops the oldest finished tasks for it", async () => {
     const served = serve(done);
-    for (let sent = 0; sent < 30; sent++) await served.send(large);
-    expect(await kept(served)).toBeLessThanOrEqual(10);
-    expect(await kept(served)).toBeGreaterThanOrEqual(4);
+    for (let index = 0; index < 30; index++) await served.send(large);
+    expect(await countTasks(served)).toBeLessThanOrEqual(10);
+    expect(await countTasks(served)).toBeGreaterThanOrEqual(4);
   });
 
   it("counts the messages that a turn receives", async () => {
@@ -45,21 +45,21 @@ describe("the memory store", () => {
     // The caller's share is half of it.
     const store = memoryTaskStore({ clock, maxBytes: 2048 * kibibyte });
     const agent: Agent = async function* ({ text, receive }) {
-      if (text === "talk") for (let taken = 0; taken < 4; taken++) await receive();
+      if (text === "talk") for (let index = 0; index < 4; index++) await receive();
       yield completed();
     };
     const served = serve(agent, { store });
-    for (let sent = 0; sent < 12; sent++) await served.send(large);
-    const before = await kept(served);
+    for (let index = 0; index < 12; index++) await served.send(large);
+    const before = await countTasks(served);
     expect(before).toBeGreaterThan(5);
     const talk = await openStream(served.stream("talk"));
     const { id: taskId } = taskOf(talk.firstItem.response);
-    for (let sent = 0; sent < 4; sent++) {
-      const heard = served.stream(large, { taskId });
-      await openStream(heard);
+    for (let index = 0; index < 4; index++) {
+      const stream = served.stream(large, { taskId });
+      await openStream(stream);
       await settle();
     }
-    expect(await kept(served)).toBeLessThan(before);
+    expect(await countTasks(served)).toBeLessThan(before);
   });
 
   it("counts waiting inbox messages, refuses one without room, and accepts more after one is taken", async () => {
@@ -71,7 +71,7 @@ describe("the memory store", () => {
     const { id: taskId } = taskOf(busy.firstItem.response);
     await settle();
     const refusals: unknown[] = [];
-    for (let sent = 0; sent < 20; sent++) {
+    for (let index = 0; index < 20; index++) {
       await openStream(served.stream(large, { taskId })).catch((error: unknown) => refusals.push(error));
     }
     expect(refusals.length).toBeGreaterThanOrEqual(10);
@@ -99,10 +99,10 @@ describe("a task", () => {
   it("keeps its log after the last snapshot as short as the task, however often an artifact is replaced", async () => {
     let logged = 0;
     const served = serve(async function* ({ taskId }) {
-      for (let made = 0; made < 400; made++) {
+      for (let index = 0; index < 400; index++) {
         yield artifact("y".repeat(10 * kibibyte), { artifactId: "x", lastChunk: true });
-        const stored = await served.store.read({ agent: "", tenant: "", owner: "alice" }, taskId);
-        logged = Math.max(logged, stored?.records.length ?? 0);
+        const storedTask = await served.store.read({ agent: "", tenant: "", owner: "alice" }, taskId);
+        logged = Math.max(logged, storedTask?.records.length ?? 0);
       }
       yield completed();
     });

@@ -157,12 +157,12 @@ it("a snapshot and the records after it fold to the same task as all records, an
   });
   const { id } = taskOf(await served.send("go"));
   const shown = await served.get(id);
-  const stored = await store.read({ agent: "", tenant: "", owner: "alice" }, id);
-  if (stored?.snapshot === undefined) throw new Error("the log is small enough to go without a snapshot");
-  const all = await store.recordsAfter(stored.head.key, 0, 1000);
+  const storedTask = await store.read({ agent: "", tenant: "", owner: "alice" }, id);
+  if (storedTask?.snapshot === undefined) throw new Error("the log is small enough to go without a snapshot");
+  const all = await store.recordsAfter(storedTask.head.key, 0, 1000);
   if (typeof all !== "object") throw new Error("the log has gone");
-  expect(foldStored(stored)).toEqual(foldStored(stored));
-  expect(foldStored({ ...stored, snapshot: undefined, records: all.records })).toEqual(foldStored(stored));
-  expect(foldStored(stored)).toEqual(shown);
+  expect(foldStored(storedTask)).toEqual(foldStored(storedTask));
+  expect(foldStored({ ...storedTask, snapshot: undefined, records: all.records })).toEqual(foldStored(storedTask));
+  expect(foldStored(storedTask)).toEqual(shown);
   expect(textIn(shown.artifacts[0]?.parts)).toHaveLength(40 * (8 << 10));
 });

@@ -58,8 +58,8 @@ describe.each(Object.entries(stores))("the log of a running task on the store: %
     expect(await reachesBackTo((await seqNow()) - 250)).toBe(true);
 
     // Who comes back later starts with the task, and a restart finds the message of the turn.
-    const stored = await store.read(alice, id);
-    expect(stored?.snapshot).toBeDefined();
+    const storedTask = await store.read(alice, id);
+    expect(storedTask?.snapshot).toBeDefined();
     expect((await store.recordsAt(key, [1, 2, 3])).map(({ kind }) => kind).slice(0, 2)).toEqual([
       "turnStarted",
       "message",

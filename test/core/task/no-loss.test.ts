@@ -73,16 +73,16 @@ async function follow(
   subscriber: Subscriber,
 ): Promise<StreamItem[]> {
   const { id } = taskOf(first.response);
-  const seen = subscriber.knows ? [first] : [];
+  const streamItems = subscriber.knows ? [first] : [];
   await turns(subscriber.late);
   for (;;) {
-    const iterator = subscribe(id, { after: seen.at(-1)?.id })[Symbol.asyncIterator]();
+    const iterator = subscribe(id, { after: streamItems.at(-1)?.id })[Symbol.asyncIterator]();
     for (let items = 0; items < subscriber.patience; items++) {
       const step = await iterator.next().catch(() => undefined);
       // Without an event id an ended task has nothing to stream, so it resumes with the sender's id.
       if (step === undefined) return follow({ subscribe }, first, { ...subscriber, knows: true });
-      if (step.done === true) return seen;
-      seen.push(step.value);
+      if (step.done === true) return streamItems;
+      streamItems.push(step.value);
       await turns(subscriber.slow);
     }
     await iterator.return?.();
@@ -140,13 +140,13 @@ describe("subscribers", () => {
         await using handler = startHandler({ agent: speaker(lines, style), store, limits: { batchMaxEvents } });
         const { firstItem: first, iterator } = await openStream(handler.stream("go"));
         const sender = itemsOf({ [Symbol.asyncIterator]: () => iterator });
-        const seen = await Promise.all(subscribers.map((subscriber) => follow(handler, first, subscriber)));
+        const streams = await Promise.all(subscribers.map((subscriber) => follow(handler, first, subscriber)));
         const { id } = taskOf(first.response);
-        const stored = await handler.get(id);
-        expect(textIn(stored.artifacts[0]?.parts)).toBe(lines.flatMap(({ kind }, at) => textsOf(kind, at)).join(""));
+        const task = await handler.get(id);
+        expect(textIn(task.artifacts[0]?.parts)).toBe(lines.flatMap(({ kind }, at) => textsOf(kind, at)).join(""));
         const events = await eventsOf(store, id);
-        for (const items of [[first, ...(await sender)], ...seen]) {
-          expect(foldOf(items)).toEqual(stored);
+        for (const items of [[first, ...(await sender)], ...streams]) {
+          expect(foldOf(items)).toEqual(task);
           const [from = 0, ...positions] = positionsOf(items);
           expect(positions).toEqual(events.map(({ seq }) => seq).filter((seq) => seq > from));
         }

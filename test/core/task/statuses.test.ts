@@ -19,7 +19,7 @@ import { errorOf, historyOf, linesOf, stateOf, taskOf, textIn } from "../../supp
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
 const artifactOf = (text: string) => artifact(text, { artifactId: "a" });
-const seen = (text: string) => `artifact a "${text}"`;
+const artifactLineOf = (text: string) => `artifact a "${text}"`;
 
 /** An agent that asks on a new task, then yields these events. */
 const continuing = (events: readonly AgentEvent[]): Agent =>
@@ -35,20 +35,20 @@ const cases: readonly [string, readonly AgentEvent[], readonly string[], readonl
   [
     "an artifact",
     [artifactOf("x")],
-    [seen("x"), "status COMPLETED"],
-    ["status WORKING", seen("x"), "status COMPLETED"],
+    [artifactLineOf("x"), "status COMPLETED"],
+    ["status WORKING", artifactLineOf("x"), "status COMPLETED"],
   ],
   [
     "artifacts",
     [artifactOf("x"), artifactOf("y")],
-    [seen("x"), seen("y"), "status COMPLETED"],
-    ["status WORKING", seen("x"), seen("y"), "status COMPLETED"],
+    [artifactLineOf("x"), artifactLineOf("y"), "status COMPLETED"],
+    ["status WORKING", artifactLineOf("x"), artifactLineOf("y"), "status COMPLETED"],
   ],
   [
     "WORKING and an artifact",
     [working(), artifactOf("x")],
-    ["status WORKING", seen("x"), "status COMPLETED"],
-    ["status WORKING", seen("x"), "status COMPLETED"],
+    ["status WORKING", artifactLineOf("x"), "status COMPLETED"],
+    ["status WORKING", artifactLineOf("x"), "status COMPLETED"],
   ],
   ["a question", [inputRequired()], ["status INPUT_REQUIRED"], ["status INPUT_REQUIRED"]],
   ["COMPLETED", [completed()], ["status COMPLETED"], ["status COMPLETED"]],
@@ -59,8 +59,8 @@ const cases: readonly [string, readonly AgentEvent[], readonly string[], readonl
   [
     "a reply behind an artifact",
     [artifactOf("x"), reply("y"), artifactOf("z")],
-    [seen("x"), "status COMPLETED"],
-    ["status WORKING", seen("x"), "status COMPLETED"],
+    [artifactLineOf("x"), "status COMPLETED"],
+    ["status WORKING", artifactLineOf("x"), "status COMPLETED"],
   ],
 ];
 
@@ -126,7 +126,7 @@ describe("a turn", () => {
     await served.clock.advance(1000);
     expect(stateOf(await served.get(taskId))).toBe("WORKING");
     gate.resolve();
-    expect(await lines).toEqual(["task INPUT_REQUIRED", "status WORKING", seen("x"), "status COMPLETED"]);
+    expect(await lines).toEqual(["task INPUT_REQUIRED", "status WORKING", artifactLineOf("x"), "status COMPLETED"]);
   });
 
   it("with an event in that second gets no WORKING from the clock", async () => {
@@ -140,7 +140,7 @@ describe("a turn", () => {
     const lines = linesOf(served.stream("go"));
     await served.clock.advance(5000);
     gate.resolve();
-    expect(await lines).toEqual(["task SUBMITTED", seen("x"), "status COMPLETED"]);
+    expect(await lines).toEqual(["task SUBMITTED", artifactLineOf("x"), "status COMPLETED"]);
   });
 });
 

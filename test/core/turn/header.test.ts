@@ -38,8 +38,8 @@ describe("a header", () => {
     const gate = Promise.withResolvers<void>();
     const { agent, turns } = noting(gate.promise);
     await using served = startHandler({ agent });
-    const sent = served.send("ask", { configuration: { returnImmediately: true } }, calling({ "x-user": "alice" }));
-    const { id: taskId } = taskOf(await sent);
+    const response = served.send("ask", { configuration: { returnImmediately: true } }, calling({ "x-user": "alice" }));
+    const { id: taskId } = taskOf(await response);
     const answer = served.send("go", { taskId }, calling({ "x-user": "carol" }));
     await settle();
     gate.resolve();

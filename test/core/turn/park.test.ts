@@ -59,14 +59,14 @@ describe("a parked task", () => {
     const { agent } = parking();
     await using served = startHandler({ agent });
     const answered: string[] = [];
-    const sent = served.send("go").then((response) => answered.push(stateOf(taskOf(response))));
+    const completion = served.send("go").then((response) => answered.push(stateOf(taskOf(response))));
     await settle();
     const { tasks } = await served.store.list(alice, { limit: 1 });
     const id = tasks[0]?.head.id ?? "";
     await served.clock.advance(60_000);
     expect(answered).toEqual([]);
     await served.handler.wake(alice, id, "end");
-    await sent;
+    await completion;
     expect(answered).toEqual(["COMPLETED"]);
   });
 
@@ -115,11 +115,11 @@ describe("a parked task", () => {
       return text === "go" ? park({ wakeAt: clock.now() + 5000 }) : park();
     };
     await using served = await parked({ agent, clock });
-    const sent = served.send("more", { taskId: served.taskId });
+    const response = served.send("more", { taskId: served.taskId });
     await clock.advance(60_000);
     expect(turns).toEqual(["message go", "message more"]);
     await served.cancel(served.taskId);
-    expect(stateOf(taskOf(await sent))).toBe("CANCELED");
+    expect(stateOf(taskOf(await response))).toBe("CANCELED");
   });
 
   it("with a wake time in the past is woken once a second, without a busy loop", async () => {
@@ -193,19 +193,19 @@ describe("a parked task", () => {
   });
 
   it("keeps the other parameters of its send", async () => {
-    const seen: unknown[] = [];
+    const parameters: unknown[] = [];
     const agent: Agent = async ({ wake, metadata, configuration, extensions }) => {
-      if (wake !== undefined) seen.push(metadata, configuration, extensions);
+      if (wake !== undefined) parameters.push(metadata, configuration, extensions);
       return wake === undefined ? park() : undefined;
     };
     const clock = createVirtualClock();
     await using served = startHandler({ agent, clock });
     const configuration = { returnImmediately: true, acceptedOutputModes: ["text/plain"] };
-    const sent = await served.send("go", { configuration, metadata: { trace: 1 } }, { extensions: ["urn:x"] });
+    const response = await served.send("go", { configuration, metadata: { trace: 1 } }, { extensions: ["urn:x"] });
     await settle();
-    await served.handler.wake(alice, taskOf(sent).id, 1);
+    await served.handler.wake(alice, taskOf(response).id, 1);
     await settle();
-    expect(seen).toMatchObject([{ trace: 1 }, configuration, ["urn:x"]]);
+    expect(parameters).toMatchObject([{ trace: 1 }, configuration, ["urn:x"]]);
   });
 });
 

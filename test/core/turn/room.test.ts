@@ -83,32 +83,32 @@ it.each([
 
 it("owners take turns, however many sends of one of them wait", async () => {
   const { running, send, end } = serve({ turnsPerProcess: 1 });
-  const sent = ["a1", "a2", "a3", "a4"].map((text) => send(text, "alice"));
+  const sends = ["a1", "a2", "a3", "a4"].map((text) => send(text, "alice"));
   await settle();
-  sent.push(send("b1", "bob"), send("b2", "bob"), send("c1", "carol"));
+  sends.push(send("b1", "bob"), send("b2", "bob"), send("c1", "carol"));
   await settle();
   const order: (string | undefined)[] = [];
   while (running.length > 0) order.push(await end());
   expect(order).toEqual(["a1", "a2", "b1", "c1", "a3", "b2", "a4"]);
-  await Promise.all(sent);
+  await Promise.all(sends);
 });
 
 it("an owner at the limit holds up no other one", async () => {
   const { running, send, end } = serve({ turnsPerOwner: 1 });
-  const sent = [send("a1", "alice"), send("a2", "alice"), send("b1", "bob")];
+  const sends = [send("a1", "alice"), send("a2", "alice"), send("b1", "bob")];
   await settle();
   expect(running.map(({ text }) => text)).toEqual(["a1", "b1"]);
   while (running.length > 0) await end();
-  await Promise.all(sent);
+  await Promise.all(sends);
 });
 
 it("no more sends of one owner wait than may run", async () => {
   const { send, running, end } = serve({ turnsPerOwner: 2 });
-  const sent = ["1", "2", "3", "4"].map((text) => send(text));
+  const sends = ["1", "2", "3", "4"].map((text) => send(text));
   await settle();
   expect(await errorOf(send("5"))).toMatchObject({ code: "resourceExhausted" });
   while (running.length > 0) await end();
-  expect(await Promise.all(sent.map(textOf))).toEqual(["1", "2", "3", "4"]);
+  expect(await Promise.all(sends.map(textOf))).toEqual(["1", "2", "3", "4"]);
 });
 
 it("a shutdown refuses the sends that wait", async () => {

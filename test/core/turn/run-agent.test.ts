@@ -100,12 +100,12 @@ describe("merged generators", () => {
       await gate.promise;
       yield artifact("slow");
     }
-    const seen: string[] = [];
+    const eventTexts: string[] = [];
     for await (const event of merge(slow(), texts("a", 3))) {
-      seen.push(textOfEvent(event));
-      if (seen.length === 3) gate.resolve();
+      eventTexts.push(textOfEvent(event));
+      if (eventTexts.length === 3) gate.resolve();
     }
-    expect(seen).toEqual(["a1", "a2", "a3", "slow"]);
+    expect(eventTexts).toEqual(["a1", "a2", "a3", "slow"]);
   });
 
   /** An endless source that records when it is closed. */

@@ -79,16 +79,16 @@ describe("a turn", () => {
     ["more than there is", { last: 99 }, ["one", "more?", "two", "still?", "three"]],
     ["nothing", { last: 0 }, []],
   ])("returns the history of its task, oldest first: %s", async (_, options, expected) => {
-    const seen: (readonly Message[])[] = [];
+    const histories: (readonly Message[])[] = [];
     await using served = startHandler({
       async *agent({ text: input, history }) {
-        seen.push(await history(options));
+        histories.push(await history(options));
         yield input === "one" ? inputRequired("more?") : inputRequired("still?");
       },
     });
     const { id: taskId } = taskOf(await served.send("one"));
     for (const input of ["two", "three"]) await served.send(input, { taskId });
-    expect(seen.at(-1)?.map(({ parts }) => textIn(parts))).toEqual(expected);
+    expect(histories.at(-1)?.map(({ parts }) => textIn(parts))).toEqual(expected);
   });
 
   it("has its first message as history before a task exists, and reading it makes no task", async () => {
@@ -99,28 +99,28 @@ describe("a turn", () => {
   });
 
   it("follows the last message it took", async () => {
-    const seen: unknown[] = [];
+    const facts: unknown[] = [];
     await using served = startHandler({
       async *agent(turn) {
         const answer = await turn.ask(inputRequired("more?"));
         const references = await turn.references();
-        seen.push(answer === turn.message, turn.text, references.length);
+        facts.push(answer === turn.message, turn.text, references.length);
         yield completed();
       },
     });
     const other = taskOf(await served.send("other")).id;
     const { id: taskId } = taskOf(await served.send("one"));
     await served.send("two", { taskId, referenceTaskIds: [other] });
-    expect(seen).toEqual([true, "two", 1]);
+    expect(facts).toEqual([true, "two", 1]);
   });
 
   it("shows at most 16 referenced tasks, each once, as currently stored", async () => {
     const gate = Promise.withResolvers<void>();
-    const seen: Task[] = [];
+    const tasks: Task[] = [];
     await using served = startHandler({
       async *agent({ text: input, references }) {
         if (input === "look") {
-          seen.push(...(await references()));
+          tasks.push(...(await references()));
           return;
         }
         yield working();
@@ -133,17 +133,17 @@ describe("a turn", () => {
     const ids = [taskOf(running.firstItem.response).id];
     while (ids.length < 20) ids.push(taskOf(await served.send("x")).id);
     await served.send("look", { referenceTaskIds: [...ids.slice(0, 2), ...ids] });
-    expect(seen.map(({ id }) => id)).toEqual(ids.slice(0, 16));
-    expect(seen.slice(0, 2).map(stateOf)).toEqual(["WORKING", "COMPLETED"]);
+    expect(tasks.map(({ id }) => id)).toEqual(ids.slice(0, 16));
+    expect(tasks.slice(0, 2).map(stateOf)).toEqual(["WORKING", "COMPLETED"]);
     gate.resolve();
   });
 
   it("hides tasks of another owner, and of another tenant of the same owner", async () => {
-    const seen: number[] = [];
+    const counts: number[] = [];
     await using served = startHandler({
       tenants: ["acme"],
       async agent({ references }) {
-        seen.push((await references()).length);
+        counts.push((await references()).length);
         return completed();
       },
     });
@@ -152,7 +152,7 @@ describe("a turn", () => {
     await served.send("look", refer);
     await served.send("look", refer, { principal: { owner: "bob" } });
     await served.send("look", { ...refer, tenant: "acme" });
-    expect(seen).toEqual([0, 1, 0, 0]);
+    expect(counts).toEqual([0, 1, 0, 0]);
   });
 });
 

@@ -9,54 +9,54 @@ const chunkOf = (text: string) => artifact(text, { artifactId: "a", append: true
 
 /** An agent that yields chunks as fast as it can, ignores its signal, and counts them. */
 function babbler(style: "generator" | "emits") {
-  const heard = { said: 0, stopped: false, enough: false };
+  const progress = { eventCount: 0, stopped: false, enough: false };
   const chunks = async function* () {
     try {
-      while (!heard.enough) {
-        heard.said++;
+      while (!progress.enough) {
+        progress.eventCount++;
         yield chunkOf(".");
       }
     } finally {
-      heard.stopped = true;
+      progress.stopped = true;
     }
   };
   const emits: Agent = async ({ emit }) => {
     for await (const chunk of chunks()) await emit(chunk);
     return undefined;
   };
-  return { heard, agent: style === "generator" ? chunks : emits };
+  return { progress, agent: style === "generator" ? chunks : emits };
 }
 
 describe.each(["generator", "emits"] as const)("an agent that never waits, as one that is a %s", (style) => {
   it("stops at its next event when its task is canceled, even if it ignores its signal", async () => {
-    const { agent, heard } = babbler(style);
+    const { agent, progress } = babbler(style);
     await using handler = startHandler({ agent });
     const { firstItem: first, iterator } = await openStream(handler.stream("go"));
     await iterator.return?.();
     const { id } = taskOf(first.response);
     expect(stateOf(await handler.cancel(id))).toBe("CANCELED");
-    expect(heard.stopped).toBe(true);
-    const { said } = heard;
+    expect(progress.stopped).toBe(true);
+    const { eventCount } = progress;
     await turns(3);
-    expect(heard.said).toBe(said);
+    expect(progress.eventCount).toBe(eventCount);
   });
 
   it("yields to other work after its first event, then at least every 64", async () => {
-    const { agent, heard } = babbler(style);
+    const { agent, progress } = babbler(style);
     await using handler = startHandler({ agent, limits: { batchMaxEvents: 10_000 } });
     const bursts: number[] = [];
     let before = 0;
     const count = (): void => {
-      if (heard.said > before) bursts.push(heard.said - before);
-      before = heard.said;
+      if (progress.eventCount > before) bursts.push(progress.eventCount - before);
+      before = progress.eventCount;
       if (bursts.length < 20) setImmediate(count);
-      else heard.enough = true;
+      else progress.enough = true;
     };
     setImmediate(count);
     const { firstItem: first, readRest: rest } = await openStream(handler.stream("go"));
-    const said = heard.said;
+    const eventCount = progress.eventCount;
     await handler.get(taskOf(first.response).id);
-    expect(heard.said - said).toBeLessThanOrEqual(64);
+    expect(progress.eventCount - eventCount).toBeLessThanOrEqual(64);
     await rest();
     expect(bursts[0]).toBeLessThanOrEqual(2);
     expect(Math.max(...bursts)).toBeLessThanOrEqual(65);

@@ -139,18 +139,18 @@ describe("the text analyst", () => {
     const request = adapter
       .codec(operation)
       .readRequest(JSON.parse(JSON.stringify(requestOf([{ text: "One. Two." }]))));
-    const seen: unknown[] = [];
+    const events: unknown[] = [];
     for await (const { response } of transport.sendStreamingMessage(
       request as Parameters<typeof transport.sendStreamingMessage>[0],
       {},
     )) {
       const { payload } = response;
       if (payload.case === "artifactUpdate")
-        seen.push([payload.value.artifact?.name, payload.value.append, payload.value.lastChunk]);
-      else seen.push(payload.case);
+        events.push([payload.value.artifact?.name, payload.value.append, payload.value.lastChunk]);
+      else events.push(payload.case);
     }
     const between = Array(3).fill(["report.md", true, false]);
-    expect(seen).toEqual([
+    expect(events).toEqual([
       "task",
       "statusUpdate",
       ["report.md", false, false],
@@ -162,29 +162,29 @@ describe("the text analyst", () => {
   });
 
   it("asks for a missing text, and continues with the answer", async () => {
-    const asked = await send([{ text: " \n" }, fileOf("", { filename: "empty.txt" })]);
-    expect(asked.status.state).toBe("TASK_STATE_INPUT_REQUIRED");
-    expect(asked.status.message?.parts[0]?.text).toContain("What shall I analyse?");
-    await expect(send([fileOf("x", { filename: "a.exe" })], { taskId: asked.id })).rejects.toMatchObject({
+    const question = await send([{ text: " \n" }, fileOf("", { filename: "empty.txt" })]);
+    expect(question.status.state).toBe("TASK_STATE_INPUT_REQUIRED");
+    expect(question.status.message?.parts[0]?.text).toContain("What shall I analyse?");
+    await expect(send([fileOf("x", { filename: "a.exe" })], { taskId: question.id })).rejects.toMatchObject({
       code: "contentTypeNotSupported",
     });
-    const again = await send([{ text: "" }], { taskId: asked.id });
-    expect(again).toMatchObject({ id: asked.id, status: { state: "TASK_STATE_INPUT_REQUIRED" } });
-    const done = await send([{ text: "One. Two." }], { taskId: asked.id });
-    expect(done).toMatchObject({ id: asked.id, status: { state: "TASK_STATE_COMPLETED" } });
+    const again = await send([{ text: "" }], { taskId: question.id });
+    expect(again).toMatchObject({ id: question.id, status: { state: "TASK_STATE_INPUT_REQUIRED" } });
+    const done = await send([{ text: "One. Two." }], { taskId: question.id });
+    expect(done).toMatchObject({ id: question.id, status: { state: "TASK_STATE_COMPLETED" } });
     expect(done.artifacts).toHaveLength(2);
   });
 
   it.each([
-    { accepted: ["application/json"], made: ["application/json"] },
-    { accepted: ["Text/Plain"], made: ["text/plain"] },
-    { accepted: ["text/*", "image/png"], made: ["text/markdown"] },
-    { accepted: ["*/*"], made: ["text/markdown", "application/json"] },
-    { accepted: ["text/plain", "application/json"], made: ["text/plain", "application/json"] },
-    { accepted: ["image/png"], made: ["text/markdown", "application/json"] },
-  ])("makes what its caller accepts: $accepted", async ({ accepted, made }) => {
+    { accepted: ["application/json"], mediaTypes: ["application/json"] },
+    { accepted: ["Text/Plain"], mediaTypes: ["text/plain"] },
+    { accepted: ["text/*", "image/png"], mediaTypes: ["text/markdown"] },
+    { accepted: ["*/*"], mediaTypes: ["text/markdown", "application/json"] },
+    { accepted: ["text/plain", "application/json"], mediaTypes: ["text/plain", "application/json"] },
+    { accepted: ["image/png"], mediaTypes: ["text/markdown", "application/json"] },
+  ])("makes what its caller accepts: $accepted", async ({ accepted, mediaTypes }) => {
     const { artifacts = [] } = await send([{ text: "One." }], {}, { acceptedOutputModes: accepted });
-    expect(artifacts.map(({ parts }) => parts[0]?.mediaType)).toEqual(made);
+    expect(artifacts.map(({ parts }) => parts[0]?.mediaType)).toEqual(mediaTypes);
   });
 
   it.each([
@@ -192,46 +192,49 @@ describe("the text analyst", () => {
       what: "of a foreign type",
       part: fileOf("x", { mediaType: "image/png" }),
       code: "contentTypeNotSupported",
-      told: "Incompatible content types: image/png is not accepted, text/plain, text/markdown, text/csv, application/json is",
+      message:
+        "Incompatible content types: image/png is not accepted, text/plain, text/markdown, text/csv, application/json is",
     },
     {
       what: "with a foreign name",
       part: fileOf("x", { filename: "a.exe" }),
       code: "contentTypeNotSupported",
-      told: "Incompatible content types: message.parts[0] is a file of unknown type, this agent takes text/plain, text/markdown, text/csv, application/json",
+      message:
+        "Incompatible content types: message.parts[0] is a file of unknown type, this agent takes text/plain, text/markdown, text/csv, application/json",
     },
     {
       what: "behind a URL",
       part: { url: "https://agent.example/a.csv" },
       code: "contentTypeNotSupported",
-      told: "Incompatible content types: message.parts[0] is a URL, and this agent fetches none: send the content itself",
+      message:
+        "Incompatible content types: message.parts[0] is a URL, and this agent fetches none: send the content itself",
     },
     {
       what: "that is no JSON",
       part: fileOf("{]", { filename: "a.json" }),
       code: "invalidParams",
-      told: 'message.parts[0] cannot be read: invalid JSON at line 1, column 2: unexpected "]"',
+      message: 'message.parts[0] cannot be read: invalid JSON at line 1, column 2: unexpected "]"',
     },
     {
       what: "that is no CSV",
       part: fileOf("a,b\n1,2,3", { filename: "a.csv" }),
       code: "invalidParams",
-      told: expect.stringContaining("message.parts[0] cannot be read: invalid CSV"),
+      message: expect.stringContaining("message.parts[0] cannot be read: invalid CSV"),
     },
     {
       what: "that is no UTF-8",
       part: { raw: "/w==", filename: "a.txt" },
       code: "invalidParams",
-      told: "message.parts[0] cannot be read: it is not text in UTF-8",
+      message: "message.parts[0] cannot be read: it is not text in UTF-8",
     },
     {
       what: "over its limit",
       part: { text: "x".repeat(maxBytes + 1) },
       code: "contentTooLarge",
-      told: `${maxBytes + 1} bytes to analyse are over this agent's limit of ${maxBytes}`,
+      message: `${maxBytes + 1} bytes to analyse are over this agent's limit of ${maxBytes}`,
     },
-  ])("refuses a part $what and makes no task", async ({ part, code, told }) => {
-    await expect(send([part], { contextId: "refused" })).rejects.toMatchObject({ code, message: told });
+  ])("refuses a part $what and makes no task", async ({ part, code, message }) => {
+    await expect(send([part], { contextId: "refused" })).rejects.toMatchObject({ code, message });
     const listed = await transport.listTasks(
       { $typeName: "lf.a2a.v1.ListTasksRequest", tenant: "", contextId: "refused", status: 0, pageToken: "" },
       {},

@@ -17,11 +17,11 @@ function recordWork() {
     else ends.get(item)?.reject(error);
     await settle();
   };
-  return { begun: startOrder, work, end };
+  return { startOrder, work, end };
 }
 
 it("begins items in their order, so many at a time", async () => {
-  const { begun: startOrder, work, end } = recordWork();
+  const { startOrder, work, end } = recordWork();
   const all = sideBySide([1, 2, 3, 4], 2, work);
   expect(startOrder).toEqual([1, 2]);
   await end(2);
@@ -33,7 +33,7 @@ it("begins items in their order, so many at a time", async () => {
 });
 
 it("begins nothing after a failure, and fails once the others have ended", async () => {
-  const { begun: startOrder, work, end } = recordWork();
+  const { startOrder, work, end } = recordWork();
   let failed: unknown;
   const all = sideBySide([1, 2, 3, 4], 2, work).catch((error: unknown) => {
     failed = error;
@@ -47,7 +47,7 @@ it("begins nothing after a failure, and fails once the others have ended", async
 });
 
 it("takes no item before it is begun", async () => {
-  const { begun: startOrder, work, end } = recordWork();
+  const { startOrder, work, end } = recordWork();
   let open = true;
   function* whileOpen(): Generator<number> {
     for (let item = 1; open; item++) yield item;

@@ -97,8 +97,8 @@ function oddField(name: string, type: string, number: number): { name: string; t
 }
 
 function messagesOf(odd: FileDescriptorProto): readonly DescMessage[] {
-  const known = [file_google_protobuf_wrappers, file_google_protobuf_struct, file_google_protobuf_any];
-  const set = create(FileDescriptorSetSchema, { file: [...known.map(({ proto }) => proto), odd] });
+  const wellKnownFiles = [file_google_protobuf_wrappers, file_google_protobuf_struct, file_google_protobuf_any];
+  const set = create(FileDescriptorSetSchema, { file: [...wellKnownFiles.map(({ proto }) => proto), odd] });
   return createFileRegistry(set).getFile(odd.name)?.messages ?? [];
 }
 

@@ -85,16 +85,16 @@ describe("the memory of free JSON", () => {
 
   it.each(Object.entries(shapes))("of %s is what its size says", (_, make) => {
     const text = JSON.stringify({ messageId: "m", role: "ROLE_USER", parts: [{ data: make() }] });
-    const { value: kept, bytes } = heapOf((): Message => readJson(MessageSchema, JSON.parse(text)).message);
-    expect(kept.role).toBe(Role.USER);
-    expect(sizeOfMessage(kept)).toBeGreaterThan(bytes / 1.5);
-    expect(sizeOfMessage(kept)).toBeLessThan(bytes * 2.5);
+    const { value: message, bytes } = heapOf((): Message => readJson(MessageSchema, JSON.parse(text)).message);
+    expect(message.role).toBe(Role.USER);
+    expect(sizeOfMessage(message)).toBeGreaterThan(bytes / 1.5);
+    expect(sizeOfMessage(message)).toBeLessThan(bytes * 2.5);
   });
 
   it("of a body of zeros is a few times its bytes", () => {
     const text = `{"parts":[{"data":[${"0,".repeat(999_999)}0]}]}`;
-    const { value: kept, bytes } = heapOf((): Message => readJson(MessageSchema, JSON.parse(text)).message);
-    expect(kept.parts).toHaveLength(1);
+    const { value: message, bytes } = heapOf((): Message => readJson(MessageSchema, JSON.parse(text)).message);
+    expect(message.parts).toHaveLength(1);
     expect(bytes).toBeLessThan(5 * text.length);
   });
 });

@@ -57,9 +57,9 @@ describe.each(schemas)("descriptors made of the outline of $name", ({ outlined, 
 
   it("describe the types of protobuf exactly as the whole schema does", () => {
     const own = outlined.dependencies;
-    const known = whole.dependencies.filter(({ name }) => own.some((file) => file.name === name));
-    expect(own.map(({ name }) => name)).toEqual(known.map(({ name }) => name));
-    expect(own.map(saidOf)).toEqual(known.map(saidOf));
+    const originals = whole.dependencies.filter(({ name }) => own.some((file) => file.name === name));
+    expect(own.map(({ name }) => name)).toEqual(originals.map(({ name }) => name));
+    expect(own.map(saidOf)).toEqual(originals.map(saidOf));
   });
 
   it("require the fields that the schema calls required, and no other", () => {

@@ -59,10 +59,10 @@ describe("streamed text", () => {
       yield "b";
     }
     const events = await itemsOf(streamArtifact(model(), { artifactId: "answer" }));
-    const seen = events.map((event) =>
+    const texts = events.map((event) =>
       event.$typeName === "lf.a2a.v1.TaskStatusUpdateEvent" ? textOf(event.status?.message) : short(event),
     );
-    expect(seen).toEqual(["a", "searching", "+b", "+."]);
+    expect(texts).toEqual(["a", "searching", "+b", "+."]);
   });
 
   it.each([

@@ -11,18 +11,13 @@ describe.skipIf(!hasPostgres)("a process in which nothing else runs", () => {
   }, startTimeoutMs);
 
   const uses = { unused: [], opening: [], opened: [], used: ["used"], served: ["served"] } as const;
-  const cases = Object.entries(uses).flatMap(([use, output]) =>
-    [true, false].map((hints) => ({ use, said: output, hints })),
-  );
+  const cases = Object.entries(uses).flatMap(([use, output]) => [true, false].map((hints) => ({ use, output, hints })));
 
-  it.each(cases)(
-    "closes a store that is $use, with hints $hints, and exits with 0",
-    async ({ use, said: output, hints }) => {
-      const process = runSource("../postgres/closing-process.ts", databases.url, use, `${hints}`);
-      expect(await process.rest()).toEqual([...output, "closed", "closed twice"]);
-      expect(await process.end).toBe(0);
-    },
-  );
+  it.each(cases)("closes a store that is $use, with hints $hints, and exits with 0", async ({ use, output, hints }) => {
+    const process = runSource("../postgres/closing-process.ts", databases.url, use, `${hints}`);
+    expect(await process.rest()).toEqual([...output, "closed", "closed twice"]);
+    expect(await process.end).toBe(0);
+  });
 
   it.each([true, false])("exits with 0 though its store was not closed, with hints %s", async (hints) => {
     const process = runSource("../postgres/closing-process.ts", databases.url, "left", `${hints}`);

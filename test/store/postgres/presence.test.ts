@@ -8,12 +8,12 @@ const longMs = 30_000;
 function process() {
   const clock = createVirtualClock();
   const words: string[] = [];
-  return { clock, said: words, presence: createPresence({ clock, send: (word) => words.push(word) }) };
+  return { clock, words, presence: createPresence({ clock, send: (word) => words.push(word) }) };
 }
 
 describe("a process on PostgreSQL", () => {
   it("assumes other processes until none has answered", async () => {
-    const { clock, said: words, presence } = process();
+    const { clock, words, presence } = process();
     expect(presence.others).toBe(true);
     presence.announce();
     expect(words).toEqual(["who"]);
@@ -37,7 +37,7 @@ describe("a process on PostgreSQL", () => {
   });
 
   it("that is alone notices a new process, and answers it", async () => {
-    const { clock, said: words, presence } = process();
+    const { clock, words, presence } = process();
     presence.announce();
     await clock.advance(longMs);
     words.length = 0;
@@ -47,7 +47,7 @@ describe("a process on PostgreSQL", () => {
   });
 
   it("assumes other processes after it has reconnected, and reports nothing once it is closed", async () => {
-    const { clock, said: words, presence } = process();
+    const { clock, words, presence } = process();
     presence.announce();
     await clock.advance(longMs);
     presence.announce();

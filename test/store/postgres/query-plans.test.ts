@@ -85,13 +85,13 @@ const sumOfAll = /^select .* from "trivium_counts" where "state" in /;
 
 /** The full scans in the connection's cached plans: each table with its statement. */
 async function readWhole({ db }: Opened): Promise<string[]> {
-  const { rows: statements } = await sql<{ name: string; statement: string; given: number }>`
-    select name, statement, coalesce(array_length(parameter_types, 1), 0) as given from pg_prepared_statements
+  const { rows: statements } = await sql<{ name: string; statement: string; arity: number }>`
+    select name, statement, coalesce(array_length(parameter_types, 1), 0) as arity from pg_prepared_statements
     where ${"all"} = 'all'`.execute(db);
   const plans: string[] = [];
-  for (const { name, statement, given } of statements) {
-    if (given === 0 || /pg_prepared|pg_settings|to_regclass/.test(statement) || sumOfAll.test(statement)) continue;
-    const nothing = Array(given).fill("null").join(", ");
+  for (const { name, statement, arity } of statements) {
+    if (arity === 0 || /pg_prepared|pg_settings|to_regclass/.test(statement) || sumOfAll.test(statement)) continue;
+    const nothing = Array(arity).fill("null").join(", ");
     const { rows } = await sql.raw<{ "QUERY PLAN": string }>(`explain execute ${name}(${nothing})`).execute(db);
     const lines = rows.map((row) => row["QUERY PLAN"]);
     for (const line of lines) {

@@ -94,7 +94,7 @@ for (const { name, skipped, make } of databaseKinds()) {
             now += current.passes;
             await pair.take(current);
             const since = began + current.since;
-            await pair.compare({ since, state: current.asked });
+            await pair.compare({ since, state: current.stateFilter });
           }
           const sums = "select tenant, owner, period, state, sum(count) as n from trivium_periods group by 1, 2, 3, 4";
           const real = `select tenant, owner, status_time / ${periodMs}, state, count(*) from trivium_tasks group by 1, 2, 3, 4`;
@@ -118,7 +118,7 @@ const step = fc.record({
   withStatus: fc.boolean(),
   besides: fc.constantFrom("", "", "prune", "fold"),
   since: fc.integer({ min: -periodMs, max: 5 * hour }),
-  asked: fc.option(fc.integer({ min: 1, max: 8 }), { nil: undefined }),
+  stateFilter: fc.option(fc.integer({ min: 1, max: 8 }), { nil: undefined }),
 });
 
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;

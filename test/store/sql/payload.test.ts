@@ -109,8 +109,8 @@ describe("what a store keeps in its rows", () => {
 
   it("restores the entries of an inbox", () => {
     fc.assert(
-      fc.property(message, context, json, (said, beside, wake) => {
-        const entry = { id: "m", kind: "message", send: { message: said, ...beside } } as const;
+      fc.property(message, context, json, (body, beside, wake) => {
+        const entry = { id: "m", kind: "message", send: { message: body, ...beside } } as const;
         expect(inboxFromRow(inboxToRow(entry))).toEqual(entry);
         expect(inboxFromRow(inboxToRow({ id: "w", kind: "wake", wake }))).toEqual({ id: "w", kind: "wake", wake });
         const cancel = { id: "c", kind: "cancel" } as const;

@@ -142,12 +142,12 @@ describe("errors of 0.1", () => {
 describe("a webhook of 0.1", () => {
   const task = create(TaskSchema, { id: "t", contextId: "s", status: { state: TaskState.COMPLETED } });
   const event = { ...completed("done"), taskId: "t", contextId: "s" };
-  const said = (payload: StreamResponse["payload"]): JsonValue =>
+  const writePayload = (payload: StreamResponse["payload"]): JsonValue =>
     JSON.parse(push.write({ response: { $typeName: "lf.a2a.v1.StreamResponse", payload } })) as JsonValue;
 
   it("gets a task with its state and the reason for the call", () => {
     expect(push).toMatchObject({ mediaType: "application/json", delivers: "task" });
-    expect(said({ case: "task", value: task })).toEqual({
+    expect(writePayload({ case: "task", value: task })).toEqual({
       eventType: "taskUpdate",
       taskId: "t",
       id: "t",
@@ -158,9 +158,15 @@ describe("a webhook of 0.1", () => {
 
   it("gets an event with its task", () => {
     const about = { eventType: "taskUpdate", taskId: "t", id: "t" };
-    expect(said({ case: "statusUpdate", value: event })).toMatchObject({ ...about, status: { state: "completed" } });
+    expect(writePayload({ case: "statusUpdate", value: event })).toMatchObject({
+      ...about,
+      status: { state: "completed" },
+    });
     const message = { ...reply("K4"), taskId: "t" };
-    expect(said({ case: "message", value: message })).toMatchObject({ ...about, status: { state: "completed" } });
+    expect(writePayload({ case: "message", value: message })).toMatchObject({
+      ...about,
+      status: { state: "completed" },
+    });
   });
 });
 

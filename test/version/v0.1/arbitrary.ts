@@ -51,7 +51,7 @@ const part: fc.Arbitrary<Part> = fc
       arbitraryText.map((value) => ({ case: "url" as const, value })),
     ),
   )
-  .map(([said, content]) => create(PartSchema, { ...defined(said), content }));
+  .map(([fields, content]) => create(PartSchema, { ...defined(fields), content }));
 
 const parts = fc.array(part, { minLength: 1, maxLength: 3 });
 

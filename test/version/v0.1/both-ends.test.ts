@@ -83,10 +83,10 @@ describe("0.1 at both ends", () => {
     gate = Promise.withResolvers<void>();
     const first = operations.sendStreamingMessage(say("hold"), {})[Symbol.asyncIterator]();
     let id = "";
-    for (let seen = ""; seen !== "artifactUpdate"; ) {
+    for (let kind = ""; kind !== "artifactUpdate"; ) {
       const { value } = await first.next();
       const payload = (value as StreamItem).response.payload;
-      seen = payload.case ?? "";
+      kind = payload.case ?? "";
       if (payload.case === "task") id = payload.value.id;
     }
     await first.return?.();

@@ -36,7 +36,7 @@ describe("the stream of a send", () => {
       "artifactUpdate",
       "statusUpdate",
     ]);
-    expect(agent.heard).toMatchObject([["tasks/sendSubscribe", { id: expect.stringMatching(uuid) }]]);
+    expect(agent.requests).toMatchObject([["tasks/sendSubscribe", { id: expect.stringMatching(uuid) }]]);
   });
 
   it("ends with a question that the agent neither marks nor ends it with", async () => {
@@ -83,9 +83,9 @@ describe("a subscription", () => {
   const subscription = create(SubscribeToTaskRequestSchema, { id: "t" });
   const task = (word: string): JsonObject => ({ id: "t", sessionId: "s", status: { state: word } });
   const chunkItem = (text: string): StreamItem => {
-    const made = { ...artifact(text, { artifactId: "0", append: true }), taskId: "t" };
+    const update = { ...artifact(text, { artifactId: "0", append: true }), taskId: "t" };
     return {
-      response: { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "artifactUpdate", value: made } },
+      response: { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "artifactUpdate", value: update } },
     };
   };
 
@@ -108,19 +108,19 @@ describe("a subscription", () => {
   });
 
   it("emits nothing that the task already has", async () => {
-    const asked = Promise.withResolvers<Task>();
+    const response = Promise.withResolvers<Task>();
     const early = Promise.withResolvers<void>();
     async function* events(): AsyncGenerator<StreamItem> {
       yield chunkItem("early");
       early.resolve();
-      await asked.promise;
+      await response.promise;
       yield chunkItem("late");
     }
-    const transport = callV01(createTransport({ unary: () => asked.promise, stream: () => events() }));
+    const transport = callV01(createTransport({ unary: () => response.promise, stream: () => events() }));
     const stream = transport.subscribeToTask(subscription, {})[Symbol.asyncIterator]();
     const first = stream.next();
     await early.promise;
-    asked.resolve(create(TaskSchema, { id: "t", status: { state: TaskState.WORKING } }));
+    response.resolve(create(TaskSchema, { id: "t", status: { state: TaskState.WORKING } }));
     expect(await first).toMatchObject({ value: { response: { payload: { case: "task" } } } });
     expect(await stream.next()).toMatchObject({ value: chunkItem("late") });
     expect(await stream.next()).toMatchObject({ done: true });
@@ -171,19 +171,19 @@ describe("a subscription", () => {
     await stream.next();
     (await streaming.promise).fail(400, { code: -32601, message: "Method not found" });
     await expect(stream.next()).rejects.toMatchObject({ code: "unavailable" });
-    const before = agent.heard.length;
+    const before = agent.requests.length;
     await expect(itemsOf(agent.operations.subscribeToTask(subscription, {}))).rejects.toMatchObject({
       code: "methodNotFound",
     });
-    expect(agent.heard).toHaveLength(before);
+    expect(agent.requests).toHaveLength(before);
   });
 
-  it.each([0, 1])("can be left while it waits, %d items on", async (taken) => {
+  it.each([0, 1])("can be left while it waits, %d items on", async (count) => {
     await using agent = await foreignAgent((call) => {
-      if (call.method === "tasks/get" && taken > 0) call.result(task("working"));
+      if (call.method === "tasks/get" && count > 0) call.result(task("working"));
     });
     const stream = agent.operations.subscribeToTask(subscription, {})[Symbol.asyncIterator]();
-    for (let index = 0; index < taken; index++) await stream.next();
+    for (let index = 0; index < count; index++) await stream.next();
     const waiting = stream.next();
     await stream.return?.();
     expect(await waiting).toMatchObject({ done: true });

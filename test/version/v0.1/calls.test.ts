@@ -17,7 +17,7 @@ describe("a send", () => {
       result({ id: params["id"] ?? null, status: state("completed") }),
     );
     const { payload } = await agent.operations.sendMessage(message(), {});
-    const [method, params] = agent.heard[0] ?? [];
+    const [method, params] = agent.requests[0] ?? [];
     expect(method).toBe("tasks/send");
     expect(params).toEqual({
       id: expect.stringMatching(uuid),
@@ -26,10 +26,10 @@ describe("a send", () => {
     });
     expect(payload).toMatchObject({ case: "task", value: { id: params?.["id"], contextId: params?.["sessionId"] } });
     await agent.operations.sendMessage(message({ taskId: "t" }), {});
-    expect(agent.heard[1]?.[1]).not.toHaveProperty("sessionId");
-    expect(agent.heard[1]?.[1]).toHaveProperty("id", "t");
+    expect(agent.requests[1]?.[1]).not.toHaveProperty("sessionId");
+    expect(agent.requests[1]?.[1]).toHaveProperty("id", "t");
     await agent.operations.sendMessage(message({ contextId: "s" }), {});
-    expect(agent.heard[2]?.[1]).toMatchObject({ id: expect.stringMatching(uuid), sessionId: "s" });
+    expect(agent.requests[2]?.[1]).toMatchObject({ id: expect.stringMatching(uuid), sessionId: "s" });
   });
 
   // The behavior of fasta2a.
@@ -42,7 +42,7 @@ describe("a send", () => {
     });
     const { payload } = await agent.operations.sendMessage(message(), {});
     expect(payload).toMatchObject({ case: "task", value: { id: "own-id", status: { state: TaskState.COMPLETED } } });
-    expect(agent.heard.map(([method]) => method)).toEqual(["tasks/send", "tasks/get", "tasks/get", "tasks/get"]);
+    expect(agent.requests.map(([method]) => method)).toEqual(["tasks/send", "tasks/get", "tasks/get", "tasks/get"]);
     expect(agent.pauses).toEqual([200, 300, 450]);
   });
 
@@ -54,7 +54,7 @@ describe("a send", () => {
       );
       const { payload } = await agent.operations.sendMessage(message(), {});
       expect(payload.case).toBe("task");
-      expect(agent.heard).toHaveLength(2);
+      expect(agent.requests).toHaveLength(2);
     },
   );
 
@@ -62,7 +62,7 @@ describe("a send", () => {
     await using agent = await foreignAgent(({ result }) => result({ id: "t", status: state("submitted") }));
     const { payload } = await agent.operations.sendMessage(message({}, true), {});
     expect(payload).toMatchObject({ value: { status: { state: TaskState.SUBMITTED } } });
-    expect(agent.heard).toHaveLength(1);
+    expect(agent.requests).toHaveLength(1);
   });
 
   it("asks with pauses that grow to two seconds", async () => {
@@ -98,7 +98,7 @@ describe("a send", () => {
       }),
     );
     await expect(transport.sendMessage(message(), { signal: caller.signal })).rejects.toBe(reason);
-    expect(agent.heard).toHaveLength(1);
+    expect(agent.requests).toHaveLength(1);
   });
 
   it.each([
@@ -132,7 +132,7 @@ describe("a send", () => {
       name: "ConnectionError",
       written: true,
     });
-    expect(agent.heard.filter(([method]) => method === "tasks/send")).toHaveLength(1);
+    expect(agent.requests.filter(([method]) => method === "tasks/send")).toHaveLength(1);
   });
 });
 
@@ -163,7 +163,7 @@ describe("operations that 0.1 does not have", () => {
     await using agent = await foreignAgent(({ result }) => result({}));
     const call = agent.operations[name] as (request: object, options: object) => Promise<unknown>;
     await expect(call(create(operationOf(name).input), {})).rejects.toMatchObject({ code: "unsupportedOperation" });
-    expect(agent.heard).toEqual([]);
+    expect(agent.requests).toEqual([]);
   });
 
   it("the list of push configurations is the one of the task", async () => {
@@ -177,20 +177,20 @@ describe("operations that 0.1 does not have", () => {
       configs: [{ id: "t", taskId: "t", url: "https://ops.example/hook", authentication: { scheme: "Bearer" } }],
     });
     expect(await list("none")).toMatchObject({ configs: [] });
-    expect(agent.heard[0]).toEqual(["tasks/pushNotification/get", { id: "t" }]);
+    expect(agent.requests[0]).toEqual(["tasks/pushNotification/get", { id: "t" }]);
   });
 
   it("a push configuration is deleted by setting none", async () => {
     await using agent = await foreignAgent(({ result }) => result(null));
     const deletion = request("deleteTaskPushNotificationConfig", { taskId: "t", id: "t" });
     await agent.operations.deleteTaskPushNotificationConfig(deletion, {});
-    expect(agent.heard).toEqual([["tasks/pushNotification/set", { id: "t", pushNotificationConfig: null }]]);
+    expect(agent.requests).toEqual([["tasks/pushNotification/set", { id: "t", pushNotificationConfig: null }]]);
   });
 
   it("all of the history is asked for by a large number", async () => {
     await using agent = await foreignAgent(({ result }) => result({ id: "t", status: state("working") }));
     await agent.operations.getTask(create(GetTaskRequestSchema, { id: "t" }), {});
-    expect(agent.heard).toEqual([["tasks/get", { id: "t", historyLength: 1000 }]]);
+    expect(agent.requests).toEqual([["tasks/get", { id: "t", historyLength: 1000 }]]);
   });
 });
 

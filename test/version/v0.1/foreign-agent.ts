@@ -24,14 +24,14 @@ export interface ForeignCall {
 export interface ForeignAgent extends AsyncDisposable {
   readonly url: string;
   /** Method and params of every request, in order. */
-  readonly heard: (readonly [method: string, params: JsonObject])[];
+  readonly requests: (readonly [method: string, params: JsonObject])[];
   readonly operations: Operations<CallOptions>;
   readonly pauses: number[];
 }
 
 /** Connects a 0.1 client to a server with custom behavior. */
 export async function foreignAgent(answer: (call: ForeignCall) => void): Promise<ForeignAgent> {
-  const heard: (readonly [string, JsonObject])[] = [];
+  const requests: (readonly [string, JsonObject])[] = [];
   const server = createServer((request, response) => {
     let text = "";
     request.setEncoding("utf8").on("data", (piece: string) => {
@@ -39,7 +39,7 @@ export async function foreignAgent(answer: (call: ForeignCall) => void): Promise
     });
     request.on("end", () => {
       const { id = null, method, params = {} } = JSON.parse(text) as JsonObject;
-      heard.push([String(method), params as JsonObject]);
+      requests.push([String(method), params as JsonObject]);
       answer(callOf(response, { id, method: String(method), params: params as JsonObject }));
     });
   });
@@ -55,7 +55,7 @@ export async function foreignAgent(answer: (call: ForeignCall) => void): Promise
   };
   return {
     url: running.url,
-    heard,
+    requests,
     pauses,
     operations: createJsonRpcTransport({ url: running.url, adapter: adapterWith(clock) }),
     [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),

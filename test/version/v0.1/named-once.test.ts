@@ -42,8 +42,8 @@ function two(
 /** Returns the store with one member replaced. */
 function withMember<K extends keyof TaskStore>(store: TaskStore, name: K, own: TaskStore[K]): TaskStore {
   return new Proxy(store, {
-    get(target, asked) {
-      const member: unknown = asked === name ? own : Reflect.get(target, asked);
+    get(target, key) {
+      const member: unknown = key === name ? own : Reflect.get(target, key);
       return typeof member === "function" ? member.bind(target) : member;
     },
   });
@@ -64,12 +64,12 @@ describe("an idempotent send to a named task", () => {
   it("has the same result even if its task has ended since", async () => {
     await using served = two();
     const { here, there, started } = served;
-    const asked = taskOf(await here.send("tea", order, once));
+    const question = taskOf(await here.send("tea", order, once));
     const answer = { taskId: "order", messageId: "n" };
     const done = taskOf(await here.send("green", answer, once));
     expect(taskOf(await there.send("green", answer, once))).toEqual(done);
-    expect(taskOf(await there.send("tea", order, once))).toEqual(asked);
-    expect([stateOf(asked), stateOf(done)]).toEqual(["INPUT_REQUIRED", "COMPLETED"]);
+    expect(taskOf(await there.send("tea", order, once))).toEqual(question);
+    expect([stateOf(question), stateOf(done)]).toEqual(["INPUT_REQUIRED", "COMPLETED"]);
     expect(started).toEqual(["tea 1", "green 1"]);
   });
 

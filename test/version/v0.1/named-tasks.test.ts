@@ -103,19 +103,19 @@ describe("a task that its caller has named", () => {
     expect(idsIn(taskOf(await served.send("green", { taskId: id }, named)))).toEqual([id]);
     expect(await served.store.taskNamed(alice, id)).toBeUndefined();
     await served.send("tea", { taskId: "order" }, named);
-    const made = await idOf(served.store, "order");
-    expect(idsIn(await served.get(made, named))).toEqual([made]);
+    const taskId = await idOf(served.store, "order");
+    expect(idsIn(await served.get(taskId, named))).toEqual([taskId]);
   });
 
   it("is not found by another owner, neither by name nor by id", async () => {
     await using served = startHandler({ agent: clerk });
     await served.send("tea", { taskId: "order" }, named);
-    for (const asked of ["order", await idOf(served.store, "order")]) {
-      const notFound = { code: "taskNotFound", metadata: { taskId: asked } };
-      expect(await errorOf(served.get(asked, bob))).toMatchObject(notFound);
-      expect(await errorOf(served.cancel(asked, bob))).toMatchObject(notFound);
-      expect(await errorOf(served.subscribe(asked, bob))).toMatchObject(notFound);
-      expect(taskOf(await served.send("mine", { taskId: asked }, bob)).id).toBe(asked);
+    for (const id of ["order", await idOf(served.store, "order")]) {
+      const notFound = { code: "taskNotFound", metadata: { taskId: id } };
+      expect(await errorOf(served.get(id, bob))).toMatchObject(notFound);
+      expect(await errorOf(served.cancel(id, bob))).toMatchObject(notFound);
+      expect(await errorOf(served.subscribe(id, bob))).toMatchObject(notFound);
+      expect(taskOf(await served.send("mine", { taskId: id }, bob)).id).toBe(id);
     }
     expect(historyOf(await served.get("order", named))).toEqual(["user: tea", "agent: looking"]);
   });
@@ -159,15 +159,15 @@ describe("a task that its caller has named", () => {
   });
 
   it("is there for its agent under our id", async () => {
-    const seen: string[] = [];
+    const taskIds: string[] = [];
     const agent: Agent = async ({ taskId, message }) => {
-      seen.push(taskId, message.taskId);
+      taskIds.push(taskId, message.taskId);
       return completed();
     };
     await using served = startHandler({ agent });
     await served.send("tea", { taskId: "order" }, named);
     const id = await idOf(served.store, "order");
-    expect(seen.filter((each) => each !== "")).toEqual([id]);
+    expect(taskIds.filter((each) => each !== "")).toEqual([id]);
   });
 
   it("is refused to a call that names none, and a send without a name makes one with an id", async () => {

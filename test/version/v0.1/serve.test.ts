@@ -10,14 +10,14 @@ import { bareHooks, type Hooks } from "./hooks.js";
 
 const agent: Agent = async function* ({ message }) {
   const [part] = message.parts;
-  const said = part?.content.case === "text" ? part.content.value : "";
-  if (said === "reply") {
+  const text = part?.content.case === "text" ? part.content.value : "";
+  if (text === "reply") {
     yield reply("K4");
     return;
   }
   yield working("looking");
-  if (said === "permission") yield authRequired("Grant it at the quay");
-  if (said === "question") {
+  if (text === "permission") yield authRequired("Grant it at the quay");
+  if (text === "question") {
     yield inputRequired("Which berth?");
     return;
   }
@@ -59,7 +59,7 @@ async function post(method: string, params: JsonValue, more: JsonObject = {}): P
   return { status: response.status, json: text === "" ? {} : (JSON.parse(text) as JsonObject) };
 }
 
-interface Told {
+interface Frame {
   readonly event: string | undefined;
   readonly id: string | undefined;
   readonly json: JsonObject;
@@ -70,17 +70,17 @@ interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-async function stream(method: string, params: JsonValue, { id = 2, headers }: Ask = {}): Promise<Told[]> {
+async function stream(method: string, params: JsonValue, { id = 2, headers }: Ask = {}): Promise<Frame[]> {
   const response = await fetch(served.server.url, {
     method: "POST",
     headers: { "Content-Type": "application/json", Accept: "text/event-stream", ...headers },
     body: JSON.stringify({ jsonrpc: "2.0", id, method, params }),
   });
-  const told: Told[] = [];
+  const frames: Frame[] = [];
   createParser({
-    onEvent: ({ data, event, id }) => told.push({ event, id, json: JSON.parse(data) as JsonObject }),
+    onEvent: ({ data, event, id }) => frames.push({ event, id, json: JSON.parse(data) as JsonObject }),
   }).feed(await response.text());
-  return told;
+  return frames;
 }
 
 const say = (id: string, text: string, more: JsonObject = {}): JsonObject => ({
@@ -90,7 +90,7 @@ const say = (id: string, text: string, more: JsonObject = {}): JsonObject => ({
   ...more,
 });
 
-const results = (told: readonly Told[]): JsonValue[] => told.map(({ json }) => json["result"] ?? null);
+const results = (frames: readonly Frame[]): JsonValue[] => frames.map(({ json }) => json["result"] ?? null);
 
 describe("tasks/send", () => {
   it("answers with the task under the name that the caller gave it", async () => {
@@ -203,17 +203,16 @@ describe("tasks/send", () => {
 describe("tasks/sendSubscribe", () => {
   it("names its events, numbers none of them, and marks the last", async () => {
     const id = newTask();
-    const told = await stream("tasks/sendSubscribe", say(id, "berth"), { id: "rpc-7" });
-    for (const { id: eventId, json } of told) {
+    const frames = await stream("tasks/sendSubscribe", say(id, "berth"), { id: "rpc-7" });
+    for (const { id: eventId, json } of frames) {
       expect(eventId).toBeUndefined();
       expect(json).toMatchObject({ jsonrpc: "2.0", id: "rpc-7", result: { id } });
     }
-    expect(told.filter(({ json }) => "artifact" in (json["result"] as JsonObject)).map(({ event }) => event)).toEqual([
-      "task_artifact_update",
-      "task_artifact_update",
-    ]);
-    expect(new Set(told.map(({ event }) => event))).toEqual(new Set(["task_status_update", "task_artifact_update"]));
-    const events = results(told) as JsonObject[];
+    expect(frames.filter(({ json }) => "artifact" in (json["result"] as JsonObject)).map(({ event }) => event)).toEqual(
+      ["task_artifact_update", "task_artifact_update"],
+    );
+    expect(new Set(frames.map(({ event }) => event))).toEqual(new Set(["task_status_update", "task_artifact_update"]));
+    const events = results(frames) as JsonObject[];
     expect(events.map(({ final = null }) => final).filter((final) => final === true)).toEqual([true]);
     expect(events.at(-1)).toMatchObject({ status: { state: "completed" }, final: true });
     expect(events.filter(({ artifact }) => artifact !== undefined)).toMatchObject([

@@ -19,7 +19,7 @@ const adapter = jsonRpc;
 const sends = operationOf("sendStreamingMessage");
 const subscribes = operationOf("subscribeToTask");
 const params = { id: "t", sessionId: "s", message: { role: "user", parts: [{ type: "text", text: "hello" }] } };
-const sent = adapter.codec(sends).readRequest(params);
+const sendRequest = adapter.codec(sends).readRequest(params);
 const subscribed = create(SubscribeToTaskRequestSchema, { id: "t" });
 
 interface Said {
@@ -29,7 +29,7 @@ interface Said {
 
 /** Returns the events that a stream writes for these items, including those at its end. */
 function writeAll(operation: Operation, items: readonly StreamItem[]): Said[] {
-  const writer = adapter.writeStream(operation, operation === sends ? sent : subscribed);
+  const writer = adapter.writeStream(operation, operation === sends ? sendRequest : subscribed);
   const events = [...items.flatMap((item) => writer.write(item)), ...(writer.end?.() ?? [])];
   for (const { id } of events) expect(id).toBeUndefined();
   return events.map(({ name, payload }) => ({ name, json: JSON.parse(payload) as JsonValue }));
@@ -52,8 +52,8 @@ function item<K extends "statusUpdate" | "artifactUpdate" | "message" | "task">(
 const task = (init: MessageInitShape<typeof TaskSchema>): StreamItem =>
   item("task", create(TaskSchema, { id: "t", contextId: "s", ...init }));
 
-const states = (said: readonly Said[]): JsonValue[] =>
-  said.map(({ json }) => {
+const states = (events: readonly Said[]): JsonValue[] =>
+  events.map(({ json }) => {
     const { status, final = null, artifact } = json as JsonObject;
     if (artifact !== undefined) return `artifact ${(artifact as JsonObject)["index"]}`;
     return [(status as JsonObject)["state"] ?? null, final];
@@ -61,13 +61,13 @@ const states = (said: readonly Said[]): JsonValue[] =>
 
 describe("a stream as a caller of 0.1 reads it", () => {
   it("names its events and marks the status that ends it", () => {
-    const said = writeAll(sends, [
+    const events = writeAll(sends, [
       task({ status: { state: TaskState.SUBMITTED } }),
       status(TaskState.WORKING),
       chunk("berth"),
       status(TaskState.COMPLETED),
     ]);
-    expect(said).toEqual([
+    expect(events).toEqual([
       { name: "task_status_update", json: { id: "t", status: { state: "submitted" }, final: false } },
       { name: "task_status_update", json: { id: "t", status: { state: "working" }, final: false } },
       {
@@ -187,8 +187,8 @@ describe("a stream as a caller of 0.1 reads it", () => {
 
   it("numbers more artifacts than it remembers the text of", () => {
     const items = Array.from({ length: 70 }, (_, index) => chunk(`a${index}`));
-    const said = writeAll(sends, [...items, ...items]);
-    expect(states(said).slice(60, 72)).toEqual([
+    const events = writeAll(sends, [...items, ...items]);
+    expect(states(events).slice(60, 72)).toEqual([
       ...Array.from({ length: 10 }, (_, index) => `artifact ${60 + index}`),
       "artifact 0",
       "artifact 1",
@@ -197,18 +197,18 @@ describe("a stream as a caller of 0.1 reads it", () => {
 
   it("makes the text of an event once for all streams in which it is the same", () => {
     const event = chunk("x");
-    const [first, second] = [1, 2].map(() => adapter.writeStream(sends, sent).write(event)[0]?.payload);
+    const [first, second] = [1, 2].map(() => adapter.writeStream(sends, sendRequest).write(event)[0]?.payload);
     const parts = event.response.payload.value;
     if (parts?.$typeName === "lf.a2a.v1.TaskArtifactUpdateEvent") parts.lastChunk = true;
-    expect(adapter.writeStream(sends, sent).write(event)[0]?.payload).toBe(first);
+    expect(adapter.writeStream(sends, sendRequest).write(event)[0]?.payload).toBe(first);
     expect(second).toBe(first);
   });
 
   it("keeps the metadata of events", () => {
     const event = { ...working("going", { metadata: { step: 1 } }), taskId: "t" };
     expect(writeAll(sends, [item("statusUpdate", event)])[0]?.json).toMatchObject({ metadata: { step: 1 } });
-    const made = { ...artifact("K4", { artifactId: "x" }), taskId: "t", metadata: { step: 2 } };
-    expect(writeAll(sends, [item("artifactUpdate", made)])[0]?.json).toMatchObject({ metadata: { step: 2 } });
+    const update = { ...artifact("K4", { artifactId: "x" }), taskId: "t", metadata: { step: 2 } };
+    expect(writeAll(sends, [item("artifactUpdate", update)])[0]?.json).toMatchObject({ metadata: { step: 2 } });
   });
 });
 
@@ -219,7 +219,7 @@ interface Heard {
 
 /** Returns the items that a client reads from these events, and the number of events after which it is over. */
 function readAll(operation: Operation, events: readonly Heard[]): { items: StreamItem[]; over: number | undefined } {
-  const reader = adapter.readStream(operation, operation === sends ? sent : subscribed);
+  const reader = adapter.readStream(operation, operation === sends ? sendRequest : subscribed);
   const items: StreamItem[] = [];
   let over: number | undefined;
   events.forEach(({ json, name }, index) => {
@@ -230,13 +230,15 @@ function readAll(operation: Operation, events: readonly Heard[]): { items: Strea
   return { items, over };
 }
 
-const said = (state: string, more: JsonObject = {}): Heard => ({ json: { id: "t", status: { state }, ...more } });
+const writeStatus = (state: string, more: JsonObject = {}): Heard => ({
+  json: { id: "t", status: { state }, ...more },
+});
 const cases = (items: readonly StreamItem[]): unknown[] => items.map(({ response }) => response.payload.case);
 
 describe("a stream of an agent of 0.1", () => {
   it("begins with a task, and has the ids that events leave out", () => {
     const { items } = readAll(sends, [
-      said("working", { final: false }),
+      writeStatus("working", { final: false }),
       {
         json: { id: "t", artifact: { index: 0, append: true, lastChunk: true, parts: [{ type: "text", text: "K4" }] } },
       },
@@ -260,25 +262,25 @@ describe("a stream of an agent of 0.1", () => {
   });
 
   it.each<[string, Operation, Heard[], number | undefined]>([
-    ["a status that is final", sends, [said("working"), said("unknown", { final: true })], 2],
-    ["a status behind which nothing can come", sends, [said("completed", { final: false })], 1],
-    ["a question, which one agent does not mark", sends, [said("input-required", { final: false })], 1],
-    ["not a question in a subscription", subscribes, [said("input-required", { final: false })], undefined],
+    ["a status that is final", sends, [writeStatus("working"), writeStatus("unknown", { final: true })], 2],
+    ["a status behind which nothing can come", sends, [writeStatus("completed", { final: false })], 1],
+    ["a question, which one agent does not mark", sends, [writeStatus("input-required", { final: false })], 1],
+    ["not a question in a subscription", subscribes, [writeStatus("input-required", { final: false })], undefined],
     [
       "not an artifact, which one agent marks as final",
       sends,
       [{ json: { id: "t", artifact: { index: 0, parts: [], lastChunk: true }, final: true } }],
       undefined,
     ],
-    ["an event named close", sends, [said("working"), { json: null, name: "close" }], 2],
-    ["an event named end", sends, [said("working"), { json: {}, name: "end" }], 2],
-    ["a task that has ended", sends, [said("completed", { sessionId: "s", artifacts: [] })], 1],
+    ["an event named close", sends, [writeStatus("working"), { json: null, name: "close" }], 2],
+    ["an event named end", sends, [writeStatus("working"), { json: {}, name: "end" }], 2],
+    ["a task that has ended", sends, [writeStatus("completed", { sessionId: "s", artifacts: [] })], 1],
   ])("ends with %s", (_, operation, events, over) => {
     expect(readAll(operation, events).over).toBe(over);
   });
 
   it("may have the whole task in it", () => {
-    const { items } = readAll(sends, [said("working", { sessionId: "other", history: [] })]);
+    const { items } = readAll(sends, [writeStatus("working", { sessionId: "other", history: [] })]);
     expect(items.map(({ response }) => response.payload)).toMatchObject([
       { case: "task", value: { id: "t", contextId: "other" } },
     ]);
@@ -301,12 +303,12 @@ describe("a stream of an agent of 0.1", () => {
       chunk("0"),
       item("statusUpdate", { ...inputRequired("Which berth?"), taskId: "t" }),
     ];
-    const heard = writeAll(sends, written).map(({ name = "", json }) => ({ name, json }));
-    const { items, over } = readAll(sends, heard);
+    const events = writeAll(sends, written).map(({ name = "", json }) => ({ name, json }));
+    const { items, over } = readAll(sends, events);
     expect(cases(items)).toEqual(["task", "statusUpdate", "artifactUpdate", "statusUpdate"]);
     expect(over).toBe(3);
     const again = items.slice(1).flatMap((each) => adapter.writeStream(subscribes, subscribed).write(each));
-    expect(again.map(({ payload }) => JSON.parse(payload) as JsonValue)).toEqual(heard.map(({ json }) => json));
+    expect(again.map(({ payload }) => JSON.parse(payload) as JsonValue)).toEqual(events.map(({ json }) => json));
   });
 });
 

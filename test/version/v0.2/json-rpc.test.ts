@@ -122,7 +122,7 @@ describe("a client of an agent older than 0.2.5", () => {
   /** An agent with some methods only that records its requests. */
   async function agentWith(
     methods: { readonly [method: string]: JsonObject },
-    asked: JsonObject[] = [],
+    requests: JsonObject[] = [],
   ): Promise<Operations<CallOptions>> {
     const server = createServer((request, response) => {
       let text = "";
@@ -131,10 +131,10 @@ describe("a client of an agent older than 0.2.5", () => {
       });
       request.on("end", () => {
         const call = JSON.parse(text) as { method: string; id: number; params: JsonObject };
-        asked.push({ [call.method]: call.params });
-        const said = methods[call.method] ?? { error: { code: -32601, message: "Method not found" } };
+        requests.push({ [call.method]: call.params });
+        const answer = methods[call.method] ?? { error: { code: -32601, message: "Method not found" } };
         response.setHeader("Content-Type", "application/json");
-        response.end(JSON.stringify({ jsonrpc: "2.0", id: call.id, ...said }));
+        response.end(JSON.stringify({ jsonrpc: "2.0", id: call.id, ...answer }));
       });
     });
     const served = await serveHttp(server);
@@ -146,11 +146,11 @@ describe("a client of an agent older than 0.2.5", () => {
   const one = { taskId: "t", pushNotificationConfig: { url: "https://h" } };
 
   it("finds the one configuration of a task in place of the list", async () => {
-    const asked: JsonObject[] = [];
-    const agent = await agentWith({ [get]: { result: one } }, asked);
+    const requests: JsonObject[] = [];
+    const agent = await agentWith({ [get]: { result: one } }, requests);
     const { configs } = await agent.listTaskPushNotificationConfigs(configOf("list"), {});
     expect(configs).toMatchObject([{ taskId: "t", url: "https://h" }]);
-    expect(asked.at(-1)).toEqual({ [get]: { id: "t" } });
+    expect(requests.at(-1)).toEqual({ [get]: { id: "t" } });
   });
 
   it.each([
@@ -186,11 +186,11 @@ describe("a client of an agent older than 0.2.5", () => {
   });
 
   it("does not ask for a list of tasks", async () => {
-    const asked: JsonObject[] = [];
-    const agent = await agentWith({}, asked);
+    const requests: JsonObject[] = [];
+    const agent = await agentWith({}, requests);
     const list = create(operationOf("listTasks").input) as RequestOf<"listTasks">;
     await expect(agent.listTasks(list, {})).rejects.toMatchObject({ code: "unsupportedOperation" });
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 });
 

@@ -31,10 +31,10 @@ import { type ServedOptions, startAgent } from "../../support/serve-agent.js";
 
 // A client and a server of 0.3 over JSON-RPC, connected by a socket.
 
-const agent: Agent = async function* ({ message, text: said, ask }) {
-  if (said === "hello") return yield reply("hi");
+const agent: Agent = async function* ({ message, text: word, ask }) {
+  if (word === "hello") return yield reply("hi");
   yield working();
-  if (said === "ask") await ask(inputRequired("Which?"));
+  if (word === "ask") await ask(inputRequired("Which?"));
   const [, ...rest] = message.parts;
   yield artifact(rest.length === 0 ? "K4" : rest, { artifactId: "a" });
   yield artifact([data([1, null])], { artifactId: "a", append: true, lastChunk: true });
@@ -118,14 +118,14 @@ describe("a client of 0.3", () => {
       token: "tk",
       authentication,
     });
-    const kept = await called.agent.createTaskPushNotificationConfig(config, {});
+    const createdConfig = await called.agent.createTaskPushNotificationConfig(config, {});
     const shown = { taskId, id: taskId, token: "tk", authentication: { scheme: "Bearer", credentials: "" } };
-    expect(kept).toMatchObject(shown);
+    expect(createdConfig).toMatchObject(shown);
     const one = { taskId, id: taskId };
     const list = requestOf("listTaskPushNotificationConfigs", { taskId });
     expect(
       await called.agent.getTaskPushNotificationConfig(requestOf("getTaskPushNotificationConfig", one), {}),
-    ).toEqual(kept);
+    ).toEqual(createdConfig);
     expect(await called.agent.listTaskPushNotificationConfigs(list, {})).toMatchObject({
       configs: [shown],
       nextPageToken: "",
@@ -165,11 +165,11 @@ describe("a client of 0.3", () => {
 });
 
 function sendOf(
-  said: string,
+  word: string,
   { parts = [], ...message }: Partial<Pick<Message, "taskId" | "contextId" | "parts">> = {},
   configuration?: Partial<Pick<SendMessageConfiguration, "returnImmediately">>,
 ): SendMessageRequest {
-  const own = { messageId: crypto.randomUUID(), role: Role.USER, parts: [text(said), ...parts], ...message };
+  const own = { messageId: crypto.randomUUID(), role: Role.USER, parts: [text(word), ...parts], ...message };
   const request = { message: own, ...(configuration === undefined ? {} : { configuration }) };
   return create(SendMessageRequestSchema, request);
 }

@@ -37,21 +37,21 @@ describe.each(["gRPC", "Connect", "gRPC-Web"] as const)("a client of 0.3 over %s
     expect((await client.getTask(requestOf("getTask", { id }), {})).history).toHaveLength(2);
     expect((await client.getTask(requestOf("getTask", { id, historyLength: 0 }), {})).history).toHaveLength(0);
     const config = requestOf("createTaskPushNotificationConfig", { taskId: id, id: "c", url: "http://127.0.0.1:9/" });
-    const made = await client.createTaskPushNotificationConfig(config, {});
-    expect(made).toMatchObject({ taskId: id, id: "c", url: "http://127.0.0.1:9/" });
+    const createdConfig = await client.createTaskPushNotificationConfig(config, {});
+    expect(createdConfig).toMatchObject({ taskId: id, id: "c", url: "http://127.0.0.1:9/" });
     const one = { taskId: id, id: "c" };
     expect(await client.getTaskPushNotificationConfig(requestOf("getTaskPushNotificationConfig", one), {})).toEqual(
-      made,
+      createdConfig,
     );
     const list = requestOf("listTaskPushNotificationConfigs", { taskId: id });
-    expect((await client.listTaskPushNotificationConfigs(list, {})).configs).toEqual([made]);
+    expect((await client.listTaskPushNotificationConfigs(list, {})).configs).toEqual([createdConfig]);
     await client.deleteTaskPushNotificationConfig(requestOf("deleteTaskPushNotificationConfig", one), {});
     expect((await client.listTaskPushNotificationConfigs(list, {})).configs).toEqual([]);
     expect(stateOf(await client.cancelTask(requestOf("cancelTask", { id }), {}))).toBe("CANCELED");
     const streamed = await itemsOf(client.subscribeToTask(requestOf("subscribeToTask", { id }), {}));
     expect(streamed.map(({ response }) => response.payload.case)).toEqual(["task", "statusUpdate"]);
-    const sent = await itemsOf(client.sendStreamingMessage(say("berth"), {}));
-    expect(sent.map(({ response }) => response.payload.case)).toEqual([
+    const items = await itemsOf(client.sendStreamingMessage(say("berth"), {}));
+    expect(items.map(({ response }) => response.payload.case)).toEqual([
       "task",
       "statusUpdate",
       "artifactUpdate",
@@ -69,7 +69,7 @@ describe.each(["gRPC", "Connect", "gRPC-Web"] as const)("a client of 0.3 over %s
 /** A foreign server of 0.3: its errors have no details, and its files are raw content. */
 async function stranger() {
   const server = new Server();
-  const seen: gen.SendMessageRequest[] = [];
+  const requests: gen.SendMessageRequest[] = [];
   const content = [
     {
       part: { case: "file" as const, value: { file: { case: "fileWithBytes" as const, value: Buffer.from("a b c") } } },
@@ -86,7 +86,7 @@ async function stranger() {
   server.register(
     `${service}/SendMessage`,
     (call: { readonly request: gen.SendMessageRequest }, answer: (error: null, reply: Buffer) => void) => {
-      seen.push(call.request);
+      requests.push(call.request);
       answer(null, bytes(toBinary(gen.SendMessageResponseSchema, reply)));
     },
     (message: Buffer) => message,
@@ -117,7 +117,7 @@ async function stranger() {
       error === null ? resolve(bound) : reject(error),
     ),
   );
-  return { seen, address: `127.0.0.1:${port}`, [Symbol.asyncDispose]: async () => server.forceShutdown() };
+  return { requests, address: `127.0.0.1:${port}`, [Symbol.asyncDispose]: async () => server.forceShutdown() };
 }
 
 function contentOf(request: gen.SendMessageRequest): Uint8Array {
@@ -137,8 +137,8 @@ describe("a 0.3 client at a third-party server", () => {
     const crew = () => say(file(new TextEncoder().encode("crew")));
     await client.sendMessage(crew(), {});
     await client.sendMessage(crew(), {});
-    const sent = peer.seen.map((request) => new TextDecoder().decode(contentOf(request)));
-    expect(sent).toEqual(["Y3Jldw==", "crew"]);
+    const contents = peer.requests.map((request) => new TextDecoder().decode(contentOf(request)));
+    expect(contents).toEqual(["Y3Jldw==", "crew"]);
     client.close();
   });
 });

@@ -22,8 +22,8 @@ import { messageOf } from "./proto-served.js";
 const adapter = grpcAdapter();
 const hook = { url: "http://127.0.0.1:9/hook", token: "tk-9" };
 
-async function taskOn(grpc: Awaited<ReturnType<typeof startGrpc>>, said = "berth"): Promise<string> {
-  const { task } = await grpc.call("SendMessage", { message: messageOf(said), configuration: { blocking: true } });
+async function taskOn(grpc: Awaited<ReturnType<typeof startGrpc>>, text = "berth"): Promise<string> {
+  const { task } = await grpc.call("SendMessage", { message: messageOf(text), configuration: { blocking: true } });
   return String((task as JsonObject)["id"]);
 }
 
@@ -81,26 +81,28 @@ describe("gRPC of 0.3", () => {
     await using grpc = await startGrpc();
     const id = await taskOn(grpc, "ask");
     const parent = `tasks/${id}`;
-    const made = await grpc.call("CreateTaskPushNotificationConfig", {
+    const createdConfig = await grpc.call("CreateTaskPushNotificationConfig", {
       parent,
       configId: "hook-3",
       config: { pushNotificationConfig: hook },
     });
     const name = `${parent}/pushNotificationConfigs/hook-3`;
-    expect(made).toEqual({ name, pushNotificationConfig: { id: "hook-3", ...hook } });
-    expect(await grpc.call("GetTaskPushNotificationConfig", { name })).toEqual(made);
+    expect(createdConfig).toEqual({ name, pushNotificationConfig: { id: "hook-3", ...hook } });
+    expect(await grpc.call("GetTaskPushNotificationConfig", { name })).toEqual(createdConfig);
     expect(await grpc.call("GetTaskPushNotificationConfig", { name: `${parent}/pushNotificationConfigs/` })).toEqual(
-      made,
+      createdConfig,
     );
-    expect(await grpc.call("ListTaskPushNotificationConfig", { parent, pageSize: 20 })).toEqual({ configs: [made] });
+    expect(await grpc.call("ListTaskPushNotificationConfig", { parent, pageSize: 20 })).toEqual({
+      configs: [createdConfig],
+    });
     expect(await grpc.call("DeleteTaskPushNotificationConfig", { name })).toEqual({});
     expect(await statusOf(grpc.call("GetTaskPushNotificationConfig", { name }))).toMatchObject({ code: 5 });
   });
 
   it("reads the card for authenticated callers, and reports when there is none", async () => {
     const card = { name: "Quay", description: "d", version: "1", extended: { description: "more" } };
-    await using known = await startGrpc({ card, authenticate: () => ({ owner: "me" }) });
-    expect(await known.call("GetAgentCard", {})).toMatchObject({
+    await using quay = await startGrpc({ card, authenticate: () => ({ owner: "me" }) });
+    expect(await quay.call("GetAgentCard", {})).toMatchObject({
       description: "more",
       protocolVersion: "0.3.0",
       preferredTransport: "JSONRPC",
@@ -116,11 +118,11 @@ describe("gRPC of 0.3", () => {
   });
 
   it.each([
-    { form: "content", bytes: "Y3Jldw==", said: "text/plain" },
-    { form: "base64 text", bytes: "WTNKbGR3PT0=", said: "text/plain" },
-  ])("answers the file of E24 as $form when it came so", async ({ bytes, said }) => {
+    { form: "content", bytes: "Y3Jldw==", mediaType: "text/plain" },
+    { form: "base64 text", bytes: "WTNKbGR3PT0=", mediaType: "text/plain" },
+  ])("answers the file of E24 as $form when it came so", async ({ bytes, mediaType }) => {
     await using grpc = await startGrpc();
-    const content = [{ text: "echo" }, { file: { fileWithBytes: bytes, mimeType: said } }];
+    const content = [{ text: "echo" }, { file: { fileWithBytes: bytes, mimeType: mediaType } }];
     const reply = await grpc.call("SendMessage", { message: messageOf("echo", { content }) });
     expect(reply).toMatchObject({ message: { content } });
   });
@@ -175,8 +177,8 @@ describe("gRPC of 0.3", () => {
     { status: 12, name: "subscribeToTask", code: "unsupportedOperation" },
     { status: 12, name: "createTaskPushNotificationConfig", code: "pushNotificationNotSupported" },
   ] as const)("reads status $status of $name without details as $code", ({ status, name, code }) => {
-    const given = { code: status, details: "no", metadata: new Metadata() };
-    expect(errorFromStatus(given, { adapter, operation: operationOf(name) }).code).toBe(code);
+    const serviceError = { code: status, details: "no", metadata: new Metadata() };
+    expect(errorFromStatus(serviceError, { adapter, operation: operationOf(name) }).code).toBe(code);
   });
 
   it.each([
@@ -184,9 +186,9 @@ describe("gRPC of 0.3", () => {
     { code: "pushNotificationNotSupported", status: 12 },
     { code: "taskNotCancelable", status: 9 },
   ] as const)("reports $code by status $status, in the header and in the details", ({ code, status }) => {
-    const said = errorToStatus(new A2AError(code, "not here"), adapter);
-    expect(said.code).toBe(status);
-    const [details] = said.metadata?.get("grpc-status-details-bin") ?? [];
+    const serviceError = errorToStatus(new A2AError(code, "not here"), adapter);
+    expect(serviceError.code).toBe(status);
+    const [details] = serviceError.metadata?.get("grpc-status-details-bin") ?? [];
     expect(fromBinary(StatusSchema, details as Buffer).code).toBe(status);
   });
 

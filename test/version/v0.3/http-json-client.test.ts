@@ -22,24 +22,24 @@ interface Seen {
   readonly headers: IncomingMessage["headers"];
 }
 
-type Answer = (seen: Seen) => { readonly status?: number; readonly type?: string; readonly text: string };
+type Answer = (request: Seen) => { readonly status?: number; readonly type?: string; readonly text: string };
 
 /** A foreign server with custom responses, and a 0.3 client for it. */
 async function stranger(answer: Answer) {
-  const seen: Seen[] = [];
+  const requests: Seen[] = [];
   const server = createServer((request, response) => void handle(request, response));
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     let text = "";
     for await (const piece of request.setEncoding("utf8")) text += String(piece);
     const body = text === "" ? undefined : (JSON.parse(text) as JsonObject);
     const one = { call: `${request.method} ${request.url}`, body, headers: request.headers };
-    seen.push(one);
+    requests.push(one);
     const { status = 200, type = "application/json", text: reply } = answer(one);
     response.writeHead(status, { "Content-Type": type }).end(reply);
   };
   const served = await serveHttp(server);
   return {
-    seen,
+    requests,
     client: clientOf(served.url),
     url: served.url,
     [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
@@ -68,35 +68,35 @@ describe("a client of 0.3 over HTTP+JSON", () => {
     });
     const client = clientOf(`${rest.served.server.url}/http-json`);
     expect(messageOf(await client.sendMessage(say("hello"), {})).parts).toMatchObject([{ content: { value: "hi" } }]);
-    const asked = taskOf(await client.sendMessage(say("ask"), {}));
-    expect(stateOf(asked)).toBe("INPUT_REQUIRED");
-    const { id } = asked;
+    const question = taskOf(await client.sendMessage(say("ask"), {}));
+    expect(stateOf(question)).toBe("INPUT_REQUIRED");
+    const { id } = question;
     expect((await client.getTask(requestOf("getTask", { id }), {})).history).toHaveLength(2);
     expect((await client.getTask(requestOf("getTask", { id, historyLength: 0 }), {})).history).toHaveLength(0);
-    const made = await client.createTaskPushNotificationConfig(
+    const createdConfig = await client.createTaskPushNotificationConfig(
       { ...config, taskId: id, url: "http://127.0.0.1:9/" },
       {},
     );
-    expect(made).toMatchObject({ taskId: id, id: "c", url: "http://127.0.0.1:9/" });
+    expect(createdConfig).toMatchObject({ taskId: id, id: "c", url: "http://127.0.0.1:9/" });
     const one = { taskId: id, id: "c" };
     expect(await client.getTaskPushNotificationConfig(requestOf("getTaskPushNotificationConfig", one), {})).toEqual(
-      made,
+      createdConfig,
     );
     const list = requestOf("listTaskPushNotificationConfigs", { taskId: id });
-    expect((await client.listTaskPushNotificationConfigs(list, {})).configs).toEqual([made]);
+    expect((await client.listTaskPushNotificationConfigs(list, {})).configs).toEqual([createdConfig]);
     await client.deleteTaskPushNotificationConfig(requestOf("deleteTaskPushNotificationConfig", one), {});
     expect((await client.listTaskPushNotificationConfigs(list, {})).configs).toEqual([]);
     expect(stateOf(await client.cancelTask(requestOf("cancelTask", { id }), {}))).toBe("CANCELED");
     const streamed = await itemsOf(client.subscribeToTask(requestOf("subscribeToTask", { id }), {}));
     expect(streamed.map(({ response }) => response.payload.case)).toEqual(["task", "statusUpdate"]);
-    const sent = await itemsOf(client.sendStreamingMessage(say("berth"), {}));
-    expect(sent.map(({ response }) => response.payload.case)).toEqual([
+    const items = await itemsOf(client.sendStreamingMessage(say("berth"), {}));
+    expect(items.map(({ response }) => response.payload.case)).toEqual([
       "task",
       "statusUpdate",
       "artifactUpdate",
       "statusUpdate",
     ]);
-    expect(sent.every(({ id: eventId }) => eventId !== undefined)).toBe(true);
+    expect(items.every(({ id: eventId }) => eventId !== undefined)).toBe(true);
     expect((await client.getExtendedAgentCard(requestOf("getExtendedAgentCard"), {})).description).toBe("more");
     expect(await errorOf(client.getTask(requestOf("getTask", { id: "nope" }), {}))).toMatchObject({
       code: "taskNotFound",
@@ -108,7 +108,7 @@ describe("a client of 0.3 over HTTP+JSON", () => {
     await using peer = await stranger(() => ({ text: JSON.stringify({ task }) }));
     const configuration = { returnImmediately: true, historyLength: 0 };
     await peer.client.sendMessage(say("a", { messageId: "m", referenceTaskIds: ["x"], configuration }), {});
-    const [{ call, headers, body } = expect.fail("nothing was sent")] = peer.seen;
+    const [{ call, headers, body } = expect.fail("nothing was sent")] = peer.requests;
     expect([call, headers["a2a-version"], headers["content-type"]]).toEqual([
       "POST /v1/message:send",
       "0.3",
@@ -125,7 +125,7 @@ describe("a client of 0.3 over HTTP+JSON", () => {
     for (const state of states) {
       await using peer = await stranger(() => ({ status, text: JSON.stringify({ ...task, status: { state } }) }));
       expect(stateOf(await peer.client.cancelTask(requestOf("cancelTask", { id: "t" }), {}))).toBe("CANCELED");
-      expect(peer.seen).toMatchObject([{ call: "POST /v1/tasks/t:cancel", body: {} }]);
+      expect(peer.requests).toMatchObject([{ call: "POST /v1/tasks/t:cancel", body: {} }]);
     }
   });
 
@@ -136,7 +136,7 @@ describe("a client of 0.3 over HTTP+JSON", () => {
     );
     const items = await itemsOf(peer.client.subscribeToTask(subscribe, {}));
     expect(items).toHaveLength(2);
-    expect(peer.seen).toMatchObject([
+    expect(peer.requests).toMatchObject([
       { call: "GET /v1/tasks/t:subscribe" },
       { call: "POST /v1/tasks/t:subscribe", body: {} },
     ]);
@@ -158,7 +158,7 @@ describe("a client of 0.3 over HTTP+JSON", () => {
     await using peer = await stranger(() => ({ status: 200, text }));
     const one = requestOf("deleteTaskPushNotificationConfig", { taskId: "t", id: "c" });
     await expect(peer.client.deleteTaskPushNotificationConfig(one, {})).resolves.toBeDefined();
-    expect(peer.seen).toMatchObject([{ call: "DELETE /v1/tasks/t/pushNotificationConfigs/c" }]);
+    expect(peer.requests).toMatchObject([{ call: "DELETE /v1/tasks/t/pushNotificationConfigs/c" }]);
   });
 
   it("sends a webhook as the request, and as the bare configuration to servers that want that, and remembers it", async () => {
@@ -171,7 +171,7 @@ describe("a client of 0.3 over HTTP+JSON", () => {
       expect(await peer.client.createTaskPushNotificationConfig(config, {})).toMatchObject({ id: "c", taskId: "t" });
     }
     const request = { parent: "tasks/t", configId: "c", config: configJson };
-    expect(peer.seen.map(({ body }) => body)).toEqual([request, configJson, configJson]);
+    expect(peer.requests.map(({ body }) => body)).toEqual([request, configJson, configJson]);
   });
 
   it("reports the first error when both are refused, and asks once when it is another error", async () => {
@@ -187,7 +187,7 @@ describe("a client of 0.3 over HTTP+JSON", () => {
     expect(await errorOf(other.client.createTaskPushNotificationConfig(config, {}))).toMatchObject({
       code: "taskNotFound",
     });
-    expect(other.seen).toHaveLength(1);
+    expect(other.requests).toHaveLength(1);
   });
 
   it("begins a stream with a task, and ends it with the final status although the peer leaves it open", async () => {
@@ -231,9 +231,9 @@ describe("a client of 0.3 over HTTP+JSON", () => {
     const crew = () => say(file(new TextEncoder().encode("crew"), { mediaType: "text/plain" }));
     const sentBy = async (client: Operations<CallOptions> | undefined): Promise<unknown> => {
       await client?.sendMessage(crew(), {});
-      const message = peer.seen.at(-1)?.body?.["message"] as JsonObject;
-      const [{ file: sent } = {}] = message["content"] as JsonObject[];
-      return (sent as JsonObject)["fileWithBytes"];
+      const message = peer.requests.at(-1)?.body?.["message"] as JsonObject;
+      const [{ file: sentFile } = {}] = message["content"] as JsonObject[];
+      return (sentFile as JsonObject)["fileWithBytes"];
     };
     expect([await sentBy(one), await sentBy(one), await sentBy(other)]).toEqual([
       "WTNKbGR3PT0=",

@@ -18,7 +18,7 @@ if (snake === undefined) throw new TypeError("0.3 has two forms of HTTP+JSON");
 const adapter = snake;
 const old = { "A2A-Version": "0.3" };
 
-const sent = (text: string, configuration: JsonObject = { blocking: true }): JsonObject => ({
+const sendOf = (text: string, configuration: JsonObject = { blocking: true }): JsonObject => ({
   message: { kind: "message", message_id: `m-${text}`, role: "user", parts: [{ kind: "text", text }] },
   configuration,
 });
@@ -26,7 +26,7 @@ const sent = (text: string, configuration: JsonObject = { blocking: true }): Jso
 describe("HTTP+JSON of 0.3 on the paths of 1.0, in snake case", () => {
   it("answers a message with the task itself", async () => {
     await using rest = await startRest();
-    const { status, headers, json } = await rest.ask("POST /message:send", sent("berth"), old);
+    const { status, headers, json } = await rest.ask("POST /message:send", sendOf("berth"), old);
     expect([status, headers["content-type"]]).toEqual([200, "application/json"]);
     expect(json).toMatchObject({
       kind: "task",
@@ -48,7 +48,7 @@ describe("HTTP+JSON of 0.3 on the paths of 1.0, in snake case", () => {
 
   it("streams events themselves", async () => {
     await using rest = await startRest();
-    const { events } = await rest.ask("POST /message:stream", sent("berth"), old);
+    const { events } = await rest.ask("POST /message:stream", sendOf("berth"), old);
     expect(events.map(({ data }) => data["kind"])).toEqual([
       "task",
       "status-update",
@@ -62,9 +62,9 @@ describe("HTTP+JSON of 0.3 on the paths of 1.0, in snake case", () => {
   it.each([
     ["cancel", "ask"],
     ["subscribe", "berth"],
-  ])("takes a POST without a body or a type for :%s", async (verb, said) => {
+  ])("takes a POST without a body or a type for :%s", async (verb, word) => {
     await using rest = await startRest();
-    const { json } = await rest.ask("POST /message:send", sent(said), old);
+    const { json } = await rest.ask("POST /message:send", sendOf(word), old);
     const { status, json: reply, events } = await rest.ask(`POST /tasks/${json["id"]}:${verb}`, undefined, old);
     const [{ data } = { data: reply }] = events;
     expect([status, data]).toMatchObject([200, { kind: "task", id: json["id"] }]);
@@ -75,12 +75,12 @@ describe("HTTP+JSON of 0.3 on the paths of 1.0, in snake case", () => {
     ["the webhook", { id: "c", url: "http://127.0.0.1:9/" }],
   ])("keeps webhooks, of %s", async (_, body) => {
     await using rest = await startRest();
-    const { json } = await rest.ask("POST /message:send", sent("ask"), old);
+    const { json } = await rest.ask("POST /message:send", sendOf("ask"), old);
     const path = `/tasks/${json["id"]}/pushNotificationConfigs`;
     const whole = "task_id" in body ? { ...body, task_id: String(json["id"]) } : body;
-    const made = await rest.ask(`POST ${path}`, whole, old);
+    const response = await rest.ask(`POST ${path}`, whole, old);
     const config = { task_id: json["id"], push_notification_config: { id: "c", url: "http://127.0.0.1:9/" } };
-    expect([made.status, made.json]).toEqual([200, config]);
+    expect([response.status, response.json]).toEqual([200, config]);
     expect((await rest.ask(`GET ${path}/c`, undefined, old)).json).toEqual(config);
     expect((await rest.ask(`GET ${path}`, undefined, old)).json).toEqual([config]);
     expect((await rest.ask(`DELETE ${path}/c`, undefined, old)).status).toBe(200);

@@ -10,8 +10,8 @@ import { messageOf, type Rest, startRest } from "./proto-served.js";
 const hook = { url: "http://127.0.0.1:9/hook", authentication: { schemes: ["Bearer"] } };
 
 /** Creates a task and returns its id. */
-async function taskOn(rest: Rest, said = "berth"): Promise<string> {
-  const { json } = await rest.ask("POST /v1/message:send", { message: messageOf(said) });
+async function taskOn(rest: Rest, text = "berth"): Promise<string> {
+  const { json } = await rest.ask("POST /v1/message:send", { message: messageOf(text) });
   return String((json["task"] as JsonObject)["id"]);
 }
 
@@ -76,9 +76,9 @@ describe("sending over HTTP+JSON of 0.3", () => {
     ["a configuration that says nothing of it", {}, "TASK_STATE_SUBMITTED"],
   ])("waits for the task or not: %s", async (_, configuration, state) => {
     await using rest = await startRest();
-    const said = state === "TASK_STATE_COMPLETED" ? "berth" : "wait";
+    const text = state === "TASK_STATE_COMPLETED" ? "berth" : "wait";
     const { json } = await rest.ask("POST /v1/message:send", {
-      message: messageOf(said),
+      message: messageOf(text),
       ...(configuration === undefined ? {} : { configuration }),
     });
     expect(json).toMatchObject({ task: { status: { state } } });
@@ -195,9 +195,9 @@ describe("push configurations over HTTP+JSON of 0.3", () => {
     await using rest = await startRest();
     const taskId = await taskOn(rest, "ask");
     const id = configId || taskId;
-    const made = await rest.ask(`POST /v1/tasks/${taskId}/pushNotificationConfigs`, body);
+    const response = await rest.ask(`POST /v1/tasks/${taskId}/pushNotificationConfigs`, body);
     const config = { name: `tasks/${taskId}/pushNotificationConfigs/${id}`, pushNotificationConfig: { id, ...hook } };
-    expect([made.status, made.json]).toEqual([200, config]);
+    expect([response.status, response.json]).toEqual([200, config]);
     expect((await rest.ask(`GET /v1/${config.name}`)).json).toEqual(config);
     expect((await rest.ask(`GET /v1/tasks/${taskId}/pushNotificationConfigs`)).json).toEqual({ configs: [config] });
     const gone = await rest.ask(`DELETE /v1/${config.name}`);
@@ -222,8 +222,8 @@ describe("push configurations over HTTP+JSON of 0.3", () => {
 
 it("reads the card for authenticated callers, and reports when there is none", async () => {
   const card = { name: "Quay", description: "d", version: "1", extended: { description: "more" } };
-  await using known = await startRest({ card, authenticate: () => ({ owner: "me" }) });
-  const { status, json } = await known.ask("GET /v1/card");
+  await using quay = await startRest({ card, authenticate: () => ({ owner: "me" }) });
+  const { status, json } = await quay.ask("GET /v1/card");
   expect([status, json]).toMatchObject([
     200,
     {
@@ -232,7 +232,7 @@ it("reads the card for authenticated callers, and reports when there is none", a
       protocolVersion: "0.3.0",
       supportsAuthenticatedExtendedCard: true,
       additionalInterfaces: expect.arrayContaining([
-        { url: `${known.served.server.url}/http-json`, transport: "HTTP+JSON" },
+        { url: `${quay.served.server.url}/http-json`, transport: "HTTP+JSON" },
       ]),
     },
   ]);

@@ -5,13 +5,13 @@ import { messageOf, type Rpc, startRpc, taskOf } from "./rpc-server.js";
 describe("push configurations", () => {
   const push = { allow: "loopback" } as const;
 
-  async function asked(rpc: Rpc): Promise<string> {
+  async function createQuestion(rpc: Rpc): Promise<string> {
     return taskOf(await rpc.call("message/send", { message: messageOf("ask") })).id;
   }
 
   it("without an id have that of their task, and are found without one", async () => {
     await using rpc = await startRpc({ push });
-    const taskId = await asked(rpc);
+    const taskId = await createQuestion(rpc);
     const set = (id: JsonObject, url: string) =>
       rpc.call("tasks/pushNotificationConfig/set", { taskId, pushNotificationConfig: { ...id, url } });
     await set({ id: "a" }, "http://127.0.0.1:9/a");
@@ -28,7 +28,7 @@ describe("push configurations", () => {
 
   it("are listed as a bare array, and deleted with the answer null", async () => {
     await using rpc = await startRpc({ push });
-    const id = await asked(rpc);
+    const id = await createQuestion(rpc);
     const list = async () => (await rpc.call("tasks/pushNotificationConfig/list", { id }))["result"];
     expect(await list()).toEqual([]);
     for (const name of ["a", "b"]) {
@@ -52,7 +52,7 @@ describe("push configurations", () => {
 
   it.each([{}, { pushNotificationConfigId: "none" }])("that are missing are -32001: %j", async (which) => {
     await using rpc = await startRpc({ push });
-    const id = await asked(rpc);
+    const id = await createQuestion(rpc);
     expect((await rpc.call("tasks/pushNotificationConfig/get", { id, ...which }))["error"]).toMatchObject({
       code: -32001,
     });
@@ -60,7 +60,7 @@ describe("push configurations", () => {
 
   it.each(["set", "get", "list", "delete"])("are -32003 where there is no push: %s", async (word) => {
     await using rpc = await startRpc();
-    const id = await asked(rpc);
+    const id = await createQuestion(rpc);
     const pushNotificationConfig = { url: "http://127.0.0.1:9/" };
     const params = { id, taskId: id, pushNotificationConfigId: "a", pushNotificationConfig };
     expect((await rpc.call(`tasks/pushNotificationConfig/${word}`, params))["error"]).toMatchObject({ code: -32003 });

@@ -13,17 +13,18 @@ describe("a server that is called in 0.3 without saying so", () => {
       artifacts: [{ parts: [{ kind: "text", text: "K4" }] }],
       history: [{ kind: "message", role: "user" }],
     });
-    const said = await rpc.call("message/send", { message: messageOf("hello") });
-    expect(said["result"]).toMatchObject({ kind: "message", role: "agent", parts: [{ kind: "text", text: "hi" }] });
+    const answer = await rpc.call("message/send", { message: messageOf("hello") });
+    expect(answer["result"]).toMatchObject({ kind: "message", role: "agent", parts: [{ kind: "text", text: "hi" }] });
   });
 
   it("waits unless blocking is off", async () => {
     await using rpc = await startRpc();
-    const sent = (configuration: JsonObject) => rpc.call("message/send", { message: messageOf("ask"), configuration });
+    const sendWith = (configuration: JsonObject) =>
+      rpc.call("message/send", { message: messageOf("ask"), configuration });
     for (const configuration of [{}, { blocking: true }]) {
-      expect((await sent(configuration))["result"]).toMatchObject({ status: { state: "input-required" } });
+      expect((await sendWith(configuration))["result"]).toMatchObject({ status: { state: "input-required" } });
     }
-    const early = taskOf(await sent({ blocking: false }));
+    const early = taskOf(await sendWith({ blocking: false }));
     expect(early).toMatchObject({ kind: "task", status: { state: expect.stringMatching(/submitted|working/) } });
   });
 
@@ -46,9 +47,9 @@ describe("a server that is called in 0.3 without saying so", () => {
 
   it("ends the stream of a send with its question, and continues with the answer", async () => {
     await using rpc = await startRpc();
-    const asked = await rpc.stream("message/stream", { message: messageOf("ask") });
-    expect(asked.at(-1)).toMatchObject({ status: { state: "input-required" }, final: true });
-    const taskId = asked[0]?.["id"] as string;
+    const opening = await rpc.stream("message/stream", { message: messageOf("ask") });
+    expect(opening.at(-1)).toMatchObject({ status: { state: "input-required" }, final: true });
+    const taskId = opening[0]?.["id"] as string;
     const events = await rpc.stream("message/stream", { message: messageOf("K4", { taskId }) });
     expect(events[0]).toMatchObject({ kind: "task", id: taskId });
     expect(events.at(-1)).toMatchObject({ status: { state: "completed" }, final: true });
@@ -71,13 +72,13 @@ describe("a server that is called in 0.3 without saying so", () => {
 
   it("resumes after an event that the caller names", async () => {
     await using rpc = await startRpc();
-    const sent = JSON.stringify({
+    const body = JSON.stringify({
       jsonrpc: "2.0",
       id: "q",
       method: "message/stream",
       params: { message: messageOf("go") },
     });
-    const { text } = await rpc.post(sent);
+    const { text } = await rpc.post(body);
     const [first, second] = [...text.matchAll(/^id: (.+)$/gm)].map(([, id]) => id);
     const { id } = eventsOf(text)[0] as { id: string };
     const headers = { ...json, Accept: "text/event-stream", "Last-Event-ID": second ?? "" };

@@ -7,13 +7,13 @@ import { type HttpAnswer, httpLine, json } from "../../support/raw-http.js";
 import { type ServedAgent, type ServedOptions, startAgent } from "../../support/serve-agent.js";
 
 /** An agent whose behavior the message text selects. */
-export const agent: Agent = async function* ({ text: said, message, ask, signal }) {
-  if (said === "hello") return yield reply("hi");
-  if (said === "echo") return yield reply(message.parts);
-  if (said === "fail") throw new Error("secret");
+export const agent: Agent = async function* ({ text: word, message, ask, signal }) {
+  if (word === "hello") return yield reply("hi");
+  if (word === "echo") return yield reply(message.parts);
+  if (word === "fail") throw new Error("secret");
   yield working("on it");
-  if (said === "ask") await ask(inputRequired("Which?"));
-  if (said === "wait") await new Promise((resolve) => signal.addEventListener("abort", resolve));
+  if (word === "ask") await ask(inputRequired("Which?"));
+  if (word === "wait") await new Promise((resolve) => signal.addEventListener("abort", resolve));
   yield artifact([text("K4"), file(new TextEncoder().encode("crew"), { mediaType: "text/plain", filename: "c.txt" })]);
   yield completed();
 };
@@ -69,6 +69,6 @@ function read(answer: HttpAnswer): RestAnswer {
 }
 
 /** A message of 0.3's schema in JSON. */
-export function messageOf(said: string, more: JsonObject = {}): JsonObject {
-  return { messageId: `m-${said}`, role: "ROLE_USER", content: [{ text: said }], ...more };
+export function messageOf(word: string, more: JsonObject = {}): JsonObject {
+  return { messageId: `m-${word}`, role: "ROLE_USER", content: [{ text: word }], ...more };
 }

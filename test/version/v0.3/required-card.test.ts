@@ -33,7 +33,7 @@ const missing: Readonly<Record<string, (url: string) => Promise<unknown>>> = {
     return (await session.call("GetTask", request, { ":path": "/a2a.v1.A2AService/GetTask" })).status;
   },
 };
-const found: Readonly<Record<string, unknown>> = { JSONRPC: -32001, "HTTP+JSON": -32001, GRPC: 5 };
+const codes: Readonly<Record<string, unknown>> = { JSONRPC: -32001, "HTTP+JSON": -32001, GRPC: 5 };
 
 const agent = async () => completed();
 
@@ -46,7 +46,7 @@ it("every place in the card answers in the transport that it names, the main one
   for (const place of additionalInterfaces) {
     expect([place.transport, await missing[place.transport]?.(place.url)]).toEqual([
       place.transport,
-      found[place.transport],
+      codes[place.transport],
     ]);
   }
 });

@@ -22,11 +22,11 @@ interface Answered {
 
 /** A JSON-RPC server of 0.3 whose response is a function of the request id. */
 async function foreign(answer: (id: JsonValue) => Answered) {
-  const asked: Asked[] = [];
+  const requests: Asked[] = [];
   const server = await serveHttp(
     createServer(async (request, response) => {
       const body = JSON.parse(await textOf(request)) as JsonObject;
-      asked.push({ method: request.method, type: request.headers["content-type"], body });
+      requests.push({ method: request.method, type: request.headers["content-type"], body });
       const { status = 200, type = "application/json", text } = answer(body["id"] ?? null);
       response.writeHead(status, { "content-type": type }).end(text);
     }),
@@ -38,7 +38,7 @@ async function foreign(answer: (id: JsonValue) => Answered) {
   };
   const client = await Client.connect(card, { retry: false });
   return {
-    asked,
+    requests,
     client: client.operations,
     async [Symbol.asyncDispose]() {
       await client.close();
@@ -55,11 +55,11 @@ describe("a request", () => {
     await using agent = await foreign((id) => ({ text: answered(id, { result: task }) }));
     await agent.client.sendMessage(say("go"), {});
     await agent.client.getTask(requestOf("getTask", { id: "t" }), {});
-    expect(agent.asked).toMatchObject([
+    expect(agent.requests).toMatchObject([
       { method: "POST", type: "application/json", body: { jsonrpc: "2.0", method: "message/send" } },
       { method: "POST", type: "application/json", body: { jsonrpc: "2.0", method: "tasks/get", params: { id: "t" } } },
     ]);
-    const ids = agent.asked.map(({ body }) => body["id"]);
+    const ids = agent.requests.map(({ body }) => body["id"]);
     for (const id of ids) expect(Number.isInteger(id)).toBe(true);
     expect(new Set(ids).size).toBe(2);
   });
@@ -71,13 +71,13 @@ describe("a request", () => {
   ])("sends whether to wait, whatever its caller has set: %j", async (configuration, blocking) => {
     await using agent = await foreign((id) => ({ text: answered(id, { result: task }) }));
     await agent.client.sendMessage(say("go", configuration === undefined ? {} : { configuration }), {});
-    expect(agent.asked[0]?.body["params"]).toMatchObject({ configuration: { blocking } });
+    expect(agent.requests[0]?.body["params"]).toMatchObject({ configuration: { blocking } });
   });
 
   it("has a message with its kind, its id, its role and its parts, each with one content and its kind", async () => {
     await using agent = await foreign((id) => ({ text: answered(id, { result: task }) }));
     await agent.client.sendMessage(say("go", { messageId: "m", contextId: "c" }), {});
-    expect(agent.asked[0]?.body["params"]).toHaveProperty("message", {
+    expect(agent.requests[0]?.body["params"]).toHaveProperty("message", {
       ...{ kind: "message", messageId: "m", contextId: "c", role: "user" },
       parts: [{ kind: "text", text: "go" }],
     });

@@ -67,17 +67,19 @@ describe("a security scheme", () => {
     const clientCredentials = { tokenUrl, scopes };
     const authorizationCode = { authorizationUrl, tokenUrl, scopes };
     const flowOf = (flows: JsonObject) => readSchemes({ s: { type: "oauth2", flows } });
-    const kept = (flows: JsonObject) => ({ s: { oauth2SecurityScheme: { flows } } });
-    expect(flowOf({ password, implicit, clientCredentials, authorizationCode })).toEqual(kept({ authorizationCode }));
-    expect(flowOf({ password, implicit, clientCredentials })).toEqual(kept({ clientCredentials }));
-    expect(flowOf({ password, implicit })).toEqual(kept({ implicit }));
-    expect(flowOf({ password })).toEqual(kept({ password }));
-    expect(flowOf({})).toEqual(kept({}));
+    const schemeOf = (flows: JsonObject) => ({ s: { oauth2SecurityScheme: { flows } } });
+    expect(flowOf({ password, implicit, clientCredentials, authorizationCode })).toEqual(
+      schemeOf({ authorizationCode }),
+    );
+    expect(flowOf({ password, implicit, clientCredentials })).toEqual(schemeOf({ clientCredentials }));
+    expect(flowOf({ password, implicit })).toEqual(schemeOf({ implicit }));
+    expect(flowOf({ password })).toEqual(schemeOf({ password }));
+    expect(flowOf({})).toEqual(schemeOf({}));
   });
 
   it("is written without what 0.3 does not know of flows, and with what it requires", () => {
     const written = (flows: JsonObject) => writeSchemes({ s: { oauth2SecurityScheme: { flows } } });
-    const flows = (said: JsonObject) => ({ s: { type: "oauth2", flows: said } });
+    const flows = (wireFlows: JsonObject) => ({ s: { type: "oauth2", flows: wireFlows } });
     const code = { authorizationUrl, tokenUrl, scopes };
     expect(written({ authorizationCode: { ...code, pkceRequired: true } })).toEqual(flows({ authorizationCode: code }));
     expect(written({ deviceCode: { tokenUrl } })).toEqual(flows({}));

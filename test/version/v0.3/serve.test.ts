@@ -38,10 +38,10 @@ const get = (id: string) =>
   }) as RequestOf<"getTaskPushNotificationConfig">;
 
 describe("push configurations of a handler that lists them in pages", () => {
-  const paged = (ids: readonly string[], asked: string[] = []): Handler =>
+  const paged = (ids: readonly string[], tokens: string[] = []): Handler =>
     handlerOf({
       async listTaskPushNotificationConfigs({ pageToken }) {
-        asked.push(pageToken);
+        tokens.push(pageToken);
         const at = pageToken === "" ? 0 : Number(pageToken);
         const nextPageToken = at + 1 < ids.length ? String(at + 1) : "";
         const configs = ids.slice(at, at + 1).map(config);
@@ -53,14 +53,14 @@ describe("push configurations of a handler that lists them in pages", () => {
   }) as RequestOf<"listTaskPushNotificationConfigs">;
 
   it("are listed all at once", async () => {
-    const asked: string[] = [];
-    const { configs, nextPageToken } = await serveV03(paged(["a", "b", "c"], asked)).listTaskPushNotificationConfigs(
+    const tokens: string[] = [];
+    const { configs, nextPageToken } = await serveV03(paged(["a", "b", "c"], tokens)).listTaskPushNotificationConfigs(
       list,
       context,
     );
     expect(configs.map(({ id }) => id)).toEqual(["a", "b", "c"]);
     expect(nextPageToken).toBe("");
-    expect(asked).toEqual(["", "1", "2"]);
+    expect(tokens).toEqual(["", "1", "2"]);
   });
 
   it("end when a page token leads back to an earlier page", async () => {
@@ -78,8 +78,8 @@ describe("push configurations of a handler that lists them in pages", () => {
   it.each([
     [["a", "t"], "t"],
     [["a", "b"], "a"],
-  ])("of %j: asked for without an id, the one found is %s", async (ids, found) => {
-    expect(await serveV03(paged(ids)).getTaskPushNotificationConfig(get(""), context)).toMatchObject({ id: found });
+  ])("of %j: asked for without an id, the one found is %s", async (ids, id) => {
+    expect(await serveV03(paged(ids)).getTaskPushNotificationConfig(get(""), context)).toMatchObject({ id });
   });
 
   it("of none: asked for without an id, none is found", async () => {
@@ -90,16 +90,16 @@ describe("push configurations of a handler that lists them in pages", () => {
 });
 
 describe("a push configuration without an id that is part of a message", () => {
-  const sent = async (request: SendMessageRequest): Promise<string | undefined> => {
-    let seen: SendMessageRequest | undefined;
+  const sendThrough = async (request: SendMessageRequest): Promise<string | undefined> => {
+    let lastRequest: SendMessageRequest | undefined;
     const handler = handlerOf({
-      sendMessage: async (given) => {
-        seen = given;
+      sendMessage: async (incoming) => {
+        lastRequest = incoming;
         return { $typeName: "lf.a2a.v1.SendMessageResponse", payload: { case: undefined } };
       },
     });
     await serveV03(handler).sendMessage(request, context);
-    return seen?.configuration?.taskPushNotificationConfig?.id;
+    return lastRequest?.configuration?.taskPushNotificationConfig?.id;
   };
 
   it.each([
@@ -108,13 +108,13 @@ describe("a push configuration without an id that is part of a message", () => {
     ["", "", ""],
   ])("of the task %j and the id %j has the id %j", async (taskId, id, meant) => {
     const configuration = { taskPushNotificationConfig: { id, url: "https://h" } };
-    expect(await sent(create(SendMessageRequestSchema, { message: { taskId }, configuration }))).toBe(meant);
+    expect(await sendThrough(create(SendMessageRequestSchema, { message: { taskId }, configuration }))).toBe(meant);
   });
 
   it("changes nothing of the request", async () => {
     const configuration = { taskPushNotificationConfig: { url: "https://h" } };
     const request = create(SendMessageRequestSchema, { message: { taskId: "t" }, configuration });
-    await sent(request);
+    await sendThrough(request);
     expect(request.configuration?.taskPushNotificationConfig?.id).toBe("");
   });
 });

@@ -11,37 +11,37 @@ const item = (event: Parameters<typeof stateOf>[0]): StreamItem => statusItem(1,
 
 /** A source that yields its items, then fails or ends, and records what happens to it. */
 function source(items: readonly StreamItem[], end: () => void | Promise<void>) {
-  const told: string[] = [];
+  const lines: string[] = [];
   async function* give() {
     try {
       for (const each of items) {
-        told.push(lineOf(each));
+        lines.push(lineOf(each));
         yield each;
       }
       await end();
-      told.push("end");
+      lines.push("end");
     } finally {
-      told.push("left");
+      lines.push("left");
     }
   }
-  return { told, stream: wholeTurn(give()) };
+  return { lines, stream: wholeTurn(give()) };
 }
 
 describe("the stream of a message to an existing task", () => {
   it("sends its last status when the stream has ended after it", async () => {
     const ended = Promise.withResolvers<void>();
-    const { stream, told } = source([item(working()), item(completed())], () => ended.promise);
+    const { stream, lines } = source([item(working()), item(completed())], () => ended.promise);
     expect(lineOf((await stream.next()).value as StreamItem)).toBe("status WORKING");
     let isTold = false;
     const last = stream.next().finally(() => {
       isTold = true;
     });
     await new Promise((resolve) => setImmediate(resolve));
-    expect([told.at(-1), isTold]).toEqual(["status COMPLETED", false]);
+    expect([lines.at(-1), isTold]).toEqual(["status COMPLETED", false]);
     ended.resolve();
     expect(lineOf((await last).value as StreamItem)).toBe("status COMPLETED");
     expect(await stream.next()).toEqual({ done: true, value: undefined });
-    expect(told.slice(-2)).toEqual(["end", "left"]);
+    expect(lines.slice(-2)).toEqual(["end", "left"]);
   });
 
   it("sends the failure after it in its place", async () => {
@@ -59,9 +59,9 @@ describe("the stream of a message to an existing task", () => {
   });
 
   it("leaves its source when it is left", async () => {
-    const { stream, told } = source([item(working()), item(working())], () => {});
+    const { stream, lines } = source([item(working()), item(working())], () => {});
     await stream.next();
     expect(await stream.return()).toEqual({ done: true, value: undefined });
-    expect(told).toEqual(["status WORKING", "left"]);
+    expect(lines).toEqual(["status WORKING", "left"]);
   });
 });

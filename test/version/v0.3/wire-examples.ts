@@ -12,9 +12,9 @@ export interface Call {
   readonly adds?: JsonObject;
 }
 
-const text = (said: string): JsonObject => ({ kind: "text", text: said });
+const text = (content: string): JsonObject => ({ kind: "text", text: content });
 
-const asked: JsonObject = {
+const userMessage: JsonObject = {
   kind: "message",
   messageId: "m-1",
   role: "user",
@@ -37,32 +37,32 @@ export const calls: readonly Call[] = [
   {
     id: "E1",
     method: "message/send",
-    params: { message: asked, configuration: { ...configuration, historyLength: 1 } },
+    params: { message: userMessage, configuration: { ...configuration, historyLength: 1 } },
   },
   {
     id: "E2",
     method: "message/send",
-    params: { message: asked, configuration },
+    params: { message: userMessage, configuration },
     result: {
       kind: "task",
       id: "t-1",
       contextId: "c-1",
       status: { state: "completed", timestamp: "2025-09-01T08:00:02.120Z" },
       artifacts: [{ artifactId: "a-1", name: "berth", parts: [{ kind: "data", data: { berth: "K4" } }] }],
-      history: [{ ...asked, taskId: "t-1", contextId: "c-1" }],
+      history: [{ ...userMessage, taskId: "t-1", contextId: "c-1" }],
     },
   },
   {
     id: "E3",
     method: "message/send",
-    params: { message: asked },
+    params: { message: userMessage },
     adds: unsaid,
     result: { kind: "message", messageId: "m-3", role: "agent", contextId: "c-1", parts: [text("Take a pilot.")] },
   },
   {
     id: "E4",
     method: "message/send",
-    params: { message: { ...asked, messageId: "m-4", taskId: "t-2", contextId: "c-1" }, configuration },
+    params: { message: { ...userMessage, messageId: "m-4", taskId: "t-2", contextId: "c-1" }, configuration },
     result: { kind: "task", id: "t-2", contextId: "c-1", status: { state: "input-required", message: question } },
   },
   { id: "E6", method: "tasks/get", params: { id: "t-1", historyLength: 2 } },
@@ -148,8 +148,8 @@ export const streamed: readonly JsonObject[] = [
   },
 ];
 
-function chunk(said: string, append: boolean, lastChunk: boolean): JsonObject {
-  const artifact = { artifactId: "a-1", parts: [text(said)] };
+function chunk(content: string, append: boolean, lastChunk: boolean): JsonObject {
+  const artifact = { artifactId: "a-1", parts: [text(content)] };
   return { kind: "artifact-update", taskId: "t-4", contextId: "c-4", artifact, append, lastChunk };
 }
 

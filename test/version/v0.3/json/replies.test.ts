@@ -76,8 +76,8 @@ describe("replies are read leniently:", () => {
     [{ type: "file", file: { data: "SzQ=" } }, { case: "raw" }],
     [{ kind: "file", file: { bytes: "SzQ=", uri: "https://a" } }, { case: "raw" }],
     [{ kind: "video" }, { case: undefined }],
-  ])("the part %j", (given, content) => {
-    expect(read("sendMessage", { kind: "message", messageId: "m", parts: [given] })).toMatchObject({
+  ])("the part %j", (wirePart, content) => {
+    expect(read("sendMessage", { kind: "message", messageId: "m", parts: [wirePart] })).toMatchObject({
       payload: { value: { parts: [{ content }] } },
     });
   });
@@ -213,10 +213,10 @@ describe("any JSON", () => {
     const deep = JSON.parse(`${'{"parts":[{"data":'.repeat(50_000)}0${"}]}".repeat(50_000)}`) as JsonObject;
     for (const { name } of operations) {
       const codec = adapter.codec(operationOf(name));
-      const given: JsonObject = { ...deep, message: deep, metadata: deep, configuration: deep, status: deep };
-      onlyOurs(() => codec.readRequest(given));
-      onlyOurs(() => codec.readReply(given));
-      onlyOurs(() => codec.readReply({ ...given, id: "t", parts: [{ metadata: deep, text: "x" }] }));
+      const body: JsonObject = { ...deep, message: deep, metadata: deep, configuration: deep, status: deep };
+      onlyOurs(() => codec.readRequest(body));
+      onlyOurs(() => codec.readReply(body));
+      onlyOurs(() => codec.readReply({ ...body, id: "t", parts: [{ metadata: deep, text: "x" }] }));
     }
   });
 });

@@ -9,7 +9,7 @@ const codecs = kindJsonCodecs(defaultValidationLimits);
 
 const part = { kind: "text", text: "hi" };
 const message = { kind: "message", messageId: "m", role: "user", parts: [part] };
-const withPart = (given: JsonValue): JsonObject => ({ message: { ...message, parts: [part, given] } });
+const withPart = (json: JsonValue): JsonObject => ({ message: { ...message, parts: [part, json] } });
 const config = { url: "https://ops.example/hook" };
 
 describe("a request that is wrong names the field as its caller knows it", () => {
@@ -127,8 +127,8 @@ describe("sloppy input is read as intended:", () => {
     expect(read({ message: { ...message, parts } })).toEqual(whole);
   });
 
-  it.each([{ text: "hi" }, { text: "hi", file: null, data: null, kind: null }])("a part with neither: %j", (given) => {
-    expect(read({ message: { ...message, parts: [given] } })).toEqual(whole);
+  it.each([{ text: "hi" }, { text: "hi", file: null, data: null, kind: null }])("a part with neither: %j", (json) => {
+    expect(read({ message: { ...message, parts: [json] } })).toEqual(whole);
   });
 
   it.each([{ data: "SzQ=" }, { fileWithBytes: "SzQ=" }, { bytes: "SzQ" }, { bytes: "SzQ=", uri: null }] as const)(
@@ -168,8 +168,8 @@ describe("sloppy input is read as intended:", () => {
 
   it("an empty list of authentication schemes, as none", () => {
     const set = codecs(operationOf("createTaskPushNotificationConfig"));
-    const given = { taskId: "t", pushNotificationConfig: { ...config, authentication: { schemes: [] } } };
-    expect(set.readRequest(given)).toEqual(set.readRequest({ taskId: "t", pushNotificationConfig: config }));
+    const body = { taskId: "t", pushNotificationConfig: { ...config, authentication: { schemes: [] } } };
+    expect(set.readRequest(body)).toEqual(set.readRequest({ taskId: "t", pushNotificationConfig: config }));
   });
 
   it("a push configuration whose task is named by id", () => {
@@ -189,8 +189,8 @@ describe("whether a send waits", () => {
     [{ configuration: {} }, false],
     [{ configuration: { blocking: true } }, false],
     [{ configuration: { blocking: false } }, true],
-  ])("%j", (given, returnsAtOnce) => {
-    const request = codecs(operationOf("sendMessage")).readRequest({ message, ...given });
+  ])("%j", (fields, returnsAtOnce) => {
+    const request = codecs(operationOf("sendMessage")).readRequest({ message, ...fields });
     const { configuration } = request as { configuration?: { returnImmediately: boolean } };
     expect(configuration?.returnImmediately ?? false).toBe(returnsAtOnce);
   });

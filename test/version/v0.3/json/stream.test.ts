@@ -63,7 +63,7 @@ describe("the end of a stream is marked", () => {
     for (const response of [task(TaskState.WORKING), status(TaskState.AUTH_REQUIRED), event(artifact("x"))]) {
       writer.write({ response });
     }
-    expect(said(writer.end?.())).toEqual([
+    expect(readPayloads(writer.end?.())).toEqual([
       { kind: "status-update", taskId: "t", contextId: "c", status: { state: "auth-required" }, final: true },
     ]);
     expect(writer.end?.()).toEqual([]);
@@ -72,7 +72,7 @@ describe("the end of a stream is marked", () => {
   it("by one more status after a task that has ended", () => {
     const writer = kindJsonStreamWriter(operationOf("subscribeToTask"), subscribe);
     writer.write({ response: task(TaskState.COMPLETED) });
-    expect(said(writer.end?.())).toMatchObject([{ status: { state: "completed" }, final: true }]);
+    expect(readPayloads(writer.end?.())).toMatchObject([{ status: { state: "completed" }, final: true }]);
   });
 
   it.each([
@@ -109,7 +109,7 @@ describe("the text of an event", () => {
     if (item.response.payload.case === "statusUpdate") item.response.payload.value.taskId = "changed";
     expect(kindJsonStreamWriter(operation, subscribe).write(item)).toEqual(first);
     expect(late.write(item)).toEqual(other);
-    expect(said([...first, ...other])).toMatchObject([
+    expect(readPayloads([...first, ...other])).toMatchObject([
       { taskId: "t", final: true },
       { taskId: "t", final: false },
     ]);
@@ -186,10 +186,10 @@ function finals(
   items: readonly StreamResponse[],
 ): readonly unknown[] {
   const writer = kindJsonStreamWriter(operationOf(name), request);
-  return items.flatMap((response) => said(writer.write({ response })).map(({ final }) => final));
+  return items.flatMap((response) => readPayloads(writer.write({ response })).map(({ final }) => final));
 }
 
-function said(events: readonly { readonly payload: string }[] | undefined): JsonObject[] {
+function readPayloads(events: readonly { readonly payload: string }[] | undefined): JsonObject[] {
   return (events ?? []).map(({ payload }) => JSON.parse(payload) as JsonObject);
 }
 
@@ -204,19 +204,19 @@ function status(state: TaskState): StreamResponse {
 }
 
 /** An agent's event for task `t`. */
-function event(made: Exclude<AgentEvent, ParkEvent>): StreamResponse {
-  switch (made.$typeName) {
+function event(agentEvent: Exclude<AgentEvent, ParkEvent>): StreamResponse {
+  switch (agentEvent.$typeName) {
     case "lf.a2a.v1.Message":
-      return create(StreamResponseSchema, { payload: { case: "message", value: made } });
+      return create(StreamResponseSchema, { payload: { case: "message", value: agentEvent } });
     case "lf.a2a.v1.TaskStatusUpdateEvent":
       return create(StreamResponseSchema, {
-        payload: { case: "statusUpdate", value: { ...made, taskId: "t", contextId: "c" } },
+        payload: { case: "statusUpdate", value: { ...agentEvent, taskId: "t", contextId: "c" } },
       });
     case "lf.a2a.v1.TaskArtifactUpdateEvent":
       return create(StreamResponseSchema, {
-        payload: { case: "artifactUpdate", value: { ...made, taskId: "t", contextId: "c" } },
+        payload: { case: "artifactUpdate", value: { ...agentEvent, taskId: "t", contextId: "c" } },
       });
     default:
-      return made;
+      return agentEvent;
   }
 }

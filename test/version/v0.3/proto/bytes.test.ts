@@ -11,16 +11,16 @@ function fileOf(bytes: Uint8Array | string, mimeType = ""): FilePart {
 
 describe("the bytes of a file", () => {
   it.each([
-    { said: "base64 text", bytes: "aGVsbG8=", mimeType: "", form: "base64", content: "hello" },
-    { said: "base64 text of a text", bytes: "Y3Jldw==", mimeType: "text/plain", form: "base64", content: "crew" },
-    { said: "a word that is base64 of no text", bytes: "crew", mimeType: "text/plain", form: "raw", content: "crew" },
-    { said: "such a word as JSON", bytes: "null", mimeType: "application/json", form: "raw", content: "null" },
-    { said: "text with a space", bytes: "a b c d ", mimeType: "", form: "raw", content: "a b c d " },
-    { said: "a length that is no multiple of 4", bytes: "aGVsbG8", mimeType: "", form: "raw", content: "aGVsbG8" },
-    { said: "the URL alphabet", bytes: "_-_-", mimeType: "", form: "raw", content: "_-_-" },
-    { said: "padding in the middle", bytes: "aG=sbG8=", mimeType: "", form: "raw", content: "aG=sbG8=" },
-    { said: "padding alone", bytes: "====", mimeType: "", form: "raw", content: "====" },
-  ])("are read as $form: $said", ({ bytes, mimeType, form, content }) => {
+    { what: "base64 text", bytes: "aGVsbG8=", mimeType: "", form: "base64", content: "hello" },
+    { what: "base64 text of a text", bytes: "Y3Jldw==", mimeType: "text/plain", form: "base64", content: "crew" },
+    { what: "a word that is base64 of no text", bytes: "crew", mimeType: "text/plain", form: "raw", content: "crew" },
+    { what: "such a word as JSON", bytes: "null", mimeType: "application/json", form: "raw", content: "null" },
+    { what: "text with a space", bytes: "a b c d ", mimeType: "", form: "raw", content: "a b c d " },
+    { what: "a length that is no multiple of 4", bytes: "aGVsbG8", mimeType: "", form: "raw", content: "aGVsbG8" },
+    { what: "the URL alphabet", bytes: "_-_-", mimeType: "", form: "raw", content: "_-_-" },
+    { what: "padding in the middle", bytes: "aG=sbG8=", mimeType: "", form: "raw", content: "aG=sbG8=" },
+    { what: "padding alone", bytes: "====", mimeType: "", form: "raw", content: "====" },
+  ])("are read as $form: $what", ({ bytes, mimeType, form, content }) => {
     const file = fileOf(bytes, mimeType);
     expect(bytesFormOf([file])).toBe(form);
     expect(new TextDecoder().decode(readBytes(file, form === "raw" ? "raw" : "base64"))).toBe(content);

@@ -99,9 +99,9 @@ describe.each(kinds)("$name", ({ own, wire, translation, message, from }) => {
   it.each(forms)("survives the binary form of 0.3, with files in %s", (fileBytes) => {
     fc.assert(
       fc.property(message, (original) => {
-        const sent = toBinary(wire, translation.write(original, { fileBytes, references: true }));
+        const bytes = toBinary(wire, translation.write(original, { fileBytes, references: true }));
         const read = reading(fileBytes === "raw" ? "raw" : undefined, from);
-        const back = translation.read(fromBinary(wire, sent), read);
+        const back = translation.read(fromBinary(wire, bytes), read);
         expect(read.violations).toEqual([]);
         expect(equals(own, back, original)).toBe(true);
       }),
@@ -179,12 +179,12 @@ describe("what 0.3's schema cannot carry", () => {
   });
 
   it("loses the second scheme of a webhook", () => {
-    const { createTaskPushNotificationConfig: made } = requestTranslations;
+    const { createTaskPushNotificationConfig: translation } = requestTranslations;
     const wire = create(gen.CreateTaskPushNotificationConfigRequestSchema, {
       parent: "tasks/t",
       config: { pushNotificationConfig: { url: "u", authentication: { schemes: ["Bearer", "Basic"] } } },
     });
-    expect(made?.read(wire, reading())).toMatchObject({ authentication: { scheme: "Bearer" } });
+    expect(translation?.read(wire, reading())).toMatchObject({ authentication: { scheme: "Bearer" } });
   });
 
   it("loses the metadata of a cancellation", () => {
