@@ -24,7 +24,7 @@ describe("the source", () => {
 const samples: readonly {
   readonly rule: keyof typeof rules;
   readonly files: Readonly<Record<string, string>>;
-  readonly found: readonly string[];
+  readonly offenses: readonly string[];
 }[] = [
   {
     rule: "imports point to the left",
@@ -41,7 +41,7 @@ const samples: readonly {
       "src/index.ts": 'export { serve } from "./server/serve.js";\nexport { main } from "./cli/main.js";',
       "src/cli/a.ts": 'const text = `import { x } from "../server/x.js"`;\n// import { y } from "../index.js";',
     },
-    found: [
+    offenses: [
       "src/protocol/a.ts:1",
       "src/core/a.ts:2",
       "src/store/sql/a.ts:2",
@@ -64,7 +64,7 @@ const samples: readonly {
       "src/cli/call.ts": 'const load = () => import("../../examples/demo/a.js");',
       "src/core/a.ts": 'import type { B } from "../../examples/demo/b.js";\nimport { d } from "./d.js";',
     },
-    found: [
+    offenses: [
       "examples/demo/a.ts:3",
       "examples/hello/a.ts:1",
       "src/cli/demo.ts:2",
@@ -83,7 +83,7 @@ const samples: readonly {
       "src/store/sql/a.ts": 'import pg from "pg";\nimport { Kysely } from "kysely";',
       "examples/koa-mount/a.ts": 'import Koa from "koa";',
     },
-    found: [
+    offenses: [
       ...["src/server/a.ts:2", "src/server/a.ts:3", "src/core/a.ts:1", "src/core/a.ts:2"],
       ...["src/client/a.ts:1", "src/binding/grpc/a.ts:2"],
     ],
@@ -98,7 +98,7 @@ const samples: readonly {
       "src/binding/grpc/internals/a.ts": 'const f = "_setupHandlers";\nchannel.createCall(path);',
       "src/binding/listen/a.ts": 'server.removeAllListeners("stream");',
     },
-    found: [
+    offenses: [
       "src/binding/grpc/a.ts:1",
       "src/binding/grpc/a.ts:3",
       "src/binding/grpc/b.ts:1",
@@ -116,7 +116,7 @@ const samples: readonly {
       "src/core/d.ts": 'import type { E } from "./e.js";',
       "src/core/e.ts": '\nconst d = () => import("./d.js");',
     },
-    found: ["src/core/c.ts:1", "src/core/c.ts:2", "src/core/e.ts:2"],
+    offenses: ["src/core/c.ts:1", "src/core/c.ts:2", "src/core/e.ts:2"],
   },
   {
     rule: "rooms form no circle",
@@ -127,12 +127,12 @@ const samples: readonly {
       "src/core/c.ts": 'import { d } from "./d.js";\nimport type { Z } from "./a/z.js";',
       "src/core/d.ts": 'import { c } from "./c.js";',
     },
-    found: ["src/core/c.ts:2"],
+    offenses: ["src/core/c.ts:2"],
   },
   {
     rule: "folders fit into a head",
     files: Object.fromEntries([...Array(26).keys()].map((number) => [`src/core/f${number}.ts`, ""])),
-    found: ["src/core:1"],
+    offenses: ["src/core:1"],
   },
   {
     rule: "versions are named in their room",
@@ -144,12 +144,12 @@ const samples: readonly {
       "src/executor/a.ts": 'const sdk = "0.3";',
       "examples/gateway/a.ts": 'const version = "1.0";',
     },
-    found: ["src/core/a.ts:1", "src/core/a.ts:4", "src/binding/a.ts:2"],
+    offenses: ["src/core/a.ts:1", "src/core/a.ts:4", "src/binding/a.ts:2"],
   },
   {
     rule: "files are small",
     files: { "src/core/a.ts": "\n".repeat(400), "src/core/b.ts": "\n".repeat(401) },
-    found: ["src/core/b.ts:401"],
+    offenses: ["src/core/b.ts:401"],
   },
   {
     rule: "folders are flat and names alike",
@@ -161,7 +161,7 @@ const samples: readonly {
       "src/protocol/codec/json/g.ts": "",
       "src/protocol/codec/json/h/i.ts": "",
     },
-    found: ["src/a/b/c/d.ts:1", "src/a/camelCase.ts:1", "src/protocol/codec/json/h/i.ts:1"],
+    offenses: ["src/a/b/c/d.ts:1", "src/a/camelCase.ts:1", "src/protocol/codec/json/h/i.ts:1"],
   },
   {
     rule: "no console",
@@ -170,7 +170,7 @@ const samples: readonly {
       "src/cli/a.ts": "console.log(1);",
       "examples/hello/a.ts": "console.log(1);",
     },
-    found: ["src/core/a.ts:2"],
+    offenses: ["src/core/a.ts:2"],
   },
   {
     rule: "names are nouns and verbs",
@@ -184,7 +184,7 @@ const samples: readonly {
       "examples/demo/a.ts": "const counted = 1;",
       "examples/hello/a.ts": "const asked = 1;",
     },
-    found: [
+    offenses: [
       ...["src/core/a.ts:1", "src/core/a.ts:2", "src/core/a.ts:3", "src/core/b.ts:1", "src/core/b.ts:2"],
       ...["src/protocol/events.ts:3", "examples/demo/a.ts:1"],
     ],
@@ -195,14 +195,14 @@ const samples: readonly {
       "src/core/a.ts":
         'let a: any;\nconst b = x as any;\nconst c: Map<string, any> = d;\nAbortSignal.any([]); // any\nf("any", company);',
     },
-    found: ["src/core/a.ts:1", "src/core/a.ts:2", "src/core/a.ts:3"],
+    offenses: ["src/core/a.ts:1", "src/core/a.ts:2", "src/core/a.ts:3"],
   },
 ];
 
 describe("the architecture test", () => {
-  it.each(samples)("finds the offending lines: $rule", ({ rule, files, found }) => {
+  it.each(samples)("finds the offending lines: $rule", ({ rule, files, offenses }) => {
     const parsed = Object.entries(files).map(([path, source]) => parseSource(path, source));
-    expect(rules[rule](parsed).map(({ path, line }) => `${path}:${line}`)).toEqual(found);
+    expect(rules[rule](parsed).map(({ path, line }) => `${path}:${line}`)).toEqual(offenses);
   });
 
   it("has a sample for each rule", () => {
@@ -216,9 +216,9 @@ describe("the architecture test", () => {
       "let g: import('./h.js').H; /* two */",
     ].join("\n");
     const { strings, comments, imports } = parseSource("src/core/a.ts", source);
-    const said = (texts: typeof strings) => texts.map(({ line, text }) => `${line} ${text}`);
-    expect(said(comments)).toEqual(["1  one", "3  two "]);
-    expect(said(strings).toSorted()).toEqual(
+    const linesOf = (texts: typeof strings) => texts.map(({ line, text }) => `${line} ${text}`);
+    expect(linesOf(comments)).toEqual(["1  one", "3  two "]);
+    expect(linesOf(strings).toSorted()).toEqual(
       ["1 ", "1  // no comment", "1 x ", "1 y ", '2 \\"', "3 ./h.js"].toSorted(),
     );
     expect(imports).toEqual([{ line: 3, specifier: "./h.js", kind: "type" }]);

@@ -17,12 +17,12 @@ const expand = (text: string): number[] =>
 const titles = new Map<string, readonly string[]>();
 
 function titlesOf(file: string): readonly string[] {
-  const known = titles.get(file);
-  if (known !== undefined) return known;
+  const cachedTitles = titles.get(file);
+  if (cachedTitles !== undefined) return cachedTitles;
   const url = new URL(`${file}.test.ts`, import.meta.url);
-  const found = existsSync(url) ? testTitlesOf(url.pathname, readFileSync(url, "utf8")) : [];
-  titles.set(file, found);
-  return found;
+  const ownTitles = existsSync(url) ? testTitlesOf(url.pathname, readFileSync(url, "utf8")) : [];
+  titles.set(file, ownTitles);
+  return ownTitles;
 }
 
 const idsOf = (chapters: Readonly<Record<string, string>>, prefix: string): string[] =>

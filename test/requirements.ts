@@ -719,10 +719,10 @@ V1-BIND-11 SHOULD: interoperability tests, differences, examples
 export function readRequirements(text: string = table): readonly Requirement[] {
   const rows: { id: string; level: string; rule: string; shown: string[]; because: string[] }[] = [];
   for (const line of text.split("\n").filter((each) => each.trim() !== "")) {
-    const [, kind, said = ""] = /^ {2}(shown|because) (.+)$/.exec(line) ?? [];
+    const [, kind, value = ""] = /^ {2}(shown|because) (.+)$/.exec(line) ?? [];
     const [, id, level = "", rule = ""] = /^((?:V1|V03|IOP)-[A-Z\d-]+) ([A-Za-z /]+): (.+)$/.exec(line) ?? [];
-    if (kind === "shown") rows.at(-1)?.shown.push(said);
-    else if (kind === "because") rows.at(-1)?.because.push(said);
+    if (kind === "shown") rows.at(-1)?.shown.push(value);
+    else if (kind === "because") rows.at(-1)?.because.push(value);
     else if (id !== undefined) rows.push({ id, level, rule, shown: [], because: [] });
     else throw new Error(`no row of the table: ${line}`);
   }

@@ -35,9 +35,10 @@ export async function authorizationServer(
     const request = { method, path, headers, form, closed };
     requests.push(request);
     for (const { count, resolve } of waiting) if (requests.length >= count) resolve();
-    const said = await answer(request, requests.length);
-    if (typeof said === "function") said(response);
-    else response.writeHead(said.status ?? 200, { "content-type": "application/json" }).end(JSON.stringify(said.json));
+    const reply = await answer(request, requests.length);
+    if (typeof reply === "function") reply(response);
+    else
+      response.writeHead(reply.status ?? 200, { "content-type": "application/json" }).end(JSON.stringify(reply.json));
   });
   const served = await serveHttp(server);
   return {

@@ -46,8 +46,8 @@ it("never throws, whatever the header holds", () => {
     "é",
   );
   fc.assert(
-    fc.property(fc.array(pieces, { maxLength: 200 }), (said) => {
-      const header = said.join("");
+    fc.property(fc.array(pieces, { maxLength: 200 }), (parts) => {
+      const header = parts.join("");
       expect(readChallenges(header).length).toBeLessThanOrEqual(header.length);
     }),
   );

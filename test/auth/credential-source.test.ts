@@ -44,8 +44,8 @@ describe("a scheme", () => {
       { headers: { authorization: "Bearer t" } },
     ],
   ])("is met: %s", async (_, scheme, secret, credential) => {
-    const found = await credentialFor(cardWith({ s: scheme }, { s: [] }), { s: secret });
-    expect(found).toEqual({ headers: {}, query: {}, ...credential });
+    const material = await credentialFor(cardWith({ s: scheme }, { s: [] }), { s: secret });
+    expect(material).toEqual({ headers: {}, query: {}, ...credential });
   });
 
   it.each([
@@ -181,8 +181,8 @@ describe("a short name", () => {
       { jwt: "mine", bearer: "t" },
       { bearer: "t", jwt: "mine" },
     ]) {
-      const found = await credentialFor(cardWith({ jwt: http("Bearer") }, { jwt: [] }), options);
-      expect(found?.headers).toEqual({ authorization: "Bearer mine" });
+      const material = await credentialFor(cardWith({ jwt: http("Bearer") }, { jwt: [] }), options);
+      expect(material?.headers).toEqual({ authorization: "Bearer mine" });
     }
   });
 });
@@ -212,13 +212,13 @@ describe("a refusal", () => {
 
 describe("a provider", () => {
   it("is asked for every call, and once more with the error when it was refused", async () => {
-    const asked: unknown[] = [];
+    const contexts: unknown[] = [];
     const card = cardWith({});
     const source = credentialSource(
       card,
       (context): Credential => {
-        asked.push(context);
-        return { headers: { authorization: `Mine ${asked.length}` } };
+        contexts.push(context);
+        return { headers: { authorization: `Mine ${contexts.length}` } };
       },
       offline,
     );
@@ -226,7 +226,7 @@ describe("a provider", () => {
     const refused = await source.get(signal);
     const error = refusal();
     expect(await source.renew(refused, error, signal)).toEqual({ headers: { authorization: "Mine 2" } });
-    expect(asked).toEqual([
+    expect(contexts).toEqual([
       { card, refused: undefined, signal },
       { card, refused: error, signal },
     ]);

@@ -31,22 +31,22 @@ describe("what is kept of a principal", () => {
   });
 
   it("is made once for the calls with one token", () => {
-    const kept = keptClaims({ keepClaims: true });
-    expect(kept?.(principal)).toBe(kept?.(principal));
+    const keepClaims = keptClaims({ keepClaims: true });
+    expect(keepClaims?.(principal)).toBe(keepClaims?.(principal));
   });
 
   it("is JSON: broken text is repaired, and anything else is refused by the name of the option", () => {
-    const kept = keptClaims({ keepClaims: true });
-    expect(kept?.({ owner: "a", claims: { name: "\ud800" } })).toEqual({ claims: { name: "\ufffd" } });
-    expect(() => kept?.({ owner: "a", claims: { at: 1n } })).toThrow(
+    const keepClaims = keptClaims({ keepClaims: true });
+    expect(keepClaims?.({ owner: "a", claims: { name: "\ud800" } })).toEqual({ claims: { name: "\ufffd" } });
+    expect(() => keepClaims?.({ owner: "a", claims: { at: 1n } })).toThrow(
       "auth.keepClaims: the principal has members that are not JSON",
     );
   });
 
   it("has no member called __proto__, which a reader of the store might take for a prototype", () => {
-    const kept = keptClaims({ keepClaims: true });
+    const keepClaims = keptClaims({ keepClaims: true });
     for (const text of ['{"__proto__":{"admin":true}}', '{"team":{"__proto__":{"admin":true}}}']) {
-      expect(() => kept?.({ owner: "a", claims: JSON.parse(text) })).toThrow(TypeError);
+      expect(() => keepClaims?.({ owner: "a", claims: JSON.parse(text) })).toThrow(TypeError);
     }
   });
 });

@@ -4,8 +4,8 @@ import { parseSource } from "../support/source-file.js";
 
 it("the flows of OAuth are loaded when they are needed, and by one file", () => {
   const files = globSync("src/auth/*.ts").map((path) => parseSource(path, readFileSync(path, "utf8")));
-  const imports = files.flatMap(({ path, imports: found }) =>
-    found
+  const imports = files.flatMap(({ path, imports: specifiers }) =>
+    specifiers
       .filter(({ specifier, kind }) => specifier.includes("/oauth/") && kind !== "type")
       .map(({ kind, specifier }) => `${path} ${kind} ${specifier}`),
   );

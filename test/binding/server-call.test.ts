@@ -11,10 +11,10 @@ const agentOf = () => ({ handler: handlerOf({}), taskNames: { find: async () => 
 it("an adapter that two agents share serves each its own handler, created once", () => {
   const adapter = { serve: (handler: ReturnType<typeof handlerOf>) => ({ ...handler }) };
   const [one, other] = [agentOf(), agentOf()];
-  const made = handlerFor(adapter, one);
-  expect(made.getTask).toBe(one.handler.getTask);
+  const adapterHandler = handlerFor(adapter, one);
+  expect(adapterHandler.getTask).toBe(one.handler.getTask);
   expect(handlerFor(adapter, other).getTask).toBe(other.handler.getTask);
-  expect(handlerFor(adapter, one)).toBe(made);
+  expect(handlerFor(adapter, one)).toBe(adapterHandler);
   expect(handlerFor({}, one)).toBe(one.handler);
 });
 

@@ -22,14 +22,14 @@ function replyOf({ name, output }: Operation): AnyMessage {
 }
 
 /** A handler of one operation that records its requests. */
-function recording(operation: Operation, seen: AnyMessage[]): Partial<Operations<ServerContext>> {
+function recording(operation: Operation, requests: AnyMessage[]): Partial<Operations<ServerContext>> {
   async function* stream(request: AnyMessage): AsyncGenerator<StreamItem> {
-    seen.push(request);
+    requests.push(request);
     yield statusItem(1);
     yield statusItem(2);
   }
   const unary = async (request: AnyMessage): Promise<AnyMessage> => {
-    seen.push(request);
+    requests.push(request);
     return replyOf(operation);
   };
   return { [operation.name]: operation.streams ? stream : unary };
@@ -44,8 +44,8 @@ function arriving(binding: string, code: ErrorCode): { readonly code: ErrorCode;
 
 describe.each(httpBindings)("over %s", (binding) => {
   it.each(operations)("$name carries its request and its reply", async (operation) => {
-    const seen: AnyMessage[] = [];
-    await using served = await httpAgent(serviceOf(recording(operation, seen)));
+    const requests: AnyMessage[] = [];
+    await using served = await httpAgent(serviceOf(recording(operation, requests)));
     const request = validRequest(operation.name);
     const client = served.clients[binding];
     if (operation.streams) {
@@ -55,7 +55,7 @@ describe.each(httpBindings)("over %s", (binding) => {
       const answer = await invokeUnary<CallOptions>(client, operation, request, {});
       expect(equals(operation.output, answer, replyOf(operation))).toBe(true);
     }
-    expect(seen).toEqual([request]);
+    expect(requests).toEqual([request]);
   });
 
   it.each(errorCodes)("%s survives the round trip", async (code) => {
@@ -93,12 +93,12 @@ describe.each(httpBindings)("over %s", (binding) => {
   });
 
   it("the context of a call has the values of its options", async () => {
-    const seen: object[] = [];
+    const contexts: object[] = [];
     await using served = await httpAgent(
       serviceOf(
         {
           async *subscribeToTask(_, { binding: came, version, extensions, after, principal }) {
-            seen.push({ came, version, extensions, after, principal });
+            contexts.push({ came, version, extensions, after, principal });
             yield statusItem(8);
           },
         },
@@ -112,7 +112,7 @@ describe.each(httpBindings)("over %s", (binding) => {
     const options: CallOptions = { extensions: ["urn:known:1", "urn:b"], after: "7", headers: { "X-Key": "k" } };
     await itemsOf(served.clients[binding].subscribeToTask(validRequest("subscribeToTask"), options));
     const principal = { owner: `${binding} k undefined` };
-    expect(seen).toEqual([{ came: binding, version: "1.0", extensions: ["urn:known:1"], after: "7", principal }]);
+    expect(contexts).toEqual([{ came: binding, version: "1.0", extensions: ["urn:known:1"], after: "7", principal }]);
   });
 
   it("a deadline that passes is reported as such", async () => {
@@ -123,18 +123,18 @@ describe.each(httpBindings)("over %s", (binding) => {
 
   it("the reason of an abort is passed on, and the operation's signal aborts", async () => {
     const controller = new AbortController();
-    const told = Promise.withResolvers<void>();
+    const abortNotice = Promise.withResolvers<void>();
     await using served = await httpAgent(
       serviceOf({
         sendMessage(_, { signal }) {
-          signal.addEventListener("abort", () => told.resolve());
+          signal.addEventListener("abort", () => abortNotice.resolve());
           controller.abort("enough");
           return new Promise(() => {});
         },
       }),
     );
     await expect(served.clients[binding].sendMessage(send, { signal: controller.signal })).rejects.toBe("enough");
-    await told.promise;
+    await abortNotice.promise;
   });
 
   it("an agent without a server is unavailable", async () => {

@@ -20,7 +20,7 @@ describe("a card", () => {
     const connecting = Client.connect(server.url, { allowPrivate: false });
     await expect(connecting).rejects.toBeInstanceOf(ForbiddenAddressError);
     await expect(connecting).rejects.toThrow(internetAlone);
-    expect(server.asked).toHaveLength(0);
+    expect(server.requests).toHaveLength(0);
   });
 
   it.each(["http://10.0.0.7", "http://169.254.169.254", "http://[fd00::7]"])(
@@ -60,7 +60,7 @@ it("a custom fetch does not open other addresses to gRPC", async () => {
 
 describe("what an address answers", () => {
   const secret = "root:hunter2";
-  const told = (error: unknown): string => inspect(error, { depth: 20, showHidden: true });
+  const describeError = (error: unknown): string => inspect(error, { depth: 20, showHidden: true });
   const failureOf = (work: Promise<unknown>): Promise<unknown> =>
     work.then(
       () => undefined,
@@ -71,7 +71,7 @@ describe("what an address answers", () => {
     await using server = await cardServer({ "/card.json": answered(200, {}, secret) });
     const error = await failureOf(Client.connect(`${server.url}/card.json`));
     expect(error).toMatchObject({ code: "invalidAgentResponse" });
-    expect(told(error)).not.toContain("hunter2");
+    expect(describeError(error)).not.toContain("hunter2");
   });
 
   it.each(allBindings.filter((binding) => binding !== "GRPC"))("is in no error of a call over %s", async (binding) => {
@@ -79,7 +79,7 @@ describe("what an address answers", () => {
     await using client = await Client.connect(cardOf([interfaceAt(binding, peer.url)]), { retry: false });
     const error = await failureOf(client.getTask({ id: "t" }));
     expect(error).toMatchObject({ code: "invalidAgentResponse" });
-    expect(told(error)).not.toContain("hunter2");
+    expect(describeError(error)).not.toContain("hunter2");
   });
 
   it.each([
@@ -99,7 +99,7 @@ describe("what an address answers", () => {
     server.close();
     for (const error of [noCard, noAnswer]) {
       expect(error).toMatchObject({ code: "unavailable" });
-      expect(told(error)).not.toContain("hunter2");
+      expect(describeError(error)).not.toContain("hunter2");
     }
   });
 });

@@ -68,12 +68,12 @@ describe.each(allBindings)("over %s", (binding) => {
     for (const cancelOnAbort of [true, false]) {
       const before = await lastTask(client);
       const leaving = new AbortController();
-      const sent = client.send("go", { signal: leaving.signal, cancelOnAbort });
+      const send = client.send("go", { signal: leaving.signal, cancelOnAbort });
       await expect.poll(() => lastTask(client)).not.toBe(before);
       const taskId = await lastTask(client);
       await waitFor(client, taskId, ({ text }) => text === "begun");
       leaving.abort(reason);
-      await expect(sent).rejects.toBe(reason);
+      await expect(send).rejects.toBe(reason);
       const { state } = await client.cancel(taskId).catch(() => ({ state: "canceled before" }));
       expect(state).toBe(cancelOnAbort ? "canceled before" : "canceled");
     }
@@ -122,8 +122,8 @@ it("a stream whose agent stays silent is aborted after two seconds", async () =>
       return new Promise(() => {});
     };
   });
-  const sent = client.send("go", { signal: leaving.signal, cancelOnAbort: true });
-  const failed = expect(sent).rejects.toBe(reason);
+  const send = client.send("go", { signal: leaving.signal, cancelOnAbort: true });
+  const failed = expect(send).rejects.toBe(reason);
   await started;
   leaving.abort(reason);
   await clock.advance(2_000);

@@ -34,8 +34,8 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT"])("over %s", (binding) 
   it("a client without a certificate is refused before its call reaches the agent", async () => {
     await using open = await guarded(false);
     await using closed = await guarded(true);
-    await using known = await Client.connect(open.url, { tls: { ca: cert } });
-    const card = structuredClone(known.card);
+    await using openClient = await Client.connect(open.url, { tls: { ca: cert } });
+    const card = structuredClone(openClient.card);
     const portOf = (url: string): string => new URL(url).port;
     for (const entry of card.supportedInterfaces) {
       entry.url = entry.url.replace(portOf(open.url), portOf(closed.url));

@@ -74,7 +74,7 @@ describe("extensions", () => {
     ["GRPC", [[], [resume]]],
     ["JSONRPC", [[], []]],
   ] as const)("number the events of streams where a binding has no other way: %s", async (binding, expected) => {
-    const asked: (readonly string[])[] = [];
+    const extensionLists: (readonly string[])[] = [];
     const service = serviceOf(
       {
         async *subscribeToTask() {
@@ -84,7 +84,7 @@ describe("extensions", () => {
       },
       {
         extensions(requested) {
-          asked.push(requested);
+          extensionLists.push(requested);
           return requested;
         },
       },
@@ -96,7 +96,7 @@ describe("extensions", () => {
     await using client = await Client.connect(card);
     await client.getTask({ id: "x" }).catch(() => {});
     await itemsOf(client.subscribeToTask({ id: "t" }));
-    expect(asked.slice(0, 2)).toEqual(expected);
+    expect(extensionLists.slice(0, 2)).toEqual(expected);
   });
 });
 

@@ -10,7 +10,7 @@ import { allBindings } from "./support/cards.js";
 import { countingAgent } from "./support/counting-agent.js";
 import { result, rpcServer } from "./support/rpc-server.js";
 
-const said = result({ message: { messageId: "m", role: "ROLE_AGENT", parts: [{ text: "said" }] } });
+const messageResult = result({ message: { messageId: "m", role: "ROLE_AGENT", parts: [{ text: "said" }] } });
 const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 describe.each(allBindings)("over %s", (binding) => {
@@ -53,7 +53,7 @@ describe.each(allBindings)("over %s", (binding) => {
 
 describe("a message", () => {
   it("is sent with an id, the role of the user and its text", async () => {
-    await using server = await rpcServer(said);
+    await using server = await rpcServer(messageResult);
     await using client = await Client.connect(server.card);
     await client.send("hello");
     await client.sendMessage({ message: { parts: [text("hello")] } });
@@ -62,7 +62,7 @@ describe("a message", () => {
   });
 
   it("is sent with every given field", async () => {
-    await using server = await rpcServer(said);
+    await using server = await rpcServer(messageResult);
     await using client = await Client.connect(server.card);
     const options = {
       messageId: "m1",
@@ -93,14 +93,14 @@ describe("a message", () => {
   });
 
   it("without a part is refused before it is sent", async () => {
-    await using server = await rpcServer(said);
+    await using server = await rpcServer(messageResult);
     await using client = await Client.connect(server.card);
     await expect(client.send([])).rejects.toThrow("content needs one part or more");
     const wanted = "content must be a text, a part as data() and file() make it, or a list of them, not";
     for (const content of [undefined, 5, {}, { text: "go" }, ["go", { text: "go" }]]) {
-      const seen = JSON.stringify(Array.isArray(content) ? content[1] : content);
-      await expect(client.send(content as never)).rejects.toThrow(new TypeError(`${wanted} ${seen}`));
-      expect(() => client.stream(content as never)).toThrow(new TypeError(`${wanted} ${seen}`));
+      const json = JSON.stringify(Array.isArray(content) ? content[1] : content);
+      await expect(client.send(content as never)).rejects.toThrow(new TypeError(`${wanted} ${json}`));
+      expect(() => client.stream(content as never)).toThrow(new TypeError(`${wanted} ${json}`));
     }
     expect(server.requests).toEqual([]);
   });
@@ -142,7 +142,7 @@ describe("a file", () => {
   });
 
   it("reaches the agent unchanged", async () => {
-    await using server = await rpcServer(said);
+    await using server = await rpcServer(messageResult);
     await using client = await Client.connect(server.card);
     await client.send(await fileOf(new File([new Uint8Array([251, 255])], "a.bin")));
     expect(server.requests[0]?.params).toMatchObject({ message: { parts: [{ raw: "+/8=", filename: "a.bin" }] } });

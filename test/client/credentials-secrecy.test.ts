@@ -37,38 +37,38 @@ describe("a secret", () => {
   const rows = forms.flatMap((form) => places.map((place) => [form[0], place, form] as const));
   it.each(rows)("%s is in no error and no report when an agent %s", async (_, place, [, scheme, credentials]) => {
     await using first = await ruled(rules[place]);
-    const heard: Connection[] = [];
+    const connections: Connection[] = [];
     const interfaces = allBindings
       .filter((binding) => binding !== "GRPC")
       .map((binding) => interfaceAt(binding, first.origin));
     await using client = await Client.connect(secured(interfaces, scheme), {
       credentials,
       retry: false,
-      onConnection: (connection) => heard.push(connection),
+      onConnection: (connection) => connections.push(connection),
     });
     for (const call of [() => client.getTask({ id: "x" }), () => client.send("go")]) {
       const error: unknown = await call().catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(Error);
       expect(shown(error)).not.toContain(secret);
     }
-    expect(shown([heard, client.connection, client])).not.toContain(secret);
+    expect(shown([connections, client.connection, client])).not.toContain(secret);
   });
 
   it("is in no report of a successful connection", async () => {
     await using first = await ruled(rules["refuses connections"]);
     await using agent = await countingAgent();
-    const heard: Connection[] = [];
+    const connections: Connection[] = [];
     const card = secured(
       [interfaceAt("HTTP+JSON", first.origin), interfaceAt("JSONRPC", agent.url)],
       apiKey("query", "k"),
     );
     await using client = await Client.connect(card, {
       credentials: { s: secret },
-      onConnection: (connection) => heard.push(connection),
+      onConnection: (connection) => connections.push(connection),
     });
     await client.send("say");
-    expect(heard).toHaveLength(1);
-    expect(shown([heard, client.connection])).not.toContain(secret);
+    expect(connections).toHaveLength(1);
+    expect(shown([connections, client.connection])).not.toContain(secret);
   });
 
   it("does not follow a redirect to another origin", async () => {
@@ -80,7 +80,7 @@ describe("a secret", () => {
     await using client = await Client.connect(card, { credentials: { s: secret }, retry: false });
     await expect(client.send("go")).rejects.toThrow();
     expect(server.requests[0]?.headers.authorization).toBe(`Bearer ${secret}`);
-    expect(other.asked).toEqual([]);
+    expect(other.requests).toEqual([]);
   });
 
   const places2: readonly (readonly [BindingName, string])[] = [
@@ -112,19 +112,19 @@ describe("a secret", () => {
   });
 
   it("is sent in plain text if the caller allows it", async () => {
-    const seen: (string | null)[] = [];
+    const headers: (string | null)[] = [];
     const card = secured([interfaceAt("JSONRPC", "http://agent.example")], http("bearer"));
     await using client = await Client.connect(card, {
       credentials: { s: secret },
       allowPlaintext: true,
       retry: false,
       fetch(_, init) {
-        seen.push(new Headers(init?.headers).get("authorization"));
+        headers.push(new Headers(init?.headers).get("authorization"));
         return Promise.resolve(Response.json({ jsonrpc: "2.0", id: 1, result: { id: "x" } }));
       },
     });
     await client.getTask({ id: "x" });
-    expect(seen).toEqual([`Bearer ${secret}`]);
+    expect(headers).toEqual([`Bearer ${secret}`]);
   });
 
   it("skips a plain text interface for a secure one", async () => {

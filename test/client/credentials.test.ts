@@ -57,11 +57,11 @@ describe.each(allBindings)("over %s", (binding) => {
 
   it.each(["send", "stream"] as const)("a second challenge is the answer: %s", async (call) => {
     await using agent = await securedAgent("authorization", () => false);
-    let given = 0;
+    let tokenCount = 0;
     const card = cardOf([interfaceAt(binding, agent.url)], asking(http("bearer")));
-    await using client = await Client.connect(card, { credentials: { port: () => `t${given++}` } });
-    const sent = call === "send" ? client.send("say") : itemsOf(client.stream("say"));
-    await expect(sent).rejects.toMatchObject({ code: "unauthenticated", challenge });
+    await using client = await Client.connect(card, { credentials: { port: () => `t${tokenCount++}` } });
+    const outcome = call === "send" ? client.send("say") : itemsOf(client.stream("say"));
+    await expect(outcome).rejects.toMatchObject({ code: "unauthenticated", challenge });
     expect(agent.shown).toEqual(["Bearer t0", "Bearer t1"]);
     expect(agent.runs).toBe(0);
   });

@@ -23,8 +23,8 @@ async function failing(options: { readonly timeoutMs?: number } = {}) {
         binding: "urn:example:own",
         create: () =>
           createTransport({
-            unary(_, __, given) {
-              tries.push(given);
+            unary(_, __, callOptions) {
+              tries.push(callOptions);
               return Promise.reject(new ConnectionError("cut", { written: false }));
             },
             stream: () => {

@@ -11,9 +11,9 @@ const placesOf = ({ card }: { readonly card: Client["card"] }) =>
   card.supportedInterfaces.map(({ protocolVersion, protocolBinding }) => `${protocolBinding} ${protocolVersion}`);
 
 /** A `fetch` that records the version declared in each card request. */
-function noting(asked: (string | null)[]): typeof globalThis.fetch {
+function noting(versionHeaders: (string | null)[]): typeof globalThis.fetch {
   return (input, init) => {
-    if (String(input).includes("/.well-known/")) asked.push(new Headers(init?.headers).get("a2a-version"));
+    if (String(input).includes("/.well-known/")) versionHeaders.push(new Headers(init?.headers).get("a2a-version"));
     return fetch(input, init);
   };
 }
@@ -40,11 +40,11 @@ describe("an interface that the card does not list", () => {
     ["0.1", WebClient],
   ] as const)("is found in the card of its version by a client of %s", async (version, { connect }) => {
     await using agent = await countingAgent();
-    const asked: (string | null)[] = [];
-    await using client = await connect(agent.url, { ...uncached, versions: [version], fetch: noting(asked) });
+    const versionHeaders: (string | null)[] = [];
+    await using client = await connect(agent.url, { ...uncached, versions: [version], fetch: noting(versionHeaders) });
     expect(await client.send("go")).toMatchObject({ state: "completed" });
     expect(client.connection).toMatchObject({ binding: "JSONRPC", version, url: `${agent.url}/json-rpc` });
-    expect(asked).toEqual([null, version]);
+    expect(versionHeaders).toEqual([null, version]);
   });
 
   it("is found again after a refetch", async () => {
@@ -57,29 +57,29 @@ describe("an interface that the card does not list", () => {
 
   it("is not looked for by clients that can call a listed one", async () => {
     await using agent = await countingAgent();
-    const asked: (string | null)[] = [];
-    const options = { ...uncached, fetch: noting(asked) };
+    const versionHeaders: (string | null)[] = [];
+    const options = { ...uncached, fetch: noting(versionHeaders) };
     await using all = await Client.connect(agent.url, options);
     await using two = await Client.connect(agent.url, { ...options, versions: ["0.3", "0.2"] });
     expect([placesOf(all).filter((place) => place.endsWith("0.2")), placesOf(two).length]).toEqual([[], 8]);
-    expect(asked).toEqual([null, null]);
+    expect(versionHeaders).toEqual([null, null]);
   });
 
   it("is found when no listed interface has a binding of the client", async () => {
     await using agent = await countingAgent({ versions: ["1.0", "0.2"] });
     const newest = { binding: "JSONRPC", versions: ["0.2"] };
-    const asked: (string | null)[] = [];
+    const versionHeaders: (string | null)[] = [];
     const without = ["HTTP+JSON", "GRPC", "CONNECT"];
     const none = () => Promise.reject(new Error("is not called"));
     await using own = await Client.connect(agent.url, { ...uncached, versions: ["0.2"] });
     const transports = without.map((binding) => ({ binding, versions: [], create: none }));
     await using client = await Client.connect(agent.url, {
       ...uncached,
-      fetch: noting(asked),
+      fetch: noting(versionHeaders),
       transports: [...transports, { ...newest, create: () => Promise.resolve(own.operations) }],
     });
     await client.send("go");
-    expect([asked, client.connection?.version]).toEqual([[null, "0.2"], "0.2"]);
+    expect([versionHeaders, client.connection?.version]).toEqual([[null, "0.2"], "0.2"]);
   });
 
   it("leaves the card unchanged when there is none", async () => {

@@ -32,13 +32,13 @@ interface Source {
 
 /** A client of an agent that sends `count` events with ids and keeps none. */
 async function source(binding: keyof typeof bindings, count: number, size: number) {
-  const told: Source = { pulled: 0, closed: false };
+  const state: Source = { pulled: 0, closed: false };
   const piece = "x".repeat(size);
   const service = serviceOf({
     async *sendStreamingMessage() {
       const numbered = (item: StreamItem): StreamItem => {
-        told.pulled++;
-        const id = `n${told.pulled}`;
+        state.pulled++;
+        const id = `n${state.pulled}`;
         return { id, response: withEventId(item.response, id) };
       };
       try {
@@ -46,7 +46,7 @@ async function source(binding: keyof typeof bindings, count: number, size: numbe
         for (let place = 0; place < count; place++) yield numbered({ response: chunk(piece, place > 0) });
         yield numbered({ response: status("COMPLETED") });
       } finally {
-        told.closed = true;
+        state.closed = true;
       }
     },
   });
@@ -61,7 +61,7 @@ async function source(binding: keyof typeof bindings, count: number, size: numbe
   });
   return {
     client,
-    told,
+    state,
     async [Symbol.asyncDispose]() {
       await client.close();
       await agent[Symbol.asyncDispose]();
@@ -83,33 +83,33 @@ describe.each(Object.keys(bindings) as (keyof typeof bindings)[])("over %s", (bi
 
   it(`${events} events pass without growing the heap`, { timeout: 120_000 }, async () => {
     await using long = await source(binding, events, 400);
-    let seen = 0;
+    let eventCount = 0;
     let early = 0;
     for await (const _ of long.client.sendStreamingMessage({ message: { parts: [text("go")] } })) {
-      seen++;
-      if (seen === 2_000) early = heapMiB();
-      if (seen === events) expect(heapMiB() - early).toBeLessThan(4);
+      eventCount++;
+      if (eventCount === 2_000) early = heapMiB();
+      if (eventCount === events) expect(heapMiB() - early).toBeLessThan(4);
     }
-    expect(seen).toBe(events + 2);
+    expect(eventCount).toBe(events + 2);
   });
 
   it("a reader that pauses makes the agent pause, and one that leaves closes the stream", async () => {
     const [count, size] = [4000, 50_000];
     await using long = await source(binding, count, size);
-    const { told } = long;
-    let seen = 0;
+    const { state } = long;
+    let eventCount = 0;
     for await (const _ of long.client.stream("go")) {
-      seen++;
-      if (seen < 10) continue;
+      eventCount++;
+      if (eventCount < 10) continue;
       let before = -1;
-      while (before !== told.pulled) {
-        before = told.pulled;
+      while (before !== state.pulled) {
+        before = state.pulled;
         await turns(50);
       }
       // Includes what is in the sockets' buffers.
-      expect(told.pulled).toBeLessThan(count / 4);
+      expect(state.pulled).toBeLessThan(count / 4);
       break;
     }
-    while (!told.closed) await turns(1);
+    while (!state.closed) await turns(1);
   });
 });

@@ -50,13 +50,13 @@ it("a stream resumes on a new connection when its own has silently died, without
   await using server = await served(agent);
   await using relay = await silentRelay(server.port);
   await using client = await through(relay.port, server.card);
-  const seen: string[] = [];
+  const deltas: string[] = [];
   for await (const delta of client.stream("count").text) {
-    seen.push(delta);
-    if (seen.length === 2) relay.forget();
+    deltas.push(delta);
+    if (deltas.length === 2) relay.forget();
     release();
   }
-  expect(seen).toEqual(["0 ", "1 ", "2 ", "3 "]);
+  expect(deltas).toEqual(["0 ", "1 ", "2 ", "3 "]);
   expect(runs()).toBe(1);
 });
 

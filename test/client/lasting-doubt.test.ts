@@ -4,15 +4,15 @@ import { emptyTask } from "../../src/protocol/fold.js";
 import { textIn } from "../support/say.js";
 import { createVirtualClock, turnUntil, type VirtualClock } from "../support/virtual-clock.js";
 import { type ForeignAgent, foreignAgent, type JsonBinding, jsonBindings } from "./stream/lasting-agent.js";
-import { chunk, status, type Told, taskEvent, told } from "./stream/lasting-events.js";
+import { chunk, type LineReader, lineReaderOf, status, taskEvent } from "./stream/lasting-events.js";
 import { begunScene, sceneOf } from "./stream/lasting-scene.js";
 
 // Agents that repeat or drop events where a snapshot meets the stream, or that never end a stream.
 
 describe.each(jsonBindings)("over %s, a stream assembled by comparison", (binding) => {
   it("ends with the whole task when the agent repeated a piece", async () => {
-    await using made = await begunScene(binding);
-    const { agent, stream } = made;
+    await using scene = await begunScene(binding);
+    const { agent, stream } = scene;
     agent.cut();
     await agent.opened(0);
     agent.emit(chunk("two "));
@@ -26,8 +26,8 @@ describe.each(jsonBindings)("over %s, a stream assembled by comparison", (bindin
   });
 
   it("ends with the whole task when the agent omitted a piece", async () => {
-    await using made = await begunScene(binding);
-    const { agent, stream } = made;
+    await using scene = await begunScene(binding);
+    const { agent, stream } = scene;
     agent.cut();
     await agent.opened(0);
     agent.emit(chunk("two "));
@@ -39,8 +39,8 @@ describe.each(jsonBindings)("over %s, a stream assembled by comparison", (bindin
   });
 
   it("ends with one read of the task, and emits no more if that equals what was emitted", async () => {
-    await using made = await begunScene(binding);
-    const { agent, stream } = made;
+    await using scene = await begunScene(binding);
+    const { agent, stream } = scene;
     agent.cut();
     await agent.opened(0);
     agent.emit(chunk("two "));
@@ -51,8 +51,8 @@ describe.each(jsonBindings)("over %s, a stream assembled by comparison", (bindin
   });
 
   it("keeps what it has emitted of a task that the agent has not stored yet", async () => {
-    await using made = await begunScene(binding);
-    const { agent, stream } = made;
+    await using scene = await begunScene(binding);
+    const { agent, stream } = scene;
     agent.cut();
     await agent.opened(0);
     agent.emit(chunk("two "));
@@ -62,8 +62,8 @@ describe.each(jsonBindings)("over %s, a stream assembled by comparison", (bindin
   });
 
   it("yields each piece once when the agent stores every chunk as a separate artifact", async () => {
-    await using made = await begunScene(binding);
-    const { agent, stream } = made;
+    await using scene = await begunScene(binding);
+    const { agent, stream } = scene;
     const apart = (...texts: string[]) => texts.map((text) => artifactOf(text));
     agent.cut();
     await agent.opened(0);
@@ -79,8 +79,8 @@ describe.each(jsonBindings)("over %s, a stream assembled by comparison", (bindin
 describe.each(jsonBindings)("over %s, a subscription", (binding) => {
   it("ends with the whole task when it repeated the content of its snapshot", async () => {
     const open = (client: Client) => client.watch("t");
-    await using made = await sceneOf(binding, {}, open);
-    const { agent, stream } = made;
+    await using scene = await sceneOf(binding, {}, open);
+    const { agent, stream } = scene;
     agent.emit(status("WORKING"), chunk("one ", false));
     expect(await stream.next()).toBe("task WORKING");
     agent.tell(chunk("one "));
@@ -93,8 +93,8 @@ describe.each(jsonBindings)("over %s, a subscription", (binding) => {
 
   it("joins the chunks of an agent that stores each as a separate artifact", async () => {
     const open = (client: Client) => client.watch("t");
-    await using made = await sceneOf(binding, {}, open);
-    const { agent, stream } = made;
+    await using scene = await sceneOf(binding, {}, open);
+    const { agent, stream } = scene;
     agent.task = { ...agent.task, artifacts: [artifactOf("one "), artifactOf("two ")] };
     expect(await stream.next()).toBe("task SUBMITTED");
     expect(textsOf(stream)).toEqual(["one two "]);
@@ -104,7 +104,7 @@ describe.each(jsonBindings)("over %s, a subscription", (binding) => {
 interface SilentScene extends AsyncDisposable {
   readonly agent: ForeignAgent;
   readonly clock: VirtualClock;
-  readonly stream: Told;
+  readonly stream: LineReader;
   /** Advances the clock until the promise settles. */
   turned<T>(promise: Promise<T>): Promise<T>;
 }
@@ -116,7 +116,7 @@ async function silentScene(binding: JsonBinding, open: (client: Client) => Retur
   const scene: SilentScene = {
     agent,
     clock,
-    stream: told(open(client)),
+    stream: lineReaderOf(open(client)),
     async turned(promise) {
       await turnUntil(clock, promise.then(ignore, ignore));
       return promise;
@@ -130,18 +130,18 @@ async function silentScene(binding: JsonBinding, open: (client: Client) => Retur
 }
 
 const subscribed = (client: Client) => client.watch("t");
-const sent = (client: Client) => client.stream("go");
+const openStream = (client: Client) => client.stream("go");
 
 describe.each(jsonBindings)("over %s, a stream that is silent", (binding) => {
   it.each([
     ["subscription", subscribed],
-    ["send", sent],
+    ["send", openStream],
   ])("gets the end of the task that its agent never sent: %s", async (_, open) => {
-    await using made = await silentScene(binding, open);
-    const { agent, stream, turned } = made;
+    await using scene = await silentScene(binding, open);
+    const { agent, stream, turned } = scene;
     const first = stream.next();
     await agent.opened(1);
-    if (open === sent) agent.tell(taskEvent(emptyTask("t", "c")));
+    if (open === openStream) agent.tell(taskEvent(emptyTask("t", "c")));
     expect(await first).toBe("task SUBMITTED");
     agent.emit(chunk("one ", false));
     expect(await stream.next()).toBe('artifact a "one "');
@@ -154,8 +154,8 @@ describe.each(jsonBindings)("over %s, a stream that is silent", (binding) => {
   });
 
   it("is left after the end of its task if the agent never ends it", async () => {
-    await using made = await silentScene(binding, sent);
-    const { agent, stream, turned } = made;
+    await using scene = await silentScene(binding, openStream);
+    const { agent, stream, turned } = scene;
     const first = stream.next();
     await agent.opened(1);
     agent.emit(taskEvent(emptyTask("t", "c")), status("COMPLETED"));
@@ -166,8 +166,8 @@ describe.each(jsonBindings)("over %s, a stream that is silent", (binding) => {
   });
 
   it("gets the changes of a continuing task", async () => {
-    await using made = await silentScene(binding, subscribed);
-    const { agent, stream, turned } = made;
+    await using scene = await silentScene(binding, subscribed);
+    const { agent, stream, turned } = scene;
     expect(await stream.next()).toBe("task SUBMITTED");
     agent.keep(chunk("one ", false));
     expect(await turned(stream.next())).toBe('difference: artifact a "one "');
@@ -177,14 +177,14 @@ describe.each(jsonBindings)("over %s, a stream that is silent", (binding) => {
   });
 
   it("stays open while the task stays as it was", async () => {
-    await using made = await silentScene(binding, subscribed);
-    const { agent, clock, stream, turned } = made;
+    await using scene = await silentScene(binding, subscribed);
+    const { agent, clock, stream, turned } = scene;
     expect(await stream.next()).toBe("task SUBMITTED");
     const next = stream.next();
-    const asked = () => agent.calls.filter((name) => name === "getTask").length;
+    const countReads = () => agent.calls.filter((name) => name === "getTask").length;
     await turnUntil(
       clock,
-      agent.until(() => asked() >= 3),
+      agent.until(() => countReads() >= 3),
     );
     expect(agent.calls.filter((name) => name !== "getTask")).toEqual(["subscribeToTask"]);
     agent.emit(chunk("one", false), status("COMPLETED"));
@@ -193,8 +193,8 @@ describe.each(jsonBindings)("over %s, a stream that is silent", (binding) => {
   });
 
   it("is not polled after its reader leaves", async () => {
-    await using made = await silentScene(binding, subscribed);
-    const { agent, clock, stream } = made;
+    await using scene = await silentScene(binding, subscribed);
+    const { agent, clock, stream } = scene;
     await stream.next();
     const next = stream.next();
     await stream.leave();
@@ -211,7 +211,7 @@ function artifactOf(value: string) {
 }
 
 /** The texts of the artifacts of the last task event. */
-function textsOf({ last }: Told): string[] {
+function textsOf({ last }: LineReader): string[] {
   const payload = last?.response.payload;
   return payload?.case === "task" ? payload.value.artifacts.map(({ parts }) => textIn(parts)) : [];
 }

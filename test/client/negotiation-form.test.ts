@@ -52,7 +52,7 @@ const piece = (id: JsonValue, text: string, append: boolean): JsonObject => ({
   id,
   artifact: { index: 0, append, parts: [{ type: "text", text }] },
 });
-const told = ({ id = null }: JsonObject): readonly JsonValue[] => [
+const answerInPieces = ({ id = null }: JsonObject): readonly JsonValue[] => [
   piece(id, "one ", false),
   piece(id, "two", true),
   { id, status: { state: "completed" }, final: true },
@@ -62,10 +62,10 @@ const told = ({ id = null }: JsonObject): readonly JsonValue[] => [
 const oldest: Answers = {
   "tasks/send": result(done),
   "message/send": result(done),
-  "tasks/sendSubscribe": told,
-  "message/sendStream": told,
+  "tasks/sendSubscribe": answerInPieces,
+  "message/sendStream": answerInPieces,
   "tasks/get": result(working),
-  "tasks/resubscribe": told,
+  "tasks/resubscribe": answerInPieces,
   "tasks/pushNotificationConfig/get": error(-32004),
 };
 
@@ -130,14 +130,14 @@ describe("an agent of 0.1 that answers the question of 0.2", () => {
       message: expect.stringContaining("called in version 0.2, the agent answers in an older form"),
     });
     expect(await client.send("go")).toMatchObject({ state: "completed" });
-    const sent = methodsOf(server.requests).filter((method) => method.endsWith("/send"));
-    expect(sent).toEqual(["message/send", "tasks/send"]);
+    const sends = methodsOf(server.requests).filter((method) => method.endsWith("/send"));
+    expect(sends).toEqual(["message/send", "tasks/send"]);
   });
 });
 
 describe("an agent of 0.2", () => {
   const task = { kind: "task", id: "t", contextId: "c", status: { state: "completed" } };
-  const known: Answers = {
+  const usualAnswers: Answers = {
     [question]: error(-32004),
     "message/stream": ({ message = null }) => (message === null ? error(-32602)() : [task]),
     "message/send": () => ({ result: task }),
@@ -145,7 +145,7 @@ describe("an agent of 0.2", () => {
   };
 
   it.each([-32602, -32600, -32603, -32004])("that has no push is known by its streams: %i", async (code) => {
-    const answers = { ...known, "message/stream": error(code) };
+    const answers = { ...usualAnswers, "message/stream": error(code) };
     await using server = await agentOf(answers);
     await using client = await Client.connect(guessed(server.url), near);
     for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ taskId: "t" });
@@ -157,7 +157,7 @@ describe("an agent of 0.2", () => {
     let isGone = false;
     const gone = error(-32601);
     await using server = await agentOf({
-      ...known,
+      ...usualAnswers,
       "message/send": () => (isGone ? gone() : { result: task }),
       "tasks/send": result(done),
     });

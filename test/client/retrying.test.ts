@@ -121,9 +121,9 @@ describe("a read that fails", () => {
   });
 
   it("waits for the RetryInfo of gRPC", async () => {
-    let asked = 0;
+    let callCount = 0;
     const getTask = async () => {
-      if (asked++ > 0) return create(TaskSchema, { id: "x" });
+      if (callCount++ > 0) return create(TaskSchema, { id: "x" });
       throw new A2AError("resourceExhausted", "later", { retryAfterMs: 3000 });
     };
     await using agent = await grpcAgent(serviceOf({ getTask }));
@@ -134,19 +134,19 @@ describe("a read that fails", () => {
     const [pause = 0] = await throughPauses(clock, read);
     expect(await read).toMatchObject({ id: "x" });
     expect(pause).toBeGreaterThanOrEqual(3000);
-    expect(asked).toBe(2);
+    expect(callCount).toBe(2);
   });
 
   it("passes the interceptors once, however often it is retried", async () => {
     await using server = await rpcServer(unavailable, task);
     const clock = createVirtualClock();
-    let seen = 0;
+    let count = 0;
     await using client = await Client.connect(server.card, {
       clock,
       allowPrivate: true,
       interceptors: [
         (call, next) => {
-          seen++;
+          count++;
           return next(call);
         },
       ],
@@ -154,7 +154,7 @@ describe("a read that fails", () => {
     const read = client.getTask({ id: "x" });
     await throughPauses(clock, read);
     await read;
-    expect([seen, server.requests.length]).toEqual([1, 2]);
+    expect([count, server.requests.length]).toEqual([1, 2]);
   });
 });
 
@@ -166,8 +166,8 @@ describe("a send that fails", () => {
   it.each(["send", "stream"] as const)("is not tried again when it was written: %s", async (call) => {
     await using server = await rpcServer(unavailable, task);
     await using client = await Client.connect(server.card, { clock: createVirtualClock(), allowPrivate: true });
-    const sent = call === "send" ? client.send("go") : itemsOf(client.stream("go"));
-    await expect(sent).rejects.toMatchObject({ code: "unavailable" });
+    const outcome = call === "send" ? client.send("go") : itemsOf(client.stream("go"));
+    await expect(outcome).rejects.toMatchObject({ code: "unavailable" });
     expect(server.requests).toHaveLength(1);
   });
 
@@ -177,11 +177,11 @@ describe("a send that fails", () => {
     const clock = createVirtualClock();
     const card = cardOf([interfaceAt("JSONRPC", proxy.url())]);
     await using client = await Client.connect(card, { clock, allowPrivate: true });
-    const sent = call === "send" ? client.send("say") : itemsOf(client.stream("say"));
+    const outcome = call === "send" ? client.send("say") : itemsOf(client.stream("say"));
     const pause = await nextPause(clock);
     await proxy.setSchedule([{ kind: "pass" }]);
     await clock.advance(pause);
-    await sent;
+    await outcome;
     expect(agent.runs).toBe(1);
   });
 
@@ -201,9 +201,9 @@ describe("a send that fails", () => {
       const card = cardOf([interfaceAt(binding, proxy.url())], { capabilities: { streaming: true, extensions } });
       const clock = createVirtualClock();
       await using client = await Client.connect(card, { clock, allowPrivate: true });
-      const sent = call === "send" ? client.send("go") : itemsOf(client.stream("go"));
-      await throughPauses(clock, sent);
-      await sent;
+      const outcome = call === "send" ? client.send("go") : itemsOf(client.stream("go"));
+      await throughPauses(clock, outcome);
+      await outcome;
       expect(proxy.connections).toBe(2);
       expect(agent.runs).toBe(1);
     },

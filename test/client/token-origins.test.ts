@@ -75,12 +75,12 @@ describe.each(Object.entries(schemes))("%s of another origin than the card's", (
     const clock = createVirtualClock();
     const credentials = { login: { ...login, trustedOrigins: [server.url] } };
     await using client = await Client.connect(served.url, { credentials, clock });
-    const sent = client.send("say");
+    const answer = client.send("say");
     if (login.deviceCode !== undefined) {
       await timerOf(clock, 5000);
       await clock.advance(5000);
     }
-    await sent;
+    await answer;
     expect(served.agent.shown).toEqual(["Bearer t"]);
   });
 });

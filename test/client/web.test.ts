@@ -38,10 +38,10 @@ it("an agent whose gRPC is no gRPC-Web is reached at the next interface", async 
 
 /** Returns the requests that reach another origin after a redirect. */
 async function redirectedTo(options: ConnectOptions): Promise<readonly IncomingHttpHeaders[]> {
-  const seen: IncomingHttpHeaders[] = [];
+  const headerSets: IncomingHttpHeaders[] = [];
   const elsewhere = await listen(
     createServer(({ headers }, response) => {
-      seen.push(headers);
+      headerSets.push(headers);
       response.end();
     }),
   );
@@ -59,7 +59,7 @@ async function redirectedTo(options: ConnectOptions): Promise<readonly IncomingH
   };
   await using client = await Client.connect(card, { ...options, retry: false });
   await expect(client.send("hello")).rejects.toThrow();
-  return seen;
+  return headerSets;
 }
 
 it("a call without secrets follows a redirect", async () => {

@@ -76,7 +76,7 @@ async function lie(scene: Scene): Promise<void> {
   const [snapshot] = itemsOf(five);
   if (snapshot !== undefined) itemsOf(five).push({ ...snapshot, recovered: "resync" });
   six.configured.push({ path: "/nobody", fromStart: true });
-  for (const sent of ledger.sent) if (sent.answer !== undefined) sent.answer = { taskId: "another" };
+  for (const entry of ledger.sent) if (entry.answer !== undefined) entry.answer = { taskId: "another" };
   await send(scene, "GRPC", "hold", { configuration: { returnImmediately: true } });
   await runElsewhere(runs);
 }
@@ -88,6 +88,6 @@ async function runElsewhere(runs: string): Promise<void> {
   const text = (await readFile(runs, "utf8")).replaceAll(/"life":\d+/g, '"life":1');
   await writeFile(runs, text);
   const isStored = (line: string) => line.includes('"kind":"stored"') && line.includes('"cause":"message"');
-  const stored = text.split("\n").findLast(isStored) ?? "";
-  await appendFile(runs, `${stored.replace('"stored"', '"begun"').replace('"life":1', '"life":2')}\n`);
+  const record = text.split("\n").findLast(isStored) ?? "";
+  await appendFile(runs, `${record.replace('"stored"', '"begun"').replace('"life":1', '"life":2')}\n`);
 }

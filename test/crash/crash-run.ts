@@ -109,31 +109,31 @@ async function killAgain(scene: Scene, kills: number, examine: () => Promise<voi
 /** Checks everything the servers have answered, once the load has stopped. `listed` holds what was found so far. */
 export async function checkRound(scene: Scene, listed: Map<string, Task>, from: number): Promise<void> {
   const { ledger } = scene;
-  const stored = await settle(scene, from);
+  const tasks = await settle(scene, from);
   for (const [id, before] of listed) {
-    const now = stored.get(id);
+    const now = tasks.get(id);
     if (now === undefined) ledger.faults.push(`task ${id} of an earlier round has gone`);
     else if (!equals(TaskSchema, before, now)) ledger.faults.push(`task ${id} has changed since it ended`);
   }
   const unchecked = [...ledger.tasks.values()].filter(({ id }) => !listed.has(id));
   const checking = Array.from({ length: checksAtOnce }, async () => {
-    for (let known = unchecked.pop(); known !== undefined; known = unchecked.pop()) {
-      if (stored.has(known.id)) await checkKnown(scene, known);
-      else ledger.faults.push(`task ${known.id} was spoken of and is not there`);
+    for (let knownTask = unchecked.pop(); knownTask !== undefined; knownTask = unchecked.pop()) {
+      if (tasks.has(knownTask.id)) await checkKnown(scene, knownTask);
+      else ledger.faults.push(`task ${knownTask.id} was spoken of and is not there`);
     }
   });
   await Promise.all(checking);
-  await checkRuns(scene, stored, from);
-  for (const [id, task] of stored) listed.set(id, task);
+  await checkRuns(scene, tasks, from);
+  for (const [id, task] of tasks) listed.set(id, task);
 }
 
-async function checkKnown(scene: Scene, known: KnownTask): Promise<void> {
+async function checkKnown(scene: Scene, knownTask: KnownTask): Promise<void> {
   const { ledger } = scene;
   ledger.tally.tasks++;
   try {
-    await checkTask(scene, known);
-    await checkNotifications(scene, known);
+    await checkTask(scene, knownTask);
+    await checkNotifications(scene, knownTask);
   } catch (error) {
-    ledger.faults.push(`task ${known.id} cannot be checked: ${failureText(error)}`);
+    ledger.faults.push(`task ${knownTask.id} cannot be checked: ${failureText(error)}`);
   }
 }

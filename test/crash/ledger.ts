@@ -101,9 +101,9 @@ export function createLedger(): Ledger {
       tasks: 0,
     },
     task({ id, contextId }) {
-      const known = tasks.get(id);
-      if (known !== undefined) return known;
-      const made: KnownTask = {
+      const knownTask = tasks.get(id);
+      if (knownTask !== undefined) return knownTask;
+      const task: KnownTask = {
         id,
         contextId,
         messageIds: new Set(),
@@ -112,8 +112,8 @@ export function createLedger(): Ledger {
         last: undefined,
         canceled: false,
       };
-      tasks.set(id, made);
-      return made;
+      tasks.set(id, task);
+      return task;
     },
   };
 }

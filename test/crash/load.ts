@@ -100,8 +100,8 @@ async function notified(scene: Scene, { binding, random }: Deed): Promise<void> 
   const path = `/inline-${random.int(0, 2 ** 40)}`;
   const url = new URL(path, scene.webhook.url).href;
   const configuration = { taskPushNotificationConfig: { url, id: "inline", token: "t" } };
-  const known = await stream(scene, binding, chunks(random), { configuration });
-  known?.configured.push({ path, fromStart: true });
+  const knownTask = await stream(scene, binding, chunks(random), { configuration });
+  knownTask?.configured.push({ path, fromStart: true });
 }
 
 async function canceling(scene: Scene, deed: Deed): Promise<void> {
@@ -123,10 +123,11 @@ async function configure({ callers, ledger, webhook }: Scene, { binding, random 
   const path = `/later-${random.int(0, 2 ** 40)}`;
   const config = { taskId: task.id, id: "later", url: new URL(path, webhook.url).href, token: "t" };
   const create = () => callers.of[binding].createTaskPushNotificationConfig(config);
-  const made = await attempt(ledger, "a push configuration", create);
+  const createdConfig = await attempt(ledger, "a push configuration", create);
   // A configuration created after the task's end is owed nothing.
   const then = await attempt(ledger, "a task", () => callers.of[binding].getTask({ id: task.id }));
-  if (made === undefined || then === undefined || isTerminal(then.status?.state ?? TaskState.UNSPECIFIED)) return;
+  if (createdConfig === undefined || then === undefined || isTerminal(then.status?.state ?? TaskState.UNSPECIFIED))
+    return;
   ledger.task(task).configured.push({ path, fromStart: false });
 }
 

@@ -11,9 +11,9 @@ export const seed = Number(process.env["CRASH_SEED"] ?? Math.floor(Math.random()
 
 /** Expects no faults, and enough activity to make that meaningful. */
 export function expectWhole({ faults, tally, sent, tasks }: Ledger, restartable: boolean): void {
-  const told = `CRASH_SEED=${seed} CRASH_KILLS=${kills}\n${JSON.stringify(tally)}`;
-  expect(faults.map((fault) => fault.slice(0, 4000)).slice(0, 20), told).toEqual([]);
-  expect(tally.kills, told).toBeGreaterThanOrEqual(kills);
+  const summary = `CRASH_SEED=${seed} CRASH_KILLS=${kills}\n${JSON.stringify(tally)}`;
+  expect(faults.map((fault) => fault.slice(0, 4000)).slice(0, 20), summary).toEqual([]);
+  expect(tally.kills, summary).toBeGreaterThanOrEqual(kills);
   const few = Object.entries({
     resumed: tally.resumed,
     replayed: tally.replayed,
@@ -25,6 +25,6 @@ export function expectWhole({ faults, tally, sent, tasks }: Ledger, restartable:
     notifications: tally.notifications,
     tasks: tasks.size - kills,
   }).filter(([, count]) => count <= 0);
-  expect(few, told).toEqual([]);
-  expect(tally.unanswered, told).toBeLessThan(sent.length / 4);
+  expect(few, summary).toEqual([]);
+  expect(tally.unanswered, summary).toBeLessThan(sent.length / 4);
 }

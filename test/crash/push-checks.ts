@@ -8,13 +8,13 @@ import type { Configured, KnownTask } from "./ledger.js";
 import type { Scene } from "./scene.js";
 
 /** Checks that every notification owed for a task reached its webhook, including those of killed processes. */
-export async function checkNotifications(scene: Scene, known: KnownTask): Promise<void> {
-  if (known.configured.length === 0) return;
+export async function checkNotifications(scene: Scene, knownTask: KnownTask): Promise<void> {
+  if (knownTask.configured.length === 0) return;
   const { ledger, patienceMs: timeout } = scene;
-  const first = known.seen.find(({ items }) => items.length > 0)?.items[0];
-  const log = first === undefined ? [] : await replay(scene, known.id, first);
+  const first = knownTask.seen.find(({ items }) => items.length > 0)?.items[0];
+  const log = first === undefined ? [] : await replay(scene, knownTask.id, first);
   const end = log.findLast(isEnd);
-  for (const configured of known.configured) {
+  for (const configured of knownTask.configured) {
     const owed = configured.fromStart ? log.flatMap(labelOf) : end === undefined ? [] : labelOf(end);
     const missing = (): readonly string[] => {
       const called = calledAt(scene, configured);
@@ -25,7 +25,7 @@ export async function checkNotifications(scene: Scene, known: KnownTask): Promis
       ledger.tally.notifications += owed.length;
     } catch {
       ledger.faults.push(
-        `task ${known.id}: ${configured.path} was not told of ${missing()}, only of ${[...calledAt(scene, configured)]}`,
+        `task ${knownTask.id}: ${configured.path} was not told of ${missing()}, only of ${[...calledAt(scene, configured)]}`,
       );
     }
   }

@@ -18,9 +18,9 @@ export async function cancel({ callers, ledger }: Scene, binding: CrashBinding, 
   const call = () => callers.of[binding].cancelTask({ id });
   const task = await attempt(ledger, `canceling ${id}`, call, "taskNotCancelable");
   if (task?.status?.state !== TaskState.CANCELED) return;
-  const known = ledger.task(task);
-  known.canceled = true;
-  known.last = task;
+  const knownTask = ledger.task(task);
+  knownTask.canceled = true;
+  knownTask.last = task;
   ledger.tally.canceled++;
 }
 
@@ -32,10 +32,10 @@ export async function send(
   options: SendOptions,
   ...expected: readonly Expected[]
 ): Promise<Task | undefined> {
-  const sent = noted(scene, binding, text, { options, streams: false });
-  const answer = await attempt(scene.ledger, `a send over ${binding}`, () => sendAgain(scene, sent), ...expected);
+  const record = noted(scene, binding, text, { options, streams: false });
+  const answer = await attempt(scene.ledger, `a send over ${binding}`, () => sendAgain(scene, record), ...expected);
   if (answer === undefined) return undefined;
-  answered(scene, sent, answer);
+  answered(scene, record, answer);
   return answer.$typeName === "lf.a2a.v1.Task" ? answer : undefined;
 }
 
@@ -52,27 +52,27 @@ function noted(
 ): Sent {
   const messageId = `${name}.${ledger.sent.length}`;
   const starts = options.continue === undefined;
-  const sent = { binding, text, options: { ...options, messageId }, starts, streams, answer: undefined };
-  ledger.sent.push(sent);
-  return sent;
+  const record = { binding, text, options: { ...options, messageId }, starts, streams, answer: undefined };
+  ledger.sent.push(record);
+  return record;
 }
 
-export function answered({ ledger }: Scene, sent: Sent, answer: Message | Task): void {
+export function answered({ ledger }: Scene, record: Sent, answer: Message | Task): void {
   ledger.pulse.beat();
   if (answer.$typeName === "lf.a2a.v1.Message") {
-    sent.answer = { reply: answer };
+    record.answer = { reply: answer };
     ledger.tally.replies++;
     return;
   }
-  const known = ledger.task(answer);
-  reached(ledger, sent, known);
-  if (isTerminal(answer.status?.state ?? TaskState.UNSPECIFIED)) known.last = answer;
+  const knownTask = ledger.task(answer);
+  reached(ledger, record, knownTask);
+  if (isTerminal(answer.status?.state ?? TaskState.UNSPECIFIED)) knownTask.last = answer;
 }
 
-function reached(ledger: Ledger, sent: Sent, known: KnownTask): void {
-  sent.answer = { taskId: known.id };
-  known.messageIds.add(sent.options.messageId);
-  if (!sent.starts) ledger.tally.followUps++;
+function reached(ledger: Ledger, record: Sent, knownTask: KnownTask): void {
+  record.answer = { taskId: knownTask.id };
+  knownTask.messageIds.add(record.options.messageId);
+  if (!record.starts) ledger.tally.followUps++;
 }
 
 /** Sends a message and records its stream in the ledger. */
@@ -83,12 +83,13 @@ export async function stream(
   options: SendOptions,
   ...expected: readonly Expected[]
 ): Promise<KnownTask | undefined> {
-  const sent = noted(scene, binding, text, { options, streams: true });
-  const items = scene.callers.of[binding].sendStreamingMessage(sendRequest(text, sent.options));
+  const record = noted(scene, binding, text, { options, streams: true });
+  const items = scene.callers.of[binding].sendStreamingMessage(sendRequest(text, record.options));
   const followed = await follow(scene, { binding, items, what: "a stream" }, expected);
   // A further message may wait behind the turn that the stream shows, and is refused if the task ends first.
-  if (followed !== undefined && (sent.starts || followed.seen.ended)) reached(scene.ledger, sent, followed.known);
-  return followed?.known;
+  if (followed !== undefined && (record.starts || followed.seen.ended))
+    reached(scene.ledger, record, followed.knownTask);
+  return followed?.knownTask;
 }
 
 /** Records a task's subscription in the ledger. */
@@ -129,27 +130,27 @@ async function follow(
   { server, ledger }: Scene,
   { binding, items, what, left }: Followed,
   expected: readonly Expected[],
-): Promise<{ readonly known: KnownTask; readonly seen: Seen } | undefined> {
-  const seen: Seen = { binding, items: [], lives: new Set(), ended: false };
-  let known: KnownTask | undefined;
+): Promise<{ readonly knownTask: KnownTask; readonly seen: Seen } | undefined> {
+  const view: Seen = { binding, items: [], lives: new Set(), ended: false };
+  let knownTask: KnownTask | undefined;
   const read = async (): Promise<void> => {
     for await (const item of items) {
       const { payload } = item.response;
-      if (known === undefined && payload.case === "task") {
-        known = ledger.task(payload.value);
-        known.seen.push(seen);
+      if (knownTask === undefined && payload.case === "task") {
+        knownTask = ledger.task(payload.value);
+        knownTask.seen.push(view);
       }
-      seen.items.push(item);
+      view.items.push(item);
       ledger.pulse.beat();
-      seen.lives.add(server.life);
+      view.lives.add(server.life);
     }
-    seen.ended = true;
+    view.ended = true;
   };
   const readOn = (): Promise<void> =>
     read().catch((error: unknown) => {
       if (left?.aborted !== true) throw error;
     });
   await attempt(ledger, `${what} over ${binding}`, readOn, ...expected);
-  if (seen.lives.size > 1) ledger.tally.resumed++;
-  return known === undefined ? undefined : { known, seen };
+  if (view.lives.size > 1) ledger.tally.resumed++;
+  return knownTask === undefined ? undefined : { knownTask, seen: view };
 }

@@ -25,12 +25,12 @@ export const stateOf = (task: Task): TaskState => task.status?.state ?? TaskStat
  */
 export async function settle(scene: Scene, from: number): Promise<ReadonlyMap<string, Task>> {
   const { ledger } = scene;
-  for (const sent of ledger.sent.slice(from)) {
-    if (sent.answer !== undefined) continue;
+  for (const send of ledger.sent.slice(from)) {
+    if (send.answer !== undefined) continue;
     // A send to a task may have been refused because the task had ended.
-    const mayHaveEnded = sent.starts ? [] : (["unsupportedOperation"] as const);
-    const answer = await attempt(ledger, "a send that is repeated", () => sendAgain(scene, sent), ...mayHaveEnded);
-    if (answer !== undefined) answered(scene, sent, answer);
+    const mayHaveEnded = send.starts ? [] : (["unsupportedOperation"] as const);
+    const answer = await attempt(ledger, "a send that is repeated", () => sendAgain(scene, send), ...mayHaveEnded);
+    if (answer !== undefined) answered(scene, send, answer);
   }
   await atRest(scene);
   const resting = [...(await listAll(scene)).values()].filter((task) => !isTerminal(stateOf(task)));

@@ -27,12 +27,12 @@ async function damageOf(path: string): Promise<readonly string[]> {
       }
     }
     const database = new DatabaseSync(join(copies, basename(path)));
-    const said = database
+    const lines = database
       .prepare("pragma integrity_check")
       .all()
       .map((row) => String(row["integrity_check"]));
     database.close();
-    return said.filter((line) => line !== "ok").map((line) => `the file is damaged: ${line}`);
+    return lines.filter((line) => line !== "ok").map((line) => `the file is damaged: ${line}`);
   } finally {
     await rm(copies, { recursive: true });
   }

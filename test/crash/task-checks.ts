@@ -15,38 +15,39 @@ const goneOnce = /^the process that worked on the task has gone$/;
 const goneAgain = /^the task was tried 4 times, and each time the process has gone$/;
 
 /** Checks everything that was told about a task against what is stored. */
-export async function checkTask(scene: Scene, known: KnownTask): Promise<void> {
+export async function checkTask(scene: Scene, knownTask: KnownTask): Promise<void> {
   const { callers, ledger, random } = scene;
-  const fault = (text: string): void => void ledger.faults.push(`task ${known.id}: ${text}`);
-  const stored = await callers.of[random.pick(bindings)].getTask({ id: known.id });
-  const state = stateOf(stored);
+  const fault = (text: string): void => void ledger.faults.push(`task ${knownTask.id}: ${text}`);
+  const task = await callers.of[random.pick(bindings)].getTask({ id: knownTask.id });
+  const state = stateOf(task);
   if (!isTerminal(state)) return fault(`is ${TaskState[state]} after all`);
-  if (known.canceled && state !== TaskState.CANCELED) fault(`was canceled and is ${TaskState[state]}`);
-  if (known.last !== undefined && !equals(TaskSchema, known.last, stored)) {
-    fault(`was answered as ${shown(known.last)} and is ${shown(stored)}`);
+  if (knownTask.canceled && state !== TaskState.CANCELED) fault(`was canceled and is ${TaskState[state]}`);
+  if (knownTask.last !== undefined && !equals(TaskSchema, knownTask.last, task)) {
+    fault(`was answered as ${shown(knownTask.last)} and is ${shown(task)}`);
   }
-  const history = new Set(stored.history.map(({ messageId }) => messageId));
-  for (const messageId of known.messageIds) {
-    if (!history.has(messageId)) fault(`has lost the message ${messageId}: ${shown(stored)}`);
+  const history = new Set(task.history.map(({ messageId }) => messageId));
+  for (const messageId of knownTask.messageIds) {
+    if (!history.has(messageId)) fault(`has lost the message ${messageId}: ${shown(task)}`);
   }
-  if (stored.contextId !== known.contextId) fault(`was in context ${known.contextId} and is in ${stored.contextId}`);
-  checkEnd(scene, stored, fault);
-  for (const seen of known.seen) await checkSeen(scene, stored, seen, fault);
+  if (task.contextId !== knownTask.contextId)
+    fault(`was in context ${knownTask.contextId} and is in ${task.contextId}`);
+  checkEnd(scene, task, fault);
+  for (const view of knownTask.seen) await checkSeen(scene, task, view, fault);
 }
 
 type Fault = (text: string) => void;
 
-function checkEnd({ ledger, restartable }: Scene, stored: Task, fault: Fault): void {
-  const texts = stored.artifacts.map(({ parts }) => textIn(parts));
+function checkEnd({ ledger, restartable }: Scene, task: Task, fault: Fault): void {
+  const texts = task.artifacts.map(({ parts }) => textIn(parts));
   for (const text of texts) {
     const places = text.split("\n").slice(0, -1).map(locationOf);
     const inOrder = places.every(({ index, attempt }, at) => index === at && attempt === places[0]?.attempt);
     if (!inOrder) fault(`holds chunks that do not follow on each other: ${places.map((place) => place.index)}`);
   }
-  if (stateOf(stored) !== TaskState.FAILED) return;
-  const said = textIn(stored.status?.message?.parts);
-  if ((restartable ? goneAgain : goneOnce).test(said)) ledger.tally.takenOver++;
-  else fault(`has failed, which no agent here does: ${said}`);
+  if (stateOf(task) !== TaskState.FAILED) return;
+  const reason = textIn(task.status?.message?.parts);
+  if ((restartable ? goneAgain : goneOnce).test(reason)) ledger.tally.takenOver++;
+  else fault(`has failed, which no agent here does: ${reason}`);
 }
 
 const locationOf = (line: string): { readonly attempt: number; readonly index: number } => {
@@ -55,12 +56,12 @@ const locationOf = (line: string): { readonly attempt: number; readonly index: n
 };
 
 // What a subscriber saw is a beginning of the log, and a resume after any event id gets the rest, each event once.
-async function checkSeen(scene: Scene, stored: Task, seen: Seen, fault: Fault): Promise<void> {
-  const { binding, items, ended } = seen;
+async function checkSeen(scene: Scene, task: Task, view: Seen, fault: Fault): Promise<void> {
+  const { binding, items, ended } = view;
   const [first, ...shownItems] = items;
   if (first === undefined) return;
   if (items.some(({ recovered }) => recovered !== undefined)) fault(`${binding} has begun anew: ${lines(items)}`);
-  const whole = await replay(scene, binding, stored.id, first);
+  const whole = await replay(scene, binding, task.id, first);
   scene.ledger.tally.replayed++;
   if (!isDeepStrictEqual(shownItems, whole.slice(0, shownItems.length))) {
     fault(`${binding} has shown what is not stored:\n${lines(items)}\n${lines(whole)}`);
@@ -70,19 +71,19 @@ async function checkSeen(scene: Scene, stored: Task, seen: Seen, fault: Fault): 
   if (twice.length > 0) fault(`${binding} gives an event twice, or without an id: ${lines(twice)}`);
   const other = scene.random.pick(bindings);
   const at = scene.random.int(0, items.length - 1);
-  const rest = await replay(scene, other, stored.id, items[at] ?? first);
-  if (!isDeepStrictEqual(rest.map(told), whole.slice(at).map(told))) {
+  const rest = await replay(scene, other, task.id, items[at] ?? first);
+  if (!isDeepStrictEqual(rest.map(describeItem), whole.slice(at).map(describeItem))) {
     fault(`${other} goes on behind event ${at} of ${lines([first, ...whole])} with ${lines(rest)}`);
   }
-  await checkSum(stored, [first, ...whole], fault);
+  await checkSum(task, [first, ...whole], fault);
 }
 
 // The first event shown and all later ones add up to the task.
-async function checkSum(stored: Task, items: readonly StreamItem[], fault: Fault): Promise<void> {
+async function checkSum(task: Task, items: readonly StreamItem[], fault: Fault): Promise<void> {
   const sum = await collect(streamOf(items));
   if (sum.$typeName !== "lf.a2a.v1.Task") return fault("is no task to a subscriber");
-  if (!equals(TaskSchema, { ...sum, history: [] }, { ...stored, history: [] })) {
-    fault(`adds up to ${shown(sum)} and is ${shown(stored)}`);
+  if (!equals(TaskSchema, { ...sum, history: [] }, { ...task, history: [] })) {
+    fault(`adds up to ${shown(sum)} and is ${shown(task)}`);
   }
 }
 
@@ -101,8 +102,8 @@ function endsWell(item: StreamItem | undefined): boolean {
   return isTerminal(state) || state === TaskState.INPUT_REQUIRED;
 }
 
-const told = (item: StreamItem): string => `${item.id} ${lineOf(item)}`;
-const lines = (items: readonly StreamItem[]): string => items.map(told).join("\n  ");
+const describeItem = (item: StreamItem): string => `${item.id} ${lineOf(item)}`;
+const lines = (items: readonly StreamItem[]): string => items.map(describeItem).join("\n  ");
 
 function shown(task: Task): string {
   const history = task.history.map(({ messageId }) => messageId);

@@ -15,7 +15,7 @@ const card = { name: "Carded", description: "Has a card", version: "3.2.1" };
 const cardPath = "/.well-known/agent-card.json";
 const getCard = (url: string, headers = {}) => rawCall(url + cardPath, { method: "GET", headers });
 const extendedCard = requestOf("getExtendedAgentCard");
-const known = { authenticate: () => ({ owner: "me", level: "gold" }), agent };
+const options = { authenticate: () => ({ owner: "me", level: "gold" }), agent };
 
 it("the card lists every active binding at its real URL, in order of preference", async () => {
   await using served = await startAgent("JSONRPC", { card, agent });
@@ -143,7 +143,7 @@ function postOverTls(url: string, body: string): Promise<string> {
 }
 
 it("an extended card is never stored by shared caches", async () => {
-  await using served = await startAgent("HTTP+JSON", { ...known, card: { ...card, extended: {} } });
+  await using served = await startAgent("HTTP+JSON", { ...options, card: { ...card, extended: {} } });
   const { status, headers } = await rawCall(`${served.server.url}/http-json/extendedAgentCard`, { method: "GET" });
   expect([status, headers["cache-control"]]).toEqual([200, "no-store"]);
 });
@@ -152,7 +152,7 @@ const isOldest = (wire: Wire): boolean => wireRow(wire).version === "0.1";
 
 overEach(wires.filter(isOldest), (start) => {
   it("a call for a missing extended card is refused with that reason", async () => {
-    await using served = await start({ ...known, card: { ...card, extended: {} } });
+    await using served = await start({ ...options, card: { ...card, extended: {} } });
     expect(await errorOf(served.client.getExtendedAgentCard(extendedCard, {}))).toMatchObject({
       code: "unsupportedOperation",
     });
@@ -168,7 +168,7 @@ overEach(readers, (start, wire) => {
   it("an authenticated caller sees the extended card", async () => {
     const skill = { id: "secret", name: "Secret", description: "For some", tags: ["x"] };
     await using served = await start({
-      ...known,
+      ...options,
       card: { ...card, extended: ({ level }) => ({ name: `Carded ${String(level)}`, skills: [skill] }) },
     });
     expect(served.server.card.capabilities?.extendedAgentCard).toBe(true);
@@ -179,11 +179,11 @@ overEach(readers, (start, wire) => {
   });
 
   it(`an agent that declares none answers ${undeclared}, and one without a card for this caller answers that`, async () => {
-    await using without = await start({ ...known, card });
+    await using without = await start({ ...options, card });
     expect(await errorOf(without.client.getExtendedAgentCard(extendedCard, {}))).toMatchObject({
       code: undeclared,
     });
-    await using nothing = await start({ ...known, card: { ...card, extended: () => undefined } });
+    await using nothing = await start({ ...options, card: { ...card, extended: () => undefined } });
     expect(await errorOf(nothing.client.getExtendedAgentCard(extendedCard, {}))).toMatchObject({
       code: "extendedAgentCardNotConfigured",
     });
@@ -206,7 +206,7 @@ overEach(readers, (start, wire) => {
   });
 
   it("an anonymous caller cannot see the extended card", async () => {
-    let asked = 0;
+    let callCount = 0;
     await using served = await start({
       agent,
       authenticate: () => {
@@ -215,7 +215,7 @@ overEach(readers, (start, wire) => {
       card: {
         ...card,
         extended: () => {
-          asked++;
+          callCount++;
           return {};
         },
       },
@@ -223,6 +223,6 @@ overEach(readers, (start, wire) => {
     expect(await errorOf(served.client.getExtendedAgentCard(extendedCard, {}))).toMatchObject({
       code: "unauthenticated",
     });
-    expect(asked).toBe(0);
+    expect(callCount).toBe(0);
   });
 });

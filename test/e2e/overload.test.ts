@@ -10,7 +10,7 @@ import { errorOf, say } from "../support/say.js";
 it("more anonymous sends at once than an owner may have turns are all answered", async () => {
   const agent = await createAgent({ card, agent: async ({ text }) => reply(text) });
   await using client = await connectTo(agent);
-  const sends = Array.from({ length: 1200 }, (_, sent) => client.send(`${sent}`));
+  const sends = Array.from({ length: 1200 }, (_, index) => client.send(`${index}`));
   const answers = await Promise.all(sends);
   expect(answers.every(({ state }) => state === "message")).toBe(true);
 });

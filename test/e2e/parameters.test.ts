@@ -119,13 +119,13 @@ overEveryWire((start) => {
   });
 });
 
-const sent = { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "x" }] } };
-const rpc = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: sent };
+const request = { message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "x" }] } };
+const rpc = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: request };
 
 describe("on the wire", () => {
   it.each([
     ["JSONRPC", "/json-rpc", rpc],
-    ["HTTP+JSON", "/http-json/message:send", sent],
+    ["HTTP+JSON", "/http-json/message:send", request],
   ] as const)(
     "%s takes the version from the query, the header before it, whatever case their names have",
     async (wire, path, body) => {
@@ -141,7 +141,7 @@ describe("on the wire", () => {
 
   it.each([
     ["JSONRPC", "/json-rpc", rpc],
-    ["HTTP+JSON", "/http-json/message:send", sent],
+    ["HTTP+JSON", "/http-json/message:send", request],
   ] as const)("%s names the activated extensions in its response", async (wire, path, body) => {
     await using served = await startAgent(wire, { agent, card: cardWith([{ uri }, { uri: other }]) });
     const post = (headers = {}) => postJson(served.server.url + path, body, headers);
@@ -163,7 +163,7 @@ describe("on the wire", () => {
     await using served = await startAgent("HTTP+JSON", { agent, card: cardWith([{ uri }]) });
     const { headers, text } = await rawCall(`${served.server.url}/http-json/message:stream`, {
       headers: { "content-type": "application/json", "a2a-extensions": uri },
-      body: JSON.stringify(sent),
+      body: JSON.stringify(request),
     });
     expect(headers["content-type"]).toBe("text/event-stream");
     expect(headers["a2a-extensions"]).toBe(uri);

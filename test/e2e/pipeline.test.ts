@@ -163,12 +163,12 @@ describe.each(Object.entries(ways))("a call by %s", (way, errorOf) => {
     const before = runs;
     // An in-process message has no bytes to spoil.
     const steps = order.filter((fault) => way !== "in process" || fault !== "cannot be read");
-    const found: unknown[] = [];
+    const outcomes: unknown[] = [];
     for (const index of steps.keys()) {
       const error = await errorOf(callWith(method, new Set(steps.slice(index))));
-      found.push(error && `${error.code}: ${error.message}`);
+      outcomes.push(error && `${error.code}: ${error.message}`);
     }
-    expect(found).toEqual(steps.map((fault) => faults[fault]));
+    expect(outcomes).toEqual(steps.map((fault) => faults[fault]));
     expect(runs).toBe(before);
     expect(await errorOf(callWith(method, new Set()))).toBeUndefined();
     expect(runs).toBe(before + 1);

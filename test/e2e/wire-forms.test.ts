@@ -15,8 +15,8 @@ const agent: Agent = async function* ({ text }) {
 const params = (text: string) => ({ message: { messageId: "m", role: "ROLE_USER", parts: [{ text }] } });
 
 /** Calls a method over JSON-RPC. */
-function rpc(served: ServedAgent, method: string, given: unknown, id: unknown = "an id"): Promise<RawReply> {
-  return postJson(`${served.server.url}/json-rpc`, { jsonrpc: "2.0", id, method, params: given });
+function rpc(served: ServedAgent, method: string, callParams: unknown, id: unknown = "an id"): Promise<RawReply> {
+  return postJson(`${served.server.url}/json-rpc`, { jsonrpc: "2.0", id, method, params: callParams });
 }
 
 function http(
@@ -200,8 +200,8 @@ describe("HTTP+JSON", () => {
     for (const tenant of ["", "/north"]) {
       const body = await http(served, `POST ${tenant}/message:send`, params("go"));
       const { id } = JSON.parse(body.text).task;
-      const ask = async (call: string, given?: unknown): Promise<number> =>
-        (await http(served, call.replace(" ", ` ${tenant}`), given)).status;
+      const ask = async (call: string, callParams?: unknown): Promise<number> =>
+        (await http(served, call.replace(" ", ` ${tenant}`), callParams)).status;
       expect(await ask("POST /message:stream", params("go"))).toBe(200);
       expect(await ask(`GET /tasks/${id}`)).toBe(200);
       expect(await ask("GET /tasks?pageSize=1&status=TASK_STATE_COMPLETED&includeArtifacts=true")).toBe(200);

@@ -52,10 +52,10 @@ describe.each(bindings)("in front of an agent that speaks %s alone", (spoken) =>
 
     it("answers the agent's question in the same task", async () => {
       const caller = await client();
-      const asked = taskOf(await caller.operations.sendMessage(say("ask berth"), {}));
-      expect([stateOf(asked), textIn(asked.status?.message?.parts)]).toEqual(["INPUT_REQUIRED", "which one?"]);
-      const answered = taskOf(await caller.operations.sendMessage(say("the north one", { taskId: asked.id }), {}));
-      expect([answered.id, stateOf(answered)]).toEqual([asked.id, "COMPLETED"]);
+      const question = taskOf(await caller.operations.sendMessage(say("ask berth"), {}));
+      expect([stateOf(question), textIn(question.status?.message?.parts)]).toEqual(["INPUT_REQUIRED", "which one?"]);
+      const answered = taskOf(await caller.operations.sendMessage(say("the north one", { taskId: question.id }), {}));
+      expect([answered.id, stateOf(answered)]).toEqual([question.id, "COMPLETED"]);
       expect(textIn(answered.artifacts[0]?.parts)).toBe("berth the north one");
     });
 

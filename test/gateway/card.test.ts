@@ -99,8 +99,8 @@ describe("the card of a gateway", () => {
     const authenticate = () => ({ owner: "ada" });
     await using anonymous = await startScene({ behind: { card, authenticate } });
     expect(anonymous.gateway.card.capabilities?.extendedAgentCard).toBe(false);
-    const nobody = (await anonymous.over("JSONRPC")).operations;
-    const refused = await errorOf(nobody.getExtendedAgentCard(requestOf("getExtendedAgentCard"), {}));
+    const anonymousOperations = (await anonymous.over("JSONRPC")).operations;
+    const refused = await errorOf(anonymousOperations.getExtendedAgentCard(requestOf("getExtendedAgentCard"), {}));
     expect(refused.code).toBe("unsupportedOperation");
 
     await using scene = await startScene({ behind: { card, authenticate }, gateway: { forward: ["authorization"] } });
@@ -117,7 +117,7 @@ describe("the card of a gateway", () => {
 /** A server of a card that can be changed or removed. */
 async function cardPlace(first: AgentCard) {
   const place = { card: first as AgentCard | undefined, reads: 0 };
-  let asked = Promise.withResolvers<void>();
+  let nextRead = Promise.withResolvers<void>();
   const server = await serveHttp(
     createServer((_, response) => {
       place.reads++;
@@ -125,14 +125,14 @@ async function cardPlace(first: AgentCard) {
       else
         response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(v1.writeCard(place.card)));
       response.once("close", () => {
-        asked.resolve();
-        asked = Promise.withResolvers();
+        nextRead.resolve();
+        nextRead = Promise.withResolvers();
       });
     }),
   );
   return Object.assign(place, {
     url: server.url,
-    read: () => asked.promise,
+    read: () => nextRead.promise,
     [Symbol.asyncDispose]: server[Symbol.asyncDispose],
   });
 }

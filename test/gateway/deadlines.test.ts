@@ -9,28 +9,28 @@ import { bindings, startScene } from "./scene.js";
 /** An agent that works until it is aborted. It records the deadlines of its turns, and why the last one ended. */
 function patient() {
   const aborted = Promise.withResolvers<string>();
-  const seen: (number | undefined)[] = [];
+  const deadlines: (number | undefined)[] = [];
   const agent: Agent = async function* ({ text, signal, deadline }) {
-    seen.push(deadline);
+    deadlines.push(deadline);
     if (text !== "wait") return;
     await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
     aborted.resolve((signal.reason as TurnAborted).kind);
   };
-  return { agent, seen, aborted: aborted.promise };
+  return { agent, deadlines, aborted: aborted.promise };
 }
 
 const hourMs = 3_600_000;
 
 describe.each(bindings)("in front of an agent that speaks %s alone", (spoken) => {
   it.each(bindings)("a caller's deadline reaches the turn, over %s", async (binding) => {
-    const { agent, seen, aborted } = patient();
+    const { agent, deadlines, aborted } = patient();
     await using scene = await startScene({ agent, behind: { bindings: [spoken], versions: ["1.0"] } });
     const { operations } = await scene.over(binding);
     const before = Date.now();
     await operations.sendMessage(say("end"), withTimeout({ timeoutMs: hourMs }));
     // The gateway counts what is left when it calls, and the header rounds up.
-    expect(seen[0]).toBeGreaterThan(before);
-    expect(seen[0]).toBeLessThanOrEqual(Date.now() + hourMs);
+    expect(deadlines[0]).toBeGreaterThan(before);
+    expect(deadlines[0]).toBeLessThanOrEqual(Date.now() + hourMs);
     expect((await errorOf(operations.sendMessage(say("wait"), withTimeout({ timeoutMs: 500 })))).code).toBe(
       "deadlineExceeded",
     );
@@ -39,29 +39,29 @@ describe.each(bindings)("in front of an agent that speaks %s alone", (spoken) =>
 });
 
 it.each(bindings)("the time that a caller has spent before the gateway calls is gone, over %s", async (binding) => {
-  const { agent, seen } = patient();
-  let begun = 0;
+  const { agent, deadlines } = patient();
+  let startedAt = 0;
   const authenticate = async () => {
-    begun = Date.now();
-    while (Date.now() < begun + 400) await new Promise((resolve) => setTimeout(resolve, 10));
+    startedAt = Date.now();
+    while (Date.now() < startedAt + 400) await new Promise((resolve) => setTimeout(resolve, 10));
     return { owner: "ada" };
   };
   await using scene = await startScene({ agent, gateway: { authenticate } });
   const { operations } = await scene.over(binding);
   await operations.sendMessage(say("end"), withTimeout({ timeoutMs: hourMs }));
   // The header rounds up, and the way to the agent takes some time.
-  expect(seen[0]).toBeLessThan(begun + hourMs + 300);
+  expect(deadlines[0]).toBeLessThan(startedAt + hourMs + 300);
 });
 
 it("a caller without a deadline has none behind the gateway either, unless the gateway limits its calls", async () => {
-  const { agent, seen } = patient();
+  const { agent, deadlines } = patient();
   await using open = await startScene({ agent });
   const task = taskOf(await (await open.over("JSONRPC")).operations.sendMessage(say("end"), {}));
   expect(stateOf(task)).toBe("COMPLETED");
   await using limited = await startScene({ agent, gateway: { client: { timeoutMs: 60_000 } } });
   const { operations } = await limited.over("JSONRPC");
   for (const options of [{}, withTimeout({ timeoutMs: hourMs })]) await operations.sendMessage(say("end"), options);
-  expect(seen[0]).toBeUndefined();
-  for (const deadline of seen.slice(1)) expect(deadline).toBeLessThanOrEqual(Date.now() + 60_000);
-  expect(seen).toHaveLength(3);
+  expect(deadlines[0]).toBeUndefined();
+  for (const deadline of deadlines.slice(1)) expect(deadline).toBeLessThanOrEqual(Date.now() + 60_000);
+  expect(deadlines).toHaveLength(3);
 });

@@ -68,8 +68,8 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)("in front of %s", (spok
     const { operations } = await scene.over("HTTP+JSON");
     const refused = await errorOf(operations.sendMessage(say("echo hi"), {}));
     expect(refused).toMatchObject({ code: "extensionSupportRequired", metadata: { uri: listed } });
-    const taken = await operations.sendMessage(say("echo hi"), { extensions: [listed] });
-    expect(taskOf(taken).id).not.toBe("");
+    const answer = await operations.sendMessage(say("echo hi"), { extensions: [listed] });
+    expect(taskOf(answer).id).not.toBe("");
   });
 
   it("a message sent twice starts the agent once", async () => {

@@ -46,11 +46,11 @@ describe("a failure of a call of the gateway", () => {
         [504, "deadlineExceeded", "deadlineExceeded"],
       ] as const
     ).map(
-      ([status, code, told]) =>
+      ([status, code, publicCode]) =>
         [
           `HTTP status ${status}`,
           foreign(code, status),
-          told,
+          publicCode,
           `the agent behind the gateway answered with HTTP status ${status}`,
         ] as const,
     ),
@@ -72,9 +72,9 @@ describe("a failure of a call of the gateway", () => {
   });
 
   it("keeps the agent's errors, and leaves other errors to the server", () => {
-    const said = new A2AError("taskNotFound", "no such task", { metadata: { taskId: "t" } });
+    const fault = new A2AError("taskNotFound", "no such task", { metadata: { taskId: "t" } });
     const unknown = new TypeError("oh");
-    expect([publicFailure(said), publicFailure(unknown)]).toEqual([said, unknown]);
+    expect([publicFailure(fault), publicFailure(unknown)]).toEqual([fault, unknown]);
   });
 
   it.each([

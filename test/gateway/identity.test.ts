@@ -11,11 +11,11 @@ const anyTask = requestOf("getTask", { id: "nowhere" });
 function doorman() {
   const shown: Record<string, string>[] = [];
   const authenticate = (caller: Caller): Principal => {
-    const seen = names.flatMap((name) => {
+    const entries = names.flatMap((name) => {
       const value = caller.header(name);
       return value === undefined ? [] : [[name, value] as const];
     });
-    shown.push(Object.fromEntries(seen));
+    shown.push(Object.fromEntries(entries));
     const token = caller.header("authorization");
     if (token === "Bearer wrong") {
       throw new A2AError("unauthenticated", "not this one", { challenge: 'Bearer realm="port"' });

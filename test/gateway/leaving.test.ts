@@ -20,10 +20,10 @@ afterEach(async () => {
  * when it is left.
  */
 async function endless(binding: "JSONRPC" | "HTTP+JSON") {
-  const begun = Promise.withResolvers<void>();
+  const start = Promise.withResolvers<void>();
   const left = Promise.withResolvers<void>();
   const untilLeft = async (signal: AbortSignal): Promise<void> => {
-    begun.resolve();
+    start.resolve();
     await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     left.resolve();
   };
@@ -45,7 +45,7 @@ async function endless(binding: "JSONRPC" | "HTTP+JSON") {
     capabilities: { streaming: true },
     supportedInterfaces: [{ url: behind.url + path, protocolBinding, protocolVersion: "1.0" }],
   });
-  return { card, begun: begun.promise, left: left.promise };
+  return { card, start: start.promise, left: left.promise };
 }
 
 describe.each(["JSONRPC", "HTTP+JSON"] as const)("in front of %s", (spoken) => {
@@ -65,7 +65,7 @@ describe.each(["JSONRPC", "HTTP+JSON"] as const)("in front of %s", (spoken) => {
     const { operations } = await scene.over(binding);
     const patience = new AbortController();
     const call = errorOf(operations.getTask(requestOf("getTask", { id: "slow" }), { signal: patience.signal }));
-    await agent.begun;
+    await agent.start;
     patience.abort();
     expect((await call).name).toBe("AbortError");
     await agent.left;

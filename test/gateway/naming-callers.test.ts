@@ -14,7 +14,7 @@ afterEach(() => scene?.[Symbol.asyncDispose]());
 async function inFrontOf(version: VersionName): Promise<Scene> {
   scene = await startScene({ behind: { bindings: ["JSONRPC"], versions: [version] } });
   // The two oldest versions look alike until the first message.
-  await call(scene, "tasks/send", { id: "first", message: told("echo first") });
+  await call(scene, "tasks/send", { id: "first", message: messageOf("echo first") });
   return scene;
 }
 
@@ -34,14 +34,14 @@ async function call({ gateway }: Scene, method: string, params: object): Promise
   return JSON.parse(text) as OldAnswer;
 }
 
-const told = (text: string): object => ({ role: "user", parts: [{ type: "text", text }] });
+const messageOf = (text: string): object => ({ role: "user", parts: [{ type: "text", text }] });
 
 describe.each(versions)("a caller that names its tasks, in front of an agent in version %s", (behind) => {
   it("finds its task by its name, in every later call", async () => {
     const at = await inFrontOf(behind);
-    const asked = await call(at, "tasks/send", { id: "my-task", message: told("ask berth") });
-    expect(asked.result).toMatchObject({ id: "my-task", status: { state: "input-required" } });
-    const answered = await call(at, "tasks/send", { id: "my-task", message: told("north") });
+    const question = await call(at, "tasks/send", { id: "my-task", message: messageOf("ask berth") });
+    expect(question.result).toMatchObject({ id: "my-task", status: { state: "input-required" } });
+    const answered = await call(at, "tasks/send", { id: "my-task", message: messageOf("north") });
     expect(answered.result).toMatchObject({ id: "my-task", status: { state: "completed" } });
     expect(answered.result?.artifacts?.[0]?.parts[0]?.text).toBe("berth north");
     const read = await call(at, "tasks/get", { id: "my-task" });
@@ -53,13 +53,13 @@ describe.each(versions)("a caller that names its tasks, in front of an agent in 
     const at = await inFrontOf(behind);
     const read = await call(at, "tasks/get", { id: "first" });
     expect(read.result).toMatchObject({ id: "first", status: { state: "completed" } });
-    const refused = await call(at, "tasks/send", { id: "first", message: told("more") });
+    const refused = await call(at, "tasks/send", { id: "first", message: messageOf("more") });
     expect(refused.error).toBeDefined();
   });
 
   it("cancels the awaited task by its name", async () => {
     const at = await inFrontOf(behind);
-    const waiting = call(at, "tasks/send", { id: "slow", message: told("wait") });
+    const waiting = call(at, "tasks/send", { id: "slow", message: messageOf("wait") });
     await expect.poll(async () => (await call(at, "tasks/get", { id: "slow" })).result?.status.state).toBe("working");
     const canceled = await call(at, "tasks/cancel", { id: "slow" });
     expect(canceled.result).toMatchObject({ id: "slow", status: { state: "canceled" } });
@@ -69,8 +69,8 @@ describe.each(versions)("a caller that names its tasks, in front of an agent in 
   it("makes one task for two concurrent sends under one new name", async () => {
     const at = await inFrontOf(behind);
     const [one, other] = await Promise.all([
-      call(at, "tasks/send", { id: "twice", message: told("ask berth") }),
-      call(at, "tasks/send", { id: "twice", message: told("north") }),
+      call(at, "tasks/send", { id: "twice", message: messageOf("ask berth") }),
+      call(at, "tasks/send", { id: "twice", message: messageOf("north") }),
     ]);
     const states = [one.result?.status.state, other.result?.status.state];
     expect(states).toContain("completed");
@@ -82,11 +82,11 @@ describe.each(versions)("a caller that names its tasks, in front of an agent in 
   it("continues a task of other callers by the agent's id", async () => {
     const at = await inFrontOf(behind);
     const { operations } = await at.over("GRPC");
-    const made = taskOf(await operations.sendMessage(say("ask berth"), {}));
-    expect(stateOf(made)).toBe("INPUT_REQUIRED");
-    const answered = await call(at, "tasks/send", { id: made.id, message: told("south") });
-    expect(answered.result).toMatchObject({ id: made.id, status: { state: "completed" } });
-    const read = await operations.getTask(requestOf("getTask", { id: made.id }), {});
+    const task = taskOf(await operations.sendMessage(say("ask berth"), {}));
+    expect(stateOf(task)).toBe("INPUT_REQUIRED");
+    const answered = await call(at, "tasks/send", { id: task.id, message: messageOf("south") });
+    expect(answered.result).toMatchObject({ id: task.id, status: { state: "completed" } });
+    const read = await operations.getTask(requestOf("getTask", { id: task.id }), {});
     expect(stateOf(read)).toBe("COMPLETED");
   });
 });

@@ -92,7 +92,7 @@ describe("the card of a gateway", () => {
     const { operations } = await (await start("1.0")).over("JSONRPC");
     const configuration = { returnImmediately: true };
     const task = taskOf(await operations.sendMessage(say("wait", { configuration }), {}));
-    const made = await operations.createTaskPushNotificationConfig(
+    const config = await operations.createTaskPushNotificationConfig(
       requestOf("createTaskPushNotificationConfig", { taskId: task.id, url: hook.url }),
       {},
     );
@@ -103,8 +103,8 @@ describe("the card of a gateway", () => {
           {},
         )
       ).configs;
-    expect((await list()).map(({ id }) => id)).toEqual([made.id]);
-    const { id } = made;
+    expect((await list()).map(({ id }) => id)).toEqual([config.id]);
+    const { id } = config;
     await operations.deleteTaskPushNotificationConfig(
       requestOf("deleteTaskPushNotificationConfig", { taskId: task.id, id }),
       {},

@@ -53,9 +53,9 @@ describe.each(behinds)("in front of an agent that speaks $binding $version alone
 
     it("answers the agent's question in the same task", async () => {
       const operations = await client();
-      const asked = taskOf(await operations.sendMessage(say("ask berth"), {}));
-      expect([stateOf(asked), textIn(asked.status?.message?.parts)]).toEqual(["INPUT_REQUIRED", "which one?"]);
-      const { id: taskId, contextId } = asked;
+      const question = taskOf(await operations.sendMessage(say("ask berth"), {}));
+      expect([stateOf(question), textIn(question.status?.message?.parts)]).toEqual(["INPUT_REQUIRED", "which one?"]);
+      const { id: taskId, contextId } = question;
       const answered = taskOf(await operations.sendMessage(say("the north one", { taskId, contextId }), {}));
       expect([answered.id, stateOf(answered)]).toEqual([taskId, "COMPLETED"]);
       expect(textIn(answered.artifacts[0]?.parts)).toBe("berth the north one");

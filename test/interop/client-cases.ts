@@ -128,12 +128,12 @@ export const clientCases: Readonly<Record<string, Case>> = {
 
   async "lists tasks by context and state, page by page"({ client }) {
     const contextId = randomUUID();
-    const made = new Set<string>();
-    for (const word of ["task", "reject", "task"]) made.add((await taskOf(client, send(word, { contextId }))).id);
+    const taskIds = new Set<string>();
+    for (const word of ["task", "reject", "task"]) taskIds.add((await taskOf(client, send(word, { contextId }))).id);
     const first = await client.listTasks({ contextId, pageSize: 2 });
     const rest = await client.listTasks({ contextId, pageSize: 2, pageToken: first.nextPageToken });
     expect([first.tasks.length, first.totalSize, rest.tasks.length, rest.nextPageToken]).toEqual([2, 3, 1, ""]);
-    expect(new Set([...first.tasks, ...rest.tasks].map(({ id }) => id))).toEqual(made);
+    expect(new Set([...first.tasks, ...rest.tasks].map(({ id }) => id))).toEqual(taskIds);
     const rejected = await client.listTasks({ contextId, status: TaskState.REJECTED });
     expect(rejected.tasks.map(stateOf)).toEqual(["REJECTED"]);
     const whole = await client.listTasks({ contextId, status: TaskState.COMPLETED, includeArtifacts: true });
@@ -224,8 +224,8 @@ export const clientCases: Readonly<Record<string, Case>> = {
   async "creates, gets, lists and deletes a push configuration"({ client }) {
     const { id: taskId } = await working(client);
     const wanted = { taskId, id: "mine", url: "http://127.0.0.1:9/hook", token: "t0ken" };
-    const made = await client.createTaskPushNotificationConfig(wanted);
-    expect([made.taskId, made.id, made.url]).toEqual([taskId, "mine", wanted.url]);
+    const config = await client.createTaskPushNotificationConfig(wanted);
+    expect([config.taskId, config.id, config.url]).toEqual([taskId, "mine", wanted.url]);
     const got = await client.getTaskPushNotificationConfig({ taskId, id: "mine" });
     expect([got.taskId, got.id, got.url]).toEqual([taskId, "mine", wanted.url]);
     const ids = async (): Promise<string[]> =>

@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../../src/protocol/errors.js";
 import { collect, type Peer, send, taskOf, working } from "./client-cases.js";
 
-const nobody = "00000000-0000-7000-8000-000000000000";
+const unknownId = "00000000-0000-7000-8000-000000000000";
 
 /** A call that must fail, and the error code that our client must report. */
 export interface ErrorCase {
@@ -13,27 +13,31 @@ export interface ErrorCase {
 const finished = async ({ client }: Peer): Promise<string> => (await taskOf(client, send("task"))).id;
 
 export const errorCases: readonly ErrorCase[] = [
-  { name: "gets a task that is none", code: "taskNotFound", run: ({ client }) => client.getTask({ id: nobody }) },
-  { name: "cancels a task that is none", code: "taskNotFound", run: ({ client }) => client.cancelTask({ id: nobody }) },
+  { name: "gets a task that is none", code: "taskNotFound", run: ({ client }) => client.getTask({ id: unknownId }) },
+  {
+    name: "cancels a task that is none",
+    code: "taskNotFound",
+    run: ({ client }) => client.cancelTask({ id: unknownId }),
+  },
   {
     name: "subscribes to a task that is none",
     code: "taskNotFound",
-    run: ({ client }) => collect(client.subscribeToTask({ id: nobody })),
+    run: ({ client }) => collect(client.subscribeToTask({ id: unknownId })),
   },
   {
     name: "sends to a task that is none",
     code: "taskNotFound",
-    run: ({ client }) => client.sendMessage(send("task", { taskId: nobody })),
+    run: ({ client }) => client.sendMessage(send("task", { taskId: unknownId })),
   },
   {
     name: "streams to a task that is none",
     code: "taskNotFound",
-    run: ({ client }) => collect(client.sendStreamingMessage(send("task", { taskId: nobody }))),
+    run: ({ client }) => collect(client.sendStreamingMessage(send("task", { taskId: unknownId }))),
   },
   {
     name: "creates a push configuration for a task that is none",
     code: "taskNotFound",
-    run: ({ client }) => client.createTaskPushNotificationConfig({ taskId: nobody, url: "http://127.0.0.1:9/" }),
+    run: ({ client }) => client.createTaskPushNotificationConfig({ taskId: unknownId, url: "http://127.0.0.1:9/" }),
   },
   {
     name: "gets a push configuration that is none",
@@ -80,7 +84,7 @@ export const errorCases: readonly ErrorCase[] = [
   {
     name: "asks for a version that is none",
     code: "versionNotSupported",
-    run: ({ client }) => client.getTask({ id: nobody }, { headers: { "A2A-Version": "9.9" } }),
+    run: ({ client }) => client.getTask({ id: unknownId }, { headers: { "A2A-Version": "9.9" } }),
   },
   {
     name: "asks for an extended card that there is none of",

@@ -23,7 +23,7 @@ const key = "the-interop-key";
 export const auth: AuthOptions = {
   schemes: {
     token: bearerJwt({ issuer, audience, key: publicKey }),
-    key: apiKey({ in: "header", name: "X-Api-Key", verify: (given) => (given === key ? "anna" : undefined) }),
+    key: apiKey({ in: "header", name: "X-Api-Key", verify: (secret) => (secret === key ? "anna" : undefined) }),
   },
   require: [["token"], ["key"]],
 };

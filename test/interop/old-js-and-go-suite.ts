@@ -61,9 +61,9 @@ function testTheirClient(sdk: OldSdk): void {
 
       it("reports every case and no other", () => {
         const reported = [...(reports.get(binding)?.outcomes.keys() ?? [])];
-        const known = Object.keys(casesOf(sdk.version));
-        expect(reported.filter((name) => !known.includes(name))).toEqual([]);
-        const missing = known.filter((name) => !reported.includes(name));
+        const caseNames = Object.keys(casesOf(sdk.version));
+        expect(reported.filter((name) => !caseNames.includes(name))).toEqual([]);
+        const missing = caseNames.filter((name) => !reported.includes(name));
         expect(missing.filter((name) => !Object.hasOwn(sdk.without ?? {}, name))).toEqual([]);
       });
     });

@@ -30,7 +30,7 @@ async function lastOf(items: AsyncIterator<{ readonly response: { readonly paylo
 
 type Payload = Awaited<ReturnType<typeof collect>>[number];
 
-const nobody = "00000000-0000-7000-8000-000000000000";
+const unknownId = "00000000-0000-7000-8000-000000000000";
 
 /** Cases of our client at agents of 0.1. */
 export const oldestCases: Readonly<Record<string, OldClientCase>> = {
@@ -139,9 +139,9 @@ export const oldestCases: Readonly<Record<string, OldClientCase>> = {
     async run({ client }) {
       const { id: taskId } = await taskFor(client, "task");
       const url = "http://127.0.0.1:9/hook";
-      const made = await client.createTaskPushNotificationConfig({ taskId, url, token: "t0ken" });
-      expect([made.taskId, made.url]).toEqual([taskId, url]);
-      const got = await client.getTaskPushNotificationConfig({ taskId, id: made.id });
+      const config = await client.createTaskPushNotificationConfig({ taskId, url, token: "t0ken" });
+      expect([config.taskId, config.url]).toEqual([taskId, url]);
+      const got = await client.getTaskPushNotificationConfig({ taskId, id: config.id });
       expect([got.url, got.token]).toEqual([url, "t0ken"]);
       const { configs } = await client.listTaskPushNotificationConfigs({ taskId });
       expect(configs.map((each) => each.url)).toEqual([url]);
@@ -149,10 +149,10 @@ export const oldestCases: Readonly<Record<string, OldClientCase>> = {
   },
 
   "is told that the version has no lists": { run: ({ client }) => client.listTasks({}), code: "unsupportedOperation" },
-  "gets a task that is none": { run: ({ client }) => client.getTask({ id: nobody }), code: "taskNotFound" },
-  "cancels a task that is none": { run: ({ client }) => client.cancelTask({ id: nobody }), code: "taskNotFound" },
+  "gets a task that is none": { run: ({ client }) => client.getTask({ id: unknownId }), code: "taskNotFound" },
+  "cancels a task that is none": { run: ({ client }) => client.cancelTask({ id: unknownId }), code: "taskNotFound" },
   "subscribes to a task that is none": {
-    run: ({ client }) => collect(client.subscribeToTask({ id: nobody })),
+    run: ({ client }) => collect(client.subscribeToTask({ id: unknownId })),
     code: "taskNotFound",
   },
   "cancels a finished task": {

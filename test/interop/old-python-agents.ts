@@ -14,7 +14,7 @@ export interface OldCase {
   run(peer: Peer): Promise<unknown>;
 }
 
-export const nobody = "00000000-0000-7000-8000-000000000000";
+export const unknownId = "00000000-0000-7000-8000-000000000000";
 export const bytes = Uint8Array.of(0, 127, 128, 255);
 
 // A call that hangs must not delay the others. None of these takes a second.
@@ -97,8 +97,8 @@ const own: readonly OldCase[] = [
     run: ({ client }) =>
       withTask(client, async (taskId) => {
         const wanted = { taskId, id: "mine", url: "http://127.0.0.1:9/hook", token: "t0ken" };
-        const made = await client.createTaskPushNotificationConfig(wanted, allowance);
-        expect([made.taskId, made.id, made.url]).toEqual([taskId, "mine", wanted.url]);
+        const config = await client.createTaskPushNotificationConfig(wanted, allowance);
+        expect([config.taskId, config.id, config.url]).toEqual([taskId, "mine", wanted.url]);
         const got = await client.getTaskPushNotificationConfig({ taskId, id: "mine" }, allowance);
         expect([got.taskId, got.id, got.url]).toEqual([taskId, "mine", wanted.url]);
       }),

@@ -1,7 +1,7 @@
 import { data, file, text } from "trivium";
 import { expect } from "vitest";
 import { collect, send, stateOf, taskOf } from "./client-cases.js";
-import { allowance, bytes, nobody, type OldCase } from "./old-python-agents.js";
+import { allowance, bytes, type OldCase, unknownId } from "./old-python-agents.js";
 
 /** The cases of our client at agents on FastA2A, which answers at once and has neither streams nor push. */
 export const casesAtFastA2A: readonly OldCase[] = [
@@ -104,11 +104,15 @@ export const casesAtFastA2A: readonly OldCase[] = [
       expect(ended.map((answer) => answer.text)).toEqual(texts);
     },
   },
-  { name: "gets a task that is none", code: "taskNotFound", run: ({ client }) => client.getTask({ id: nobody }) },
-  { name: "cancels a task that is none", code: "taskNotFound", run: ({ client }) => client.cancelTask({ id: nobody }) },
+  { name: "gets a task that is none", code: "taskNotFound", run: ({ client }) => client.getTask({ id: unknownId }) },
+  {
+    name: "cancels a task that is none",
+    code: "taskNotFound",
+    run: ({ client }) => client.cancelTask({ id: unknownId }),
+  },
   {
     name: "creates a push configuration, which the card does not offer",
     code: "pushNotificationNotSupported",
-    run: ({ client }) => client.createTaskPushNotificationConfig({ taskId: nobody, url: "http://127.0.0.1:9/" }),
+    run: ({ client }) => client.createTaskPushNotificationConfig({ taskId: unknownId, url: "http://127.0.0.1:9/" }),
   },
 ];

@@ -41,6 +41,6 @@ export async function webhook() {
 
 /** Whether the body of an older version's webhook call is the task in this state. */
 export function isTask(body: unknown, id: string, state: string): boolean {
-  const { kind, id: seen, status } = body as { kind?: string; id?: string; status?: { state?: string } };
-  return kind === "task" && seen === id && status?.state === state;
+  const { kind, id: taskId, status } = body as { kind?: string; id?: string; status?: { state?: string } };
+  return kind === "task" && taskId === id && status?.state === state;
 }

@@ -18,9 +18,9 @@ it("an agent on a chat model of LangChain streams, remembers the conversation, a
   const second = await client.send("which berth is free?", { continue: await stream.answer });
   expect(second.text).toBe("I was given 3.");
   const endless = client.stream("wait");
-  let heard = 0;
+  let artifactCount = 0;
   for await (const event of endless) {
-    if (event.type === "artifact" && ++heard === 3) await client.cancelTask({ id: event.taskId });
+    if (event.type === "artifact" && ++artifactCount === 3) await client.cancelTask({ id: event.taskId });
   }
   expect((await endless.answer).state).toBe("canceled");
   await server.stop();

@@ -172,12 +172,12 @@ async function demoReport(project: string): Promise<string> {
 /** Runs `main.js` until it exits by itself: a closed server or client must not keep the process alive. */
 async function runMain(project: string) {
   const child = owned(spawn(join(project, "node_modules/.bin/node"), ["main.js"], { cwd: project }));
-  const said = { stdout: "", stderr: "" };
+  const output = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
     child[name].on("data", (chunk) => {
-      said[name] += String(chunk);
+      output[name] += String(chunk);
     });
   }
   const [code] = await once(child, "exit");
-  return { printed: said.stdout, log: said.stderr, code };
+  return { printed: output.stdout, log: output.stderr, code };
 }

@@ -61,8 +61,12 @@ it("has a card with the URLs of its route", async () => {
 });
 
 it("answers over JSON-RPC and HTTP+JSON, and leaves the app its pages", async () => {
-  const sent = await fetch(`${origin}${route}/http-json/message:send`, { method: "POST", headers, body: bodyOf("hi") });
-  expect(await sent.json()).toMatchObject({ task: { artifacts: [{ parts: [{ text: "HI" }] }] } });
+  const answer = await fetch(`${origin}${route}/http-json/message:send`, {
+    method: "POST",
+    headers,
+    body: bodyOf("hi"),
+  });
+  expect(await answer.json()).toMatchObject({ task: { artifacts: [{ parts: [{ text: "HI" }] }] } });
   const rpc = { jsonrpc: "2.0", id: 1, method: "ListTasks", params: {} };
   const listed = await fetch(`${origin}${route}/json-rpc`, { method: "POST", headers, body: JSON.stringify(rpc) });
   expect(await listed.json()).toMatchObject({ result: { tasks: [{}] } });
@@ -74,10 +78,10 @@ it("streams events as they come, and ends the stream of a reader who leaves", as
   const leaving = new AbortController();
   const send = { method: "POST", headers, body: bodyOf("hi"), signal: leaving.signal };
   const reader = (await fetch(`${url}/message:stream`, send)).body?.getReader();
-  let seen = "";
-  while (!seen.includes("begun")) seen += new TextDecoder().decode((await reader?.read())?.value);
+  let streamText = "";
+  while (!streamText.includes("begun")) streamText += new TextDecoder().decode((await reader?.read())?.value);
   leaving.abort();
-  const id = /"task":\{"id":"([^"]+)"/.exec(seen)?.[1];
+  const id = /"task":\{"id":"([^"]+)"/.exec(streamText)?.[1];
   // There is room for one stream only: it is free once the server has noticed.
   const again = async (): Promise<number> => {
     const resumed = await fetch(`${url}/tasks/${id}:subscribe`, { headers });

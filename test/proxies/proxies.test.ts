@@ -84,7 +84,7 @@ for (const { proxy, file, adapt } of rows) {
         text += delta;
         release();
       }
-      expect(text, running.said()).toBe("0 1 2 ");
+      expect(text, running.readOutput()).toBe("0 1 2 ");
       expect(client.connection?.binding).toBe(binding);
       const { tasks } = await client.operations.listTasks(requestOf("listTasks"), {});
       expect(tasks).toHaveLength(1);
@@ -116,13 +116,13 @@ for (const { proxy, file, adapt } of rows) {
           [2, front],
           [4, back],
         ]);
-        const seen: string[] = [];
+        const deltas: string[] = [];
         for await (const delta of client.stream("count").text) {
-          seen.push(delta);
-          cuts.get(seen.length)?.cut();
+          deltas.push(delta);
+          cuts.get(deltas.length)?.cut();
           release();
         }
-        expect(seen, running.said()).toEqual(["0 ", "1 ", "2 ", "3 ", "4 ", "5 "]);
+        expect(deltas, running.readOutput()).toEqual(["0 ", "1 ", "2 ", "3 ", "4 ", "5 "]);
         expect(runs()).toBe(1);
         // Each cut has ended a stream, which another one continued.
         expect(calls.filter((name) => name === "subscribeToTask").length).toBeGreaterThanOrEqual(cuts.size);

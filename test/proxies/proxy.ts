@@ -23,7 +23,7 @@ export type ProxyName = keyof typeof programs;
 
 export interface ProxyProcess extends AsyncDisposable {
   /** What it has said so far. */
-  said(): string;
+  readOutput(): string;
 }
 
 export interface ProxySetting {
@@ -68,10 +68,10 @@ export async function startProxy(name: ProxyName, { config, files = {}, port }: 
   for (const [path, text] of Object.entries({ ...files, [file]: config })) writeFileSync(join(folder, path), text);
   const command = spawn(program, args(join(folder, file)), { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
   const child = owned(command, { folder });
-  let said = "";
+  let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {
-      said = `${said}${text}`.slice(-10_000);
+      output = `${output}${text}`.slice(-10_000);
     });
   }
   const end = async (): Promise<void> => {
@@ -80,9 +80,9 @@ export async function startProxy(name: ProxyName, { config, files = {}, port }: 
   };
   await untilOpen(child, port).catch(async (error: unknown) => {
     await end();
-    throw new Error(`${name} did not start: ${said}`, { cause: error });
+    throw new Error(`${name} did not start: ${output}`, { cause: error });
   });
-  return { said: () => said, [Symbol.asyncDispose]: end };
+  return { readOutput: () => output, [Symbol.asyncDispose]: end };
 }
 
 async function untilOpen(child: ChildProcess, port: number): Promise<void> {

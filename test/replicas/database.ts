@@ -15,11 +15,11 @@ function sharedServer(): string {
   return url;
 }
 
-let made = 0;
+let databaseCount = 0;
 
 /** Creates an empty database on the shared server. */
 export async function newDatabase(): Promise<string> {
-  const name = `replicas_${process.pid}_${made++}`;
+  const name = `replicas_${process.pid}_${databaseCount++}`;
   await query(sharedServer(), `create database ${name} template template0`);
   const url = new URL(sharedServer());
   url.pathname = `/${name}`;

@@ -76,8 +76,8 @@ export const leftOut = exceptions.filter(({ titles }) => titles === undefined).m
 
 /** Returns why a case uses a single server, or `undefined` if it uses several. */
 export function reasonAgainst(file: string, title: string): string | undefined {
-  const found = exceptions.find(
+  const exception = exceptions.find(
     (each) => each.file === basename(file) && each.titles?.some((begin) => title.startsWith(begin)) === true,
   );
-  return found?.because;
+  return exception?.because;
 }

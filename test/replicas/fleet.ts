@@ -118,9 +118,9 @@ export async function runUnderLoad({ fleet, restartable, seed, disturb, signal }
 function runsOfFaulty({ ledger, server }: Scene): string[] {
   const isFaulty = (id: string | undefined): boolean =>
     id !== undefined && ledger.faults.some((fault) => fault.includes(id));
-  const sent = ledger.sent.filter(({ options }) => isFaulty(options.continue?.taskId));
+  const sends = ledger.sent.filter(({ options }) => isFaulty(options.continue?.taskId));
   const runs = server.runs().filter(({ taskId }) => isFaulty(taskId));
-  return [...sent.map(({ options: { continue: _, ...options }, ...rest }) => ({ ...rest, options })), ...runs].map(
+  return [...sends.map(({ options: { continue: _, ...options }, ...rest }) => ({ ...rest, options })), ...runs].map(
     (each) => JSON.stringify(each),
   );
 }

@@ -11,8 +11,8 @@ import { after, type Fleet, type FleetOptions, runUnderLoad, startFleet } from "
 
 /** Expects no faults, and enough activity to make that meaningful. */
 function expectWhole({ faults, tally }: Ledger): void {
-  const told = `CRASH_SEED=${seed}\n${JSON.stringify(tally)}`;
-  expect(faults.map((fault) => fault.slice(0, 4000)).slice(0, 20), told).toEqual([]);
+  const summary = `CRASH_SEED=${seed}\n${JSON.stringify(tally)}`;
+  expect(faults.map((fault) => fault.slice(0, 4000)).slice(0, 20), summary).toEqual([]);
   const few = Object.entries({
     replayed: tally.replayed,
     canceled: tally.canceled,
@@ -20,7 +20,7 @@ function expectWhole({ faults, tally }: Ledger): void {
     repeats: tally.repeats,
     tasks: tally.tasks,
   }).filter(([, count]) => count <= 0);
-  expect(few, told).toEqual([]);
+  expect(few, summary).toEqual([]);
 }
 
 type Disturb = (fleet: Fleet, scene: Scene) => Promise<void>;

@@ -175,7 +175,7 @@ it("the proxy gives each connection to the next server", async () => {
     expect(response.status).toBe(200);
     await response.body?.cancel();
   }
-  expect([...replicas.proxy.taken().values()]).toEqual(servers.map(() => 2));
+  expect([...replicas.proxy.countByPort().values()]).toEqual(servers.map(() => 2));
 });
 
 /** The operations of two servers. */

@@ -88,9 +88,9 @@ const free: { readonly url: string; readonly stores: readonly Store[] }[] = [];
 
 /** Databases are emptied and reused, since creating them costs more than most cases. */
 async function takeStores(wanted: StoresWanted): Promise<StoreGroup> {
-  const known = free.pop();
-  const url = known?.url ?? (await newDatabase());
-  const usual = known?.stores ?? (await openStores(url, { hints: true }));
+  const database = free.pop();
+  const url = database?.url ?? (await newDatabase());
+  const usual = database?.stores ?? (await openStores(url, { hints: true }));
   const stores = wanted.hints && wanted.clock === undefined ? usual : await openStores(url, wanted);
   return {
     stores,
@@ -112,10 +112,10 @@ async function openStores(url: string, { clock, hints }: StoresWanted): Promise<
 // A hint published before the others listen is lost, and a stopped clock triggers no poll.
 async function untilHeard(stores: readonly Store[]): Promise<void> {
   const all = Promise.withResolvers<void>();
-  const heard = new Set<string>();
+  const signalKeys = new Set<string>();
   const leave = stores.map(({ signals }, at) =>
     signals?.subscribe(({ taskId }) => {
-      if (heard.add(`${at} ${taskId}`).size === stores.length ** 2) all.resolve();
+      if (signalKeys.add(`${at} ${taskId}`).size === stores.length ** 2) all.resolve();
     }),
   );
   const tell = (): void => {

@@ -28,13 +28,13 @@ async function replicas(store: string, runs: string): Promise<readonly MortalSer
 
 /** The configuration of deploy/ on other addresses, without TLS, with a socket for its figures. */
 function configuration(port: number, stats: string, servers: readonly MortalServer[]): string {
-  const given = readFileSync(deployFile("haproxy.cfg"), "utf8")
+  const configText = readFileSync(deployFile("haproxy.cfg"), "utf8")
     .replace("maxconn 20000", `maxconn 2000\n  stats socket ${stats} mode 600 level admin`)
     .replace(/bind .*/, `bind 127.0.0.1:${port}`)
     .replace("inter 1s", "inter 200ms");
   return servers.reduce(
     (config, server, index) => config.replaceAll(`10.0.0.1${index + 1}:8080`, `127.0.0.1:${server.port}`),
-    given,
+    configText,
   );
 }
 
@@ -146,7 +146,7 @@ describe.skipIf(!isInstalled)("three replicas behind HAProxy", () => {
       }
       await until(load, 2);
       await load.stop();
-      expect(load.faults, proxy.said()).toEqual([]);
+      expect(load.faults, proxy.readOutput()).toEqual([]);
       expect(codes).toEqual([0, 0, 0]);
       const figures = await figuresOf(stats);
       const replicas = figures.filter(({ svname = "" }) => ["one", "two", "three"].includes(svname));

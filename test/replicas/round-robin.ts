@@ -8,7 +8,7 @@ export interface RoundRobin extends AsyncDisposable {
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
   /** How many connections each port has received. */
-  taken(): ReadonlyMap<number, number>;
+  countByPort(): ReadonlyMap<number, number>;
   /** Sets the ports of later connections, in this order. */
   lead(ports: readonly number[]): void;
   /** Sends no more connections to a port and breaks those it has. */
@@ -46,7 +46,7 @@ class PortsInTurn implements RoundRobin {
     this.port = (this.#server.address() as AddressInfo).port;
   }
 
-  taken(): ReadonlyMap<number, number> {
+  countByPort(): ReadonlyMap<number, number> {
     return this.#taken;
   }
 

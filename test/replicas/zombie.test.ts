@@ -44,7 +44,7 @@ describe.skipIf(inject("postgres") === undefined)("a process that is stopped pas
       expect(answer.state).toBe("completed");
     }
     expect(await storedLog(store, scope, id)).toEqual(log);
-    for (const each of [own, followed]) expect(each.seen.differences(log, true)).toEqual([]);
+    for (const each of [own, followed]) expect(each.subscriber.differences(log, true)).toEqual([]);
     const task = await there.getTask({ id });
     expect(task.status?.state).toBe(restartable ? TaskState.COMPLETED : TaskState.FAILED);
     const lines = textIn(task.artifacts[0]?.parts).trim().split("\n");
@@ -58,7 +58,7 @@ describe.skipIf(inject("postgres") === undefined)("a process that is stopped pas
 
 /** Reads a stream step by step. */
 class Follower {
-  readonly seen = new ExactSubscriber();
+  readonly subscriber = new ExactSubscriber();
   readonly #iterator: AsyncIterator<StreamItem>;
 
   constructor(stream: AsyncIterable<StreamItem>) {
@@ -66,7 +66,7 @@ class Follower {
   }
 
   get items(): readonly StreamItem[] {
-    return this.seen.items;
+    return this.subscriber.items;
   }
 
   async first(): Promise<StreamItem> {
@@ -80,13 +80,13 @@ class Follower {
     for (;;) {
       const step = await this.#iterator.next();
       if (step.done === true) throw new Error(`the stream has ended after ${this.items.length} items`);
-      this.seen.see(step.value);
+      this.subscriber.see(step.value);
       if (isThere(step.value)) return;
     }
   }
 
   rest(): Promise<void> {
-    return this.seen.read({ [Symbol.asyncIterator]: () => this.#iterator });
+    return this.subscriber.read({ [Symbol.asyncIterator]: () => this.#iterator });
   }
 }
 

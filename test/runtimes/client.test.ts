@@ -71,8 +71,8 @@ describe.each(runtimes)("the client under $name", (runtime) => {
       ["leaveAStream", "no error"],
       ["abortAStream", "AbortError"],
       ["closeTheClient", "AbortError"],
-    ])("frees the connection of a stream that ends early: %s", async (scenario, heard) => {
-      expect(await run(scenario)).toEqual({ heard, roomAgain: true });
+    ])("frees the connection of a stream that ends early: %s", async (scenario, outcome) => {
+      expect(await run(scenario)).toEqual({ heard: outcome, roomAgain: true });
     });
 
     it("follows a redirect to the card, and none with a secret", async () => {

@@ -58,8 +58,8 @@ describe.each(runtimes)("an agent mounted under $name", (runtime) => {
     it("reports errors", async () => {
       await expect(client.getTask({ id: "nobody-has-it" })).rejects.toMatchObject({ code: "taskNotFound" });
       await expect(client.send("refuse")).rejects.toMatchObject({ code: "unsupportedOperation" });
-      const sent = client.send("x".repeat(7 << 20));
-      await expect(sent).rejects.toMatchObject({ code: "contentTooLarge" });
+      const answer = client.send("x".repeat(7 << 20));
+      await expect(answer).rejects.toMatchObject({ code: "contentTooLarge" });
     });
 
     it("sends events as they come, and notices when their reader leaves", async () => {

@@ -103,11 +103,11 @@ function started(command: string, args: readonly string[], cwd: string): Program
   return { firstLine: first.promise, end, leave: () => child.stdin.end() };
 }
 
-function collected(stream: Readable, heard: (all: string) => void = () => {}): () => string {
+function collected(stream: Readable, onText: (all: string) => void = () => {}): () => string {
   let all = "";
   stream.setEncoding("utf8").on("data", (piece: string) => {
     all += piece;
-    heard(all);
+    onText(all);
   });
   return () => all;
 }

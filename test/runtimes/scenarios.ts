@@ -43,7 +43,7 @@ async function failing(work: () => Promise<unknown>): Promise<unknown> {
  * once the first connection is gone, while the process lives.
  */
 async function endedEarly(agent: string, client: Client, end: () => unknown, signal?: AbortSignal): Promise<unknown> {
-  const heard = await failing(async () => {
+  const outcome = await failing(async () => {
     for await (const item of client.stream("count 4, wait at 3", { signal })) {
       if (numberOf(item) === "3" && (await end()) === "break") break;
     }
@@ -54,14 +54,14 @@ async function endedEarly(agent: string, client: Client, end: () => unknown, sig
     const refused = await failing(async () => {
       for await (const item of other.stream("count 1")) if (numberOf(item) === "1") return;
     });
-    if (refused === "no error") return { heard, roomAgain: true };
+    if (refused === "no error") return { heard: outcome, roomAgain: true };
     full += 1;
-    if (full === 200) return { heard, refused };
+    if (full === 200) return { heard: outcome, refused };
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
-async function said(address: string, options: ConnectOptions): Promise<unknown> {
+async function askWho(address: string, options: ConnectOptions): Promise<unknown> {
   await using client = await Client.connect(address, { retry: false, ...options });
   const answer = await client.send("who");
   return { said: answer.message === undefined ? undefined : answer.text, binding: client.connection?.binding };
@@ -93,10 +93,10 @@ export const runtimeScenarios = {
   async certificates({ secure, cert, key }) {
     const tls = { ca: cert, cert, key };
     return {
-      jsonRpc: await said(secure, { prefer: ["JSONRPC"], tls }),
-      grpc: await said(secure, { prefer: ["GRPC"], tls }),
-      unknown: await failing(() => said(secure, { retry: false })),
-      unshown: await failing(() => said(secure, { retry: false, tls: { ca: cert } })),
+      jsonRpc: await askWho(secure, { prefer: ["JSONRPC"], tls }),
+      grpc: await askWho(secure, { prefer: ["GRPC"], tls }),
+      unknown: await failing(() => askWho(secure, { retry: false })),
+      unshown: await failing(() => askWho(secure, { retry: false, tls: { ca: cert } })),
     };
   },
 

@@ -13,7 +13,7 @@ import type { Locations } from "./scenarios.js";
 export interface Stage extends AsyncDisposable {
   readonly places: Locations;
   /** Requests that a redirect led to another origin. */
-  readonly ledAway: CardServer["asked"];
+  readonly ledAway: CardServer["requests"];
   /** Secrets received by the redirecting agent. */
   secrets(): readonly unknown[];
   /** Called before each scenario. */
@@ -57,7 +57,7 @@ export async function startStage(): Promise<Stage> {
   );
   const { leading, elsewhere } = await leadingAway(stack);
   stack.defer(() => goOn.resolve());
-  const kept = stack.move();
+  const resources = stack.move();
   return {
     places: {
       agent: relay.url,
@@ -68,12 +68,12 @@ export async function startStage(): Promise<Stage> {
       leading: leading.url,
       ...localTls,
     },
-    ledAway: elsewhere.asked,
-    secrets: () => leading.asked.map(({ headers }) => headers["x-api-key"]).filter((secret) => secret !== undefined),
+    ledAway: elsewhere.requests,
+    secrets: () => leading.requests.map(({ headers }) => headers["x-api-key"]).filter((secret) => secret !== undefined),
     reset() {
       goOn = Promise.withResolvers();
     },
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 

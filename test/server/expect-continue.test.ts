@@ -109,13 +109,13 @@ describe.each([{ bindings: ["JSONRPC"] }, {}] as const)("over HTTP/2, served wit
       ...{ ":method": "POST", ":path": "/json-rpc", "content-type": "application/json", "a2a-version": "1.0" },
       ...{ "x-key": key, expect: "100-continue" },
     });
-    const heard: string[] = [];
+    const statuses: string[] = [];
     stream.on("continue", () => {
-      heard.push("100");
+      statuses.push("100");
       stream.end(body);
     });
     const [headers] = (await once(stream, "response")) as [IncomingHttpHeaders];
-    expect([...heard, headers[":status"]]).toEqual(key === "right" ? ["100", 200] : [401]);
+    expect([...statuses, headers[":status"]]).toEqual(key === "right" ? ["100", 200] : [401]);
     session.destroy();
   });
 });

@@ -257,9 +257,9 @@ describe.each([{}, { grpcPort: 0 }])("gRPC with %j", (own) => {
     [{ origin: page }, /origin "\S+" may not call/],
     [{ origin: page, ":authority": foreign }, /host "attacker\.example:41241" is not served.+allowedHosts/],
   ])("is refused to a call with %j", async (headers, message) => {
-    const { status, headers: said } = await call(headers);
+    const { status, headers: responseHeaders } = await call(headers);
     expect(status).toBe(7);
-    expect(decodeURIComponent(String(said["grpc-message"]))).toMatch(message);
+    expect(decodeURIComponent(String(responseHeaders["grpc-message"]))).toMatch(message);
   });
 });
 

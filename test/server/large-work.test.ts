@@ -61,15 +61,15 @@ afterAll(async () => {
 
 const headersOf = (caller: string) => ({ ...json, "A2A-Version": "1.0", "x-caller": caller });
 
-/** Sends a call over a connection that is open, and calls `begun` with the first bytes of its reply. */
-type Send = (begun: () => void) => Promise<() => void>;
+/** Sends a call over a connection that is open, and calls `onFirstBytes` with the first bytes of its reply. */
+type Send = (onFirstBytes: () => void) => Promise<() => void>;
 
 const overHttp =
   (caller: string, target: string | (() => string), body: () => string): Send =>
-  async (begun) => {
+  async (onFirstBytes) => {
     const socket = connect({ port: server.port, host: "127.0.0.1" });
     await once(socket, "connect");
-    socket.on("error", () => {}).once("data", begun);
+    socket.on("error", () => {}).once("data", onFirstBytes);
     const head = Object.entries({ Host: "localhost", ...headersOf(caller), "Content-Length": body().length });
     const lines = head.map(([name, value]) => `${name}: ${value}\r\n`).join("");
     return () =>
@@ -78,11 +78,11 @@ const overHttp =
 
 const overGrpc =
   (method: string, message: () => Uint8Array): Send =>
-  async (begun) => {
+  async (onFirstBytes) => {
     const head = { ":method": "POST", ":path": `${service}/${method}`, te: "trailers", "x-caller": "hog" };
     return () => {
       const stream = session.request({ ...head, "content-type": "application/grpc", "a2a-version": "1.0" });
-      stream.on("error", () => {}).once("response", begun);
+      stream.on("error", () => {}).once("response", onFirstBytes);
       stream.end(frame(message()));
     };
   };
@@ -108,11 +108,11 @@ const large: Readonly<Record<string, Send>> = {
 describe("a small call is answered before the last of the large replies that another caller asked for earlier", () => {
   it.each(Object.entries(large))("%s", async (_, send) => {
     const order: string[] = [];
-    const begun = (name: string) => {
+    const createCall = (name: string) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       return { promise, begin: () => resolve(void order.push(name)) };
     };
-    const calls = [...Array.from({ length: atOnce }, () => begun("large")), begun("small")];
+    const calls = [...Array.from({ length: atOnce }, () => createCall("large")), createCall("small")];
     const go = await Promise.all(calls.map(({ begin }, index) => (index < atOnce ? send : small)(begin)));
     for (const each of go) each();
     await Promise.all(calls.map(({ promise }) => promise));

@@ -16,8 +16,8 @@ const starts = new Map<string, Loaded>();
 
 /** What a server with these options loads. Each kind starts once. */
 function loadedWith(options: "plain" | "authenticate" | "auth" | "interceptors" | "sqlite"): Loaded {
-  const known = starts.get(options);
-  if (known !== undefined) return known;
+  const cachedStart = starts.get(options);
+  if (cachedStart !== undefined) return cachedStart;
   if (!existsSync(fileURLToPath(new URL("../../dist/src/index.js", import.meta.url)))) {
     throw new Error("dist is missing: run npm run build");
   }

@@ -205,9 +205,9 @@ it.each<[string, object, string]>([
 
 it.each(Object.keys(entries))("%s refuses options that are no object, and every problem at once", async (entry) => {
   expect(await refusal(entry, "x")).toBe(`${entry}: the options must be an object, not a value of type string`);
-  const told = await refusal(entry, { ...base, upstream: "http://a.example", url: "", one: 1, two: 2 });
-  expect(told).toContain("- one cannot be given: ");
-  expect(told).toContain("- two cannot be given: ");
+  const message = await refusal(entry, { ...base, upstream: "http://a.example", url: "", one: 1, two: 2 });
+  expect(message).toContain("- one cannot be given: ");
+  expect(message).toContain("- two cannot be given: ");
 });
 
 it("an option that is undefined is one that was left out", async () => {
@@ -219,8 +219,8 @@ it("an option that is undefined is one that was left out", async () => {
 });
 
 it.each(["serve", "createAgent"] as const)("%s refuses a public URL that is none", async (entry) => {
-  const made = { serve, createAgent }[entry]({ ...base, publicUrl: "agents.example" });
-  await expect(made).rejects.toThrow('publicUrl must be an absolute URL (https, http), not "agents.example"');
+  const attempt = { serve, createAgent }[entry]({ ...base, publicUrl: "agents.example" });
+  await expect(attempt).rejects.toThrow('publicUrl must be an absolute URL (https, http), not "agents.example"');
 });
 
 it.each([undefined, null, 5])("Client.connect() says what an address is instead of %j", async (address) => {

@@ -13,8 +13,8 @@ async function fill(limits: object, authenticate: boolean) {
     agent: async () => inputRequired("which one?"),
   });
   const answers: Awaited<ReturnType<typeof postJson>>[] = [];
-  for (let sent = 0; sent < 4; sent++) {
-    const message = { messageId: `m${sent}`, role: "ROLE_USER", parts: [{ text: "go" }] };
+  for (let count = 0; count < 4; count++) {
+    const message = { messageId: `m${count}`, role: "ROLE_USER", parts: [{ text: "go" }] };
     const call = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } };
     answers.push(await postJson(`${server.url}/json-rpc`, call));
   }

@@ -121,12 +121,12 @@ describe("a send that is to take effect once", () => {
 
   it("may be repeated after it was refused, and then starts its task", async () => {
     const held = Promise.withResolvers<void>();
-    let asked = 0;
+    let callCount = 0;
     await using server = await serveLimited({
       rate: { all: { turns: 1, tasks: "2/day" } },
       limits: { turnWaitMs: 0 },
       async *agent() {
-        asked += 1;
+        callCount += 1;
         yield working();
         await held.promise;
         yield completed();
@@ -139,10 +139,10 @@ describe("a send that is to take effect once", () => {
     const refused = () => send(server, once, { messageId: "refused" });
     // Neither counts as a task: both are refused by the limit of turns.
     expect([(await refused()).status, (await refused()).status]).toEqual([429, 429]);
-    expect(asked).toBe(1);
+    expect(callCount).toBe(1);
     held.resolve();
     await expect.poll(async () => (await refused()).status).toBe(200);
-    expect(asked).toBe(2);
+    expect(callCount).toBe(2);
     expect((await send(server, once, { messageId: "over" })).text).toContain("rate.all.tasks");
   });
 });
@@ -237,25 +237,25 @@ describe("turn.charge", () => {
   });
 
   it("has no end without a budget, and takes whole numbers alone", async () => {
-    const found: unknown[] = [];
+    const charges: unknown[] = [];
     await using server = await serveLimited({
       async agent({ charge }) {
-        found.push(await charge({ tokens: 5 }));
+        charges.push(await charge({ tokens: 5 }));
         for (const tokens of [-1, 0.5, "5"]) {
-          found.push(await charge({ tokens: tokens as number }).catch(String));
+          charges.push(await charge({ tokens: tokens as number }).catch(String));
         }
         return completed();
       },
     });
     await send(server);
     const problem = "TypeError: charge(): tokens must be a whole number of 0 or more, not";
-    expect(found).toEqual([{ left: Infinity }, `${problem} -1`, `${problem} 0.5`, `${problem} 5`]);
+    expect(charges).toEqual([{ left: Infinity }, `${problem} -1`, `${problem} 0.5`, `${problem} 5`]);
   });
 });
 
 describe("an interceptor", () => {
   it("sees what limits refuse, and calls that it answers itself are not counted", async () => {
-    const seen: string[] = [];
+    const errors: string[] = [];
     await using server = await serveLimited({
       rate: { all: { requests: "1/day" } },
       interceptors: [
@@ -264,7 +264,7 @@ describe("an interceptor", () => {
           try {
             return await next(call);
           } catch (error) {
-            seen.push(error instanceof A2AError ? `${error.code} ${error.metadata["limit"]}` : String(error));
+            errors.push(error instanceof A2AError ? `${error.code} ${error.metadata["limit"]}` : String(error));
             throw error;
           }
         },
@@ -272,7 +272,7 @@ describe("an interceptor", () => {
     });
     await postJson(`${server.url}/json-rpc`, { ...sendBody(), method: "CancelTask", params: { id: "x" } }, v1);
     expect([(await send(server)).status, (await send(server)).status]).toEqual([200, 429]);
-    expect(seen).toEqual(["resourceExhausted rate.all.requests"]);
+    expect(errors).toEqual(["resourceExhausted rate.all.requests"]);
   });
 });
 
@@ -280,17 +280,17 @@ describe("failed attempts to authenticate", () => {
   const key = apiKey({
     in: "header",
     name: "x-api-key",
-    verify: (given) => (given === "right" || given === "new" ? given : undefined),
+    verify: (secret) => (secret === "right" || secret === "new" ? secret : undefined),
   });
   const proxied = { trustProxy: ["127.0.0.1"], auth: { schemes: { key } } } satisfies Partial<ServeOptions>;
-  const attempt = async (server: AgentServer, given: string | undefined, address = "192.0.2.1") => {
-    const named = given === undefined ? {} : { "x-api-key": given };
+  const attempt = async (server: AgentServer, secret: string | undefined, address = "192.0.2.1") => {
+    const named = secret === undefined ? {} : { "x-api-key": secret };
     return send(server, { ...named, "x-forwarded-for": address });
   };
-  const statuses = async (server: AgentServer, ...given: readonly (string | undefined)[]) => {
-    const found: number[] = [];
-    for (const each of given) found.push((await attempt(server, each)).status);
-    return found;
+  const statuses = async (server: AgentServer, ...secrets: readonly (string | undefined)[]) => {
+    const answers: number[] = [];
+    for (const each of secrets) answers.push((await attempt(server, each)).status);
+    return answers;
   };
 
   it("are limited for each address, and the refusal says so", async () => {
@@ -298,9 +298,9 @@ describe("failed attempts to authenticate", () => {
     const counting = apiKey({
       in: "header",
       name: "x-api-key",
-      verify: (given) => {
+      verify: (secret) => {
         checks += 1;
-        return given === "right" ? given : undefined;
+        return secret === "right" ? secret : undefined;
       },
     });
     const auth = { schemes: { key: counting } };
@@ -332,14 +332,14 @@ describe("failed attempts to authenticate", () => {
     };
     await using server = await serveLimited({ authenticate });
     await using open = await serveLimited({ authenticate, rate: { failedAttempts: false } });
-    const found = new Map<number, number>();
+    const counts = new Map<number, number>();
     for (let tries = 0; tries < 302; tries += 1) {
       const { status } = await send(server);
-      found.set(status, (found.get(status) ?? 0) + 1);
+      counts.set(status, (counts.get(status) ?? 0) + 1);
       expect((await send(open)).status).toBe(401);
     }
     // All but the last two, unless a new window began meanwhile.
-    expect(found.get(401)).toBeGreaterThanOrEqual(300);
-    expect([...found.keys()].toSorted()).toEqual(found.get(401) === 302 ? [401] : [401, 429]);
+    expect(counts.get(401)).toBeGreaterThanOrEqual(300);
+    expect([...counts.keys()].toSorted()).toEqual(counts.get(401) === 302 ? [401] : [401, 429]);
   });
 });

@@ -82,9 +82,9 @@ it("a full store counts as away", async () => {
   const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "go" }] };
   const call = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } };
   const headers = { "content-type": "application/json", "a2a-version": "1.0" };
-  const sent = rawCall(`${server.url}/json-rpc`, { headers, body: JSON.stringify(call) });
+  const answer = rawCall(`${server.url}/json-rpc`, { headers, body: JSON.stringify(call) });
   let isOver = false;
-  const refused = sent.finally(() => {
+  const refused = answer.finally(() => {
     isOver = true;
   });
   while (!isOver) await clock.advance(100);
@@ -98,12 +98,12 @@ it("a full store counts as away", async () => {
 
 it("a server that drains stays unready when its store comes back", () => {
   const readiness = createReadiness();
-  const told: boolean[] = [];
-  readiness.watch((isReady) => told.push(isReady));
+  const reports: boolean[] = [];
+  readiness.watch((isReady) => reports.push(isReady));
   readiness.setStoreReady(false);
   readiness.drain();
   readiness.setStoreReady(true);
-  expect([readiness.status, told]).toEqual(["draining", [false, false, false]]);
+  expect([readiness.status, reports]).toEqual(["draining", [false, false, false]]);
 });
 
 it("during `lameDuckMs` a server is not ready and takes work, and then it closes its connections", async () => {

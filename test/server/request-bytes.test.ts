@@ -35,11 +35,11 @@ async function send(port: number, caller: string): Promise<HttpAnswer> {
 /** Sends a part of a gRPC message, and returns the status that the call ends with. */
 function partOfMessage(
   session: ClientHttp2Session,
-  { length, sent }: Required<Pick<Announced, "length" | "sent">>,
+  { length, sentBytes }: Required<Pick<Announced, "length" | "sentBytes">>,
 ): Promise<number> {
   const head = { ":method": "POST", ":path": "/lf.a2a.v1.A2AService/SendMessage", te: "trailers", "x-caller": "hog" };
   const stream = session.request({ ...head, "content-type": "application/grpc" });
-  const part = Buffer.alloc(sent + 5);
+  const part = Buffer.alloc(sentBytes + 5);
   part.writeUInt32BE(length, 1);
   stream.write(part);
   return new Promise((resolve) => {
@@ -51,12 +51,12 @@ function partOfMessage(
 interface Announced {
   /** Default: the body comes in chunks. */
   readonly length?: number;
-  readonly sent: number;
+  readonly sentBytes: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Opens a request that announces `length` bytes, and sends `sent` of them. */
-function begun(port: number, caller: string, { length, sent, headers = {} }: Announced): Socket {
+/** Opens a request that announces `length` bytes, and sends `sentBytes` of them. */
+function beginRequest(port: number, caller: string, { length, sentBytes, headers = {} }: Announced): Socket {
   const socket = connect(port, "127.0.0.1");
   socket.on("error", () => {});
   const fields = Object.entries({
@@ -67,11 +67,11 @@ function begun(port: number, caller: string, { length, sent, headers = {} }: Ann
   });
   const head = `POST /json-rpc HTTP/1.1\r\n${fields.map((field) => `${field.join(": ")}\r\n`).join("")}`;
   // The interim response shows that the server has the headers.
-  const expects = sent === 0 ? "Expect: 100-continue\r\n" : "";
+  const expects = sentBytes === 0 ? "Expect: 100-continue\r\n" : "";
   socket.write(
     `${head}${expects}${length === undefined ? "Transfer-Encoding: chunked" : `Content-Length: ${length}`}\r\n\r\n`,
   );
-  socket.write(" ".repeat(sent));
+  socket.write(" ".repeat(sentBytes));
   return socket;
 }
 
@@ -80,7 +80,9 @@ describe("a server with room for 256 MiB of requests", () => {
     "answers while 64 sockets have announced 4 MiB each, callers told apart: %s",
     async (apart) => {
       await using server = await start({}, apart);
-      const sockets = Array.from({ length: 64 }, () => begun(server.port, "hog", { length: 4 * mebibyte, sent: 0 }));
+      const sockets = Array.from({ length: 64 }, () =>
+        beginRequest(server.port, "hog", { length: 4 * mebibyte, sentBytes: 0 }),
+      );
       await Promise.all(sockets.map((socket) => once(socket, "data")));
       expect((await send(server.port, "honest")).status).toBe(200);
       for (const socket of sockets) socket.destroy();
@@ -105,7 +107,7 @@ describe("unfinished requests", () => {
 
   it("of one caller take half of the room at most, and the next is refused as its own", async () => {
     await using server = await start(limits);
-    const sockets = [1, 2].map(() => begun(server.port, "hog", { length: 200_000, sent: 150_000 }));
+    const sockets = [1, 2].map(() => beginRequest(server.port, "hog", { length: 200_000, sentBytes: 150_000 }));
     const [answer] = await Promise.race(sockets.map((socket) => once(socket, "data")));
     expect(String(answer)).toMatch(/^HTTP\/1\.1 429 .*\r\nRetry-After: 1\r\n.*this caller.*inFlightMaxBytes/is);
     expect((await send(server.port, "honest")).status).toBe(200);
@@ -121,7 +123,9 @@ describe("unfinished requests", () => {
     async (hog, honest) => {
       await using server = await start(limits, false, { trustProxy: ["127.0.0.1"] });
       const proxied = { "x-forwarded-for": hog };
-      const sockets = [1, 2].map(() => begun(server.port, "", { length: 200_000, sent: 150_000, headers: proxied }));
+      const sockets = [1, 2].map(() =>
+        beginRequest(server.port, "", { length: 200_000, sentBytes: 150_000, headers: proxied }),
+      );
       const [answer] = await Promise.race(sockets.map((socket) => once(socket, "data")));
       expect(String(answer)).toMatch(/^HTTP\/1\.1 429 .*this caller.*inFlightMaxBytes/is);
       using line = httpLine(server.port);
@@ -137,7 +141,7 @@ describe("unfinished requests", () => {
   it("are counted over gRPC before a message is whole", async () => {
     await using server = await start({ ...limits, bodyTimeoutMs: 60_000 });
     const session = connectHttp2(server.url);
-    const calls = [1, 2].map(() => partOfMessage(session, { length: 200_000, sent: 150_000 }));
+    const calls = [1, 2].map(() => partOfMessage(session, { length: 200_000, sentBytes: 150_000 }));
     expect(await Promise.race(calls)).toBe(8);
     expect((await send(server.port, "honest")).status).toBe(200);
     session.destroy();
@@ -145,7 +149,7 @@ describe("unfinished requests", () => {
 
   it("cost what their pieces take, also when each has a single byte", async () => {
     await using server = await start(limits);
-    const socket = begun(server.port, "hog", { sent: 0 });
+    const socket = beginRequest(server.port, "hog", { sentBytes: 0 });
     await once(socket, "data");
     socket.write("1\r\n \r\n".repeat(2_000));
     const [answer] = await once(socket, "data");
@@ -156,7 +160,7 @@ describe("unfinished requests", () => {
   it("are given up when they arrive too slowly, long before the time is over", async () => {
     await using server = await start({ bodyTimeoutMs: 3_000, bodyMinBytesPerSecond: 100_000 });
     const startedAt = performance.now();
-    const slow = begun(server.port, "slow", { length: 200_000, sent: 1_000 });
+    const slow = beginRequest(server.port, "slow", { length: 200_000, sentBytes: 1_000 });
     const [answer] = await once(slow, "data");
     expect(String(answer)).toMatch(/^HTTP\/1\.1 (?:200|408) .*more slowly than 100000 bytes a second/s);
     expect(performance.now() - startedAt).toBeLessThan(2_900);

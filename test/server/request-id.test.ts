@@ -37,10 +37,10 @@ overEveryWire((start) => {
 
   it.each(["", "with space", "x".repeat(129), "a,b", "naïve", '"><script>'])(
     "a request gets an id of its own when its caller gives none that is safe: %j",
-    async (given) => {
+    async (requestId) => {
       await using served = await start({ agent: failing });
-      const headers = { "x-request-id": encodeURI(given) === given ? given : "with space" };
-      await served.client.sendMessage(say("go"), given === "" ? {} : { headers });
+      const headers = { "x-request-id": encodeURI(requestId) === requestId ? requestId : "with space" };
+      await served.client.sendMessage(say("go"), requestId === "" ? {} : { headers });
       await served.client.sendMessage(say("again"), {});
       const ids = served.log.flatMap(({ fields }) => ("requestId" in fields ? [fields.requestId] : []));
       expect(ids).toEqual([0, 1, 2, 3].map(() => expect.stringMatching(uuid)));
@@ -133,8 +133,8 @@ describe("the answer", () => {
     const origin = { Origin: "https://page.example" };
     const { headers } = await rawCall(`${server.url}/json-rpc`, { headers: { ...json, ...origin }, body: "{" });
     expect(headers["access-control-expose-headers"]).toContain("X-Request-Id");
-    const asked = { ...origin, "Access-Control-Request-Method": "POST" };
-    const preflight = await rawCall(`${server.url}/json-rpc`, { method: "OPTIONS", headers: asked });
+    const preflightHeaders = { ...origin, "Access-Control-Request-Method": "POST" };
+    const preflight = await rawCall(`${server.url}/json-rpc`, { method: "OPTIONS", headers: preflightHeaders });
     expect(preflight.headers["access-control-allow-headers"]).toContain("X-Request-Id");
   });
 
@@ -156,9 +156,9 @@ it("a gateway passes the id on, so that both ends log a call under one", async (
   });
   await using passing = await gateway({ upstream: server.url, port: 0, logger: near.logger, accessLog: true });
   await passing.inProcess().sendMessage(say("go"), {});
-  const made = idsIn(near.log)["call"];
-  expect(made).toMatch(uuid);
-  await expect.poll(() => idsIn(far.log)["call"]).toBe(made);
+  const requestId = idsIn(near.log)["call"];
+  expect(requestId).toMatch(uuid);
+  await expect.poll(() => idsIn(far.log)["call"]).toBe(requestId);
 });
 
 it("an operation that fails unexpectedly is in the log with the id and the reference of its answer", async () => {

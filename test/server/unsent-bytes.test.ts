@@ -76,7 +76,7 @@ describe.each(Object.entries(forms))("small replies over %s that a peer does not
   it("are given up where there is no room for them", async () => {
     const sessions = [await closedWindow(), await closedWindow()];
     const many = sessions.flatMap((session) => Array.from({ length: replies }, () => unread(session, form)));
-    const outcomes = many.map((asked) => asked.then((stream) => once(stream, "close")));
+    const outcomes = many.map((opening) => opening.then((stream) => once(stream, "close")));
     // One that is refused gives an error.
     await Promise.race(outcomes).catch(() => {});
     const { result } = await ask("GetTask", { id });

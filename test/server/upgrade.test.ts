@@ -59,9 +59,9 @@ function asking(path: string, name?: string): string {
 it("hands requests to upgrade to the agent and the row that ask for them", async () => {
   const agents = { "/a": options, "/b": { ...options, bindings: ["JSONRPC"] as const } };
   await using server = await serve({ agents, port: 0, drainMs: 0, logger: false });
-  const known = wireTo(server.port);
-  known.socket.end(`${asking("/a/echo", "ada")}ping`);
-  expect(await known.whenClosed).toMatch(/^HTTP\/1\.1 101 [\s\S]*\r\n\r\n\/a greets ada\nping$/);
+  const knownWire = wireTo(server.port);
+  knownWire.socket.end(`${asking("/a/echo", "ada")}ping`);
+  expect(await knownWire.whenClosed).toMatch(/^HTTP\/1\.1 101 [\s\S]*\r\n\r\n\/a greets ada\nping$/);
   const unknown = wireTo(server.port);
   unknown.socket.end(asking("/a/echo"));
   expect(await unknown.whenClosed).toMatch(/^HTTP\/1\.1 401 [\s\S]*Connection: close[\s\S]*say who you are\n$/);

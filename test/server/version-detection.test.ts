@@ -70,11 +70,11 @@ describe("a method that versions share", () => {
       running.ask("/json-rpc", { jsonrpc: "2.0", id: 1, method, params }, headers);
     const named = await rpc("tasks/send", { id: "mine", sessionId: "s", message: typeMessage("go") });
     expect(JSON.parse(named.text)).toMatchObject({ result: { id: "mine", sessionId: "s" } });
-    const sent = JSON.parse((await rpc("message/send", { message: kindMessage("go") })).text).result;
+    const task = JSON.parse((await rpc("message/send", { message: kindMessage("go") })).text).result;
     const get = async (id: string, headers = {}) => formOf(await rpc("tasks/get", { id }, headers));
     expect(await get("mine")).toBe("0.1");
-    expect(await get(sent.id)).toBe("0.3");
-    expect(await get(sent.id, { "A2A-Version": "0.1" })).toBe("0.1");
+    expect(await get(task.id)).toBe("0.3");
+    expect(await get(task.id, { "A2A-Version": "0.1" })).toBe("0.1");
     expect(await get("mine", { "A2A-Version": "0.3" })).toBe("-32001");
     const [first] = (await running.served.client.listTasks(requestOf("listTasks"), {})).tasks.filter(
       ({ contextId }) => contextId === "s",

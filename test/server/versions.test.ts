@@ -21,23 +21,23 @@ describe("callers of different versions see the same task", () => {
 
   it.each(reading)("made over %s, seen over every other", async (wire) => {
     await using served = await startAgent(wire, { agent });
-    const made = taskOf(await served.client.sendMessage(say("ask"), {}));
+    const task = taskOf(await served.client.sendMessage(say("ask"), {}));
     for (const other of wires.filter((each) => each !== "in-process")) {
       // Callers of 0.1 see the tasks of others only if they declare their version.
       const options = other === "JSONRPC 0.1" ? { headers: { "A2A-Version": "0.1" } } : {};
-      const seen = await served.clientOver(other).getTask(requestOf("getTask", { id: made.id }), options);
-      expect([other, seen.id, seen.contextId, stateOf(seen)]).toEqual([
+      const view = await served.clientOver(other).getTask(requestOf("getTask", { id: task.id }), options);
+      expect([other, view.id, view.contextId, stateOf(view)]).toEqual([
         other,
-        made.id,
-        made.contextId,
+        task.id,
+        task.contextId,
         "INPUT_REQUIRED",
       ]);
-      expect([textIn(seen.artifacts[0]?.parts), seen.history.length]).toEqual(["done", made.history.length]);
+      expect([textIn(view.artifacts[0]?.parts), view.history.length]).toEqual(["done", task.history.length]);
     }
     const over: Wire = wire === "GRPC 0.3" ? "JSONRPC" : "GRPC 0.3";
-    const more = say("more", { taskId: made.id });
+    const more = say("more", { taskId: task.id });
     expect(stateOf(taskOf(await served.clientOver(over).sendMessage(more, {})))).toBe("COMPLETED");
-    expect(stateOf(await served.client.getTask(requestOf("getTask", { id: made.id }), {}))).toBe("COMPLETED");
+    expect(stateOf(await served.client.getTask(requestOf("getTask", { id: task.id }), {}))).toBe("COMPLETED");
   });
 
   it("and the same events, at the same time", async () => {
@@ -50,9 +50,9 @@ describe("callers of different versions see the same task", () => {
         yield artifact("b", { artifactId: "x", append: true, lastChunk: true });
       },
     });
-    const sent = await openStream(served.client.sendStreamingMessage(say("go"), {}));
-    await readUntil(sent.iterator, (line) => line === "status WORKING");
-    const { id } = taskOf(sent.firstItem.response);
+    const stream = await openStream(served.client.sendStreamingMessage(say("go"), {}));
+    await readUntil(stream.iterator, (line) => line === "status WORKING");
+    const { id } = taskOf(stream.firstItem.response);
     const others = await Promise.all(
       reading.map((wire) =>
         openStream(served.clientOver(wire).subscribeToTask(requestOf("subscribeToTask", { id }), {})),
@@ -60,7 +60,7 @@ describe("callers of different versions see the same task", () => {
     );
     gate.resolve();
     const lines = ['artifact x "a"', 'artifact x "b" append last', "status COMPLETED"];
-    expect(await sent.readRest()).toEqual(lines);
+    expect(await stream.readRest()).toEqual(lines);
     expect(await Promise.all(others.map(({ readRest: rest }) => rest()))).toEqual(others.map(() => lines));
   });
 

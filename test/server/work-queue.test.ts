@@ -101,14 +101,14 @@ describe("large work", () => {
   });
 
   it("asks whether others are active beside the calls that wait in the queue", async () => {
-    const asked: number[] = [];
+    const queueLengths: number[] = [];
     const isShared = (waiting: number): boolean => {
-      asked.push(waiting);
+      queueLengths.push(waiting);
       return false;
     };
     const { queue, steps } = setUp({ isShared });
     await Promise.all([queue.run("a", steps("p", 2)), queue.run("b", steps("x", 1))]);
-    expect(asked).toEqual([2, 1]);
+    expect(queueLengths).toEqual([2, 1]);
   });
 
   it("that fails rejects, and the next work is done", async () => {

@@ -81,10 +81,10 @@ it("reads no document over plaintext from another machine", async () => {
 });
 
 it("fetches the document again after a failed fetch", async () => {
-  let asked = 0;
+  let requestCount = 0;
   await using server = await provider((url) => {
-    asked += 1;
-    return asked === 1 ? [] : { issuer: url, token_endpoint: `${url}/token` };
+    requestCount += 1;
+    return requestCount === 1 ? [] : { issuer: url, token_endpoint: `${url}/token` };
   });
   const credentials = source(server.url + wellKnown);
   await errorOf(credentials.get(undefined));

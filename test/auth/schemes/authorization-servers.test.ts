@@ -125,10 +125,10 @@ describe("tokens of a provider", () => {
     const clock = createTestClock({ start: Date.now() });
     const check = oauth2({ flows: flows(), introspection: introspection() }).open(environment(clock));
     const token = await tokenFor("urn:opaque");
-    const known = await check(bearer(token));
-    expect(known).toMatchObject(robot);
+    const principal = await check(bearer(token));
+    expect(principal).toMatchObject(robot);
     await post("/token/revocation", { token });
-    expect(await check(bearer(token))).toBe(known);
+    expect(await check(bearer(token))).toBe(principal);
     await clock.advance(30_000);
     await expect(Promise.resolve(check(bearer(token)))).rejects.toThrow("the token is invalid, expired or revoked");
   });
@@ -142,11 +142,11 @@ describe("tokens of a provider", () => {
   });
 
   it("that are opaque are asked about once by calls at the same time, and again after a refusal", async () => {
-    let asked = 0;
+    let requestCount = 0;
     const server = createServer((_, response) => {
-      asked += 1;
+      requestCount += 1;
       response.writeHead(200, { "content-type": "application/json" });
-      response.end(JSON.stringify({ active: asked > 1, sub: "robot" }));
+      response.end(JSON.stringify({ active: requestCount > 1, sub: "robot" }));
     });
     const endpoint = `${await listening(server)}/introspection`;
     const check = oauth2({ flows: flows(), introspection: introspection({ endpoint }) }).open(environment());
@@ -154,7 +154,7 @@ describe("tokens of a provider", () => {
       Promise.all(Array.from({ length: 5 }, async () => Promise.resolve(check(bearer("t"))).catch(String)));
     expect(new Set(await askAll())).toEqual(new Set(["CredentialError: the token is invalid, expired or revoked"]));
     expect(await askAll()).toEqual(Array.from({ length: 5 }, () => expect.objectContaining({ subject: "robot" })));
-    expect(asked).toBe(2);
+    expect(requestCount).toBe(2);
     await closed(server);
   });
 
@@ -193,11 +193,11 @@ describe("keys of an issuer", () => {
     let keys: readonly Pair[] = [pair("a")];
     let path = "/keys";
     let requests = 0;
-    let asked = 0;
+    let requestCount = 0;
     let isDown = false;
     let holding: ((release: () => void) => void) | undefined;
     const server = createServer((request, response) => {
-      asked += 1;
+      requestCount += 1;
       if (holding !== undefined) {
         holding(() => response.writeHead(500).end());
         return;
@@ -237,8 +237,8 @@ describe("keys of an issuer", () => {
         return requests;
       },
       /** Requests of any kind, answered or not. */
-      get asked() {
-        return asked;
+      get requestCount() {
+        return requestCount;
       },
       /** Lists these keys from now on. */
       list: (...those: readonly Pair[]) => {
@@ -306,11 +306,11 @@ describe("keys of an issuer", () => {
     const check = bearerJwt({ issuer: server.origin, audience: "weather", jwks }).open(environment(clock));
     const ask = async () => check(bearer(server.tokenBy(first(server.keys))));
     for (let call = 0; call < 3; call++) await expect(ask()).rejects.toMatchObject({ code: "unavailable" });
-    expect(server.asked).toBe(1);
+    expect(server.requestCount).toBe(1);
     server.recover();
     await clock.advance(5000);
     expect(await ask()).toMatchObject({ subject: "alice" });
-    expect(server.asked).toBe(2);
+    expect(server.requestCount).toBe(2);
   });
 
   const minute = 60_000;
@@ -330,9 +330,9 @@ describe("keys of an issuer", () => {
     const { clock, log, ask } = await checking(server);
     server.fail();
     await clock.advance(10 * minute);
-    const before = server.asked;
+    const before = server.requestCount;
     for (let call = 0; call < 5; call++) expect(await ask()).toMatchObject({ subject: "alice" });
-    expect(server.asked - before).toBe(1);
+    expect(server.requestCount - before).toBe(1);
     await clock.advance(5000);
     expect(await ask()).toMatchObject({ subject: "alice" });
     await expect(ask(server.tokenBy(pair("new")))).rejects.toMatchObject({ code: "unavailable" });
@@ -365,9 +365,9 @@ describe("keys of an issuer", () => {
     await clock.advance(10 * minute);
     await ask();
     await clock.advance(5000);
-    const asked = server.hold();
+    const release = server.hold();
     expect(await ask()).toMatchObject({ subject: "alice" });
-    (await asked)();
+    (await release)();
   });
 
   it("are found again where the issuer has moved them", async () => {

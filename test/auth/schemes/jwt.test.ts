@@ -151,11 +151,11 @@ describe("a JSON Web Token", () => {
     const checked = check({}, clock);
     const first = await checked(token());
     const bearer = token();
-    const known = await checked(bearer);
-    expect(known).toEqual(first);
-    expect(await checked(bearer)).toBe(known);
+    const cachedPrincipal = await checked(bearer);
+    expect(cachedPrincipal).toEqual(first);
+    expect(await checked(bearer)).toBe(cachedPrincipal);
     await clock.advance(599_000);
-    expect(await checked(bearer)).toEqual(known);
+    expect(await checked(bearer)).toEqual(cachedPrincipal);
     await clock.advance(32_000);
     await expect(checked(bearer)).rejects.toThrow("the token has expired");
   });

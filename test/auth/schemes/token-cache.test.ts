@@ -10,10 +10,10 @@ function counting(expiresAt = Number.POSITIVE_INFINITY) {
   const cache = new TokenCache(clock, 5 * minute);
   const checks = new Map<string, number>();
   const identify = (token: string) =>
-    cache.identify(token, async (given) => {
-      checks.set(given, (checks.get(given) ?? 0) + 1);
-      const identity = { subject: given };
-      cache.set(given, identity, expiresAt);
+    cache.identify(token, async (bearer) => {
+      checks.set(bearer, (checks.get(bearer) ?? 0) + 1);
+      const identity = { subject: bearer };
+      cache.set(bearer, identity, expiresAt);
       return identity;
     });
   return { clock, checks, identify };
@@ -21,13 +21,13 @@ function counting(expiresAt = Number.POSITIVE_INFINITY) {
 
 it("believes a token for its time, and no token that differs by one character", async () => {
   const { clock, checks, identify } = counting();
-  const known = await identify("aBc=");
+  const identity = await identify("aBc=");
   for (const other of ["abc=", "aBc", "aBc ", "aBc=="]) expect(await identify(other)).toEqual({ subject: other });
-  expect(identify("aBc=")).toBe(known);
+  expect(identify("aBc=")).toBe(identity);
   await clock.advance(5 * minute - 1);
-  expect(identify("aBc=")).toBe(known);
+  expect(identify("aBc=")).toBe(identity);
   await clock.advance(1);
-  expect(await identify("aBc=")).toEqual(known);
+  expect(await identify("aBc=")).toEqual(identity);
   expect(checks.get("aBc=")).toBe(2);
 });
 

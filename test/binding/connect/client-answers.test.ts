@@ -212,12 +212,12 @@ describe("a reply over the limit", () => {
     const fit = Array.from({ length: 100 }, () => envelope(0, event));
     const big = envelope(0, Buffer.alloc(1001));
     await using agent = await whole(200, headers, Buffer.concat([...fit, big]));
-    const seen: unknown[] = [];
+    const items: unknown[] = [];
     const reading = (async () => {
-      for await (const item of clientOf(agent.url, protocol, 1000).sendStreamingMessage(hello, {})) seen.push(item);
+      for await (const item of clientOf(agent.url, protocol, 1000).sendStreamingMessage(hello, {})) items.push(item);
     })();
     await expect(reading).rejects.toMatchObject({ code: "contentTooLarge" });
-    expect(seen).toHaveLength(100);
+    expect(items).toHaveLength(100);
   });
 });
 

@@ -13,13 +13,13 @@ it("finds the same envelopes however they are cut into pieces", () => {
         frames.reduce((sum, { length }) => sum + length, 0),
       );
       const reader = new EnvelopeReader(40);
-      const seen: Uint8Array[] = [];
+      const pieces: Uint8Array[] = [];
       while (rest.length > 0) {
         const size = sizes.next().value ?? 1;
-        for (const { data } of reader.read(rest.subarray(0, size))) seen.push(data.slice());
+        for (const { data } of reader.read(rest.subarray(0, size))) pieces.push(data.slice());
         rest = rest.subarray(size);
       }
-      expect(seen).toEqual(messages);
+      expect(pieces).toEqual(messages);
     }),
   );
 });

@@ -25,14 +25,14 @@ function replyOf({ name, output }: Operation): AnyMessage {
 }
 
 /** A handler of one operation that records its requests. */
-function noting(operation: Operation, seen: AnyMessage[]): Partial<Operations<ServerContext>> {
+function noting(operation: Operation, requests: AnyMessage[]): Partial<Operations<ServerContext>> {
   async function* stream(request: AnyMessage): AsyncGenerator<StreamItem> {
-    seen.push(request);
+    requests.push(request);
     yield statusItem(1);
     yield statusItem(2);
   }
   const unary = async (request: AnyMessage): Promise<AnyMessage> => {
-    seen.push(request);
+    requests.push(request);
     return replyOf(operation);
   };
   return { [operation.name]: operation.streams ? stream : unary };
@@ -56,8 +56,8 @@ describe.each(protocols)("over %s", (protocol) => {
     createConnectTransport({ url, adapter, protocol, ...more });
 
   it.each(operations)("$name carries its request and its reply", async (operation) => {
-    const seen: AnyMessage[] = [];
-    await using agent = await connectAgent(serviceOf(noting(operation, seen)));
+    const requests: AnyMessage[] = [];
+    await using agent = await connectAgent(serviceOf(noting(operation, requests)));
     const request = validRequest(operation.name);
     const client = clientOf(agent.url);
     if (operation.streams) {
@@ -67,7 +67,7 @@ describe.each(protocols)("over %s", (protocol) => {
       const answer = await invokeUnary<CallOptions>(client, operation, request, {});
       expect(equals(operation.output, answer, replyOf(operation))).toBe(true);
     }
-    expect(seen).toEqual([request]);
+    expect(requests).toEqual([request]);
     expect(agent.faults).toEqual([]);
   });
 
@@ -92,21 +92,21 @@ describe.each(protocols)("over %s", (protocol) => {
     );
     const client = clientOf(agent.url);
     await expect(client.sendMessage(hello, {})).rejects.toMatchObject(expected);
-    const seen: StreamItem[] = [];
+    const items: StreamItem[] = [];
     const reading = (async () => {
-      for await (const item of client.sendStreamingMessage(hello, {})) seen.push(item);
+      for await (const item of client.sendStreamingMessage(hello, {})) items.push(item);
     })();
     await expect(reading).rejects.toMatchObject(expected);
-    expect(withoutIds(seen)).toEqual(withoutIds([statusItem(1)]));
+    expect(withoutIds(items)).toEqual(withoutIds([statusItem(1)]));
   });
 
   it("sends the agent what its options set", async () => {
-    const seen: object[] = [];
+    const contexts: object[] = [];
     await using agent = await connectAgent(
       serviceOf(
         {
           async *subscribeToTask(_, { version, extensions, after, principal }) {
-            seen.push({ version, extensions, after, principal });
+            contexts.push({ version, extensions, after, principal });
           },
         },
         {
@@ -120,27 +120,27 @@ describe.each(protocols)("over %s", (protocol) => {
     const options: CallOptions = { extensions: ["urn:known:1", "urn:b"], after: "7", headers: { "X-Own": "yes" } };
     await itemsOf(client.subscribeToTask(validRequest("subscribeToTask"), options));
     const principal = { owner: "shared yes me" };
-    expect(seen).toEqual([{ version: "1.0", extensions: ["urn:known:1"], after: "7", principal }]);
+    expect(contexts).toEqual([{ version: "1.0", extensions: ["urn:known:1"], after: "7", principal }]);
   });
 
   it("adds the query of a call to the URL, and asks by the fetch that it was given", async () => {
-    const asked: string[] = [];
+    const urls: string[] = [];
     await using agent = await connectAgent(serviceOf({ sendMessage: async (request) => echo(request) }));
     const client = clientOf(agent.url, {
       fetch: (input, init) => {
-        asked.push(String(input));
+        urls.push(String(input));
         return fetch(input, init);
       },
     });
     expect(await client.sendMessage(hello, { query: { key: "a b" } })).toEqual(echo(hello));
-    expect(asked).toEqual([`${agent.url}/lf.a2a.v1.A2AService/SendMessage?key=a+b`]);
+    expect(urls).toEqual([`${agent.url}/lf.a2a.v1.A2AService/SendMessage?key=a+b`]);
   });
 
   it.each([
     [20, "20"],
     [99_999_999, "99999999"],
     [100_000_000, null],
-  ])("sends the agent its timeout of %i ms, unless it is no limit", async (timeoutMs, told) => {
+  ])("sends the agent its timeout of %i ms, unless it is no limit", async (timeoutMs, expectedLimit) => {
     let limit: string | null | undefined;
     const client = clientOf("http://agent.example", {
       fetch: async (_, init) => {
@@ -150,7 +150,7 @@ describe.each(protocols)("over %s", (protocol) => {
       },
     });
     await expect(client.getTask(getTask, { timeoutMs })).rejects.toMatchObject({ code: "unavailable" });
-    expect(limit).toBe(protocol === "grpc-web" && told !== null ? `${told}m` : told);
+    expect(limit).toBe(protocol === "grpc-web" && expectedLimit !== null ? `${expectedLimit}m` : expectedLimit);
   });
 
   it("keeps its time limit against an agent that never answers", async () => {
@@ -172,19 +172,19 @@ describe.each(protocols)("over %s", (protocol) => {
   });
 
   it("rejects with the abort reason, and aborts the operation", async () => {
-    const told = Promise.withResolvers<void>();
+    const abortNotice = Promise.withResolvers<void>();
     const controller = new AbortController();
     await using agent = await connectAgent(
       serviceOf({
         sendMessage(_, { signal }) {
-          signal.addEventListener("abort", () => told.resolve());
+          signal.addEventListener("abort", () => abortNotice.resolve());
           controller.abort("enough");
           return new Promise(() => {});
         },
       }),
     );
     await expect(clientOf(agent.url).sendMessage(hello, { signal: controller.signal })).rejects.toBe("enough");
-    await told.promise;
+    await abortNotice.promise;
   });
 
   it("ends a stream with the abort reason, and aborts the operation", async () => {
@@ -224,8 +224,8 @@ describe.each(protocols)("over %s", (protocol) => {
         },
       }),
     );
-    const seen = withoutIds(await itemsOf(clientOf(agent.url).sendStreamingMessage(hello, {})));
-    expect(seen).toEqual(Array.from({ length: count }, (_, number) => statusItem(number).response));
+    const responses = withoutIds(await itemsOf(clientOf(agent.url).sendStreamingMessage(hello, {})));
+    expect(responses).toEqual(Array.from({ length: count }, (_, number) => statusItem(number).response));
   });
 
   it("reports that no request was written when no server listens", async () => {

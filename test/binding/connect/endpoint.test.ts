@@ -52,14 +52,14 @@ it.each(webProtocols.flatMap((protocol) => [[protocol, "1.1"] as const, [protoco
     const events = await itemsOf(client.sendStreamingMessage(hello, { headers, onHeader }));
     expect(events).toEqual(Array.from({ length: 50 }, (_, number) => statusItem(number).response));
     expect(active).toBe("urn:known:a");
-    const seen = {
+    const context = {
       principal: { owner: "ann" },
       binding: "CONNECT",
       version: "1.0",
       extensions: ["urn:known:a"],
       after: "e",
     };
-    expect(contexts).toMatchObject([seen, seen]);
+    expect(contexts).toMatchObject([context, context]);
     expect(agent.faults).toEqual([]);
   },
 );
@@ -234,25 +234,25 @@ it.each(webProtocols)("keeps the time limit of a call on %s", async (protocol) =
 });
 
 it("takes no more from a stream than its reader reads", async () => {
-  let taken = 0;
+  let itemCount = 0;
   await using agent = await connectAgent(
     serviceOf({
       async *sendStreamingMessage() {
         for (;;) {
-          taken += 1;
-          yield statusItem(taken);
+          itemCount += 1;
+          yield statusItem(itemCount);
         }
       },
     }),
   );
   const answer = await post(agent.url, "SendStreamingMessage", "application/connect+json", envelope(helloJson));
   let before = -1;
-  while (before !== taken) {
-    before = taken;
+  while (before !== itemCount) {
+    before = itemCount;
     // Each response shows that the server keeps working while the stream waits.
     for (let call = 0; call < 20; call++) await (await fetch(agent.url)).text();
   }
-  expect(taken).toBeGreaterThan(1);
+  expect(itemCount).toBeGreaterThan(1);
   await answer.body?.cancel();
 });
 

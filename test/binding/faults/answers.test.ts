@@ -28,7 +28,7 @@ const operations: readonly ((agent: Spoilable) => Swept<unknown> | Promise<Swept
  * open.
  */
 async function outcomes(agent: Spoilable, rule: Rule): Promise<Outcome<unknown>[]> {
-  const told: Outcome<unknown>[] = [];
+  const results: Outcome<unknown>[] = [];
   for (const sweptOf of operations) {
     const swept = await sweptOf(agent);
     const { runs } = agent;
@@ -36,12 +36,12 @@ async function outcomes(agent: Spoilable, rule: Rule): Promise<Outcome<unknown>[
     {
       await using proxy = await agent.proxy([rule]);
       await using transport = transportAt(agent.wire, proxy.port);
-      told.push(await outcomeOf(swept.call(transport, new AbortController().signal)));
+      results.push(await outcomeOf(swept.call(transport, new AbortController().signal)));
     }
     expect(agent.runs).toBe(runs);
     expect(await leftOpen(before)).toEqual({});
   }
-  return told;
+  return results;
 }
 
 const nothing = { reply: undefined, lines: [] };
@@ -83,10 +83,10 @@ describe.each(bareWires)("over %s, when something else answers,", (wire) => {
   it("a peer that speaks another HTTP is one error", async () => {
     await using agent = await spoilableAgent(wire);
     for (const bytes of [http1Bytes, http2Bytes]) {
-      const told = await outcomes(agent, { kind: "raw", bytes });
+      const results = await outcomes(agent, { kind: "raw", bytes });
       const isAnswered = isHttp(wire) && bytes === http1Bytes;
       const error = isAnswered ? { metadata: { httpStatus: "400" } } : expect.any(ConnectionError);
-      for (const outcome of told) expect(outcome).toMatchObject({ ...nothing, error });
+      for (const outcome of results) expect(outcome).toMatchObject({ ...nothing, error });
     }
   });
 
@@ -114,11 +114,11 @@ describe.each(bareWires)("over %s, when something else answers,", (wire) => {
       await using transport = transportAt(wire, proxy.port);
       const caller = new AbortController();
       const reason = new Error("enough");
-      const asked = call(transport, caller.signal) as Promise<unknown>;
-      const told = expect(inTime(asked)).rejects.toBe(reason);
+      const answer = call(transport, caller.signal) as Promise<unknown>;
+      const rejection = expect(inTime(answer)).rejects.toBe(reason);
       await inTime(proxy.waitForBytes("request", 1));
       caller.abort(reason);
-      await told;
+      await rejection;
       const late = transport.sendStreamingMessage(say("go"), { timeoutMs: 50 });
       expect(await outcomeOf(late)).toMatchObject({ ...nothing, error: { code: "deadlineExceeded" } });
       await transport.close?.();

@@ -29,12 +29,12 @@ interface Answers {
 
 async function recorded({ wire, served }: Spoilable): Promise<Answers> {
   const { id } = taskOf(await served.client.sendMessage(say("go"), {}));
-  const asked = requestOf("getTask", { id });
+  const taskRequest = requestOf("getTask", { id });
   if (wire === "GRPC") {
     using session = rawSession(served.server.grpcPort ?? served.server.port);
-    const call = await session.call("GetTask", frame(toBinary(GetTaskRequestSchema, asked)));
-    const sent = toBinary(SendMessageRequestSchema, say("go"));
-    const stream = await session.call("SendStreamingMessage", frame(sent));
+    const call = await session.call("GetTask", frame(toBinary(GetTaskRequestSchema, taskRequest)));
+    const request = toBinary(SendMessageRequestSchema, say("go"));
+    const stream = await session.call("SendStreamingMessage", frame(request));
     return { id, call: call.body, stream: stream.body };
   }
   const bodies: Uint8Array[] = [];
@@ -49,7 +49,7 @@ async function recorded({ wire, served }: Spoilable): Promise<Answers> {
     wire === "JSONRPC"
       ? createJsonRpcTransport({ ...options, adapter: rpcAdapter })
       : createHttpJsonTransport({ ...options, adapter: httpAdapter });
-  await transport.getTask(asked, {});
+  await transport.getTask(taskRequest, {});
   await outcomeOf(transport.sendStreamingMessage(say("go"), {}));
   const [call = new Uint8Array(), stream = new Uint8Array()] = bodies;
   return { id, call, stream };

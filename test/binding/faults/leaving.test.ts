@@ -51,15 +51,15 @@ describe.each(bareWires)("over %s, when a stream falls silent,", (wire) => {
   it("its reader can leave while it waits", async () => {
     await using agent = await spoilableAgent(wire);
     await held(agent, async ({ stream, lines }) => {
-      const seen = [...lines];
+      const allLines = [...lines];
       const read = async (): Promise<void> => {
         for (let next = await stream.next(); next.done !== true; next = await stream.next()) {
-          seen.push(lineOf(next.value));
-          if (seen.length === 3) stream.return?.().then(undefined, () => {});
+          allLines.push(lineOf(next.value));
+          if (allLines.length === 3) stream.return?.().then(undefined, () => {});
         }
       };
       await inTime(read());
-      expect(seen).toEqual(fiveLines.slice(0, 3));
+      expect(allLines).toEqual(fiveLines.slice(0, 3));
     });
   });
 
@@ -70,9 +70,9 @@ describe.each(bareWires)("over %s, when a stream falls silent,", (wire) => {
       const drain = async (): Promise<void> => {
         while ((await stream.next()).done !== true);
       };
-      const told = expect(inTime(drain())).rejects.toBe(reason);
+      const rejection = expect(inTime(drain())).rejects.toBe(reason);
       caller.abort(reason);
-      await told;
+      await rejection;
     });
   });
 });

@@ -48,8 +48,8 @@ export async function sweepCuts<T>(
   const before = openHandles();
   let failed = 0;
   for (const after of positions) {
-    const told = await within(`cut after ${after} bytes`, () => once(agent, swept, cutAfter(direction, after, how)));
-    if (told === "failed") failed += 1;
+    const outcome = await within(`cut after ${after} bytes`, () => once(agent, swept, cutAfter(direction, after, how)));
+    if (outcome === "failed") failed += 1;
   }
   expect(await leftOpen(before)).toEqual({});
   return { calls: positions.length, failed };

@@ -165,11 +165,11 @@ describe("closing", () => {
 
   it("a call that its caller gives up ends with the caller's reason and frees its socket", async () => {
     await using server = await bareServer(() => {});
-    const given = new AbortController();
+    const controller = new AbortController();
     const fetch = createNodeFetch();
-    const call = fetch(`http://localhost:${server.port}/`, { ...post, signal: given.signal });
+    const call = fetch(`http://localhost:${server.port}/`, { ...post, signal: controller.signal });
     await expect.poll(server.open).toBe(1);
-    given.abort(new Error("enough"));
+    controller.abort(new Error("enough"));
     await expect(call).rejects.toThrow("enough");
     await expect.poll(server.open).toBe(0);
     await fetch.close();

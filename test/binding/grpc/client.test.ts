@@ -19,13 +19,13 @@ it.each([
 });
 
 it("sends its version, headers and binary metadata with each call", async () => {
-  const seen: (string | undefined)[] = [];
+  const headers: (string | undefined)[] = [];
   await using agent = await grpcAgent(
     serviceOf(
       { sendMessage: async (request) => echo(request) },
       {
         authenticate: ({ header }) => {
-          seen.push(...["a2a-version", "x-both", "x-own", "x-bin", "last-event-id"].map(header));
+          headers.push(...["a2a-version", "x-both", "x-own", "x-bin", "last-event-id"].map(header));
           return { principal: { owner: "o" } };
         },
       },
@@ -39,7 +39,7 @@ it("sends its version, headers and binary metadata with each call", async () => 
   await client.sendMessage(hello, { headers: { "X-Own": "yes", "x-bin": "AQI=" } });
   await client.sendMessage(hello, {});
   client.close();
-  expect(seen).toEqual(["1.0", "shared", "yes", "AQI=", undefined, "1.0", "shared", "no", undefined, undefined]);
+  expect(headers).toEqual(["1.0", "shared", "yes", "AQI=", undefined, "1.0", "shared", "no", undefined, undefined]);
 });
 
 it("fails at once when its signal has aborted before", async () => {

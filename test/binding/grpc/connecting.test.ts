@@ -71,11 +71,11 @@ describe("a call without a connection reports that", () => {
     await using bare = await bareServer(() => {});
     const client = createGrpcTransport({ adapter, address: `127.0.0.1:${bare.port}` });
     await expect(client.getTask(getTask, { timeoutMs: 20 })).rejects.toMatchObject({ code: "deadlineExceeded" });
-    const given = new AbortController();
-    const call = client.getTask(getTask, { signal: given.signal });
+    const controller = new AbortController();
+    const call = client.getTask(getTask, { signal: controller.signal });
     const iterator = client.sendStreamingMessage(hello, {})[Symbol.asyncIterator]();
     const next = iterator.next();
-    given.abort(new Error("enough"));
+    controller.abort(new Error("enough"));
     await expect(call).rejects.toThrow("enough");
     await iterator.return?.();
     expect(await next).toEqual({ done: true, value: undefined });
@@ -244,10 +244,10 @@ describe("a policy of addresses", () => {
 });
 
 it("a reader that stops slows the agent down", async () => {
-  let sent = 0;
+  let itemCount = 0;
   const endless = async function* (): AsyncGenerator<StreamItem> {
     for (;;) {
-      const item = statusItem(++sent);
+      const item = statusItem(++itemCount);
       const { payload } = item.response;
       if (payload.case === "statusUpdate") payload.value.contextId = "x".repeat(50_000);
       yield item;
@@ -260,15 +260,15 @@ it("a reader that stops slows the agent down", async () => {
   await expect
     .poll(
       () => {
-        const moved = sent - before;
-        before = sent;
+        const moved = itemCount - before;
+        before = itemCount;
         return moved;
       },
       { interval: 100 },
     )
     .toBe(0);
-  expect(sent).toBeLessThan(100);
+  expect(itemCount).toBeLessThan(100);
   for (let count = 0; count < 200; count++) await iterator.next();
-  expect(sent).toBeGreaterThan(200);
+  expect(itemCount).toBeGreaterThan(200);
   await iterator.return?.();
 });

@@ -84,28 +84,28 @@ type Ask = (question: Buffer) => Promise<Buffer>;
 
 /** Requests the file of a symbol and everything it imports, as tools do. Imports come first. */
 async function filesOf(symbol: string, ask: Ask): Promise<FileDescriptorProto[]> {
-  const known = new Map<string, FileDescriptorProto>();
+  const files = new Map<string, FileDescriptorProto>();
   const learn = async (question: Buffer): Promise<FileDescriptorProto | undefined> => {
     const [first] = fields(await ask(question), 4).flatMap((list) => fields(list, 1));
     return first === undefined ? undefined : fromBinary(FileDescriptorProtoSchema, first);
   };
   const take = async (file: FileDescriptorProto | undefined): Promise<void> => {
-    if (file === undefined || known.has(file.name)) return;
-    for (const name of file.dependency) if (!known.has(name)) await take(await learn(text(3, name)));
-    known.set(file.name, file);
+    if (file === undefined || files.has(file.name)) return;
+    for (const name of file.dependency) if (!files.has(name)) await take(await learn(text(3, name)));
+    files.set(file.name, file);
   };
   await take(await learn(text(4, symbol)));
-  return [...known.values()];
+  return [...files.values()];
 }
 
 /** Returns the values of one field of a message. */
 function fields(message: Uint8Array, number: number): Uint8Array[] {
   const reader = new BinaryReader(message);
-  const found: Uint8Array[] = [];
+  const values: Uint8Array[] = [];
   while (reader.pos < reader.len) {
     const [field, type] = reader.tag();
-    if (field === number) found.push(reader.bytes());
+    if (field === number) values.push(reader.bytes());
     else reader.skip(type, field);
   }
-  return found;
+  return values;
 }

@@ -104,8 +104,8 @@ it.each([
   await using agent = await grpcAgent(service);
   using raw = rawSession(agent.port);
   for (const rpc of ["SendMessage", "SendStreamingMessage"]) {
-    const { headers, trailers, status: seen } = await raw.call(rpc, body, { "grpc-encoding": "gzip" });
-    expect(seen).toBe(status);
+    const { headers, trailers, status: grpcStatus } = await raw.call(rpc, body, { "grpc-encoding": "gzip" });
+    expect(grpcStatus).toBe(status);
     expect(decodeURIComponent(String(trailers["grpc-message"] ?? headers["grpc-message"]))).toMatch(message);
   }
   expect(contexts).toEqual([]);
@@ -176,7 +176,7 @@ it.each(["unavailable", "resourceExhausted"] as const)("refuses a call that is c
 
 it("counts each call in with its size and out when it is over, however it ends", async () => {
   let inside = 0;
-  const seen: unknown[] = [];
+  const entries: unknown[] = [];
   const over: Promise<void>[] = [];
   const { service } = noting();
   await using agent = await grpcAgent({
@@ -186,7 +186,7 @@ it("counts each call in with its size and out when it is over, however it ends",
       over.push(promise);
       const { principal, streams } = call;
       const entry = { principal, streams, peer: call.peer(), bytes: 0, released: false };
-      seen.push(entry);
+      entries.push(entry);
       inside += 1;
       let counted = true;
       return inPlace({
@@ -213,7 +213,7 @@ it("counts each call in with its size and out when it is over, however it ends",
   expect(inside).toBe(0);
   const principal = { owner: "somebody" };
   const peer = "127.0.0.1";
-  expect(seen).toEqual([
+  expect(entries).toEqual([
     { principal, peer, bytes: helloFrame.length, streams: false, released: true },
     { principal, peer, bytes: helloFrame.length, streams: false, released: false },
     { principal, peer, bytes: 0, streams: true, released: false },

@@ -16,17 +16,17 @@ it("brings every event in order, however many are ready at once", async () => {
       },
     }),
   );
-  const seen = responses(await itemsOf(agent.client.sendStreamingMessage(hello, {})));
-  expect(seen).toEqual(Array.from({ length: 3000 }, (_, number) => statusItem(number).response));
+  const answers = responses(await itemsOf(agent.client.sendStreamingMessage(hello, {})));
+  expect(answers).toEqual(Array.from({ length: 3000 }, (_, number) => statusItem(number).response));
 });
 
 it("answers steps in the order in which they are asked for", async () => {
-  const told = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
   await using agent = await grpcAgent(
     serviceOf({
       async *sendStreamingMessage() {
         for (let number = 0; number < 3; number++) yield statusItem(number);
-        await told.promise;
+        await gate.promise;
         yield* [statusItem(3), statusItem(4)];
         throw new A2AError("unsupportedOperation", "that was all");
       },
@@ -43,7 +43,7 @@ it("answers steps in the order in which they are asked for", async () => {
     );
   await Promise.all(ask(2));
   const later = ask(6);
-  told.resolve();
+  gate.resolve();
   await Promise.all(later);
   const events = Array.from({ length: 5 }, (_, number) => statusItem(number).response);
   expect(answers).toEqual([...events, "unsupportedOperation", "end", "end"]);
@@ -64,23 +64,23 @@ it("brings the events before an error, then the error", async () => {
       },
     }),
   );
-  const seen: StreamItem[] = [];
+  const items: StreamItem[] = [];
   const reading = (async () => {
-    for await (const item of agent.client.sendStreamingMessage(hello, {})) seen.push(item);
+    for await (const item of agent.client.sendStreamingMessage(hello, {})) items.push(item);
   })();
   await expect(reading).rejects.toMatchObject({ code: "unsupportedOperation", message: "that was all" });
-  expect(responses(seen)).toEqual(responses([statusItem(1), statusItem(2)]));
+  expect(responses(items)).toEqual(responses([statusItem(1), statusItem(2)]));
 });
 
 /** An endless stream that counts the items taken and reports its release. */
 function endless() {
   const ended = Promise.withResolvers<void>();
-  const state = { taken: 0, ended: ended.promise };
+  const state = { itemCount: 0, ended: ended.promise };
   const stream = async function* (): AsyncGenerator<StreamItem> {
     try {
       for (;;) {
-        state.taken += 1;
-        yield statusItem(state.taken);
+        state.itemCount += 1;
+        yield statusItem(state.itemCount);
       }
     } finally {
       ended.resolve();
@@ -97,15 +97,15 @@ it("stops reading the subscription of a peer that does not read, and nothing els
   const slow = agent.client.sendStreamingMessage(hello, {})[Symbol.asyncIterator]();
   await slow.next();
   let before = -1;
-  while (before !== state.taken) {
-    before = state.taken;
+  while (before !== state.itemCount) {
+    before = state.itemCount;
     // Each reply shows that the connection works while one of its streams waits.
     for (let call = 0; call < 20; call++) await agent.client.sendMessage(hello, {});
   }
-  const stopped = state.taken;
+  const stopped = state.itemCount;
   for (let read = 0; read < stopped; read++) await slow.next();
   expect((await slow.next()).value.response).toEqual(statusItem(stopped + 2).response);
-  expect(state.taken).toBeGreaterThan(stopped);
+  expect(state.itemCount).toBeGreaterThan(stopped);
   await slow.return?.();
   await state.ended;
 });

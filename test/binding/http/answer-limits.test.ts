@@ -156,12 +156,12 @@ describe.each(httpBindings)("over %s", (binding) => {
   });
 
   it("a reader that stops slows the agent down, and loses nothing", async () => {
-    let sent = 0;
+    let eventCount = 0;
     const update = { statusUpdate: { taskId: "t", contextId: long, status: { state: "TASK_STATE_WORKING" } } };
     const data = JSON.stringify(binding === "JSONRPC" ? { jsonrpc: "2.0", id: 1, result: update } : update);
     await using peer = await httpPeer((_, response) => {
       const more = (): void => {
-        while (!response.destroyed && response.write(`id: ${++sent}\ndata: ${data}\n\n`));
+        while (!response.destroyed && response.write(`id: ${++eventCount}\ndata: ${data}\n\n`));
       };
       response.writeHead(200, events).on("drain", more);
       more();
@@ -172,9 +172,9 @@ describe.each(httpBindings)("over %s", (binding) => {
     const items = (binding === "JSONRPC" ? client : other).sendStreamingMessage(send, {});
     const iterator = items[Symbol.asyncIterator]();
     await iterator.next();
-    await standsStill(() => sent);
+    await standsStill(() => eventCount);
     // No more than the socket buffers of both ends hold: a few megabytes.
-    expect(sent * long.length).toBeLessThan(16_000_000);
+    expect(eventCount * long.length).toBeLessThan(16_000_000);
     for (let id = 2; id <= 5_000; id++) expect((await iterator.next()).value).toMatchObject({ id: String(id) });
     await iterator.return?.();
     await expect.poll(peer.open).toBe(0);

@@ -20,10 +20,10 @@ describe("a reply", () => {
   });
 
   it("for an unknown path is 404, or passed to the next handler", async () => {
-    const nobody: HttpEndpoint = () => undefined;
-    await using served = await serveEndpoint(nobody);
+    const endpoint: HttpEndpoint = () => undefined;
+    await using served = await serveEndpoint(endpoint);
     expect((await rawCall(served.url, {})).status).toBe(404);
-    const listener = nodeListener(nobody);
+    const listener = nodeListener(endpoint);
     await using chained = await serveHttp(createServer((req, res) => listener(req, res, () => res.end("next"))));
     expect((await rawCall(chained.url, {})).text).toBe("next");
   });

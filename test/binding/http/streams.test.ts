@@ -99,7 +99,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
 
   it("aborts its operation when the peer disconnected before the start", async () => {
     const admitted = Promise.withResolvers<void>();
-    const asked = Promise.withResolvers<void>();
+    const start = Promise.withResolvers<void>();
     const left = Promise.withResolvers<void>();
     let inside = 0;
     const enter: Service["enter"] = () => {
@@ -112,7 +112,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
       });
     };
     const authenticate = async (): Promise<IdentifiedCaller> => {
-      asked.resolve();
+      start.resolve();
       await admitted.promise;
       return { principal: { owner: "somebody" } };
     };
@@ -123,7 +123,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     const headers = { "Content-Type": "application/json" };
     const request = nodeRequest(served.url + path, { method, headers, agent: false }).on("error", () => {});
     request.end(body);
-    await asked.promise;
+    await start.promise;
     request.destroy();
     await gone;
     admitted.resolve();

@@ -18,11 +18,11 @@ type Handler = Operations<ServerContext>;
 
 /** A handler with the operations that the test defines. */
 function handlerOf(some: Partial<Handler>): Handler {
-  const nobody = createTransport({
+  const base = createTransport({
     unary: () => Promise.reject(new Error("nobody asked for this")),
     async *stream() {},
   }) as unknown as Handler;
-  return { ...nobody, ...some };
+  return { ...base, ...some };
 }
 
 const over = (some: Partial<Handler>, options: InProcessOptions = {}) =>
@@ -68,7 +68,7 @@ it("refuses a request as a binding does, and the handler never sees it", async (
 
 it("gives copies, so that neither side changes what the other holds", async () => {
   const held = emptyTask("t", "c");
-  const sent = say("as it was");
+  const original = say("as it was");
   const received: unknown[] = [];
   const transport = over({
     getTask: async () => held,
@@ -81,12 +81,13 @@ it("gives copies, so that neither side changes what the other holds", async () =
       yield itemOf(held);
     },
   });
-  const id = sent.message?.messageId;
-  await transport.sendMessage(sent, {});
-  expect(sent.message?.messageId).toBe(id);
+  const id = original.message?.messageId;
+  await transport.sendMessage(original, {});
+  expect(original.message?.messageId).toBe(id);
   (await transport.getTask(getTask, {})).id = "changed";
   for await (const { response } of transport.subscribeToTask(subscribe, {})) {
-    if (response.payload.case === "task") response.payload.value.history.push(...(sent.message ? [sent.message] : []));
+    if (response.payload.case === "task")
+      response.payload.value.history.push(...(original.message ? [original.message] : []));
   }
   expect(held).toEqual(emptyTask("t", "c"));
 });

@@ -14,19 +14,19 @@ const http: RequestListener = (request, response) => {
 describe("an engine that is loaded with its first connection", () => {
   let listener: Listener;
   let session: ClientHttp2Session;
-  let made: number;
+  let engineCount: number;
   let errors: unknown[];
   let loading: PromiseWithResolvers<void>;
-  let asked: PromiseWithResolvers<void>;
+  let demand: PromiseWithResolvers<void>;
 
   beforeEach(async () => {
-    made = 0;
+    engineCount = 0;
     errors = [];
     loading = Promise.withResolvers();
-    asked = Promise.withResolvers();
+    demand = Promise.withResolvers();
     const make = async (): Promise<Http2Engine> => {
-      made++;
-      asked.resolve();
+      engineCount++;
+      demand.resolve();
       await loading.promise;
       return createHttp2Engine(http, defaultListenerLimits);
     };
@@ -49,16 +49,16 @@ describe("an engine that is loaded with its first connection", () => {
   it("answers what came before it was there, loading once", async () => {
     open();
     const answers = Promise.all([get("/one"), get("/two")]);
-    await asked.promise;
+    await demand.promise;
     loading.resolve();
     expect(await answers).toEqual(["you asked for /one", "you asked for /two"]);
     expect(await get("/three")).toBe("you asked for /three");
-    expect(made).toBe(1);
+    expect(engineCount).toBe(1);
   });
 
   it("closes a connection when it cannot be loaded, and tries again with the next", async () => {
     const closed = once(open(), "close");
-    await asked.promise;
+    await demand.promise;
     loading.reject(new Error("no such package"));
     await closed;
     expect(errors).toEqual([new Error("no such package")]);
@@ -66,13 +66,13 @@ describe("an engine that is loaded with its first connection", () => {
     loading.resolve();
     open();
     expect(await get("/")).toBe("you asked for /");
-    expect(made).toBe(2);
+    expect(engineCount).toBe(2);
   });
 
   it("answers a connection that waited while the port was retired", async () => {
     open();
     const answer = get("/last");
-    await asked.promise;
+    await demand.promise;
     void listener.retire(0);
     loading.resolve();
     expect(await answer).toBe("you asked for /last");
@@ -83,7 +83,7 @@ describe("an engine that is loaded with its first connection", () => {
 
   it("closes with its port while it is being loaded", async () => {
     const closed = once(open(), "close");
-    await asked.promise;
+    await demand.promise;
     await listener.close();
     await closed;
     loading.resolve();

@@ -38,10 +38,10 @@ it.each(["one byte at a time", "in two halves"])("detects a protocol whose bytes
   const pieces = (text: string): string[] => (how === "in two halves" ? [text.slice(0, 9), text.slice(9)] : [...text]);
   const request = "GET /slow HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
   const http1 = wireTo(listener.port);
-  for (const piece of pieces(request)) await new Promise((sent) => http1.socket.write(piece, sent));
+  for (const piece of pieces(request)) await new Promise((resolve) => http1.socket.write(piece, resolve));
   expect(await http1.whenClosed).toMatch(/^HTTP\/1\.1 200[\s\S]*1\.1 \/slow$/);
   const http2 = wireTo(listener.port);
-  for (const piece of pieces(preface)) await new Promise((sent) => http2.socket.write(piece, sent));
+  for (const piece of pieces(preface)) await new Promise((resolve) => http2.socket.write(piece, resolve));
   const settings = await new Promise<string>((resolve) => http2.socket.once("data", resolve));
   expect(settings.charCodeAt(3)).toBe(4);
   http2.socket.destroy();

@@ -21,30 +21,30 @@ type AgentFunction = Parameters<typeof served>[1];
 
 /** An agent that counts its runs, and works for "wait" until it is aborted. */
 function counted() {
-  const seen = { runs: 0, aborted: 0 };
-  const agent: AgentFunction = async function* ({ text: said, signal }) {
-    seen.runs++;
-    if (said === "hello") {
+  const counts = { runs: 0, aborted: 0 };
+  const agent: AgentFunction = async function* ({ text: prompt, signal }) {
+    counts.runs++;
+    if (prompt === "hello") {
       yield reply("good morning");
       return;
     }
     yield working("on it");
     yield artifact("one ", { artifactId: "a", name: "First" });
-    if (said === "wait") {
+    if (prompt === "wait") {
       await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-      seen.aborted++;
+      counts.aborted++;
     }
-    if (said === "break") throw new A2AError("internalError", "broken");
+    if (prompt === "break") throw new A2AError("internalError", "broken");
     yield artifact("more", { artifactId: "a", append: true, lastChunk: true });
     yield artifact([text("two"), data({ at: 7 }), file(Uint8Array.of(1))], { artifactId: "b" });
-    yield said === "ask" ? inputRequired("when?") : completed("done");
+    yield prompt === "ask" ? inputRequired("when?") : completed("done");
   };
-  return { seen, agent };
+  return { counts, agent };
 }
 
-async function scene(way: Way): Promise<Served & ReturnType<typeof counted>> {
-  const made = counted();
-  return Object.assign(await served(way, made.agent), made);
+async function openScene(way: Way): Promise<Served & ReturnType<typeof counted>> {
+  const counter = counted();
+  return Object.assign(await served(way, counter.agent), counter);
 }
 
 async function deltasOf(stream: AnswerStream): Promise<string[]> {
@@ -53,8 +53,8 @@ async function deltasOf(stream: AnswerStream): Promise<string[]> {
 
 describe.each(ways)("a stream, %s", (way) => {
   it("gives events of plain types", async () => {
-    await using made = await scene(way);
-    const [task, status, one, more, two, last, ...none] = await itemsOf(made.client.stream("go"));
+    await using scene = await openScene(way);
+    const [task, status, one, more, two, last, ...none] = await itemsOf(scene.client.stream("go"));
     expect(none).toEqual([]);
     const taskId = expect.stringMatching(/./);
     const ids = { taskId, contextId: expect.stringMatching(/./), id: expect.stringMatching(/./), recovered: undefined };
@@ -74,14 +74,14 @@ describe.each(ways)("a stream, %s", (way) => {
     expect([two.data(), two.files.map(({ bytes }) => [...bytes()])]).toEqual([{ at: 7 }, [[1]]]);
     expect(last).toMatchObject({ ...ids, type: "status", state: "completed", text: "done" });
     expect(last?.response.payload.case).toBe("statusUpdate");
-    const [hello, ...rest] = await itemsOf(made.client.stream("hello"));
+    const [hello, ...rest] = await itemsOf(scene.client.stream("hello"));
     expect(rest).toEqual([]);
     expect(hello).toMatchObject({ type: "message", text: "good morning", answer: { state: "message" }, id: undefined });
   });
 
   it("is the protocol's JSON, and printed in plain words", async () => {
-    await using made = await scene(way);
-    const events = await itemsOf(made.client.stream("go"));
+    await using scene = await openScene(way);
+    const events = await itemsOf(scene.client.stream("go"));
     const json = JSON.parse(JSON.stringify(events));
     expect(json.map((each: object) => Object.keys(each))).toEqual([
       ["task"],
@@ -98,16 +98,16 @@ describe.each(ways)("a stream, %s", (way) => {
   });
 
   it("gives the text as it comes, which is the answer's text", async () => {
-    await using made = await scene(way);
-    const stream = made.client.stream("go");
+    await using scene = await openScene(way);
+    const stream = scene.client.stream("go");
     expect(await deltasOf(stream)).toEqual(["one ", "more", "\n\ntwo"]);
     expect((await stream.answer).text).toBe("one more\n\ntwo");
-    expect(await deltasOf(made.client.stream("hello"))).toEqual(["good morning"]);
+    expect(await deltasOf(scene.client.stream("hello"))).toEqual(["good morning"]);
   });
 
   it("gives the same answer as a send, read or not", async () => {
-    await using made = await scene(way);
-    const { client } = made;
+    await using scene = await openScene(way);
+    const { client } = scene;
     const expected = await client.send("go");
     const unread = await client.stream("go").answer;
     const stream = client.stream("go");
@@ -125,23 +125,23 @@ describe.each(ways)("a stream, %s", (way) => {
   });
 
   it("gives its answer after partial reading, and the reader still gets every event", async () => {
-    await using made = await scene(way);
-    const stream = made.client.stream("go");
+    await using scene = await openScene(way);
+    const stream = scene.client.stream("go");
     const types: string[] = [];
     for await (const event of stream) {
       types.push(event.type);
       if (types.length === 2) expect((await stream.answer).text).toBe("one more\n\ntwo");
     }
     expect(types).toEqual(["task", "status", "artifact", "artifact", "artifact", "status"]);
-    const other = made.client.stream("go");
+    const other = scene.client.stream("go");
     const reader = other[Symbol.asyncIterator]();
     await reader.next();
     expect((await other.answer).text).toBe("one more\n\ntwo");
   });
 
   it("is closed when its reader leaves, and then has no answer", async () => {
-    await using made = await scene(way);
-    const stream = made.client.stream("wait");
+    await using scene = await openScene(way);
+    const stream = scene.client.stream("wait");
     let taskId = "";
     for await (const event of stream) {
       if (event.type === "task") taskId = event.taskId;
@@ -152,24 +152,24 @@ describe.each(ways)("a stream, %s", (way) => {
       message: "the stream was left before its answer",
     });
     await expect(stream.answer).rejects.toBeInstanceOf(DOMException);
-    expect((await made.client.getTask({ id: taskId })).status?.state).toBe(2);
-    const other = made.client.watch(taskId);
+    expect((await scene.client.getTask({ id: taskId })).status?.state).toBe(2);
+    const other = scene.client.watch(taskId);
     for await (const delta of other.text) {
       expect(delta).toBe("one ");
       break;
     }
     await expect(other.answer).rejects.toMatchObject({ name: "AbortError" });
-    await made.client.cancelTask({ id: taskId });
+    await scene.client.cancelTask({ id: taskId });
   });
 
   it("has its answer when the reader leaves after the task's last status, or after the reply", async () => {
-    await using made = await scene(way);
-    for (const [said, state] of [
+    await using scene = await openScene(way);
+    for (const [prompt, state] of [
       ["go", "completed"],
       ["ask", "input-required"],
       ["hello", "message"],
     ] as const) {
-      const stream = made.client.stream(said);
+      const stream = scene.client.stream(prompt);
       for await (const event of stream) {
         if (event.type === "message" || (event.type === "status" && event.state === state)) break;
       }
@@ -178,8 +178,8 @@ describe.each(ways)("a stream, %s", (way) => {
   });
 
   it("ends for its reader and for its answer with the same error", async () => {
-    await using made = await scene(way);
-    const { client } = made;
+    await using scene = await openScene(way);
+    const { client } = scene;
     const refused = { code: "taskNotFound" };
     const stream = client.watch("nobody");
     await expect(itemsOf(stream)).rejects.toMatchObject(refused);
@@ -189,17 +189,17 @@ describe.each(ways)("a stream, %s", (way) => {
     const giveUp = new AbortController();
     const waiting = client.stream("wait", { signal: giveUp.signal });
     const next = itemsOf(waiting);
-    while (made.seen.runs === 0) await turns(1);
+    while (scene.counts.runs === 0) await turns(1);
     giveUp.abort(new Error("enough"));
     await expect(next).rejects.toThrow("enough");
     await expect(waiting.answer).rejects.toThrow("enough");
   });
 
   it("follows a task to its end", async () => {
-    await using made = await scene(way);
-    const { client } = made;
-    const asked = await client.send("ask");
-    const watched = client.watch(asked.taskId);
+    await using scene = await openScene(way);
+    const { client } = scene;
+    const question = await client.send("ask");
+    const watched = client.watch(question.taskId);
     const events = watched[Symbol.asyncIterator]();
     expect((await events.next()).value).toMatchObject({ type: "task", state: "input-required" });
     const rest = (async () => {
@@ -207,18 +207,18 @@ describe.each(ways)("a stream, %s", (way) => {
       for await (const event of events) if (event.type === "status") states.push(event.state);
       return states;
     })();
-    await client.send("go", { continue: asked });
+    await client.send("go", { continue: question });
     expect(await rest).toEqual(["working", "completed"]);
     expect((await watched.answer).state).toBe("completed");
-    expect((await client.watch(asked.taskId).answer).taskId).toBe(asked.taskId);
+    expect((await client.watch(question.taskId).answer).taskId).toBe(question.taskId);
   });
 
   it("keeps a surrogate pair together, however its agent got it", async () => {
     const words = ["wave \ud83c", "\udf0a and sun \u2600", "\ufe0f"];
-    await using made = await served(way, async function* () {
+    await using scene = await served(way, async function* () {
       yield* streamArtifact(words);
     });
-    const stream = made.client.stream("go");
+    const stream = scene.client.stream("go");
     const deltas = await deltasOf(stream);
     expect(deltas.every((delta) => delta.isWellFormed())).toBe(true);
     expect(deltas.join("")).toBe(words.join(""));
@@ -228,19 +228,19 @@ describe.each(ways)("a stream, %s", (way) => {
 
 describe("a stream", () => {
   it("opens when it is used", async () => {
-    await using made = await scene("in process");
-    const stream = made.client.stream("hello");
-    const { text: unused } = made.client.stream("hello");
+    await using scene = await openScene("in process");
+    const stream = scene.client.stream("hello");
+    const { text: unused } = scene.client.stream("hello");
     await turns(20);
-    expect(made.seen.runs).toBe(0);
+    expect(scene.counts.runs).toBe(0);
     expect(unused).toBeDefined();
     expect((await stream.answer).text).toBe("good morning");
-    expect(made.seen.runs).toBe(1);
+    expect(scene.counts.runs).toBe(1);
   });
 
   it("has one reader", async () => {
-    await using made = await scene("in process");
-    const { client } = made;
+    await using scene = await openScene("in process");
+    const { client } = scene;
     const already = "the stream has a reader already: read its events or its text, once, before its answer";
     const stream = client.stream("go");
     await itemsOf(stream);
@@ -253,29 +253,29 @@ describe("a stream", () => {
     const answered = client.stream("go");
     await answered.answer;
     await expect(itemsOf(answered)).rejects.toThrow("the stream is being read for its answer");
-    expect(made.seen.runs).toBe(3);
+    expect(scene.counts.runs).toBe(3);
   });
 
   it("is not opened by a reader that leaves at once", async () => {
-    await using made = await scene("in process");
-    const stream = made.client.stream("go");
+    await using scene = await openScene("in process");
+    const stream = scene.client.stream("go");
     await stream[Symbol.asyncIterator]().return();
     await expect(stream.answer).rejects.toMatchObject({ name: "AbortError" });
-    expect(made.seen.runs).toBe(0);
+    expect(scene.counts.runs).toBe(0);
   });
 
   it("never leaves a rejection unhandled", async () => {
-    await using made = await scene("in process");
+    await using scene = await openScene("in process");
     const unhandled: unknown[] = [];
     const note = (error: unknown): void => void unhandled.push(error);
     process.on("unhandledRejection", note);
     try {
-      for await (const _ of made.client.stream("wait")) break;
-      const failing = made.client.watch("nobody");
+      for await (const _ of scene.client.stream("wait")) break;
+      const failing = scene.client.watch("nobody");
       void failing.answer;
-      const late = made.client.stream("go", { timeoutMs: -1 });
+      const late = scene.client.stream("go", { timeoutMs: -1 });
       void late.answer;
-      const left = made.client.stream("wait");
+      const left = scene.client.stream("wait");
       void left.answer;
       for await (const event of left) if (event.type === "artifact") break;
       await turns(50);

@@ -62,14 +62,14 @@ const scripts: Readonly<Record<string, () => Iterable<AgentEvent>>> = {
   },
 };
 
-async function* agent({ text: said }: { readonly text: string }) {
-  yield* scripts[said]?.() ?? [reply(`you said ${said}`)];
+async function* agent({ text: prompt }: { readonly text: string }) {
+  yield* scripts[prompt]?.() ?? [reply(`you said ${prompt}`)];
 }
 
 describe.each(ways)("an answer, %s", (way) => {
-  async function answerTo(said: string): Promise<Answer> {
+  async function answerTo(prompt: string): Promise<Answer> {
     await using scene = await served(way, agent);
-    return await scene.client.send(said);
+    return await scene.client.send(prompt);
   }
 
   it("of a completed task has the text of its artifacts, with a blank line between them", async () => {
@@ -102,8 +102,8 @@ describe.each(ways)("an answer, %s", (way) => {
     ["asking for access", "auth-required", "log in"],
   ])(
     "of a task that is not completed has the text of its status, else of its artifacts: %s",
-    async (said, state, t) => {
-      const answer = await answerTo(said);
+    async (prompt, state, t) => {
+      const answer = await answerTo(prompt);
       expect([answer.state, answer.text, answer.ok]).toEqual([state, t, false]);
     },
   );
@@ -130,8 +130,8 @@ describe.each(ways)("an answer, %s", (way) => {
   });
 
   it("is the protocol's JSON, from which it can be made again", async () => {
-    for (const said of ["two artifacts", "asking", "failing"]) {
-      const answer = await answerTo(said);
+    for (const prompt of ["two artifacts", "asking", "failing"]) {
+      const answer = await answerTo(prompt);
       const json = JSON.parse(JSON.stringify(answer));
       expect(Object.keys(json)).toEqual(["task"]);
       expect(json.task).toMatchObject({ id: answer.taskId, contextId: answer.contextId });
@@ -157,10 +157,10 @@ describe.each(ways)("an answer, %s", (way) => {
 
 describe("continuing", () => {
   /** Asks twice, then completes; says where each message arrived. */
-  const asking: Parameters<typeof served>[1] = async function* ({ text: said, task, contextId }) {
-    if (said === "hi") yield reply(`hi in ${contextId}`);
-    else if (said === "book") yield inputRequired("when?");
-    else yield completed(`${said} in ${task === undefined ? "a new task" : "the same task"}`);
+  const asking: Parameters<typeof served>[1] = async function* ({ text: prompt, task, contextId }) {
+    if (prompt === "hi") yield reply(`hi in ${contextId}`);
+    else if (prompt === "book") yield inputRequired("when?");
+    else yield completed(`${prompt} in ${task === undefined ? "a new task" : "the same task"}`);
   };
 
   it.each(ways)("an answer that asks goes on with its task; one that has ended, with its context: %s", async (way) => {
@@ -183,11 +183,11 @@ describe("continuing", () => {
     await using scene = await served("in process", asking);
     const { client } = scene;
     const { taskId, contextId } = await client.send("book");
-    const stored = JSON.parse(JSON.stringify({ taskId, contextId }));
-    const booked = await client.send("Tuesday", { continue: stored });
+    const reference = JSON.parse(JSON.stringify({ taskId, contextId }));
+    const booked = await client.send("Tuesday", { continue: reference });
     expect([booked.taskId, booked.contextId]).toEqual([taskId, contextId]);
     expect((await client.send("hi", { continue: { contextId } })).text).toBe(`hi in ${contextId}`);
-    const refused = client.send("again", { continue: stored });
+    const refused = client.send("again", { continue: reference });
     await expect(refused).rejects.toMatchObject({ code: "unsupportedOperation" });
   });
 
@@ -218,9 +218,9 @@ describe("eventOf", () => {
   it("makes the events of a stream of their JSON", async () => {
     await using scene = await served("JSONRPC", agent);
     for await (const event of scene.client.stream("two artifacts")) {
-      const made = eventOf(fromJson("StreamResponse", JSON.parse(JSON.stringify(event))));
-      expect(inspect(made)).toBe(inspect(eventOf(event.response)));
-      expect(made).toMatchObject({ type: event.type, id: undefined, response: event.response });
+      const copy = eventOf(fromJson("StreamResponse", JSON.parse(JSON.stringify(event))));
+      expect(inspect(copy)).toBe(inspect(eventOf(event.response)));
+      expect(copy).toMatchObject({ type: event.type, id: undefined, response: event.response });
     }
   });
 
@@ -233,8 +233,8 @@ describe("answerOf", () => {
   it("makes an answer of what operations give", async () => {
     await using scene = await served("JSONRPC", agent);
     const { client } = scene;
-    const sent = await client.sendMessage({ message: { parts: [text("two artifacts")] } });
-    expect(answerOf(sent).text).toBe("one more\n\ntwo");
+    const result = await client.sendMessage({ message: { parts: [text("two artifacts")] } });
+    expect(answerOf(result).text).toBe("one more\n\ntwo");
     const { tasks } = await client.listTasks({ includeArtifacts: true });
     expect(tasks.map((task) => answerOf(task).text)).toEqual(["one more\n\ntwo"]);
     expect(answerOf(await client.getTask({ id: tasks[0]?.id ?? "" })).artifacts).toHaveLength(2);

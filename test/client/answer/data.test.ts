@@ -20,14 +20,14 @@ const tides = z.object({ port: z.string(), highs: z.array(z.object({ at: z.strin
 const emden = { port: "Emden", highs: [{ at: "04:10", metres: 3.1 }] };
 const wrong = { port: "Emden", highs: [{ at: "04:10", metres: "3.1" }] };
 
-async function* agent({ text: said }: { readonly text: string }) {
-  if (said === "reply") {
+async function* agent({ text: prompt }: { readonly text: string }) {
+  if (prompt === "reply") {
     yield reply([text("see"), data(emden)]);
     return;
   }
   yield artifact("none here", { artifactId: "a" });
-  yield artifact([text("see"), data(said === "wrong" ? wrong : emden)], { artifactId: "b" });
-  if (said === "fail") yield failed([text("no"), data({ why: "storm" })]);
+  yield artifact([text("see"), data(prompt === "wrong" ? wrong : emden)], { artifactId: "b" });
+  if (prompt === "fail") yield failed([text("no"), data({ why: "storm" })]);
   else yield completed([text("done"), data({ other: true })]);
 }
 
@@ -40,9 +40,9 @@ async function errorOf(run: () => unknown): Promise<unknown> {
 }
 
 describe.each(ways)("the data of an answer, %s", (way) => {
-  async function answerTo(said: string): Promise<Answer> {
+  async function answerTo(prompt: string): Promise<Answer> {
     await using scene = await served(way, agent);
-    return await scene.client.send(said);
+    return await scene.client.send(prompt);
   }
 
   it("is that of the artifacts when the task completed, else that of its status", async () => {
@@ -52,8 +52,8 @@ describe.each(ways)("the data of an answer, %s", (way) => {
   });
 
   it("has the type of its schema, whatever library made it", async () => {
-    for (const said of ["go", "reply"]) {
-      const answer = await answerTo(said);
+    for (const prompt of ["go", "reply"]) {
+      const answer = await answerTo(prompt);
       const byZod = answer.data(tides);
       expectTypeOf(byZod).toEqualTypeOf<{ port: string; highs: { at: string; metres: number }[] }>();
       expect(byZod.highs[0]?.metres).toBe(3.1);

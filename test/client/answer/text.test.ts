@@ -10,12 +10,12 @@ import { chunk, messageEvent, status, taskEvent } from "../stream/lasting-events
 
 const task = (...artifacts: readonly (readonly [id: string, text: string])[]): Task => ({
   ...emptyTask("t", "c"),
-  artifacts: artifacts.map(([artifactId, said]) => ({
+  artifacts: artifacts.map(([artifactId, content]) => ({
     $typeName: "lf.a2a.v1.Artifact",
     artifactId,
     name: "",
     description: "",
-    parts: [textPart(said)],
+    parts: [textPart(content)],
     extensions: [],
   })),
 });
@@ -33,27 +33,27 @@ async function bothOf(...events: readonly StreamResponse[]): Promise<{ deltas: s
   return { deltas: await itemsOf(stream.text), whole: (await stream.answer).text };
 }
 
-const begun = taskEvent(task());
+const opening = taskEvent(task());
 const done = status("COMPLETED", "done");
 
 describe("the text of a stream", () => {
   it("is that of the artifacts, with a blank line where another one goes on", async () => {
     expect(
-      await bothOf(begun, chunk("a", false), chunk("b"), chunk("c", false, "b"), chunk("d", true, "b"), done),
+      await bothOf(opening, chunk("a", false), chunk("b"), chunk("c", false, "b"), chunk("d", true, "b"), done),
     ).toEqual({
       deltas: ["a", "b", "\n\nc", "d"],
       whole: "ab\n\ncd",
     });
-    const { deltas } = await bothOf(begun, chunk("a", false), chunk("c", false, "b"), chunk("b"), done);
+    const { deltas } = await bothOf(opening, chunk("a", false), chunk("c", false, "b"), chunk("b"), done);
     expect(deltas).toEqual(["a", "\n\nc", "\n\nb"]);
   });
 
   it.each([
     ["a message", [messageEvent("hi")], ["hi"]],
-    ["the last status", [begun, status("WORKING", "thinking"), done], ["done"]],
-    ["a question", [begun, status("INPUT_REQUIRED", "when?")], ["when?"]],
-    ["a failure", [begun, status("FAILED", "no")], ["no"]],
-    ["nothing", [begun, status("WORKING", "thinking"), status("COMPLETED")], []],
+    ["the last status", [opening, status("WORKING", "thinking"), done], ["done"]],
+    ["a question", [opening, status("INPUT_REQUIRED", "when?")], ["when?"]],
+    ["a failure", [opening, status("FAILED", "no")], ["no"]],
+    ["nothing", [opening, status("WORKING", "thinking"), status("COMPLETED")], []],
   ] as const)("is the final message when there is no other: %s", async (_, events, deltas) => {
     expect((await bothOf(...events)).deltas).toEqual(deltas);
   });
@@ -66,16 +66,16 @@ describe("the text of a stream", () => {
   });
 
   it("is not repeated when an artifact is replaced by more of the same", async () => {
-    expect(await bothOf(begun, chunk("one ", false), chunk("one two", false), done)).toEqual({
+    expect(await bothOf(opening, chunk("one ", false), chunk("one two", false), done)).toEqual({
       deltas: ["one ", "two"],
       whole: "one two",
     });
-    expect(await bothOf(begun, chunk("one ", false), chunk("one ", false), done)).toMatchObject({ deltas: ["one "] });
+    expect(await bothOf(opening, chunk("one ", false), chunk("one ", false), done)).toMatchObject({ deltas: ["one "] });
   });
 
   it("is not repeated when a turn runs again and says the same", async () => {
     const again = [chunk("o", false), chunk("ne t"), chunk("wo th"), chunk("ree")];
-    expect(await bothOf(begun, chunk("one ", false), chunk("two"), ...again, done)).toEqual({
+    expect(await bothOf(opening, chunk("one ", false), chunk("two"), ...again, done)).toEqual({
       deltas: ["one ", "two", " th", "ree"],
       whole: "one two three",
     });
@@ -83,7 +83,7 @@ describe("the text of a stream", () => {
 
   it("starts again behind a blank line when an artifact becomes another text", async () => {
     expect(
-      await bothOf(begun, chunk("one ", false), chunk("two"), chunk("on", false), chunk("ly"), chunk("!"), done),
+      await bothOf(opening, chunk("one ", false), chunk("two"), chunk("on", false), chunk("ly"), chunk("!"), done),
     ).toEqual({
       deltas: ["one ", "two", "\n\nonly", "!"],
       whole: "only!",
@@ -92,7 +92,7 @@ describe("the text of a stream", () => {
 
   it("is not repeated when the whole task comes again", async () => {
     const { deltas, whole } = await bothOf(
-      begun,
+      opening,
       chunk("one ", false),
       chunk("x", false, "b"),
       taskEvent(task(["a", "one two"], ["b", "xyz"])),
@@ -105,9 +105,9 @@ describe("the text of a stream", () => {
 
   it("keeps surrogate pairs together that an agent has cut", async () => {
     const cut = [chunk("a\ud83c", false), chunk("\udf0a"), chunk("\ud83c"), chunk("\udf0a!")];
-    expect((await bothOf(begun, ...cut, done)).deltas).toEqual(["a", "\ud83c\udf0a", "\ud83c\udf0a!"]);
+    expect((await bothOf(opening, ...cut, done)).deltas).toEqual(["a", "\ud83c\udf0a", "\ud83c\udf0a!"]);
     const half = await bothOf(
-      begun,
+      opening,
       chunk("a\ud83c", false),
       chunk("b", false, "b"),
       chunk("c\ud83c", true, "b"),
@@ -117,7 +117,7 @@ describe("the text of a stream", () => {
   });
 
   it("goes on when more has come than is remembered", async () => {
-    const stream = streamOf([begun, chunk("12345", false), chunk("67890"), chunk("12"), chunk("0", false), done], 8);
+    const stream = streamOf([opening, chunk("12345", false), chunk("67890"), chunk("12"), chunk("0", false), done], 8);
     expect(await itemsOf(stream.text)).toEqual(["12345", "67890", "12", "\n\n0"]);
     await expect(stream.answer).rejects.toMatchObject({ code: "contentTooLarge" });
   });

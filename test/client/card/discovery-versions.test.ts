@@ -23,8 +23,8 @@ describe("a card of any version is read", () => {
     await using client = await Client.connect(server.url, uncached);
     expect(client.card).toMatchObject({ name: "Quay Planner", skills: [{ id: "assign" }] });
     expect(placesOf(client)).toEqual(places);
-    await using given = await Client.connect(card);
-    expect(given.card).toEqual(client.card);
+    await using cardClient = await Client.connect(card);
+    expect(cardClient.card).toEqual(client.card);
   });
 
   it("once, as long as it stays the same", async () => {
@@ -121,10 +121,10 @@ describe("a 1.0 card with security only in the older form", () => {
   });
 
   it("admits a caller with the secret", async () => {
-    const seen: (string | undefined)[] = [];
+    const keys: (string | undefined)[] = [];
     await using agent = await countingAgent({
       authenticate: ({ header }) => {
-        seen.push(header("x-quay-key"));
+        keys.push(header("x-quay-key"));
         return { owner: "me" };
       },
     });
@@ -135,6 +135,6 @@ describe("a 1.0 card with security only in the older form", () => {
       extendedCard: false,
     });
     await client.send("go");
-    expect(new Set(seen)).toEqual(new Set(["k3y"]));
+    expect(new Set(keys)).toEqual(new Set(["k3y"]));
   });
 });

@@ -27,14 +27,14 @@ describe("the card of an agent", () => {
     await using client = await Client.connect(new URL(path, server.url), uncached);
     expect(client.card.name).toBe("Declared");
     expect(server.paths).toEqual(paths);
-    expect(server.asked[0]?.headers.accept).toBe("application/json");
+    expect(server.requests[0]?.headers.accept).toBe("application/json");
   });
 
   it.each([
     ["JSON", card],
     ["a message", create(AgentCardSchema, { name: "Declared", supportedInterfaces: [{ url: "http://h" }] })],
-  ])("can be given as %s", async (_, given) => {
-    await using client = await Client.connect(given);
+  ])("can be given as %s", async (_, location) => {
+    await using client = await Client.connect(location);
     expect(client.card.name).toBe("Declared");
     expect(await client.refreshCard()).toBe(client.card);
   });
@@ -52,7 +52,7 @@ describe("the card of an agent", () => {
   it("is requested with the caller's headers", async () => {
     await using server = await cardServer({ [newPath]: card });
     await using _client = await Client.connect(server.url, { headers: { "X-Port": "7" } });
-    expect(server.asked[0]?.headers["x-port"]).toBe("7");
+    expect(server.requests[0]?.headers["x-port"]).toBe("7");
   });
 });
 
@@ -100,8 +100,8 @@ describe("an agent without a card", () => {
   });
 
   it("that refuses connections is unavailable", async () => {
-    await using nobody = await ruled(rules["refuses connections"]);
-    await expect(Client.connect(nobody.origin)).rejects.toMatchObject({ code: "unavailable", written: false });
+    await using server = await ruled(rules["refuses connections"]);
+    await expect(Client.connect(server.origin)).rejects.toMatchObject({ code: "unavailable", written: false });
   });
 
   it("that closes the socket is not retried", async () => {

@@ -18,13 +18,13 @@ const near = { allowPrivate: true };
 
 /** A custom binding that answers every read with a task of the requested tenant. */
 function ownTransport(binding: string, versions?: readonly string[]) {
-  const asked: string[] = [];
+  const attempts: string[] = [];
   let closed = 0;
   const factory: TransportFactory = {
     binding,
     versions,
     create({ url, version }) {
-      asked.push(`${url} ${version}`);
+      attempts.push(`${url} ${version}`);
       const calls = createTransport({
         unary: async (_, request) =>
           create(TaskSchema, { id: "own", contextId: String(Reflect.get(request, "tenant")) }),
@@ -37,7 +37,7 @@ function ownTransport(binding: string, versions?: readonly string[]) {
   };
   return {
     factory,
-    asked,
+    attempts,
     get closed() {
       return closed;
     },
@@ -126,10 +126,10 @@ describe("a custom transport", () => {
     const own = ownTransport("urn:example:own", ["1.0"]);
     const entry = { protocolBinding: "urn:example:own", url: "own:somewhere", protocolVersion: "1.0", tenant: "t1" };
     const client = await Client.connect(cardOf([entry]), { transports: [own.factory] });
-    expect(own.asked).toEqual([]);
+    expect(own.attempts).toEqual([]);
     expect(await client.getTask({ id: "x" })).toMatchObject({ id: "own", contextId: "t1" });
     expect(await client.getTask({ id: "x", tenant: "t2" })).toMatchObject({ contextId: "t2" });
-    expect(own.asked).toEqual(["own:somewhere 1.0"]);
+    expect(own.attempts).toEqual(["own:somewhere 1.0"]);
     await client.close();
     expect(own.closed).toBe(1);
   });

@@ -41,9 +41,9 @@ function rpc(response: ServerResponse, status: number, member: JsonObject): void
 }
 
 /** An agent that knows some methods and refuses the others. */
-async function agentOf(known: Readonly<Record<string, JsonObject>>, refuse: (response: ServerResponse) => void) {
+async function agentOf(answers: Readonly<Record<string, JsonObject>>, refuse: (response: ServerResponse) => void) {
   const answer: RpcAnswer = (response, { method, params }: RpcRequest) => {
-    const member = known[method];
+    const member = answers[method];
     if (member === undefined) return refuse(response);
     // In the oldest version callers choose the id of a task.
     const result = method === "tasks/send" ? { ...member, id: String(params["id"]) } : member;
@@ -58,8 +58,8 @@ const sends = (requests: readonly RpcRequest[]) =>
 
 describe.each(Object.entries(refusals))("an agent that refuses unknown requests with %s", (_, refuse) => {
   it("is detected as 0.2", async () => {
-    const known = { "tasks/pushNotificationConfig/get": notFound, "message/send": tasks["message/send"] };
-    await using server = await agentOf(known, refuse);
+    const answers = { "tasks/pushNotificationConfig/get": notFound, "message/send": tasks["message/send"] };
+    await using server = await agentOf(answers, refuse);
     await using client = await Client.connect(guessed(server.url), near);
     for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ state: "completed" });
     expect(client.connection).toMatchObject({ version: "0.2", passedOver: [] });
@@ -86,8 +86,8 @@ it("an agent that crashes on unknown requests is detected as 0.1", async () => {
 });
 
 it("an agent that answers the probe of 0.2 but rejects its messages gets those of 0.1", async () => {
-  const known = { "tasks/pushNotificationConfig/get": notFound, "tasks/send": tasks["tasks/send"] };
-  await using server = await agentOf(known, refusals["an error"] ?? fail);
+  const answers = { "tasks/pushNotificationConfig/get": notFound, "tasks/send": tasks["tasks/send"] };
+  await using server = await agentOf(answers, refusals["an error"] ?? fail);
   await using client = await Client.connect(guessed(server.url), near);
   for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ state: "completed" });
   expect(client.connection?.version).toBe("0.1");
@@ -110,8 +110,11 @@ it("an agent that knows neither is reported as lacking the method", async () => 
 });
 
 it("the answer of a 0.2 agent to a message is final", async () => {
-  const known = { "tasks/pushNotificationConfig/get": notFound, "message/send": { code: -32602, message: "no parts" } };
-  await using server = await agentOf(known, refusals["an error"] ?? fail);
+  const answers = {
+    "tasks/pushNotificationConfig/get": notFound,
+    "message/send": { code: -32602, message: "no parts" },
+  };
+  await using server = await agentOf(answers, refusals["an error"] ?? fail);
   await using client = await Client.connect(guessed(server.url), near);
   await expect(client.send("go")).rejects.toMatchObject({ code: "invalidParams" });
   expect(sends(server.requests)).toEqual(["message/send"]);

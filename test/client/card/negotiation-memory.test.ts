@@ -19,13 +19,13 @@ async function pair() {
   const second = await countingAgent();
   const proxy = await createFaultProxy({ target: { port: first.port } });
   const clock = createVirtualClock();
-  const heard: Connection[] = [];
+  const connections: Connection[] = [];
   const card = cardOf([interfaceAt("JSONRPC", proxy.url()), interfaceAt("HTTP+JSON", second.url)]);
   const client = await Client.connect(card, {
     allowPrivate: true,
     clock,
     retry: false,
-    onConnection: (connection) => heard.push(connection),
+    onConnection: (connection) => connections.push(connection),
   });
   return {
     first,
@@ -33,7 +33,7 @@ async function pair() {
     proxy,
     clock,
     client,
-    heard,
+    connections,
     async [Symbol.asyncDispose]() {
       await client.close();
       await proxy[Symbol.asyncDispose]();
@@ -46,7 +46,7 @@ async function pair() {
 describe("an interface that failed", () => {
   it("is skipped for 30 seconds, then tried again", async () => {
     await using both = await pair();
-    const { first, second, proxy, clock, client, heard } = both;
+    const { first, second, proxy, clock, client, connections } = both;
     await proxy.setSchedule(refuse);
     await client.send("say");
     await proxy.setSchedule(pass);
@@ -56,7 +56,7 @@ describe("an interface that failed", () => {
     await clock.advance(1);
     await client.send("say");
     expect([first.runs, second.runs]).toEqual([1, 2]);
-    expect(heard.map(({ binding, passedOver }) => [binding, passedOver.length])).toEqual([
+    expect(connections.map(({ binding, passedOver }) => [binding, passedOver.length])).toEqual([
       ["HTTP+JSON", 1],
       ["JSONRPC", 0],
     ]);

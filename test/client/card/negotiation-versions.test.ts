@@ -46,18 +46,18 @@ describe.each(names)("an agent that serves only %s", (version) => {
     const versions = names.filter((name) => name !== version);
     await using client = await Client.connect(agent.url, { ...uncached, versions });
     // A card of the oldest version fits the next one too, so the client asks the agent.
-    const told = version === "0.1" ? 'no method "message/stream"' : "the option `versions` excludes the version";
-    await expect(client.send("go")).rejects.toThrow(told);
+    const reason = version === "0.1" ? 'no method "message/stream"' : "the option `versions` excludes the version";
+    await expect(client.send("go")).rejects.toThrow(reason);
     expect(agent.runs).toBe(0);
   });
 
   it("completes a conversation that asked for input", async () => {
     await using agent = await countingAgent({ versions: [version] });
     await using client = await Client.connect(agent.url, uncached);
-    const asked = await client.send("ask");
-    expect(asked.state).toBe("input-required");
-    const { taskId: id } = asked;
-    expect(await client.send("go", { continue: asked })).toMatchObject({ taskId: id, ...whole });
+    const question = await client.send("ask");
+    expect(question.state).toBe("input-required");
+    const { taskId: id } = question;
+    expect(await client.send("go", { continue: question })).toMatchObject({ taskId: id, ...whole });
     expect(answerOf(await client.getTask({ id }))).toMatchObject({ taskId: id, ...whole });
   });
 });

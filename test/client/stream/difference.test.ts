@@ -38,8 +38,8 @@ function artifactEvent({ artifactId = "a", parts, append = false, metadata, name
   });
 }
 
-function statusEvent(state: TaskState, said?: string, metadata?: JsonObject | undefined): StreamResponse {
-  const message = said === undefined ? {} : { message: { messageId: said, role: Role.AGENT, parts: [text(said)] } };
+function statusEvent(state: TaskState, words?: string, metadata?: JsonObject | undefined): StreamResponse {
+  const message = words === undefined ? {} : { message: { messageId: words, role: Role.AGENT, parts: [text(words)] } };
   return create(StreamResponseSchema, {
     payload: { case: "statusUpdate", value: { ...ids, status: { state, ...message }, ...(metadata && { metadata }) } },
   });
@@ -77,14 +77,14 @@ const arbitraryArtifact = fc
     name: fc.constantFrom("", "", "", "n"),
   })
   .map(artifactEvent);
-let said = 0;
+let messageCount = 0;
 const arbitraryStatus = fc
   .record({
     state: fc.constantFrom(TaskState.WORKING, TaskState.INPUT_REQUIRED, TaskState.COMPLETED),
     speaks: fc.boolean(),
     metadata: arbitraryMetadata,
   })
-  .map(({ state, speaks, metadata }) => statusEvent(state, speaks ? `said ${++said}` : undefined, metadata));
+  .map(({ state, speaks, metadata }) => statusEvent(state, speaks ? `said ${++messageCount}` : undefined, metadata));
 const arbitraryEvents = fc.array(fc.oneof({ weight: 3, arbitrary: arbitraryArtifact }, arbitraryStatus), {
   maxLength: 8,
 });
@@ -117,19 +117,19 @@ function piecesOf({ parts, ...head }: Artifact): StreamResponse[] {
 }
 
 /** Whether a later event equals an earlier one, so that the difference cannot contain both. */
-function losesSomething(known: Task, events: readonly StreamResponse[]): boolean {
-  let task = copyTask(known);
+function losesSomething(knownTask: Task, events: readonly StreamResponse[]): boolean {
+  let task = copyTask(knownTask);
   for (const event of events) {
     const { payload } = event;
     const { status } = task;
     if (payload.case === "statusUpdate") {
       // A message that was not the reader's last status appears only in the history.
-      const wasHeard = known.status?.message === status?.message;
+      const wasHeard = knownTask.status?.message === status?.message;
       if (status?.message !== undefined && !wasHeard) return true;
     }
     if (payload.case === "artifactUpdate") {
       const { artifact, append } = payload.value;
-      const before = known.artifacts.find(({ artifactId }) => artifactId === artifact?.artifactId);
+      const before = knownTask.artifacts.find(({ artifactId }) => artifactId === artifact?.artifactId);
       if (before !== undefined && (!append || artifact?.metadata !== undefined)) return true;
     }
     task = foldAll(task, [event]);
@@ -139,29 +139,29 @@ function losesSomething(known: Task, events: readonly StreamResponse[]): boolean
 
 it("leads from the known task to the current one, whatever happened in between", () => {
   const runs = tries(1000, 3000);
-  let found = 0;
+  let eventCount = 0;
   fc.assert(
-    fc.property(arbitraryEvents, arbitraryEvents, fc.nat(3), fc.boolean(), (heard, missed, at, cut) => {
-      const known = foldAll(fresh, heard);
-      const now = foldAll(known, missed);
-      const told = cut ? inPieces(now, at) : now;
-      const events = differenceOf(known, told);
+    fc.property(arbitraryEvents, arbitraryEvents, fc.nat(3), fc.boolean(), (firstEvents, missed, at, cut) => {
+      const knownTask = foldAll(fresh, firstEvents);
+      const now = foldAll(knownTask, missed);
+      const target = cut ? inPieces(now, at) : now;
+      const events = differenceOf(knownTask, target);
       if (events === undefined) {
-        expect(losesSomething(known, missed)).toBe(true);
+        expect(losesSomething(knownTask, missed)).toBe(true);
         return;
       }
-      found += events.length;
-      expect(addUpAlike(foldAll(known, events), now)).toBe(true);
+      eventCount += events.length;
+      expect(addUpAlike(foldAll(knownTask, events), now)).toBe(true);
     }),
     { numRuns: runs },
   );
-  expect(found).toBeGreaterThan(runs / 6);
+  expect(eventCount).toBeGreaterThan(runs / 6);
 });
 
 it("finds nothing between a task and itself, however its text was kept", () => {
   fc.assert(
-    fc.property(arbitraryEvents, fc.nat(3), (heard, at) => {
-      const task = foldAll(fresh, heard);
+    fc.property(arbitraryEvents, fc.nat(3), (events, at) => {
+      const task = foldAll(fresh, events);
       expect(differenceOf(task, copyTask(task))).toEqual([]);
       expect(differenceOf(inPieces(task, at), task)).toEqual([]);
       expect(differenceOf(task, inPieces(task, at))).toEqual([]);
@@ -171,21 +171,21 @@ it("finds nothing between a task and itself, however its text was kept", () => {
 });
 
 it("returns what was added to a text, as one chunk", () => {
-  const known = foldAll(fresh, [artifactEvent({ parts: [text("one ")] })]);
+  const knownTask = foldAll(fresh, [artifactEvent({ parts: [text("one ")] })]);
   const now = foldAll(
-    known,
+    knownTask,
     ["two ", "three"].map((value) => artifactEvent({ parts: [text(value)], append: true })),
   );
-  const [event, ...others] = differenceOf(known, now) ?? [];
+  const [event, ...others] = differenceOf(knownTask, now) ?? [];
   expect(others).toEqual([]);
   expect(event?.payload).toMatchObject({ case: "artifactUpdate", value: { append: true, ...ids } });
   if (event?.payload.case === "artifactUpdate") expect(textIn(event.payload.value.artifact?.parts)).toBe("two three");
 });
 
 it("gives a status once, with the metadata that is new", () => {
-  const known = foldAll(fresh, [statusEvent(TaskState.WORKING, "w", { k: 1 })]);
-  const now = foldAll(known, [statusEvent(TaskState.COMPLETED, "c", { l: 2 })]);
-  expect(differenceOf(known, now)).toMatchObject([
+  const knownTask = foldAll(fresh, [statusEvent(TaskState.WORKING, "w", { k: 1 })]);
+  const now = foldAll(knownTask, [statusEvent(TaskState.COMPLETED, "c", { l: 2 })]);
+  expect(differenceOf(knownTask, now)).toMatchObject([
     { payload: { case: "statusUpdate", value: { status: { state: TaskState.COMPLETED }, metadata: { l: 2 } } } },
   ]);
 });
@@ -232,13 +232,13 @@ it.each(replaced)("cannot express %s", (_, now) => {
 });
 
 it("compares artifacts by their ids, wherever they are in the list", () => {
-  const known = foldAll(fresh, [
+  const knownTask = foldAll(fresh, [
     artifactEvent({ parts: [text("one ")] }),
     artifactEvent({ artifactId: "b", parts: [text("b")] }),
   ]);
-  const grown = foldAll(known, [artifactEvent({ parts: [text("two")], append: true })]);
+  const grown = foldAll(knownTask, [artifactEvent({ parts: [text("two")], append: true })]);
   const now: Task = { ...grown, artifacts: [artifactOf("c", "c"), ...grown.artifacts.toReversed()] };
-  const events = differenceOf(known, now) ?? [];
+  const events = differenceOf(knownTask, now) ?? [];
   expect(events.map(({ payload }) => payload.value)).toMatchObject([
     { append: false, artifact: { artifactId: "c" } },
     { append: true, artifact: { artifactId: "a", parts: [{ content: { value: "two" } }] } },
@@ -248,9 +248,9 @@ it("compares artifacts by their ids, wherever they are in the list", () => {
 
 it("joins the chunks of an agent that keeps each as an artifact of the same id", () => {
   const chunks = ["one ", "two ", "three"].map((value) => artifactOf("a", value));
-  const known = foldAll(fresh, [artifactEvent({ parts: [text("one ")] })]);
+  const knownTask = foldAll(fresh, [artifactEvent({ parts: [text("one ")] })]);
   const now: Task = { ...fresh, artifacts: chunks };
-  expect(differenceOf(known, now)?.map(({ payload }) => payload.value)).toMatchObject([
+  expect(differenceOf(knownTask, now)?.map(({ payload }) => payload.value)).toMatchObject([
     { append: true, artifact: { artifactId: "a", parts: [{ content: { value: "two three" } }] } },
   ]);
   expect(differenceOf({ ...fresh, artifacts: chunks.slice(0, 2) }, now)).toHaveLength(1);
@@ -258,10 +258,10 @@ it("joins the chunks of an agent that keeps each as an artifact of the same id",
 });
 
 it("keeps artifacts without an id apart, and compares them by their place", () => {
-  const known: Task = { ...fresh, artifacts: [artifactOf("", "one"), artifactOf("", "two")] };
-  expect(differenceOf(known, known)).toEqual([]);
+  const knownTask: Task = { ...fresh, artifacts: [artifactOf("", "one"), artifactOf("", "two")] };
+  expect(differenceOf(knownTask, knownTask)).toEqual([]);
   const now: Task = { ...fresh, artifacts: [artifactOf("", "one"), artifactOf("", "two more")] };
-  expect(differenceOf(known, now)).toHaveLength(1);
+  expect(differenceOf(knownTask, now)).toHaveLength(1);
 });
 
 function artifactOf(artifactId: string, value: string): Artifact {
@@ -269,12 +269,12 @@ function artifactOf(artifactId: string, value: string): Artifact {
 }
 
 it("treats a task as unchanged if only its status time or the id of its status message differs", () => {
-  const known = foldAll(fresh, [statusEvent(TaskState.COMPLETED, "done")]);
-  const now = copyTask(known);
-  const status = { ...known.status, timestamp: create(TimestampSchema, { seconds: 7n }) };
-  const said = { ...message("done"), contextId: "c", messageId: "another" };
-  expect(isSameContent(known, { ...now, status: { ...status, message: said } } as Task)).toBe(true);
-  expect(isSameContent(known, { ...now, status: { ...status, message: message("more") } } as Task)).toBe(false);
-  expect(isSameContent(known, { ...now, artifacts: [artifactOf("a", "x")] })).toBe(false);
-  expect(isSameContent(known, foldAll(known, [statusEvent(TaskState.FAILED, "done")]))).toBe(false);
+  const knownTask = foldAll(fresh, [statusEvent(TaskState.COMPLETED, "done")]);
+  const now = copyTask(knownTask);
+  const status = { ...knownTask.status, timestamp: create(TimestampSchema, { seconds: 7n }) };
+  const otherMessage = { ...message("done"), contextId: "c", messageId: "another" };
+  expect(isSameContent(knownTask, { ...now, status: { ...status, message: otherMessage } } as Task)).toBe(true);
+  expect(isSameContent(knownTask, { ...now, status: { ...status, message: message("more") } } as Task)).toBe(false);
+  expect(isSameContent(knownTask, { ...now, artifacts: [artifactOf("a", "x")] })).toBe(false);
+  expect(isSameContent(knownTask, foldAll(knownTask, [statusEvent(TaskState.FAILED, "done")]))).toBe(false);
 });

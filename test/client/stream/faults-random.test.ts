@@ -140,8 +140,8 @@ describe.each(jsonBindings)("over %s", (binding) => {
           await played;
           const { history: _, ...now } = agent.task;
           if (task.$typeName !== "lf.a2a.v1.Task") throw new Error("no task");
-          const told = `${items.map(lineOf).join("\n")}`;
-          expect(equals(TaskSchema, { ...task, history: [] }, { ...now, history: [] }), told).toBe(true);
+          const transcript = `${items.map(lineOf).join("\n")}`;
+          expect(equals(TaskSchema, { ...task, history: [] }, { ...now, history: [] }), transcript).toBe(true);
           whole++;
         } catch (error) {
           expect(error).toBeInstanceOf(A2AError);

@@ -84,8 +84,8 @@ describe.each(allBindings)("over %s, wherever the connection is cut,", (binding)
   /** How many bytes a call takes over a connection that is whole. */
   async function sizeOf(call: Streaming): Promise<Exchange> {
     const { open, lines, error } = call;
-    const known = sizes.get(call);
-    if (known !== undefined) return known;
+    const cachedSize = sizes.get(call);
+    if (cachedSize !== undefined) return cachedSize;
     await using way = await served.way(binding, []);
     expect(await ended(await open(way.client))).toEqual({ lines, error });
     const size = way.proxy.record()[0] ?? { request: 0, response: 0 };
@@ -98,14 +98,14 @@ describe.each(allBindings)("over %s, wherever the connection is cut,", (binding)
     const before = served.runs;
     await using way = await served.way(binding, [cutAfter(direction, after, how), { kind: "pass" }]);
     const outcome = await ended(await open(way.client));
-    const told = { after, runs: served.runs - before, ...outcome };
+    const result = { after, runs: served.runs - before, ...outcome };
     if (direction === "request" && how === "half" && outcome.lines.length === 0) {
       // A server answers half a request.
-      expect(told).toMatchObject({ lines: [], error: expect.any(A2AError) });
-      expect(told.runs).toBeLessThanOrEqual(runs);
+      expect(result).toMatchObject({ lines: [], error: expect.any(A2AError) });
+      expect(result.runs).toBeLessThanOrEqual(runs);
       return 2;
     }
-    expect(told).toEqual({ after, runs, lines, error });
+    expect(result).toEqual({ after, runs, lines, error });
     return way.proxy.connections;
   }
 

@@ -9,7 +9,7 @@ import { cutAfter, type Schedule } from "../../support/fault-schedule.js";
 import { createVirtualClock, turnUntil, type VirtualClock } from "../../support/virtual-clock.js";
 import { throughPauses } from "../support/pauses.js";
 import { type ForeignAgent, foreignAgent, hasty, jsonBindings } from "./lasting-agent.js";
-import { chunk, status, type Told, taskEvent, told } from "./lasting-events.js";
+import { chunk, type LineReader, lineReaderOf, status, taskEvent } from "./lasting-events.js";
 
 // How often a stream may break, how long its agent may be away, and when a message is sent again.
 
@@ -17,15 +17,15 @@ interface Scene extends AsyncDisposable {
   readonly agent: ForeignAgent;
   readonly proxy: FaultProxy;
   readonly clock: VirtualClock;
-  readonly stream: Told;
+  readonly stream: LineReader;
 }
 
-async function begun(options: SendOptions = {}, limits: Partial<ClientLimits> = {}): Promise<Scene> {
+async function beginScene(options: SendOptions = {}, limits: Partial<ClientLimits> = {}): Promise<Scene> {
   const clock = createVirtualClock();
   const agent = await foreignAgent();
   const proxy = await createFaultProxy({ target: { port: agent.port } });
   const client = await Client.connect(agent.card("JSONRPC", proxy.port), { clock, limits });
-  const stream = told(client.stream("go", options));
+  const stream = lineReaderOf(client.stream("go", options));
   const first = stream.next();
   await agent.opened(1);
   agent.emit(taskEvent(emptyTask("t", "c")));
@@ -52,7 +52,7 @@ async function inTurns<T>(clock: VirtualClock, promise: Promise<T>): Promise<T> 
 function ignore(): void {}
 
 it("a stream resumes after an agent outage", async () => {
-  await using scene = await begun();
+  await using scene = await beginScene();
   const { agent, proxy, clock, stream } = scene;
   const back = Promise.withResolvers<void>();
   await proxy.setSchedule([{ kind: "refuse", until: () => back.promise }, { kind: "pass" }]);
@@ -68,7 +68,7 @@ it("a stream resumes after an agent outage", async () => {
 });
 
 it("a permanent agent outage is one error within a minute", async () => {
-  await using scene = await begun();
+  await using scene = await beginScene();
   const { agent, proxy, clock, stream } = scene;
   await proxy.setSchedule([{ kind: "refuse" }]);
   const start = clock.now();
@@ -80,7 +80,7 @@ it("a permanent agent outage is one error within a minute", async () => {
 });
 
 it("a permanent agent outage is one error by the call's deadline", async () => {
-  await using scene = await begun({ timeoutMs: 2500 });
+  await using scene = await beginScene({ timeoutMs: 2500 });
   const { agent, proxy, clock, stream } = scene;
   await proxy.setSchedule([{ kind: "refuse" }]);
   const start = clock.now();
@@ -103,7 +103,7 @@ async function breakTimes({ agent, clock }: Scene, times: number, quietMs: numbe
 }
 
 it("a connection that keeps breaking without an event in between is given up", async () => {
-  await using scene = await begun();
+  await using scene = await beginScene();
   const next = scene.stream.next();
   const failed = expect(next).rejects.toBeInstanceOf(ConnectionError);
   await breakTimes(scene, 5, 0);
@@ -112,7 +112,7 @@ it("a connection that keeps breaking without an event in between is given up", a
 });
 
 it("a connection that breaks now and then without new events is re-opened", async () => {
-  await using scene = await begun();
+  await using scene = await beginScene();
   const next = scene.stream.next();
   await breakTimes(scene, 20, 60_000);
   scene.agent.emit(status("COMPLETED"));
@@ -120,7 +120,7 @@ it("a connection that breaks now and then without new events is re-opened", asyn
 });
 
 it("a connection that breaks after every event is re-opened while it lasts for some time", async () => {
-  await using scene = await begun();
+  await using scene = await beginScene();
   const { agent, clock, stream } = scene;
   agent.emit(chunk("0"));
   await stream.next();
@@ -134,7 +134,7 @@ it("a connection that breaks after every event is re-opened while it lasts for s
 });
 
 it("a connection that breaks at once after every event is re-opened with growing pauses, then given up", async () => {
-  await using scene = await begun({}, { snapshotTimeoutMs: Number.POSITIVE_INFINITY });
+  await using scene = await beginScene({}, { snapshotTimeoutMs: Number.POSITIVE_INFINITY });
   const { clock, agent, stream } = scene;
   agent.emit(chunk("0"));
   await stream.next();
@@ -165,7 +165,7 @@ describe.each(jsonBindings)("a message over %s to an agent that does not know me
       clock: hasty,
       limits: { snapshotTimeoutMs: Number.POSITIVE_INFINITY },
     });
-    const stream = told(client.stream("go"));
+    const stream = lineReaderOf(client.stream("go"));
     const next = stream.next().catch((error: unknown) => String(error instanceof ConnectionError && error.written));
     await Promise.race([next, agent.opened(1)]);
     agent.emit(status("WORKING"));

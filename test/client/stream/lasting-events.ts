@@ -20,8 +20,8 @@ export function taskEvent(value: Task): StreamResponse {
   return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value } };
 }
 
-export function status(state: keyof typeof TaskState, said?: string): StreamResponse {
-  const message = said === undefined ? {} : { message: agentMessage(said) };
+export function status(state: keyof typeof TaskState, words?: string): StreamResponse {
+  const message = words === undefined ? {} : { message: agentMessage(words) };
   return create(StreamResponseSchema, {
     payload: { case: "statusUpdate", value: { ...ids, status: { state: TaskState[state], ...message } } },
   });
@@ -47,7 +47,7 @@ export function toldLine(item: StreamItem): string {
 }
 
 /** A stream that is read one item at a time. */
-export interface Told {
+export interface LineReader {
   /** The next item as a line, or `end` after the last one. */
   next(): Promise<string>;
   /** All remaining lines. */
@@ -57,7 +57,7 @@ export interface Told {
   readonly last: StreamItem | undefined;
 }
 
-export function told(stream: AsyncIterable<StreamItem>): Told {
+export function lineReaderOf(stream: AsyncIterable<StreamItem>): LineReader {
   const items = stream[Symbol.asyncIterator]();
   let last: StreamItem | undefined;
   const next = async (): Promise<string> => {

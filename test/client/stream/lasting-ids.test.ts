@@ -7,10 +7,10 @@ import { invokeStream, invokeUnary, operationOf } from "../../../src/protocol/op
 import { rpcAdapter } from "../../support/http-agent.js";
 import { say } from "../../support/say.js";
 import { type ForeignAgent, foreignAgent, hasty } from "./lasting-agent.js";
-import { chunk, status, type Told, taskEvent, told } from "./lasting-events.js";
+import { chunk, type LineReader, lineReaderOf, status, taskEvent } from "./lasting-events.js";
 
 /** A stream without retries, from an agent that may number its events. */
-function streamOf({ port }: ForeignAgent, numbers: boolean): Told {
+function streamOf({ port }: ForeignAgent, numbers: boolean): LineReader {
   const transport = createJsonRpcTransport({ url: `http://127.0.0.1:${port}/json-rpc`, adapter: rpcAdapter });
   const attempt: Attempt = {
     unary: (operation, request, options) => invokeUnary(transport, operation, request, options),
@@ -20,10 +20,12 @@ function streamOf({ port }: ForeignAgent, numbers: boolean): Told {
     },
   };
   const call = { operation: operationOf("sendStreamingMessage"), request: say("go"), options: {} };
-  return told(new LastingStream({ attempt, clock: hasty, streaming: true, maxBreaks: 5, pollMs: 1, numbers }, call));
+  return lineReaderOf(
+    new LastingStream({ attempt, clock: hasty, streaming: true, maxBreaks: 5, pollMs: 1, numbers }, call),
+  );
 }
 
-async function begin(agent: ForeignAgent, stream: Told): Promise<void> {
+async function begin(agent: ForeignAgent, stream: LineReader): Promise<void> {
   const first = stream.next();
   await agent.opened(1);
   agent.emit(taskEvent(emptyTask("t", "c")), chunk("one ", false));

@@ -165,12 +165,12 @@ describe.each(jsonBindings)("over %s", (binding) => {
     inScene(binding, { streams: true, timed: false }, async (scene) => {
       await begin(scene);
       scene.agent.emit(status("WORKING"), chunk("one"));
-      const seen: unknown[] = [];
+      const cases: unknown[] = [];
       for await (const item of { [Symbol.asyncIterator]: () => scene.items }) {
-        seen.push(item.response.payload.case);
+        cases.push(item.response.payload.case);
         break;
       }
-      expect(seen).toEqual(["statusUpdate"]);
+      expect(cases).toEqual(["statusUpdate"]);
     }));
 
   it("concurrent next() calls get the events in order", () =>
@@ -184,8 +184,8 @@ describe.each(jsonBindings)("over %s", (binding) => {
       agent.emit(chunk("one"));
       await steps[2];
       agent.emit(chunk("two"), status("COMPLETED"));
-      const told = await Promise.all(steps);
-      expect(told.map(({ value }) => value?.response.payload.case)).toEqual([
+      const results = await Promise.all(steps);
+      expect(results.map(({ value }) => value?.response.payload.case)).toEqual([
         "task",
         "statusUpdate",
         "artifactUpdate",

@@ -2,15 +2,15 @@ import { describe, expect, it } from "vitest";
 import { emptyTask } from "../../../src/protocol/fold.js";
 import { createVirtualClock, turnUntil } from "../../support/virtual-clock.js";
 import { foreignAgent, jsonBindings } from "./lasting-agent.js";
-import { chunk, status, taskEvent, told } from "./lasting-events.js";
+import { chunk, lineReaderOf, status, taskEvent } from "./lasting-events.js";
 import { sceneOf } from "./lasting-scene.js";
 
 // Agents that send subscribers only later events and not the current task, as most did before 1.0.
 
 describe.each(jsonBindings)("over %s, a subscription that does not begin with the task", (binding) => {
   it("gets the task anyway, and each of its pieces once", async () => {
-    await using made = await sceneOf(binding, { subscription: "nothing" }, (client) => client.watch("t"));
-    const { agent, stream } = made;
+    await using scene = await sceneOf(binding, { subscription: "nothing" }, (client) => client.watch("t"));
+    const { agent, stream } = scene;
     agent.emit(status("WORKING"), chunk("one ", false));
     const first = stream.next();
     await agent.opened(1);
@@ -26,7 +26,7 @@ describe.each(jsonBindings)("over %s, a subscription that does not begin with th
     await using agent = await foreignAgent({ subscription: "nothing" });
     await using client = await agent.connect(binding, { clock, limits: { snapshotTimeoutMs: 5_000 } });
     agent.emit(status("WORKING"));
-    const stream = told(client.watch("t"));
+    const stream = lineReaderOf(client.watch("t"));
     const first = stream.next();
     await agent.opened(1);
     await turnUntil(clock, first.then(ignore, ignore));
@@ -39,8 +39,8 @@ describe.each(jsonBindings)("over %s, a subscription that does not begin with th
   });
 
   it("is waited for to the whole task", async () => {
-    await using made = await sceneOf(binding, { subscription: "nothing" }, (client) => client.stream("go"));
-    const { agent, client } = made;
+    await using scene = await sceneOf(binding, { subscription: "nothing" }, (client) => client.stream("go"));
+    const { agent, client } = scene;
     agent.emit(status("WORKING"), chunk("one ", false));
     const waiting = client.wait("t");
     await agent.opened(1);
@@ -52,8 +52,8 @@ describe.each(jsonBindings)("over %s, a subscription that does not begin with th
 describe.each(jsonBindings)("over %s, a task whose state the agent no longer knows", (binding) => {
   it("is not awaited forever", async () => {
     const habits = { streams: false, task: emptyTask("t", "c") };
-    await using made = await sceneOf(binding, habits, (client) => client.stream("go"));
-    const { agent, client, stream } = made;
+    await using scene = await sceneOf(binding, habits, (client) => client.stream("go"));
+    const { agent, client, stream } = scene;
     expect(await stream.next()).toBe("task SUBMITTED");
     agent.emit(status("UNSPECIFIED"));
     expect(await stream.rest()).toEqual(["difference: status UNSPECIFIED"]);
@@ -61,8 +61,8 @@ describe.each(jsonBindings)("over %s, a task whose state the agent no longer kno
   });
 
   it("ends a stream where the agent does", async () => {
-    await using made = await sceneOf(binding, {}, (client) => client.stream("go"));
-    const { agent, stream } = made;
+    await using scene = await sceneOf(binding, {}, (client) => client.stream("go"));
+    const { agent, stream } = scene;
     const first = stream.next();
     await agent.opened(1);
     agent.emit(taskEvent(emptyTask("t", "c")), status("UNSPECIFIED"));

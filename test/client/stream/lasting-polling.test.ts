@@ -2,15 +2,15 @@ import { describe, expect, it } from "vitest";
 import { answerOf } from "../../../src/client/answer/answer.js";
 import { createVirtualClock } from "../../support/virtual-clock.js";
 import { foreignAgent, type Habits, jsonBindings } from "./lasting-agent.js";
-import { chunk, messageEvent, status, told } from "./lasting-events.js";
+import { chunk, lineReaderOf, messageEvent, status } from "./lasting-events.js";
 import { sceneOf, waiting } from "./lasting-scene.js";
 
 describe.each(jsonBindings)("over %s, of an agent that cannot stream,", (binding) => {
-  const scene = (habits: Habits, open: Parameters<typeof sceneOf>[2]) => sceneOf(binding, habits, open);
+  const openScene = (habits: Habits, open: Parameters<typeof sceneOf>[2]) => sceneOf(binding, habits, open);
 
   it("a send is answered at once and its task asked for from then on", async () => {
-    await using made = await scene({ streams: false }, (client) => client.stream("go"));
-    const { agent, stream } = made;
+    await using scene = await openScene({ streams: false }, (client) => client.stream("go"));
+    const { agent, stream } = scene;
     expect(await stream.next()).toBe("task SUBMITTED");
     agent.emit(status("WORKING"), chunk("one ", false));
     expect([await stream.next(), await stream.next()]).toEqual([
@@ -23,8 +23,8 @@ describe.each(jsonBindings)("over %s, of an agent that cannot stream,", (binding
   });
 
   it("a message is the whole answer", async () => {
-    await using made = await scene({ streams: false }, (client) => client.stream("go"));
-    const { agent, stream } = made;
+    await using scene = await openScene({ streams: false }, (client) => client.stream("go"));
+    const { agent, stream } = scene;
     const { payload } = messageEvent("hi");
     if (payload.case === "message") agent.reply = payload.value;
     expect(await stream.rest()).toEqual(['message "hi"']);
@@ -33,14 +33,14 @@ describe.each(jsonBindings)("over %s, of an agent that cannot stream,", (binding
 
   it("an answer that is a question again ends the stream", async () => {
     const habits = { streams: false, task: waiting };
-    await using made = await scene(habits, (client) => client.stream("answer", { continue: answerOf(waiting) }));
-    expect(await made.stream.rest()).toEqual(["task INPUT_REQUIRED"]);
+    await using scene = await openScene(habits, (client) => client.stream("answer", { continue: answerOf(waiting) }));
+    expect(await scene.stream.rest()).toEqual(["task INPUT_REQUIRED"]);
   });
 
   it("a subscription begins with the task and continues after a question", async () => {
     const habits = { streams: false, task: waiting };
-    await using made = await scene(habits, (client) => client.watch("t"));
-    const { agent, stream } = made;
+    await using scene = await openScene(habits, (client) => client.watch("t"));
+    const { agent, stream } = scene;
     expect(await stream.next()).toBe("task INPUT_REQUIRED");
     const next = stream.next();
     await agent.until(() => agent.calls.length > 3);
@@ -50,8 +50,8 @@ describe.each(jsonBindings)("over %s, of an agent that cannot stream,", (binding
   });
 
   it("a connection that breaks between two questions does no harm", async () => {
-    await using made = await scene({ streams: false }, (client) => client.stream("go"));
-    const { agent, stream } = made;
+    await using scene = await openScene({ streams: false }, (client) => client.stream("go"));
+    const { agent, stream } = scene;
     expect(await stream.next()).toBe("task SUBMITTED");
     const next = stream.next();
     for (let count = 3; count < 12; count += 3) {
@@ -67,11 +67,11 @@ it("asks less and less often for a task that does not move", async () => {
   const clock = createVirtualClock();
   await using agent = await foreignAgent({ streams: false });
   await using client = await agent.connect("JSONRPC", { clock, limits: { pollMs: 100 } });
-  const stream = told(client.stream("go"));
+  const stream = lineReaderOf(client.stream("go"));
   expect(await stream.next()).toBe("task SUBMITTED");
   const next = stream.next();
   const pauses: number[] = [];
-  for (let asked = 1; asked <= 8; asked++) {
+  for (let callCount = 1; callCount <= 8; callCount++) {
     for (let due = clock.pending()[0]; ; due = clock.pending()[0]) {
       if (due === undefined) await new Promise((resolve) => setImmediate(resolve));
       else {
@@ -80,7 +80,7 @@ it("asks less and less often for a task that does not move", async () => {
         break;
       }
     }
-    await agent.until(() => agent.calls.length > asked);
+    await agent.until(() => agent.calls.length > callCount);
   }
   expect(pauses.map(Math.round)).toEqual([100, 150, 225, 338, 506, 759, 1000, 1000]);
   await stream.leave();

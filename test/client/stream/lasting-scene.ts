@@ -3,13 +3,13 @@ import type { Client } from "../../../src/client/node.js";
 import { emptyTask } from "../../../src/protocol/fold.js";
 import { type Task, TaskState } from "../../../src/protocol/model.js";
 import { type ForeignAgent, foreignAgent, type Habits, type JsonBinding } from "./lasting-agent.js";
-import { chunk, status, type Told, taskEvent, told } from "./lasting-events.js";
+import { chunk, type LineReader, lineReaderOf, status, taskEvent } from "./lasting-events.js";
 
 /** An agent and a stream from it. */
 export interface Scene extends AsyncDisposable {
   readonly agent: ForeignAgent;
   readonly client: Client;
-  readonly stream: Told;
+  readonly stream: LineReader;
 }
 
 export async function sceneOf(
@@ -22,7 +22,7 @@ export async function sceneOf(
   return {
     agent,
     client,
-    stream: told(open(client)),
+    stream: lineReaderOf(open(client)),
     async [Symbol.asyncDispose]() {
       await client.close();
       await agent[Symbol.asyncDispose]();
@@ -32,14 +32,14 @@ export async function sceneOf(
 
 /** A stream of a send that has delivered the task and half of an artifact. */
 export async function begunScene(binding: JsonBinding, habits: Habits = {}): Promise<Scene> {
-  const made = await sceneOf(binding, habits, (client) => client.stream("go"));
-  const { agent, stream } = made;
+  const scene = await sceneOf(binding, habits, (client) => client.stream("go"));
+  const { agent, stream } = scene;
   const first = stream.next();
   await agent.opened(1);
   agent.emit(taskEvent(emptyTask("t", "c")), status("WORKING"), chunk("one ", false));
   expect(await first).toBe("task SUBMITTED");
   expect([await stream.next(), await stream.next()]).toEqual(["status WORKING", 'artifact a "one "']);
-  return made;
+  return scene;
 }
 
 /** A task that waits for an answer. */

@@ -7,11 +7,11 @@ import { begunScene, sceneOf, waiting } from "./lasting-scene.js";
 // Streams of tasks that wait for their caller.
 
 describe.each(jsonBindings)("over %s", (binding) => {
-  const scene = (habits: Habits, open: Parameters<typeof sceneOf>[2]) => sceneOf(binding, habits, open);
-  const begun = (habits?: Habits) => begunScene(binding, habits);
+  const openScene = (habits: Habits, open: Parameters<typeof sceneOf>[2]) => sceneOf(binding, habits, open);
+  const beginScene = (habits?: Habits) => begunScene(binding, habits);
 
   it("a stream that ends at a state that waits for the caller is over", async () => {
-    await using scene = await begun();
+    await using scene = await beginScene();
     const { agent, stream } = scene;
     agent.emit(status("AUTH_REQUIRED"));
     agent.endStreams();
@@ -20,7 +20,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
   });
 
   it("a stream that breaks while it waits for authorization resumes", async () => {
-    await using scene = await begun();
+    await using scene = await beginScene();
     const { agent, stream } = scene;
     agent.emit(status("AUTH_REQUIRED"));
     expect(await stream.next()).toBe("status AUTH_REQUIRED");
@@ -34,7 +34,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
   });
 
   it("a send that breaks after its question is over", async () => {
-    await using scene = await begun();
+    await using scene = await beginScene();
     const { agent, stream } = scene;
     agent.emit(status("INPUT_REQUIRED"));
     expect(await stream.next()).toBe("status INPUT_REQUIRED");
@@ -44,10 +44,10 @@ describe.each(jsonBindings)("over %s", (binding) => {
   });
 
   it("an answer to a question resumes when its stream breaks after the old state", async () => {
-    await using made = await scene({ task: waiting }, (client) =>
+    await using scene = await openScene({ task: waiting }, (client) =>
       client.stream("answer", { continue: answerOf(waiting) }),
     );
-    const { agent, stream } = made;
+    const { agent, stream } = scene;
     const first = stream.next();
     await agent.opened(1);
     agent.emit(taskEvent(agent.task));
@@ -62,8 +62,8 @@ describe.each(jsonBindings)("over %s", (binding) => {
   });
 
   it("a subscription continues after the agent asks for input", async () => {
-    await using made = await scene({ task: waiting }, (client) => client.watch("t"));
-    const { agent, stream } = made;
+    await using scene = await openScene({ task: waiting }, (client) => client.watch("t"));
+    const { agent, stream } = scene;
     expect(await stream.next()).toBe("task INPUT_REQUIRED");
     agent.cut();
     const next = stream.next();

@@ -7,11 +7,11 @@ import { begunScene, sceneOf } from "./lasting-scene.js";
 // Streams from agents that cannot resume after an event.
 
 describe.each(jsonBindings)("over %s", (binding) => {
-  const scene = (habits: Habits, open: Parameters<typeof sceneOf>[2]) => sceneOf(binding, habits, open);
-  const begun = (habits?: Habits) => begunScene(binding, habits);
+  const openScene = (habits: Habits, open: Parameters<typeof sceneOf>[2]) => sceneOf(binding, habits, open);
+  const beginScene = (habits?: Habits) => begunScene(binding, habits);
 
   it("a broken stream resumes with the missed changes, then with new events", async () => {
-    await using scene = await begun();
+    await using scene = await beginScene();
     const { agent, stream } = scene;
     agent.cut();
     await agent.opened(0);
@@ -24,7 +24,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
   });
 
   it("a stream that missed no event hides its break", async () => {
-    await using scene = await begun();
+    await using scene = await beginScene();
     const { agent, stream } = scene;
     agent.cut();
     const next = stream.next();
@@ -39,7 +39,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
   it.each(["unsupportedOperation", "taskNotFound", "invalidParams", "internalError"] as const)(
     "a task that has ended meanwhile is read, where its subscription is refused: %s",
     async (refusal) => {
-      await using scene = await begun({ refusal });
+      await using scene = await beginScene({ refusal });
       const { agent, stream } = scene;
       agent.cut();
       await agent.opened(0);
@@ -47,21 +47,21 @@ describe.each(jsonBindings)("over %s", (binding) => {
       expect(await stream.rest()).toEqual(['difference: artifact a "two" append', "difference: status COMPLETED"]);
       // Over HTTP+JSON, 404 may also mean the wrong verb, so the client asks twice.
       const isAskedTwice = binding === "HTTP+JSON" && refusal === "taskNotFound";
-      const asked = isAskedTwice ? ["subscribeToTask", "subscribeToTask"] : ["subscribeToTask"];
-      expect(agent.calls).toEqual(["sendStreamingMessage", ...asked, "getTask"]);
+      const subscriptions = isAskedTwice ? ["subscribeToTask", "subscribeToTask"] : ["subscribeToTask"];
+      expect(agent.calls).toEqual(["sendStreamingMessage", ...subscriptions, "getTask"]);
     },
   );
 
   it("a task is polled if every subscription is refused", async () => {
-    await using scene = await begun({ refusesAll: true });
+    await using scene = await beginScene({ refusesAll: true });
     const { agent, stream } = scene;
     agent.cut();
     await agent.opened(0);
     agent.emit(chunk("two "));
     expect(await stream.next()).toBe('difference: artifact a "two " append');
     const next = stream.next();
-    const asked = agent.calls.length;
-    await agent.until(() => agent.calls.length >= asked + 3);
+    const callCount = agent.calls.length;
+    await agent.until(() => agent.calls.length >= callCount + 3);
     agent.emit(chunk("three"));
     expect(await next).toBe('difference: artifact a "three" append');
     agent.emit(status("COMPLETED"));
@@ -69,7 +69,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
   });
 
   it("a subscription that does not begin with the task is not trusted", async () => {
-    await using scene = await begun({ subscription: "nothing" });
+    await using scene = await beginScene({ subscription: "nothing" });
     const { agent, stream } = scene;
     agent.cut();
     await agent.opened(0);
@@ -85,7 +85,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
   });
 
   it("an agent that ends the stream before the task is asked for the rest", async () => {
-    await using scene = await begun();
+    await using scene = await beginScene();
     const { agent, stream } = scene;
     agent.endStreams();
     await agent.opened(0);
@@ -97,7 +97,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
   });
 
   it("a task replaced meanwhile is yielded whole", async () => {
-    await using scene = await begun();
+    await using scene = await beginScene();
     const { agent, stream } = scene;
     agent.cut();
     await agent.opened(0);
@@ -113,8 +113,8 @@ describe.each(jsonBindings)("over %s", (binding) => {
   });
 
   it("a subscription without any event is followed by a read of the task", async () => {
-    await using made = await scene({ subscription: "nothing" }, (client) => client.watch("t"));
-    const { agent, stream } = made;
+    await using scene = await openScene({ subscription: "nothing" }, (client) => client.watch("t"));
+    const { agent, stream } = scene;
     const first = stream.next();
     await agent.opened(1);
     agent.endStreams();
@@ -124,8 +124,8 @@ describe.each(jsonBindings)("over %s", (binding) => {
   });
 
   it("a send that ends without an event is an error", async () => {
-    await using made = await scene({}, (client) => client.stream("go"));
-    const { agent, stream } = made;
+    await using scene = await openScene({}, (client) => client.stream("go"));
+    const { agent, stream } = scene;
     const first = stream.next();
     await agent.opened(1);
     agent.endStreams();
@@ -135,7 +135,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
   });
 
   it("a task that is unknown after a break is an error", async () => {
-    await using scene = await begun();
+    await using scene = await beginScene();
     const { agent, stream } = scene;
     agent.cut();
     await agent.opened(0);
@@ -147,8 +147,8 @@ describe.each(jsonBindings)("over %s", (binding) => {
   it.each([true, false])(
     "a message is the whole result, even if the connection breaks after it: %s",
     async (breaks) => {
-      await using made = await scene({}, (client) => client.stream("go"));
-      const { agent, stream } = made;
+      await using scene = await openScene({}, (client) => client.stream("go"));
+      const { agent, stream } = scene;
       const first = stream.next();
       await agent.opened(1);
       agent.emit(messageEvent("hi"));
@@ -161,7 +161,7 @@ describe.each(jsonBindings)("over %s", (binding) => {
   );
 
   it("events reach the caller even if the agent ends them by breaking the connection", async () => {
-    await using scene = await begun();
+    await using scene = await beginScene();
     const { agent, stream } = scene;
     agent.emit(status("COMPLETED"));
     expect(await stream.next()).toBe("status COMPLETED");

@@ -35,13 +35,13 @@ describe.each(allBindings)("over %s", (binding) => {
       await using way = await served.way(binding, [cutAfter("response", after, "reset"), { kind: "pass" }], options);
       const stream = way.client.subscribeToTask({ id: idOf(first) }, { after: first.id });
       const items = stream[Symbol.asyncIterator]();
-      const told: string[] = [];
+      const lines: string[] = [];
       const steps = [...sixLines, "and one more"].map(async () => {
         const step = await items.next();
-        told.push(step.done === true ? "end" : lineOf(step.value));
+        lines.push(step.done === true ? "end" : lineOf(step.value));
       });
       await Promise.all(steps);
-      expect(told).toEqual([...sixLines.slice(1), "end", "end"]);
+      expect(lines).toEqual([...sixLines.slice(1), "end", "end"]);
     }
   });
 

@@ -7,16 +7,16 @@ export type CardAnswer = object | ((request: IncomingMessage, response: ServerRe
 export interface CardServer extends AsyncDisposable {
   readonly url: string;
   /** Requests so far, in order. */
-  readonly asked: readonly IncomingMessage[];
+  readonly requests: readonly IncomingMessage[];
   /** Their paths. */
   readonly paths: readonly (string | undefined)[];
 }
 
 /** A server that answers the given paths, and others with 404. */
 export async function cardServer(answers: Readonly<Record<string, CardAnswer>>): Promise<CardServer> {
-  const asked: IncomingMessage[] = [];
+  const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
-    asked.push(request);
+    requests.push(request);
     const answer = answers[request.url ?? ""];
     if (answer === undefined) response.writeHead(404).end();
     else if (typeof answer === "function") answer(request, response);
@@ -25,9 +25,9 @@ export async function cardServer(answers: Readonly<Record<string, CardAnswer>>):
   const served = await serveHttp(server);
   return {
     url: served.url,
-    asked,
+    requests,
     get paths() {
-      return asked.map(({ url }) => url);
+      return requests.map(({ url }) => url);
     },
     [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
   };

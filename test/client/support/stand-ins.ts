@@ -19,7 +19,7 @@ export interface StandIn extends AsyncDisposable {
   readonly connections: number;
 }
 
-const answer = (given: HttpAnswer): Rule => ({ kind: "answer", answer: given });
+const answer = (reply: HttpAnswer): Rule => ({ kind: "answer", answer: reply });
 
 /** Servers that pass no call to an agent. */
 export const rules = {

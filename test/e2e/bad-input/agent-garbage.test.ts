@@ -168,10 +168,12 @@ overEach(wiresThat("list tasks"), (start) => {
     ]);
   });
 
-  it.each(mendable)("%s is repaired the same way on every wire", async (what, _, seen) => {
+  it.each(mendable)("%s is repaired the same way on every wire", async (what, _, repair) => {
     const task = taskOf(await served.client.sendMessage(say(`first: ${what}`, { contextId }), {}));
-    expect([stateOf(task), task.artifacts]).toMatchObject(["COMPLETED", [seen]]);
-    expect(await shownEverywhere(sample(everywhere, served.client), contextId)).toMatchObject([{ artifacts: [seen] }]);
+    expect([stateOf(task), task.artifacts]).toMatchObject(["COMPLETED", [repair]]);
+    expect(await shownEverywhere(sample(everywhere, served.client), contextId)).toMatchObject([
+      { artifacts: [repair] },
+    ]);
   });
 });
 
@@ -214,24 +216,24 @@ overEach(["JSONRPC", "GRPC"], (start) => {
     for (const large of [reply(x), reply(data({ x })), reply("x", { metadata: { x } })]) {
       await using served = await start({ limits: { eventMaxBytes: 4_000 }, agent: async () => large });
       const task = taskOf(await served.client.sendMessage(say("go"), {}));
-      const said = [stateOf(task), textIn(task.status?.message?.parts)];
-      expect(said).toEqual(["FAILED", "the message is over the limit of 4000 bytes (eventMaxBytes)"]);
+      const end = [stateOf(task), textIn(task.status?.message?.parts)];
+      expect(end).toEqual(["FAILED", "the message is over the limit of 4000 bytes (eventMaxBytes)"]);
     }
   });
 
   it("the error thrown at the agent's `yield` names the field", async () => {
-    const told: unknown[] = [];
+    const errors: unknown[] = [];
     await using served = await start({
       async *agent() {
         try {
           yield anArtifact({ metadata: { deep: [{ ratio: Number.POSITIVE_INFINITY }] } }) as AgentEvent;
         } catch (error) {
-          told.push(error instanceof A2AError ? error.message : error);
+          errors.push(error instanceof A2AError ? error.message : error);
           yield reply("went on");
         }
       },
     });
     const { payload } = await served.client.sendMessage(say("go"), {});
-    expect([payload.case, told]).toEqual(["message", [expect.stringContaining("artifact.metadata.deep[0].ratio")]]);
+    expect([payload.case, errors]).toEqual(["message", [expect.stringContaining("artifact.metadata.deep[0].ratio")]]);
   });
 });

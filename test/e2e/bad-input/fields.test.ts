@@ -61,17 +61,17 @@ describe.each(Object.entries(wires))("over %s", (_, open) => {
     async (_name, operation: Operation) => {
       using wire = open(server.port);
       const faults: string[] = [];
-      let said = 0;
+      let callCount = 0;
       for (const spoiled of spoiledRequests(operation.input)) {
         const call = wire.withFault(operation, spoiled);
         if (call === undefined) continue;
-        said++;
+        callCount++;
         const fault = await faultOf(call);
         if (fault !== undefined) faults.push(`${spoiled.title}: ${fault}`);
         await expectServes(wire);
       }
       expect(faults).toEqual([]);
-      expect(said).toBeGreaterThanOrEqual(operation.input.fields.length);
+      expect(callCount).toBeGreaterThanOrEqual(operation.input.fields.length);
     },
   );
 

@@ -30,8 +30,8 @@ let served: ServedAgent;
 let finished = Promise.withResolvers<void>();
 const buffers = new Set<Buffered>();
 const watched = {
-  "http.server.request.start": (told: unknown) => buffers.add((told as { socket: Buffered }).socket),
-  "http2.server.stream.created": (told: unknown) => buffers.add((told as { stream: Buffered }).stream),
+  "http.server.request.start": (event: unknown) => buffers.add((event as { socket: Buffered }).socket),
+  "http2.server.stream.created": (event: unknown) => buffers.add((event as { stream: Buffered }).stream),
 };
 
 beforeAll(async () => {
@@ -67,10 +67,10 @@ async function expectAgentGoesOn(): Promise<void> {
 
 /** Lets the server do everything it can do by itself. */
 async function stillness(): Promise<void> {
-  let seen = -1;
+  let waitingBytes = -1;
   for (let quiet = 0; quiet < 100; quiet++) {
-    if (waiting() !== seen) quiet = 0;
-    seen = waiting();
+    if (waiting() !== waitingBytes) quiet = 0;
+    waitingBytes = waiting();
     await setImmediate();
   }
 }
@@ -83,9 +83,9 @@ it("an HTTP event stream waits for its reader, then arrives whole", async () => 
   socket.write(`Content-Length: ${body.length}\r\n\r\n${body}`);
   await expectAgentGoesOn();
   socket.resume();
-  const told = await closed;
-  expect(told.match(/"artifactUpdate":/g)).toHaveLength(events);
-  expect(told).toContain("TASK_STATE_COMPLETED");
+  const reply = await closed;
+  expect(reply.match(/"artifactUpdate":/g)).toHaveLength(events);
+  expect(reply).toContain("TASK_STATE_COMPLETED");
 });
 
 it("a gRPC stream waits for its reader, then arrives whole", async () => {

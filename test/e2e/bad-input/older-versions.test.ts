@@ -32,14 +32,14 @@ beforeEach(() => {
   turns = 0;
 });
 
-interface Told {
+interface ParsedAnswer {
   readonly id: unknown;
   readonly code: unknown;
   readonly message: unknown;
 }
 
 /** Parses an answer over JSON-RPC as a client of that version does: an error has a code and a message, nothing else. */
-function told(answer: HttpAnswer): Told {
+function parseAnswer(answer: HttpAnswer): ParsedAnswer {
   expect([answer.status, answer.headers["content-type"]]).toEqual([200, "application/json"]);
   expectNoInternals(answer.text);
   const { jsonrpc, id, result, error } = JSON.parse(answer.text) as Record<string, JsonObject | undefined>;
@@ -65,8 +65,8 @@ const dialects = [
 
 describe.each(dialects)("JSON-RPC of $name", ({ method, good, headers }) => {
   const call = (params: unknown, id: unknown = 1): string => JSON.stringify({ jsonrpc: "2.0", id, method, params });
-  const post = async (body: string | Uint8Array): Promise<Told> =>
-    told(await line.ask({ target: "/json-rpc", headers: { ...json, ...headers }, body }));
+  const post = async (body: string | Uint8Array): Promise<ParsedAnswer> =>
+    parseAnswer(await line.ask({ target: "/json-rpc", headers: { ...json, ...headers }, body }));
   const expectServes = async (): Promise<void> => {
     turns = 0;
     const params = method === "tasks/send" ? { ...good, id: crypto.randomUUID() } : good;
@@ -138,7 +138,7 @@ it.each([
 ])("a file of 0.3 with %s is refused, with the field named", async (_, file) => {
   const message = { ...kindMessage, parts: [{ kind: "file", file }] };
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "message/send", params: { message } });
-  const answer = told(await line.ask({ target: "/json-rpc", headers: json, body }));
+  const answer = parseAnswer(await line.ask({ target: "/json-rpc", headers: json, body }));
   expect([answer.id, answer.code]).toEqual([1, -32602]);
   expect(answer.message).toMatch(/parts\[0\]\.file/);
   expect(turns).toBe(0);

@@ -116,8 +116,8 @@ it.each(httpEnds)("a mangled body over $name is answered in its format", async (
   using line = httpLine(served.server.port);
   const text = fc.oneof(mangled(body), fc.string({ maxLength: 200 }), fc.json());
   await fc.assert(
-    fc.asyncProperty(text, async (sent) => {
-      const answer = await line.ask({ target, headers: json, body: sent });
+    fc.asyncProperty(text, async (input) => {
+      const answer = await line.ask({ target, headers: json, body: input });
       expect(answer.status).toBeLessThan(500);
       expect(JSON.parse(answer.text)).toEqual(expect.any(Object));
       expectNoInternals(answer.text);
@@ -134,8 +134,8 @@ it("mangled bytes over gRPC are answered in its format", async () => {
     mangled("\n\u0001m\u0012\u0005hello\u0018\u0001").map(Buffer.from),
   );
   await fc.assert(
-    fc.asyncProperty(fc.constantFrom(...operations), bytes, async ({ method }, sent) => {
-      expectCallersFault(grpcOutcome(await session.call(method, frame(sent))));
+    fc.asyncProperty(fc.constantFrom(...operations), bytes, async ({ method }, input) => {
+      expectCallersFault(grpcOutcome(await session.call(method, frame(input))));
     }),
     { numRuns: tries(100, 2_000) },
   );

@@ -70,23 +70,23 @@ describe.each(leaks)("an agent that %s", (how, agent) => {
     for (const name of ["sendMessage", "sendStreamingMessage"] as const) {
       await using served = await startAgent("JSONRPC", { agent });
       using wire = open(served.server.port);
-      const { text: told } = await wire.call(operationOf(name), { message });
+      const { text: reply } = await wire.call(operationOf(name), { message });
       const listed = await wire.call(operationOf("listTasks"), { includeArtifacts: true, historyLength: 100 });
-      expect(told + listed.text).not.toContain(secret);
-      expectNoInternals(told + listed.text);
+      expect(reply + listed.text).not.toContain(secret);
+      expectNoInternals(reply + listed.text);
       if (!how.startsWith("gives an error")) expect(served.log.some(({ level }) => level === "error")).toBe(true);
     }
   });
 
   it.each(["CONNECT", "grpc-web"] as const)("leaks nothing of it over %s", async (wire) => {
     await using served = await startAgent(wire, { agent });
-    const seen: unknown[] = [];
-    const see = ({ code, message, metadata, violations }: A2AError) => seen.push(code, message, metadata, violations);
-    await served.client.sendMessage(say("go"), {}).then((answer) => seen.push(answer), see);
-    await linesOf(served.client.sendStreamingMessage(say("go"), {})).then((lines) => seen.push(lines), see);
-    const told = inspect(seen, { depth: 20 });
-    expect(told).not.toContain(secret);
-    expectNoInternals(told);
+    const values: unknown[] = [];
+    const see = ({ code, message, metadata, violations }: A2AError) => values.push(code, message, metadata, violations);
+    await served.client.sendMessage(say("go"), {}).then((answer) => values.push(answer), see);
+    await linesOf(served.client.sendStreamingMessage(say("go"), {})).then((lines) => values.push(lines), see);
+    const output = inspect(values, { depth: 20 });
+    expect(output).not.toContain(secret);
+    expectNoInternals(output);
   });
 
   it("leaks nothing of it to an anonymous caller over Connect", async () => {
@@ -103,9 +103,9 @@ it.each(leaks.slice(0, 6))(
   async (_, agent) => {
     await using served = await startAgent("JSONRPC", { agent });
     using wire = rawJsonRpc(served.server.port);
-    const { text: told } = await wire.call(operationOf("sendMessage"), { message });
+    const { text: reply } = await wire.call(operationOf("sendMessage"), { message });
     expectLogged(served);
-    const reference = /reference ([\w-]+)/.exec(told)?.[1];
+    const reference = /reference ([\w-]+)/.exec(reply)?.[1];
     expect(served.log.find(({ level }) => level === "error")?.fields).toMatchObject({ reference });
   },
 );
@@ -122,10 +122,10 @@ describe.each(Object.entries(wires))("over %s, no details leak of a failure in",
     const options = { authenticate: () => ({ owner: "o" }), agent: async () => {}, store };
     await using served = await startAgent("JSONRPC", { ...options, card });
     using wire = open(served.server.port);
-    const { error, text: told } = await wire.call(operationOf(name), {});
+    const { error, text: reply } = await wire.call(operationOf(name), {});
     expect(error?.code).toBe(code);
-    expect(told).not.toContain(secret);
-    expectNoInternals(told);
+    expect(reply).not.toContain(secret);
+    expectNoInternals(reply);
     expectLogged(served);
   });
 
@@ -138,10 +138,10 @@ describe.each(Object.entries(wires))("over %s, no details leak of a failure in",
     });
     using wire = open(served.server.port);
     for (const name of ["sendMessage", "sendStreamingMessage", "listTasks"] as const) {
-      const { error, text: told } = await wire.call(operationOf(name), { message });
+      const { error, text: reply } = await wire.call(operationOf(name), { message });
       expect(error?.code).toBe("unauthenticated");
-      expect(told).not.toContain(secret);
-      expectNoInternals(told);
+      expect(reply).not.toContain(secret);
+      expectNoInternals(reply);
     }
   });
 });

@@ -88,8 +88,8 @@ describe.concurrent("is closed in time, with nothing executed:", () => {
     ["an HTTP/2 frame that never ends", `${preface}${settings}\0\x40\0\0\0\0\0\0\x01`],
   ])("%s", async (_, bytes) => {
     await using server = await scene(quick);
-    const told = await server.saying(bytes).whenClosed;
-    expect(told).not.toMatch(/^HTTP\/1\.1 [25]/);
+    const answer = await server.saying(bytes).whenClosed;
+    expect(answer).not.toMatch(/^HTTP\/1\.1 [25]/);
     expect(server.turns()).toBe(0);
     await server.expectServes();
   });
@@ -100,9 +100,9 @@ describe.concurrent("is closed in time, with nothing executed:", () => {
     ["no body of the length that it names", jsonHead(length)],
   ])("%s, with the reason", async (_, bytes) => {
     await using server = await scene(quickBody);
-    const told = await server.saying(bytes).whenClosed;
-    expect(told).toMatch(/^HTTP\/1\.1 (200|408) /);
-    expect(told).toContain("REQUEST_TIMEOUT");
+    const answer = await server.saying(bytes).whenClosed;
+    expect(answer).toMatch(/^HTTP\/1\.1 (200|408) /);
+    expect(answer).toContain("REQUEST_TIMEOUT");
     expect(server.turns()).toBe(0);
     await server.expectServes();
   });
@@ -122,8 +122,8 @@ describe.concurrent("is closed in time, with nothing executed:", () => {
 
   it("an idle kept-alive connection", async () => {
     await using server = await scene(quickIdle);
-    const told = await server.saying(jsonHead(length) + body).whenClosed;
-    expect(told).toMatch(/^HTTP\/1\.1 200 /);
+    const answer = await server.saying(jsonHead(length) + body).whenClosed;
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
   });
 });
 
@@ -170,9 +170,9 @@ it.concurrent.each([
   ["TRACE", "TRACE / HTTP/1.1\r\nHost: localhost\r\nX-Secret: s3cret\r\n\r\n"],
 ])("%s leads nowhere", async (_, bytes) => {
   await using server = await scene(quickIdle);
-  const told = await server.saying(bytes).whenClosed;
-  expect(told).not.toMatch(/^HTTP\/1\.1 (1|5)/);
-  expect(told).not.toContain("s3cret");
+  const answer = await server.saying(bytes).whenClosed;
+  expect(answer).not.toMatch(/^HTTP\/1\.1 (1|5)/);
+  expect(answer).not.toContain("s3cret");
   expect(server.turns()).toBe(0);
   await server.expectServes();
 });
@@ -183,8 +183,8 @@ it("a thousand pipelined requests are answered one by one, in order", async () =
     const text = `{"jsonrpc":"2.0","id":${id},"method":"ListTasks","params":{"pageSize":1}}`;
     return jsonHead(`Content-Length: ${text.length}`) + text;
   });
-  const told = await server.saying(requests.join("")).whenClosed;
-  const ids = [...told.matchAll(/"id":(\d+),"result"/g)].map(([, id]) => Number(id));
+  const answer = await server.saying(requests.join("")).whenClosed;
+  const ids = [...answer.matchAll(/"id":(\d+),"result"/g)].map(([, id]) => Number(id));
   expect(ids).toEqual(requests.map((_, id) => id));
 });
 

@@ -164,8 +164,8 @@ async function scene(kind: Kind, expect: ExpectStatic): Promise<Scene> {
       const { store, die } = mortal(spare);
       const { agent } = agentNamed(agentId);
       const client = await connectTo(await createAgent({ card, agentId, agent, store, restartable: true }));
-      const sent = client.sendMessage(say(text, now));
-      sent.catch(() => {});
+      const answer = client.sendMessage(say(text, now));
+      answer.catch(() => {});
       const stands = async () => (await spare.list(scopeOf(agentId), { limit: 1 })).tasks[0]?.head;
       await expect.poll(async () => (await stands())?.state).toBe(2);
       if (text === "park") await expect.poll(async () => (await stands())?.wakeAt).toBe(1);

@@ -10,21 +10,21 @@ const agent = async ({ text }: { readonly text: string }) => (text === "task" ? 
 
 overEveryWire((start, wire) => {
   it("interceptors see every call with its operation, request and context, the first one outermost", async () => {
-    const seen: unknown[] = [];
+    const steps: unknown[] = [];
     const named =
       (name: string): ServerInterceptor =>
       async (call, next) => {
         const { binding, principal } = call.context;
-        seen.push([name, call.operation, binding, principal.owner]);
+        steps.push([name, call.operation, binding, principal.owner]);
         const answer = await next(call);
-        seen.push([name, "after"]);
+        steps.push([name, "after"]);
         return answer;
       };
     await using served = await start({ agent, interceptors: [named("outer"), named("inner")] });
     await served.client.sendMessage(say("go"), {});
     const { binding } = wireRow(wire);
     const facts = ["sendMessage", binding === "grpc-web" ? "CONNECT" : binding, "anonymous"];
-    expect(seen).toEqual([
+    expect(steps).toEqual([
       ["outer", ...facts],
       ["inner", ...facts],
       ["inner", "after"],
@@ -45,9 +45,9 @@ overEveryWire((start, wire) => {
     const { id } = taskOf(await served.client.sendMessage(say("task"), {}));
     const refused = await errorOf(served.client.cancelTask(requestOf("cancelTask", { id }), {}));
     expect(refused).toMatchObject({ code: "permissionDenied", message: "nothing is canceled on Sundays" });
-    const made = say("anything");
-    if (made.message !== undefined) made.message.messageId = "m-made";
-    expect(stateOf(taskOf(await served.client.sendMessage(made, {})))).toBe("COMPLETED");
+    const request = say("anything");
+    if (request.message !== undefined) request.message.messageId = "m-made";
+    expect(stateOf(taskOf(await served.client.sendMessage(request, {})))).toBe("COMPLETED");
   });
 
   it("an interceptor sees the items of a stream, and what it throws ends the stream", async () => {

@@ -26,9 +26,9 @@ type Scheme = "user" | "opaque";
 
 /** An agent whose opaque tokens are looked up at a server that answers when the test says so. */
 async function introspecting(names: readonly Scheme[], more: Partial<AuthOptions> = {}) {
-  const asked: ServerResponse[] = [];
+  const responses: ServerResponse[] = [];
   const server = createServer((_, response) => {
-    asked.push(response);
+    responses.push(response);
     server.emit("asked");
   });
   const authority = await serveHttp(server);
@@ -52,19 +52,19 @@ async function introspecting(names: readonly Scheme[], more: Partial<AuthOptions
     });
   return {
     url: agent.url,
-    asked,
+    responses,
     send,
     /** Waits until the server was asked this often in all. */
     async askedTimes(count: number) {
-      while (asked.length < count) await once(server, "asked");
+      while (responses.length < count) await once(server, "asked");
     },
     /** Answers each question, from now on at once. */
     answerAll(claims: object) {
       const answer = (response: ServerResponse): void => {
         response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(claims));
       };
-      for (const response of asked) answer(response);
-      server.on("asked", () => asked.slice(-1).forEach(answer));
+      for (const response of responses) answer(response);
+      server.on("asked", () => responses.slice(-1).forEach(answer));
     },
     async [Symbol.asyncDispose]() {
       await agent.close();
@@ -91,7 +91,7 @@ describe("calls with one token", () => {
     await expect(left).rejects.toThrow("enough");
     served.answerAll({ active: true, sub: "robot" });
     expect(await stayed).toMatch(/#robot$/);
-    expect(served.asked).toHaveLength(1);
+    expect(served.responses).toHaveLength(1);
   });
 });
 
@@ -99,9 +99,9 @@ describe("a token of one scheme, where another looks tokens up", () => {
   const calls = async (served: Awaited<ReturnType<typeof introspecting>>): Promise<number> => {
     served.answerAll({ active: false });
     expect(await served.send(jwt)).toBe(`${issuer}#alice`);
-    const before = served.asked.length;
+    const before = served.responses.length;
     for (let call = 0; call < 3; call++) expect(await served.send(jwt)).toBe(`${issuer}#alice`);
-    return served.asked.length - before;
+    return served.responses.length - before;
   };
 
   it("is not looked up once it is known", async () => {

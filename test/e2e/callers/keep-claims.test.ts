@@ -47,8 +47,8 @@ overEveryWire(
       const bearer = await token({ team: "north", mail: "alice@example" });
       {
         await using first = await startAgent(wire, { auth, store, agent, drainMs: 10_000 });
-        const sent = first.transport.sendMessage(say("go"), { headers: { authorization: `Bearer ${bearer}` } });
-        sent.catch(noop);
+        const answer = first.transport.sendMessage(say("go"), { headers: { authorization: `Bearer ${bearer}` } });
+        answer.catch(noop);
         await expect.poll(() => principals.length).toBe(1);
       }
       const owner = `${issuer}#alice`;

@@ -121,19 +121,19 @@ overEveryWire((start, wire) => {
 
   it("turns at once are limited for as long as they run", async () => {
     const held = Promise.withResolvers<void>();
-    const begun = Promise.withResolvers<void>();
+    const turnStart = Promise.withResolvers<void>();
     await using served = await limited(
       start,
       { owner: { turns: 1 } },
       async () => {
-        begun.resolve();
+        turnStart.resolve();
         await held.promise;
         return completed();
       },
       { limits: { turnWaitMs: 0 } },
     );
     const first = send(served.client);
-    await begun.promise;
+    await turnStart.promise;
     expect(await errorOf(send(served.client))).toMatchObject(refusal(wire, "rate.owner.turns"));
     held.resolve();
     await first;
@@ -177,11 +177,11 @@ overEach(
   wires.filter((wire) => wire !== "in-process"),
   (start, wire) => {
     it("requests are limited for each address that a trusted proxy reports, before the caller is authenticated", async () => {
-      const asked: string[] = [];
+      const addresses: string[] = [];
       await using served = await start({
         agent: finished,
         authenticate: ({ header }) => {
-          asked.push(header("x-forwarded-for") ?? "");
+          addresses.push(header("x-forwarded-for") ?? "");
           return { owner: "alice" };
         },
         rate: { address: { requests: "2/day" } },
@@ -193,7 +193,7 @@ overEach(
       expect(await errorOf(send(served.client, fromAddress("192.0.2.1")))).toMatchObject(
         refusal(wire, "rate.address.requests"),
       );
-      expect(asked).toHaveLength(2);
+      expect(addresses).toHaveLength(2);
       await send(served.client, fromAddress("2001:db8::1"));
       await send(served.client, fromAddress("2001:db8::ffff"));
       expect(await errorOf(send(served.client, fromAddress("2001:db8:0:0:9::1")))).toMatchObject(

@@ -177,11 +177,11 @@ overEach(wiresThat("list tasks"), (start) => {
 
 overEach(wiresThat("refer to tasks"), (start) => {
   it("a message that refers to another caller's task shows the agent nothing of it", async () => {
-    const seen: number[] = [];
+    const counts: number[] = [];
     await using served = await start({
       authenticate: ({ header }) => ({ owner: header("authorization") ?? "" }),
       async *agent({ references }) {
-        seen.push((await references()).length);
+        counts.push((await references()).length);
         yield completed();
       },
     });
@@ -189,7 +189,7 @@ overEach(wiresThat("refer to tasks"), (start) => {
     for (const owner of ["bob", "alice"]) {
       await served.client.sendMessage(say("look", { referenceTaskIds: [id] }), as(owner));
     }
-    expect(seen).toEqual([0, 0, 1]);
+    expect(counts).toEqual([0, 0, 1]);
   });
 });
 
@@ -240,10 +240,10 @@ overEach(wiresThat("have an extended card"), (start) => {
 
 overEveryWire((start) => {
   it("authenticate gets the bearer token, and none of another scheme", async () => {
-    const seen: unknown[] = [];
+    const bearers: unknown[] = [];
     await using served = await start({
       authenticate({ bearer }) {
-        seen.push(bearer);
+        bearers.push(bearer);
         return { owner: "ada" };
       },
       agent: async () => artifact("done"),
@@ -252,7 +252,7 @@ overEveryWire((start) => {
       await served.client.sendMessage(say("hello"), { headers: { authorization } });
     }
     await served.client.sendMessage(say("hello"), {});
-    expect(seen).toEqual(["a.b-c", "x", undefined, undefined, undefined, undefined]);
+    expect(bearers).toEqual(["a.b-c", "x", undefined, undefined, undefined, undefined]);
   });
 });
 

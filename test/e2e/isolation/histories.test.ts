@@ -23,15 +23,15 @@ class Things {
 
   of({ mark }: Who, kind: NameKind): string[] {
     const key = `${mark} ${kind}`;
-    const known = this.#names.get(key) ?? [];
-    this.#names.set(key, known);
-    return known;
+    const names = this.#names.get(key) ?? [];
+    this.#names.set(key, names);
+    return names;
   }
 
   learn(who: Who, { replies, eventIds }: Outcome): void {
     const add = (kind: NameKind, name: JsonValue | undefined) => {
-      const known = this.of(who, kind);
-      if (typeof name === "string" && name !== "" && !known.includes(name)) known.push(name);
+      const names = this.of(who, kind);
+      if (typeof name === "string" && name !== "" && !names.includes(name)) names.push(name);
     };
     for (const reply of replies) {
       const task = (reply["task"] ?? reply) as JsonObject;
@@ -95,8 +95,8 @@ function callOf({ call, wishes }: Step, things: Things, victims: Things): Call {
   let after: string | undefined;
   for (const { path, kind, isList, of, at } of wishes) {
     const owned = of === undefined ? [] : (of === victim ? victims : things).of(of, kind);
-    const known = [...owned, ...(words[kind] ?? [])];
-    const name = known[at % Math.max(known.length, 1)] ?? "nothing";
+    const names = [...owned, ...(words[kind] ?? [])];
+    const name = names[at % Math.max(names.length, 1)] ?? "nothing";
     if (kind === "event") after = name;
     else request = withName(request, path, isList ? [name] : name);
   }

@@ -85,8 +85,8 @@ const owned = new WeakMap<World, Map<Who, Promise<string>>>();
 
 /** The id of a task that waits for its caller, with two push configurations. */
 async function ownTask(world: World, who: Who, messageId: string): Promise<string> {
-  const sent = await done(world, who, "sendMessage", { message: message(who, "ask", messageId) });
-  const taskId = textAt(sent.replies[0], "task", "id");
+  const result = await done(world, who, "sendMessage", { message: message(who, "ask", messageId) });
+  const taskId = textAt(result.replies[0], "task", "id");
   for (const id of ["mine", "second"])
     await done(world, who, "createTaskPushNotificationConfig", { taskId, id, url: hook });
   return taskId;

@@ -157,18 +157,18 @@ describe.each(searched)("over %s", (wire) => {
 
   it("the same names lead their owner to its things", async () => {
     await using worlds = await startWorlds(wire);
-    const found = new Set<string>();
+    const leads = new Set<string>();
     // Sends come last: in 0.1 they make what they name.
     const isSend = (named: Probe): boolean => named[0]?.field.operation.name.startsWith("send") === true;
     const all = probes(worlds.names, 0).filter((named) => Object.hasOwn(leading, leadOf(named)));
     for (const named of [...all.filter((each) => !isSend(each)), ...all.filter(isSend)]) {
       const [here, there] = await worlds.compared(victim, named);
       const anyId = (text = "") => text.replaceAll(/ID-\d+/g, "ID");
-      if (anyId(here) !== anyId(there)) found.add(leadOf(named));
+      if (anyId(here) !== anyId(there)) leads.add(leadOf(named));
     }
     const expected = Object.entries(leading).filter(
       ([, needs]) => needs === undefined || wiresThat(needs).includes(wire),
     );
-    expect([...found]).toEqual(expect.arrayContaining(expected.map(([what]) => what)));
+    expect([...leads]).toEqual(expect.arrayContaining(expected.map(([what]) => what)));
   });
 });

@@ -76,7 +76,7 @@ export interface World extends AsyncDisposable {
 /** Tells what it sees. `done`, `ask`, `reply` and `run` say how a turn goes on; `run` never ends by itself. */
 const agent: Agent = async function* (turn) {
   const { text, context, contextId: _, message, task, attempt, cause, tenant, principal } = turn;
-  const seen = {
+  const view = {
     ...{ text, attempt, cause, tenant, principal, state: task?.status?.state, named: message.referenceTaskIds.length },
     artifacts: task?.artifacts.length,
     history: (await turn.history()).flatMap(({ parts }) => parts.map(({ content }) => content.value)),
@@ -86,8 +86,8 @@ const agent: Agent = async function* (turn) {
   };
   await context.update("said", (old) => [...(Array.isArray(old) ? old : []), text]);
   const [kind] = text.split(" ");
-  if (kind === "reply") return yield reply(JSON.stringify(seen));
-  yield artifact(JSON.stringify(seen));
+  if (kind === "reply") return yield reply(JSON.stringify(view));
+  yield artifact(JSON.stringify(view));
   if (kind === "ask") return yield inputRequired("more?");
   if (kind !== "run") return yield completed();
   yield working();
@@ -126,8 +126,8 @@ export async function startWorld(wire: Wire, store: Store = memoryTaskStore()): 
       { readonly operations: Operations<CallOptions>; readonly tap: WireTap | undefined }
     >();
     return async (over: Wire) => {
-      const known = transports.get(over);
-      if (known !== undefined) return known;
+      const cachedTransport = transports.get(over);
+      if (cachedTransport !== undefined) return cachedTransport;
       const { binding } = wireRow(over);
       const tap =
         binding === "in-process"
@@ -137,15 +137,15 @@ export async function startWorld(wire: Wire, store: Store = memoryTaskStore()): 
       const place = tap === undefined ? server : { ...server, url: `http://127.0.0.1:${tap.port}`, grpcPort: tap.port };
       const operations = await bareTransport(over, place);
       ends.push(() => operations.close?.());
-      const made = { operations, tap };
-      transports.set(over, made);
-      return made;
+      const transport = { operations, tap };
+      transports.set(over, transport);
+      return transport;
     };
   };
   const idsOf = ({ mark }: Who): Map<string, string> => {
-    const known = ids.get(mark) ?? new Map();
-    ids.set(mark, known);
-    return known;
+    const ownIds = ids.get(mark) ?? new Map();
+    ids.set(mark, ownIds);
+    return ownIds;
   };
   const agents = { a: await start("a"), b: await start("b") };
   return {
@@ -157,11 +157,11 @@ export async function startWorld(wire: Wire, store: Store = memoryTaskStore()): 
         extensions: [idempotentSendExtension, resumeExtension],
         ...(after !== undefined && { after }),
       };
-      const made = await outcomeOf(operations, { operation, request, options });
-      const told = made.isLeft ? [] : (tap?.take(serial) ?? []);
+      const outcome = await outcomeOf(operations, { operation, request, options });
+      const exchanges = outcome.isLeft ? [] : (tap?.take(serial) ?? []);
       // A client of 0.1 asks for the task beside its stream.
-      const shown = over === "JSONRPC 0.1" && operation.streams ? told.filter(isStream) : told;
-      return { ...made, text: leveled([...shown, made.text].join("\n\n"), idsOf(who), labels) };
+      const shown = over === "JSONRPC 0.1" && operation.streams ? exchanges.filter(isStream) : exchanges;
+      return { ...outcome, text: leveled([...shown, outcome.text].join("\n\n"), idsOf(who), labels) };
     },
     label(names) {
       labels = names;

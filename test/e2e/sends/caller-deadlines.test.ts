@@ -11,12 +11,12 @@ import { overEach, startAgent } from "../../support/serve-agent.js";
 /** An agent that works until it is aborted, and the deadlines that it saw, by the text of the message. */
 function patient() {
   const aborted = Promise.withResolvers<string>();
-  const seen = new Map<string, number | undefined>();
+  const deadlines = new Map<string, number | undefined>();
   return {
     aborted: aborted.promise,
-    seen,
+    deadlines,
     agent: async function* ({ text, signal, deadline }: Turn) {
-      seen.set(text, deadline);
+      deadlines.set(text, deadline);
       try {
         yield working();
         if (text === "ask") {
@@ -41,17 +41,17 @@ const timeoutMs = 700;
  * another message is sent.
  */
 async function sendInTime(
-  { seen }: Pick<ReturnType<typeof patient>, "seen">,
+  { deadlines }: Pick<ReturnType<typeof patient>, "deadlines">,
   send: (text: string) => Promise<void>,
 ): Promise<number> {
   for (let count = 1; ; count++) {
     const text = `wait ${count}`;
     const latest = Date.now() + timeoutMs * 1.5;
     await send(text);
-    const deadline = seen.get(text);
+    const deadline = deadlines.get(text);
     if (deadline !== undefined && deadline < latest) return deadline;
     // It was not read yet, or too late.
-    if (seen.has(text)) expect(deadline).toBeDefined();
+    if (deadlines.has(text)) expect(deadline).toBeDefined();
   }
 }
 
@@ -59,10 +59,10 @@ overEach(
   ["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT", "in-process", "JSONRPC 0.3"],
   (start) => {
     it("the deadline of a send that waits ends its turn, and the task fails with the reason", async ({ expect }) => {
-      const { agent, aborted, seen } = patient();
+      const { agent, aborted, deadlines } = patient();
       await using served = await start({ agent });
       const before = Date.now();
-      const deadline = await sendInTime({ seen }, async (text) => {
+      const deadline = await sendInTime({ deadlines }, async (text) => {
         // As the client for Node sends it.
         const error = await errorOf(served.client.sendMessage(say(text), withTimeout({ timeoutMs })));
         expect(error.code).toBe("deadlineExceeded");
@@ -75,10 +75,10 @@ overEach(
     });
 
     it("without a time limit there is no deadline", async () => {
-      const { agent, seen } = patient();
+      const { agent, deadlines } = patient();
       await using served = await start({ agent });
       expect(stateOf(taskOf(await served.client.sendMessage(say("ask"), {})))).toBe("INPUT_REQUIRED");
-      expect([...seen.values()]).toEqual([undefined]);
+      expect([...deadlines.values()]).toEqual([undefined]);
     });
   },
   { concurrent: true },
@@ -124,10 +124,10 @@ it.concurrent("a stream ends with the error when the time of its caller is over"
 it.concurrent.each(["JSONRPC", "HTTP+JSON", "GRPC"])(
   "the client for Node sends its time limits on, over %s",
   async (binding) => {
-    const { agent, aborted, seen } = patient();
+    const { agent, aborted, deadlines } = patient();
     await using served = await startAgent("JSONRPC", { agent });
     const client = await Client.connect(served.server.url, { prefer: [binding], grpcTls: false });
-    await sendInTime({ seen }, (text) =>
+    await sendInTime({ deadlines }, (text) =>
       expect(client.send(text, { timeoutMs })).rejects.toMatchObject({ code: "deadlineExceeded" }),
     );
     expect(await aborted).toBe("DeadlineExceeded");

@@ -31,25 +31,25 @@ const bytes = new Uint8Array([1, 2, 250]);
 
 overEveryWire((start) => {
   it("an agent reads data and files, and the caller reads those of the agent", async () => {
-    const seen: unknown[] = [];
+    const values: unknown[] = [];
     await using served = await start({
       async agent(turn) {
-        seen.push(turn.data(), turn.data(booking).berth.draught, turn.text);
-        seen.push(
+        values.push(turn.data(), turn.data(booking).berth.draught, turn.text);
+        values.push(
           turn.files.map(({ name, mediaType, url }) => ({ name, mediaType, url })),
           turn.files[0]?.bytes(),
         );
         await turn.emit(artifact([data({ booked: [1, 2] }), file(bytes, { filename: "plan.bin" })]));
       },
     });
-    const sent = [
+    const parts = [
       text("Book a berth."),
       data({ berth: { draught: 4.5 } }),
       file(bytes, { filename: "chart.bin", mediaType: "application/x-chart" }),
       file("https://x.example/chart.png"),
     ];
-    const [result] = taskOf(await served.client.sendMessage(say(sent), {})).artifacts;
-    expect(seen).toEqual([
+    const [result] = taskOf(await served.client.sendMessage(say(parts), {})).artifacts;
+    expect(values).toEqual([
       { berth: { draught: 4.5 } },
       4.5,
       "Book a berth.",
@@ -81,9 +81,9 @@ it("headers are not written to the store", async () => {
   onTestFinished(() => rm(folder, { recursive: true }));
   const path = join(folder, "tasks.db");
   const store = sqliteStore({ path });
-  const seen: unknown[] = [];
+  const credentials: unknown[] = [];
   const agent: Agent = async ({ header }) => {
-    seen.push(header("authorization"));
+    credentials.push(header("authorization"));
     return inputRequired("which berth?");
   };
   const served = await startAgent("JSONRPC", { agent, store });
@@ -91,10 +91,10 @@ it("headers are not written to the store", async () => {
   await served.client.sendMessage(say("a berth, please"), { headers });
   await served[Symbol.asyncDispose]();
   await store.close();
-  const stored = await readFile(path, "latin1");
-  expect(seen).toEqual(["Bearer s3cr3t-of-alice"]);
-  expect(stored).toContain("a berth, please");
-  expect(stored).not.toContain("s3cr3t-of-alice");
+  const diskText = await readFile(path, "latin1");
+  expect(credentials).toEqual(["Bearer s3cr3t-of-alice"]);
+  expect(diskText).toContain("a berth, please");
+  expect(diskText).not.toContain("s3cr3t-of-alice");
 });
 
 overEach(wiresThat("tell the agent's answer"), (start, wire) => {

@@ -11,8 +11,8 @@ const once = { extensions: [idempotentSendExtension] };
 
 overEach(wiresThat("keep ids of messages"), (start) => {
   it("a retried message gets the same reply, and the agent runs once", async () => {
-    let asked = 0;
-    await using served = await start({ agent: async () => reply(`answer ${++asked}`) });
+    let runs = 0;
+    await using served = await start({ agent: async () => reply(`answer ${++runs}`) });
     const request = say("x");
     const first = await served.client.sendMessage(request, once);
     expect(textIn(messageOf(first).parts)).toBe("answer 1");
@@ -23,10 +23,10 @@ overEach(wiresThat("keep ids of messages"), (start) => {
 
   it("a retried message attaches to its task, while it runs and after it ends", async () => {
     const gate = Promise.withResolvers<void>();
-    let asked = 0;
+    let runs = 0;
     await using served = await start({
       async *agent() {
-        asked++;
+        runs++;
         yield working();
         await gate.promise;
         yield artifact("a", { artifactId: "x" });
@@ -43,7 +43,7 @@ overEach(wiresThat("keep ids of messages"), (start) => {
     expect([stateOf(task), task.id]).toEqual(["COMPLETED", taskOf(broken.firstItem.response).id]);
     expect(taskOf(await served.client.sendMessage(request, once))).toEqual(task);
     expect((await linesOf(served.client.sendStreamingMessage(request, once)))[0]).toBe("task SUBMITTED");
-    expect(asked).toBe(1);
+    expect(runs).toBe(1);
   });
 
   it("a message to a task is taken once, however often it is sent", async () => {
@@ -76,8 +76,8 @@ overEach(wiresThat("keep ids of messages"), (start) => {
 
 it("a message may be retried over any binding, and at another server of the store", async () => {
   const store = memoryTaskStore();
-  let asked = 0;
-  const agent = async () => reply(`answer ${++asked}`);
+  let runs = 0;
+  const agent = async () => reply(`answer ${++runs}`);
   await using here = await startAgent("JSONRPC", { agent, store });
   await using there = await startAgent("JSONRPC", { agent, store });
   const request = say("x", { metadata: { b: { d: 1, c: [true, "x"] }, a: null } });
@@ -87,7 +87,7 @@ it("a message may be retried over any binding, and at another server of the stor
     ),
   );
   for (const answer of answers) expect(textIn(messageOf(answer).parts)).toBe("answer 1");
-  expect(asked).toBe(1);
+  expect(runs).toBe(1);
 });
 
 it("the card lists the extension as optional, and the answer reports it as activated", async () => {

@@ -86,10 +86,10 @@ overEveryWire((start) => {
 
 overEach(wiresThat("tell history unasked"), (start) => {
   it("an agent that returned after asking is started again by the answer, with its task", async () => {
-    const seen: string[] = [];
+    const turns: string[] = [];
     await using served = await start({
       async *agent({ task, text, history }) {
-        seen.push(`${task === undefined ? "new" : stateOf(task)} ${(await history()).length}`);
+        turns.push(`${task === undefined ? "new" : stateOf(task)} ${(await history()).length}`);
         if (task === undefined) return yield inputRequired("Which one?");
         yield artifact(`took ${text}`);
       },
@@ -100,7 +100,7 @@ overEach(wiresThat("tell history unasked"), (start) => {
     expect([last.id, last.contextId, stateOf(last)]).toEqual([first.id, first.contextId, "COMPLETED"]);
     expect(historyOf(last)).toEqual(["user: book", "agent: Which one?", "user: the blue one"]);
     expect(textIn(last.artifacts[0]?.parts)).toBe("took the blue one");
-    expect(seen).toEqual(["new 1", "INPUT_REQUIRED 3"]);
+    expect(turns).toEqual(["new 1", "INPUT_REQUIRED 3"]);
   });
 });
 
@@ -172,17 +172,17 @@ overEach(wiresThat("know every state"), (start) => {
 
 overEach(wiresThat("refer to tasks"), (start) => {
   it("the agent sees the referenced tasks that exist", async () => {
-    const seen: Task[] = [];
+    const tasks: Task[] = [];
     await using served = await start({
       async *agent({ text, references }) {
-        seen.push(...(await references()));
+        tasks.push(...(await references()));
         yield artifact(text);
       },
     });
     const first = taskOf(await served.client.sendMessage(say("one"), {}));
     const referenceTaskIds = [first.id, "none", first.id];
     await served.client.sendMessage(say("two", { contextId: first.contextId, referenceTaskIds }), {});
-    expect(seen.map(({ id, artifacts }) => `${id} ${textIn(artifacts[0]?.parts)}`)).toEqual([`${first.id} one`]);
+    expect(tasks.map(({ id, artifacts }) => `${id} ${textIn(artifacts[0]?.parts)}`)).toEqual([`${first.id} one`]);
   });
 
   it("refining an artifact in a new task leaves the original unchanged", async () => {

@@ -61,10 +61,10 @@ overEach(wiresThat("activate extensions"), (start, wire) => {
   });
 
   it("a caller that resumes with an event id gets exactly the events it missed", async () => {
-    let asked = 0;
+    let runs = 0;
     await using served = await start({
       agent() {
-        asked++;
+        runs++;
         return threeEvents();
       },
     });
@@ -77,7 +77,7 @@ overEach(wiresThat("activate extensions"), (start, wire) => {
       expect(await itemsOf(served.transport.subscribeToTask(subscribe(id), options))).toEqual(rest);
       expect(await itemsOf(served.transport.sendStreamingMessage(say("y"), options))).toEqual(rest);
     }
-    expect(asked).toBe(1);
+    expect(runs).toBe(1);
   });
 
   it("a message has no id", async () => {

@@ -125,9 +125,9 @@ overEach(wiresThat("tell the agent's answer"), (start) => {
     const ownContext = { contextId: "my context" };
     expect(taskOf(await served.client.sendMessage(say("task", ownContext), {}))).toMatchObject(ownContext);
     expect(messageOf(await served.client.sendMessage(say("reply", ownContext), {}))).toMatchObject(ownContext);
-    const made = taskOf(await served.client.sendMessage(say("task"), {})).contextId;
-    expect(made).not.toBe("");
-    expect(made).not.toBe("my context");
+    const contextId = taskOf(await served.client.sendMessage(say("task"), {})).contextId;
+    expect(contextId).not.toBe("");
+    expect(contextId).not.toBe("my context");
   });
 });
 
@@ -223,10 +223,10 @@ overEach(wiresThat("say all of a part"), (start) => {
       data(null),
       data([]),
     ];
-    const seen: unknown[] = [];
+    const values: unknown[] = [];
     await using served = await start({
       async *agent({ message, metadata, configuration }) {
-        seen.push(message.metadata, metadata, configuration?.acceptedOutputModes);
+        values.push(message.metadata, metadata, configuration?.acceptedOutputModes);
         yield artifact(message.parts, { metadata: { of: "artifact" }, extensions: ["urn:x"] });
       },
     });
@@ -237,7 +237,7 @@ overEach(wiresThat("say all of a part"), (start) => {
     expect(task.artifacts[0]?.parts).toEqual(parts);
     expect(task.artifacts[0]).toMatchObject({ metadata: { of: "artifact" }, extensions: ["urn:x"] });
     expect(task.history[0]?.parts).toEqual(parts);
-    expect(seen).toEqual([{ of: "message" }, { of: "request" }, ["text/plain", "application/json"]]);
+    expect(values).toEqual([{ of: "message" }, { of: "request" }, ["text/plain", "application/json"]]);
   });
 });
 
@@ -268,10 +268,10 @@ overEach(wiresThat("keep ids of messages"), (start) => {
       data([1, "a"], untyped),
       data("scalar", { ...untyped, metadata: { of: "part" } }),
     ];
-    const seen: unknown[] = [];
+    const values: unknown[] = [];
     await using served = await start({
       async *agent({ message, metadata, configuration }) {
-        seen.push(message.parts, message.metadata, metadata, configuration?.acceptedOutputModes);
+        values.push(message.parts, message.metadata, metadata, configuration?.acceptedOutputModes);
         yield artifact(message.parts, { metadata: { of: "artifact" }, extensions: ["urn:x"] });
       },
     });
@@ -282,7 +282,7 @@ overEach(wiresThat("keep ids of messages"), (start) => {
     expect(task.artifacts[0]?.parts).toEqual(parts);
     expect(task.artifacts[0]).toMatchObject({ metadata: { of: "artifact" }, extensions: ["urn:x"] });
     expect(task.history[0]?.parts).toEqual(parts);
-    expect(seen).toEqual([parts, { of: "message" }, { of: "request" }, configuration.acceptedOutputModes]);
+    expect(values).toEqual([parts, { of: "message" }, { of: "request" }, configuration.acceptedOutputModes]);
   });
 });
 
@@ -295,10 +295,10 @@ overEach(wiresOf("0.1"), (start) => {
       data({ n: 1.5, deep: { list: [true, null, "s"] } }, untyped),
       data([1, "a"], untyped),
     ];
-    const seen: unknown[] = [];
+    const values: unknown[] = [];
     await using served = await start({
       async *agent({ message, metadata, configuration }) {
-        seen.push(message.parts, metadata, configuration?.acceptedOutputModes);
+        values.push(message.parts, metadata, configuration?.acceptedOutputModes);
         yield artifact(message.parts, { name: "copy", metadata: { of: "artifact" } });
       },
     });
@@ -308,7 +308,7 @@ overEach(wiresOf("0.1"), (start) => {
     );
     expect(task.artifacts).toMatchObject([{ name: "copy", parts, metadata: { of: "artifact" } }]);
     expect(task.history[0]?.parts).toEqual(parts);
-    expect(seen).toEqual([parts, { of: "request" }, configuration.acceptedOutputModes]);
+    expect(values).toEqual([parts, { of: "request" }, configuration.acceptedOutputModes]);
   });
 
   it("a reply is the message of a completed task under the caller's task name", async () => {

@@ -158,11 +158,11 @@ overEach(wiresThat("keep ids of artifacts"), (start) => {
         yield artifact("done", { artifactId: "x" });
       },
     });
-    const sent = await openStream(served.client.sendStreamingMessage(say("x"), {}));
-    const { id } = taskOf(sent.firstItem.response);
+    const stream = await openStream(served.client.sendStreamingMessage(say("x"), {}));
+    const { id } = taskOf(stream.firstItem.response);
     const left = await openStream(served.client.subscribeToTask(subscribe(id), {}));
     const stays = await openStream(served.client.subscribeToTask(subscribe(id), {}));
-    await sent.iterator.return?.();
+    await stream.iterator.return?.();
     await left.iterator.return?.();
     gate.resolve();
     const rest = await stays.readRest();

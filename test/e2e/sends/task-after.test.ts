@@ -103,11 +103,11 @@ overEach(wiresThat("tell the agent's answer"), (start) => {
         return answer.promise;
       },
     });
-    const sent = served.client.sendMessage(say("go"), {});
+    const result = served.client.sendMessage(say("go"), {});
     await started.promise;
     await clock.advance(999);
     answer.resolve(reply("in time"));
-    expect(textIn(messageOf(await sent).parts)).toBe("in time");
+    expect(textIn(messageOf(await result).parts)).toBe("in time");
   });
 });
 
@@ -127,10 +127,14 @@ overEach(wiresThat("tell the agent's answer"), (start) => {
     thrown = code;
     // JSON-RPC has one error for unaccepted content and for an unreadable body.
     const isNamed = code === "unsupportedMediaType" && wireRow(served.wire).binding === "JSONRPC";
-    const told = isNamed ? "contentTypeNotSupported" : code;
+    const publicCode = isNamed ? "contentTypeNotSupported" : code;
     for (const call of [served.client.sendMessage(say("go"), {}), served.client.sendStreamingMessage(say("go"), {})]) {
       expect(await errorOf(call)).toMatchObject(
-        errorOverWire(served.wire, { code: told, message: messageInWords(told, "just so"), metadata: { a: "b" } }),
+        errorOverWire(served.wire, {
+          code: publicCode,
+          message: messageInWords(publicCode, "just so"),
+          metadata: { a: "b" },
+        }),
       );
     }
     expect((await served.clientOver("in-process").listTasks(requestOf("listTasks"), {})).totalSize).toBe(0);

@@ -40,13 +40,13 @@ overEach(wiresOf("1.0", "0.3", "0.2"), (start) => {
   });
 
   it("a parked task waits without a turn, and polls when it is due", async () => {
-    let asked = 0;
+    let runs = 0;
     await using served = await start({
       limits: { wakePauseMs: 20 },
       async *agent() {
-        asked += 1;
-        if (asked === 1) yield authRequired({ url: request.url });
-        if (asked < 3) yield park({ wakeAt: Date.now() + 20 });
+        runs += 1;
+        if (runs === 1) yield authRequired({ url: request.url });
+        if (runs < 3) yield park({ wakeAt: Date.now() + 20 });
         else yield completed("done");
       },
     });
@@ -56,6 +56,6 @@ overEach(wiresOf("1.0", "0.3", "0.2"), (start) => {
     }
     expect(states.at(-1)).toBe(TaskState.COMPLETED);
     expect(states.filter((state) => state === TaskState.AUTH_REQUIRED)).toHaveLength(1);
-    expect(asked).toBe(3);
+    expect(runs).toBe(3);
   });
 });

@@ -91,18 +91,18 @@ overEveryWire((start) => {
 
   it("an agent that hangs is cut off after its grace", async () => {
     const clock = createVirtualClock();
-    const told = Promise.withResolvers<void>();
+    const abortNotice = Promise.withResolvers<void>();
     await using served = await start({
       clock,
       async *agent({ signal }) {
         yield working();
-        signal.addEventListener("abort", () => told.resolve());
+        signal.addEventListener("abort", () => abortNotice.resolve());
         await new Promise(() => {});
       },
     });
     const { id, stream } = await running(served);
     const canceled = served.client.cancelTask(cancel(id), {});
-    await told.promise;
+    await abortNotice.promise;
     await clock.advance(5000);
     expect(stateOf(await canceled)).toBe("CANCELED");
     expect(await stream.readRest()).toEqual(["status CANCELED"]);
@@ -122,12 +122,12 @@ overEveryWire((start) => {
   });
 
   it("concurrent cancels have one effect", async () => {
-    let told = 0;
+    let abortCount = 0;
     await using served = await start({
       async *agent({ signal }) {
         yield working();
         await aborted(signal);
-        told++;
+        abortCount++;
       },
     });
     const { id } = await running(served);
@@ -135,7 +135,7 @@ overEveryWire((start) => {
     const answers = await Promise.all(calls);
     expect(answers).toContain("CANCELED");
     for (const answer of answers) expect(["CANCELED", "taskNotCancelable"]).toContain(answer);
-    expect(told).toBe(1);
+    expect(abortCount).toBe(1);
   });
 
   it("an ended or canceled task is not cancelable, and an unknown task is not found", async () => {

@@ -73,19 +73,19 @@ describe.each(Object.keys(stores))("on the store: %s", (name) => {
         await using _ = closing(store);
         await using served = await start({ clock, store, agent: async () => completed() });
         const tasks = await threeTasks(served, clock);
-        const found = async (nanosLater: number): Promise<readonly string[]> => {
+        const listAfter = async (nanosLater: number): Promise<readonly string[]> => {
           const statusTimestampAfter = timeOf(tasks[1], nanosLater);
           const page = await served.client.listTasks(requestOf("listTasks", { statusTimestampAfter }), {});
           expect(page.totalSize).toBe(page.tasks.length);
           return page.tasks.map(({ id }) => id);
         };
         const [first, second, third] = tasks.map(({ id }) => id);
-        expect(await found(-1)).toEqual([third, second]);
-        expect(await found(0)).toEqual([third, second]);
-        expect(await found(1)).toEqual([third]);
-        expect(await found(1_000)).toEqual([third]);
-        expect(await found(-999_999)).toEqual([third, second]);
-        expect(await found(-1_000_000)).toEqual([third, second, first]);
+        expect(await listAfter(-1)).toEqual([third, second]);
+        expect(await listAfter(0)).toEqual([third, second]);
+        expect(await listAfter(1)).toEqual([third]);
+        expect(await listAfter(1_000)).toEqual([third]);
+        expect(await listAfter(-999_999)).toEqual([third, second]);
+        expect(await listAfter(-1_000_000)).toEqual([third, second, first]);
       },
     );
   });

@@ -130,18 +130,18 @@ overEach(wiresThat("list tasks"), (start, wire) => {
         yield completed();
       },
     });
-    for (let made = 0; made < 5; made++) await served.client.sendMessage(say("go"), {});
+    for (let count = 0; count < 5; count++) await served.client.sendMessage(say("go"), {});
     const lengths: number[] = [];
-    const seen = new Set<string>();
+    const ids = new Set<string>();
     for (let pageToken = "", more = true; more; more = pageToken !== "") {
       const page = await served.client.listTasks(requestOf("listTasks", { pageToken, includeArtifacts: true }), {});
       lengths.push(page.tasks.length);
-      for (const { id } of page.tasks) seen.add(id);
+      for (const { id } of page.tasks) ids.add(id);
       pageToken = page.nextPageToken;
       expect(page.totalSize).toBe(5);
     }
     expect(lengths).toEqual([2, 2, 1]);
-    expect(seen.size).toBe(5);
+    expect(ids.size).toBe(5);
   });
 
   it("a page token is valid only for its own filters", async () => {

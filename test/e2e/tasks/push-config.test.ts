@@ -24,12 +24,12 @@ overEveryWire((start) => {
     const served = await start({ push: { allow: "loopback" }, agent: async () => completed() });
     const { client } = served;
     const taskId = taskOf(await client.sendMessage(say("go"), {})).id;
-    const made = await client.createTaskPushNotificationConfig(config({ taskId, id: "late", url: hook.url }), {});
-    expect(made).toMatchObject({ taskId, url: hook.url });
-    const get = requestOf("getTaskPushNotificationConfig", { taskId, id: made.id });
-    expect(await client.getTaskPushNotificationConfig(get, {})).toEqual(made);
+    const pushConfig = await client.createTaskPushNotificationConfig(config({ taskId, id: "late", url: hook.url }), {});
+    expect(pushConfig).toMatchObject({ taskId, url: hook.url });
+    const get = requestOf("getTaskPushNotificationConfig", { taskId, id: pushConfig.id });
+    expect(await client.getTaskPushNotificationConfig(get, {})).toEqual(pushConfig);
     const list = requestOf("listTaskPushNotificationConfigs", { taskId });
-    expect((await client.listTaskPushNotificationConfigs(list, {})).configs).toEqual([made]);
+    expect((await client.listTaskPushNotificationConfigs(list, {})).configs).toEqual([pushConfig]);
     // Closing sends what is pending.
     await served[Symbol.asyncDispose]();
     expect(hook.calls).toEqual([]);
@@ -136,18 +136,21 @@ overEach(wiresThat("keep several push configurations"), (start) => {
       scheme: "Bearer",
       credentials: "s3cret",
     } as const;
-    const made = await client.createTaskPushNotificationConfig(config({ taskId, token: "t", authentication }), {});
-    expect(made).toMatchObject({ taskId, url, authentication: { scheme: "Bearer", credentials: "" } });
-    expect(made.id).not.toBe("");
+    const pushConfig = await client.createTaskPushNotificationConfig(
+      config({ taskId, token: "t", authentication }),
+      {},
+    );
+    expect(pushConfig).toMatchObject({ taskId, url, authentication: { scheme: "Bearer", credentials: "" } });
+    expect(pushConfig.id).not.toBe("");
     const named = await client.createTaskPushNotificationConfig(config({ taskId, id: "mine" }), {});
     expect(named.id).toBe("mine");
-    const get = requestOf("getTaskPushNotificationConfig", { taskId, id: made.id });
-    expect(await client.getTaskPushNotificationConfig(get, {})).toEqual(made);
+    const get = requestOf("getTaskPushNotificationConfig", { taskId, id: pushConfig.id });
+    expect(await client.getTaskPushNotificationConfig(get, {})).toEqual(pushConfig);
     const list = await client.listTaskPushNotificationConfigs(
       requestOf("listTaskPushNotificationConfigs", { taskId }),
       {},
     );
-    expect(list).toMatchObject({ configs: [made, named], nextPageToken: "" });
+    expect(list).toMatchObject({ configs: [pushConfig, named], nextPageToken: "" });
   });
 
   it("a configuration with a used id replaces the old one", async () => {

@@ -39,9 +39,9 @@ for (const [name, hello, coder, movies] of agents) {
     print(state, chunks.join(" "), JSON.stringify(artifacts.map(({ text }) => text)));
   });
   await talk(movies, async (client) => {
-    const asked = await client.send("a film");
-    const found = await client.send("1994", { continue: asked });
-    print(asked.state, asked.text, "→", found.state, found.statusText);
+    const question = await client.send("a film");
+    const answer = await client.send("1994", { continue: question });
+    print(question.state, question.text, "→", answer.state, answer.statusText);
     const searching = await client.send("search forever", { configuration: { returnImmediately: true } });
     await client.cancelTask({ id: searching.taskId });
     const { state, statusText } = await client.wait(searching.taskId);

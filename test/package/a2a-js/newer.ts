@@ -48,8 +48,8 @@ class Publisher {
   }
 
   status(state: TaskState, text?: string): void {
-    const said = text === undefined ? undefined : message(text, this.ids);
-    const status = { state, message: said, timestamp: new Date().toISOString() };
+    const statusMessage = text === undefined ? undefined : message(text, this.ids);
+    const status = { state, message: statusMessage, timestamp: new Date().toISOString() };
     this.bus.publish(AgentEvent.statusUpdate({ ...this.ids, status, metadata: undefined }));
   }
 
@@ -104,19 +104,19 @@ export class Movies implements AgentExecutor {
 
   async execute(context: RequestContext, bus: ExecutionEventBus): Promise<void> {
     const out = new Publisher(context, bus);
-    const asked = textOf(context.userMessage);
-    if (asked === "refuse") throw new UnsupportedOperationError("no such film");
+    const prompt = textOf(context.userMessage);
+    if (prompt === "refuse") throw new UnsupportedOperationError("no such film");
     out.begin();
-    if (context.task === undefined && asked !== "search forever") {
+    if (context.task === undefined && prompt !== "search forever") {
       return out.status(TaskState.TASK_STATE_INPUT_REQUIRED, "which year?");
     }
     out.status(TaskState.TASK_STATE_WORKING, "searching");
     do {
       await new Promise((resolve) => setTimeout(resolve, 5));
       if (this.canceled.has(context.taskId)) return out.status(TaskState.TASK_STATE_CANCELED, "stopped searching");
-    } while (asked === "search forever");
-    const said = (context.task?.history ?? []).map(textOf).join(", ");
-    out.status(TaskState.TASK_STATE_COMPLETED, `found by ${context.context.user?.userName}: ${said}`);
+    } while (prompt === "search forever");
+    const words = (context.task?.history ?? []).map(textOf).join(", ");
+    out.status(TaskState.TASK_STATE_COMPLETED, `found by ${context.context.user?.userName}: ${words}`);
     bus.finished();
   }
 }

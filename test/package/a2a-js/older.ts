@@ -33,8 +33,8 @@ class Publisher {
   }
 
   status(state: TaskState, text: string | undefined, final: boolean): void {
-    const said = text === undefined ? {} : { message: message(text, this.ids) };
-    const status = { state, timestamp: new Date().toISOString(), ...said };
+    const messagePart = text === undefined ? {} : { message: message(text, this.ids) };
+    const status = { state, timestamp: new Date().toISOString(), ...messagePart };
     this.bus.publish({ kind: "status-update", ...this.ids, status, final } satisfies TaskStatusUpdateEvent);
   }
 
@@ -88,10 +88,10 @@ export class Movies implements AgentExecutor {
 
   async execute(context: RequestContext, bus: ExecutionEventBus): Promise<void> {
     const out = new Publisher(context, bus);
-    const asked = textOf(context.userMessage);
-    if (asked === "refuse") throw A2AError.unsupportedOperation("no such film");
+    const prompt = textOf(context.userMessage);
+    if (prompt === "refuse") throw A2AError.unsupportedOperation("no such film");
     out.begin();
-    if (context.task === undefined && asked !== "search forever") {
+    if (context.task === undefined && prompt !== "search forever") {
       out.status("input-required", "which year?", true);
       return;
     }
@@ -103,9 +103,9 @@ export class Movies implements AgentExecutor {
         bus.finished();
         return;
       }
-    } while (asked === "search forever");
-    const said = (context.task?.history ?? []).map(textOf).join(", ");
-    out.status("completed", `found by ${context.context?.user?.userName}: ${said}`, true);
+    } while (prompt === "search forever");
+    const words = (context.task?.history ?? []).map(textOf).join(", ");
+    out.status("completed", `found by ${context.context?.user?.userName}: ${words}`, true);
     bus.finished();
   }
 }

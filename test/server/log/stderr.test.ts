@@ -142,8 +142,8 @@ describe("without a logger", () => {
     child.stderr.destroy();
     await once(child.stderr, "close");
     child.stdin.write("go");
-    const [said, [code]] = await Promise.all([text(child.stdout), once(child, "close")]);
-    expect({ said, code }).toEqual({ said: "alive", code: 0 });
+    const [output, [code]] = await Promise.all([text(child.stdout), once(child, "close")]);
+    expect({ output, code }).toEqual({ output: "alive", code: 0 });
   });
 });
 

@@ -10,19 +10,19 @@ const measureMs = 251;
 function measured(limits: Partial<OverloadLimits> = {}) {
   const clock = createVirtualClock();
   const { log, logger } = recordingLogger();
-  const seen = { heap: 0, container: 0, roundMs: 0, reads: 0 };
+  const readings = { heap: 0, container: 0, roundMs: 0, reads: 0 };
   let collected: (() => void) | undefined;
   const load = createLoad({
     // The timer of one millisecond fires when a round of the event loop has passed.
-    clock: { ...clock, after: (ms, run) => clock.after(ms === 1 ? ms + seen.roundMs : ms, run) },
+    clock: { ...clock, after: (ms, run) => clock.after(ms === 1 ? ms + readings.roundMs : ms, run) },
     limits: { ...defaultOverloadLimits, ...limits },
     logger,
     memories: {
       heap: {
         size: 64 << 20,
         read: () => {
-          seen.reads += 1;
-          return seen.heap;
+          readings.reads += 1;
+          return readings.heap;
         },
         watch(listener) {
           collected = listener;
@@ -31,7 +31,7 @@ function measured(limits: Partial<OverloadLimits> = {}) {
           };
         },
       },
-      container: { size: 128 << 20, read: () => seen.container },
+      container: { size: 128 << 20, read: () => readings.container },
     },
   });
   if (load === undefined) throw new Error("nothing is measured");
@@ -39,23 +39,23 @@ function measured(limits: Partial<OverloadLimits> = {}) {
     clock,
     load,
     log,
-    seen,
+    readings,
     collect: () => collected?.(),
     isWatching: () => collected !== undefined,
     /** Sends a message and says whose sends are refused. */
     refuses: () => load.overload()?.refuses ?? "none",
-    measure: (count = 1) => clock.advance(count * (measureMs + seen.roundMs)),
+    measure: (count = 1) => clock.advance(count * (measureMs + readings.roundMs)),
   };
 }
 
 describe("the heap", () => {
   it("refuses all sends as soon as it is at the limit, and excess from 0.85 of the limit on", () => {
-    const { load, refuses, seen, collect } = measured();
+    const { load, refuses, readings, collect } = measured();
     expect(refuses()).toBe("none");
-    seen.heap = 0.59;
+    readings.heap = 0.59;
     collect();
     expect(refuses()).toBe("none");
-    seen.heap = 0.6;
+    readings.heap = 0.6;
     collect();
     expect(refuses()).toBe("excess");
     expect(load.overload()?.refuse()).toMatchObject({
@@ -65,7 +65,7 @@ describe("the heap", () => {
       retryAfterMs: 2000,
       metadata: { limit: "heapMaxRatio" },
     });
-    seen.heap = 0.7;
+    readings.heap = 0.7;
     collect();
     expect(refuses()).toBe("all");
     expect(load.overload()?.refuse().message).toBe(
@@ -75,16 +75,16 @@ describe("the heap", () => {
   });
 
   it("takes sends again after five measurements in a row that are clearly below", async () => {
-    const { refuses, seen, collect, measure } = measured();
+    const { refuses, readings, collect, measure } = measured();
     refuses();
-    seen.heap = 0.72;
+    readings.heap = 0.72;
     collect();
-    seen.heap = 0.5;
+    readings.heap = 0.5;
     await measure(4);
     expect(refuses()).toBe("all");
-    seen.heap = 0.68;
+    readings.heap = 0.68;
     await measure();
-    seen.heap = 0.5;
+    readings.heap = 0.5;
     await measure(4);
     expect(refuses()).toBe("all");
     await measure();
@@ -92,9 +92,9 @@ describe("the heap", () => {
   });
 
   it("is measured again once a 64th of it has been booked, and large requests are then refused", () => {
-    const { load, refuses, seen } = measured();
+    const { load, refuses, readings } = measured();
     refuses();
-    seen.heap = 0.9;
+    readings.heap = 0.9;
     load.noteBytes((1 << 20) - 1 - 0);
     load.checkRequest(1 << 20);
     load.noteBytes(1);
@@ -104,24 +104,24 @@ describe("the heap", () => {
   });
 
   it("is not measured when it is switched off", () => {
-    const { refuses, seen, collect } = measured({ heapMaxRatio: false });
+    const { refuses, readings, collect } = measured({ heapMaxRatio: false });
     refuses();
-    seen.heap = 1;
+    readings.heap = 1;
     collect();
     expect(refuses()).toBe("none");
-    seen.container = 0.9;
+    readings.container = 0.9;
     collect();
-    expect(seen.reads).toBe(0);
+    expect(readings.reads).toBe(0);
   });
 });
 
 it("the container's memory refuses by its own limit", async () => {
-  const { load, refuses, seen, measure } = measured();
+  const { load, refuses, readings, measure } = measured();
   refuses();
-  seen.container = 0.86;
+  readings.container = 0.86;
   await measure();
   expect(refuses()).toBe("none");
-  seen.container = 0.9;
+  readings.container = 0.9;
   await measure();
   expect(refuses()).toBe("all");
   expect(load.overload()?.refuse()).toMatchObject({
@@ -133,17 +133,17 @@ it("the container's memory refuses by its own limit", async () => {
 
 describe("the event loop", () => {
   it("refuses nobody for a single long computation, and all sends after five long rounds in a row", async () => {
-    const { load, refuses, seen, measure } = measured();
+    const { load, refuses, readings, measure } = measured();
     refuses();
     await measure(5);
     for (let computation = 0; computation < 5; computation++) {
-      seen.roundMs = 10_000;
+      readings.roundMs = 10_000;
       await measure(4);
-      seen.roundMs = 0;
+      readings.roundMs = 0;
       await measure();
       expect(refuses()).toBe("none");
     }
-    seen.roundMs = 1200;
+    readings.roundMs = 1200;
     await measure(4);
     expect(refuses()).toBe("none");
     await measure();
@@ -158,15 +158,15 @@ describe("the event loop", () => {
   });
 
   it("refuses excess from half of the limit on, until five rounds in a row are short", async () => {
-    const { refuses, seen, measure } = measured();
+    const { refuses, readings, measure } = measured();
     refuses();
-    seen.roundMs = 499;
+    readings.roundMs = 499;
     await measure(5);
     expect(refuses()).toBe("none");
-    seen.roundMs = 500;
+    readings.roundMs = 500;
     await measure(5);
     expect(refuses()).toBe("excess");
-    seen.roundMs = 100;
+    readings.roundMs = 100;
     await measure(4);
     expect(refuses()).toBe("excess");
     await measure();
@@ -175,15 +175,15 @@ describe("the event loop", () => {
 });
 
 it("logs one record when an overload begins and one when it ends", async () => {
-  const { load, log, refuses, seen, collect, measure } = measured();
+  const { load, log, refuses, readings, collect, measure } = measured();
   refuses();
-  seen.heap = 0.65;
+  readings.heap = 0.65;
   collect();
-  seen.heap = 0.75;
+  readings.heap = 0.75;
   collect();
   await measure(8);
   for (let send = 0; send < 3; send++) load.overload()?.refuse();
-  seen.heap = 0.1;
+  readings.heap = 0.1;
   await measure(6);
   expect(log).toEqual([
     {

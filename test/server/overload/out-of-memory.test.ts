@@ -42,21 +42,21 @@ async function start(limits: object) {
     stderr += text;
   });
   const url = new Promise<string>((resolve, reject) => {
-    process.on("message", (said: Log & { readonly url?: string }) => {
-      if (said.url === undefined) log.push(said);
-      else resolve(said.url);
+    process.on("message", (entry: Log & { readonly url?: string }) => {
+      if (entry.url === undefined) log.push(entry);
+      else resolve(entry.url);
     });
     process.once("exit", () => reject(new Error(`the program ended: ${stderr}`)));
   });
   const base = await url;
-  let sent = 0;
+  let messageCount = 0;
   const call = (owner: string, method: string, params: object): Promise<RawReply> => {
     const body = { jsonrpc: "2.0", id: 1, method, params };
     return postJson(`${base}/json-rpc`, body, { "a2a-version": "1.0", "x-owner": owner });
   };
   const send = (owner: string, text: string): Promise<RawReply> =>
     call(owner, "SendMessage", {
-      message: { messageId: `m${++sent}`, role: "ROLE_USER", parts: [{ text }] },
+      message: { messageId: `m${++messageCount}`, role: "ROLE_USER", parts: [{ text }] },
       configuration: { returnImmediately: true },
     });
   /** Sends many messages and returns what they were answered: a status, or "gone" when the process had ended. */

@@ -21,11 +21,11 @@ const keyed = (wanted: string) => ({
 /** The status of a request that names another host. */
 function statusAt(port: number, path: string, host: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    const sent = request({ host: "127.0.0.1", port, path, headers: { host }, agent: false }, (response) => {
+    const clientRequest = request({ host: "127.0.0.1", port, path, headers: { host }, agent: false }, (response) => {
       response.resume();
       resolve(response.statusCode);
     });
-    sent.on("error", reject).end();
+    clientRequest.on("error", reject).end();
   });
 }
 

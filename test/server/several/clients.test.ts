@@ -55,7 +55,7 @@ function connect(server: AgentsServer, path: string, key?: string): Promise<Clie
 
 /** An agent whose turn stays until it is aborted, and says so. */
 function staying() {
-  const { promise: begun, resolve: begin } = Promise.withResolvers<Turn>();
+  const { promise: turnStart, resolve: begin } = Promise.withResolvers<Turn>();
   const { promise: ended, resolve: end } = Promise.withResolvers<unknown>();
   const agent: Agent = async function* (turn) {
     yield working();
@@ -63,7 +63,7 @@ function staying() {
     await new Promise<void>((resolve) => turn.signal.addEventListener("abort", () => resolve(), { once: true }));
     end(turn.signal.reason);
   };
-  return { agent, begun, ended };
+  return { agent, turnStart, ended };
 }
 
 describe("an agent that calls another one of its server", () => {
@@ -108,13 +108,13 @@ describe("an agent that calls another one of its server", () => {
   });
 
   it("is canceled with the task that it waits for", async () => {
-    const { agent, begun, ended } = staying();
+    const { agent, turnStart, ended } = staying();
     await using server = await serveAll({
       agents: { "/asks": { card: card("asks"), agent: asks("/stays") }, "/stays": { card: card("stays"), agent } },
     });
     await using client = await connect(server, "/asks");
     const answer = client.send("go", { configuration: { returnImmediately: true } });
-    const { taskId } = await begun;
+    const { taskId } = await turnStart;
     await client.cancel((await answer).taskId ?? "");
     expect(await ended).toMatchObject({ kind: "Canceled" });
     await using direct = await connect(server, "/stays");
@@ -140,7 +140,7 @@ describe("an agent that calls another one of its server", () => {
   });
 
   it("takes its deadline along to an agent that has said nothing yet", async () => {
-    const { promise: begun, resolve: begin } = Promise.withResolvers<Turn>();
+    const { promise: turnStart, resolve: begin } = Promise.withResolvers<Turn>();
     const silent: Agent = async (turn) => {
       begin(turn);
       await new Promise((resolve) => turn.signal.addEventListener("abort", resolve, { once: true }));
@@ -154,7 +154,7 @@ describe("an agent that calls another one of its server", () => {
     });
     await using client = await connect(server, "/asks");
     const outcome = client.send("go").catch(() => "");
-    const { signal } = await begun;
+    const { signal } = await turnStart;
     await outcome;
     await expect.poll(() => signal.reason, { timeout: 20_000 }).toMatchObject({ kind: "DeadlineExceeded" });
   });
@@ -177,9 +177,9 @@ describe("an agent that calls another one of its server", () => {
 
   it("passes on the id of the request and the trace", async () => {
     const { log, logger } = recordingLogger();
-    let seen: (string | undefined)[] = [];
+    let values: (string | undefined)[] = [];
     const sees: Agent = async ({ header }) => {
-      seen = [header("traceparent"), header("x-request-id"), header("authorization"), header("x-own")];
+      values = [header("traceparent"), header("x-request-id"), header("authorization"), header("x-own")];
     };
     const calls: Agent = async ({ client }) => {
       await client("/sees", { headers: { "x-own": "1" } }).send("x");
@@ -193,7 +193,7 @@ describe("an agent that calls another one of its server", () => {
     const headers = { traceparent, "x-request-id": "request-7", authorization: "Bearer secret" };
     await using client = await Client.connect(`${server.url}/calls`, { headers });
     await client.send("go");
-    expect(seen).toEqual([traceparent, "request-7", undefined, "1"]);
+    expect(values).toEqual([traceparent, "request-7", undefined, "1"]);
     const calls7 = log.filter(
       ({ message, fields }) => message === "call" && "requestId" in fields && fields.requestId === "request-7",
     );
@@ -259,7 +259,7 @@ describe("an agent that calls another one of its server", () => {
   });
 
   it("may end its work while the server shuts down", async () => {
-    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    const { promise: turnStart, resolve: begin } = Promise.withResolvers<void>();
     const { promise: closing, resolve: close } = Promise.withResolvers<void>();
     const slow: Agent = async function* ({ client }) {
       yield working();
@@ -273,7 +273,7 @@ describe("an agent that calls another one of its server", () => {
     });
     await using client = await connect(server, "/slow");
     const { answer } = client.stream("go");
-    await begun;
+    await turnStart;
     const closed = server.close();
     await using late = await connect(server, "/tells");
     await expect(late.send("x")).rejects.toMatchObject({ code: "unavailable" });

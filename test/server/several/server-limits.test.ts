@@ -166,10 +166,10 @@ describe("a limit of a server of several agents", () => {
 describe("a limit of turns and streams of a server of several agents", () => {
   it("refuses the turns of other agents while it is reached, and lets those that wait start after it", async () => {
     const held = Promise.withResolvers<void>();
-    const begun = Promise.withResolvers<void>();
+    const turnStart = Promise.withResolvers<void>();
     const slow: Agent = async function* () {
       yield working();
-      begun.resolve();
+      turnStart.resolve();
       await held.promise;
       yield completed();
     };
@@ -180,7 +180,7 @@ describe("a limit of turns and streams of a server of several agents", () => {
     };
     await using server = await serveAll({ rate: { all: { turns: 1 } }, agents });
     const first = send(server, "/slow");
-    await begun.promise;
+    await turnStart.promise;
     const waiting = send(server, "/waits");
     expect((await send(server, "/refuses")).text).toContain("(server.rate.all.turns)");
     held.resolve();
