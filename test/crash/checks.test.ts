@@ -62,7 +62,7 @@ const lies = [
 ];
 
 async function lie(scene: Scene): Promise<void> {
-  const { ledger, runs } = scene;
+  const { ledger, runs, server } = scene;
   const completed = [...ledger.tasks.values()].filter(({ last }) => last?.status?.state === TaskState.COMPLETED);
   const streamed = [...ledger.tasks.values()].filter(({ seen }) => (seen[0]?.items.length ?? 0) > 4);
   const [one, two, three] = completed;
@@ -77,7 +77,10 @@ async function lie(scene: Scene): Promise<void> {
   if (snapshot !== undefined) itemsOf(five).push({ ...snapshot, recovered: "resync" });
   six.configured.push({ path: "/nobody", fromStart: true });
   for (const entry of ledger.sent) if (entry.answer !== undefined) entry.answer = { taskId: "another" };
-  await send(scene, "GRPC", "hold", { configuration: { returnImmediately: true } });
+  const held = await send(scene, "GRPC", "hold", { configuration: { returnImmediately: true } });
+  // The agent notes its run after the answer. A note that came later would name a living process.
+  const isNoted = () => server.runs().some(({ taskId, kind }) => taskId === held?.id && kind === "stored");
+  await expect.poll(isNoted).toBe(true);
   await runElsewhere(runs);
 }
 
