@@ -369,6 +369,6 @@ IOP-11 WISE: data that is no object travels wrapped under a flag
   shown version/v0.3/json/codec: is wrapped under a flag and unwrapped again: data %j
   shown version/v0.3/proto/messages: is wrapped and marked: %j
 IOP-12 WISE: bytes of files are read in both forms, and written in the one that is set
-  shown version/v0.3/proto/bytes: are read as $form: $said
+  shown version/v0.3/proto/bytes: are read as $form: $what
   shown version/v0.3/http-json: writes files as $fileBytes to callers that have sent none, when configured so
 `;
