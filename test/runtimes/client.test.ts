@@ -43,7 +43,7 @@ describe.each(runtimes)("the client under $name", (runtime) => {
       ["connect", "CONNECT"],
       ["grpcWeb", "GRPC"],
     ])("reads the card, sends and streams: %s", async (scenario, binding) => {
-      expect(await run(scenario)).toEqual({ card: "Counter", binding, sent: "SHOUT", streamed: numbers(5) });
+      expect(await run(scenario)).toEqual({ card: "Counter", binding, text: "SHOUT", streamed: numbers(5) });
     });
 
     it("gets every event once when the connection breaks in the middle", async () => {
