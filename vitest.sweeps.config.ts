@@ -19,7 +19,7 @@ sweeps.test.include = [
   // What imports test/support/tries.ts.
   "test/binding/faults/{cuts,pieces}.test.ts",
   "test/examples/demo/text-figures.test.ts",
-  "test/client/{flat,answer/long-stream}.test.ts",
+  "test/client/answer/long-stream.test.ts",
   "test/client/stream/{difference,faults,faults-random}.test.ts",
   "test/core/memory-bound.test.ts",
   "test/core/task/no-loss.test.ts",
