@@ -196,7 +196,7 @@ const checkParkOptions = namesOf<ParkOptions>("park()", { wakeAt: true });
 /**
  * Ends the turn and keeps the task in its state, without a running turn, until `wakeAt` has passed, `wake` is called or
  * a message arrives; then the next turn runs. This must be the last event of a turn: later events are dropped. Throws a
- * `TypeError` for a `wakeAt` that is no time.
+ * `TypeError` for a `wakeAt` that is not a time.
  */
 export function park(options: ParkOptions = {}): ParkEvent {
   checkParkOptions(options);
