@@ -107,16 +107,18 @@ const samples: readonly {
     ],
   },
   {
-    rule: "no cycle of imports",
+    rule: "no cycle of values",
     files: {
       "src/core/a.ts": 'import { b } from "./b.js";',
       "src/core/b.ts": 'import { z } from "./z.js";\nimport { c } from "./c.js";',
       "src/core/c.ts":
         'import { a } from "./a.js";\nimport type { B } from "./b.js";\nconst b = () => import("./b.js");',
-      "src/core/d.ts": 'import type { E } from "./e.js";',
+      "src/core/d.ts": 'import { E } from "./e.js";',
       "src/core/e.ts": '\nconst d = () => import("./d.js");',
+      "src/core/f.ts": 'import type { G } from "./g.js";',
+      "src/core/g.ts": 'import { f } from "./f.js";',
     },
-    offenses: ["src/core/c.ts:1", "src/core/c.ts:2", "src/core/e.ts:2"],
+    offenses: ["src/core/c.ts:1", "src/core/c.ts:3", "src/core/e.ts:2"],
   },
   {
     rule: "rooms form no circle",
@@ -128,11 +130,6 @@ const samples: readonly {
       "src/core/d.ts": 'import { c } from "./c.js";',
     },
     offenses: ["src/core/c.ts:2"],
-  },
-  {
-    rule: "folders fit into a head",
-    files: Object.fromEntries([...Array(26).keys()].map((number) => [`src/core/f${number}.ts`, ""])),
-    offenses: ["src/core:1"],
   },
   {
     rule: "versions are named in their room",
@@ -147,21 +144,9 @@ const samples: readonly {
     offenses: ["src/core/a.ts:1", "src/core/a.ts:4", "src/binding/a.ts:2"],
   },
   {
-    rule: "files are small",
-    files: { "src/core/a.ts": "\n".repeat(400), "src/core/b.ts": "\n".repeat(401) },
-    offenses: ["src/core/b.ts:401"],
-  },
-  {
-    rule: "folders are flat and names alike",
-    files: {
-      "src/a/b/c.ts": "",
-      "src/a/b/c/d.ts": "",
-      "src/a/camelCase.ts": "",
-      "src/a/v1.0/e-f.ts": "",
-      "src/protocol/codec/json/g.ts": "",
-      "src/protocol/codec/json/h/i.ts": "",
-    },
-    offenses: ["src/a/b/c/d.ts:1", "src/a/camelCase.ts:1", "src/protocol/codec/json/h/i.ts:1"],
+    rule: "names of files are kebab-case",
+    files: { "src/a/b/c/d/e.ts": "", "src/a/camelCase.ts": "", "src/a/v1.0/e-f.ts": "" },
+    offenses: ["src/a/camelCase.ts:1"],
   },
   {
     rule: "no console",
@@ -171,23 +156,6 @@ const samples: readonly {
       "examples/hello/a.ts": "console.log(1);",
     },
     offenses: ["src/core/a.ts:2"],
-  },
-  {
-    rule: "names are nouns and verbs",
-    files: {
-      "src/core/a.ts":
-        "const kept = new Map();\nexport function parsed(text: string) { const found = text; return found; }\ninterface Known {}",
-      "src/core/b.ts":
-        "export type Told = string;\nexport class Seeded {}\nconst seed = 1;\nfunction read() {}\nconst embed = 2;",
-      "src/core/c.ts": "const parsedCard = 1;\nfunction feed() {}\nexport const takenNames = [];",
-      "src/protocol/events.ts": "export const failed = 1;\nexport const rejected = 2;\nexport const sent = 3;",
-      "examples/demo/a.ts": "const counted = 1;",
-      "examples/hello/a.ts": "const asked = 1;",
-    },
-    offenses: [
-      ...["src/core/a.ts:1", "src/core/a.ts:2", "src/core/a.ts:3", "src/core/b.ts:1", "src/core/b.ts:2"],
-      ...["src/protocol/events.ts:3", "examples/demo/a.ts:1"],
-    ],
   },
   {
     rule: "no any",

@@ -89,24 +89,6 @@ const belowGrpc = {
  */
 const protocolVersion = /^v?(?:1\.0|0\.[123](?:\.\d+)?)$/;
 
-/** One word that is a participle, such as `made` or `Parsed`. Those that are also verbs (`read`, `set`) may name functions. */
-const participle =
-  /^(?:(?!(?:embed|feed|need|seed|speed)$)[a-z]+ed|asked|begun|bound|broken|built|chosen|drawn|done|driven|eaten|fed|found|frozen|given|gone|got|grown|heard|held|hidden|kept|known|left|lost|made|meant|met|paid|said|seen|sent|shown|sold|spent|spoken|stood|stuck|sunk|taken|thought|thrown|told|torn|understood|woken|won|worn|wound|written)$/;
-
-function isParticiple(name: string): boolean {
-  return participle.test(name.charAt(0).toLowerCase() + name.slice(1));
-}
-
-/** Builders of events, named by the states that they set. */
-const participleNames: Readonly<Record<string, readonly string[]>> = {
-  "src/protocol/events.ts": ["completed", "failed", "rejected", "canceled"],
-};
-
-const maxLines = 400;
-/** A room may have sub-rooms when its files do not fit in one folder. */
-const maxDepth = 2;
-const deepRooms: ReadonlySet<string> = new Set(["protocol/codec", "store/sql", "version/v0.3", "binding/grpc"]);
-const maxFiles = 25;
 const fileName = /^[a-z0-9]+(?:[-.][a-z0-9]+)*\.ts$/;
 
 /** Every rule about the source code. */
@@ -125,7 +107,7 @@ export const rules = {
       return lineNumbers.map((line) => ({ line, rule: `reaches below grpc-js: it belongs to ${belowGrpc.home}` }));
     },
   ),
-  "no cycle of imports": cycles,
+  "no cycle of values": cycles,
   "rooms form no circle": circles,
   "versions are named in their room": perLine(
     // The executors of an SDK are named by its releases, which are numbered alike.
@@ -136,33 +118,16 @@ export const rules = {
         .filter(({ text, line }) => protocolVersion.test(text) && !/httpVersion/.test(lines[line - 1] ?? ""))
         .map(({ text, line }) => ({ line, rule: `${text} is a protocol version: it belongs to version/` })),
   ),
-  "files are small": perLine(
-    () => true,
-    ({ lines }) => (lines.length - 1 > maxLines ? [{ line: maxLines + 1, rule: `more than ${maxLines} lines` }] : []),
-  ),
-  "folders fit into a head": crowds,
-  "folders are flat and names alike": perLine(
+  "names of files are kebab-case": perLine(
     () => true,
     ({ path }) => {
-      const [, ...folders] = path.split("/");
-      const name = folders.pop() ?? "";
-      const problems = [];
-      const depth = deepRooms.has(folders.slice(0, 2).join("/")) ? maxDepth + 1 : maxDepth;
-      if (folders.length > depth) problems.push({ line: 1, rule: `deeper than ${depth} folders` });
-      if (!fileName.test(name)) problems.push({ line: 1, rule: `${name} is not kebab-case` });
-      return problems;
+      const name = posix.basename(path);
+      return fileName.test(name) ? [] : [{ line: 1, rule: `${name} is not kebab-case` }];
     },
   ),
   "no console": perLine(
     (file) => isSource(file) && !file.path.startsWith("src/cli/"),
     ({ consoles }) => consoles.map((line) => ({ line, rule: "console. outside of cli" })),
-  ),
-  "names are nouns and verbs": perLine(
-    (file) => isSource(file) || file.path.startsWith(shippedExample.folder),
-    ({ path, names }) =>
-      names
-        .filter(({ text }) => isParticiple(text) && !participleNames[path]?.includes(text))
-        .map(({ line, text }) => ({ line, rule: `${text} says how a thing came about: name what it is or does` })),
   ),
   "no any": perLine(
     () => true,
@@ -237,9 +202,10 @@ function packages(files: readonly SourceFile[]): Breach[] {
     );
 }
 
-/** Cycles between files, types and `import()` included. */
+/** Cycles between files, `import()` included. Types may circle: they are gone when modules load. */
 function cycles(files: readonly SourceFile[]): Breach[] {
-  return closingArrows(files, ({ path }, target) => [path, target]);
+  const values = files.map((file) => ({ ...file, imports: file.imports.filter(({ kind }) => kind !== "type") }));
+  return closingArrows(values, ({ path }, target) => [path, target]);
 }
 
 /** Cycles between the sub-rooms of one room, types included. A file directly in the room counts as a sub-room. */
@@ -283,13 +249,6 @@ function closingArrows(files: readonly SourceFile[], endsOf: (file: SourceFile, 
   };
   for (const from of arrows.keys()) visit(from, []);
   return breaches;
-}
-
-function crowds(files: readonly SourceFile[]): Breach[] {
-  const folders = Map.groupBy(files, ({ path }) => posix.dirname(path));
-  return [...folders].flatMap(([folder, { length }]) =>
-    length > maxFiles ? [{ path: folder, line: 1, rule: `${length} files: more than ${maxFiles}` }] : [],
-  );
 }
 
 function resolveImport(from: string, specifier: string): string {

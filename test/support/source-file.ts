@@ -1,4 +1,4 @@
-import { type ESTree, parseSync, Visitor } from "rolldown/utils";
+import { parseSync, Visitor } from "rolldown/utils";
 
 /** A place where one module imports another. */
 interface Import {
@@ -25,8 +25,6 @@ export interface SourceFile {
   readonly anys: readonly number[];
   /** Lines that use the global `console`. */
   readonly consoles: readonly number[];
-  /** Names of the types, functions, classes and constants at the top level. */
-  readonly names: readonly Text[];
   readonly lines: readonly string[];
 }
 
@@ -66,26 +64,8 @@ export function parseSource(path: string, source: string): SourceFile {
     comments: comments.map((comment) => ({ line: lineAt(comment), text: comment.value })),
     anys,
     consoles,
-    names: program.body.flatMap((statement) => declaredNames(statement, lineAt)),
     lines: source.split("\n"),
   };
-}
-
-function declaredNames(statement: ESTree.Statement | ESTree.Directive, lineAt: LineAt): Text[] {
-  const declaration = statement.type === "ExportNamedDeclaration" ? statement.declaration : statement;
-  switch (declaration?.type) {
-    case "VariableDeclaration":
-      return declaration.declarations.flatMap(({ id }) =>
-        id.type === "Identifier" ? [{ line: lineAt(id), text: id.name }] : [],
-      );
-    case "FunctionDeclaration":
-    case "ClassDeclaration":
-    case "TSInterfaceDeclaration":
-    case "TSTypeAliasDeclaration":
-      return declaration.id ? [{ line: lineAt(declaration.id), text: declaration.id.name }] : [];
-    default:
-      return [];
-  }
 }
 
 function stringOf(node: unknown): string | undefined {
