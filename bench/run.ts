@@ -59,6 +59,7 @@ async function allRows(): Promise<readonly Row[]> {
   const { unaryRows } = await import("./rows/unary.ts");
   const { chunkRows } = await import("./rows/chunk.ts");
   const { artifactRows } = await import("./rows/artifacts.ts");
+  const { shapeRows } = await import("./rows/shapes.ts");
   const { firstEventRows } = await import("./rows/first-event.ts");
   const { subscriberRows } = await import("./rows/subscribers.ts");
   const { openStreamsRows } = await import("./rows/open-streams.ts");
@@ -78,6 +79,7 @@ async function allRows(): Promise<readonly Row[]> {
     unaryRows,
     chunkRows,
     artifactRows,
+    shapeRows,
     firstEventRows,
     subscriberRows,
     openStreamsRows,

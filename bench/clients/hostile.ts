@@ -30,8 +30,9 @@ const attacks: readonly { readonly attack: Attack; readonly atOnce: number; read
   { attack: send(sendText("task 5000 1")), atOnce: 1, pauseMs: 1000 },
   // Tasks that wait for an answer that never comes.
   { attack: send(sendText("ask")), atOnce: 4, pauseMs: 20 },
-  // Free JSON of many values, and an id that is not a safe integer before a large body.
+  // Free JSON of many values and of many names, and an id that is not a safe integer before a large body.
   { attack: send(freeJson()), atOnce: 1, pauseMs: 500 },
+  { attack: send(manyNames()), atOnce: 1, pauseMs: 500 },
   { attack: send(largeId()), atOnce: 1, pauseMs: 500 },
   // Bodies that are announced and come byte by byte, over HTTP/1.1 and gRPC.
   { attack: slowBody, atOnce: 45, pauseMs: 100 },
@@ -67,6 +68,14 @@ function freeJson(): HttpCall {
     .body(0)
     .replace(/"parts":\[.*?\]/, '"parts":[{"data":[0]}]');
   return { ...sendText("message"), body: () => text.replace("[0]", `[${"0,".repeat(2.9 * mebi)}0]`) };
+}
+
+function manyNames(): HttpCall {
+  const metadata = Object.fromEntries(Array.from({ length: 120_000 }, (_, n) => [`key${n}`, 1]));
+  return jsonRpcCall("SendMessage", (n) => {
+    const { message } = sendParams("task 1 1", n) as { readonly message: object };
+    return { message: { ...message, metadata } };
+  });
 }
 
 function largeId(): HttpCall {

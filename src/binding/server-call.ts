@@ -178,9 +178,14 @@ export class ServerCall<S extends CallGate = Service> {
     return bytes;
   }
 
-  /** Decodes the request or a part of it: a small one at once, a large one in the caller's turn. */
+  /** Decodes a part of the request: of a small one at once, of a large one in the caller's turn. */
   decode<T>(piece: () => T): T | Promise<T> {
     return this.#requestBytes > smallReplyBytes ? this.work(oneStep(piece)) : piece();
+  }
+
+  /** Decodes the request message, as `decode` does. A large one is also measured, in a step of its own. */
+  decodeMessage(read: () => AnyMessage): AnyMessage | Promise<AnyMessage> {
+    return this.#requestBytes > smallReplyBytes ? this.work(readAndMeasure(read)) : read();
   }
 
   /**
@@ -366,6 +371,14 @@ export class ServerCall<S extends CallGate = Service> {
     this.#context = context;
     return context;
   }
+}
+
+function* readAndMeasure(read: () => AnyMessage): Generator<undefined, AnyMessage> {
+  const message = read();
+  yield;
+  // Remembers the size, which the limits of the operation ask for.
+  sizeOfContentIn(message);
+  return message;
 }
 
 /** Work of a single step. */

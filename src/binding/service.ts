@@ -45,7 +45,7 @@ export interface BindingLimits {
   /** Size of a JSON body; larger than `contentMaxBytes`, because base64 is longer. Default: 6 MiB. */
   readonly jsonBodyMaxBytes: number;
   /**
-   * Values in one request, at every level: those of JSON, and in binary messages also messages, entries of lists and
+   * Values and names of members in one request, at every level: those of JSON, and in binary messages also messages, entries of lists and
    * unknown fields. Default: 250,000.
    */
   readonly jsonMaxValues: number;

@@ -54,7 +54,7 @@ overEveryWire((start) => {
     const withData = (count: number) => say(data({ list: Array(count).fill(0) }));
     const error = await errorOf(served.client.sendMessage(withData(500), {}));
     expect(error).toMatchObject(errorOverWire(served.wire, { code: "contentTooLarge" }));
-    expect(error.message).toContain("200 JSON values (jsonMaxValues)");
+    expect(error.message).toContain("200 JSON values and names (jsonMaxValues)");
     expect(turns).toBe(0);
     expect(stateOf(taskOf(await served.client.sendMessage(withData(100), {})))).toBe("COMPLETED");
   });

@@ -151,4 +151,33 @@ describe("the JSON text of a large message in pieces", () => {
       expect(texts.join("") === JSON.stringify(codecOf("getTask").writeReply(value, value))).toBe(true);
     }
   });
+
+  const members = (count: number, value: unknown) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`key${n}`, value]));
+  it.each<readonly [string, unknown]>([
+    ["an object of many names", members(50_000, 1)],
+    ["a list of many numbers", Array(200_000).fill(1)],
+    ["a list of rows", Array.from({ length: 20_000 }, (_, id) => ({ id, name: `n${id}` }))],
+    ["large objects in each other", { a: members(20_000, null), b: [[members(20_000, true)], "x".repeat(200_000)] }],
+    ["a long text in a long list", [...Array(50_000).fill(0), "x".repeat(200_000), ...Array(50_000).fill("y")]],
+  ])("has no large piece of free JSON either: %s", (_, json) => {
+    const metadata = { json } as NonNullable<Task["metadata"]>;
+    const value: Task = {
+      ...{ $typeName: "lf.a2a.v1.Task", id: "t", contextId: "c", history: [], metadata },
+      artifacts: [
+        {
+          ...{ $typeName: "lf.a2a.v1.Artifact", artifactId: "a", name: "", description: "", extensions: [] },
+          parts: [
+            {
+              ...{ $typeName: "lf.a2a.v1.Part", filename: "", mediaType: "" },
+              content: { case: "data", value: compactValue(json as never) },
+            },
+          ],
+        },
+      ],
+    };
+    const texts = [...jsonTexts(TaskSchema, value)];
+    expect(Math.max(...texts.map((each) => each.length))).toBeLessThan(150_000);
+    expect(texts.join("") === JSON.stringify(codecOf("getTask").writeReply(value, value))).toBe(true);
+  });
 });

@@ -124,7 +124,7 @@ export class GrpcCall implements TakenCallListener {
       const message = this.#message;
       const call = this.#serverCall;
       if (message === undefined || call === undefined) throw new A2AError("invalidRequest", "no request message");
-      const decoding = call.decode(() => this.#readRequest(call, message));
+      const decoding = call.decodeMessage(() => this.#readRequest(call, message));
       const request = decoding instanceof Promise ? await decoding : decoding;
       this.#message = undefined;
       if (this.#rpc().operation.streams) await this.#pump(call, request);

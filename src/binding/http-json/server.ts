@@ -139,7 +139,7 @@ async function readRequest(match: RouteMatch, request: HttpRequest, call: Server
   // Routes without a body ignore one: some peers send one without meaning.
   if (!route.hasBody) return codec.readRequest(readQueryRequest(match, request.query));
   const json = await readJsonBody(request, call, (text) => (text === "" ? undefined : parseJson(text)));
-  return call.decode(() => codec.readRequest(readBodyRequest(match, request.query, json)));
+  return call.decodeMessage(() => codec.readRequest(readBodyRequest(match, request.query, json)));
 }
 
 function streamForm(

@@ -102,7 +102,7 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
     errorContext.readsEvents = operation.streams && wantsEventStream(request);
     call.target = { adapter, operation, handler: handlerFor(adapter, service) };
     const codec = adapter.codec(operation);
-    const message = await call.decode(() => codec.readRequest(rpcRequest.params));
+    const message = await call.decodeMessage(() => codec.readRequest(rpcRequest.params));
     if (operation.streams) {
       const form = rpcForm(errorContext, adapter.writeStream(operation, message));
       const reply = await streamReply(call, request, { items: call.stream(message), form });

@@ -7,15 +7,33 @@ import type {
   ListTasksResponse,
   Message,
   Part,
+  SendMessageRequest,
   SendMessageResponse,
   StreamResponse,
   Task,
 } from "../model.js";
 
 // Approximate sizes in bytes for limits: cheap, and never far off for large values. Where there is a `max`, counting stops beyond it.
+//
+// A message and the free JSON in its parts never change once they exist, so what is large there is measured once:
+// walking an object with 100,000 members takes 40 ms, and a send asks for the size of its message six times.
+// The metadata of tasks and artifacts may grow in place, and is measured anew.
 
 const overhead = 16;
 const noLimit = Number.POSITIVE_INFINITY;
+
+/** Sizes of large messages and of large JSON in them. */
+const largeSizes = new WeakMap<object, number>();
+/** What is smaller is measured faster than it is found. */
+const largeBytes = 4096;
+
+function measureOnce<T extends object>(value: T, measure: (value: T) => number): number {
+  const known = largeSizes.get(value);
+  if (known !== undefined) return known;
+  const size = measure(value);
+  if (size >= largeBytes) largeSizes.set(value, size);
+  return size;
+}
 
 /** Size of an event's content. */
 export function sizeOfEvent(event: StreamResponse): number {
@@ -73,19 +91,23 @@ function sumOf<T>(items: readonly T[], sizeOf: (item: T, max: number) => number,
   return size;
 }
 
-/** Size of the content of a reply, an event, or what these consist of, before it is encoded. 0 for other messages. */
+/** Size of the content of a send, a reply, an event, or what these consist of, before it is encoded. 0 for other messages. */
 export function sizeOfContentIn(message: AnyMessage, max = noLimit): number {
   switch (message.$typeName) {
     case "lf.a2a.v1.Task":
       return sizeOfTask(message as Task, max);
     case "lf.a2a.v1.Message":
-      return sizeOfMessage(message as Message, max);
+      return sizeOfMessage(message as Message);
     case "lf.a2a.v1.Artifact":
       return sizeOfArtifact(message as Artifact, max);
     case "lf.a2a.v1.Part":
       return sizeOfPart(message as Part);
     case "lf.a2a.v1.ListTasksResponse":
       return sumOf((message as ListTasksResponse).tasks, sizeOfTask, max);
+    case "lf.a2a.v1.SendMessageRequest": {
+      const { message: sent, metadata } = message as SendMessageRequest;
+      return sizeOfJson(metadata) + (sent === undefined ? 0 : sizeOfMessage(sent));
+    }
     case "lf.a2a.v1.SendMessageResponse":
     case "lf.a2a.v1.StreamResponse": {
       const { payload } = message as SendMessageResponse | StreamResponse;
@@ -102,9 +124,14 @@ export function isLarger(message: AnyMessage, bytes: number): boolean {
   return sizeOfContentIn(message, bytes) > bytes;
 }
 
-export function sizeOfMessage(message: Message, max?: number): number {
-  const texts = message.messageId.length + sizeOfJson(message.extensions) + sizeOfJson(message.referenceTaskIds);
-  return 3 * overhead + texts + sizeOfJson(message.metadata) + sizeOfParts(message.parts, max);
+/** Size of a message, which must not change from then on. */
+export function sizeOfMessage(message: Message): number {
+  return measureOnce(message, measureMessage);
+}
+
+function measureMessage({ messageId, extensions, referenceTaskIds, metadata, parts }: Message): number {
+  const texts = messageId.length + sizeOfJson(extensions) + sizeOfJson(referenceTaskIds);
+  return 3 * overhead + texts + sizeOfFixedJson(metadata) + sizeOfParts(parts);
 }
 
 function sizeOfParts(parts: readonly Part[], max?: number): number {
@@ -112,7 +139,7 @@ function sizeOfParts(parts: readonly Part[], max?: number): number {
 }
 
 export function sizeOfPart(part: Part): number {
-  return overhead + part.filename.length + part.mediaType.length + sizeOfJson(part.metadata) + sizeOfContent(part);
+  return overhead + part.filename.length + part.mediaType.length + sizeOfFixedJson(part.metadata) + sizeOfContent(part);
 }
 
 function sizeOfContent({ content }: Part): number {
@@ -122,12 +149,17 @@ function sizeOfContent({ content }: Part): number {
 
 function sizeOfValue(value: Value): number {
   const json = keptJsonOf(value);
-  if (json !== undefined) return sizeOfJson(json as JsonValue);
+  if (json !== undefined) return sizeOfFixedJson(json);
   const { kind } = value;
   if (kind.case === "stringValue") return messageBytes + stringBytes + kind.value.length;
   if (kind.case === "structValue") {
-    const entries = Object.entries(kind.value.fields);
-    return entries.reduce((sum, [key, each]) => sum + memberBytes + key.length + sizeOfValue(each), messageBytes);
+    const { fields } = kind.value;
+    let size = messageBytes;
+    for (const key of Object.keys(fields)) {
+      const field = fields[key];
+      size += memberBytes + key.length + (field === undefined ? 0 : sizeOfValue(field));
+    }
+    return size;
   }
   if (kind.case !== "listValue") return messageBytes;
   return kind.value.values.reduce((sum, each) => sum + sizeOfValue(each), messageBytes);
@@ -145,14 +177,32 @@ const tableMemberBytes = 80;
 /** A Value that is a tree of messages, without what it holds. */
 const messageBytes = 90;
 
+/** Whether free JSON takes more than so many bytes. */
+export function isLargerJson(value: JsonValue, bytes: number): boolean {
+  if (typeof value !== "object" || value === null) return sizeOfJson(value) > bytes;
+  return (largeSizes.get(value) ?? sizeOfJson(value, bytes)) > bytes;
+}
+
+/** Size of free JSON that must not change from then on. */
+function sizeOfFixedJson(value: JsonObject | readonly JsonValue[] | undefined): number {
+  return value === undefined ? 0 : measureOnce(value, (json) => sizeOfJson(json as JsonValue));
+}
+
 /** Approximate size of a JSON value in memory. */
-export function sizeOfJson(value: JsonValue | undefined): number {
+export function sizeOfJson(value: JsonValue | undefined, max = noLimit): number {
   if (value === undefined) return 0;
   if (typeof value === "string") return stringBytes + value.length;
   if (typeof value !== "object" || value === null) return slotBytes;
-  if (Array.isArray(value)) return value.reduce<number>((sum, each) => sum + sizeOfJson(each), listBytes);
-  const entries = Object.entries(value);
-  let size = objectBytes + entries.length * (entries.length > smallObject ? tableMemberBytes : memberBytes);
-  for (const [key, each] of entries) size += key.length + sizeOfJson(each);
+  let size = listBytes;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length && size <= max; index++) size += sizeOfJson(value[index], max - size);
+    return size;
+  }
+  const keys = Object.keys(value);
+  size = objectBytes + keys.length * (keys.length > smallObject ? tableMemberBytes : memberBytes);
+  for (const key of keys) {
+    if (size > max) break;
+    size += key.length + sizeOfJson(value[key], max - size);
+  }
   return size;
 }

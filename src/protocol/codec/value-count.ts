@@ -1,6 +1,6 @@
 import { A2AError } from "../errors.js";
 
-const [quote, backslash, comma, openBrace, openBracket] = [0x22, 0x5c, 0x2c, 0x7b, 0x5b];
+const [quote, backslash, comma, colon, openBrace, openBracket] = [0x22, 0x5c, 0x2c, 0x3a, 0x7b, 0x5b];
 
 /**
  * Whether a body of this many bytes cannot have more values than this. Each takes at least two bytes: in JSON one and a
@@ -12,7 +12,8 @@ export function isTooShort(bytes: number, maxValues: number): boolean {
 
 /**
  * Counts the values of a JSON body while its bytes arrive, so that a body with too many is never parsed: as objects they
- * take up to a hundred times their bytes.
+ * take up to a hundred times their bytes. The name of a member counts as a value: a name that no other object has costs
+ * more to read than a number.
  */
 export class JsonValueCounter {
   readonly #maxValues: number;
@@ -67,8 +68,8 @@ export class JsonValueCounter {
     for (; at < piece.length; at++) {
       const byte = piece[at];
       if (byte === quote) break;
-      // Behind each of these there is at most one value.
-      if (byte === comma || byte === openBrace || byte === openBracket) values++;
+      // Behind each of these there is at most one value, and before each colon there is a name.
+      if (byte === comma || byte === colon || byte === openBrace || byte === openBracket) values++;
     }
     this.#values += values;
     this.#inString = at < piece.length;
@@ -77,7 +78,11 @@ export class JsonValueCounter {
 }
 
 export function tooManyValues(maxValues: number): A2AError {
-  return new A2AError("contentTooLarge", `the request has more than ${maxValues} JSON values (jsonMaxValues)`, {
-    metadata: { limit: "jsonMaxValues", jsonMaxValues: String(maxValues) },
-  });
+  return new A2AError(
+    "contentTooLarge",
+    `the request has more than ${maxValues} JSON values and names (jsonMaxValues)`,
+    {
+      metadata: { limit: "jsonMaxValues", jsonMaxValues: String(maxValues) },
+    },
+  );
 }

@@ -6,15 +6,20 @@ import type {
   JsonObject,
   JsonValue,
 } from "@bufbuild/protobuf";
-import { isLarger, sizeOfContentIn } from "../../protocol/check/size.js";
+import { isLarger, isLargerJson, sizeOfContentIn } from "../../protocol/check/size.js";
 import { memberWriters, writeJson } from "../../protocol/codec/json/writer.js";
-import { type DynamicMessage, dynamic, isOneof, type OneofValue } from "../../protocol/codec/outline/dynamic.js";
+import {
+  type DynamicMessage,
+  dynamic,
+  isJsonObject,
+  isOneof,
+  type OneofValue,
+} from "../../protocol/codec/outline/dynamic.js";
 import { slicesOf } from "../../protocol/codec/text-slices.js";
 import { type ListTasksResponse, type Task, TaskSchema } from "../../protocol/model.js";
 
 // The JSON text of a large message in pieces, so that other work can run between them. A small message is one piece, and so
-// are small neighbors in a list: the pieces cost about as much as the whole text. Only free-form JSON and bytes are not
-// divided.
+// are small neighbors in a list: the pieces cost about as much as the whole text. Only bytes are not divided.
 
 const pieceBytes = 64 * 1024;
 /** Smallest size that a message of a list counts as, so that a piece of empty ones ends. */
@@ -46,14 +51,48 @@ export function* jsonTexts(desc: DescMessage, message: AnyMessage): Generator<st
   yield before === "{" ? "{}" : "}";
 }
 
+/** The text of free JSON. Small neighbors in a list or an object are one piece together. */
 function* valueTexts(value: JsonValue): Generator<string> {
-  if (typeof value !== "string" || value.length <= pieceBytes) {
+  if (!isLargerJson(value, pieceBytes)) {
     yield JSON.stringify(value);
-    return;
+  } else if (typeof value === "string") {
+    yield '"';
+    for (const slice of slicesOf(value, pieceBytes)) yield JSON.stringify(slice).slice(1, -1);
+    yield '"';
+  } else if (Array.isArray(value)) {
+    yield* entryTexts("[", value, (entry) => ["", entry]);
+    yield "]";
+  } else if (isJsonObject(value)) {
+    yield* entryTexts("{", Object.keys(value), (key) => [`${JSON.stringify(key)}:`, value[key] ?? null]);
+    yield "}";
   }
-  yield '"';
-  for (const slice of slicesOf(value, pieceBytes)) yield JSON.stringify(slice).slice(1, -1);
-  yield '"';
+}
+
+/** The texts of the entries of a list or an object, behind the bracket that opens it. */
+function* entryTexts<T>(
+  open: string,
+  entries: readonly T[],
+  read: (entry: T) => readonly [name: string, value: JsonValue],
+): Generator<string> {
+  let text = open;
+  let before = "";
+  for (const entry of entries) {
+    const [name, value] = read(entry);
+    text += before + name;
+    before = ",";
+    if (isLargerJson(value, pieceBytes)) {
+      yield text;
+      yield* valueTexts(value);
+      text = "";
+    } else {
+      text += JSON.stringify(value);
+    }
+    if (text.length > pieceBytes) {
+      yield text;
+      text = "";
+    }
+  }
+  yield text;
 }
 
 /** The text of a page of tasks. With `hasArtifacts`, each task has its list of artifacts, even an empty one. */

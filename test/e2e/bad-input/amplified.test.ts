@@ -64,7 +64,7 @@ describe.each(messages)("%s", (_, make) => {
     ]) {
       expect(grpcOutcome(answer).error).toMatchObject({
         code: "contentTooLarge",
-        message: expect.stringContaining("more than 250000 JSON values (jsonMaxValues)"),
+        message: expect.stringContaining("more than 250000 JSON values and names (jsonMaxValues)"),
       });
     }
     expect(turns).toBe(0);

@@ -9,10 +9,11 @@ import { data } from "../../../src/protocol/parts.js";
 
 const encoder = new TextEncoder();
 
-/** How many values a JSON value is made of. */
+/** How many values and names of members a JSON value is made of. */
 function valuesOf(json: unknown): number {
   if (typeof json !== "object" || json === null) return 1;
-  return Object.values(json).reduce<number>((sum, each) => sum + valuesOf(each), 1);
+  const names = Array.isArray(json) ? 0 : Object.keys(json).length;
+  return Object.values(json).reduce<number>((sum, each) => sum + valuesOf(each), 1 + names);
 }
 
 function isRefused(text: string, maxValues: number, cut: number): boolean {
@@ -42,8 +43,8 @@ describe("the values of a JSON body", () => {
 
   it.each([
     ["a list", `[${"0,".repeat(99)}0]`, 101],
-    ["an object", `{${Array.from({ length: 100 }, (_, n) => `"k${n}":1`).join(",")}}`, 101],
-    ["objects in a list", `[${'{"a":[]},'.repeat(49)}{}]`, 150],
+    ["an object", `{${Array.from({ length: 100 }, (_, n) => `"k${n}":1`).join(",")}}`, 201],
+    ["objects in a list", `[${'{"a":[]},'.repeat(49)}{}]`, 199],
     ["commas, brackets and quotes in strings", JSON.stringify(Array(10).fill('a,[{\\",,,,')), 11],
   ])("are counted: %s", (_, text, count) => {
     for (const cut of [1, 2, 3, 7, text.length]) {
@@ -72,14 +73,18 @@ describe("the values of a binary message", () => {
 
   it("are refused beyond the limit while they are read", () => {
     expect(() => readBinary(PartSchema, bytes, { maxValues: 51 })).not.toThrow();
-    expect(() => readBinary(PartSchema, bytes, { maxValues: 50 })).toThrow("more than 50 JSON values (jsonMaxValues)");
+    expect(() => readBinary(PartSchema, bytes, { maxValues: 50 })).toThrow(
+      "more than 50 JSON values and names (jsonMaxValues)",
+    );
   });
 
   it("are refused also in a message that the fast reader leaves to protobuf-es", () => {
     // An unknown field in front.
     const odd = Buffer.concat([Buffer.from([0xf8, 0x3f, 1]), bytes]);
     expect(() => readBinary(PartSchema, odd, { maxValues: 52 })).not.toThrow();
-    expect(() => readBinary(PartSchema, odd, { maxValues: 51 })).toThrow("more than 51 JSON values (jsonMaxValues)");
+    expect(() => readBinary(PartSchema, odd, { maxValues: 51 })).toThrow(
+      "more than 51 JSON values and names (jsonMaxValues)",
+    );
   });
 
   const isRefusedBeyond = (desc: DescMessage, message: Uint8Array, count: number): void => {
@@ -103,8 +108,8 @@ describe("the values of a binary message", () => {
   it("count all that came before for a message that is merged with it", () => {
     const entry = field(1, field(1, Buffer.from("k")), field(2, Buffer.from([0x20, 1])));
     const metadata = field(6, times(100, entry));
-    isRefusedBeyond(MessageSchema, metadata, 101);
-    isRefusedBeyond(MessageSchema, Buffer.concat([metadata, field(6)]), 204);
+    isRefusedBeyond(MessageSchema, metadata, 201);
+    isRefusedBeyond(MessageSchema, Buffer.concat([metadata, field(6)]), 404);
     const rest = times(20, field(6));
     expect(() => readBinary(MessageSchema, Buffer.concat([metadata, rest]), { maxValues: 100_000 })).toThrow(
       "100000 JSON",
