@@ -2,7 +2,7 @@ import type { Clock } from "../core/ports.js";
 import { pause } from "../protocol/async/pause.js";
 import type { Logger } from "../protocol/logger.js";
 import type { CallOutcome } from "./call.js";
-import { type CallPermit, Destination } from "./destination.js";
+import { type CallPermit, CircuitBreaker } from "./circuit-breaker.js";
 import {
   type CallOwner,
   type CallRoute,
@@ -17,7 +17,7 @@ import type { PushLimits } from "./limits.js";
 
 /** A call to schedule. */
 export interface CallTicket extends CallRoute {
-  /** Pause in milliseconds since a failed attempt. A destination that fails has its own pauses instead. */
+  /** Pause in milliseconds since a failed attempt. While the circuit breaker is open, its own pauses hold instead. */
   readonly pauseMs: number;
   /** The first that aborts ends the wait with its reason. */
   readonly signals: readonly AbortSignal[];
@@ -41,13 +41,14 @@ interface Grant {
 
 /**
  * Decides when calls to webhooks start: round robin over owners, within an owner over destinations, within both in
- * order of arrival. A lane (owner and destination) with waiters is in one place: ready at its owner, blocked at its
- * destination until that has room, or held by a `Retry-After`. So a blocked lane costs the others nothing.
+ * order of arrival. A lane (owner and destination) has a circuit breaker of its own. With waiters it is in one place: ready
+ * at its owner, blocked at its destination until that has room, held by a `Retry-After`, or waiting for its breaker. So a
+ * lane that cannot go costs the others nothing.
  */
 export class CallScheduler {
   readonly #options: CallSchedulerOptions;
   #active = 0;
-  readonly #lanes = new LaneMap((origin) => this.#createTarget(origin));
+  readonly #lanes = new LaneMap((origin, lane) => this.#createBreaker(origin, lane));
   /** Owners with ready lanes and room, in round-robin order. */
   readonly #ready = new Set<CallOwner>();
   /** Targets that may have room for blocked lanes. */
@@ -67,15 +68,16 @@ export class CallScheduler {
     if (this.#active >= this.#options.limits.pushCallsAtOnce) return false;
     const owner = this.#lanes.owner(key);
     if (owner !== undefined && this.#isFull(owner)) return false;
+    const target = this.#lanes.target(origin);
+    if (target !== undefined && !this.#hasRoom(target)) return false;
     const lane = owner?.lanes.get(origin);
-    if (lane !== undefined && (lane.waiters.size > 0 || lane.cancelHold !== undefined)) return false;
-    return this.#lanes.target(origin)?.destination.admits !== false;
+    return lane === undefined || (lane.waiters.size === 0 && lane.cancelHold === undefined && lane.breaker.admits);
   }
 
   /** Runs a call in its turn. A string as the result means that no call was made. */
   async run<T extends string>(ticket: CallTicket, call: () => Promise<CallOutcome | T>): Promise<CallOutcome | T> {
-    const { signals, hurry, pauseMs, origin } = ticket;
-    if (pauseMs > 0 && this.#lanes.target(origin)?.destination.isFailing !== true) {
+    const { signals, hurry, pauseMs } = ticket;
+    if (pauseMs > 0 && this.#lanes.lane(ticket)?.breaker.isFailing !== true) {
       await pause(this.#options.clock, pauseMs, hurry, ...signals);
     }
     const grant = await this.#turn(ticket);
@@ -98,7 +100,7 @@ export class CallScheduler {
     const { signals, hurry } = ticket;
     for (const signal of signals) signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<Grant>();
-    const lane = this.#lanes.of(ticket);
+    const lane = this.#lanes.use(ticket);
     const leave = (): void => {
       for (const signal of signals) signal.removeEventListener("abort", abort);
       hurry.removeEventListener("abort", rush);
@@ -112,7 +114,7 @@ export class CallScheduler {
       },
       reject: (reason) => {
         leave();
-        this.#dropIdle(lane);
+        this.#settle(lane);
         reject(reason);
       },
     };
@@ -133,7 +135,8 @@ export class CallScheduler {
     this.#active += 1;
     lane.active += 1;
     lane.owner.active += 1;
-    return { lane, permit: lane.target.destination.begin() };
+    lane.target.active += 1;
+    return { lane, permit: lane.breaker.begin() };
   }
 
   #release({ lane, permit }: Grant, outcome: CallOutcome | undefined): void {
@@ -141,17 +144,19 @@ export class CallScheduler {
     this.#active -= 1;
     lane.active -= 1;
     owner.active -= 1;
-    target.destination.end(permit, outcome);
+    target.active -= 1;
+    lane.breaker.end(permit, outcome);
     if (outcome?.kind === "failed" && outcome.retryAfterMs !== undefined) this.#hold(lane, outcome.retryAfterMs);
     this.#targetsWithRoom.add(target);
     if (owner.ready.size > 0) this.#ready.add(owner);
-    this.#dropIdle(lane);
+    this.#schedule(lane);
+    this.#settle(lane);
     this.#pump();
   }
 
   #schedule(lane: Lane): void {
-    const { owner, target, waiters, cancelHold } = lane;
-    if (waiters.size === 0 || cancelHold !== undefined || target.blocked.has(lane)) return;
+    const { owner, target, breaker, waiters, cancelHold } = lane;
+    if (waiters.size === 0 || cancelHold !== undefined || !breaker.admits || target.blocked.has(lane)) return;
     owner.ready.add(lane);
     if (!this.#isFull(owner)) this.#ready.add(owner);
   }
@@ -159,7 +164,7 @@ export class CallScheduler {
   #pump(): void {
     const { pushCallsAtOnce } = this.#options.limits;
     for (;;) {
-      // First, so that the lanes of a busy destination get their turn among the ready ones.
+      // First, so that lanes that were blocked get their turn among the ready ones.
       const isMore = this.#unblock();
       while (this.#active < pushCallsAtOnce && this.#grantNext());
       if (!isMore || this.#active >= pushCallsAtOnce) return;
@@ -170,7 +175,7 @@ export class CallScheduler {
   #unblock(): boolean {
     for (const target of [...this.#targetsWithRoom]) {
       const [lane] = target.blocked;
-      if (lane === undefined || !target.destination.admits) {
+      if (lane === undefined || !this.#hasRoom(target)) {
         this.#targetsWithRoom.delete(target);
       } else {
         target.blocked.delete(lane);
@@ -187,7 +192,8 @@ export class CallScheduler {
     this.#ready.delete(owner);
     for (const lane of owner.ready) {
       owner.ready.delete(lane);
-      if (lane.target.destination.admits) {
+      if (!lane.breaker.admits) continue;
+      if (this.#hasRoom(lane.target)) {
         const [waiter] = lane.waiters;
         waiter?.grant();
         this.#schedule(lane);
@@ -212,7 +218,7 @@ export class CallScheduler {
     lane.cancelHold = clock.after(holdMs, () => {
       lane.cancelHold = undefined;
       this.#schedule(lane);
-      this.#dropIdle(lane);
+      this.#settle(lane);
       this.#pump();
     });
     rejectHurried(lane);
@@ -222,27 +228,30 @@ export class CallScheduler {
     return active >= this.#options.limits.pushCallsPerOwner;
   }
 
-  #createTarget(origin: string): CallTarget {
-    const target: CallTarget = {
-      destination: new Destination({
-        ...this.#options,
-        origin,
-        random: this.#options.random ?? Math.random,
-        onPause: () => target.lanes.forEach(rejectHurried),
-        onReady: () => {
-          this.#targetsWithRoom.add(target);
-          this.#pump();
-        },
-      }),
-      lanes: new Set(),
-      blocked: new Set(),
-    };
-    return target;
+  #hasRoom({ active }: CallTarget): boolean {
+    return active < this.#options.limits.pushCallsPerDestination;
   }
 
-  #dropIdle(lane: Lane): void {
-    const target = this.#lanes.drop(lane);
-    if (target !== undefined) this.#targetsWithRoom.delete(target);
+  #createBreaker(origin: string, laneOf: () => Lane): CircuitBreaker {
+    return new CircuitBreaker({
+      ...this.#options,
+      origin,
+      random: this.#options.random ?? Math.random,
+      onPause: () => {
+        const lane = laneOf();
+        lane.owner.ready.delete(lane);
+        rejectHurried(lane);
+      },
+      onReady: () => {
+        this.#schedule(laneOf());
+        this.#pump();
+      },
+    });
+  }
+
+  #settle(lane: Lane): void {
+    this.#lanes.settle(lane);
+    if (lane.target.blocked.size === 0) this.#targetsWithRoom.delete(lane.target);
     if (lane.owner.ready.size === 0) this.#ready.delete(lane.owner);
   }
 }

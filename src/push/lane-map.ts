@@ -1,18 +1,18 @@
 import type { CallOwner, CallRoute, CallTarget, Lane } from "./lane.js";
 
-/** Targets without lanes whose state is kept. */
+/** Idle lanes whose circuit breaker is kept for their next call. */
 const idleMax = 1000;
 
-/** The lanes in use, with their owners and targets. */
+/** The lanes by owner and origin, with their owners and targets. */
 export class LaneMap {
-  readonly #createTarget: (origin: string) => CallTarget;
+  readonly #createBreaker: (origin: string, lane: () => Lane) => Lane["breaker"];
   readonly #owners = new Map<string, CallOwner>();
   readonly #targets = new Map<string, CallTarget>();
-  /** Targets without lanes, least recently used first. */
-  readonly #idle = new Set<CallTarget>();
+  /** Lanes without calls, least recently used first. */
+  readonly #idle = new Set<Lane>();
 
-  constructor(createTarget: (origin: string) => CallTarget) {
-    this.#createTarget = createTarget;
+  constructor(createBreaker: (origin: string, lane: () => Lane) => Lane["breaker"]) {
+    this.#createBreaker = createBreaker;
   }
 
   /** Calls that wait. */
@@ -29,49 +29,57 @@ export class LaneMap {
     return this.#targets.get(origin);
   }
 
-  of({ owner: key, origin }: CallRoute): Lane {
+  lane({ owner, origin }: CallRoute): Lane | undefined {
+    return this.#owners.get(owner)?.lanes.get(origin);
+  }
+
+  /** The lane of a call, which is in use from now on. */
+  use({ owner: key, origin }: CallRoute): Lane {
     const owner: CallOwner = this.#owners.get(key) ?? { key, active: 0, lanes: new Map(), ready: new Set() };
     const existing = owner.lanes.get(origin);
-    if (existing !== undefined) return existing;
-    const target = this.#targets.get(origin) ?? this.#createTarget(origin);
-    const lane: Lane = { owner, target, waiters: new Set(), active: 0, cancelHold: undefined, heldUntil: 0 };
+    if (existing !== undefined) {
+      this.#idle.delete(existing);
+      return existing;
+    }
+    const target: CallTarget = this.#targets.get(origin) ?? { origin, active: 0, lanes: new Set(), blocked: new Set() };
+    const breaker = this.#createBreaker(origin, () => lane);
+    const lane: Lane = { owner, target, breaker, waiters: new Set(), active: 0, cancelHold: undefined, heldUntil: 0 };
     this.#owners.set(key, owner);
     this.#targets.set(origin, target);
     owner.lanes.set(origin, lane);
     target.lanes.add(lane);
-    this.#idle.delete(target);
     return lane;
   }
 
-  /** Drops a lane that is no longer used, and returns a target dropped for it. */
-  drop(lane: Lane): CallTarget | undefined {
+  /** Notes that a lane may no longer be in use. */
+  settle(lane: Lane): void {
     const { owner, target, waiters, active, cancelHold } = lane;
-    if (waiters.size > 0) return undefined;
+    if (waiters.size > 0) return;
     owner.ready.delete(lane);
     target.blocked.delete(lane);
-    if (active > 0 || cancelHold !== undefined) return undefined;
-    owner.lanes.delete(target.destination.origin);
-    if (owner.lanes.size === 0) this.#owners.delete(owner.key);
-    target.lanes.delete(lane);
-    return target.lanes.size === 0 ? this.#rest(target) : undefined;
+    if (active > 0 || cancelHold !== undefined) return;
+    this.#idle.add(lane);
+    const [oldest] = this.#idle;
+    if (this.#idle.size > idleMax && oldest !== undefined) this.#drop(oldest);
   }
 
   /** Cancels all timers. */
   close(): void {
-    for (const { destination, lanes } of this.#targets.values()) {
-      destination.close();
-      for (const lane of lanes) lane.cancelHold?.();
+    for (const { lanes } of this.#targets.values()) {
+      for (const { breaker, cancelHold } of lanes) {
+        breaker.close();
+        cancelHold?.();
+      }
     }
   }
 
-  // The state of a destination is kept for its next call, within bounds.
-  #rest(target: CallTarget): CallTarget | undefined {
-    this.#idle.add(target);
-    const [oldest] = this.#idle;
-    if (this.#idle.size <= idleMax || oldest === undefined) return undefined;
-    oldest.destination.close();
-    this.#idle.delete(oldest);
-    this.#targets.delete(oldest.destination.origin);
-    return oldest;
+  #drop(lane: Lane): void {
+    const { owner, target, breaker } = lane;
+    breaker.close();
+    this.#idle.delete(lane);
+    owner.lanes.delete(target.origin);
+    if (owner.lanes.size === 0) this.#owners.delete(owner.key);
+    target.lanes.delete(lane);
+    if (target.lanes.size === 0) this.#targets.delete(target.origin);
   }
 }

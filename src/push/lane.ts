@@ -1,4 +1,4 @@
-import type { Destination } from "./destination.js";
+import type { CircuitBreaker } from "./circuit-breaker.js";
 
 /** The owner of a call and its destination. */
 export interface CallRoute {
@@ -19,6 +19,7 @@ export interface Waiter {
 export interface Lane {
   readonly owner: CallOwner;
   readonly target: CallTarget;
+  readonly breaker: CircuitBreaker;
   readonly waiters: Set<Waiter>;
   active: number;
   /** Cancels the pause that the destination asked this owner for. `undefined`: there is none. */
@@ -36,17 +37,18 @@ export interface CallOwner {
   readonly ready: Set<Lane>;
 }
 
-/** The calls to one destination. */
+/** The calls of all owners to one destination, which share only its room. */
 export interface CallTarget {
-  readonly destination: Destination;
+  readonly origin: string;
+  active: number;
   readonly lanes: Set<Lane>;
   /** Lanes that wait until the destination has room, in round-robin order. */
   readonly blocked: Set<Lane>;
 }
 
 /** Whether no call of a lane may start before a pause is over. */
-export function isPaused({ target, cancelHold }: Lane): boolean {
-  return cancelHold !== undefined || target.destination.isPaused;
+export function isPaused({ breaker, cancelHold }: Lane): boolean {
+  return cancelHold !== undefined || breaker.isPaused;
 }
 
 /** Rejects the waiters of a paused lane that do not wait for the end of a pause. */

@@ -4,9 +4,12 @@ export interface PushLimits {
   readonly pushCallsAtOnce: number;
   /** Concurrent calls to webhooks of one owner. Without `authenticate` only the process limit applies. Default: 128. */
   readonly pushCallsPerOwner: number;
-  /** Most concurrent calls to one destination (scheme, host and port): starts at 4, grows with success, halves on failure. Default: 64. */
+  /**
+   * Most concurrent calls to one destination (scheme, host and port). Each owner starts with 4 there: they grow with success
+   * and halve on failure. Default: 64.
+   */
   readonly pushCallsPerDestination: number;
-  /** Consecutive failures after which a destination gets only one call at a time, after pauses. Default: 5. */
+  /** Consecutive failures after which an owner's calls to a destination go one at a time, after pauses. Default: 5. */
   readonly pushFailuresToPause: number;
   /** Longest pause between calls to a failing destination; also limits `Retry-After`. Default: 60 s. */
   readonly pushPauseMaxMs: number;

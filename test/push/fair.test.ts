@@ -120,21 +120,32 @@ describe("an owner with many webhooks", () => {
   });
 });
 
-describe("an owner whose webhooks fail at a shared host", () => {
-  it("delays another owner's there by one pause, however many fail", async () => {
+describe("owners whose webhooks fail or hang at a shared host", () => {
+  it.each([
+    ["answer 503", 503],
+    ["never answer", undefined],
+  ])("delay no webhook of another owner there that works: three that %s", async (_, bad) => {
     await using hook = await webhook();
-    hook.answer = ({ path }) => (path === "/hook?bad" ? 500 : 204);
-    await using on = scene({ random: () => 0.5 });
-    await times(30, () => endTask(on, "alice", `${hook.url}?bad`));
-    await expect.poll(() => on.logs.length).toBe(1);
+    hook.answer = ({ path }) => (path === "/hook?bad" ? bad : 204);
+    const on = scene({ random: () => 0.5 });
+    for (const owner of ["alice", "carol", "dave"]) await times(30, () => endTask(on, owner, `${hook.url}?bad`));
+    if (bad === undefined) await hook.untilReceived(12);
+    else await expect.poll(() => on.logs.filter((line) => line.includes("calls are paused")).length).toBe(3);
+    // The clock stands still: no call has timed out, and no pause is over.
     await endTask(on, "bob", hook.url);
-    await on.timer(700);
-    const before = hook.calls.length;
-    await on.clock.advance(700);
-    await hook.untilReceived(before + 1);
-    await on.timer(1400);
-    await on.clock.advance(1400);
     await expect.poll(() => hook.calls.map(({ path }) => path)).toContain("/hook");
+    await close(on);
+  });
+
+  it("share its room: no more calls at once than a destination may have", async () => {
+    await using silent = await silentWebhook();
+    const limits = { ...defaultPushLimits, pushCallsPerDestination: 6 };
+    const on = scene({ limits });
+    for (const owner of ["alice", "carol", "dave"]) await times(10, () => endTask(on, owner, silent.url));
+    await silent.untilReceived(6);
+    await setImmediate();
+    expect(silent.calls).toHaveLength(6);
+    await close(on);
   });
 });
 

@@ -5,7 +5,7 @@ import type { Logger } from "../protocol/logger.js";
 import type { CallOutcome } from "./call.js";
 import type { PushLimits } from "./limits.js";
 
-export interface DestinationOptions {
+export interface CircuitBreakerOptions {
   readonly origin: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -18,7 +18,7 @@ export interface DestinationOptions {
   readonly onReady: () => void;
 }
 
-/** A call under way: its generation, and whether it probes a failing destination. */
+/** A call under way: its generation, and whether it probes a destination that fails. */
 export interface CallPermit {
   readonly generation: number;
   readonly isProbe: boolean;
@@ -29,14 +29,15 @@ const firstCalls = 4;
 const jitterFloor = 0.75;
 
 /**
- * One origin (scheme, host and port): how many calls it gets at once, and its circuit breaker.
+ * The calls of one owner to one origin (scheme, host and port): how many there are at once, and whether they are paused.
+ * Owners that share an origin do not share this, so that nobody's failing webhook stops another's.
  *
  * The limit grows by one per round of successful calls and is halved by a failure, once per generation of calls.
  * `pushFailuresToPause` consecutive failures open the breaker. After a pause one call probes the destination: success
  * closes the breaker, failure doubles the pause.
  */
-export class Destination {
-  readonly #options: DestinationOptions;
+export class CircuitBreaker {
+  readonly #options: CircuitBreakerOptions;
   #limit: number;
   /** Calls that succeeded at the limit since it last changed. */
   #successes = 0;
@@ -49,13 +50,9 @@ export class Destination {
   #isProbing = false;
   #cancel = noop;
 
-  constructor(options: DestinationOptions) {
+  constructor(options: CircuitBreakerOptions) {
     this.#options = options;
     this.#limit = Math.max(1, Math.min(firstCalls, options.limits.pushCallsPerDestination));
-  }
-
-  get origin(): string {
-    return this.#options.origin;
   }
 
   /** Whether a call may start now. */
