@@ -111,18 +111,28 @@ const messageIndex = createLookup<Message>((message) => message.messageId);
 export interface CopyOptions {
   /** How many of the most recent messages to copy. Default: all. */
   readonly historyLength?: number | undefined;
+  /** The id of a message to leave out: the latest with this id. Default: none. */
+  readonly withoutMessage?: string | undefined;
   /** Default: true. */
   readonly artifacts?: boolean | undefined;
 }
 
 /** Copies a task so that the fold does not change the copy. Parts and messages are shared. */
 export function copyTask(task: Task, options: CopyOptions = {}): Task {
-  const { historyLength, artifacts = true } = options;
+  const { artifacts = true } = options;
   return {
     ...task,
     artifacts: artifacts ? task.artifacts.map((each) => ({ ...each, parts: [...each.parts] })) : [],
-    history: lastOf(task.history, historyLength),
+    history: copyHistory(task.history, options),
   };
+}
+
+/** The messages of a history that a copy has. */
+export function copyHistory(history: readonly Message[], options: CopyOptions = {}): Message[] {
+  const { historyLength, withoutMessage } = options;
+  if (withoutMessage === undefined) return lastOf(history, historyLength);
+  const index = history.findLastIndex(({ messageId }) => messageId === withoutMessage);
+  return lastOf(index < 0 ? history : history.toSpliced(index, 1), historyLength);
 }
 
 export function lastOf<T>(list: readonly T[], count: number | undefined): T[] {

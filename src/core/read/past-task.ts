@@ -1,5 +1,5 @@
 import { taskNotFound } from "../../protocol/errors.js";
-import { type CopyOptions, emptyTask, lastOf } from "../../protocol/fold.js";
+import { type CopyOptions, copyHistory, emptyTask } from "../../protocol/fold.js";
 import type { Task } from "../../protocol/model.js";
 import type { Head, LogRecord } from "../ports.js";
 import type { Runtime } from "../runtime.js";
@@ -36,7 +36,7 @@ export async function readTaskAt(
   const past = await foldLog(runtime, head, seq);
   return past === undefined
     ? foldStored(storedTask, options)
-    : { ...past.task, history: lastOf(past.task.history, options?.historyLength) };
+    : { ...past.task, history: copyHistory(past.task.history, options) };
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { ServerContext } from "../../protocol/context.js";
 import { A2AError, taskNotFound } from "../../protocol/errors.js";
+import type { CopyOptions } from "../../protocol/fold.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { Head } from "../ports.js";
@@ -45,7 +46,8 @@ function leavingOf<T>(members: Set<T>, member: T): () => void {
 export interface StreamFromOptions {
   readonly see: StreamStart["see"];
   readonly untilIdle?: boolean | undefined;
-  readonly historyLength?: number | undefined;
+  /** What the snapshots show of the task. Default: all. */
+  readonly shown?: CopyOptions | undefined;
   /** The log was dropped, as happens some time after a task ends. */
   readonly compacted?: boolean | undefined;
 }
@@ -70,9 +72,9 @@ function streamFrom(
 
 /** A stream that starts with the current task, even if its log was dropped before the read. */
 export async function streamFromNow(runtime: Runtime, ref: TaskRef, options: StreamFromOptions): Promise<StreamStart> {
-  const { see, untilIdle, historyLength, compacted } = options;
+  const { see, untilIdle, shown, compacted } = options;
   const read = compacted === true ? readStoredTask : readTask;
-  const { id, key, idPrefix, seq, state, task } = await read(runtime, ref, { historyLength });
+  const { id, key, idPrefix, seq, state, task } = await read(runtime, ref, shown);
   const items = [snapshotItem(task, idPrefix, seq)];
   if (isTerminal(state)) return { items };
   const reader = new RecordReader(runtime, { id, key }, seq);

@@ -2,6 +2,7 @@ import { noop } from "../../protocol/async/noop.js";
 import { sizeOfMessage } from "../../protocol/check/size.js";
 import type { Scope, ServerContext } from "../../protocol/context.js";
 import { invalidParams } from "../../protocol/errors.js";
+import type { CopyOptions } from "../../protocol/fold.js";
 import { checkIndexedId } from "../../protocol/indexed-text.js";
 import type { Message, SendMessageRequest, Task } from "../../protocol/model.js";
 import type { Delivery } from "../ownership/claim.js";
@@ -120,6 +121,20 @@ export function openSend({ runtime, policy, request, context, scope, blocks }: S
     chain,
     places,
   };
+}
+
+/** A message of more than this is not repeated in the answer to its own send. */
+const repeatedMaxBytes = 64 * 1024;
+
+/**
+ * What the answer to a send shows of its task. Its sender has the message already: without a `historyLength` a large one
+ * is left out.
+ */
+export function answerOptions({ message, configuration }: SendMessageRequest): CopyOptions {
+  const historyLength = configuration?.historyLength;
+  if (historyLength !== undefined || message === undefined) return { historyLength };
+  const isLarge = sizeOfMessage(message) > repeatedMaxBytes;
+  return isLarge ? { withoutMessage: message.messageId } : {};
 }
 
 /** Counts a send as a new task. Rejects over the limits of callers. */

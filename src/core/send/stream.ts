@@ -1,4 +1,4 @@
-import { copyTask, emptyTask, lastOf } from "../../protocol/fold.js";
+import { copyHistory, copyTask, emptyTask } from "../../protocol/fold.js";
 import type { Task } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 import { TurnAborted } from "../agent.js";
@@ -14,6 +14,7 @@ import { eventIdPrefix, parseEventId } from "../task/event-id.js";
 import { applyRecord, foldStored } from "../task/fold.js";
 import type { LiveTask, RecordObserver } from "../task/live-task.js";
 import {
+  answerOptions,
   checkTaken,
   type ReachedTask,
   registerLive,
@@ -84,7 +85,7 @@ function behindFirst(
   { task, seq, see }: FirstEvent,
 ): StreamStart {
   const { runtime, request } = call;
-  const copy = copyTask(task, { historyLength: request.configuration?.historyLength });
+  const copy = copyTask(task, answerOptions(request));
   const reader = new RecordReader(runtime, { id, key }, seq);
   return {
     items: [snapshotItem(copy, idPrefix, seq)],
@@ -120,8 +121,7 @@ async function restartStream(
   see: StreamStart["see"],
 ): Promise<StreamStart> {
   checkTaken((await readStoredTask(runtime, { scope, id })).task, request);
-  const historyLength = request.configuration?.historyLength;
-  return streamFromNow(runtime, { scope, id }, { see, historyLength, compacted: true });
+  return streamFromNow(runtime, { scope, id }, { see, shown: answerOptions(request), compacted: true });
 }
 
 // The snapshot is held back until the turn's first event: an error before it is the answer of the operation.
@@ -132,8 +132,7 @@ function streamClaimed(
   registerLive(register, live);
   const { runtime, request } = call;
   const { id, storedSeq, idPrefix } = live;
-  const historyLength = request.configuration?.historyLength;
-  const heldItem = snapshotItem(copyTask(live.task, { historyLength }), idPrefix, storedSeq);
+  const heldItem = snapshotItem(copyTask(live.task, answerOptions(request)), idPrefix, storedSeq);
   const reader = new RecordReader(runtime, live, storedSeq);
   const { see } = createSendGate(start, "stream", true);
   run();
@@ -151,7 +150,7 @@ function streamQueued(
   const idPrefix = eventIdPrefix(id, incarnation);
   const { see } = createSendGate(start, "stream");
   const reader = new RecordReader(runtime, { id, key }, seq);
-  const task = foldStored(before, { historyLength: request.configuration?.historyLength });
+  const task = foldStored(before, answerOptions(request));
   return {
     items: [snapshotItem(task, idPrefix, seq)],
     reader,
@@ -175,7 +174,7 @@ export async function attach(call: SendCall): Promise<StreamStart | undefined> {
   const after = isThere ? position.seq : head.seq;
   const end = await endBehind(call, head, after);
   if (!isThere) {
-    return streamFromNow(runtime, head, { ...end, historyLength: request.configuration?.historyLength });
+    return streamFromNow(runtime, head, { ...end, shown: answerOptions(request) });
   }
   const reader = new RecordReader(runtime, head, after);
   const idPrefix = eventIdPrefix(head.id, head.incarnation);
@@ -208,13 +207,12 @@ async function endBehind(
 async function streamAgain(call: SendCall, { record, head }: ReachedTask): Promise<StreamStart> {
   const { runtime, request } = call;
   const { id, incarnation } = head;
-  const historyLength = request.configuration?.historyLength;
   const { see } = createSendGate(record, "stream", record.seq === 0);
   const past = await foldLog(runtime, head, record.seq === 0 ? "first event" : record.seq);
   const restart = (): Promise<StreamStart> => restartStream(call, id, see);
   if (past === undefined) return restart();
   const idPrefix = eventIdPrefix(id, incarnation);
-  const copy = { ...past.task, history: lastOf(past.task.history, historyLength) };
+  const copy = { ...past.task, history: copyHistory(past.task.history, answerOptions(request)) };
   const reader = new RecordReader(runtime, head, past.seq);
   return { items: [snapshotItem(copy, idPrefix, past.seq)], reader, idPrefix, see, restart };
 }

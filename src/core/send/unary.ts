@@ -10,6 +10,7 @@ import { RecordReader } from "../read/record-reader.js";
 import type { Verdict } from "../read/task-stream.js";
 import { shuttingDown } from "../turn-counter.js";
 import {
+  answerOptions,
   checkTaken,
   type ReachedTask,
   registerLive,
@@ -35,24 +36,23 @@ export const unaryRenderer: SendRenderer<SendMessageResponse> = {
 
 function sendNew(message: SentMessage): Promise<SendMessageResponse> {
   const { call, start } = message;
-  const { historyLength, returnImmediately } = call.request.configuration ?? {};
+  const { returnImmediately } = call.request.configuration ?? {};
   const gate = createSendGate(start, returnImmediately === true ? "created" : "stop");
-  const wait = new SendWait(gate, historyLength);
+  const wait = new SendWait(gate, answerOptions(call.request));
   startNew(message, wait);
   return settle(call, wait, gate);
 }
 
 function sendDelivered({ call, start, register }: SentMessage, delivery: Delivery): Promise<SendMessageResponse> {
   const { request } = call;
-  const historyLength = request.configuration?.historyLength;
   const immediately = request.configuration?.returnImmediately === true;
   const { taskId } = start.send.message;
   if (delivery.kind === "claimed") {
     const { live } = delivery;
     registerLive(register, live);
-    const task = immediately ? copyTask(live.task, { historyLength }) : undefined;
+    const task = immediately ? copyTask(live.task, answerOptions(request)) : undefined;
     const gate = createSendGate(start, "stop", true);
-    const wait = new SendWait(gate, historyLength);
+    const wait = new SendWait(gate, answerOptions(request));
     if (task === undefined) wait.task(live);
     delivery.start();
     return task === undefined ? settle(call, wait, gate) : Promise.resolve(taskResponse(task));
@@ -128,23 +128,22 @@ async function taskBehind(
   id: string,
   seq: number,
 ): Promise<Task> {
-  const { historyLength, returnImmediately } = request.configuration ?? {};
-  if (returnImmediately !== true) return readTaskAt(runtime, { scope, id, seq }, { historyLength });
-  return (await readTask(runtime, { scope, id }, { historyLength, from: seq })).task;
+  const options = answerOptions(request);
+  if (request.configuration?.returnImmediately !== true) return readTaskAt(runtime, { scope, id, seq }, options);
+  return (await readTask(runtime, { scope, id }, { ...options, from: seq })).task;
 }
 
 // The log is gone because the task ended a while ago; its history shows whether the message was taken.
 async function fromHistory({ runtime, request, scope }: SendCall, taskId: string): Promise<SendMessageResponse> {
   const { task } = await readStoredTask(runtime, { scope, id: taskId });
   checkTaken(task, request);
-  return taskResponse(copyTask(task, { historyLength: request.configuration?.historyLength }));
+  return taskResponse(copyTask(task, answerOptions(request)));
 }
 
 /** The task as the first send would get it: at the stop after its message, or at once if the caller asked for that. */
 async function answerAgain(call: SendCall, { record, head }: ReachedTask): Promise<SendMessageResponse> {
-  const { historyLength, returnImmediately } = call.request.configuration ?? {};
-  if (record.seq === 0 && returnImmediately === true) {
-    return taskResponse((await readTask(call.runtime, head, { historyLength })).task);
+  if (record.seq === 0 && call.request.configuration?.returnImmediately === true) {
+    return taskResponse((await readTask(call.runtime, head, answerOptions(call.request))).task);
   }
   const claimedCall = { ...call, idempotency: new IdempotencyClaim(call.runtime, record) };
   return followTaken(claimedCall, { id: head.id, key: head.key, after: record.seq, entry: record.entry });

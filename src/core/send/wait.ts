@@ -1,6 +1,6 @@
 import { noop } from "../../protocol/async/noop.js";
 import type { A2AError } from "../../protocol/errors.js";
-import { copyTask } from "../../protocol/fold.js";
+import { type CopyOptions, copyTask } from "../../protocol/fold.js";
 import type { Message, SendMessageResponse, Task } from "../../protocol/model.js";
 import { TurnAborted } from "../agent.js";
 import type { LogRecord } from "../ports.js";
@@ -19,14 +19,14 @@ export type SendOutcome = SendMessageResponse | { readonly live: LiveTask };
 export class SendWait implements OutcomeReceiver, RecordObserver {
   readonly outcome: Promise<SendOutcome>;
   readonly #gate: SendGate;
-  readonly #historyLength: number | undefined;
+  readonly #shown: CopyOptions;
   #live: LiveTask | undefined;
   #resolve: (outcome: SendOutcome) => void = noop;
   #reject: (error: unknown) => void = noop;
 
-  constructor(gate: SendGate, historyLength: number | undefined) {
+  constructor(gate: SendGate, shown: CopyOptions) {
     this.#gate = gate;
-    this.#historyLength = historyLength;
+    this.#shown = shown;
     this.outcome = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -50,7 +50,7 @@ export class SendWait implements OutcomeReceiver, RecordObserver {
     const verdict = this.#gate.see(record);
     if (verdict === undefined) return;
     this.close();
-    if (verdict === "answer") this.#resolve(taskResponse(copyTask(task, { historyLength: this.#historyLength })));
+    if (verdict === "answer") this.#resolve(taskResponse(copyTask(task, this.#shown)));
     else this.#reject(verdict.error);
   }
 

@@ -1,9 +1,9 @@
 import {
   applyEvent,
   type CopyOptions,
+  copyHistory,
   copyTask,
   emptyTask,
-  lastOf,
   settleStatusMessage,
   summaryOf,
 } from "../../protocol/fold.js";
@@ -40,6 +40,6 @@ export function foldStored(storedTask: StoredTask, options?: CopyOptions): Task 
   const task = snapshot === undefined ? emptyTask(head.id, head.contextId) : copyTask(snapshot.task);
   for (const record of records) applyRecord(task, record);
   if (options?.artifacts === false) task.artifacts = [];
-  task.history = lastOf(task.history, options?.historyLength);
+  task.history = copyHistory(task.history, options);
   return task;
 }
