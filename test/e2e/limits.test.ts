@@ -37,7 +37,7 @@ overEveryWire((start) => {
     });
     const error = await errorOf(served.client.sendMessage(say("x".repeat(20_000)), {}));
     expect(error).toMatchObject(errorOverWire(served.wire, { code: "contentTooLarge" }));
-    expect(error.message).toContain("10000");
+    expect(error.message).toMatch(/over the limit of 10000 bytes \(.*contentMaxBytes/);
     expect(turns).toBe(0);
     expect(stateOf(taskOf(await served.client.sendMessage(say("small"), {})))).toBe("COMPLETED");
   });

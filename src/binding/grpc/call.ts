@@ -10,6 +10,7 @@ import { BodyWatch } from "../body-watch.js";
 import type { CallTimes } from "../listen/connection.js";
 import { certificateFrom } from "../peer-certificate.js";
 import { requestIdParameter } from "../request-id.js";
+import { requestTooLarge } from "../request-too-large.js";
 import { oneStep, ServerCall } from "../server-call.js";
 import type { AddressedService } from "../service.js";
 import { errorToStatus } from "./errors.js";
@@ -167,10 +168,7 @@ export class GrpcCall implements TakenCallListener {
     this.#name = name;
     call.moveTo(destination.service);
     const { contentMaxBytes } = destination.service.limits;
-    if (bytes > contentMaxBytes) {
-      const message = `the request is over the limit of ${contentMaxBytes} bytes (contentMaxBytes)`;
-      throw new A2AError("contentTooLarge", message);
-    }
+    if (bytes > contentMaxBytes) throw requestTooLarge(contentMaxBytes);
     this.#method = this.#methodFor(call);
   }
 

@@ -21,6 +21,7 @@ import { versionTable } from "../../version/versions.js";
 import { CallDeadline } from "../call-deadline.js";
 import { deadlineOf } from "../caller-deadline.js";
 import { cancelable } from "../cancelable.js";
+import { requestTooLarge } from "../request-too-large.js";
 import { ServerCall } from "../server-call.js";
 import type { BindingLimits, Service } from "../service.js";
 import { createTransport, type Transport } from "../transport.js";
@@ -178,12 +179,7 @@ function admit({ handler, admission, limits }: HandlerEnd, { operation, request 
   const bytes = toBinary(input, request);
   call.admit();
   call.receive(bytes.length);
-  if (bytes.length > limits.contentMaxBytes) {
-    throw new A2AError(
-      "contentTooLarge",
-      `the request is over the limit of ${limits.contentMaxBytes} bytes (contentMaxBytes)`,
-    );
-  }
+  if (bytes.length > limits.contentMaxBytes) throw requestTooLarge(limits.contentMaxBytes);
   const message = readBinary(input, bytes, { ...decodeOptions, maxValues: limits.jsonMaxValues });
   const violations = validate(input, message, limits);
   if (violations.length > 0) throw invalidParams(...violations);

@@ -107,6 +107,9 @@ it("calls a reply that cannot be read an invalid agent response", async () => {
 it("refuses a reply over its limit", async () => {
   using server = await broken(Buffer.alloc(2000));
   const client = createGrpcTransport({ address: server.address, adapter, replyMaxBytes: 1000 });
-  await expect(client.getTask(getTask, {})).rejects.toMatchObject({ code: "contentTooLarge" });
+  await expect(client.getTask(getTask, {})).rejects.toMatchObject({
+    code: "contentTooLarge",
+    message: expect.stringContaining("over the limit of 1000 bytes (replyMaxBytes)"),
+  });
   client.close();
 });

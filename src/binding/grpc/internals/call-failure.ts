@@ -39,9 +39,11 @@ export function callFailure(outcome: StatusObject, call: FailedCall): A2AError {
 function errorOfAnswer(outcome: StatusObject, method: RpcMethod): A2AError {
   const error = errorFromStatus(outcome, method);
   // grpc-js sets this status, also for a response that is not gRPC and whose first bytes read as a length.
-  if (error.code === "resourceExhausted" && /^Received message larger than max \(/.test(outcome.details)) {
+  const [, maxBytes] = /^Received message .*larger than .*?(\d+)\)?$/.exec(outcome.details) ?? [];
+  if (error.code === "resourceExhausted" && maxBytes !== undefined) {
     const cause = new Error(outcome.details);
-    return replyTooLarge("the agent's answer is over the limit (replyMaxBytes), or is not gRPC", cause);
+    const message = `the agent's answer is over the limit of ${maxBytes} bytes (replyMaxBytes), or is not gRPC`;
+    return replyTooLarge(message, cause);
   }
   const [, httpStatus] = /^Received HTTP status code (\d{3})$/.exec(outcome.details) ?? [];
   if (httpStatus === undefined) return error;

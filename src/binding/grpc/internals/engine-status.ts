@@ -1,5 +1,6 @@
 import { type ServerInterceptingCallInterface, status } from "@grpc/grpc-js";
 import { A2AError, type ErrorCode } from "../../../protocol/errors.js";
+import { requestTooLarge } from "../../request-too-large.js";
 import { errorToStatus } from "../errors.js";
 
 type Status = Parameters<ServerInterceptingCallInterface["sendStatus"]>[0];
@@ -8,12 +9,17 @@ type Status = Parameters<ServerInterceptingCallInterface["sendStatus"]>[0];
 // `sendStatus`. Tried with grpc-js 1.14.7. Costs one bound function a call and saves no time. Without it, callers get
 // INTERNAL without details for a message that is over the limit or cannot be decompressed.
 
-/** The faults that grpc-js finds in a call by itself. It reports some faults of the caller as its own. */
-const findings: readonly (readonly [code: number, words: RegExp, found: ErrorCode])[] = [
-  [status.RESOURCE_EXHAUSTED, /larger than/, "contentTooLarge"],
-  [status.INTERNAL, /decompress/, "parseError"],
-  [status.INTERNAL, /grpc-timeout/, "invalidRequest"],
-  [status.DEADLINE_EXCEEDED, /^/, "deadlineExceeded"],
+const asFound = (code: ErrorCode) => (details: string) => new A2AError(code, details);
+
+/**
+ * The faults that grpc-js finds in a call by itself. It reports some faults of the caller as its own. The last number of
+ * a text about size is the limit.
+ */
+const findings: readonly (readonly [code: number, words: RegExp, error: (details: string) => A2AError])[] = [
+  [status.RESOURCE_EXHAUSTED, /larger than/, (details) => requestTooLarge(Number(/(\d+)\)?$/.exec(details)?.[1]))],
+  [status.INTERNAL, /decompress/, asFound("parseError")],
+  [status.INTERNAL, /grpc-timeout/, asFound("invalidRequest")],
+  [status.DEADLINE_EXCEEDED, /^/, asFound("deadlineExceeded")],
 ];
 
 /**
@@ -28,5 +34,5 @@ export function reportFindings(call: ServerInterceptingCallInterface): void {
 function translate(outcome: Status): Status {
   if (outcome.code === status.OK || (outcome.metadata ?? null) !== null) return outcome;
   const finding = findings.find(([code, words]) => code === outcome.code && words.test(outcome.details));
-  return finding === undefined ? outcome : errorToStatus(new A2AError(finding[2], outcome.details));
+  return finding === undefined ? outcome : errorToStatus(finding[2](outcome.details));
 }
