@@ -7,7 +7,7 @@ import type { InterceptedReply, Interceptor } from "../protocol/intercept.js";
 import { type OperationName, operationOf, type StreamItem } from "../protocol/operations.js";
 import type { OpenTelemetry } from "./api.js";
 import { type CallInterface, callAttributes, isInProcess, methodOf, outcomeAttributes } from "./calls.js";
-import { type Meters, metersOf, scopeName } from "./meters.js";
+import { type Meters, metersOf, scope } from "./meters.js";
 import { quietly } from "./trace-context.js";
 
 /** The interface over which a client reaches its agent. */
@@ -33,7 +33,7 @@ export interface ClientTelemetry {
 /** Follows the calls of clients with a span and a duration each. */
 export function followClientCalls(api: OpenTelemetry): ClientTelemetry {
   const { context, metrics, trace } = api;
-  const tracer = trace.getTracer(scopeName);
+  const tracer = trace.getTracer(...scope);
   const meters = metersOf(metrics.getMeterProvider());
   // The API's own context does not do: a program with metrics alone has no context manager.
   const calls = new AsyncLocalStorage<ClientCall>();

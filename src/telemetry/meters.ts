@@ -7,10 +7,11 @@ import type {
   ObservableGauge,
   ObservableResult,
 } from "@opentelemetry/api";
+import packageJson from "../../package.json" with { type: "json" };
 import { type InstrumentName, type InstrumentRow, instruments, type NameOf } from "./instruments.js";
 
-/** The name under which spans and metrics are created. */
-export const scopeName = "trivium";
+/** The instrumentation scope of spans and metrics: name and version of this package. */
+export const scope = [packageJson.name, packageJson.version] as const;
 
 /** Measures with the instruments of the table; each is created with its first use. */
 export interface Meters {
@@ -62,7 +63,7 @@ export function metersOf(provider: MeterProvider): Meters {
 }
 
 function createMeters(provider: MeterProvider): Meters {
-  const meter = provider.getMeter(scopeName);
+  const meter = provider.getMeter(...scope);
   const histograms = new Map<InstrumentName, Histogram>();
   const counters = new Map<InstrumentName, Counter>();
   const gauges = new Map<InstrumentName, Set<ReadGauge>>();

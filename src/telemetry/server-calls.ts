@@ -4,7 +4,7 @@ import type { CallOutcome, CallTelemetry, CallTrace } from "../protocol/telemetr
 import type { OpenTelemetry } from "./api.js";
 import { type CallInterface, callAttributes, isServerFault, outcomeAttributes } from "./calls.js";
 import { memoize } from "./memo.js";
-import { type Meters, scopeName } from "./meters.js";
+import { type Meters, scope } from "./meters.js";
 import { callerContexts, SpanTrace, type StartedSpan, startedSpan } from "./trace-context.js";
 
 /** Shared by all calls of one operation over one binding in one version. */
@@ -24,7 +24,7 @@ interface CallKind {
 
 /** Follows the calls of an agent's server with a span and a duration each. */
 export function followServerCalls(api: OpenTelemetry, meters: Meters, agent: Attributes): CallTelemetry {
-  const tracer = api.trace.getTracer(scopeName);
+  const tracer = api.trace.getTracer(...scope);
   const contextFor = callerContexts(api);
   const kindOf = memoize((operation: Operation | undefined) =>
     memoize((binding: string) =>

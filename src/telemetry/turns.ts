@@ -6,7 +6,7 @@ import type { TracedTask, TracedTurn, TurnOutcome, TurnTelemetry, TurnTrace } fr
 import type { Trace, TraceContext } from "../protocol/telemetry/trace.js";
 import type { OpenTelemetry } from "./api.js";
 import { memoize } from "./memo.js";
-import { type Meters, scopeName } from "./meters.js";
+import { type Meters, scope } from "./meters.js";
 import type { FollowedAgent } from "./telemetry.js";
 import { contextOf, SpanTrace, type StartedSpan, spanContextOf, startedSpan } from "./trace-context.js";
 
@@ -31,7 +31,7 @@ export function followTurns(
   meters: Meters,
   { name: agentName, version }: FollowedAgent,
 ): TurnTelemetry {
-  const tracer = api.trace.getTracer(scopeName);
+  const tracer = api.trace.getTracer(...scope);
   const agent = { "gen_ai.agent.name": agentName };
   const name = `invoke_agent ${agentName}`;
   const attributes = { ...operation, ...agent, "gen_ai.agent.version": version };

@@ -1,13 +1,13 @@
 import type { Attributes } from "@opentelemetry/api";
 import type { WebhookTelemetry } from "../protocol/telemetry/follow.js";
 import type { OpenTelemetry } from "./api.js";
-import { type Meters, scopeName } from "./meters.js";
+import { type Meters, scope } from "./meters.js";
 import { quietly, spanContextOf } from "./trace-context.js";
 
 /** Follows calls of webhooks. Each has its own trace, linked to the cause of the turn that it reports. */
 export function followWebhooks(api: OpenTelemetry, meters: Meters, agent: Attributes): WebhookTelemetry {
   const { propagation, trace } = api;
-  const tracer = trace.getTracer(scopeName);
+  const tracer = trace.getTracer(...scope);
   return {
     async call({ taskId, url, cause }, deliver) {
       const { hostname, port, protocol } = new URL(url);

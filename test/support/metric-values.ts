@@ -3,6 +3,8 @@ import { type DataPoint, type Histogram, MeterProvider, MetricReader } from "@op
 
 /** A value of a metric with its attributes; for a histogram the number of values. */
 export interface MetricValue {
+  /** Name and version of the instrumentation. */
+  readonly scope: string;
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly value: number;
   /** Of a histogram. */
@@ -22,14 +24,17 @@ export function startMetrics(): StartedMetrics {
   return {
     async of(name) {
       const { resourceMetrics } = await reader.collect();
-      const metricData = resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics);
+      const metricData = resourceMetrics.scopeMetrics.flatMap(({ scope, metrics }) =>
+        metrics.map((each) => ({ ...each, scope: `${scope.name} ${scope.version}` })),
+      );
       return metricData
         .filter(({ descriptor }) => descriptor.name === name)
-        .flatMap(({ dataPoints }) => dataPoints as readonly DataPoint<number | Histogram>[])
-        .map(({ attributes, value }) =>
-          typeof value === "number"
-            ? { attributes, value, sum: undefined }
-            : { attributes, value: value.count, sum: value.sum },
+        .flatMap(({ scope, dataPoints }) =>
+          (dataPoints as readonly DataPoint<number | Histogram>[]).map(({ attributes, value }) =>
+            typeof value === "number"
+              ? { scope, attributes, value, sum: undefined }
+              : { scope, attributes, value: value.count, sum: value.sum },
+          ),
         );
     },
     async [Symbol.asyncDispose]() {

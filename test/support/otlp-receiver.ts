@@ -9,6 +9,7 @@ export interface ReceivedSpan {
   readonly service: string;
   /** The name of the instrumentation. */
   readonly scope: string;
+  readonly scopeVersion: string;
   readonly traceId: string;
   readonly spanId: string;
   /** `""` for a root. */
@@ -103,12 +104,14 @@ function readTraces(bytes: Uint8Array): ReceivedSpan[] {
     const service = String(attributesOf(resource, 1)["service.name"]);
     return all(resourceSpans, 2).flatMap((scopeSpans) => {
       const [scope = new Map()] = all(scopeSpans, 1);
-      return all(scopeSpans, 2).map((span) => spanOf(span, { service, scope: textAt(scope, 1) }));
+      return all(scopeSpans, 2).map((span) =>
+        spanOf(span, { service, scope: textAt(scope, 1), scopeVersion: textAt(scope, 2) }),
+      );
     });
   });
 }
 
-function spanOf(span: Fields, from: Pick<ReceivedSpan, "service" | "scope">): ReceivedSpan {
+function spanOf(span: Fields, from: Pick<ReceivedSpan, "service" | "scope" | "scopeVersion">): ReceivedSpan {
   const [status = new Map()] = all(span, 15);
   return {
     ...from,

@@ -1,6 +1,7 @@
 import { metrics } from "@opentelemetry/api";
 import { Client, completed, serve, working } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
 import { postgresStore } from "../../src/store/postgres/index.js";
 import { metersOf } from "../../src/telemetry/meters.js";
 import { postJson } from "../support/http-agent.js";
@@ -56,6 +57,8 @@ describe("durations", () => {
     for (let index = 0; index < sends; index += 50)
       await Promise.all(Array.from({ length: 50 }, () => client.send("go")));
     await expect.poll(async () => (await valuesOf("rpc.server.call.duration", "Many")).at(0)?.value).toBe(sends);
+    const scopes = (await valuesOf("rpc.server.call.duration", "Many")).map(({ scope }) => scope);
+    expect(scopes).toEqual([`trivium ${packageJson.version}`]);
     expect((await valuesOf("gen_ai.invoke_agent.duration", "Many")).map(({ value }) => value)).toEqual([sends]);
   });
 });

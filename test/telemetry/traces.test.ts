@@ -1,6 +1,7 @@
 import { context, trace } from "@opentelemetry/api";
 import { type Agent, artifact, completed, reply, serve, working } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
 import { Client } from "../../src/client/node.js";
 import { breakingProxy } from "../support/breaking-proxy.js";
 import { type StartedSdk, startSdk } from "../support/otel-sdk.js";
@@ -49,6 +50,9 @@ describe.each(["JSONRPC", "GRPC", "HTTP+JSON", "CONNECT"] as const)("over %s", (
         "            INTERNAL invoke_agent B",
       ]);
     const sides = spansOf(traceId).filter(({ name }) => name === "lf.a2a.v1.A2AService/SendMessage");
+    expect(new Set(spansOf(traceId).map(({ scope, scopeVersion }) => `${scope} ${scopeVersion}`))).toEqual(
+      new Set(["test ", `trivium ${packageJson.version}`]),
+    );
     for (const { attributes } of sides)
       expect(attributes).toMatchObject({ "a2a.protocol.binding": binding, "a2a.protocol.version": "1.0" });
   });
