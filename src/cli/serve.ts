@@ -59,9 +59,11 @@ async function run(file: string, flags: ServeFlags, command: Command): Promise<v
   const logger = settings.logger === false ? stderrLogger("silent") : (settings.logger ?? stderrLogger(flags.logLevel));
   const store = location === undefined ? settings.store : await openStorage(location, logger);
   const { serve } = await import("../server/serve.js");
+  const { isLoopback } = await import("../server/caller-guard.js");
   try {
     const drainMs = settings.drainMs ?? (isWatched ? watchedDrainMs : undefined);
-    const card = "agents" in settings ? {} : { card: settings.card ?? cardOfPackage(file) };
+    const isLocal = isLoopback(settings.host ?? "127.0.0.1");
+    const card = "agents" in settings ? {} : { card: settings.card ?? cardOfPackage(file, isLocal) };
     // serve() checks these options.
     const options = { ...settings, ...card, store, logger, drainMs, handleSignals: false } as ServeOptions;
     const server: AgentServer | AgentsServer = await serve(options);

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { Client } from "trivium";
 import { describe, expect, it } from "vitest";
 import { trivium } from "../support/command.js";
@@ -58,15 +60,48 @@ describe.concurrent("trivium serve", () => {
     expect(served.printed()).toBe(`Weather listens at ${origin}/weather\nTravel listens at ${origin}/travel\n`);
   });
 
-  it("says which part of a card its package misses", async () => {
+  it("fills in what a card lacks on a loopback address", async () => {
     await using own = await project();
-    await own.write("agent.js", "export default async () => {};\n");
-    const started = () => trivium(["serve", "agent.js", "--port", "0"], { cwd: own.folder });
-    expect((await started()).stderr).toMatch(/^error: agent.js gives no card, and there is no package.json/);
-    await own.write("package.json", JSON.stringify({ name: "new", description: "", version: "1.0.0", type: "module" }));
+    await own.write("echo.agent.mjs", "export default async () => {};\n");
+    const started = async () => {
+      await using served = await own.serving(["echo.agent.mjs"], { PORT: "0" });
+      return await cardAt(served.url);
+    };
+    const description = "The agent of echo.agent.mjs";
+    expect(await started()).toMatchObject({ name: "echo.agent", description, version: "0.0.0" });
+    await own.write("package.json", JSON.stringify({ name: "new", description: "", version: "1.0.0" }));
+    expect(await started()).toMatchObject({ name: "new", description, version: "1.0.0" });
+  });
+
+  it("says which part of a card its package lacks where other machines can reach it", async () => {
+    await using own = await project();
+    await own.write("agent.mjs", "export default async () => {};\n");
+    const args = ["serve", "agent.mjs", "--port", "0", "--host", "0.0.0.0", "--anonymous"];
+    const started = () => trivium(args, { cwd: own.folder });
+    expect((await started()).stderr).toMatch(/^error: agent.mjs gives no card, and there is no package.json: other/);
+    await own.write("package.json", JSON.stringify({ name: "new", description: "", version: "1.0.0" }));
     const { code, stderr } = await started();
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^error: agent.js gives no card, and .*package.json has no description: add that there/);
+    expect(stderr).toMatch(/^error: agent.mjs gives no card, and .*package.json has no description: other machines/);
+  });
+
+  it.each([
+    ["in the module", "agent.mjs", "const tide = ;"],
+    ["in what the module imports", "tides.mjs", "export const tide = ;"],
+    ["in the configuration", "trivium.config.mjs", "export default { port: };"],
+  ])("shows file and line of a syntax error %s, and runs nothing of it", async (_, wrong, line) => {
+    await using own = await project();
+    const source =
+      'import { writeFileSync } from "node:fs";\nwriteFileSync("ran", "");\nexport default async () => {};\n';
+    await own.write("agent.mjs", wrong === "tides.mjs" ? `import "./tides.mjs";\n${source}` : source);
+    await own.write(wrong, `// The tides.\n${line}\n`);
+    const { code, stderr } = await trivium(["serve", "agent.mjs", "--port", "0"], { cwd: own.folder });
+    expect(code).toBe(1);
+    const file = wrong === "trivium.config.mjs" ? wrong : "agent.mjs";
+    expect(stderr).toContain(`error: ${file} cannot be loaded: file://`);
+    expect(stderr).toContain(`/${wrong}:2\n${line}\n`);
+    expect(stderr).toMatch(/SyntaxError: Unexpected token '[;}]'\n$/);
+    expect(existsSync(join(own.folder, "ran"))).toBe(wrong === "trivium.config.mjs");
   });
 
   it.each([
@@ -98,7 +133,6 @@ describe.concurrent("trivium serve", () => {
       `export default { card: ${card}, agnt: 1, agent: async () => {} };`,
       "agnt cannot be given: did you mean agent\\?",
     ],
-    ["nothing gives a card", "export default async () => {};", "card"],
   ])("says in words when %s", async (_, source, reason) => {
     await using own = await project();
     if (source !== undefined) await own.write("agent.ts", source);

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ServeOptions } from "../../server/options.js";
 
@@ -32,19 +32,29 @@ export async function readConfiguration(file: string | undefined): Promise<Serve
 
 const cardFields = ["name", "description", "version"] as const;
 
-/** The default card: name, description and version in the nearest `package.json`. Throws if one of them is missing. */
-export function cardOfPackage(file: string): ServeOptions["card"] {
+/**
+ * The default card: name, description and version in the nearest `package.json`. What it lacks gets a default on a loopback
+ * address, where only its author reads it; beyond this machine it is an error.
+ */
+export function cardOfPackage(file: string, isLocal: boolean): ServeOptions["card"] {
+  const path = nearestPackage(file);
+  const json = path === undefined ? {} : (JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>);
+  const missingFields = cardFields.filter((field) => !isFilled(json[field]));
+  if (missingFields.length > 0 && !isLocal) {
+    const lack = path === undefined ? "there is no package.json" : `${path} has no ${missingFields.join(" and no ")}`;
+    throw new Error(`${file} gives no card, and ${lack}: other machines can reach it, so export a card`);
+  }
+  const name = basename(resolve(file)).replace(/\.\w+$/, "");
+  const defaults = { name, description: `The agent of ${basename(file)}`, version: "0.0.0" };
+  const fields = cardFields.map((field) => [field, isFilled(json[field]) ? json[field] : defaults[field]]);
+  return Object.fromEntries(fields) as typeof defaults;
+}
+
+function nearestPackage(file: string): string | undefined {
   for (let folder = dirname(resolve(file)); ; folder = dirname(folder)) {
     const path = join(folder, "package.json");
-    if (existsSync(path)) {
-      const json = JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
-      const [name, description, version] = cardFields.map((field) => json[field]);
-      if (isFilled(name) && isFilled(description) && isFilled(version)) return { name, description, version };
-      const missingFields = cardFields.filter((field) => !isFilled(json[field])).join(" and no ");
-      throw new Error(`${file} gives no card, and ${path} has no ${missingFields}: add that there, or export a card`);
-    }
-    if (folder === dirname(folder))
-      throw new Error(`${file} gives no card, and there is no package.json: export a card`);
+    if (existsSync(path)) return path;
+    if (folder === dirname(folder)) return undefined;
   }
 }
 
@@ -60,15 +70,35 @@ async function loadDefault(file: string): Promise<unknown> {
         "Node 22.18 or newer runs TypeScript, this one only with --experimental-strip-types in NODE_OPTIONS";
       throw new Error(`${file} cannot be loaded: ${requirement}`, { cause: error });
     }
-    throw new Error(`${file} cannot be loaded: ${stackOf(error)}`);
+    throw new Error(`${file} cannot be loaded: ${(await syntaxErrorAt(path, error)) ?? stackOf(error)}`);
   }
 }
 
 /** The stack of an error without the lines of Node: it shows where the module failed. */
 function stackOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const lines = (error.stack ?? error.message).split("\n");
-  return lines.filter((line) => !line.includes("node:internal")).join("\n");
+  return error instanceof Error ? withoutInternals(error.stack ?? error.message) : String(error);
+}
+
+function withoutInternals(text: string): string {
+  return text
+    .split("\n")
+    .filter((line) => !/node:internal|^Node\.js v/.test(line))
+    .join("\n")
+    .trim();
+}
+
+/**
+ * A syntax error with its file and line. Node shows them only when it ends with such an error, so another process links the
+ * module again. Nothing of the module runs there: the import before it ends the process.
+ */
+async function syntaxErrorAt(path: string, error: unknown): Promise<string | undefined> {
+  if (!(error instanceof SyntaxError) || error.stack?.startsWith("SyntaxError") !== true) return undefined;
+  const end = "data:text/javascript,process.exit()";
+  const program = [end, pathToFileURL(path).href].map((url) => `import ${JSON.stringify(url)};`).join("");
+  const { spawnSync } = await import("node:child_process");
+  const options = [...process.execArgv, "--input-type=module", "--eval", program];
+  const { status, stderr } = spawnSync(process.execPath, options, { encoding: "utf8" });
+  return status !== 0 && stderr.includes(error.message) ? withoutInternals(stderr) : undefined;
 }
 
 function isFilled(value: unknown): value is string {
