@@ -1,3 +1,4 @@
+export type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 export type { AuthenticatedCaller, AuthOptions, PrincipalIds } from "./auth/auth-options.js";
 export type {
   AuthorizationCodeFlow,

@@ -24,8 +24,9 @@ function keptOf({ owner: _, tenant: __, ...rest }: Principal, names: true | read
   const claimsToStore = isAll
     ? claims
     : Object.fromEntries(Object.entries(claims).filter(([name]) => names.includes(name)));
+  const members: object = { ...rest, claims: claimsToStore };
   try {
-    return copyFrozen(conformJson({ ...rest, claims: claimsToStore }, { name: "principal", depth: 0 }) as JsonObject);
+    return copyFrozen(conformJson(members, { name: "principal", depth: 0 }) as JsonObject);
   } catch (cause) {
     throw new TypeError("auth.keepClaims: the principal has members that are not JSON: return plain values", { cause });
   }

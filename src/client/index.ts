@@ -1,5 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // Entry `trivium/client`: the client for browsers and workers. Nothing here needs Node or gRPC.
+export type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 export type {
   AuthorizationCodeFlow,
   CredentialOptions,

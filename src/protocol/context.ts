@@ -13,8 +13,14 @@ export interface Principal {
   readonly owner: string;
   /** Default: `""`, the unnamed tenant. */
   readonly tenant?: string | undefined;
-  /** Other claims of the application. The agent gets them as `turn.principal`. */
-  readonly [claim: string]: unknown;
+  /** The security scheme that identified the caller. Set by `auth`. */
+  readonly scheme?: string | undefined;
+  /** The scopes that its credential grants. Set by `auth`. */
+  readonly scopes?: readonly string[] | undefined;
+  /** Everything else that its credential says, such as the claims of its token. Set by `auth`. */
+  readonly claims?: Readonly<Record<string, unknown>> | undefined;
+  /** What the application adds. The agent gets it as `turn.principal`. */
+  readonly [name: string]: unknown;
 }
 
 /** A caller that its headers have identified. */

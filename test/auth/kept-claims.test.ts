@@ -1,4 +1,5 @@
-import { describe, expect, it } from "vitest";
+import type { Principal } from "trivium";
+import { describe, expect, expectTypeOf, it } from "vitest";
 import { copyFrozen } from "../../src/auth/freeze.js";
 import { keptClaims } from "../../src/auth/kept-claims.js";
 
@@ -11,6 +12,12 @@ describe("what is kept of a principal", () => {
     claims: { x: 1, y: [2] },
     role: "cook",
   };
+
+  it("has types", () => {
+    expectTypeOf<Principal["scopes"]>().toEqualTypeOf<readonly string[] | undefined>();
+    expectTypeOf<Principal["claims"]>().toEqualTypeOf<Readonly<Record<string, unknown>> | undefined>();
+    expectTypeOf<Principal["scheme"]>().toEqualTypeOf<string | undefined>();
+  });
 
   it("is all but owner and tenant, which are stored anyway", () => {
     expect(keptClaims({ keepClaims: true })?.(principal)).toEqual({

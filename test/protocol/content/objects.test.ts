@@ -5,6 +5,8 @@ import {
   fromJson,
   isMessage,
   isTask,
+  type JsonObject,
+  type JsonValue,
   type Message,
   type ProtocolKind,
   reply,
@@ -54,6 +56,8 @@ describe("fromJson and toJson", () => {
 
   it("are typed by the kind", () => {
     expectTypeOf(fromJson("Task", task)).toEqualTypeOf<Task>();
+    expectTypeOf(toJson(fromJson("Task", task))).toEqualTypeOf<JsonObject>();
+    expectTypeOf<JsonObject[string]>().toEqualTypeOf<JsonValue>();
     expectTypeOf(fromJson("AgentCard", examples.AgentCard)).toEqualTypeOf<AgentCard>();
   });
 
