@@ -69,9 +69,13 @@ interface CallHead {
   header(name: string): string | undefined;
 }
 
+/** The network of all calls over HTTP whose peer has no known address. */
+export const unknownNetwork = "unknown";
+
 /**
  * Creates the reader of a call's network, for a valid `trustProxy`: of the address that trusted proxies report, else of the
- * peer. With `true`, only the last entry counts, from the nearest proxy: callers may write those before it.
+ * peer. With `true`, only the last entry counts, from the nearest proxy: callers may write those before it. `undefined` for
+ * a call within the process.
  */
 export function callerNetwork(trust: TrustProxy): (call: CallHead) => string | undefined {
   const trusts = trustedPeers(trust);
@@ -92,8 +96,8 @@ export function callerNetwork(trust: TrustProxy): (call: CallHead) => string | u
     return one === other ? one : networkOf(peer);
   };
   return ({ peer, header }) => {
-    const address = peer?.();
-    if (address === undefined) return undefined;
+    if (peer === undefined) return undefined;
+    const address = peer() ?? unknownNetwork;
     return trusts(address) ? reportedNetwork(address, header) : networkOf(address);
   };
 }

@@ -12,11 +12,14 @@ export type { AgentSource } from "./source.js";
 export interface HonoCall {
   /** The request, and the route that matched it. */
   readonly req: { readonly raw: Request; readonly routePath: string };
+  /** What the runtime gives beside the request: Node's adapter the connection, Deno the peer, Bun the server. */
+  readonly env?: unknown;
 }
 
 /**
  * A Hono handler: `app.all("/agents/weather/*", honoAgent(createAgent(…)))`. The path is that of the route, also in an
- * app below another one. Default of `basePath`: the route without its `/*`.
+ * app below another one. Default of `basePath`: the route without its `/*`; of `remoteAddress`: the peer as Node, Deno and Bun
+ * report it.
  */
 export function honoAgent(
   agent: AgentSource,
@@ -28,6 +31,28 @@ export function honoAgent(
     const { raw, routePath } = context.req;
     const mountedAgent = await loadAgent();
     const basePath = firstSegments(new URL(raw.url).pathname, routePath.replace(/\/?\*$/, ""));
-    return mountedAgent.fetch({ basePath, ...options, request: context })(raw);
+    const remoteAddress = (): string | undefined => peerOf(context.env, raw);
+    return mountedAgent.fetch({ basePath, remoteAddress, ...options, request: context })(raw);
   };
+}
+
+/** What runtimes give Hono. */
+interface RuntimeEnvironment {
+  /** Node, by `@hono/node-server`. */
+  readonly incoming?: { readonly socket?: { readonly remoteAddress?: string | undefined } };
+  /** Deno. */
+  readonly remoteAddr?: { readonly hostname?: string };
+  /** Bun, for the options that `Bun.serve` gives a handler: the server itself, or below a name. */
+  readonly requestIP?: (request: Request) => { readonly address: string } | null;
+  readonly server?: Pick<RuntimeEnvironment, "requestIP">;
+}
+
+function peerOf(env: unknown, request: Request): string | undefined {
+  if (typeof env !== "object" || env === null) return undefined;
+  const { incoming, remoteAddr, server = env } = env as RuntimeEnvironment;
+  return (
+    incoming?.socket?.remoteAddress ??
+    remoteAddr?.hostname ??
+    (server as RuntimeEnvironment).requestIP?.(request)?.address
+  );
 }

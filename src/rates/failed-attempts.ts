@@ -1,11 +1,14 @@
-import { createHmac, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import type { Clock } from "../protocol/async/clock.js";
 import type { ReadHeader } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
-import type { WindowLimit } from "./limits.js";
-import { LocalCounters, loadLimiters } from "./local-counters.js";
 import type { Rate } from "./options.js";
-import { readRate } from "./rate.js";
+import { type ReadRate, readRate } from "./rate.js";
+
+// Failed attempts to authenticate, by address. An address has a window of failures and a number of checks under way. At
+// most `limit - failures` credentials that are not known are checked there at once, since each of them may fail; the
+// others wait, and go when a check ends without a failure. Credentials that were accepted a while ago are known: they
+// neither wait nor count, from whatever address they come, so that nobody is locked out by a neighbor's guesses.
 
 export const defaultFailedAttempts: Rate = "300/minute";
 
@@ -18,116 +21,181 @@ export interface AttemptHead {
 
 export interface FailedAttemptsOptions<H extends AttemptHead> {
   readonly rate: Rate;
+  /** The address that a call counts for. `undefined`: its attempts are not limited. */
   readonly addressOf: (head: H) => string | undefined;
   /** Whether an error says that the credentials are wrong. */
   readonly isFailure: (error: unknown) => boolean;
   readonly clock: Pick<Clock, "now">;
 }
 
-/** An address from which attempts have failed. */
-interface Suspect {
-  /** Fingerprints of credentials that were accepted from this address since then. */
-  readonly accepted: Set<string>;
-  until: number;
+/** The attempts from one address. */
+interface Address {
+  readonly key: string;
+  /** Failures in the window that ends at `endsAt`. */
+  failures: number;
+  endsAt: number;
+  /** Checks under way that may fail. */
+  checking: number;
+  readonly waiters: Set<Waiter>;
 }
 
-/** Number of addresses remembered, and of accepted credentials for each. */
-const suspectsMax = 10_000;
-const acceptedMax = 1000;
-/** How long an address is remembered after its last failed attempt, in windows. */
-const suspectWindows = 10;
+interface Waiter {
+  readonly go: () => void;
+  readonly refuse: (error: A2AError) => void;
+}
+
+/** Number of addresses that are remembered, and of calls that wait at one of them. */
+const addressesMax = 10_000;
+const waitersMax = 100;
+/** Number of accepted credentials of a generation; two generations are remembered. */
+const acceptedMax = 10_000;
+/** How long an accepted credential is known without another success, in windows. */
+const acceptedWindows = 10;
 /** Number of header names in a fingerprint. */
 const namesMax = 32;
+/** After so many checks that read nothing new, what checks read is noted no longer. */
+const watchedChecks = 1000;
 
-/**
- * Limits failed attempts to authenticate, by address. Calls from an address without failures cost nothing. Several
- * callers may share an address behind a gateway: credentials that were accepted since the first failure are let through,
- * however many attempts fail.
- */
+/** Limits failed attempts to authenticate. */
 export class FailedAttempts<H extends AttemptHead> {
   readonly #options: FailedAttemptsOptions<H>;
-  readonly #limit: WindowLimit;
-  readonly #suspects = new Map<string, Suspect>();
-  readonly #secret = randomBytes(32);
+  readonly #rate: ReadRate;
+  readonly #addresses = new Map<string, Address>();
+  /** Fingerprints of accepted credentials and until when they are known. */
+  #accepted = new Map<string, number>();
+  #acceptedBefore = new Map<string, number>();
+  /** What a check returned when its credential was noted as accepted: checks return the same for a token that they remember. */
+  readonly #results = new WeakMap<object, number>();
+  readonly #secret = randomBytes(32).toString("base64url");
   /** What checks read, in any call so far. */
   readonly #names = new Set<string>();
   #readsQuery = false;
   #readsCertificate = false;
-  #counters: Promise<LocalCounters> | undefined;
+  #watched = 0;
 
   constructor(options: FailedAttemptsOptions<H>) {
     this.#options = options;
-    const name = "failedAttempts";
-    this.#limit = {
-      path: name,
-      name,
-      ofServer: false,
-      callerKind: "address",
-      scopeText: "",
-      resource: "requests",
-      ...readRate(options.rate),
+    this.#rate = readRate(options.rate);
+  }
+
+  /** Runs a check of credentials within the limit. Synchronous if the check is, unless it has to wait. */
+  run<T extends object>(head: H, check: (head: H) => T | Promise<T>): T | Promise<T> {
+    const key = this.#options.addressOf(head);
+    if (key === undefined) return check(head);
+    const address = this.#addresses.get(key);
+    if (address === undefined || this.#hasRoom(address)) return this.#check(head, check, key);
+    if (this.#isKnown(head)) return this.#check(head, check, key, false);
+    const { failures, waiters } = address;
+    if (failures >= this.#rate.limit || waiters.size >= waitersMax) return Promise.reject(this.#tooMany(address));
+    return new Promise<T>((resolve, reject) => {
+      const go = (): void => resolve(new Promise((checked) => checked(this.#check(head, check, key))));
+      waiters.add({ go, refuse: reject });
+    });
+  }
+
+  /** Runs a check. `counts`: whether it takes one of the places of its address until it ends. */
+  #check<T extends object>(head: H, check: (head: H) => T | Promise<T>, key: string, counts = true): T | Promise<T> {
+    const fail = (error: unknown): never => {
+      this.#countFailure(head, key, error);
+      throw error;
     };
+    let result: T | Promise<T>;
+    try {
+      result = check(this.#watch(head));
+    } catch (error) {
+      return fail(error);
+    }
+    if (!(result instanceof Promise)) return this.#accept(head, result);
+    const outcome = result.then((value) => this.#accept(head, value), fail);
+    if (!counts) return outcome;
+    const address = this.#address(key);
+    address.checking += 1;
+    return outcome.finally(() => {
+      address.checking -= 1;
+      this.#settle(address);
+    });
   }
 
-  /** Runs a check of credentials within the limit. Synchronous if the check is, and the address has no failures. */
-  run<T>(head: H, check: (head: H) => T | Promise<T>): T | Promise<T> {
-    const suspect = this.#suspects.size === 0 ? undefined : this.#suspectOf(head);
-    if (suspect !== undefined) return this.#runSuspect(head, suspect, check);
-    try {
-      const result = check(head);
-      return result instanceof Promise ? result.catch((error: unknown) => this.#countFailure(head, error)) : result;
-    } catch (error) {
-      return this.#countFailure(head, error);
+  #address(key: string): Address {
+    const existing = this.#addresses.get(key);
+    if (existing !== undefined) return existing;
+    const address: Address = { key, failures: 0, endsAt: 0, checking: 0, waiters: new Set() };
+    this.#addresses.set(key, address);
+    for (const oldest of this.#addresses.values()) {
+      if (this.#addresses.size <= addressesMax) break;
+      if (oldest.checking === 0 && oldest !== address) this.#addresses.delete(oldest.key);
+    }
+    return address;
+  }
+
+  /** Whether one more credential may be checked, should all that are being checked fail. */
+  #hasRoom(address: Address): boolean {
+    if (address.endsAt <= this.#options.clock.now()) address.failures = 0;
+    return address.failures + address.checking < this.#rate.limit;
+  }
+
+  #countFailure(head: H, key: string, error: unknown): void {
+    if (!this.#options.isFailure(error)) return;
+    const address = this.#address(key);
+    // The address that failed last is forgotten last.
+    this.#addresses.delete(address.key);
+    this.#addresses.set(address.key, address);
+    const now = this.#options.clock.now();
+    if (address.endsAt <= now) {
+      address.failures = 0;
+      address.endsAt = now + this.#rate.windowMs;
+    }
+    address.failures += 1;
+    // A credential that was revoked is known no longer.
+    if (this.#accepted.size + this.#acceptedBefore.size > 0) {
+      const fingerprint = this.#fingerprint(head);
+      this.#accepted.delete(fingerprint);
+      this.#acceptedBefore.delete(fingerprint);
     }
   }
 
-  async #runSuspect<T>(head: H, suspect: Suspect, check: (head: H) => T | Promise<T>): Promise<T> {
-    const { refusal } = await (await this.#open()).take([{ ...this.#claimOf(head), isUsed: true }]);
-    if (refusal !== undefined && !suspect.accepted.has(this.#fingerprint(head))) throw this.#tooMany(refusal.endsInMs);
-    let result: T;
-    try {
-      result = await check(this.#watch(head));
-    } catch (error) {
-      return this.#countFailure(head, error);
+  /** A check has ended: lets calls that wait go, or refuses them when the limit is reached. */
+  #settle(address: Address): void {
+    for (const waiter of address.waiters) {
+      const hasRoom = this.#hasRoom(address);
+      if (!hasRoom && address.failures < this.#rate.limit) return;
+      address.waiters.delete(waiter);
+      if (hasRoom) waiter.go();
+      else waiter.refuse(this.#tooMany(address));
     }
-    if (suspect.accepted.size < acceptedMax) suspect.accepted.add(this.#fingerprint(head));
+    if (address.checking === 0 && address.failures === 0) this.#addresses.delete(address.key);
+  }
+
+  #accept<T extends object>(head: H, result: T): T {
+    const now = this.#options.clock.now();
+    const until = this.#results.get(result);
+    const freshMs = (acceptedWindows - 1) * this.#rate.windowMs;
+    if (until !== undefined && until - freshMs > now) return result;
+    const knownUntil = now + acceptedWindows * this.#rate.windowMs;
+    if (this.#accepted.size >= acceptedMax) {
+      this.#acceptedBefore = this.#accepted;
+      this.#accepted = new Map();
+    }
+    this.#accepted.set(this.#fingerprint(head), knownUntil);
+    this.#results.set(result, knownUntil);
     return result;
   }
 
-  async #countFailure(head: H, error: unknown): Promise<never> {
-    const address = this.#options.addressOf(head);
-    if (address === undefined || !this.#options.isFailure(error)) throw error;
-    const existing = this.#suspects.get(address);
-    this.#suspects.delete(address);
-    const until = this.#options.clock.now() + suspectWindows * this.#limit.windowMs;
-    this.#suspects.set(address, { accepted: existing?.accepted ?? new Set(), until });
-    const [oldest] = this.#suspects.keys();
-    if (this.#suspects.size > suspectsMax && oldest !== undefined) this.#suspects.delete(oldest);
-    await (await this.#open()).charge([{ ...this.#claimOf(head), amount: 1 }]);
-    throw error;
-  }
-
-  #open(): Promise<LocalCounters> {
-    this.#counters ??= loadLimiters().then((limiters) => new LocalCounters(limiters, this.#options.clock));
-    return this.#counters;
-  }
-
-  #claimOf(head: H) {
-    return { limit: this.#limit, key: this.#options.addressOf(head) ?? "", amount: 0, isUsed: true };
-  }
-
-  #suspectOf(head: H): Suspect | undefined {
-    const address = this.#options.addressOf(head);
-    const suspect = address === undefined ? undefined : this.#suspects.get(address);
-    if (suspect === undefined || suspect.until > this.#options.clock.now()) return suspect;
-    if (address !== undefined) this.#suspects.delete(address);
-    return undefined;
+  #isKnown(head: H): boolean {
+    const fingerprint = this.#fingerprint(head);
+    const until = this.#accepted.get(fingerprint) ?? this.#acceptedBefore.get(fingerprint);
+    return until !== undefined && until > this.#options.clock.now();
   }
 
   /** A copy of the head that notes which parts are read. */
   #watch(head: H): H {
+    if (this.#watched >= watchedChecks) return head;
+    this.#watched += 1;
     const readHeader = (name: string): string | undefined => {
-      if (this.#names.size < namesMax) this.#names.add(name);
+      if (this.#names.size < namesMax && !this.#names.has(name)) {
+        this.#names.add(name);
+        this.#watched = 0;
+      }
       return head.header(name);
     };
     const seesQuery = (): void => {
@@ -152,22 +220,29 @@ export class FailedAttempts<H extends AttemptHead> {
 
   /** A hash of all that the checks read of a call. Its key never leaves this process. */
   #fingerprint(head: H): string {
-    const hash = createHmac("sha256", this.#secret);
-    for (const name of [...this.#names].toSorted()) {
+    let text = this.#secret;
+    for (const name of this.#names) {
       const value = head.header(name);
-      if (value !== undefined) hash.update(JSON.stringify([name, value]));
+      if (value !== undefined) text += JSON.stringify([name, value]);
     }
-    if (this.#readsQuery && head.query !== undefined) hash.update(JSON.stringify(["?", head.query]));
-    if (this.#readsCertificate) hash.update(JSON.stringify(["certificate", head.certificate?.()?.subject ?? ""]));
-    return hash.digest("base64url");
+    if (this.#readsQuery && head.query !== undefined) text += JSON.stringify(["?", head.query]);
+    if (this.#readsCertificate) text += JSON.stringify(["certificate", head.certificate?.()?.subject ?? ""]);
+    return hash("sha256", text, "base64url");
   }
 
-  #tooMany(retryAfterMs: number): A2AError {
-    const { text, name } = this.#limit;
+  #tooMany({ failures, endsAt }: Address): A2AError {
+    const { limit, windowMs, text } = this.#rate;
+    const isOver = failures >= limit;
+    const remainingMs = endsAt - this.#options.clock.now();
     return new A2AError(
       "resourceExhausted",
-      `too many failed attempts to authenticate from this address: the limit is ${text} (rate.${name})`,
-      { retryAfterMs, metadata: { limit: `rate.${name}` } },
+      isOver
+        ? `too many failed attempts to authenticate from this address: the limit is ${text} (rate.failedAttempts)`
+        : `too many attempts to authenticate from this address at once: the limit of failed ones is ${text} (rate.failedAttempts)`,
+      {
+        retryAfterMs: isOver ? Math.min(Math.max(remainingMs, 0), windowMs) : 1000,
+        metadata: { limit: "rate.failedAttempts" },
+      },
     );
   }
 }

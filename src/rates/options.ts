@@ -59,8 +59,8 @@ export interface RateOptions extends CallerLimits<BudgetLimits, TurnLimits> {
   readonly skillOf?: ((message: Message) => string | undefined) | undefined;
   /**
    * Failed attempts to authenticate from one address; `false`: any number. Beyond it, calls from there are refused before
-   * their credentials are checked, except with credentials that were accepted from there shortly before. Default:
-   * `"300/minute"` with `auth` and `authenticate`.
+   * their credentials are checked, except with credentials that were accepted in the last ten windows. Checks under way
+   * count as if they failed. Default: `"300/minute"` with `auth` and `authenticate`.
    */
   readonly failedAttempts?: Rate | false | undefined;
 }

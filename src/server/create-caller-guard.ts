@@ -5,7 +5,7 @@ import { authProblems, requirementProblems, type ServerFacts } from "../auth/pro
 import { needsOf } from "../auth/requirements.js";
 import type { NodeFetch } from "../binding/fetch/node-fetch.js";
 import type { CallHead, Service } from "../binding/service.js";
-import { callerNetwork, trustedPeers } from "../card/proxy.js";
+import { trustedPeers } from "../card/proxy.js";
 import { type CardSecurity, schemesFromJson } from "../card/security.js";
 import type { Clock } from "../protocol/async/clock.js";
 import type { PeerCertificate } from "../protocol/context.js";
@@ -15,6 +15,7 @@ import { defaultFailedAttempts, FailedAttempts } from "../rates/failed-attempts.
 import { type CallerGuard, type CallerGuardOptions, isAuthenticated } from "./caller-guard.js";
 import { createIdentification } from "./identification.js";
 import type { HostOptions } from "./options.js";
+import { countedNetwork } from "./rate-limiter.js";
 
 // What holds callers to the options `auth`, `authenticate` and `declares`. Loaded where one of them is given.
 
@@ -70,7 +71,7 @@ export async function createCallerGuard(
   const gate = auth === undefined ? undefined : await loadGate(auth, { clock, logger }, fetches);
   const identify = createIdentification({ authenticate, gate, certificateOf, logger });
   return {
-    identify: limitAttempts(identify, options, clock),
+    identify: limitAttempts(identify, options, { clock, logger }),
     async close() {
       await Promise.all(fetches.map((fetch) => fetch.close()));
     },
@@ -98,7 +99,7 @@ async function loadGate(
 function limitAttempts(
   identify: Service["authenticate"],
   options: CallerGuardOptions,
-  clock: Clock,
+  { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
 ): Service["authenticate"] {
   const { failedAttempts: rate = defaultFailedAttempts } = options.rate ?? {};
   if (!isAuthenticated(options) || rate === false) return identify;
@@ -109,7 +110,7 @@ function limitAttempts(
     (options.auth === undefined || error.cause !== undefined);
   const attempts = new FailedAttempts<CallHead>({
     rate,
-    addressOf: callerNetwork(options.trustProxy ?? false),
+    addressOf: countedNetwork(options.trustProxy, logger),
     isFailure,
     clock,
   });

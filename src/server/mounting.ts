@@ -24,8 +24,8 @@ export interface MountOptions {
 /** Where a Fetch handler is mounted. */
 export interface FetchOptions extends MountOptions {
   /**
-   * Returns the peer's address, if the runtime knows it. Without `authenticate`, limits tell callers apart by it.
-   * Default: unknown, and all callers share one budget.
+   * Returns the peer's address, if the runtime knows it. Limits by address (`rate.address`, `rate.failedAttempts`) count by
+   * it, and without `authenticate` it distinguishes callers. Default: unknown, and all callers count together.
    */
   readonly remoteAddress?: ((request: Request) => string | undefined) | undefined;
 }

@@ -1,6 +1,6 @@
 import { namedSkill } from "../auth/named-skill.js";
-import type { Service } from "../binding/service.js";
-import { callerNetwork, type TrustProxy } from "../card/proxy.js";
+import type { CallHead, Service } from "../binding/service.js";
+import { callerNetwork, type TrustProxy, unknownNetwork } from "../card/proxy.js";
 import type { RateStore } from "../core/ports.js";
 import type { Clock } from "../protocol/async/clock.js";
 import { createPlaces, type Places } from "../protocol/async/places.js";
@@ -76,7 +76,8 @@ export async function createRateLimiter(
   const skillOf = rate.skillOf ?? server?.skillOf ?? auth?.skillOf ?? namedSkill;
   const places = server?.places ?? createPlaces();
   const calls = new RatedCalls({ table, counters, places, agent, realm, skillOf, tenants: new Set(tenants) });
-  const addressOf = callerNetwork(options.trustProxy ?? false);
+  const limitsAddresses = findLimit(table, ({ callerKind }) => callerKind === "address") !== undefined;
+  const addressOf = limitsAddresses ? countedNetwork(options.trustProxy, parts.logger) : () => undefined;
   return { calls: (head) => calls.open(addressOf(head)), charge: (turn, tokens) => calls.charge(turn, tokens) };
 }
 
@@ -103,15 +104,39 @@ export function createServerLimits(
       counters ??= countersOf({ ...parts, rateStore }, undefined);
       return counters;
     },
-    async calls(rateStore, trustProxy = false) {
+    async calls(rateStore, trustProxy) {
       const { places } = this;
       const callParts = { table, places, skillOf, agent: "", realm: "", tenants: new Set<string>() };
       const calls = new RatedCalls({ ...callParts, counters: await this.counters(rateStore) });
-      const addressOf = callerNetwork(trustProxy);
+      const addressOf = countedNetwork(trustProxy, parts.logger);
       return (head) => calls.open(addressOf(head));
     },
   };
 }
+
+/**
+ * The network that limits count a call for. Calls over HTTP whose mount does not know their address count together, which
+ * is logged once.
+ */
+export function countedNetwork(
+  trustProxy: TrustProxy | undefined,
+  logger: Logger,
+): (head: CallHead) => string | undefined {
+  const networkOf = callerNetwork(trustProxy ?? false);
+  return (head) => {
+    const network = networkOf(head);
+    if (network === unknownNetwork && !warnedLoggers.has(logger)) {
+      warnedLoggers.add(logger);
+      logger.warn({}, unknownAddress);
+    }
+    return network;
+  };
+}
+
+const warnedLoggers = new WeakSet<Logger>();
+
+const unknownAddress =
+  "calls come without the address of their peer, so limits by address (rate.address, rate.failedAttempts) count them together: give fetch() the option `remoteAddress`";
 
 /** Counts here, and with other processes on the store where it can. */
 async function countersOf({ clock, logger, rateStore }: CounterParts, scope: string | undefined): Promise<Counters> {

@@ -54,6 +54,17 @@ describe.each(hosts)("an agent below a path of $name", (host) => {
     expect(kinds).toEqual(["task", "statusUpdate", "artifactUpdate", "statusUpdate"]);
   });
 
+  it("limits callers by their address where it knows them, else all together", async () => {
+    const url = await start({ trustProxy: ["127.0.0.1", "::1"], rate: { address: { requests: "1/day" } } });
+    const ask = async (address: string) => {
+      const init = { method: "POST", headers: { ...headers, "X-Forwarded-For": address }, body: bodyOf("Emden") };
+      return (await fetch(`${url}/http-json/message:send`, init)).status;
+    };
+    expect([await ask("192.0.2.1"), await ask("192.0.2.1"), await ask("192.0.2.2")]).toEqual([
+      ...[200, 429, host.knowsPeers ? 200 : 429],
+    ]);
+  });
+
   it("takes bodies that the app has parsed", async () => {
     const url = await start({}, { parsesBodies: true });
     const calls = ["application/json", "application/a2a+json"].map((type) =>

@@ -33,6 +33,8 @@ export interface Host {
   readonly name: string;
   /** Whether the agent gets the request that middleware saw, and not a copy. */
   readonly keepsRequest: boolean;
+  /** Whether the agent gets the address of the peer: Hono's mount() passes only the request. */
+  readonly knowsPeers: boolean;
   /**
    * Starts an app. Before the agents, a middleware of the app refuses the token `bad` with 401 and notes the user of
    * others; behind them, the app answers `GET /menu`.
@@ -66,6 +68,7 @@ function expressHost(name: string, mountIn: ExpressMount): Host {
   return {
     name,
     keepsRequest: true,
+    knowsPeers: true,
     start(mounts, { parsesBodies = false } = {}) {
       const app = express();
       if (parsesBodies) app.use(express.json({ type: ["application/json", "application/a2a+json"] }));
@@ -93,6 +96,7 @@ function koaHost(name: string, mountIn: KoaMount): Host {
   return {
     name,
     keepsRequest: true,
+    knowsPeers: true,
     async start(mounts, { parsesBodies = false } = {}) {
       const app = new Koa();
       app.use(async (ctx, next) => {
@@ -124,6 +128,7 @@ function honoHost(name: string, mountIn: HonoMount, { keepsRequest = true } = {}
   return {
     name,
     keepsRequest,
+    knowsPeers: !name.includes("mount()"),
     async start(mounts) {
       const app = new Hono();
       app.use(async (context, next) => {
@@ -152,6 +157,7 @@ function honoHost(name: string, mountIn: HonoMount, { keepsRequest = true } = {}
 const fastifyHost: Host = {
   name: "Fastify, fastifyAgent()",
   keepsRequest: true,
+  knowsPeers: true,
   // Fastify parses JSON before its handlers in any case.
   async start(mounts) {
     const app = fastify();

@@ -3,6 +3,7 @@ import {
   type AgentOptions,
   type AgentServer,
   completed,
+  createAgent,
   memoryTaskStore,
   park,
   type RateOptions,
@@ -14,6 +15,7 @@ import { apiKey } from "trivium/auth";
 import { describe, expect, it } from "vitest";
 import { idempotentSendExtension } from "../../src/protocol/extensions.js";
 import { postJson } from "../support/http-agent.js";
+import { recordingLogger } from "../support/recording-logger.js";
 
 const card = { name: "Limited", description: "Is limited", version: "1.0.0" };
 
@@ -315,10 +317,93 @@ describe("failed attempts to authenticate", () => {
     expect((await attempt(server, "right", "192.0.2.2")).status).toBe(200);
   });
 
-  it("do not lock out callers at the same address whose credentials were accepted since the first of them", async () => {
-    await using server = await serveLimited({ ...proxied, rate: { failedAttempts: "3/day" } });
-    expect(await statuses(server, "a", "right", "b", "c", "d")).toEqual([401, 200, 401, 401, 429]);
-    expect(await statuses(server, "right", "right", "new", "e", "right")).toEqual([200, 200, 429, 429, 200]);
+  it.each([
+    ["since the first of them", ["a", "right", "b", "c", "d"], [401, 200, 401, 401, 429]],
+    ["before the first of them", ["right", "a", "b", "c", "d"], [200, 401, 401, 401, 429]],
+  ] as const)(
+    "do not lock out callers at the same address whose credentials were accepted %s",
+    async (_, secrets, codes) => {
+      await using server = await serveLimited({ ...proxied, rate: { failedAttempts: "3/day" } });
+      expect(await statuses(server, ...secrets)).toEqual(codes);
+      expect(await statuses(server, "right", "right", "new", "e", "right")).toEqual([200, 200, 429, 429, 200]);
+    },
+  );
+
+  it("lock out no credentials that were accepted from another address either", async () => {
+    await using server = await serveLimited({ ...proxied, rate: { failedAttempts: "1/day" } });
+    expect((await attempt(server, "right", "192.0.2.2")).status).toBe(200);
+    expect(await statuses(server, "a", "right", "new")).toEqual([401, 200, 429]);
+  });
+
+  it("count credentials again that were accepted once and no longer are", async () => {
+    let isRevoked = false;
+    const revocable = apiKey({ in: "header", name: "x-api-key", verify: () => (isRevoked ? undefined : "ann") });
+    const auth = { schemes: { key: revocable } };
+    await using server = await serveLimited({ ...proxied, auth, rate: { failedAttempts: "2/day" } });
+    expect(await statuses(server, "right", "right", "right")).toEqual([200, 200, 200]);
+    isRevoked = true;
+    expect(await statuses(server, "right", "right", "right")).toEqual([401, 401, 429]);
+  });
+
+  /** A server that checks keys when it is told to, at most 20 of which may fail. */
+  async function serveSlowly() {
+    const checks: { readonly secret: string; readonly end: (owner: string | undefined) => void }[] = [];
+    const verify = (secret: string) =>
+      secret === "known" ? "ann" : new Promise<string | undefined>((end) => checks.push({ secret, end }));
+    const auth = { schemes: { key: apiKey({ in: "header", name: "x-api-key", verify }) } };
+    const server = await serveLimited({ ...proxied, auth, rate: { failedAttempts: "20/day" } });
+    const endAll = () => {
+      for (const { secret, end } of checks.splice(0)) end(secret.startsWith("good") ? secret : undefined);
+    };
+    return { server, checks, endAll };
+  }
+
+  it("are never more than the limit, however many credentials come at once", async () => {
+    const { server, checks, endAll } = await serveSlowly();
+    await using _ = server;
+    const attempts = Array.from({ length: 150 }, (_, n) => attempt(server, `guess${n}`));
+    // 20 are checked, 100 wait, the others are refused.
+    const early = await Promise.race(attempts);
+    expect([early.status, early.headers["retry-after"]]).toEqual([429, "1"]);
+    await expect.poll(() => checks.length).toBe(20);
+    expect((await attempt(server, "known")).status).toBe(429);
+    expect((await attempt(server, "known", "192.0.2.9")).status).toBe(200);
+    expect((await attempt(server, "known")).status).toBe(200);
+    endAll();
+    const codes = (await Promise.all(attempts)).map(({ status }) => status);
+    expect(codes.filter((code) => code === 401)).toHaveLength(20);
+    expect(codes.filter((code) => code === 429)).toHaveLength(130);
+    expect(checks).toHaveLength(0);
+  });
+
+  it("give the places of credentials that are right back to those that wait", async () => {
+    const { server, checks, endAll } = await serveSlowly();
+    await using _ = server;
+    const attempts = Array.from({ length: 60 }, (_, n) => attempt(server, `good${n}`));
+    for (let round = 0; round < 3; round++) {
+      await expect.poll(() => checks.length).toBe(20);
+      endAll();
+    }
+    expect((await Promise.all(attempts)).map(({ status }) => status)).toEqual(Array(60).fill(200));
+  });
+
+  it("of calls whose mount does not know their address count together, and so do their requests, which is logged once", async () => {
+    const { log, logger } = recordingLogger();
+    const options = { card, agent: async () => completed("done"), auth: { schemes: { key } }, logger };
+    const agent = await createAgent({ ...options, rate: { failedAttempts: "2/day", address: { requests: "4/day" } } });
+    const ask = async (listener: (request: Request) => Promise<Response>, secret: string) => {
+      const headers = { ...v1, "Content-Type": "application/json", "x-api-key": secret };
+      const body = JSON.stringify(sendBody());
+      return (await listener(new Request("http://agent.example/json-rpc", { method: "POST", headers, body }))).status;
+    };
+    const nameless = agent.fetch();
+    const codes: number[] = [];
+    for (const secret of ["a", "b", "c", "right", "right"]) codes.push(await ask(nameless, secret));
+    expect(codes).toEqual([401, 401, 429, 429, 429]);
+    const named = agent.fetch({ remoteAddress: () => "192.0.2.7" });
+    expect([await ask(named, "right"), await ask(named, "a")]).toEqual([200, 401]);
+    expect(log.filter(({ message = "" }) => message.includes("remoteAddress"))).toHaveLength(1);
+    await agent.close();
   });
 
   it("do not count calls without credentials, which ask what is wanted", async () => {
