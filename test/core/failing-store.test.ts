@@ -69,7 +69,7 @@ describe("a store that fails", () => {
     await served.clock.advance(2000);
     expect(await rest).toEqual([
       "status WORKING",
-      'artifact a "1" append last',
+      'artifact a "1" last',
       'artifact a "2" append last',
       'artifact a "3" append last',
       "status COMPLETED",

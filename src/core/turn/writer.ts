@@ -1,6 +1,7 @@
 import { replacedBytes, sizeOfEvent, sizeOfMessage } from "../../protocol/check/size.js";
 
 import { reply } from "../../protocol/events.js";
+import { artifactIndex } from "../../protocol/fold.js";
 import { type Message, type StreamResponse, TaskState } from "../../protocol/model.js";
 import { isInterrupted, isStop, isTerminal } from "../../protocol/states.js";
 import type { InboxEntry } from "../ports.js";
@@ -47,6 +48,8 @@ export class TurnWriter {
   /** A status must precede whatever comes next: WORKING on a continued task. */
   #needsWorking: boolean;
   #artifactIds: Map<object, string> | undefined;
+  /** Artifacts that this turn has begun, some of which may not be stored yet. */
+  readonly #begunArtifacts = new Set<string>();
   #ordinal = 0;
 
   constructor({ runtime, start, subject, state }: WrittenTurn, onTask: (live: LiveTask) => void) {
@@ -79,12 +82,32 @@ export class TurnWriter {
     if (normal.kind === "reply") return this.#reply(normal.message);
     if (normal.kind === "status") return this.#status(normal.state, normal.event);
     if (normal.kind === "park") return this.#park(normal.wakeAt);
+    const begunId = this.#beginArtifact(normal.event);
     this.#checkSize(normal.event);
+    if (begunId !== undefined) this.#begunArtifacts.add(begunId);
     const { live, prelude } = this.#open(false);
     const drafts: readonly Draft[] = [...prelude, { kind: "event", event: normal.event }];
     if (normal.lastChunk) return live.addStored(drafts);
     live.add(drafts);
     return undefined;
+  }
+
+  /**
+   * The first chunk of an artifact appends to nothing, whatever the agent says: readers that start with it would look for
+   * what came before. Returns the id of an artifact that the event begins or replaces.
+   */
+  #beginArtifact({ payload }: StreamResponse): string | undefined {
+    if (payload.case !== "artifactUpdate" || payload.value.artifact === undefined) return undefined;
+    const { value } = payload;
+    const { artifactId } = payload.value.artifact;
+    if (value.append) {
+      const isKnown =
+        this.#begunArtifacts.has(artifactId) ||
+        (this.#live !== undefined && artifactIndex(this.#live.task.artifacts, artifactId) >= 0);
+      if (isKnown) return undefined;
+      value.append = false;
+    }
+    return artifactId;
   }
 
   /** Ends the turn in a terminal state, in one write that no inbox can delay. */

@@ -60,16 +60,26 @@ const currentFormat = 1;
 export function logToRow(records: readonly LogRecord[]): LogRow | undefined {
   const last = records.at(-1);
   if (last === undefined) return undefined;
-  const batch = { $typeName: LogBatchSchema.typeName, records: records.map(recordToStored) };
+  const batch = { $typeName: LogBatchSchema.typeName, records: records.map(recordToStored), hasFirstChunks: true };
   return { seq: last.seq, count: records.length, ...encode(LogBatchSchema, batch) };
 }
 
-export function logFromRow(row: LogRow): LogRecord[] {
-  const { records } = decode(LogBatchSchema, row, "log");
+/** The records of one write. */
+export interface LogBatch {
+  readonly records: readonly LogRecord[];
+  /** Whether the first chunk of each artifact has `append: false`. */
+  readonly hasFirstChunks: boolean;
+}
+
+export function batchFromRow(row: LogRow): LogBatch {
+  const { records, hasFirstChunks } = decode(LogBatchSchema, row, "log");
   if (records.length !== row.count) {
     throw new StoreError("damaged", `a row of the log says ${row.count} records and holds ${records.length}`);
   }
-  return records.map((record, index) => recordFromStored(record, row.seq - row.count + 1 + index));
+  return {
+    records: records.map((record, index) => recordFromStored(record, row.seq - row.count + 1 + index)),
+    hasFirstChunks,
+  };
 }
 
 export function snapshotToRow(seq: number, task: Task): SnapshotRow {

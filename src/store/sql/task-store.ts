@@ -12,6 +12,7 @@ import {
 } from "../../core/ports.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
 import type { Logger } from "../../protocol/logger.js";
+import type { TaskArtifactUpdateEvent } from "../../protocol/model.js";
 import { checkContextValue, checkNewSend, checkNewTask } from "../check-indexed.js";
 import { assertNumbered } from "../refusals.js";
 import { createStoreLogger, type StoreLogger } from "../store-logger.js";
@@ -19,11 +20,12 @@ import { createDatabaseLifecycle, type DatabaseLifecycle } from "./database-life
 import { type RetentionOptions, resolveRetention, startMaintenance } from "./maintenance.js";
 import { createMigrationReport } from "./migration-report.js";
 import {
+  batchFromRow,
   conversationFromRow,
   conversationToRow,
   inboxFromRow,
   inboxToRow,
-  logFromRow,
+  type LogBatch,
   logToRow,
   outcomeFromRow,
   outcomeToRow,
@@ -106,11 +108,15 @@ function rowCalls({
     async recordsAfter(key, after, limit) {
       const page = await ask((backend) => backend.recordsAfter(key, after, limit));
       if (page === undefined || page === "compacted") return page;
-      return { head: page.head, records: recordsBehind(page.log, after).slice(0, limit) };
+      const batches = page.log.map(batchFromRow);
+      const records = recordsBehind(batches, after).slice(0, limit);
+      if (!batches.some(mayLackFirstChunk)) return { head: page.head, records };
+      const seenIds = await artifactsBefore(after, (from) => ask((backend) => backend.recordsAfter(key, from, limit)));
+      return { head: page.head, records: seenIds === undefined ? records : markFirstChunks(records, seenIds) };
     },
     async recordsAt(key, seqs) {
       const rows = await ask((backend) => backend.recordsAt(key, seqs));
-      return rows.flatMap(logFromRow).filter(({ seq }) => seqs.includes(seq));
+      return rows.flatMap((row) => batchFromRow(row).records).filter(({ seq }) => seqs.includes(seq));
     },
     async list(scope, query) {
       const { tasks, total, more } = await ask((backend) => backend.list(scope, query));
@@ -179,15 +185,58 @@ function taskFromRow({ head, summary, snapshot, log }: StoredTaskRow): StoredTas
   return {
     head,
     snapshot: snapshot === undefined ? undefined : snapshotFromRow(snapshot),
-    records: recordsBehind(log, snapshot?.seq ?? 0),
+    records: recordsBehind(log.map(batchFromRow), snapshot?.seq ?? 0),
   };
 }
 
 /** A row that starts before `after` also has records that were not requested. */
-function recordsBehind(log: readonly LogRow[], after: number): readonly LogRecord[] {
-  const records = log.flatMap(logFromRow);
+function recordsBehind(log: readonly LogBatch[], after: number): readonly LogRecord[] {
+  const records = log.flatMap((batch) => batch.records);
   const first = records[0]?.seq ?? after + 1;
   return first > after ? records : records.slice(after + 1 - first);
+}
+
+/** Whether a row of an earlier release appends to an artifact, perhaps with its first chunk. */
+function mayLackFirstChunk({ records, hasFirstChunks }: LogBatch): boolean {
+  return !hasFirstChunks && records.some((record) => chunkOf(record)?.append === true);
+}
+
+/** The artifacts that the records up to a number have; `undefined` when the log no longer reaches back. */
+async function artifactsBefore(
+  end: number,
+  readAfter: (after: number) => Promise<{ readonly log: readonly LogRow[] } | "compacted" | undefined>,
+): Promise<Set<string> | undefined> {
+  const ids = new Set<string>();
+  for (let position = 0; position < end; ) {
+    const page = await readAfter(position);
+    if (page === undefined || page === "compacted") return undefined;
+    const records = recordsBehind(page.log.map(batchFromRow), position);
+    const last = records.at(-1);
+    if (last === undefined) return undefined;
+    for (const record of records) {
+      const id = record.seq <= end ? chunkOf(record)?.artifact?.artifactId : undefined;
+      if (id !== undefined) ids.add(id);
+    }
+    position = last.seq;
+  }
+  return ids;
+}
+
+function markFirstChunks(records: readonly LogRecord[], seenIds: Set<string>): readonly LogRecord[] {
+  for (const record of records) {
+    const chunk = chunkOf(record);
+    const id = chunk?.artifact?.artifactId;
+    if (chunk === undefined || id === undefined) continue;
+    if (!seenIds.has(id)) chunk.append = false;
+    seenIds.add(id);
+  }
+  return records;
+}
+
+function chunkOf(record: LogRecord): TaskArtifactUpdateEvent | undefined {
+  if (record.kind !== "event") return undefined;
+  const { payload } = record.event;
+  return payload.case === "artifactUpdate" ? payload.value : undefined;
 }
 
 function sendFromRow({ outcome, ...record }: SendRecordRow) {

@@ -3,7 +3,7 @@ import type { Turn } from "../../../src/core/agent.js";
 import { type AgentEvent, artifact, inputRequired, reply, working } from "../../../src/protocol/events.js";
 import { contextOf, startHandler } from "../../support/handler.js";
 import { heldStore } from "../../support/held-store.js";
-import { requestOf, stateOf, taskOf, textIn } from "../../support/say.js";
+import { requestOf, type SayOptions, stateOf, taskOf, textIn } from "../../support/say.js";
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
 const chunk = (text: string, last = false): AgentEvent =>
@@ -57,6 +57,59 @@ async function openTurn(limits: { readonly batchMaxEvents?: number; readonly bat
     },
   };
 }
+
+describe("a chunk with append", () => {
+  const appended = (artifactId: string, text: string): AgentEvent => artifact(text, { artifactId, append: true });
+
+  /** The artifact events of a task, as readers of its stream get them. */
+  async function chunksOf(turns: readonly (readonly AgentEvent[])[]): Promise<string[]> {
+    await using served = startHandler({
+      async *agent({ task }) {
+        const [first = [], second = []] = turns;
+        yield* task === undefined ? first : second;
+        if (task === undefined && turns.length > 1) yield inputRequired("?");
+      },
+    });
+    const chunks: string[] = [];
+    let sayOptions: SayOptions = {};
+    for (const _ of turns) {
+      for await (const { response } of served.stream("go", sayOptions)) {
+        const { payload } = response;
+        if (payload.case === "task") sayOptions = { taskId: payload.value.id };
+        if (payload.case !== "artifactUpdate") continue;
+        const { artifact: part, append } = payload.value;
+        chunks.push(`${part?.artifactId} ${textIn(part?.parts)} ${append ? "appended" : "begins"}`);
+      }
+    }
+    return chunks;
+  }
+
+  it("begins an artifact that the task does not have, and continues one that it has", async () => {
+    const first = [
+      appended("a", "1"),
+      appended("a", "2"),
+      appended("b", "1"),
+      appended("a", "3"),
+      artifact("4", { artifactId: "a" }),
+    ];
+    expect(await chunksOf([[...first, appended("a", "5")]])).toEqual([
+      "a 1 begins",
+      "a 2 appended",
+      "b 1 begins",
+      "a 3 appended",
+      "a 4 begins",
+      "a 5 appended",
+    ]);
+  });
+
+  it("continues an artifact of an earlier turn", async () => {
+    expect(await chunksOf([[appended("a", "1")], [appended("a", "2"), appended("b", "1")]])).toEqual([
+      "a 1 begins",
+      "a 2 appended",
+      "b 1 begins",
+    ]);
+  });
+});
 
 describe("an event emitted while the store is busy", () => {
   it.each<[string, boolean, AgentEvent]>([

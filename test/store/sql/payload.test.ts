@@ -12,9 +12,9 @@ import {
   TaskSchema,
 } from "../../../src/protocol/model.js";
 import {
+  batchFromRow,
   inboxFromRow,
   inboxToRow,
-  logFromRow,
   logToRow,
   outcomeFromRow,
   outcomeToRow,
@@ -81,7 +81,7 @@ describe("what a store keeps in its rows", () => {
         const row = logToRow(records);
         expect(row).toMatchObject({ seq: after + records.length, count: records.length, format: 1 });
         if (row === undefined) return;
-        const readBack = logFromRow(row);
+        const readBack = batchFromRow(row).records;
         // Writing it again gives the same bytes: nothing was lost or added.
         expect(logToRow(readBack)).toEqual(row);
         expect(readBack).toEqual(records);
@@ -152,10 +152,10 @@ describe("what a store keeps in its rows", () => {
     const row = logToRow([{ kind: "turnEnded", seq: 1 }]);
     expect(row).toBeDefined();
     if (row === undefined) return;
-    expect(() => logFromRow({ ...row, format: 2 })).toThrow(
+    expect(() => batchFromRow({ ...row, format: 2 })).toThrow(
       "a row (log) was written by a newer release of trivium in format 2, this one knows 1",
     );
-    expect(() => logFromRow({ ...row, bytes: new Uint8Array([10, 0]) })).toThrow(/newer release/);
+    expect(() => batchFromRow({ ...row, bytes: new Uint8Array([10, 0]) })).toThrow(/newer release/);
   });
 
   it("reports that a truncated row is damaged", () => {
@@ -163,8 +163,8 @@ describe("what a store keeps in its rows", () => {
     expect(row).toBeDefined();
     if (row === undefined) return;
     const damaged = { failure: "damaged" };
-    expect(() => logFromRow({ ...row, bytes: row.bytes.slice(0, -1) })).toThrow(expect.objectContaining(damaged));
-    expect(() => logFromRow({ ...row, count: 2 })).toThrow(expect.objectContaining(damaged));
+    expect(() => batchFromRow({ ...row, bytes: row.bytes.slice(0, -1) })).toThrow(expect.objectContaining(damaged));
+    expect(() => batchFromRow({ ...row, count: 2 })).toThrow(expect.objectContaining(damaged));
   });
 
   it("refuses what cannot be written with a permanent error", () => {

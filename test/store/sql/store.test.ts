@@ -1,12 +1,14 @@
 import { DatabaseSync } from "node:sqlite";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import type { Head, Store } from "../../../src/core/ports.js";
-import { TaskState } from "../../../src/protocol/model.js";
+import { LogBatchSchema } from "../../../gen/trivium/store/v1/store_pb.js";
+import type { Head, LogRecord, Store } from "../../../src/core/ports.js";
+import { type Artifact, TaskState } from "../../../src/protocol/model.js";
 import { prune, resolveRetention } from "../../../src/store/sql/maintenance.js";
 import { createSqlStore, type SqlStoreOptions } from "../../../src/store/sql/task-store.js";
 import { localSqliteBackend } from "../../../src/store/sqlite/database.js";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
-import { alice, appendTo, newTask, status } from "../../../src/testing/contract/fixtures.js";
+import { alice, appendTo, event, newTask, status } from "../../../src/testing/contract/fixtures.js";
 import { createTestClock } from "../../../src/testing/test-clock.js";
 import { recordingLogger } from "../../support/recording-logger.js";
 import { temporaryFolder } from "./temporary-folder.js";
@@ -28,6 +30,19 @@ async function createFinished(store: Store): Promise<Head> {
   return head;
 }
 
+/** Makes the rows of the log those of an earlier release, which did not say whether first chunks are marked. */
+function unmarkLog(path: string): void {
+  const database = new DatabaseSync(path);
+  const update = database.prepare("update trivium_log set payload = ? where key = ? and seq = ?");
+  for (const row of database.prepare("select key, seq, payload from trivium_log").all()) {
+    const { key = null, seq = null, payload: bytes } = row;
+    if (!(bytes instanceof Uint8Array)) throw new TypeError("a row of the log without bytes");
+    const batch = fromBinary(LogBatchSchema, bytes);
+    update.run(toBinary(LogBatchSchema, { ...batch, hasFirstChunks: false }), key, seq);
+  }
+  database.close();
+}
+
 describe("a SQL store", () => {
   it("is opened once, by the first call", async () => {
     const { backend } = await localStore();
@@ -43,6 +58,35 @@ describe("a SQL store", () => {
     await Promise.all([store.head(alice, "none"), store.open?.(), store.create(newTask()), store.push?.list(1)]);
     await store.open?.();
     expect(opened).toBe(1);
+    await store.close();
+  });
+
+  it("marks the first chunk of an artifact in the log of an earlier release, wherever reading begins", async () => {
+    const { path, store } = await localStore();
+    const other = (seq: number): LogRecord => {
+      const record = event(seq);
+      if (record.kind === "event" && record.event.payload.case === "artifactUpdate")
+        record.event.payload.value.artifact = { ...record.event.payload.value.artifact, artifactId: "b" } as Artifact;
+      return record;
+    };
+    const head = await store.create(newTask());
+    await store.append(appendTo(head, { records: [event(2), event(3)] }));
+    await store.append(appendTo({ ...head, seq: 3 }, { records: [other(4), event(5), other(6)] }));
+    const appends = async (after: number) => {
+      const page = await store.recordsAfter(head.key, after, 100);
+      if (page === undefined || page === "compacted") throw new TypeError("no records");
+      return page.records.map((record) =>
+        record.kind === "event" && record.event.payload.case === "artifactUpdate"
+          ? record.event.payload.value.append
+          : undefined,
+      );
+    };
+    // This release wrote what it was given.
+    expect(await appends(0)).toEqual(Array(6).fill(true));
+    unmarkLog(path);
+    expect(await appends(0)).toEqual([false, true, true, false, true, true]);
+    expect(await appends(1)).toEqual([true, true, false, true, true]);
+    expect(await appends(4)).toEqual([true, true]);
     await store.close();
   });
 
