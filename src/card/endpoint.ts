@@ -34,7 +34,7 @@ export function cardEndpoint(options: CardEndpointOptions): HttpEndpoint {
   const { locations, versions, lastModified } = options;
   const varyBy = [...locations.varyBy, ...(versions.length > 1 ? ["A2A-Version"] : [])];
   const commonHeaders = {
-    "Cache-Control": `public, max-age=${options.cacheMaxAgeSeconds}`,
+    "Cache-Control": `public, max-age=${options.cacheMaxAgeSeconds}, no-transform`,
     "Last-Modified": lastModified.toUTCString(),
     ...(varyBy.length > 0 ? { Vary: varyBy.join(", ") } : {}),
   };

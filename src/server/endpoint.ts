@@ -1,6 +1,6 @@
 import { cors } from "../binding/http/cors.js";
 import type { HttpEndpoint, HttpRequest } from "../binding/http/http.js";
-import { mount } from "../binding/http/mount.js";
+import { mount, requestBelow } from "../binding/http/mount.js";
 import { type Binding, bindingNames, bindingRow } from "../protocol/bindings.js";
 import { type BindingSetting, serverBindings } from "./bindings.js";
 import type { HostOptions } from "./options.js";
@@ -21,7 +21,8 @@ export function createEndpoint(
   const below = routes.flatMap(({ path, below }) => (below ? { path, endpoint: mount(path, below) } : []));
   const root = routes.find((each) => each.root !== undefined)?.root;
   const beside = routes.flatMap((each) => each.beside ?? []);
-  const route: HttpEndpoint = (request) => {
+  const route: HttpEndpoint = (received) => {
+    const request = withoutSlash(received);
     const { path } = request;
     if (path.startsWith("/.well-known/")) return card(request);
     for (const each of below) {
@@ -33,6 +34,13 @@ export function createEndpoint(
   };
   const endpoint = options.cors === undefined ? route : cors(route, options.cors);
   return mount(options.basePath ?? "", endpoint);
+}
+
+/** The request without a slash at the end of its path, which some clients and proxies add. */
+function withoutSlash(request: HttpRequest): HttpRequest {
+  const { path } = request;
+  if (path.length < 2 || !path.endsWith("/")) return request;
+  return requestBelow(request, path.slice(0, -1), request.mountPath);
 }
 
 function firstReply(endpoints: readonly HttpEndpoint[], request: HttpRequest): ReturnType<HttpEndpoint> {

@@ -54,7 +54,7 @@ it.each(["/.well-known/agent-card.json", "/.well-known/agent.json"])("serves the
   expect(headers).toMatchObject({
     "content-type": "application/json",
     "content-length": String(Buffer.byteLength(body)),
-    "cache-control": "public, max-age=300",
+    "cache-control": "public, max-age=300, no-transform",
     "last-modified": "Wed, 04 Mar 2026 05:06:07 GMT",
     etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"`,
   });
@@ -80,7 +80,7 @@ it.each(["GET", "HEAD"])("answers %s with 304 if the caller has the current card
   expect(again).toMatchObject({ status: 304, body: "" });
   expect(again.headers).toMatchObject({
     etag,
-    "cache-control": "public, max-age=300",
+    "cache-control": "public, max-age=300, no-transform",
     "last-modified": headers["last-modified"],
   });
   expect(again.headers["content-type"]).toBeUndefined();

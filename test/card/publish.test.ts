@@ -60,7 +60,7 @@ it("serves nothing before something is mounted, and a fresh card when that chang
     supportedInterfaces: [{ protocolBinding: "JSONRPC" }, { protocolBinding: "GRPC" }],
   });
   expect(after.headers["last-modified"]).not.toBe(before.headers["last-modified"]);
-  expect(after.headers["cache-control"]).toBe("public, max-age=0");
+  expect(after.headers["cache-control"]).toBe("public, max-age=0, no-transform");
 });
 
 it.each([

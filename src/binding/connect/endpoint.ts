@@ -107,7 +107,7 @@ function headersOf(request: HttpRequest, { isGzip, isEnveloped }: BodyForm): Hea
 function streamReply({ status, header, body }: UniversalServerResponse, call: ConnectCall): HttpReply {
   return {
     status,
-    headers: Object.fromEntries(header ?? []),
+    headers: { ...Object.fromEntries(header ?? []), "cache-control": "no-store, no-transform" },
     body: body === undefined ? undefined : new BookedPieces(body, call),
   };
 }

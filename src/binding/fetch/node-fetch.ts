@@ -65,6 +65,8 @@ interface Network {
   close(): Promise<void>;
 }
 
+/** Idle connections are closed before most proxies do, also when an agent offers to keep them for longer. */
+const idleMaxMs = 50_000;
 const formType = "application/x-www-form-urlencoded;charset=UTF-8";
 
 // Loaded on first use: a server without webhooks starts without it.
@@ -81,7 +83,7 @@ async function openNetwork(options: NodeFetchOptions): Promise<Network> {
     const connector = connectorOf(undici.buildConnector, judged, { ...tls, signal: closing.signal });
     const connect = whenWanted(connector, (origin) => pendingRequests.has(origin));
     // The deadline of the call limits how long an agent may be silent.
-    return new undici.Agent({ connect, headersTimeout: 0, bodyTimeout: 0 });
+    return new undici.Agent({ connect, headersTimeout: 0, bodyTimeout: 0, keepAliveMaxTimeout: idleMaxMs });
   };
   const ownAgent = open({ ca, cert, key }, policy);
   const foreignAgent = cert === undefined && redirectPolicy === policy ? ownAgent : open({ ca }, redirectPolicy);

@@ -173,6 +173,6 @@ function jsonHead(
   { adapter, call, type }: CallErrorContext & { readonly type: string },
 ): Omit<HttpReply, "body"> {
   // A shared cache could serve a task to another caller.
-  const headers = { "Content-Type": type, "Cache-Control": "no-store" };
+  const headers = { "Content-Type": type, "Cache-Control": "no-store, no-transform" };
   return { status, headers: replyHeaders(headers, adapter, call) };
 }

@@ -12,7 +12,8 @@ import { eventStreamType } from "./media-type.js";
 
 export const eventStreamHeaders: Readonly<Record<string, string>> = {
   "Content-Type": eventStreamType,
-  "Cache-Control": "no-store",
+  // A proxy or middleware that compressed the stream would hold events back.
+  "Cache-Control": "no-store, no-transform",
   // Makes nginx and similar proxies forward each event at once.
   "X-Accel-Buffering": "no",
 };

@@ -14,7 +14,7 @@ export function mount(prefix: string, endpoint: HttpEndpoint): HttpEndpoint {
 }
 
 /** The request as an endpoint sees it that is mounted at `mountPath`, with the rest of its path. */
-export function requestBelow(request: HttpRequest, path: string, mountPath: string): HttpRequest {
+export function requestBelow(request: HttpRequest, path: string, mountPath: string | undefined): HttpRequest {
   return new RequestBelow(request, path, mountPath);
 }
 

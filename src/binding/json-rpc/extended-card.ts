@@ -11,7 +11,10 @@ import { handlerFor } from "../version-handler.js";
 import type { JsonRpcOptions } from "./server.js";
 
 const operation = operationOf("getExtendedAgentCard");
-const headers: Readonly<Record<string, string>> = { "Content-Type": jsonMediaType, "Cache-Control": "no-store" };
+const headers: Readonly<Record<string, string>> = {
+  "Content-Type": jsonMediaType,
+  "Cache-Control": "no-store, no-transform",
+};
 
 /** The extended card for versions that read it by GET beside JSON-RPC. Errors are reported by the status alone. */
 export function extendedCardEndpoint({ adapters, service }: JsonRpcOptions): HttpEndpoint {

@@ -22,7 +22,11 @@ export interface ListenerLimits {
    * Default: 30 s.
    */
   readonly replyStallMs: number;
-  /** How long an HTTP/1.1 connection may be idle between two requests. Default: 15 s. */
+  /**
+   * How long an HTTP/1.1 connection may be idle between two requests. Keep it above the idle time of the pools of proxies and
+   * balancers before the server, which is 60 s for most: else they send requests on connections that are being closed.
+   * Beyond 10,000 open connections idle ones are closed at once. Default: 75 s.
+   */
   readonly keepAliveIdleMs: number;
   /** How long an HTTP/2 connection may be silent before it is closed gracefully. Default: 300 s. */
   readonly http2IdleMs: number;
@@ -50,7 +54,7 @@ export const defaultListenerLimits: ListenerLimits = {
   bodyMinBytesPerSecond: 1024,
   replyStallMs: 30_000,
   headerMaxBytes: 16 * 1024,
-  keepAliveIdleMs: 15_000,
+  keepAliveIdleMs: 75_000,
   http2IdleMs: 300_000,
   streamsPerConnection: 100,
   maxConnectionAgeMs: Number.POSITIVE_INFINITY,

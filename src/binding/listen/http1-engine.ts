@@ -22,11 +22,14 @@ export interface Http1Engine {
 /**
  * A request to upgrade to one of `upgrades`, lower-case, comes with its connection, which `http` may take over. Once there
  * are any, Node before 22.21 takes every request to upgrade for one of them, and reads no body of it.
+ *
+ * Beyond `openMax` open connections idle ones are closed: each takes about 10 KB.
  */
 export function createHttp1Engine(
   http: RequestListener,
   limits: ListenerLimits,
   upgrades: readonly string[] = [],
+  openMax = 10_000,
 ): Http1Engine {
   let draining = false;
   const agedSockets = new WeakSet<Socket>();
@@ -65,6 +68,7 @@ export function createHttp1Engine(
   server.emit("listening");
   return {
     accept: (socket) => {
+      if (connections.count >= openMax) server.closeIdleConnections();
       connections.begin();
       socket.on("close", connections.end);
       watchAge(socket, limits, () => agedSockets.add(socket));

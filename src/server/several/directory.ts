@@ -109,7 +109,8 @@ export class Directory<E extends DirectoryEntry = DirectoryEntry> {
     const entry = hostEntry ?? this.#byPath.get(firstSegment(path));
     const rest = entry === undefined ? undefined : restBelow(entry.path, path);
     if (entry !== undefined && rest !== undefined) return this.#below(entry, request, { path: entry.path, rest });
-    const list = path === cataloguePath ? this.#options.catalogue?.(request) : undefined;
+    const list =
+      path === cataloguePath || path === `${cataloguePath}/` ? this.#options.catalogue?.(request) : undefined;
     if (list !== undefined) return list;
     const root = hostEntry ?? this.#byPath.get("");
     return root === undefined ? this.#options.rest?.(request) : this.#below(root, request, { path: "", rest: path });

@@ -42,7 +42,7 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     const reply = await rawCall(served.url + path, { method, headers, body });
     expect(reply.headers).toMatchObject({
       "content-type": "text/event-stream",
-      "cache-control": "no-store",
+      "cache-control": "no-store, no-transform",
       "x-accel-buffering": "no",
       "a2a-extensions": "urn:known",
     });

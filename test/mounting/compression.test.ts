@@ -1,0 +1,64 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import compression from "compression";
+import express from "express";
+import { artifact, Client, createAgent } from "trivium";
+import { expressAgent } from "trivium/express";
+import { describe, expect, it } from "vitest";
+
+// Middleware that compresses replies waits for more bytes before it passes any on. The agent goes on only when its reader
+// has seen the first event, so a stream that is held back never ends.
+
+async function serveCompressed() {
+  let seen = Promise.withResolvers<void>();
+  const agent = await createAgent({
+    card: { name: "Slow", description: "Waits for its reader", version: "1" },
+    bindings: ["JSONRPC", "HTTP+JSON", "CONNECT"],
+    async *agent() {
+      yield artifact("first");
+      await seen.promise;
+      yield artifact("second");
+    },
+  });
+  const app = express()
+    .use(compression({ threshold: 0 }))
+    .use("/agent", expressAgent(agent));
+  const server = createServer(app);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/agent`;
+  return {
+    url,
+    next() {
+      seen.resolve();
+      seen = Promise.withResolvers();
+    },
+    async [Symbol.asyncDispose]() {
+      await agent.close(0);
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+describe("behind Express's compression()", () => {
+  it.each(["JSONRPC", "HTTP+JSON", "CONNECT"] as const)("events over %s arrive as they come", async (binding) => {
+    await using app = await serveCompressed();
+    await using client = await Client.connect(app.url, { prefer: [binding] });
+    const texts: string[] = [];
+    for await (const event of client.stream("go")) {
+      if (event.type !== "artifact") continue;
+      texts.push(event.delta);
+      app.next();
+    }
+    expect(texts).toEqual(["first", "second"]);
+    expect(client.connection?.binding).toBe(binding);
+  });
+
+  it("a card is not transformed, and its length is that of its bytes", async () => {
+    await using app = await serveCompressed();
+    const response = await fetch(`${app.url}/.well-known/agent-card.json`, { headers: { "Accept-Encoding": "gzip" } });
+    expect(response.headers.get("content-encoding")).toBeNull();
+    expect(response.headers.get("cache-control")).toContain("no-transform");
+    expect(Number(response.headers.get("content-length"))).toBe((await response.text()).length);
+  });
+});
