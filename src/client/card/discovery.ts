@@ -32,7 +32,7 @@ const wellKnown = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
 
 /**
  * URLs at which an agent's card may be: the URL itself if it ends in `.json`, else the well-known paths below it and at
- * its origin (spec 8.2). In a page, a path is one of the page's own origin. Throws a `TypeError` for a URL that is not HTTP or contains a password.
+ * its origin (spec 8.2). A card at the origin is only taken if it lists an interface at or below the path. In a page, a path is one of the page's own origin. Throws a `TypeError` for a URL that is not HTTP or contains a password.
  */
 export function cardUrls(agent: string | URL): readonly string[] {
   const url = URL.parse(String(agent), Object(globalThis)["location"]?.href);
@@ -50,14 +50,16 @@ export function cardUrls(agent: string | URL): readonly string[] {
 
 /** Fetches an agent's card from the first URL that has one. If none has, throws what the URLs answered. */
 export async function findCard(urls: readonly string[], options: DiscoveryOptions): Promise<FoundCard> {
+  const path = basePathOf(urls[0] ?? "");
   const problems: string[] = [];
   const cardErrors: A2AError[] = [];
   const limit = limitOf(options);
   for (const url of urls) {
     try {
       const result = await fetchCard(url, options, limit);
-      if (typeof result !== "number") return { card: result, url };
-      problems.push(`${url} answered with HTTP status ${result}`);
+      if (typeof result === "number") problems.push(`${url} answered with HTTP status ${result}`);
+      else if (isOfPath(result, url, path)) return { card: result, url };
+      else problems.push(notOfPath(result, url, path));
     } catch (error) {
       if (!(error instanceof A2AError) || error.code !== "invalidAgentResponse") throw error;
       cardErrors.push(error);
@@ -70,6 +72,24 @@ export async function findCard(urls: readonly string[], options: DiscoveryOption
     cause: worst,
     violations: worst?.violations,
   });
+}
+
+/** The path below which a card is looked for first; `""` for an origin and for a URL that is not well known. */
+function basePathOf(url: string): string {
+  const { pathname = "" } = URL.parse(url) ?? {};
+  const known = wellKnown.find((each) => pathname.endsWith(each));
+  return known === undefined ? "" : pathname.slice(0, -known.length);
+}
+
+/** Whether a card belongs to the path that the caller named: it was found there, or lists an interface there or below. */
+function isOfPath({ supportedInterfaces }: AgentCard, url: string, path: string): boolean {
+  if (basePathOf(url) === path) return true;
+  return supportedInterfaces.some((each) => `${URL.parse(each.url)?.pathname ?? ""}/`.startsWith(`${path}/`));
+}
+
+function notOfPath({ name }: AgentCard, url: string, path: string): string {
+  const agent = JSON.stringify(name.slice(0, 80));
+  return `the card at ${url} is that of ${agent}, which has no interface at or below ${path}: name ${URL.parse(url)?.origin} to call it`;
 }
 
 /** Fetches a card, or returns the HTTP status of a URL without one. */

@@ -20,7 +20,12 @@ describe("the card of an agent", () => {
     ["at the older path", "/", { [oldPath]: card }, [newPath, oldPath]],
     ["below a base path", "/a/b/", { [`/a/b${newPath}`]: card }, [`/a/b${newPath}`]],
     ["below a base path, at the older path", "/a", { [`/a${oldPath}`]: card }, [`/a${newPath}`, `/a${oldPath}`]],
-    ["at the origin", "/a", { [newPath]: card }, [`/a${newPath}`, `/a${oldPath}`, newPath]],
+    [
+      "at the origin",
+      "/a",
+      { [newPath]: cardOf([interfaceAt("JSONRPC", "http://127.0.0.1:9/a")]) },
+      [`/a${newPath}`, `/a${oldPath}`, newPath],
+    ],
     ["at a URL of its own", "/cards/7.json?v=1", { "/cards/7.json?v=1": card }, ["/cards/7.json?v=1"]],
   ])("is found %s", async (_, path, answers: Record<string, CardAnswer>, paths) => {
     await using server = await cardServer(answers);
@@ -28,6 +33,27 @@ describe("the card of an agent", () => {
     expect(client.card.name).toBe("Declared");
     expect(server.paths).toEqual(paths);
     expect(server.requests[0]?.headers.accept).toBe("application/json");
+  });
+
+  it.each([
+    ["the path of one of its interfaces", "/a/json-rpc"],
+    ["a path above one", "/a/"],
+  ])("at the origin is taken for %s", async (_, path) => {
+    const other = interfaceAt("GRPC", "127.0.0.1:9");
+    await using server = await cardServer({ [newPath]: cardOf([other, interfaceAt("JSONRPC", "http://h/a")]) });
+    await using client = await Client.connect(new URL(path, server.url), uncached);
+    expect(client.card.name).toBe("Declared");
+  });
+
+  it.each(["/weater", "/a/json", "/a/json-rpc/more"])("at the origin is not taken for %s", async (path) => {
+    const interfaces = [interfaceAt("JSONRPC", "http://h/a"), interfaceAt("GRPC", "127.0.0.1:9")];
+    await using server = await cardServer({ [newPath]: cardOf(interfaces) });
+    await expect(Client.connect(new URL(path, server.url), uncached)).rejects.toMatchObject({
+      code: "unavailable",
+      message: expect.stringContaining(
+        `the card at ${server.url}${newPath} is that of "Declared", which has no interface at or below ${path}: name ${server.url} to call it`,
+      ),
+    });
   });
 
   it.each([
@@ -43,7 +69,7 @@ describe("the card of an agent", () => {
     await using server = await cardServer({
       [`/a${newPath}`]: answered(200, textHtml, "<p>hello"),
       [`/a${oldPath}`]: answered(200, {}, "{"),
-      [newPath]: card,
+      [newPath]: cardOf([interfaceAt("JSONRPC", "http://127.0.0.1:9/a")]),
     });
     await using client = await Client.connect(`${server.url}/a`, uncached);
     expect(client.card.name).toBe("Declared");
