@@ -1,3 +1,4 @@
+import { withoutEmptyCredentials } from "../protocol/service-parameters.js";
 import type { Credential } from "./credentials.js";
 
 /** Where a call carries a secret. */
@@ -117,12 +118,14 @@ function isSameRecord(one: StringRecord = {}, other: StringRecord = {}): boolean
 }
 
 /** Throws a `TypeError` that names the header, never its value, when a credential cannot be sent. */
-export function checkCredential(credential: Credential): Credential {
-  for (const [name, value] of Object.entries(credential.headers ?? {})) {
+export function checkCredential({ headers: given, ...others }: Credential): Credential {
+  if (given === undefined) return others;
+  const headers = withoutEmptyCredentials(given);
+  for (const [name, value] of Object.entries(headers)) {
     if (!isToken(name)) throw new TypeError(`${JSON.stringify(name)} cannot be the name of a header`);
     if (typeof value !== "string" || !forms.header.form.test(value)) {
       throw new TypeError(`the header ${name} of the credentials holds characters that a header cannot carry`);
     }
   }
-  return credential;
+  return { ...others, headers };
 }

@@ -1,4 +1,5 @@
 import type { CredentialSource } from "../auth/credentials.js";
+import { isLoopback } from "../protocol/authorization/may-carry.js";
 import { bindingNameOf, hasEventIds, wireName } from "../protocol/bindings.js";
 import { idempotentSendExtension, resumeExtension } from "../protocol/extensions.js";
 import type { AgentCard, AgentInterface } from "../protocol/model.js";
@@ -17,6 +18,8 @@ export interface Composition extends Pick<InterfacePoolOptions, "clock" | "probe
   readonly prefer: readonly string[];
   readonly setting: TransportSetting;
   readonly credentials: CredentialSource | undefined;
+  /** Where the card was read; `undefined` when the caller passed it as an object. */
+  readonly cardUrl: string | undefined;
   /** Says which secrets an interface is called with. */
   readonly secretPlace: (name: InterfaceName) => Promise<SecretPlace>;
   /** Messages may be resent to agents that deduplicate them. */
@@ -117,8 +120,9 @@ function interfaceOf(
   { entry, version, factory }: UsableInterface,
   composition: Composition,
 ): InterfaceClient {
-  const { setting, credentials, closeSignal } = composition;
-  const { url, tenant } = entry;
+  const { setting, credentials, closeSignal, cardUrl } = composition;
+  const { tenant } = entry;
+  const url = reachableUrl(entry.url, cardUrl);
   const name = nameOf(entry);
   const { binding } = name;
   const isGuessed = isGuess(entry, card.supportedInterfaces);
@@ -129,11 +133,21 @@ function interfaceOf(
     isGuess: isGuessed,
     connect: () => factory.create({ url, version, isGuess: isGuessed }, setting),
     credentials,
-    place: () => composition.secretPlace(name),
+    place: () => composition.secretPlace({ ...name, url }),
     headers: setting.headers,
     streamExtensions: resumesByMetadata(card, binding) ? [resumeExtension] : [],
     closeSignal,
   });
+}
+
+/**
+ * Where an interface is called. An agent that listens on every address may list that one, `0.0.0.0` or `[::]`. In a card
+ * that was read from this machine it means this machine; elsewhere it stays as it is, and the address policy refuses it.
+ */
+function reachableUrl(url: string, cardUrl: string | undefined): string {
+  const cardHost = URL.parse(cardUrl ?? "")?.hostname;
+  if (cardHost === undefined || !isLoopback(cardHost)) return url;
+  return url.replace(/^(\w+:\/\/)?(?:0\.0\.0\.0|\[::\])(?=[:/?#]|$)/, (_, scheme = "") => scheme + cardHost);
 }
 
 /** The newest version first, then the preferred bindings, each in the card's order. */

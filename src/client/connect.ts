@@ -7,6 +7,7 @@ import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Operations } from "../protocol/operations.js";
+import { withoutEmptyCredentials } from "../protocol/service-parameters.js";
 import { versionEntries } from "../version/versions.js";
 import { AgentAccess } from "./agent-access.js";
 import { BaseClient, type Client, type ClientParts } from "./base-client.js";
@@ -40,8 +41,11 @@ export interface ClientFactory {
 
 export function clientFactory(platform: Platform): ClientFactory {
   return {
-    async connect(agent, options = {}) {
-      assertOptions("Client.connect()", options, connectRule);
+    async connect(agent, givenOptions = {}) {
+      assertOptions("Client.connect()", givenOptions, connectRule);
+      const { headers } = givenOptions;
+      const options =
+        headers === undefined ? givenOptions : { ...givenOptions, headers: withoutEmptyCredentials(headers) };
       const parts = await connectParts(agent, options, platform);
       const client = new BaseClient(parts);
       try {
@@ -226,6 +230,7 @@ function compositionOf(facts: CompositionFacts) {
     transports,
     allowedVersions,
     prefer,
+    cardUrl,
     setting: { fetch, policy: network.policy, headers, tls, isSecure, ...limits },
     credentials:
       credentials &&

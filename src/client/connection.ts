@@ -27,7 +27,7 @@ export interface Connection extends InterfaceName {
 /** An interface that this client refuses to call; a retry changes nothing. */
 export class NotCalledError extends ConnectionError {
   constructor(url: string, reason: string) {
-    super(`${url} is not called: ${reason}`, { written: false });
+    super(`${url} is not called: ${reason}`, { written: false, isFinal: true });
     this.name = "NotCalledError";
   }
 }

@@ -1,6 +1,6 @@
 import { MissingOperationError } from "../binding/transport.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
-import { CredentialsError, NoInterfaceError, NotCalledError } from "./connection.js";
+import { CredentialsError, NoInterfaceError } from "./connection.js";
 
 // What a failed call means for the next step: another interface, a retry, or an answer for the caller.
 
@@ -64,16 +64,11 @@ const noAnswerCodes: ReadonlySet<string> = new Set(["unavailable", "deadlineExce
 /** Whether the same call may succeed a little later. */
 export function mayPass(error: unknown, repeatable: boolean): boolean {
   if (error instanceof NoInterfaceError) return error.failures.some((failure) => mayPass(failure, repeatable));
-  if (error instanceof ConnectionError) return !isOurs(error) && (repeatable || !error.written);
+  if (error instanceof ConnectionError) return !error.isFinal && (repeatable || !error.written);
   if (error instanceof CredentialsError) return error.code === "unavailable";
   if (!repeatable || !(error instanceof A2AError)) return false;
   if (error.code === "resourceExhausted") return error.retryAfterMs !== undefined;
   return error.code === "unavailable" || error.code === "requestTimeout";
-}
-
-// Address policy errors are recognized by name, since browsers do not load that room.
-function isOurs(error: ConnectionError): boolean {
-  return error instanceof NotCalledError || error.name === "ForbiddenAddressError";
 }
 
 /** Whether a stream was cut off instead of ended by the agent. */

@@ -6,6 +6,7 @@ import { dynamic } from "../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
 import { invokeStream, invokeUnary, type Operation, type StreamItem } from "../protocol/operations.js";
+import { withoutEmptyCredentials } from "../protocol/service-parameters.js";
 import { CredentialsError, type InterfaceName, NotCalledError } from "./connection.js";
 import type { SecretPlace } from "./secret-places.js";
 
@@ -139,9 +140,13 @@ export class InterfaceClient implements Attempt {
     return isPlain ? call(options) : this.#withSecrets(options, call);
   }
 
-  async #withSecrets<T>(options: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
+  async #withSecrets<T>(callOptions: CallOptions, call: (options: CallOptions) => Promise<T>): Promise<T> {
     const { credentials, headers } = this.#options;
     const { noHeaders, noCredentials } = await this.#findPlace();
+    const options =
+      callOptions.headers === undefined
+        ? callOptions
+        : { ...callOptions, headers: withoutEmptyCredentials(callOptions.headers) };
     if (credentials?.isSure === true) this.#assertPlace(noCredentials);
     this.#assertPlace(noHeaders(Object.keys({ ...headers, ...options.headers, ...options.query })));
     return credentials === undefined ? call(options) : this.#withCredentials(credentials, options, call);

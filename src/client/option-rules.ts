@@ -1,3 +1,4 @@
+import { bindingNames } from "../protocol/bindings.js";
 import {
   amount,
   anyObject,
@@ -34,12 +35,16 @@ const origin: Rule = (value, path) =>
     ? []
     : [`${path} must be an origin such as "https://agent.example"`];
 
+/** The name of a binding, or the URI of one of the caller's own. */
+const preferred: Rule = (value, path) =>
+  typeof value === "string" && /^[a-z][a-z\d+.-]*:/i.test(value) ? [] : oneOf(...bindingNames)(value, path);
+
 const credentials: Rule = (value, path) => (typeof value === "function" ? [] : anyObject(value, path));
 const transport = withMethods("a transport with create()", "create");
 
 /** What each option of a client may be; an unknown one is refused. */
 export const clientMembers: MembersOf<ClientOptions> = {
-  prefer: { rule: entries(text) },
+  prefer: { rule: entries(preferred) },
   versions: { rule: entries(oneOf(...versionNames)) },
   fileBytes: { rule: oneOf("base64", "raw") },
   credentials: { rule: credentials },

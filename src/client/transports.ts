@@ -8,7 +8,7 @@ import type { KnownVersions } from "./versions.js";
 
 /** The address of an interface and its protocol version. */
 export interface InterfaceAddress {
-  /** Where calls go, as written in the card. */
+  /** Where calls go: as written in the card, but this machine for `0.0.0.0` in a card that was read from it. */
   readonly url: string;
   /** As written in the card. */
   readonly version: string;

@@ -207,6 +207,12 @@ export function changeError(
   return new A2AError(code, message, { ...members, ...others });
 }
 
+interface ConnectionErrorOptions extends ErrorOptions {
+  readonly written: boolean;
+  /** Default: false. */
+  readonly isFinal?: boolean | undefined;
+}
+
 /**
  * A call without an answer, reported by the client side of a binding instead of the agent. `written` is false if no
  * byte of the request was sent (the name is unknown, or the connection was refused, timed out or was not trusted), so
@@ -215,11 +221,14 @@ export function changeError(
 export class ConnectionError extends A2AError {
   /** Whether any byte of the request was sent. */
   readonly written: boolean;
+  /** Whether another attempt changes nothing: the name does not exist, or the peer is not trusted or not allowed. */
+  readonly isFinal: boolean;
 
-  constructor(message: string, { written, ...options }: ErrorOptions & { readonly written: boolean }) {
+  constructor(message: string, { written, isFinal = false, ...options }: ConnectionErrorOptions) {
     super("unavailable", message, options);
     this.name = "ConnectionError";
     this.written = written;
+    this.isFinal = isFinal;
   }
 }
 

@@ -36,6 +36,17 @@ export function parseVersion(value: string): string | undefined {
   return match === null ? undefined : `${match[1]}.${match[2]}`;
 }
 
+/**
+ * Headers without an `Authorization` that names a scheme and no credential, such as `Bearer ` before a variable that is
+ * not set. Agents refuse such a header, and it would take the place of credentials.
+ */
+export function withoutEmptyCredentials(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const isEmpty = ([name, value]: readonly [string, string]): boolean =>
+    name.toLowerCase() === "authorization" && /^\s*(?:bearer|basic|dpop|digest)?\s*$/i.test(value);
+  const entries = Object.entries(headers);
+  return entries.some(isEmpty) ? Object.fromEntries(entries.filter((entry) => !isEmpty(entry))) : headers;
+}
+
 /** The same headers with their names in lower case. */
 export function lowerCaseNames(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));

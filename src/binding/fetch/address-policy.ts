@@ -28,7 +28,7 @@ const systemLookup: Lookup = async (name) => (await dnsLookup(name, { all: true 
 /** The policy forbids the host, so it was not called. The message names the host as in the URL, and no address. */
 export class ForbiddenAddressError extends ConnectionError {
   constructor(host: string, { words }: AddressPolicy) {
-    super(`${host} may not be called, only ${words}`, { written: false });
+    super(`${host} may not be called, only ${words}`, { written: false, isFinal: true });
     this.name = "ForbiddenAddressError";
   }
 }

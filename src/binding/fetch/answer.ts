@@ -130,9 +130,21 @@ export function withStatus(error: A2AError, { response: { status } }: UnreadAnsw
 }
 
 /** Makes the error of a response that has only a status. `metadata.httpStatus` marks it as not written by an agent. */
-export function errorFromHttpStatus({ response: { status } }: UnreadAnswer): A2AError {
+export function errorFromHttpStatus({ response: { status, headers } }: UnreadAnswer): A2AError {
   const code = codesByHttpStatus.get(status) ?? "invalidAgentResponse";
-  return new A2AError(code, `the agent answered with HTTP status ${status}`, {
+  const target = status >= 300 && status < 400 ? redirectTarget(headers.get("location")) : undefined;
+  const advice = target === undefined ? "" : `, a redirect of a call to ${target}: list that URL in the card`;
+  return new A2AError(code, `the agent answered with HTTP status ${status}${advice}`, {
     metadata: { httpStatus: String(status) },
   });
+}
+
+const longestTarget = 300;
+
+/** Where a redirect leads, without what may be secret: a query and credentials. */
+function redirectTarget(location: string | null): string | undefined {
+  if (location === null) return undefined;
+  const url = URL.parse(location);
+  const place = url === null ? location.replace(/[?#].*$/s, "") : `${url.protocol}//${url.host}${url.pathname}`;
+  return place.slice(0, longestTarget);
 }

@@ -23,7 +23,11 @@ export function fetchFailure({ what, cause, started }: FetchFailure): A2AError {
   }
   const written = started && !causes.some(isUnsent);
   const reason = reasonOf(causes.at(-1));
-  return new ConnectionError(reason === "" ? what : `${what}: ${reason}`, { cause, written });
+  return new ConnectionError(reason === "" ? what : `${what}: ${reason}`, {
+    cause,
+    written,
+    isFinal: causes.some(isFinal),
+  });
 }
 
 // When several addresses fail, Node has one error for each and no message in the surrounding one.
@@ -33,9 +37,8 @@ function reasonOf(error: Error | undefined): string {
 
 const headerOverflows: ReadonlySet<unknown> = new Set(["UND_ERR_HEADERS_OVERFLOW", "HPE_HEADER_OVERFLOW"]);
 
-/** Codes of Node and its `fetch` for failures before a connection exists. */
+/** Codes of Node and its `fetch` for failures before a connection exists, which may pass. */
 const connectErrorCodes: ReadonlySet<unknown> = new Set([
-  "ENOTFOUND",
   "ECONNREFUSED",
   "EHOSTUNREACH",
   "EHOSTDOWN",
@@ -43,11 +46,17 @@ const connectErrorCodes: ReadonlySet<unknown> = new Set([
   "ENETDOWN",
   "EADDRNOTAVAIL",
   "UND_ERR_CONNECT_TIMEOUT",
+  "ERR_TLS_HANDSHAKE_TIMEOUT",
+]);
+
+/** Failures before a connection exists that another attempt does not change. */
+const finalErrorCodes: ReadonlySet<unknown> = new Set([
+  // Names that do not exist.
+  "ENOTFOUND",
   // Server certificate errors; the certificate is checked before anything is sent.
   "DEPTH_ZERO_SELF_SIGNED_CERT",
   "ERR_TLS_CERT_ALTNAME_FORMAT",
   "ERR_TLS_CERT_ALTNAME_INVALID",
-  "ERR_TLS_HANDSHAKE_TIMEOUT",
   "HOSTNAME_MISMATCH",
   "INVALID_CA",
   "INVALID_PURPOSE",
@@ -55,8 +64,8 @@ const connectErrorCodes: ReadonlySet<unknown> = new Set([
   "SELF_SIGNED_CERT_IN_CHAIN",
 ]);
 
-/** Prefixes of such codes: name resolution and certificates. */
-const connectErrorPrefix = /^(?:EAI|CERT|UNABLE_TO)_/;
+/** Prefixes of such codes: certificates. */
+const finalErrorPrefix = /^(?:CERT|UNABLE_TO)_/;
 
 /** A server that refuses the handshake, over TLS parameters or the client certificate, has not read a request. */
 const handshakeRefusal =
@@ -64,9 +73,15 @@ const handshakeRefusal =
 
 function isUnsent(error: Error): boolean {
   const code = codeOf(error);
-  if (connectErrorCodes.has(code)) return true;
-  if (typeof code === "string" && (connectErrorPrefix.test(code) || handshakeRefusal.test(code))) return true;
+  if (connectErrorCodes.has(code) || isFinal(error)) return true;
+  if (typeof code === "string" && code.startsWith("EAI_")) return true;
   return "socket" in error && isUntouched(error.socket);
+}
+
+function isFinal(error: Error): boolean {
+  const code = codeOf(error);
+  if (finalErrorCodes.has(code)) return true;
+  return typeof code === "string" && (finalErrorPrefix.test(code) || handshakeRefusal.test(code));
 }
 
 /** Whether undici's socket details prove that nothing was sent. */

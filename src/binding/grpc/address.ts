@@ -1,5 +1,6 @@
 import { isIPv6 } from "node:net";
 import { type ChannelCredentials, type ChannelOptions, credentials } from "@grpc/grpc-js";
+import { ConnectionError } from "../../protocol/errors.js";
 import { type AddressPolicy, allowedAddresses, ForbiddenAddressError, type Lookup } from "../fetch/address-policy.js";
 import type { ClientTls } from "../fetch/client-tls.js";
 
@@ -37,6 +38,11 @@ export async function allowedTargets(
   policy: AddressPolicy,
   lookup?: Lookup,
 ): Promise<readonly ConnectTarget[]> {
+  const resolver = /^(?:dns|ipv4|ipv6|unix|unix-abstract|xds|passthrough|vsock):(?!\d{1,5}$)/i.exec(address)?.[0];
+  if (resolver !== undefined) {
+    const message = `${address} is a target of gRPC's resolver ${resolver} (accepted: host:port, or a URL of http, https, grpc or grpcs)`;
+    throw new ConnectionError(message, { written: false, isFinal: true });
+  }
   const [authority, host = "", port = "443"] = hostAndPort.exec(targetOf(address)) ?? [];
   // grpc-js accepts other forms, such as Unix sockets.
   if (authority === undefined) throw new ForbiddenAddressError(address, policy);

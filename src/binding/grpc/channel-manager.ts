@@ -86,7 +86,11 @@ export class ChannelManager {
     if (policy === undefined) return [{ target: targetOf(address), options: {} }];
     const targets = allowedTargets(address, policy, lookup).catch((cause: unknown) => {
       if (cause instanceof ConnectionError) throw cause;
-      throw new ConnectionError(`cannot reach ${address}: ${messageOf(cause)}`, { cause, written: false });
+      throw new ConnectionError(`cannot reach ${address}: ${messageOf(cause)}`, {
+        cause,
+        written: false,
+        isFinal: cause instanceof Error && "code" in cause && cause.code === "ENOTFOUND",
+      });
     });
     return withTimeout(until, targets, () => this.#unreachable());
   }

@@ -14,7 +14,6 @@ import { TextDeltas } from "./text-deltas.js";
 export class AnswerStream implements AsyncIterable<AnswerEvent> {
   readonly #open: () => AsyncIterable<StreamItem>;
   readonly #maxBytes: number;
-  readonly #known: Task | undefined;
   readonly #fold: AnswerFold;
   #source: AsyncIterator<StreamItem, unknown> | undefined;
   #hasReader = false;
@@ -30,14 +29,10 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
   #result: (() => Message | Task) | undefined;
   #answer: PromiseWithResolvers<Answer> | undefined;
 
-  /**
-   * `maxBytes`: how much content `answer`, and `text`, may keep. `known`: the task as the reader has it already, whose text is
-   * not given again.
-   */
-  constructor(open: () => AsyncIterable<StreamItem>, maxBytes: number, known?: Task) {
+  /** `maxBytes`: how much content `answer`, and `text`, may keep. */
+  constructor(open: () => AsyncIterable<StreamItem>, maxBytes: number) {
     this.#open = open;
     this.#maxBytes = maxBytes;
-    this.#known = known;
     this.#fold = new AnswerFold(maxBytes);
   }
 
@@ -59,13 +54,11 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
 
   /**
    * The text as it comes: that of the artifacts, with a blank line between them, else the final message. Text that was
-   * given is not given again, nor the text of an answer that is continued; an artifact whose text becomes another one starts again behind a blank line. Iterating
+   * given is not given again; an artifact whose text becomes another one starts again behind a blank line. Iterating
    * throws a `TypeError` when the stream has a reader.
    */
   get text(): AsyncIterable<string> {
-    return {
-      [Symbol.asyncIterator]: () => textOf(this[Symbol.asyncIterator](), new TextDeltas(this.#maxBytes, this.#known)),
-    };
+    return { [Symbol.asyncIterator]: () => textOf(this[Symbol.asyncIterator](), new TextDeltas(this.#maxBytes)) };
   }
 
   /** The events. Throws a `TypeError` when the stream has a reader. */

@@ -1,4 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
+import { bytesFromBase64 } from "../base64.js";
 import { copyOfJson } from "../codec/json/compact-value.js";
 import { valueToJson } from "../codec/json/struct.js";
 import { type Artifact, type Message, type Part, Role, type TaskStatus } from "../model.js";
@@ -15,7 +16,7 @@ export interface FileContent {
   readonly name: string | undefined;
   /** `undefined` when the part has no media type. */
   readonly mediaType: string | undefined;
-  /** Where the file is; `undefined` for a file whose bytes are in the part. Chosen by the peer: fetch it with care. */
+  /** Where the file is; `undefined` for a file whose bytes are in the part, also as a `data:` URL. Chosen by the peer: fetch it with care. */
   readonly url: string | undefined;
   /**
    * A copy of the bytes in the part. For a file that is given by its URL it throws an `A2AError`: `invalidParams` for
@@ -98,17 +99,44 @@ export function filesIn(list: PartList): FileContent[] {
 
 function fileIn({ content, filename, mediaType }: Part, index: number, list: PartList): FileContent | undefined {
   if (content.case !== "raw" && content.case !== "url") return undefined;
+  const inUrl = content.case === "url" ? dataUrl.exec(content.value) : null;
   return {
     name: filename === "" ? undefined : filename,
-    mediaType: mediaType === "" ? undefined : mediaType,
-    url: content.case === "url" ? content.value : undefined,
+    mediaType: mediaType || inUrl?.[1] || undefined,
+    url: content.case === "url" && inUrl === null ? content.value : undefined,
     bytes: () => {
       if (content.case === "raw") return new Uint8Array(content.value);
+      if (inUrl !== null) {
+        const bytes = bytesInUrl(content.value.slice(inUrl[0].length), inUrl[2] !== undefined);
+        if (bytes !== undefined) return bytes;
+        throw contentError(list.code, { field: pathOf(list, index), description: "has a data: URL that is malformed" });
+      }
       const description = "gives the URL of a file whose bytes are needed: send them as raw, or fetch the URL";
       throw contentError(list.code, { field: pathOf(list, index), description });
     },
   };
 }
+
+/** The head of a `data:` URL (RFC 2397): its media type, and whether base64 follows. */
+const dataUrl = /^data:((?:(?!;\s*base64\s*,)[^,])*)(;\s*base64\s*)?,/i;
+
+function bytesInUrl(text: string, isBase64: boolean): Uint8Array<ArrayBuffer> | undefined {
+  const octets = new TextEncoder().encode(text.replace(/#.*$/s, ""));
+  // Percent-encoded octets need not be UTF-8.
+  const bytes: number[] = [];
+  for (let index = 0; index < octets.length; index++) {
+    const hex = octets[index] === percent ? String.fromCharCode(...octets.subarray(index + 1, index + 3)) : "";
+    const isEncoded = /^[\da-f]{2}$/i.test(hex);
+    bytes.push(isEncoded ? Number.parseInt(hex, 16) : (octets[index] ?? 0));
+    if (isEncoded) index += 2;
+  }
+  const content = Uint8Array.from(bytes);
+  if (!isBase64) return content;
+  const decoded = bytesFromBase64(new TextDecoder().decode(content).replace(/\s/g, ""));
+  return decoded && new Uint8Array(decoded);
+}
+
+const percent = 0x25;
 
 function pathOf({ path, isOnePart = false }: PartList, index: number): string {
   return isOnePart ? path : `${path}[${index}]`;

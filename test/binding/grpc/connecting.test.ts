@@ -207,14 +207,20 @@ describe("a policy of addresses", () => {
     ["http://127.0.0.1:50051", []],
     ["[::1]:50051", []],
     ["2130706433:50051", []],
-    ["unix:/run/agent.sock", ["193.0.6.139"]],
-    ["dns://10.0.0.1/agent.example", ["193.0.6.139"]],
-    ["ipv4:127.0.0.1:50051", ["193.0.6.139"]],
   ])("keeps calls away from %s at %j", async (address, addresses) => {
     const policy = clientPolicy({ cardHost: "agents.example" });
     const failures = await failuresOf({ address, policy, lookup: async () => addresses });
     expectUnwritten(failures, /may not be called, only addresses of the internet \(allowPrivate\)$/);
   });
+
+  it.each(["unix:/run/agent.sock", "dns://10.0.0.1/agent.example", "ipv4:127.0.0.1:50051"])(
+    "keeps calls away from %s, which is for gRPC's own resolvers",
+    async (address) => {
+      const policy = clientPolicy({ cardHost: "agents.example" });
+      const failures = await failuresOf({ address, policy, lookup: async () => ["193.0.6.139"] });
+      expectUnwritten(failures, /is a target of gRPC's resolver \w+: \(accepted: host:port, or a URL of /);
+    },
+  );
 
   it.each<[string, () => Promise<readonly string[]>, RegExp]>([
     [

@@ -52,7 +52,6 @@ describe("among interfaces that all answer", () => {
     [["JSONRPC", "GRPC"], "JSONRPC"],
     [["urn:nobody:has:this", "CONNECT", "JSONRPC"], "CONNECT"],
     [["urn:trivium:binding:connect:v1"], "CONNECT"],
-    [["grpc"], "HTTP+JSON"],
   ])("a client that prefers %j gets %s", async (prefer, winner) => {
     await using agent = await countingAgent();
     const card = cardOf(order.map((binding) => interfaceAt(binding, agent.url)));

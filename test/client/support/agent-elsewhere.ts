@@ -3,7 +3,7 @@ import { type BindingName, cardOf, interfaceAt } from "./cards.js";
 import { securedAgent } from "./secured-agent.js";
 
 /** Reaches this machine, and is no name of it. */
-const elsewhere = "0.0.0.0";
+const elsewhere = "[::ffff:0:0]";
 /** The header of the key. */
 export const key = "x-port-key";
 

@@ -26,7 +26,11 @@ export function callFailure(outcome: StatusObject, call: FailedCall): A2AError {
   // Once a connection has taken the call, the peer is its address. Before that it is the target or `unknown`.
   const isTaken = call.peer !== call.channel.getTarget() && call.peer !== "unknown";
   if (!isTaken && unconnectedStatuses.has(outcome.code)) {
-    return new ConnectionError(`cannot reach ${call.address}: ${reasonOf(outcome.details)}`, { written: false });
+    const isFinal = finalTexts.test(outcome.details);
+    return new ConnectionError(`cannot reach ${call.address}: ${reasonOf(outcome.details)}`, {
+      written: false,
+      isFinal,
+    });
   }
   if (isTaken && isBreak(outcome)) {
     const written = outcome.details !== refusalText;
@@ -52,6 +56,9 @@ function errorOfAnswer(outcome: StatusObject, method: RpcMethod): A2AError {
 
 /** Statuses that grpc-js gives calls without a connection. */
 const unconnectedStatuses: ReadonlySet<number> = new Set([status.UNAVAILABLE, status.INTERNAL]);
+
+/** The texts of grpc-js and Node for certificates, handshakes that the server refuses, and unknown names. */
+const finalTexts = /certificate|altnames|SSL (?:routines|alert)|\bENOTFOUND\b/i;
 
 /** HTTP/2 guarantees that the server did not process such a call. */
 const refusalText = "Stream refused by server";
