@@ -92,10 +92,10 @@ export interface JsonRpcAdapter extends JsonAdapter {
   /** The method of an operation, or `undefined` if this version has none. */
   methodOf(operation: Operation): string | undefined;
   /**
-   * Accepts requests without `jsonrpc`. Treats requests without `id` as notifications, which are executed but not
-   * answered; a streaming one is answered with the id `null`.
+   * Accepts requests without `jsonrpc` or `id`. A request without `id` is answered with the id `null`, streams and
+   * errors too.
    */
-  readonly takesNotifications: boolean;
+  readonly takesPartialEnvelopes: boolean;
   /**
    * Returns the task name in `params`, in versions whose callers name tasks. Identifies the version of a call whose
    * method several versions share.

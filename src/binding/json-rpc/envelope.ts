@@ -5,15 +5,16 @@ import { parseJson } from "../http/call.js";
 
 /** A JSON-RPC 2.0 request. */
 export interface RpcRequest {
-  /** JSON text, echoed as it came. `undefined` in a notification. */
-  readonly id: string | undefined;
+  /** JSON text, echoed as it came; `null` if the request has none. */
+  readonly id: string;
+  readonly hasId: boolean;
   /** Whether the request has the member `jsonrpc`. */
   readonly hasVersion: boolean;
   readonly method: string;
   readonly params: JsonValue | undefined;
 }
 
-/** The id of a response to a request whose id is unreadable. */
+/** The id of a response to a request whose id is missing or unreadable. */
 export const noId = "null";
 
 /**
@@ -30,12 +31,12 @@ export function readRpcRequest(text: string, onId: (id: string) => void): RpcReq
   const { jsonrpc, method, params } = json;
   if (jsonrpc !== undefined && jsonrpc !== "2.0") throw invalidVersion();
   if (typeof method !== "string") throw invalidRequest("the member method must be a string");
-  return { id, hasVersion: jsonrpc !== undefined, method, params };
+  return { id: id ?? noId, hasId: id !== undefined, hasVersion: jsonrpc !== undefined, method, params };
 }
 
-/** Refuses what only some older versions accept: notifications, and requests without `jsonrpc`. */
-export function assertWhole({ id, hasVersion }: RpcRequest): void {
-  if (id === undefined) throw noRpcId();
+/** Refuses what only older versions accept: requests without `id` or `jsonrpc`. */
+export function assertWhole({ hasId, hasVersion }: RpcRequest): void {
+  if (!hasId) throw noRpcId();
   if (!hasVersion) throw invalidVersion();
 }
 

@@ -93,7 +93,7 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
     }
     const adapter = await findAdapter(rpc, call, rpcRequest);
     errorContext.adapter = adapter ?? errorContext.adapter;
-    if (adapter?.takesNotifications !== true) assertWhole(rpcRequest);
+    if (adapter?.takesPartialEnvelopes !== true) assertWhole(rpcRequest);
     const operation = adapter?.methods.get(rpcRequest.method);
     if (adapter === undefined || operation === undefined) {
       throw new A2AError("methodNotFound", `no method ${JSON.stringify(rpcRequest.method.slice(0, 64))}`);
@@ -111,7 +111,6 @@ async function answer(rpc: RpcEnd, request: HttpRequest): Promise<HttpReply> {
     }
     const response = await callUnary(call, request, message);
     const head = { status: 200, headers: replyHeaders(jsonHeaders, adapter, call) };
-    if (rpcRequest.id === undefined) return { status: 204, headers: replyHeaders({}, adapter, call), body: undefined };
     const reply = call.isLarge(response)
       ? await encodeReply(call, head, {
           reply: response,

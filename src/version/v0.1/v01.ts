@@ -46,7 +46,7 @@ export function createV01({ limits = defaultValidationLimits }: VersionOptions =
     isImplied: true,
     declares: undefined,
     extensionsName: "X-A2A-Extensions",
-    takesNotifications: true,
+    takesPartialEnvelopes: true,
     taskNamedBy,
     methods,
     methodOf: (operation) =>

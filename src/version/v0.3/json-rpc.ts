@@ -45,7 +45,7 @@ export function jsonRpcAdapter(limits: ValidationLimits, cards?: CardForm): Json
     isImplied: true,
     declares: "0.3",
     extensionsName: "X-A2A-Extensions",
-    takesNotifications: true,
+    takesPartialEnvelopes: true,
     ...methodTable(allMethods),
     codec: kindJsonCodecs(limits, cards),
     writeStream: kindJsonStreamWriter,

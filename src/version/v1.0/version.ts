@@ -1,5 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { validate, validateRead } from "../../protocol/check/validate.js";
+import type { validate } from "../../protocol/check/validate.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { httpRoutes, sortRoutes } from "../../protocol/http-rules.js";
 import { AgentCardSchema } from "../../protocol/model.js";
@@ -11,7 +11,7 @@ import { queryFromJson, queryToJson } from "../query.js";
 import { readCard, writeCard } from "./card.js";
 import { errorFromHttp, errorFromJsonRpc, httpBodyFromError, jsonRpcFromError } from "./errors.js";
 import { grpcAdapter } from "./grpc.js";
-import { eventTexts, jsonCodecs, jsonStreamReader, jsonStreamWriter } from "./json.js";
+import { eventTexts, jsonCodecs, jsonStreamReader, jsonStreamWriter, type RequestChecks } from "./json.js";
 
 // Version 1.0, which is the model's own: its objects are the model's messages, and its methods are the service's.
 
@@ -26,18 +26,18 @@ const routes: readonly HttpRoute[] = sortRoutes(
   ),
 );
 
-/** Functions that find the invalid fields of requests. Only servers need them; browsers do not load them. */
-export interface Validation {
+/** What validates. A client needs none of it for requests. */
+export interface Validation extends RequestChecks {
   readonly validate: typeof validate;
-  readonly validateRead: typeof validateRead;
 }
 
 /** Version 1.0. Requests are checked against the limits when they are read. */
-export function versionOf(limits: ValidationLimits, { validate, validateRead }: Validation): Version {
+export function versionOf(limits: ValidationLimits, validation: Validation): Version {
+  const { validate } = validation;
   const adapter = { version: name, isImplied: false, declares: name, extensionsName: "A2A-Extensions" };
   const jsonAdapter = {
     ...adapter,
-    codec: jsonCodecs(limits, validateRead),
+    codec: jsonCodecs(limits, validation),
     writeStream: () => jsonStreamWriter,
     readStream: () => jsonStreamReader,
   };
@@ -45,7 +45,7 @@ export function versionOf(limits: ValidationLimits, { validate, validateRead }: 
     ...jsonAdapter,
     methods,
     methodOf: ({ method }) => method,
-    takesNotifications: false,
+    takesPartialEnvelopes: false,
     writeError: jsonRpcFromError,
     readError: errorFromJsonRpc,
   };

@@ -173,11 +173,12 @@ describe("tasks/send", () => {
   });
 
   it.each([
-    ["notifications", { id: undefined as never }],
+    ["what has no id", { id: undefined as never }],
     ["what does not say that it is JSON-RPC", { id: undefined as never, jsonrpc: undefined as never }],
-  ])("takes %s and answers nothing", async (_, envelope) => {
+  ])("takes %s and answers with the id null", async (_, envelope) => {
     const id = newTask();
-    expect(await post("tasks/send", say(id, "berth"), envelope)).toEqual({ status: 204, json: {} });
+    const { status, json } = await post("tasks/send", say(id, "berth"), envelope);
+    expect({ status, json }).toMatchObject({ status: 200, json: { jsonrpc: "2.0", id: null, result: { id } } });
     expect((await post("tasks/get", { id })).json["result"]).toMatchObject({ id });
   });
 

@@ -107,11 +107,28 @@ describe("errors", () => {
 });
 
 describe("the envelope", () => {
-  it("may be without jsonrpc and id, and then nothing is answered", async () => {
+  it("may be without jsonrpc and id, and then the answer has the id null", async () => {
     await using rpc = await startRpc();
     const { id } = taskOf(await rpc.call("message/send", { message: messageOf("go") }));
     const answer = await rpc.post(JSON.stringify({ method: "tasks/get", params: { id } }));
-    expect(answer).toMatchObject({ status: 204, text: "" });
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(answer.text)).toMatchObject({ jsonrpc: "2.0", id: null, result: { id } });
+  });
+
+  it("without an id gets errors with the id null, over streams too", async () => {
+    await using rpc = await startRpc();
+    const unary = await rpc.post(JSON.stringify({ jsonrpc: "2.0", method: "tasks/get", params: { id: "none" } }));
+    expect(JSON.parse(unary.text)).toMatchObject({ id: null, error: { code: -32001 } });
+    const body = JSON.stringify({ jsonrpc: "2.0", method: "tasks/resubscribe", params: { id: "none" } });
+    const stream = await rpc.post(body, { ...json, Accept: "text/event-stream" });
+    expect(stream.text).toContain('data: {"jsonrpc":"2.0","id":null,"error":{"code":-32001');
+  });
+
+  it("with the id null is a request like any other", async () => {
+    await using rpc = await startRpc();
+    const body = { jsonrpc: "2.0", id: null, method: "message/send", params: { message: messageOf("hello") } };
+    const answer = await rpc.post(JSON.stringify(body));
+    expect(JSON.parse(answer.text)).toMatchObject({ id: null, result: { kind: "message" } });
   });
 
   it("of a stream without an id gives events with the id null", async () => {
