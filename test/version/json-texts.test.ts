@@ -20,7 +20,7 @@ import { defaultValidationLimits } from "../../src/protocol/validation-limits.js
 import { jsonCodecs } from "../../src/version/v1.0/json.js";
 import { jsonTexts } from "../../src/version/v1.0/json-texts.js";
 
-const codecs = jsonCodecs(defaultValidationLimits, validate);
+const codecs = jsonCodecs(defaultValidationLimits, { validateRead: validate, foreignNamesIn: () => [] });
 
 function codecOf(name: string) {
   const operation = operations.find((each) => each.name === name);

@@ -16,6 +16,7 @@ import {
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import { mergeViolations } from "../../protocol/violations.js";
 import type { OperationCodec } from "../codec.js";
+import { foreignNamesIn } from "../foreign-names.js";
 import type { UpgradeContext } from "./read-objects.js";
 import { oldField, upgradeOf } from "./read-params.js";
 import {
@@ -142,7 +143,7 @@ function readParams(operation: Operation, json: JsonValue | undefined, limits: V
     field: oldField(name, field),
     description,
   }));
-  const all = mergeViolations(context.violations, oldViolations);
+  const all = [...foreignNamesIn("0.1", name, json), ...mergeViolations(context.violations, oldViolations)];
   if (all.length > 0) throw invalidParams(...oncePerField(all));
   return message;
 }

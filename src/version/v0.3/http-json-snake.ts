@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isJsonObject, setOwn } from "../../protocol/codec/outline/dynamic.js";
+import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { invalidParams } from "../../protocol/errors.js";
 import type { StreamResponse } from "../../protocol/model.js";
 import { type Operation, operationOf } from "../../protocol/operations.js";
@@ -11,6 +11,7 @@ import type { VersionOptions } from "../options.js";
 import { queryFromJson } from "../query.js";
 import { callV03 } from "./call.js";
 import { kindJsonCodecs } from "./json/codec.js";
+import { camelCase, snakeCase } from "./json/names.js";
 import { readEvent } from "./json/reply.js";
 import { eventToKindJson } from "./json/write.js";
 import { errorFromEvent, errorFromHttp, httpBodyFromError } from "./proto/http-errors.js";
@@ -100,22 +101,4 @@ function memberOf({ name, streams }: Operation, params: JsonValue): JsonValue {
 
 function asObject(json: JsonValue): JsonObject {
   return isJsonObject(json) ? json : {};
-}
-
-const snakeCase = renamer((name) => name.replace(/[A-Z]/g, (payload) => `_${payload.toLowerCase()}`));
-const camelCase = renamer((name) => name.replace(/_([a-z0-9])/g, (_, payload: string) => payload.toUpperCase()));
-
-/** Names inside free-form JSON belong to the caller. */
-const freeFormNames: ReadonlySet<string> = new Set(["metadata", "data"]);
-
-function renamer(rename: (name: string) => string): (json: JsonValue) => JsonValue {
-  const renameAll = (json: JsonValue): JsonValue => {
-    if (Array.isArray(json)) return json.map(renameAll);
-    if (!isJsonObject(json)) return json;
-    const copy: JsonObject = {};
-    for (const [name, value] of Object.entries(json))
-      setOwn(copy, rename(name), freeFormNames.has(name) ? value : renameAll(value));
-    return copy;
-  };
-  return renameAll;
 }

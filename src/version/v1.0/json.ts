@@ -11,16 +11,20 @@ import { mergeViolations, violationText } from "../../protocol/violations.js";
 import type { OperationCodec, StreamReader, StreamWriter } from "../codec.js";
 import { unreadableEvent, unreadableReply } from "../codec-errors.js";
 import { encodeTextOnce } from "../encode-once.js";
+import type { foreignNamesIn } from "../foreign-names.js";
 import { jsonTexts, pageTexts } from "./json-texts.js";
 
 // The JSON of 1.0, shared by both JSON bindings. The model is 1.0's, so no objects are converted.
 
-/** Finds every invalid field of a request that was read from JSON. */
-export type CheckRequest = typeof validateRead;
+/** Functions that find what is invalid in requests. Only servers need them; browsers do not load them. */
+export interface RequestChecks {
+  readonly validateRead: typeof validateRead;
+  readonly foreignNamesIn: typeof foreignNamesIn;
+}
 
 /** JSON codecs of all operations. */
-export function jsonCodecs(limits: ValidationLimits, check: CheckRequest): (operation: Operation) => OperationCodec {
-  const codecs = new Map(operations.map((operation) => [operation.name, codecOf(operation, limits, check)]));
+export function jsonCodecs(limits: ValidationLimits, checks: RequestChecks): (operation: Operation) => OperationCodec {
+  const codecs = new Map(operations.map((operation) => [operation.name, codecOf(operation, limits, checks)]));
   return ({ name }) => {
     const codec = codecs.get(name);
     if (codec === undefined) throw new TypeError(`no operation ${name}`);
@@ -28,14 +32,19 @@ export function jsonCodecs(limits: ValidationLimits, check: CheckRequest): (oper
   };
 }
 
-function codecOf({ name, input, output }: Operation, limits: ValidationLimits, check: CheckRequest): OperationCodec {
+function codecOf(
+  { name, input, output }: Operation,
+  limits: ValidationLimits,
+  { validateRead, foreignNamesIn }: RequestChecks,
+): OperationCodec {
   const writeMembers = replyWriters[name];
   return {
     readRequest(json) {
       const { message, violations } = readJson(input, json, { maxDepth: limits.jsonDepthMax });
-      const invalid = check(input, message, limits);
-      if (violations.length > 0 || invalid.length > 0) throw invalidParams(...mergeViolations(violations, invalid));
-      return message;
+      const invalid = validateRead(input, message, limits);
+      const foreign = foreignNamesIn("1.0", name, json);
+      if (violations.length + invalid.length + foreign.length === 0) return message;
+      throw invalidParams(...foreign, ...mergeViolations(violations, invalid));
     },
     writeRequest: (request) => writeJson(input, request),
     readReply(json) {

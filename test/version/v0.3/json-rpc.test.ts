@@ -94,3 +94,41 @@ describe("a server that is called in 0.3 without saying so", () => {
     expect((await rpc.call("tasks/cancel", { id }))["error"]).toMatchObject({ code: -32002 });
   });
 });
+
+describe("names in snake case", () => {
+  const message = {
+    message_id: "m",
+    role: "user",
+    parts: [{ kind: "file", file: { bytes: "aGk=", mime_type: "text/plain" }, metadata: { own_name: 1 } }],
+    metadata: { own_name: { deep_name: 2 } },
+  };
+
+  it("are read as Python's server does, and names in free JSON stay as they are", async () => {
+    await using rpc = await startRpc();
+    const task = await rpc.call("message/send", { message, configuration: { history_length: 5 } });
+    expect(task["result"]).toMatchObject({
+      history: [
+        {
+          messageId: "m",
+          parts: [{ file: { mimeType: "text/plain" }, metadata: { own_name: 1 } }],
+          metadata: { own_name: { deep_name: 2 } },
+        },
+      ],
+    });
+  });
+
+  it("give way to the same names in camel case", async () => {
+    await using rpc = await startRpc();
+    const both = { ...message, messageId: "camel" };
+    const task = await rpc.call("message/send", { message: both });
+    expect(task["result"]).toMatchObject({ history: [{ messageId: "camel" }] });
+  });
+
+  it("are read in every call", async () => {
+    await using rpc = await startRpc();
+    const { result } = await rpc.call("message/send", { message });
+    const { id } = result as { id: string };
+    const task = await rpc.call("tasks/get", { id, history_length: 0 });
+    expect(task["result"]).not.toHaveProperty("history");
+  });
+});

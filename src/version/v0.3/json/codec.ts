@@ -7,8 +7,10 @@ import type { ValidationLimits } from "../../../protocol/validation-limits.js";
 import { mergeViolations } from "../../../protocol/violations.js";
 import type { OperationCodec } from "../../codec.js";
 import { throwMissing } from "../../codec-errors.js";
+import { foreignNamesIn } from "../../foreign-names.js";
 import { readCard, writeCard } from "../card.js";
 import type { CardForm } from "./card.js";
+import { withCamelNames } from "./names.js";
 import { oldViolation } from "./paths.js";
 import { replyForms } from "./reply.js";
 import { paramsForms } from "./request.js";
@@ -63,13 +65,15 @@ function readRequest(
   { upgrade, optional = [], limits }: ParamsCodec & { readonly limits: ValidationLimits },
 ): AnyMessage {
   const context: UpgradeContext = { lenient: false, violations: [] };
-  const requestJson = upgrade(json ?? {}, context);
+  const params = withCamelNames(json ?? {});
+  const requestJson = upgrade(params, context);
   const { message, violations } = readJson(input, requestJson, { maxDepth: limits.jsonDepthMax });
   const modelViolations = validateRead(input, message, limits);
   const invalid = modelViolations.filter(
     ({ field, description }) => !(optional.includes(field) && description === "is required"),
   );
-  if (context.violations.length + violations.length + invalid.length === 0) return message;
+  const foreign = foreignNamesIn("0.3", name, params);
+  if (context.violations.length + violations.length + invalid.length + foreign.length === 0) return message;
   const oldViolations = mergeViolations(violations, invalid).map((violation) => oldViolation(violation, name));
-  throw invalidParams(...mergeViolations(context.violations, oldViolations));
+  throw invalidParams(...foreign, ...mergeViolations(context.violations, oldViolations));
 }

@@ -8,6 +8,7 @@ import type { GetTaskRequest } from "../../../protocol/model.js";
 import type { Operation, OperationName } from "../../../protocol/operations.js";
 import type { ValidationLimits } from "../../../protocol/validation-limits.js";
 import { mergeViolations } from "../../../protocol/violations.js";
+import { foreignNamesIn } from "../../foreign-names.js";
 import { CreateRequestSchema, SendRequestSchema, type WireSendRequest } from "./model.js";
 import { requestOf, requestReading, violationsIn } from "./operations.js";
 import type { Reading, WireForm } from "./parts.js";
@@ -26,7 +27,8 @@ export function readSend(
   const request = requestOf(operation).read(wire, reading);
   const readViolations = mergeViolations(violations, reading.violations);
   const invalid = violationsIn(operation, request, { limits, violations: readViolations, isRead: true });
-  if (invalid.length > 0) throw invalidParams(...invalid);
+  const foreign = foreignNamesIn("0.3 HTTP+JSON", operation.name, json);
+  if (invalid.length + foreign.length > 0) throw invalidParams(...foreign, ...invalid);
   return { request, reading };
 }
 
