@@ -1,11 +1,18 @@
 import type { Message as AnyMessage, DescMethod, DescMethodServerStreaming, DescMethodUnary } from "@bufbuild/protobuf";
-import { createConnectRouter, createContextKey, createContextValues, type HandlerContext } from "@connectrpc/connect";
+import {
+  Code,
+  createConnectRouter,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+} from "@connectrpc/connect";
 import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { compressionGzip } from "@connectrpc/connect-node";
 import type { GrpcAdapter } from "../../version/codec.js";
 import { decodeOptions, groupByPath, type RpcMethod, type ServedPath } from "../grpc/method.js";
 import { BookedPieces, bookReply } from "../http/booked-body.js";
-import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
+import { type HttpEndpoint, type HttpReply, type HttpRequest, plainReply } from "../http/http.js";
+import { mediaTypeOf, toPrintable } from "../http/media-type.js";
 import type { BindingLimits, Service } from "../service.js";
 import { ConnectCall } from "./call.js";
 import { type BodyForm, bodyFormOf } from "./request-body.js";
@@ -20,7 +27,25 @@ export interface ConnectEndpointOptions {
 /** Serves Connect and gRPC-Web, binary and JSON, at `/<service>/<RPC>`. */
 export function createConnectEndpoint({ adapters, service }: ConnectEndpointOptions): HttpEndpoint {
   const endpoints = new Map([...groupByPath(adapters)].map(([path, servedPath]) => [path, serve(servedPath, service)]));
-  return (request) => endpoints.get(request.path)?.(request);
+  return (request) => {
+    const endpoint = endpoints.get(request.path);
+    if (endpoint === undefined || request.method !== "POST") return endpoint?.(request);
+    const type = mediaTypeOf(request.header("content-type"));
+    return servedTypes.has(type) ? endpoint(request) : refuseType(type);
+  };
+}
+
+const servedTypes: ReadonlySet<string> = new Set([
+  ...["application/json", "application/proto", "application/connect+json", "application/connect+proto"],
+  ...["application/grpc-web", "application/grpc-web+proto", "application/grpc-web+json"],
+]);
+
+/** Says what is served; readers of gRPC-Web find it in their own fields. */
+function refuseType(type: string): HttpReply {
+  const shownType = type === "" ? "a request without a content type" : `content type ${toPrintable(type)}`;
+  const text = `${shownType} is not served here (accepted: ${[...servedTypes].join(", ")})`;
+  const isGrpc = type.startsWith("application/grpc");
+  return plainReply(415, text, isGrpc ? { "Grpc-Status": String(Code.Unimplemented), "Grpc-Message": text } : {});
 }
 
 const callKey = createContextKey<ConnectCall | undefined>(undefined);

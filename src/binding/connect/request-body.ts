@@ -5,6 +5,7 @@ import { assertFewFields } from "../../protocol/codec/binary/field-count.js";
 import { JsonValueCounter } from "../../protocol/codec/value-count.js";
 import { A2AError } from "../../protocol/errors.js";
 import { bodyTooLarge } from "../http/body-error.js";
+import { isGzip } from "../http/gunzip.js";
 import type { HttpRequest } from "../http/http.js";
 import type { BindingLimits } from "../service.js";
 import { encodeEnvelope } from "./envelope.js";
@@ -15,6 +16,8 @@ export interface BodyForm {
   /** Whether messages are in envelopes, as in streams and gRPC-Web. */
   readonly isEnveloped: boolean;
   readonly isGzip: boolean;
+  /** Whether a body parser may have decompressed the body. */
+  readonly isParsed: boolean;
   readonly maxBytes: number;
   readonly maxValues: number;
 }
@@ -29,6 +32,7 @@ export function bodyFormOf(request: HttpRequest, limits: BindingLimits): BodyFor
     isJson,
     isEnveloped,
     isGzip: encodings.some((name) => request.header(name) === "gzip"),
+    isParsed: request.isParsed,
     maxBytes: isJson ? limits.jsonBodyMaxBytes : limits.contentMaxBytes,
     maxValues: limits.jsonMaxValues,
   };
@@ -50,13 +54,14 @@ export async function measureBody(
   if (form.isEnveloped && message.length > lengthIn(bytes)) {
     throw new A2AError("invalidRequest", "the request has more than one message");
   }
-  const isGzip = form.isGzip && (!form.isEnveloped || ((bytes[0] ?? 0) & compressedFlag) !== 0);
-  const plain = isGzip ? await unzip(message, form.maxBytes) : message;
-  if (isGzip) countBytes(plain);
+  const isCompressed = form.isEnveloped ? ((bytes[0] ?? 0) & compressedFlag) !== 0 : isGzip(bytes) || !form.isParsed;
+  const unzips = form.isGzip && isCompressed;
+  const plain = unzips ? await unzip(message, form.maxBytes) : message;
+  if (unzips) countBytes(plain);
   if (!form.isJson) assertFewFields(input, plain, form.maxValues);
   // Without compression the values were counted as they arrived.
   else if (form.isGzip) new JsonValueCounter(form.maxValues).add(plain);
-  if (!isGzip) return bytes;
+  if (!unzips) return bytes;
   return form.isEnveloped ? encodeEnvelope(plain) : plain;
 }
 

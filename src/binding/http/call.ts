@@ -10,7 +10,9 @@ import { requestIdHeader } from "../request-id.js";
 import type { ServerCall } from "../server-call.js";
 import type { CallHead } from "../service.js";
 import { EventStream, type EventStreamForm, eventStreamHeaders } from "./event-stream.js";
+import { gunzip, isGzip } from "./gunzip.js";
 import type { HttpReply, HttpRequest } from "./http.js";
+import { contentEncodingOf } from "./media-type.js";
 
 // What the JSON bindings share between a request and the operation it calls.
 
@@ -39,15 +41,24 @@ function decodeBody(bytes: Uint8Array): string {
   }
 }
 
-/** Reads a JSON body. Its bytes are booked, and its values counted, as they arrive; then `read` gets its text. */
+/**
+ * Reads a JSON body. Its bytes are booked, and its values counted, as they arrive or are decompressed; then `read` gets
+ * its text.
+ */
 export async function readJsonBody<T>(request: HttpRequest, call: ServerCall, read: (text: string) => T): Promise<T> {
   const { jsonBodyMaxBytes, jsonMaxValues } = call.service.limits;
-  const isSmall = isTooShort(Number(request.header("content-length")), jsonMaxValues);
+  const announcesGzip = contentEncodingOf(request) === "gzip";
+  const isSmall = !announcesGzip && isTooShort(Number(request.header("content-length")), jsonMaxValues);
   const values = isSmall ? undefined : new JsonValueCounter(jsonMaxValues);
-  const bytes = await request.body(jsonBodyMaxBytes, (piece) => {
+  const count = (piece: Uint8Array): void => {
     call.receive(piece.length);
     values?.add(piece);
-  });
+  };
+  let bytes = await request.body(jsonBodyMaxBytes, announcesGzip ? ({ length }) => call.receive(length) : count);
+  if (announcesGzip) {
+    if (isGzip(bytes) || !request.isParsed) bytes = await gunzip(bytes, jsonBodyMaxBytes, count);
+    else values?.add(bytes);
+  }
   return call.decode(() => read(decodeBody(bytes)));
 }
 

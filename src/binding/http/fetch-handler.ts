@@ -88,6 +88,10 @@ class FetchRequest implements HttpRequest {
     return this.#options.remoteAddress?.(this.#request);
   }
 
+  get isParsed(): boolean {
+    return false;
+  }
+
   get certificate(): undefined {
     return undefined;
   }

@@ -21,6 +21,8 @@ export interface HttpRequest {
    * arrives.
    */
   body(maxBytes: number, onPiece: (piece: Uint8Array) => void): Promise<Uint8Array>;
+  /** Whether a framework's body parser has read the body. It may have decompressed it, whatever the headers say. */
+  readonly isParsed: boolean;
   /** Calls back once if the peer leaves before the reply is finished; at once if it has already left. */
   onLeave(listener: () => void): void;
   /** Whether the request came over TLS; the URLs of the card depend on it. */

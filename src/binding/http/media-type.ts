@@ -18,14 +18,25 @@ export function mediaTypeOf(value: string | undefined): string {
  * preflight, so they are never executed; nor is a page's request without a content type.
  */
 export function assertJson(request: HttpRequest, bodyRequired: boolean): void {
-  const encoding = request.header("content-encoding");
-  if (encoding !== undefined && encoding !== "identity")
-    throw unsupportedType(`content encoding ${toPrintable(encoding)}`);
+  const encoding = contentEncodingOf(request);
+  if (encoding !== "identity" && encoding !== "gzip") {
+    throw new A2AError(
+      "unsupportedMediaType",
+      `content encoding ${toPrintable(encoding)} is not supported (accepted: gzip, identity)`,
+    );
+  }
   const type = mediaTypeOf(request.header("content-type"));
   if (type === jsonMediaType || type === a2aMediaType) return;
   const empty = type === "" && !hasBody(request) && request.header("origin") === undefined;
   if (empty && !bodyRequired) return;
   throw unsupportedType(type === "" ? "a request without a content type" : `content type ${toPrintable(type)}`);
+}
+
+/** The content encoding of a request, in lower case, by its present name. */
+export function contentEncodingOf(request: HttpRequest): string {
+  const encoding = request.header("content-encoding")?.trim().toLowerCase() ?? "";
+  if (encoding === "") return "identity";
+  return encoding === "x-gzip" ? "gzip" : encoding;
 }
 
 function hasBody(request: HttpRequest): boolean {
@@ -36,7 +47,8 @@ function unsupportedType(what: string): A2AError {
   return new A2AError("unsupportedMediaType", `${what} is not supported: send ${jsonMediaType} or ${a2aMediaType}`);
 }
 
-function toPrintable(value: string): string {
+/** A header as it may be shown: printable ASCII, and not long. */
+export function toPrintable(value: string): string {
   return value.slice(0, 64).replace(/[^\x20-\x7e]/g, "?");
 }
 

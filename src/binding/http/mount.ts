@@ -48,6 +48,11 @@ class RequestBelow implements HttpRequest {
   get remoteAddress(): string | undefined {
     return this.#above.remoteAddress;
   }
+
+  get isParsed(): boolean {
+    return this.#above.isParsed;
+  }
+
   get certificate(): PeerCertificate | undefined {
     return this.#above.certificate;
   }

@@ -87,9 +87,17 @@ export class NodeRequest implements HttpRequest {
     return (name) => headerIn(headers, name);
   }
 
+  get isParsed(): boolean {
+    const { body, rawBody } = this.#parsedBody;
+    return body !== undefined || rawBody !== undefined;
+  }
+
+  get #parsedBody(): ParsedBody {
+    return this.#options.parsedBody ?? parsedBodyOf(this.#req);
+  }
+
   body(maxBytes: number, onPiece: (piece: Uint8Array) => void): Promise<Uint8Array> {
-    const { parsedBody, times } = this.#options;
-    return readNodeBody(this.#req, parsedBody ?? parsedBodyOf(this.#req), { maxBytes, times, onPiece });
+    return readNodeBody(this.#req, this.#parsedBody, { maxBytes, times: this.#options.times, onPiece });
   }
 
   onLeave(listener: () => void): void {

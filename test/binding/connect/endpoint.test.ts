@@ -136,6 +136,23 @@ it.each([
   expect(agent.faults).toEqual([]);
 });
 
+it.each([
+  ["gRPC-Web in base64", "application/grpc-web-text", "12"],
+  ["gRPC-Web in base64, with its message format", "application/grpc-web-text+proto", "12"],
+  ["gRPC over HTTP/1.1", "application/grpc", "12"],
+  ["XML", "application/xml", null],
+])("says what is served to a caller that sends %s", async (_, contentType, grpcStatus) => {
+  const { contexts, service } = noting();
+  await using agent = await connectAgent(service);
+  const answer = await post(agent.url, "SendMessage", contentType, helloJson);
+  expect([answer.status, answer.headers.get("grpc-status")]).toEqual([415, grpcStatus]);
+  const text = await answer.text();
+  expect(text).toContain(`content type ${contentType} is not served here`);
+  expect(text).toContain("application/grpc-web+proto");
+  if (grpcStatus !== null) expect(`${answer.headers.get("grpc-message")}\n`).toBe(text);
+  expect(contexts).toEqual([]);
+});
+
 it("leaves paths that are not its own to others", async () => {
   await using agent = await connectAgent(noting().service);
   expect((await post(agent.url, "NoSuchThing", "application/json", "{}")).status).toBe(404);

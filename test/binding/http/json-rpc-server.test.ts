@@ -107,10 +107,11 @@ describe("the door", () => {
     expect(JSON.parse(text)).toHaveProperty("result");
   });
 
-  it("refuses a compressed body", async () => {
+  it("refuses a body in an encoding other than gzip, and says which it accepts", async () => {
     await using served = await agent();
-    const { status } = await postJson(`${served.url}/json-rpc`, call(1), { "Content-Encoding": "gzip" });
+    const { status, text } = await postJson(`${served.url}/json-rpc`, call(1), { "Content-Encoding": "br" });
     expect(status).toBe(415);
+    expect(text).toContain("accepted: gzip, identity");
   });
 
   it("answers an unauthenticated caller before any byte of the body arrives", async () => {

@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { reply } from "trivium";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { brokenBodies } from "../../support/broken-bodies.js";
@@ -67,7 +68,6 @@ describe.each(httpEnds)("$name", ({ target, body, errorOf, wrongType }) => {
   it.each([
     ...notJson,
     ["none", {}],
-    ["JSON in gzip", { ...json, "Content-Encoding": "gzip" }],
     ["JSON in an unknown encoding", { ...json, "Content-Encoding": "br, zstd" }],
   ] as const)("does not execute a body of type %s from any origin", async (_, headers) => {
     for (const origin of [undefined, "https://evil.example", "null"]) {
@@ -76,6 +76,36 @@ describe.each(httpEnds)("$name", ({ target, body, errorOf, wrongType }) => {
       expect(errorOf(answer)?.code).toBe(origin === undefined ? wrongType : "permissionDenied");
       expect(answer.headers["access-control-allow-origin"]).toBeUndefined();
     }
+    expect(turns).toBe(0);
+    await expectServes();
+  });
+
+  it("does not execute a body that says it is gzip and is not", async () => {
+    expect(errorOf(await ask({ headers: { ...json, "Content-Encoding": "gzip" } }))?.code).toBe("parseError");
+    expect(turns).toBe(0);
+    await expectServes();
+  });
+
+  it("executes a body in gzip", async () => {
+    const zipped = gzipSync(body);
+    const answer = await ask({ headers: { ...json, "Content-Encoding": "gzip" }, body: zipped });
+    expect(errorOf(answer)).toBeUndefined();
+    expect(turns).toBe(1);
+  });
+
+  it("refuses a body in gzip that is larger than the limit once decompressed, and names the limit", async () => {
+    const bomb = gzipSync(body.replace("hello", "x".repeat(10_000_000)));
+    expect(bomb.length).toBeLessThan(maxBytes);
+    const error = errorOf(await ask({ headers: { ...json, "Content-Encoding": "gzip" }, body: bomb }));
+    expect([error?.code, error?.message]).toEqual(["contentTooLarge", expect.stringContaining(String(maxBytes))]);
+    expect(turns).toBe(0);
+    await expectServes();
+  });
+
+  it("refuses a body in gzip that is cut off", async () => {
+    const zipped = gzipSync(body).subarray(0, -9);
+    const answer = await ask({ headers: { ...json, "Content-Encoding": "gzip" }, body: zipped });
+    expect(errorOf(answer)?.code).toBe("parseError");
     expect(turns).toBe(0);
     await expectServes();
   });
