@@ -1,4 +1,8 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import compression from "compression";
+import express from "express";
 import {
   A2AError,
   type Agent,
@@ -9,9 +13,11 @@ import {
   authRequired,
   type CardOptions,
   completed,
+  createAgent,
   data,
   file,
   inputRequired,
+  type MountedAgent,
   type Principal,
   rejected,
   reply,
@@ -23,6 +29,7 @@ import {
   text,
   working,
 } from "trivium";
+import { expressAgent } from "trivium/express";
 import { openConsentPage } from "./consent.js";
 import { auth } from "./guarded.js";
 
@@ -156,6 +163,28 @@ export function serveGuarded(): Promise<Server> {
 /** Serves the same agent without any optional capability. */
 export function servePlain(): Promise<Server> {
   return serve({ port: 0, card, agent });
+}
+
+/** The three agents in an Express app behind `compression()`, at `/full`, `/plain` and `/guarded` of its URL. */
+export async function serveBehindCompression(): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const full: MountedAgent = await createAgent({ ...(await everything(() => full)), authenticate });
+  const agents = [full, await createAgent({ card, agent }), await createAgent({ card, agent, auth })] as const;
+  const app = express();
+  app.use(compression({ threshold: 0 }));
+  for (const [index, path] of ["/full", "/plain", "/guarded"].entries()) {
+    const mounted = agents[index];
+    if (mounted !== undefined) app.use(path, expressAgent(mounted));
+  }
+  const server = createServer(app);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async close() {
+      await Promise.all(agents.map((each) => each.close(0)));
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
 }
 
 /**

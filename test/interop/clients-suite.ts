@@ -6,8 +6,12 @@ import { type Agents, type Report, runClient, type Sdk } from "./sdk.js";
 // In CI a missing SDK is a failure instead of a skip.
 const complete = process.env["CI"] !== undefined;
 
-/** Runs every case with each SDK over each binding against agents of ours. */
-export function describeClients(sdks: readonly Sdk[], agents: () => Promise<Agents>): void {
+/** Runs every case with each SDK over each binding against agents of ours. `served`: the bindings. Default: all. */
+export function describeClients(
+  sdks: readonly Sdk[],
+  agents: () => Promise<Agents>,
+  served: readonly BindingName[] = bindings,
+): void {
   describe.each(sdks)("the $name SDK", (sdk) => {
     if (!sdk.installed && !complete) {
       it.skip("is not installed: bash test/interop/setup.sh");
@@ -18,10 +22,10 @@ export function describeClients(sdks: readonly Sdk[], agents: () => Promise<Agen
 
     beforeAll(async () => {
       const at = await agents();
-      await Promise.all(bindings.map(async (binding) => reports.set(binding, await runClient(sdk, binding, at))));
+      await Promise.all(served.map(async (binding) => reports.set(binding, await runClient(sdk, binding, at))));
     });
 
-    describe.each(bindings)("over %s", (binding) => {
+    describe.each(served)("over %s", (binding) => {
       for (const [name, title] of Object.entries(cases)) {
         const test = isOpen(openForOurAgent, sdk.name, binding, name) ? it.fails : it;
         test(`${name}: ${title}`, () => {

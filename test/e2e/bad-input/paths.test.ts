@@ -41,7 +41,6 @@ describe("a path of HTTP+JSON", () => {
     "/http-json",
     "/http-json/",
     "/http-json//tasks",
-    "/http-json/tasks/",
     "/http-json/tasks//",
     "/http-json/./tasks",
     "/http-json/x/../tasks",
