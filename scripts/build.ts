@@ -21,6 +21,9 @@ const starts = {
   v1: "src/version/v1.0/v1.ts",
 };
 
+/** The module that has the code of the thread as text. */
+const threadCodeModule = "src/store/sqlite/worker-code.ts";
+
 /** What a server loads later, or a server without 1.0: it needs parts of the client, and not the rest. */
 const later = [
   "src/version/v0.3/v03.ts",
@@ -84,10 +87,16 @@ renameSync(out, buildFolder);
 
 async function bundle(): Promise<void> {
   const modules = new Map<string, Module>();
+  const threadCode = await bundleThread();
   await using build = await rolldown({
     ...settings,
     input: Object.fromEntries(entries().map((source) => [withoutType(source), source])),
     plugins: [
+      {
+        name: "thread",
+        load: (id) =>
+          id === join(root, threadCodeModule) ? `export const workerCode = ${JSON.stringify(threadCode)};` : null,
+      },
       {
         name: "modules",
         buildEnd() {
@@ -146,6 +155,16 @@ function licenses(ids: readonly string[]): string {
     return [`${name} ${version}, ${license}`, ...notices].map((text) => text.trim()).join("\n\n");
   });
   return `${texts.join(`\n\n${"-".repeat(80)}\n\n`)}\n`;
+}
+
+/** The thread of SQLite as one script, which a bundle of a program contains as text. */
+async function bundleThread(): Promise<string> {
+  await using build = await rolldown({ ...settings, input: starts.thread });
+  const { output } = await build.generate({ format: "cjs", minify: true, codeSplitting: false, comments: false });
+  const [script, ...others] = output;
+  if (others.length > 0 || script.imports.some((name) => !name.startsWith("node:")))
+    throw new Error(`the thread of SQLite is not one script: it needs ${script.imports}`);
+  return script.code;
 }
 
 /** Removes the types that no entry point needs. */

@@ -17,7 +17,8 @@ runNodeJs(
     version: "v1",
     generateTs(schema) {
       for (const file of schema.files) {
-        if (file.services.length === 0) continue;
+        // No page loads the services of gRPC itself.
+        if (file.services.length === 0 || file.proto.package.startsWith("grpc.")) continue;
         const outlineFile = schema.generateFile(`${file.name}_outline.ts`);
         outlineFile.preamble(file);
         outlineFile.print("export const files = [");

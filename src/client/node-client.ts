@@ -1,5 +1,6 @@
 import { clientPolicy } from "../binding/fetch/address-policy.js";
 import { createNodeFetch } from "../binding/fetch/node-fetch.js";
+import { loadPackage } from "../protocol/load-package.js";
 import { loadOpenTelemetry } from "../telemetry/api.js";
 import { announceTimeouts } from "./announced-timeouts.js";
 import { webBindings } from "./bindings.js";
@@ -12,7 +13,7 @@ import { type ClientBindings, transportsFor } from "./transports.js";
 const nodeBindings: ClientBindings = {
   ...webBindings,
   GRPC: async ({ grpc: adapter }, { url: address }, { tls, isSecure, ...setting }) => {
-    const { createGrpcTransport } = await import("../binding/grpc/client.js");
+    const { createGrpcTransport } = await loadPackage("@grpc/grpc-js", () => import("../binding/grpc/client.js"));
     const secure = isSecure(address) ? (tls ?? true) : undefined;
     return adapter && createGrpcTransport({ ...setting, address, adapter, tls: secure });
   },

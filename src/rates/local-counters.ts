@@ -1,6 +1,7 @@
 import type { RateLimiterMemory } from "rate-limiter-flexible";
 import type { Clock } from "../protocol/async/clock.js";
 import { noop } from "../protocol/async/noop.js";
+import { loadPackage } from "../protocol/load-package.js";
 import type { Claim, ClaimOutcome, Counters, LimitBalance } from "./counters.js";
 import type { WindowLimit } from "./limits.js";
 import { groupOf, periodOf, shiftOf } from "./rate.js";
@@ -8,7 +9,8 @@ import { groupOf, periodOf, shiftOf } from "./rate.js";
 type Limiters = typeof import("rate-limiter-flexible");
 
 /** Loads the library with the first limit. */
-export const loadLimiters = (): Promise<Limiters> => import("rate-limiter-flexible");
+export const loadLimiters = (): Promise<Limiters> =>
+  loadPackage("rate-limiter-flexible", () => import("rate-limiter-flexible"));
 
 /** Callers of one limit in one window that are counted by themselves; further ones are counted in groups. */
 const callersMax = 100_000;

@@ -9,6 +9,7 @@ import type { OpenUnsent } from "../binding/listen/unsent.js";
 import type { AddressedService, CallHead, Service } from "../binding/service.js";
 import type { Binding } from "../protocol/bindings.js";
 import type { A2AError } from "../protocol/errors.js";
+import { loadPackage } from "../protocol/load-package.js";
 import type { Logger } from "../protocol/logger.js";
 import type { Version } from "../version/codec.js";
 import type { Limits } from "./limits.js";
@@ -104,10 +105,9 @@ export const serverBindings: Readonly<Record<Binding, ServerBinding>> = {
           server?.setServing(serving);
         },
         async connect(http) {
-          const [{ createGrpcServer }, { createGrpcEngine }] = await Promise.all([
-            import("../binding/grpc/server.js"),
-            import("../binding/grpc/listener.js"),
-          ]);
+          const [{ createGrpcServer }, { createGrpcEngine }] = await loadPackage("@grpc/grpc-js", () =>
+            Promise.all([import("../binding/grpc/server.js"), import("../binding/grpc/listener.js")]),
+          );
           const grpc = createGrpcServer({ adapters, service: { limits }, at, limits });
           grpc.setServing(isServing);
           server = grpc;

@@ -121,10 +121,9 @@ function resourceWith(attributes: Attributes): NonNullable<MeterProviderOptions[
 
 async function loadPackages() {
   try {
-    const [{ PrometheusExporter, PrometheusSerializer }, { MeterProvider }] = await Promise.all([
-      import("@opentelemetry/exporter-prometheus"),
-      import("@opentelemetry/sdk-metrics"),
-    ]);
+    // Awaited one by one: bundlers then leave out a package that is not installed.
+    const { PrometheusExporter, PrometheusSerializer } = await import("@opentelemetry/exporter-prometheus");
+    const { MeterProvider } = await import("@opentelemetry/sdk-metrics");
     return { PrometheusExporter, PrometheusSerializer, MeterProvider };
   } catch (cause) {
     throw new TypeError(`telemetry.metrics needs the packages ${packages}: run npm install for both`, { cause });

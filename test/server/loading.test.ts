@@ -50,7 +50,6 @@ describe("the built server loads", () => {
     expect(started).toContain("packages/common");
     const others = [
       "@grpc/grpc-js",
-      "@grpc/reflection",
       "commander",
       "jose",
       "koa",

@@ -16,7 +16,7 @@ export function bundledThread(): Plugin {
     transform: {
       filter: { id: /\/src\/store\/sqlite\/thread\.ts$/ },
       async handler(code) {
-        const folder = path(".cache/sqlite-thread");
+        const folder = path(".cache/store/sqlite");
         await bundle(`${folder}/worker.js`);
         return {
           code: code.replaceAll("import.meta.url", JSON.stringify(`${pathToFileURL(folder)}/thread.js`)),
@@ -30,7 +30,7 @@ export function bundledThread(): Plugin {
 async function bundle(file: string): Promise<void> {
   await using build = await rolldown({ input: path("src/store/sqlite/worker.ts"), platform: "node" });
   const { output } = await build.generate({ format: "esm", codeSplitting: false });
-  mkdirSync(path(".cache/sqlite-thread"), { recursive: true });
+  mkdirSync(path(".cache/store/sqlite"), { recursive: true });
   // Another run may be reading it.
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, output[0].code);

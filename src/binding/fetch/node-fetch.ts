@@ -2,6 +2,7 @@ import { isIP, type LookupFunction } from "node:net";
 import type { Agent, buildConnector, Dispatcher } from "undici";
 import { ConnectionError } from "../../protocol/errors.js";
 import type { Fetch, FetchInit, HttpAnswer } from "../../protocol/fetch.js";
+import { loadPackage } from "../../protocol/load-package.js";
 import { type AddressPolicy, allowedAddresses, ForbiddenAddressError, type Lookup } from "./address-policy.js";
 import { answerCounter } from "./answer-counter.js";
 import type { ClientTls } from "./client-tls.js";
@@ -73,7 +74,7 @@ const formType = "application/x-www-form-urlencoded;charset=UTF-8";
 async function openNetwork(options: NodeFetchOptions): Promise<Network> {
   // Bun replaces `undici` by a stand-in that ignores policy, certificates and `destroy`. The file path loads the real
   // package.
-  const undici = await import("undici/index.js");
+  const undici = await loadPackage("undici", () => import("undici/index.js"));
   const { ca, cert, key } = options.tls ?? {};
   const pendingRequests = createPendingRequests();
   const closing = new AbortController();

@@ -1,29 +1,43 @@
-import { type DescFile, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { type DescriptorProto, type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import type { Server } from "@grpc/grpc-js";
+import { create, type DescExtension, type DescFile, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { nestedTypes } from "@bufbuild/protobuf/reflect";
+import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { type Server, type ServerDuplexStream, status } from "@grpc/grpc-js";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.js";
+import { file_grpc_health_v1_health } from "../../../gen/grpc/health/v1/health_pb.js";
+import {
+  ServerReflection,
+  type ServerReflectionRequest,
+  type ServerReflectionResponse,
+  ServerReflectionResponseSchema,
+} from "../../../gen/grpc/reflection/v1/reflection_pb.js";
 import type { GrpcAdapter } from "../../version/codec.js";
-import { asBuffer } from "./method.js";
+import { definitionOf } from "./own-services.js";
+
+/** The names of the service: both have the same messages. */
+const typeNames = [ServerReflection.typeName, "grpc.reflection.v1alpha.ServerReflection"];
+
+type Dialog = ServerDuplexStream<ServerReflectionRequest, ServerReflectionResponse>;
+type NestedType = ReturnType<typeof nestedTypes> extends Iterable<infer Type> ? Type : never;
+type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema>["messageResponse"]>;
 
 /**
  * Adds `grpc.reflection.v1` and `v1alpha`. With it, tools list, describe and call the services without the proto files,
  * and read error details.
  */
 export async function addReflection(server: Server, adapters: readonly GrpcAdapter[]): Promise<void> {
-  const [{ ReflectionService }, health, schemas] = await Promise.all([
-    import("@grpc/reflection"),
-    healthFiles(),
-    Promise.all(adapters.map(({ service }) => fullFiles.get(service.typeName)?.() ?? service.file)),
-  ]);
-  const files = new Map<string, FileDescriptorProto>();
-  for (const schema of schemas) collect(schema, files);
-  collect(file_google_rpc_error_details, files);
-  const fileDescriptorProtos = [...files.values(), ...health].map((file) =>
-    asBuffer(toBinary(FileDescriptorProtoSchema, file)),
-  );
-  // The package reads only the files, from any definition that has some.
-  const all = { format: "Protocol Buffer 3 EnumDescriptorProto" as const, type: {}, fileDescriptorProtos };
-  new ReflectionService({ all }).addToServer(server);
+  const served = await Promise.all(adapters.map(({ service }) => fullFiles.get(service.typeName)?.() ?? service.file));
+  const index = new SchemaIndex([...served, file_google_rpc_error_details, file_grpc_health_v1_health]);
+  const answer = (request: ServerReflectionRequest): ServerReflectionResponse =>
+    create(ServerReflectionResponseSchema, {
+      validHost: request.host,
+      originalRequest: request,
+      messageResponse: index.answer(request.messageRequest),
+    });
+  const ServerReflectionInfo = (dialog: Dialog): void => {
+    dialog.on("data", (request: ServerReflectionRequest) => void dialog.write(answer(request)));
+    dialog.on("end", () => dialog.end());
+  };
+  for (const name of typeNames) server.addService(definitionOf(ServerReflection, name), { ServerReflectionInfo });
 }
 
 // The services are built from outlines, which omit what only readers of a schema need.
@@ -32,37 +46,89 @@ const fullFiles: ReadonlyMap<string, () => Promise<DescFile>> = new Map([
   ["a2a.v1.A2AService", async () => (await import("../../../gen/a2a/v1/a2a_pb.js")).file_a2a_v1_a2a],
 ]);
 
-/** Adds a file and all its imports. */
-function collect(file: DescFile, files: Map<string, FileDescriptorProto>): void {
-  if (files.has(file.name)) return;
-  files.set(file.name, file.proto);
-  for (const dependency of file.dependencies) collect(dependency, files);
+/** Files with all their imports, by their names, by the symbols that they declare, and by the types that they extend. */
+class SchemaIndex {
+  readonly #files = new Map<string, DescFile>();
+  readonly #symbols = new Map<string, DescFile>();
+  readonly #extensions = new Map<string, Map<number, DescFile>>();
+  readonly #services = new Set<string>();
+
+  constructor(files: readonly DescFile[]) {
+    for (const file of files) this.#add(file);
+  }
+
+  answer({ case: question, value }: ServerReflectionRequest["messageRequest"]): Answer {
+    switch (question) {
+      case "listServices":
+        return {
+          case: "listServicesResponse",
+          value: { service: [...this.#services].map((name) => ({ name })) },
+        };
+      case "fileByFilename":
+        return filesResponse(this.#files.get(value), `file ${value}`);
+      case "fileContainingSymbol":
+        return filesResponse(this.#symbols.get(value), `symbol ${value}`);
+      case "fileContainingExtension": {
+        const { containingType, extensionNumber } = value;
+        const file = this.#extensions.get(containingType)?.get(extensionNumber);
+        return filesResponse(file, `extension ${extensionNumber} of ${containingType}`);
+      }
+      case "allExtensionNumbersOfType": {
+        const numbers = this.#extensions.get(value);
+        if (numbers === undefined && !this.#symbols.has(value))
+          return refusal(status.NOT_FOUND, `the server has no type ${value}`);
+        const extensionNumber = [...(numbers?.keys() ?? [])];
+        return { case: "allExtensionNumbersResponse", value: { baseTypeName: value, extensionNumber } };
+      }
+      default:
+        return refusal(status.INVALID_ARGUMENT, "the request has no question");
+    }
+  }
+
+  #add(file: DescFile): void {
+    const { name } = file.proto;
+    if (this.#files.has(name)) return;
+    this.#files.set(name, file);
+    for (const dependency of file.dependencies) this.#add(dependency);
+    for (const type of nestedTypes(file)) {
+      for (const symbol of [type.typeName, ...membersOf(type)]) this.#symbols.set(symbol, file);
+      if (type.kind === "service") this.#services.add(type.typeName);
+      if (type.kind === "extension") this.#addExtension(type, file);
+    }
+  }
+
+  #addExtension({ extendee, number }: DescExtension, file: DescFile): void {
+    const numbers = this.#extensions.get(extendee.typeName) ?? new Map<number, DescFile>();
+    this.#extensions.set(extendee.typeName, numbers.set(number, file));
+  }
 }
 
-async function healthFiles(): Promise<readonly FileDescriptorProto[]> {
-  const { service } = await import("grpc-health-check");
-  const files = service["Check"]?.requestType.fileDescriptorProtos ?? [];
-  return files.map((bytes) => {
-    const file = fromBinary(FileDescriptorProtoSchema, bytes);
-    for (const message of file.messageType) repair(message, `.${file.package}`);
-    return file;
-  });
+/** The full names of what a type has: an enum's values are declared beside it. */
+function membersOf(type: NestedType): readonly string[] {
+  const { typeName } = type;
+  const names = (list: readonly { readonly name: string }[], scope = typeName) =>
+    list.map(({ name }) => (scope === "" ? name : `${scope}.${name}`));
+  switch (type.kind) {
+    case "enum":
+      return names(type.values, typeName.slice(0, Math.max(0, typeName.lastIndexOf("."))));
+    case "service":
+      return names(type.methods);
+    case "message":
+      return names([...type.fields, ...type.oneofs]);
+    default:
+      return [];
+  }
 }
 
-/**
- * Repairs the files of `grpc-health-check`, which strict readers refuse: relative type names, and map entries without
- * "Entry".
- */
-function repair(message: DescriptorProto, scope: string): void {
-  const inside = new Map(message.enumType.map(({ name }) => [name, `${message.name}.${name}`]));
-  for (const nestedType of message.nestedType) {
-    const name = nestedType.options?.mapEntry === true ? `${nestedType.name}Entry` : nestedType.name;
-    inside.set(nestedType.name, `${message.name}.${name}`);
-    nestedType.name = name;
-    repair(nestedType, scope);
-  }
-  for (const field of message.field) {
-    const { typeName } = field;
-    if (typeName !== "" && !typeName.startsWith(".")) field.typeName = `${scope}.${inside.get(typeName) ?? typeName}`;
-  }
+/** The file with all that it imports, as tools need it. */
+function filesResponse(file: DescFile | undefined, what: string): Answer {
+  if (file === undefined) return refusal(status.NOT_FOUND, `the server has no ${what}`);
+  const files = new Set([file]);
+  for (const each of files) for (const dependency of each.dependencies) files.add(dependency);
+  const fileDescriptorProto = [...files].map(({ proto }) => toBinary(FileDescriptorProtoSchema, proto));
+  return { case: "fileDescriptorResponse", value: { fileDescriptorProto } };
+}
+
+function refusal(errorCode: number, errorMessage: string): Answer {
+  return { case: "errorResponse", value: { errorCode, errorMessage } };
 }

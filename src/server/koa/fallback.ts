@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { loadPackage } from "../../protocol/load-package.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { ServeOptions } from "../options.js";
 import type { Readiness } from "../readiness.js";
@@ -32,8 +33,11 @@ export function createFallback(options: FallbackOptions): Handle {
   };
 }
 
+/** Loads the packages, which the first request without an agent does otherwise. */
+export const loadKoa = () => loadPackage("koa", () => Promise.all([import("koa"), import("@koa/router")]));
+
 async function load({ app, readiness, explainMissing }: FallbackOptions): Promise<Handle> {
-  const [{ default: Koa }, { default: Router }] = await Promise.all([import("koa"), import("@koa/router")]);
+  const [{ default: Koa }, { default: Router }] = await loadKoa();
   const koa = new Koa();
   // Every method that Node knows: an unknown path is then 404, not 501.
   const health = new Router({ methods: process.getBuiltinModule("node:http").METHODS });

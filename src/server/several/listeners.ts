@@ -7,6 +7,8 @@ import type { AddressedService } from "../../binding/service.js";
 import type { Binding } from "../../protocol/bindings.js";
 import type { Logger } from "../../protocol/logger.js";
 import { type ConnectionEngine, type EngineSetting, engineOf, upgradedProtocols } from "../bindings.js";
+import { isBundled } from "../bundled.js";
+import { loadKoa } from "../koa/fallback.js";
 import type { Limits } from "../limits.js";
 
 /** What every port of a server has in common. */
@@ -44,9 +46,10 @@ export async function openListeners(options: ListenersOptions): Promise<Listener
   const { host, port, grpcPort, tls, limits, unsent, logger, bindings, http } = options;
   const base = { host, tls, limits, unsent, upgrades: upgradedProtocols() };
   try {
+    if (isBundled) await loadKoa();
     const engine = engineOf(bindings, options);
     if (engine === undefined) return listenersOf([await createListener({ ...base, port, http })], undefined);
-    const http2 = engineLater(engine, grpcPort === undefined ? http : undefined, logger);
+    const http2 = await engineLater(engine, grpcPort === undefined ? http : undefined, logger);
     const main = await createListener({ ...base, port, http, ...(grpcPort === undefined ? { http2 } : {}) });
     if (grpcPort === undefined) return listenersOf([main], engine, http2.load);
     try {
@@ -60,10 +63,24 @@ export async function openListeners(options: ListenersOptions): Promise<Listener
   }
 }
 
-/** The engine, whose code the first HTTP/2 connection loads if nothing has before. */
-function engineLater(engine: ConnectionEngine, http: RequestListener | undefined, logger: Logger): LaterEngine {
-  const onError = (error: unknown): void => logger.error({ err: error }, "the code of gRPC could not be loaded");
-  return laterEngine(() => engine.connect(http), onError);
+/**
+ * The engine, whose code the first HTTP/2 connection loads if nothing has before. In a bundle it is loaded now: rejects if it
+ * cannot be.
+ */
+async function engineLater(
+  engine: ConnectionEngine,
+  http: RequestListener | undefined,
+  logger: Logger,
+): Promise<LaterEngine> {
+  const faults: unknown[] = [];
+  const onError = (error: unknown): void => {
+    if (isBundled) faults.push(error);
+    else logger.error({ err: error }, "the code of gRPC could not be loaded");
+  };
+  const later = laterEngine(() => engine.connect(http), onError);
+  if (isBundled) await later.load();
+  if (faults.length > 0) throw faults[0];
+  return later;
 }
 
 function listenersOf(
@@ -110,7 +127,7 @@ export async function openGrpcPort(
     at: () => current,
   });
   if (engine === undefined) throw new TypeError("grpcPort: no version that the agent serves has gRPC");
-  const http2 = engineLater(engine, undefined, logger);
+  const http2 = await engineLater(engine, undefined, logger);
   const listener = await createListener({ host, tls, limits, port: requestedPort, http2 }).catch((error: unknown) => {
     throw portTaken(error, requestedPort, host);
   });

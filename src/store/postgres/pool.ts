@@ -3,6 +3,7 @@ import type pg from "pg";
 import { noop } from "../../protocol/async/noop.js";
 import { within } from "../../protocol/async/pause.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
+import { bundleFault } from "../../protocol/load-package.js";
 import { keepAlive } from "../sql/keep-alive.js";
 import { StoreError } from "../sql/store-error.js";
 import type { ConnectOptions } from "./settings.js";
@@ -15,7 +16,8 @@ export async function loadPg(load: () => Promise<{ readonly default: Pg }> = () 
   try {
     return (await load()).default;
   } catch (cause) {
-    throw new StoreError("unusable", 'trivium/postgres needs the package "pg": npm install pg', { cause });
+    const message = bundleFault("pg", cause)?.message ?? 'trivium/postgres needs the package "pg": npm install pg';
+    throw new StoreError("unusable", message, { cause });
   }
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import type { ReportMigration } from "../sql/migration-report.js";
 import { StoreError } from "../sql/store-error.js";
@@ -48,6 +49,7 @@ class ThreadOwner implements DatabaseThread {
 
   ask(request: ThreadRequest, report?: ReportMigration): Promise<unknown> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    if (this.#worker === undefined && mustLoadCode()) return loadCode().then(() => this.ask(request, report));
     this.#worker ??= this.#start();
     const worker = this.#worker;
     return new Promise((resolve, reject) => {
@@ -120,16 +122,36 @@ class ThreadOwner implements DatabaseThread {
  */
 const options = { name: "trivium-sqlite", execArgv: ["--disable-warning=ExperimentalWarning"] };
 
+/** Where this module is. A bundle has it in a file of any name, and one of CommonJS has no URL. */
+const ownUrl = String(import.meta.url);
+
+/** The file of the thread beside this one; `undefined` in a bundle, which does not take it along. */
+const workerUrl = ownUrl.endsWith("/store/sqlite/thread.js") ? new URL("./worker.js", ownUrl) : undefined;
+const isSource = ownUrl.endsWith("/store/sqlite/thread.ts");
+
+/** The code of the thread, once a bundle needs it. */
+let code: string | undefined;
+
+/** False where the thread has a file. A bundler may keep this module's URL without the file. */
+function mustLoadCode(): boolean {
+  return code === undefined && !isSource && !(workerUrl !== undefined && existsSync(workerUrl));
+}
+
+async function loadCode(): Promise<void> {
+  code = (await import("./worker-code.js")).workerCode;
+}
+
 function startWorker(settings: SqliteSettings): Worker {
-  if (import.meta.url.endsWith(".ts")) return startFromSource(settings);
-  return new Worker(new URL("./worker.js", import.meta.url), { ...options, workerData: settings });
+  if (isSource) return startFromSource(settings);
+  if (code !== undefined) return new Worker(code, { ...options, workerData: settings, eval: true });
+  return new Worker(workerUrl ?? ownUrl, { ...options, workerData: settings });
 }
 
 /**
  * In a checkout Node runs the sources directly; an import under its compiled name resolves to the source next to it.
  */
 function startFromSource(settings: SqliteSettings): Worker {
-  const worker = JSON.stringify(new URL("./worker.ts", import.meta.url).href);
+  const worker = JSON.stringify(new URL("./worker.ts", ownUrl).href);
   const code = `require("node:module").registerHooks({
     resolve: (specifier, context, next) =>
       next(/^\\.{1,2}\\/.*\\.js$/.test(specifier) && /\\.ts$/.test(context.parentURL)

@@ -1,0 +1,35 @@
+import {
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  fromBinary,
+  type Message,
+  toBinary,
+} from "@bufbuild/protobuf";
+import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
+import { asBuffer } from "./method.js";
+
+/**
+ * A service of gRPC itself, health or reflection, as grpc-js takes it. It is made of a generated descriptor, since a bundle
+ * has no proto files beside its code. `typeName`: the name to serve it under.
+ */
+export function definitionOf(service: DescService, typeName: string = service.typeName): ServiceDefinition {
+  const methods = service.methods.map((method) => [method.name, methodDefinition(method, typeName)]);
+  return Object.fromEntries(methods);
+}
+
+function methodDefinition(
+  { name, input, output, methodKind }: DescMethod,
+  typeName: string,
+): MethodDefinition<Message, Message> {
+  return {
+    path: `/${typeName}/${name}`,
+    requestStream: methodKind === "client_streaming" || methodKind === "bidi_streaming",
+    responseStream: methodKind === "server_streaming" || methodKind === "bidi_streaming",
+    ...{ requestSerialize: writerOf(input), requestDeserialize: readerOf(input) },
+    ...{ responseSerialize: writerOf(output), responseDeserialize: readerOf(output) },
+  };
+}
+
+const writerOf = (schema: DescMessage) => (message: Message) => asBuffer(toBinary(schema, message));
+const readerOf = (schema: DescMessage) => (bytes: Buffer) => fromBinary(schema, bytes);
