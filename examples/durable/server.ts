@@ -16,7 +16,7 @@ const server = await serve({
   store: sqliteStore({ path: STORE }),
   // If a process dies, the next one on the same store runs its turns again, once its lease has expired.
   restartable: true,
-  limits: { instanceTtlMs: Number(LEASE_MS), heartbeatMs: Number(LEASE_MS) / 5 },
+  limits: { instanceTtlMs: Number(LEASE_MS) },
   handleSignals: true,
   async *agent({ task, signal }) {
     yield working();

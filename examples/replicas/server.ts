@@ -11,7 +11,7 @@ const server = await serve({
   // If a replica dies, another one runs its turns again, once its lease has expired.
   restartable: true,
   handleSignals: true,
-  limits: { instanceTtlMs: Number(LEASE_MS), heartbeatMs: Number(LEASE_MS) / 5 },
+  limits: { instanceTtlMs: Number(LEASE_MS) },
   async *agent({ text, task, signal }) {
     yield working(`process ${process.pid}`);
     // The numbers that are stored, by this replica or another one.

@@ -14,7 +14,7 @@ const server = await serve({
   card: { name: "Reporter", description: "Writes the report of the day", version: "1.0.0" },
   store: sqliteStore({ path: STORE }),
   restartable: true,
-  limits: { instanceTtlMs: Number(LEASE_MS), heartbeatMs: Number(LEASE_MS) / 5 },
+  limits: { instanceTtlMs: Number(LEASE_MS) },
   handleSignals: true,
   async *agent({ task, signal }) {
     yield working();

@@ -1,3 +1,4 @@
+import { timerMs } from "../protocol/async/clock.js";
 import { A2AError } from "../protocol/errors.js";
 import type { CallTimes } from "./listen/connection.js";
 
@@ -30,7 +31,7 @@ export class BodyWatch {
   }
 
   #schedule(): NodeJS.Timeout {
-    return setTimeout(() => this.#look(), this.#times.bodyTimeoutMs / checks);
+    return setTimeout(() => this.#look(), timerMs(this.#times.bodyTimeoutMs / checks));
   }
 
   #look(): void {

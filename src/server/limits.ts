@@ -1,6 +1,7 @@
 import { defaultListenerLimits, type ListenerLimits } from "../binding/listen/connection.js";
 import type { BindingLimits } from "../binding/service.js";
 import { type CoreLimits, defaultCoreLimits } from "../core/limits.js";
+import { duration, type Rule, wholeUpTo } from "../protocol/check/rules.js";
 import { defaultValidationLimits, type ValidationLimits } from "../protocol/validation-limits.js";
 import { defaultPushLimits, type PushLimits } from "../push/limits.js";
 import { defaultOverloadLimits, type OverloadLimits } from "./overload/limits.js";
@@ -41,12 +42,118 @@ export const defaultLimits: Limits = {
   streamsPerProcess: 20_000,
 };
 
+/** Durations of which less than a millisecond would be a busy loop, or a refusal of every caller. */
+const positiveDurations = [
+  ...["headerTimeoutMs", "bodyTimeoutMs", "replyStallMs", "keepAliveIdleMs", "http2IdleMs", "keepAliveMs"],
+  ...["maxConnectionAgeMs", "grpcKeepaliveMs", "grpcKeepaliveTimeoutMs", "heartbeatMs", "instanceTtlMs", "pollMs"],
+  ...["pushTimeoutMs", "pushRetryMs", "taskWaitMaxMs"],
+] as const satisfies readonly (keyof Limits)[];
+
+/** Rules of single limits that are not just a number of 0 or more. */
+export const limitRules: Readonly<Record<string, Rule>> = {
+  ...Object.fromEntries(
+    Object.keys(defaultLimits)
+      .filter((name) => name.endsWith("Ms"))
+      .map((name) => [name, duration(0)]),
+  ),
+  ...Object.fromEntries(positiveDurations.map((name) => [name, duration(1)])),
+  // Node takes no other size.
+  headerMaxBytes: wholeUpTo(2 ** 31 - 1),
+};
+
+/** Two limits that depend on each other: `factor` times the lower one must not be above the upper one. */
+interface LimitPair {
+  readonly lower: keyof Limits;
+  readonly upper: keyof Limits;
+  /** Default: 1. */
+  readonly factor?: number;
+  /** How many times as large the upper one becomes when its default is too small. Default: `factor`. */
+  readonly usual?: number;
+  /** The lower one is always this part of an upper one that is given alone. Default: it keeps its default if it can. */
+  readonly part?: number;
+  /** What happens otherwise. */
+  readonly why: string;
+}
+
+/** Limits that contradict each other are refused; a default gives way to a limit that is given. */
+export const limitPairs: readonly LimitPair[] = [
+  {
+    ...{ lower: "heartbeatMs", upper: "instanceTtlMs", factor: 3, usual: 5, part: 5 },
+    why: "one late heartbeat would end the lease, and nobody could take over the tasks of a process that has died",
+  },
+  { lower: "pollMs", upper: "instanceTtlMs", why: "a lost hint would delay a stream for longer than a crash does" },
+  { lower: "storeWaitMs", upper: "instanceTtlMs", why: "a lease could expire while a send waits for its first write" },
+  { lower: "eventMaxBytes", upper: "taskMaxBytes", why: "a task could not take an event of the size that is allowed" },
+  {
+    ...{ lower: "contentMaxBytes", upper: "jsonBodyMaxBytes", usual: 1.5 },
+    why: "JSON could not carry the content that is allowed",
+  },
+  {
+    ...{ lower: "jsonBodyMaxBytes", upper: "inFlightMaxBytes", factor: 2 },
+    why: "one caller may hold half of the bytes in flight, so the largest body would always be refused",
+  },
+  {
+    ...{ lower: "contentMaxBytes", upper: "inFlightMaxBytes", factor: 2 },
+    why: "one caller may hold half of the bytes in flight, so the largest message would always be refused",
+  },
+  { lower: "pushRetryMs", upper: "pushPauseMaxMs", why: "the first pause would be longer than the longest" },
+  {
+    ...{ lower: "conversationEntryMaxBytes", upper: "conversationOwnerMaxBytes" },
+    why: "an entry could be larger than all conversations of its owner may be",
+  },
+  {
+    ...{ lower: "contextStateMaxBytes", upper: "conversationOwnerMaxBytes" },
+    why: "the state of a context could be larger than all conversations of its owner may be",
+  },
+];
+
+/** How given limits contradict each other: a sentence each that says what to change. */
+export function limitProblems(given: Partial<Limits>, path = "limits"): readonly string[] {
+  const problems = limitPairs.flatMap(({ lower, upper, factor = 1, why }) => {
+    const [less, more] = [given[lower], given[upper]];
+    if (typeof less !== "number" || typeof more !== "number" || less * factor <= more) return [];
+    const bound = factor === 1 ? `above ${upper} (${more})` : `above a ${ordinals[factor]} of ${upper} (${more})`;
+    return [
+      `${path}.${lower} (${less}) is ${bound}: ${why}. Give ${lower} of at most ${more / factor}, or ${upper} of at least ${less * factor}`,
+    ];
+  });
+  const { maxConnectionAgeMs, maxConnectionAgeGraceMs } = given;
+  if (maxConnectionAgeGraceMs === undefined || maxConnectionAgeMs !== undefined) return problems;
+  return [...problems, `${path}.maxConnectionAgeGraceMs has no effect without maxConnectionAgeMs: give that too`];
+}
+
+const ordinals: Readonly<Record<number, string>> = { 2: "half", 3: "third" };
+
+/** The defaults of the limits that are not given, adapted to those that are. */
+function defaultsBeside(given: Partial<Limits>): Limits {
+  const adapted: Limits = { ...defaultLimits, ...given };
+  const adapt = (name: keyof Limits, value: number): void => {
+    Object.assign(adapted, { [name]: value });
+  };
+  // Twice, since a limit may be in two pairs.
+  for (const { lower, upper, factor = 1, usual = factor, part } of [...limitPairs, ...limitPairs]) {
+    const [less, more] = [Number(adapted[lower]), Number(adapted[upper])];
+    const isTooLarge = less * factor > more;
+    if (given[lower] !== undefined) {
+      if (isTooLarge) adapt(upper, less * usual);
+    } else if (isTooLarge || (part !== undefined && given[upper] !== undefined)) {
+      adapt(lower, more / (part ?? factor));
+    }
+  }
+  return adapted;
+}
+
 /**
- * Fills in the defaults. Where callers cannot be distinguished, all are one owner and only the process limits apply.
+ * Fills in the defaults. Where callers cannot be distinguished, all are one owner and only the process limits apply. Throws
+ * a `TypeError` for limits that contradict each other.
  */
 export function resolveLimits(options: Partial<Limits> = {}, tellsApart = true): Limits {
-  const givenLimits = Object.entries(options).filter(([, value]) => value !== undefined);
-  const limits = { ...defaultLimits, ...(Object.fromEntries(givenLimits) as Partial<Limits>) };
+  const givenLimits: Partial<Limits> = Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined),
+  );
+  const problems = limitProblems(givenLimits);
+  if (problems.length > 0) throw new TypeError(problems.join("\n"));
+  const limits = defaultsBeside(givenLimits);
   if (tellsApart) return limits;
   const {
     turnsPerOwner = limits.turnsPerProcess,

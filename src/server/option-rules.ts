@@ -31,7 +31,7 @@ import {
 import { rateMembers } from "../rates/check.js";
 import type { MetricsOptions, TelemetryOptions } from "../telemetry/options.js";
 import { versionNames } from "../version/versions.js";
-import { defaultLimits } from "./limits.js";
+import { defaultLimits, type Limits, limitProblems, limitRules } from "./limits.js";
 import type {
   AgentOptions,
   AuthDeclaration,
@@ -121,6 +121,14 @@ const limitsToSwitchOff: Readonly<Record<OverloadMeasure, Rule>> = {
   eventLoopMaxMs: valueOr(false, whole(1)),
 };
 
+const singleLimits = limits(defaultLimits, { ...limitRules, ...limitsToSwitchOff });
+
+/** Limits, each by itself, and then with each other. */
+const serverLimits: Rule = (value, path) => {
+  const problems = singleLimits(value, path);
+  return problems.length > 0 ? problems : limitProblems(value as Partial<Limits>, path);
+};
+
 export const hostMembers: MembersOf<HostOptions> = {
   bindings: { rule: entries(oneOf(...bindingNames)) },
   auth: { rule: object(auth) },
@@ -131,7 +139,7 @@ export const hostMembers: MembersOf<HostOptions> = {
   logger: { rule: logger },
   accessLog: { rule: flag },
   telemetry: { rule: valueOr(true, valueOr(false, object(telemetry))) },
-  limits: { rule: limits(defaultLimits, limitsToSwitchOff) },
+  limits: { rule: serverLimits },
   rate: { rule: object(rateMembers) },
   versions: { rule: listOr(versionList, object(versions)) },
   cors: { rule: object(cors) },

@@ -1,3 +1,4 @@
+import { timerMs } from "../../protocol/async/clock.js";
 import { leaveStream, over, type Step } from "../../protocol/async/steps.js";
 import { slicesOf } from "../../protocol/codec/text-slices.js";
 import type { StreamItem } from "../../protocol/operations.js";
@@ -94,7 +95,7 @@ export class EventStream implements AsyncIterableIterator<string> {
     this.#items = items[Symbol.asyncIterator]();
     this.#form = form;
     this.#call = call;
-    this.#ticker = setInterval(() => this.#tick(), keepAliveMs / 2);
+    this.#ticker = setInterval(() => this.#tick(), timerMs(keepAliveMs / 2));
     this.opened = new Promise((resolve, reject) => {
       this.#openResolvers = { resolve, reject };
     });

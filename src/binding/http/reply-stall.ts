@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { timerMs } from "../../protocol/async/clock.js";
 import type { NodeResponse } from "./node-request.js";
 
 /**
@@ -7,7 +8,7 @@ import type { NodeResponse } from "./node-request.js";
  * watches the streams of HTTP/2.
  */
 export function watchStall(res: NodeResponse, stallMs: number): void {
-  if (!("stream" in res) && res.writableLength > 0) res.setTimeout(stallMs, destroyStalled);
+  if (!("stream" in res) && res.writableLength > 0) res.setTimeout(timerMs(stallMs), destroyStalled);
 }
 
 /** Node calls this when no byte has moved for a while. After the response it uses the idle timeout instead. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { timerMs } from "../../protocol/async/clock.js";
 import { createIdleCounter } from "../../protocol/async/idle-counter.js";
 import { within } from "../../protocol/async/pause.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
@@ -44,9 +45,10 @@ export function createHttp1Engine(
   const server: Server = createServer(
     {
       maxHeaderSize: limits.headerMaxBytes,
-      headersTimeout: limits.headerTimeoutMs,
-      requestTimeout: limits.headerTimeoutMs + limits.bodyTimeoutMs,
-      keepAliveTimeout: limits.keepAliveIdleMs,
+      headersTimeout: timerMs(limits.headerTimeoutMs),
+      requestTimeout: timerMs(limits.headerTimeoutMs + limits.bodyTimeoutMs),
+      // Node adds a second.
+      keepAliveTimeout: timerMs(limits.keepAliveIdleMs + 1000) - 1000,
       connectionsCheckingInterval: Math.min(1_000, limits.headerTimeoutMs),
       shouldUpgradeCallback: ({ headers }) => upgrades.includes(headers.upgrade?.toLowerCase() ?? ""),
     },

@@ -1,6 +1,6 @@
 import { constants, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
-import { callerClock } from "../../protocol/async/clock.js";
+import { callerClock, timerMs } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
 import { within } from "../../protocol/async/pause.js";
 import type { ListenerLimits } from "./connection.js";
@@ -64,15 +64,15 @@ class Session {
   constructor(session: ServerHttp2Session, socket: Socket | undefined, limits: ListenerLimits) {
     this.#session = session;
     this.#socket = socket;
-    session.on("stream", (stream) => void stream.setTimeout(limits.replyStallMs, cancelStalled));
+    session.on("stream", (stream) => void stream.setTimeout(timerMs(limits.replyStallMs), cancelStalled));
     // The first SETTINGS frame is part of the preface. Later silence closes the connection gracefully: open streams go
     // on.
     const mute = (): void => session.destroy();
-    session.setTimeout(limits.headerTimeoutMs, mute);
+    session.setTimeout(timerMs(limits.headerTimeoutMs), mute);
     session.once("remoteSettings", () => {
       this.#isReady = true;
       session.removeListener("timeout", mute);
-      session.setTimeout(limits.http2IdleMs, () => void this.retire(noticeMs));
+      session.setTimeout(timerMs(limits.http2IdleMs), () => void this.retire(noticeMs));
     });
     if (socket !== undefined) watchAge(socket, limits, () => void this.retire(noticeMs));
   }

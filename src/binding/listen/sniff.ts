@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { timerMs } from "../../protocol/async/clock.js";
 
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
@@ -40,7 +41,7 @@ function sniff(socket: Socket, timeoutMs: number, onProtocol: (protocol?: HttpPr
   const giveUp = (): void => {
     socket.destroy();
   };
-  const timer = setTimeout(giveUp, timeoutMs);
+  const timer = setTimeout(giveUp, timerMs(timeoutMs));
   timer.unref();
   const finish = (protocol?: HttpProtocol): void => {
     clearTimeout(timer);

@@ -3,6 +3,11 @@
 /** The longest delay of a timer, in milliseconds: longer ones fire at once. */
 export const longestTimerMs = 2 ** 31 - 1;
 
+/** A duration as Node's timers take it. `Infinity` and whatever is longer than they can wait never pass. */
+export function timerMs(ms: number): number {
+  return Math.min(ms, longestTimerMs);
+}
+
 /** Time, injected so that tests can control it. */
 export interface Clock {
   /** Milliseconds since the epoch. */

@@ -168,9 +168,25 @@ export const whole = (least: number): Rule => {
       : [`${path} must be a whole number of ${least} or more, not ${show(value)}`];
 };
 
+/** A whole number from 1 to `most`. */
+export const wholeUpTo = (most: number): Rule => {
+  return (value, path) =>
+    Number.isInteger(value) && Number(value) >= 1 && Number(value) <= most
+      ? noProblems
+      : [`${path} must be a whole number from 1 to ${most}, not ${show(value)}`];
+};
+
 /** A number of 0 or more; `Infinity` is one. */
 export const amount: Rule = (value, path) =>
   typeof value === "number" && value >= 0 ? noProblems : [`${path} must be a number of 0 or more, not ${show(value)}`];
+
+/** A duration in milliseconds of `least` or more; `Infinity` never ends. */
+export const duration = (least: number): Rule => {
+  return (value, path) =>
+    typeof value === "number" && value >= least
+      ? noProblems
+      : [`${path} must be ${least} or more milliseconds, or Infinity, not ${show(value)}`];
+};
 
 /** A part of a whole: more than 0, and 1 at most. */
 export const part: Rule = (value, path) =>
