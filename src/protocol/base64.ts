@@ -1,12 +1,20 @@
 const wellFormed = /^[A-Za-z0-9+/_-]*={0,2}$/;
+const whiteSpace = /[ \t\r\n]+/g;
 
 // Node's Buffer is many times faster than a loop in JavaScript. Browsers and workers have none, but `atob`, which takes
 // 1 kB less than the codec of protobuf-es. Accessed through the global object, so that no bundler adds a polyfill.
 const { Buffer: nodeBuffer }: { readonly Buffer?: typeof Buffer } = globalThis;
 
-/** Decodes the standard and the URL-safe alphabet, padded or not (spec 6.5); `undefined` for malformed text. */
-export function bytesFromBase64(text: string): Uint8Array | undefined {
-  if (!wellFormed.test(text)) return undefined;
+/**
+ * Decodes the standard and the URL-safe alphabet, padded or not (spec 6.5), also in lines, as MIME writes it. Returns
+ * `undefined` for malformed text.
+ */
+export function bytesFromBase64(given: string): Uint8Array | undefined {
+  let text = given;
+  if (!wellFormed.test(text)) {
+    text = text.replace(whiteSpace, "");
+    if (!wellFormed.test(text)) return undefined;
+  }
   const padding = Number(text.endsWith("=")) + Number(text.endsWith("=="));
   if ((text.length - padding) % 4 === 1 || (padding > 0 && text.length % 4 !== 0)) return undefined;
   if (nodeBuffer === undefined) return bytesFromBinary(atob(text.replaceAll("-", "+").replaceAll("_", "/")));

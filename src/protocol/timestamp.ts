@@ -51,3 +51,26 @@ function fractionOf(nanos: number): string {
   if (nanos % 1_000 === 0) return String(nanos / 1_000).padStart(6, "0");
   return String(nanos).padStart(9, "0");
 }
+
+const isoPattern =
+  /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2})(?::(\d{2})(?:[.,](\d+))?)?)?\s*([Zz]|[+-]\d{2}(?::?\d{2})?)?$/;
+
+/**
+ * Converts an ISO 8601 time of a peer to the JSON form of a timestamp. Returns `undefined` if the text is not a time.
+ * Versions up to 0.3 do not specify the form, and agents of 1.0 deviate from it: many omit the zone and mean UTC, and some
+ * send more digits than nanoseconds.
+ */
+export function isoTime(text: string): string | undefined {
+  const match = isoPattern.exec(text.trim());
+  if (match === null) return undefined;
+  const [, date, time = "00:00", seconds = "00", fraction, zone = "Z"] = match;
+  const digits = fraction === undefined ? "" : `.${fraction.slice(0, 9)}`;
+  const modelTime = `${date}T${time}:${seconds}${digits}${zoneOf(zone)}`;
+  return parseTimestamp(modelTime) === undefined ? undefined : modelTime;
+}
+
+function zoneOf(zone: string): string {
+  if (zone.length === 1) return "Z";
+  const [hours, minutes] = [zone.slice(0, 3), zone.slice(3).replace(":", "")];
+  return `${hours}:${minutes === "" ? "00" : minutes}`;
+}

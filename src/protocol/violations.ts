@@ -5,7 +5,7 @@ import type { FieldViolation } from "./errors.js";
 // that valid messages pay for no paths.
 
 /** A growing list of violations. */
-export type Violations = { field: string; readonly description: string }[];
+export type Violations = { field: string; readonly description: string; readonly isLeftOut?: true }[];
 
 /** Further violations are not reported. */
 const violationsMax = 20;
@@ -15,6 +15,15 @@ const excerptLength = 64;
 /** Adds a violation of the value at hand. */
 export function addViolation(violations: Violations, description: string): void {
   if (violations.length < violationsMax) violations.push({ field: "", description });
+}
+
+/** Fewer than `violationsMax`, so that values that are left out never hide a violation. */
+const leftOutMax = 10;
+
+/** Replaces the violations added since `from` by a note that the value at hand is left out. */
+export function leaveOut(violations: Violations, from: number): void {
+  const [first] = violations.splice(from);
+  if (first !== undefined && from < leftOutMax) violations.push({ ...first, isLeftOut: true });
 }
 
 /** Puts the name of a member before the paths of the violations added since `from`. Mostly there are none. */

@@ -193,6 +193,14 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     { what: "a name, an id and no space", text: `event: x\nid:7\ndata:${one}\n\n`, ids: ["7"] },
     { what: "line ends of CR LF", text: `id: 7\r\ndata: ${one}\r\n\r\n`, ids: ["7"] },
     { what: "comments and retry lines", text: `: hi\n\nretry: 5\n\ndata: ${one}\n\n: bye\n\n`, ids: [undefined] },
+    {
+      what: "pings",
+      text: `event: ping\ndata: {"at":1}\n\nevent: ping\ndata: now\n\ndata: ${one}\n\n`,
+      ids: [undefined],
+    },
+    { what: "empty data", text: `data:\n\nevent: ping\ndata:\n\ndata: ${one}\n\ndata:`, ids: [undefined] },
+    { what: "[DONE] at its end", text: `data: ${one}\n\ndata: [DONE]\n\n`, ids: [undefined] },
+    { what: "[DONE] without a blank line", text: `data: ${one}\n\ndata: [DONE]`, ids: [undefined] },
     { what: "folded JSON", text: `data: ${folded}\n\n`, ids: [undefined] },
     { what: "a last event without its blank line", text: `data: ${one}\n\nid: 8\ndata: ${one}`, ids: [undefined, "8"] },
     { what: "nothing at all", text: "", ids: [] },
@@ -230,5 +238,14 @@ describe.each(httpBindings)("a stream over %s", (binding) => {
     })();
     await expect(reading).rejects.toMatchObject({ code: "unavailable" });
     expect(got).toHaveLength(1);
+  });
+});
+
+it("a stream of JSON-RPC whose events have no envelope fails with the members that came", async () => {
+  await using served = await agent(events(`data: ${JSON.stringify({ task })}\n\n`));
+  const items = itemsOf(served.clients["JSONRPC"].subscribeToTask(subscribe, {}));
+  await expect(items).rejects.toMatchObject({
+    code: "invalidAgentResponse",
+    message: 'an event of the stream is not a JSON-RPC response: it has no "jsonrpc" and no "result", but "task"',
   });
 });

@@ -42,6 +42,13 @@ export async function* readEventStream(
   }
 }
 
+/** Whether the data of an event is no payload: it is empty, or the mark that servers of language models end streams with. */
+export function isFiller(data: string): boolean {
+  return data.length <= maxFillerLength && /^\s*(?:\[DONE\]\s*)?$/.test(data);
+}
+
+const maxFillerLength = 64;
+
 /** Bytes that a stream may send without completing an event; comments do not count. */
 const fillers = 2 ** 20;
 
@@ -81,6 +88,7 @@ function eventParser(maxBytes: number): (piece: Uint8Array | undefined) => reado
 
 // The last event may lack its blank line but nothing else: half an event is invalid JSON.
 function isWhole({ data }: EventSourceMessage): boolean {
+  if (isFiller(data)) return true;
   try {
     JSON.parse(data);
     return true;

@@ -4,6 +4,7 @@ import type { Operation, StreamItem } from "../../protocol/operations.js";
 import type { StreamReader } from "../../version/codec.js";
 import { isEventStream, readEvents } from "./answer.js";
 import type { UnreadAnswer } from "./call.js";
+import { isFiller } from "./event-stream-reader.js";
 
 interface StreamingClient {
   readonly adapter: { readStream(operation: Operation, request?: AnyMessage): StreamReader<JsonValue> };
@@ -20,8 +21,10 @@ interface StreamingCall {
 /** How a JSON binding sends a streaming call and reads what comes. */
 export interface StreamForm<Client, Call> {
   send(client: Client, call: Call): Promise<UnreadAnswer>;
-  /** Reads the JSON in the data of an event. */
-  readEvent(client: Client, data: string): JsonValue;
+  /**
+   * Reads the JSON in the data of an event. Returns `null` for one of another name that holds no answer, such as a ping.
+   */
+  readEvent(client: Client, data: string, isNamed: boolean): JsonValue;
   /** Reads the JSON of a response that is no event stream. */
   readWhole(client: Client, answer: UnreadAnswer): Promise<JsonValue>;
 }
@@ -40,7 +43,7 @@ export async function* readItems<Client extends StreamingClient, Call extends St
       return;
     }
     for await (const events of readEvents(answer, client.replyMaxBytes)) {
-      for (const item of itemsOf(events, reader, (data) => form.readEvent(client, data))) yield item;
+      for (const item of itemsOf(events, reader, (data, isNamed) => form.readEvent(client, data, isNamed))) yield item;
       if (reader.isOver === true) return;
     }
   } catch (error) {
@@ -52,10 +55,12 @@ export async function* readItems<Client extends StreamingClient, Call extends St
 function* itemsOf(
   events: readonly EventSourceMessage[],
   reader: StreamReader<JsonValue>,
-  jsonOf: (data: string) => JsonValue,
+  jsonOf: (data: string, isNamed: boolean) => JsonValue,
 ): Generator<StreamItem, void, undefined> {
   for (const { data, id, event: name } of events) {
-    yield* reader.read(jsonOf(data), { id, name });
+    // A frame without an answer reaches the reader by its name, which ends the stream in some versions.
+    const json = isFiller(data) ? null : jsonOf(data, name !== undefined && name !== "message");
+    yield* reader.read(json, { id, name });
     if (reader.isOver === true) return;
   }
 }

@@ -68,7 +68,7 @@ async function callUnary(client: HttpClient, call: OutgoingRequest): Promise<Any
 
 const streamForm: StreamForm<HttpClient, OutgoingRequest> = {
   send: open,
-  readEvent: (_client, data) => eventOf(data),
+  readEvent: (_client, data, isNamed) => (isNamed && !isJsonObject(parseOrNothing(data)) ? null : eventOf(data)),
   readWhole: async ({ replyMaxBytes }, answer) => eventOf(await readReply(answer, replyMaxBytes)),
 };
 

@@ -128,15 +128,27 @@ const streamForm: StreamForm<RpcClient, RpcCall> = {
   readWhole: async (client, answer) => (await readResult(client, answer)) ?? null,
 };
 
-function resultOfEvent(client: RpcClient, data: string): JsonValue {
+function resultOfEvent(client: RpcClient, data: string, isNamed: boolean): JsonValue {
   const { adapter } = client;
-  const json = parseAnswer(data);
+  const json = isNamed ? parseOrNothing(data) : parseAnswer(data);
+  let found = "";
   if (isJsonObject(json)) {
     if (json["error"] !== undefined && json["error"] !== null) throw adapter.readError(json["error"]);
+    const members = Object.keys(json);
     // An event without fields is identified by its name alone.
-    return checkForm(client, json["result"]) ?? null;
+    if ("result" in json || json["jsonrpc"] === "2.0" || members.length === 0) {
+      return checkForm(client, json["result"]) ?? null;
+    }
+    found = `: it has no "jsonrpc" and no "result", but ${listed(members)}`;
   }
-  throw new A2AError("invalidAgentResponse", "an event of the stream is not a JSON-RPC response");
+  if (isNamed) return null;
+  throw new A2AError("invalidAgentResponse", `an event of the stream is not a JSON-RPC response${found}`);
+}
+
+/** Names of members in an error, which may be many and long. */
+function listed(members: readonly string[]): string {
+  const shown = members.slice(0, 3).map((name) => JSON.stringify(name.slice(0, 32)));
+  return members.length > shown.length ? `${shown.join(", ")}, …` : shown.join(", ");
 }
 
 /** Returns the result. Checks its form first if the version is a guess. */

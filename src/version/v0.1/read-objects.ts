@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { addViolation, mustBe, underIndex, underMember, type Violations } from "../../protocol/violations.js";
-import { isoTime } from "../v0.3/iso-time.js";
 import { dataFlag } from "../v0.3/json/words.js";
 import { fileFlag, roleNames, stateNames } from "./words.js";
 
@@ -42,7 +41,7 @@ function contentOf({ content = null }: JsonObject): JsonValue {
 }
 
 function upgradeRole(role: JsonValue, { violations, lenient }: UpgradeContext): JsonValue {
-  const name = roleNames.get(role);
+  const name = roleNames.get(lenient && typeof role === "string" ? role.toLowerCase().replace(/^role_/, "") : role);
   if (name !== undefined) return name;
   if (lenient) return "ROLE_AGENT";
   noteUnder("role", violations, role === null ? "is required: user or agent" : "must be user or agent");
@@ -139,11 +138,9 @@ function noteUnder(name: string, violations: Violations, description: string): v
 /** Converts a status; its message gets the ids of the task. */
 export function upgradeStatus(json: JsonValue, context: UpgradeContext, ids: JsonObject): JsonValue {
   if (!isJsonObject(json)) return json;
-  const status: JsonObject = { state: stateNames.get(json["state"]) ?? "TASK_STATE_UNSPECIFIED" };
-  const { timestamp: time } = json;
-  // An invalid time is dropped.
-  const timestamp = typeof time === "string" ? isoTime(time) : undefined;
-  if (timestamp !== undefined) status["timestamp"] = timestamp;
+  // The reader knows the names and numbers of states, and leaves out a time that it cannot read.
+  const { state = null } = json;
+  const status: JsonObject = { ...pick(json, ["timestamp"]), state: stateNames.get(state) ?? state };
   if ((json["message"] ?? null) !== null) status["message"] = upgradeMessage(json["message"] ?? null, context, ids);
   return status;
 }

@@ -13,7 +13,7 @@ import { queryFromJson } from "../query.js";
 import { callV03 } from "./call.js";
 import { snakeAdapter } from "./http-json-snake.js";
 import { errorFromEvent, errorFromHttp, httpBodyFromError } from "./proto/http-errors.js";
-import { mendState, protoJsonCodecs } from "./proto/json.js";
+import { protoJsonCodecs } from "./proto/json.js";
 import { queryJson } from "./proto/json-requests.js";
 import { StreamResponseSchema } from "./proto/model.js";
 import { Peers } from "./proto/peers.js";
@@ -62,7 +62,6 @@ function schemaAdapter({ limits = defaultValidationLimits, fileBytes = "base64" 
 function readEventJson(json: JsonValue, peers: Peers, request: AnyMessage | undefined): ReadEvent {
   const error = errorFromEvent(json);
   if (error !== undefined) throw error;
-  mendState(json);
   const { message: wire, violations } = readJson(StreamResponseSchema, json, { lenient: true });
   const [violation] = violations;
   if (violation !== undefined) {

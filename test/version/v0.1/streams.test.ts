@@ -290,7 +290,7 @@ describe("a stream of an agent of 0.1", () => {
     expect(readAll(sends, [{ json: { id: "t", mood: "good" } }, { json: null }]).items).toEqual([]);
   });
 
-  it.each(["done", 5, [], { id: "t", artifact: { name: 7 } }, { id: "t", status: { message: { parts: {} } } }])(
+  it.each(["done", 5, [], { id: "t", artifact: { parts: {} } }, { id: "t", status: { message: { parts: {} } } }])(
     "with %j fails",
     (json) => {
       expect(() => readAll(sends, [{ json }])).toThrow(expect.objectContaining({ code: "invalidAgentResponse" }));

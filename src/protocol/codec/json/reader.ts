@@ -8,9 +8,9 @@ import type {
   MessageShape,
 } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { parseTimestamp } from "../../timestamp.js";
+import { isoTime, parseTimestamp } from "../../timestamp.js";
 import { defaultValidationLimits } from "../../validation-limits.js";
-import { addViolation, mustBe, underIndex, underMember, type Violations } from "../../violations.js";
+import { addViolation, leaveOut, mustBe, underIndex, underMember, type Violations } from "../../violations.js";
 import { type DynamicMessage, isJsonObject, type OneofValue, perMessageType, wordsOf } from "../outline/dynamic.js";
 import { emptyMessage } from "./empty-message.js";
 import { scalarOf } from "./scalars.js";
@@ -29,6 +29,8 @@ interface MemberReader {
   readonly oneof: string | undefined;
   /** False where `null` means unset. */
   readonly takesNull: boolean;
+  /** Whether a lenient reader leaves out an unreadable value. */
+  readonly onlyInforms: boolean;
   /** The other spelling; both at once are an error. */
   readonly protoName: string;
   readonly read: ReadValue;
@@ -42,7 +44,10 @@ export interface ReadJson<M extends AnyMessage = AnyMessage> {
 
 export interface ReadJsonOptions {
   /**
-   * For replies of peers: an unknown enum name reads as unspecified, and broken Unicode is repaired. Default: false.
+   * For replies of peers, whose content must not be lost with a member that only informs. Enum names are read in any
+   * case, without their prefix and as text of their number; an unknown one is unspecified. Times without a zone are UTC.
+   * Times, `metadata`, names and media types that cannot be read are left out, but not the `metadata` of an object that
+   * lists extensions. `null` is unset, and broken Unicode is repaired. Ids and content are read strictly. Default: false.
    */
   readonly lenient?: boolean | undefined;
   /** How deep JSON may be nested; the outermost object is level 1. Default: 64. */
@@ -57,7 +62,11 @@ export function readJson<Desc extends DescMessage>(
 ): ReadJson<MessageShape<Desc>> {
   const violations: Violations = [];
   const message = messageReader(desc)(json ?? {}, { lenient, maxDepth, violations }, 1);
-  return { message: message as MessageShape<Desc>, violations };
+  const isClean = !lenient || violations.length === 0;
+  return {
+    message: message as MessageShape<Desc>,
+    violations: isClean ? violations : violations.filter(({ isLeftOut }) => isLeftOut !== true),
+  };
 }
 
 const messageReader = perMessageType((desc) => {
@@ -79,9 +88,15 @@ const messageReader = perMessageType((desc) => {
       const member = members.get(key);
       const value = json[key];
       if (member === undefined || !isSet(member, value)) continue;
+      if (value === null && reading.lenient && hasOther(member, json, members)) continue;
       const before = violations.length;
       if (isTwice(member, key, json)) addViolation(violations, `is also given as ${member.protoName}`);
       const result = member.read(value, reading, depth + 1);
+      if (reading.lenient && member.onlyInforms && violations.length !== before && !holdsExtension(member, json)) {
+        leaveOut(violations, before);
+        underMember(violations, before, member.jsonName);
+        continue;
+      }
       checkOneof(message, member, violations);
       setMember(message, member, result);
       underMember(violations, before, member.jsonName);
@@ -96,6 +111,20 @@ function isTwice({ jsonName }: MemberReader, key: string, json: JsonObject): boo
 
 function isSet({ takesNull }: MemberReader, value: JsonValue | undefined): value is JsonValue {
   return value !== undefined && (value !== null || takesNull);
+}
+
+/** Whether another member of the oneof has a value: writers that set every member set the others to `null`. */
+function hasOther({ oneof, jsonName }: MemberReader, json: JsonObject, members: Map<string, MemberReader>): boolean {
+  if (oneof === undefined) return false;
+  return Object.keys(json).some((key) => {
+    const other = members.get(key);
+    return other !== undefined && other.oneof === oneof && other.jsonName !== jsonName && (json[key] ?? null) !== null;
+  });
+}
+
+/** Whether the value is `metadata` that an extension of the object may need. */
+function holdsExtension({ localName }: MemberReader, { extensions }: JsonObject): boolean {
+  return localName === "metadata" && Array.isArray(extensions) && extensions.length > 0;
 }
 
 function checkOneof(message: DynamicMessage, { oneof, localName }: MemberReader, violations: Violations): void {
@@ -117,8 +146,24 @@ function memberReader(field: DescField): MemberReader {
     localName: field.localName,
     oneof: field.oneof?.localName,
     takesNull: field.fieldKind === "message" && field.message.typeName === "google.protobuf.Value",
+    onlyInforms: onlyInforms(field),
     read: fieldReader(field),
   };
+}
+
+/** By message and field, in the schemas of all versions. */
+const informing: ReadonlySet<string> = new Set([
+  "Artifact.name",
+  "Artifact.description",
+  "Part.filename",
+  "Part.media_type",
+  "FilePart.name",
+  "FilePart.mime_type",
+]);
+
+function onlyInforms({ name, parent, message, fieldKind }: DescField): boolean {
+  if (fieldKind === "message" && message.typeName === "google.protobuf.Timestamp") return true;
+  return name === "metadata" || informing.has(`${parent.name}.${name}`);
 }
 
 function fieldReader(field: DescField): ReadValue {
@@ -154,9 +199,11 @@ function readStruct(json: JsonValue, reading: FreeJsonCheck, depth: number): Jso
   return json;
 }
 
-function readTimestamp(json: JsonValue, { violations }: FreeJsonCheck): Timestamp {
-  const timestamp = typeof json === "string" ? parseTimestamp(json) : undefined;
-  if (timestamp !== undefined) return timestamp;
+function readTimestamp(json: JsonValue, { lenient, violations }: FreeJsonCheck): Timestamp {
+  if (typeof json === "string") {
+    const timestamp = parseTimestamp(json) ?? (lenient ? parseTimestamp(isoTime(json) ?? "") : undefined);
+    if (timestamp !== undefined) return timestamp;
+  }
   const formText = typeof json === "string" ? "must be an ISO 8601 time such as 2026-03-04T05:06:07.000Z" : undefined;
   addViolation(violations, formText ?? mustBe("an ISO 8601 time", json));
   return { $typeName: "google.protobuf.Timestamp", seconds: 0n, nanos: 0 };
@@ -200,14 +247,29 @@ function enumReader(desc: DescEnum): ReadValue {
   const numbers = new Map<JsonValue, number>();
   for (const { name, number } of desc.values) numbers.set(name, number).set(number, number);
   const text = `must be ${wordsOf(desc)}`;
-  return (json, reading) => {
-    const number = numbers.get(json);
-    if (number !== undefined) return number;
-    if (typeof json !== "string" && typeof json !== "number") {
-      addViolation(reading.violations, mustBe("a string", json));
-    } else if (!reading.lenient) {
-      addViolation(reading.violations, text);
+  const prefix = desc.values[0]?.name.replace(/UNSPECIFIED$/, "") ?? "";
+  // A peer's spelling: `Working`, `input-required`, `task_state_failed`, `"2"`, and the other spelling of canceled.
+  const looseNumber = (given: string): number | undefined => {
+    const name = given.trim().toUpperCase().replaceAll(/[-\s]/g, "_");
+    const inSchema = [name, prefix + name].flatMap((each) => [
+      each,
+      each.replace(/CANCELL?ED$/, "CANCELED"),
+      each.replace(/CANCELL?ED$/, "CANCELLED"),
+    ]);
+    for (const each of inSchema) {
+      const number = numbers.get(each);
+      if (number !== undefined) return number;
     }
+    return /^\d{1,3}$/.test(name) ? numbers.get(Number(name)) : undefined;
+  };
+  return (json, reading) => {
+    const number = numbers.get(json) ?? (reading.lenient && typeof json === "string" ? looseNumber(json) : undefined);
+    if (number !== undefined) return number;
+    if (reading.lenient) return 0;
+    addViolation(
+      reading.violations,
+      typeof json === "string" || typeof json === "number" ? text : mustBe("a string", json),
+    );
     return 0;
   };
 }

@@ -35,8 +35,9 @@ function readString(json: JsonValue, { lenient, violations }: FreeJsonCheck): st
   return "";
 }
 
-function readBool(json: JsonValue, { violations }: FreeJsonCheck): boolean {
+function readBool(json: JsonValue, { lenient, violations }: FreeJsonCheck): boolean {
   if (typeof json === "boolean") return json;
+  if (lenient && (json === "true" || json === "false")) return json === "true";
   addViolation(violations, mustBe("true or false", json));
   return false;
 }

@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
 import { addViolation, mustBe, underIndex, underMember, type Violations } from "../../../protocol/violations.js";
-import { isoTime } from "../iso-time.js";
 import { messageIdOf } from "./message-id.js";
 import { dataFlag, type RoleWord, roleOfWord, roleWords, stateOfWord } from "./words.js";
 
@@ -53,7 +52,8 @@ export function upgradeMessage(json: JsonValue, context: UpgradeContext, sender:
 }
 
 function upgradeRole(role: JsonValue | undefined, context: UpgradeContext, sender: RoleWord): JsonValue {
-  const word = roleWords.find((word) => word === (role ?? sender));
+  const given = context.lenient && typeof role === "string" ? role.toLowerCase().replace(/^role_/, "") : role;
+  const word = roleWords.find((word) => word === (given ?? sender));
   if (word !== undefined) return roleOfWord(word);
   const rule = `must be one of ${roleWords.join(", ")}`;
   noteViolation(context, "role", typeof role === "string" ? rule : mustBe("a string", role));
@@ -80,11 +80,10 @@ export function upgradeTask(json: JsonValue, context: UpgradeContext): JsonValue
 
 function upgradeStatus(json: JsonValue, context: UpgradeContext): JsonValue {
   if (!isJsonObject(json)) return json;
-  const { state, message, timestamp } = json;
-  const result: JsonObject = { state: stateOfWord(state) };
+  const { state, message } = json;
+  // The reader knows the names and numbers of states, and leaves out a time that it cannot read.
+  const result = copyMembers(json, ["timestamp"], { state: stateOfWord(state) ?? state ?? null });
   if ((message ?? null) !== null) result["message"] = upgradeMessage(message ?? null, context, "agent");
-  const time = typeof timestamp === "string" ? isoTime(timestamp) : undefined;
-  if (time !== undefined) result["timestamp"] = time;
   return result;
 }
 

@@ -29,9 +29,9 @@ export function wordOfState(state: TaskState): StateWord {
   return stateWords.get(state) ?? "unknown";
 }
 
-/** Returns the state of a word. Unknown words read as unspecified. */
-export function stateOfWord(word: unknown): TaskState {
-  return statesByWord.get(word) ?? TaskState.UNSPECIFIED;
+/** Returns the state of a word, or `undefined` if it is none of these versions. */
+export function stateOfWord(word: unknown): TaskState | undefined {
+  return statesByWord.get(word);
 }
 
 export const roleWords = ["user", "agent"] as const;

@@ -145,7 +145,6 @@ function schemaOf({ name }: Operation): DescMessage | undefined {
 
 function readWire({ name }: Operation, schema: DescMessage, json: JsonValue | undefined): AnyMessage {
   if ((json ?? undefined) === undefined) throw unreadableReply(name, "it is missing");
-  mendState(json);
   const { message, violations } = readJson(schema, json, { lenient: true });
   const [violation] = violations;
   if (violation !== undefined) throw unreadableReply(name, violationText(violation));
@@ -156,13 +155,4 @@ function assertPayload({ name }: Operation, reply: AnyMessage): void {
   if (name !== "sendMessage") return;
   const { payload } = reply as SendMessageResponse;
   if (payload.case === undefined) throw unreadableReply(name, "it holds nothing that this version knows");
-}
-
-/** Replaces the spelling of a canceled state in other versions by that of 0.3's schema, in place. */
-export function mendState(json: JsonValue | undefined): void {
-  if (!isJsonObject(json)) return;
-  for (const owner of [json, json["task"], json["statusUpdate"], json["status_update"]]) {
-    const status = isJsonObject(owner) ? owner["status"] : undefined;
-    if (isJsonObject(status) && status["state"] === "TASK_STATE_CANCELED") status["state"] = "TASK_STATE_CANCELLED";
-  }
 }

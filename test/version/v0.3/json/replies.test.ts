@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { A2AError } from "../../../../src/protocol/errors.js";
 import { Role, type Task, TaskState } from "../../../../src/protocol/model.js";
 import { type OperationName, operationOf, operations } from "../../../../src/protocol/operations.js";
+import { isoTime } from "../../../../src/protocol/timestamp.js";
 import { defaultValidationLimits } from "../../../../src/protocol/validation-limits.js";
-import { isoTime } from "../../../../src/version/v0.3/iso-time.js";
 import { jsonRpcAdapter } from "../../../../src/version/v0.3/json-rpc.js";
 
 const adapter = jsonRpcAdapter(defaultValidationLimits);
@@ -55,7 +55,10 @@ describe("replies are read leniently:", () => {
     ["cancelled", TaskState.CANCELED],
     ["unknown", TaskState.UNSPECIFIED],
     ["paused", TaskState.UNSPECIFIED],
-    [7, TaskState.UNSPECIFIED],
+    ["Input_Required", TaskState.INPUT_REQUIRED],
+    ["TASK_STATE_FAILED", TaskState.FAILED],
+    [7, TaskState.REJECTED],
+    [99, TaskState.UNSPECIFIED],
     [null, TaskState.UNSPECIFIED],
   ])("the state %j", (state, meant) => {
     expect(readTask({ id: "t", contextId: "c", status: { state } }).status?.state).toBe(meant);
