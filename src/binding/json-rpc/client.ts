@@ -139,16 +139,10 @@ function resultOfEvent(client: RpcClient, data: string, isNamed: boolean): JsonV
     if ("result" in json || json["jsonrpc"] === "2.0" || members.length === 0) {
       return checkForm(client, json["result"]) ?? null;
     }
-    found = `: it has no "jsonrpc" and no "result", but ${listed(members)}`;
+    found = `: it has no result but ${members.join(", ").slice(0, 99)}`;
   }
   if (isNamed) return null;
   throw new A2AError("invalidAgentResponse", `an event of the stream is not a JSON-RPC response${found}`);
-}
-
-/** Names of members in an error, which may be many and long. */
-function listed(members: readonly string[]): string {
-  const shown = members.slice(0, 3).map((name) => JSON.stringify(name.slice(0, 32)));
-  return members.length > shown.length ? `${shown.join(", ")}, …` : shown.join(", ");
 }
 
 /** Returns the result. Checks its form first if the version is a guess. */

@@ -245,25 +245,17 @@ function mapReader(read: ReadValue): ReadValue {
 
 function enumReader(desc: DescEnum): ReadValue {
   const numbers = new Map<JsonValue, number>();
-  for (const { name, number } of desc.values) numbers.set(name, number).set(number, number);
+  const looseNumbers = new Map<string, number>();
+  const prefix = desc.values[0]?.name.replace("UNSPECIFIED", "") ?? "";
+  for (const { name, number } of desc.values) {
+    numbers.set(name, number).set(number, number);
+    for (const each of [name, name.slice(prefix.length), String(number)]) looseNumbers.set(looseName(each), number);
+  }
   const text = `must be ${wordsOf(desc)}`;
-  const prefix = desc.values[0]?.name.replace(/UNSPECIFIED$/, "") ?? "";
-  // A peer's spelling: `Working`, `input-required`, `task_state_failed`, `"2"`, and the other spelling of canceled.
-  const looseNumber = (given: string): number | undefined => {
-    const name = given.trim().toUpperCase().replaceAll(/[-\s]/g, "_");
-    const inSchema = [name, prefix + name].flatMap((each) => [
-      each,
-      each.replace(/CANCELL?ED$/, "CANCELED"),
-      each.replace(/CANCELL?ED$/, "CANCELLED"),
-    ]);
-    for (const each of inSchema) {
-      const number = numbers.get(each);
-      if (number !== undefined) return number;
-    }
-    return /^\d{1,3}$/.test(name) ? numbers.get(Number(name)) : undefined;
-  };
   return (json, reading) => {
-    const number = numbers.get(json) ?? (reading.lenient && typeof json === "string" ? looseNumber(json) : undefined);
+    const number =
+      numbers.get(json) ??
+      (reading.lenient && typeof json === "string" ? looseNumbers.get(looseName(json)) : undefined);
     if (number !== undefined) return number;
     if (reading.lenient) return 0;
     addViolation(
@@ -272,4 +264,9 @@ function enumReader(desc: DescEnum): ReadValue {
     );
     return 0;
   };
+}
+
+/** One spelling for `Working`, `input-required`, `task_state_failed`, and both ways to write canceled. */
+function looseName(name: string): string {
+  return name.toUpperCase().replace(/\W/g, "_").replace("LLED", "LED");
 }
