@@ -13,8 +13,14 @@ export interface KnownVersions {
 }
 
 // The version of nearly every agent is part of the client; older ones are loaded when an agent needs them. A client
-// reads no requests, so it checks none.
-const v1 = versionOf(defaultValidationLimits, { validate: () => [], validateRead: () => [], foreignNamesIn: () => [] });
+// reads no requests and writes no replies.
+const none = (): readonly never[] => [];
+const v1 = versionOf(defaultValidationLimits, {
+  ...{ validate: () => [], validateRead: () => [], foreignNamesIn: none },
+  ...{ jsonTexts: noTexts, pageTexts: noTexts },
+});
+function* noTexts(): Generator<string> {}
+
 const entries: readonly VersionEntry[] = versionTable.map((entry) =>
   entry.name === v1.name ? { ...entry, load: async () => v1 } : entry,
 );

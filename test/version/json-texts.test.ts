@@ -18,9 +18,14 @@ import {
 import { operations } from "../../src/protocol/operations.js";
 import { defaultValidationLimits } from "../../src/protocol/validation-limits.js";
 import { jsonCodecs } from "../../src/version/v1.0/json.js";
-import { jsonTexts } from "../../src/version/v1.0/json-texts.js";
+import { jsonTexts, pageTexts } from "../../src/version/v1.0/json-texts.js";
 
-const codecs = jsonCodecs(defaultValidationLimits, { validateRead: validate, foreignNamesIn: () => [] });
+const codecs = jsonCodecs(defaultValidationLimits, {
+  validateRead: validate,
+  foreignNamesIn: () => [],
+  jsonTexts,
+  pageTexts,
+});
 
 function codecOf(name: string) {
   const operation = operations.find((each) => each.name === name);

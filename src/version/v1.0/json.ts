@@ -10,21 +10,23 @@ import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import { mergeViolations, violationText } from "../../protocol/violations.js";
 import type { OperationCodec, StreamReader, StreamWriter } from "../codec.js";
 import { unreadableEvent, unreadableReply } from "../codec-errors.js";
-import { encodeTextOnce } from "../encode-once.js";
+import { type EventTexts, encodeTextOnce } from "../encode-once.js";
 import type { foreignNamesIn } from "../foreign-names.js";
-import { jsonTexts, pageTexts } from "./json-texts.js";
+import type { jsonTexts, pageTexts } from "./json-texts.js";
 
 // The JSON of 1.0, shared by both JSON bindings. The model is 1.0's, so no objects are converted.
 
-/** Functions that find what is invalid in requests. Only servers need them; browsers do not load them. */
-export interface RequestChecks {
+/** What finds invalid requests, and writes large replies. Only servers need it; browsers do not load it. */
+export interface ServerCode {
   readonly validateRead: typeof validateRead;
   readonly foreignNamesIn: typeof foreignNamesIn;
+  readonly jsonTexts: typeof jsonTexts;
+  readonly pageTexts: typeof pageTexts;
 }
 
 /** JSON codecs of all operations. */
-export function jsonCodecs(limits: ValidationLimits, checks: RequestChecks): (operation: Operation) => OperationCodec {
-  const codecs = new Map(operations.map((operation) => [operation.name, codecOf(operation, limits, checks)]));
+export function jsonCodecs(limits: ValidationLimits, code: ServerCode): (operation: Operation) => OperationCodec {
+  const codecs = new Map(operations.map((operation) => [operation.name, codecOf(operation, limits, code)]));
   return ({ name }) => {
     const codec = codecs.get(name);
     if (codec === undefined) throw new TypeError(`no operation ${name}`);
@@ -35,7 +37,7 @@ export function jsonCodecs(limits: ValidationLimits, checks: RequestChecks): (op
 function codecOf(
   { name, input, output }: Operation,
   limits: ValidationLimits,
-  { validateRead, foreignNamesIn }: RequestChecks,
+  { validateRead, foreignNamesIn, jsonTexts, pageTexts }: ServerCode,
 ): OperationCodec {
   const writeMembers = replyWriters[name];
   return {
@@ -90,17 +92,21 @@ function hasPayload(message: AnyMessage): boolean {
   return payload === undefined || payload.case !== undefined;
 }
 
-/** The JSON text of an event, encoded once. */
-export const eventTexts = encodeTextOnce(
-  (response) => JSON.stringify(writeJson(StreamResponseSchema, response)),
-  (response) => jsonTexts(StreamResponseSchema, response),
-);
+/** The JSON text of events, each encoded once. */
+export function createEventTexts({ jsonTexts }: Pick<ServerCode, "jsonTexts">): EventTexts {
+  return encodeTextOnce(
+    (response) => JSON.stringify(writeJson(StreamResponseSchema, response)),
+    (response) => jsonTexts(StreamResponseSchema, response),
+  );
+}
 
 /** Server end of a stream. It is stateless, so one instance serves all streams. */
-export const jsonStreamWriter: StreamWriter<string> = {
-  write: (item) => [{ payload: eventTexts.text(item), id: item.id }],
-  writeLarge: (item) => [{ payload: eventTexts.pieces(item), id: item.id }],
-};
+export function createStreamWriter(eventTexts: EventTexts): StreamWriter<string> {
+  return {
+    write: (item) => [{ payload: eventTexts.text(item), id: item.id }],
+    writeLarge: (item) => [{ payload: eventTexts.pieces(item), id: item.id }],
+  };
+}
 
 /** Client end of a stream. Skips events of unknown kinds. */
 export const jsonStreamReader: StreamReader<JsonValue> = {

@@ -11,7 +11,7 @@ import { queryFromJson, queryToJson } from "../query.js";
 import { readCard, writeCard } from "./card.js";
 import { errorFromHttp, errorFromJsonRpc, httpBodyFromError, jsonRpcFromError } from "./errors.js";
 import { grpcAdapter } from "./grpc.js";
-import { eventTexts, jsonCodecs, jsonStreamReader, jsonStreamWriter, type RequestChecks } from "./json.js";
+import { createEventTexts, createStreamWriter, jsonCodecs, jsonStreamReader, type ServerCode } from "./json.js";
 
 // Version 1.0, which is the model's own: its objects are the model's messages, and its methods are the service's.
 
@@ -26,19 +26,21 @@ const routes: readonly HttpRoute[] = sortRoutes(
   ),
 );
 
-/** What validates. A client needs none of it for requests. */
-export interface Validation extends RequestChecks {
+/** What a server needs besides; a client passes stand-ins. */
+export interface ServerParts extends ServerCode {
   readonly validate: typeof validate;
 }
 
 /** Version 1.0. Requests are checked against the limits when they are read. */
-export function versionOf(limits: ValidationLimits, validation: Validation): Version {
-  const { validate } = validation;
+export function versionOf(limits: ValidationLimits, server: ServerParts): Version {
+  const { validate } = server;
+  const eventTexts = createEventTexts(server);
+  const streamWriter = createStreamWriter(eventTexts);
   const adapter = { version: name, isImplied: false, declares: name, extensionsName: "A2A-Extensions" };
   const jsonAdapter = {
     ...adapter,
-    codec: jsonCodecs(limits, validation),
-    writeStream: () => jsonStreamWriter,
+    codec: jsonCodecs(limits, server),
+    writeStream: () => streamWriter,
     readStream: () => jsonStreamReader,
   };
   const jsonRpc: JsonRpcAdapter = {
