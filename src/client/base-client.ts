@@ -25,7 +25,7 @@ import {
 import type { Content } from "../protocol/parts.js";
 import { isStop } from "../protocol/states.js";
 import type { AgentAccess } from "./agent-access.js";
-import { type Answer, answerOf } from "./answer/answer.js";
+import { Answer, answerOf } from "./answer/answer.js";
 import { AnswerStream } from "./answer/answer-stream.js";
 import { orPastTask } from "./answer/past-task.js";
 import { lists } from "./compose.js";
@@ -35,7 +35,7 @@ import { type Retries, withRetries } from "./retrying.js";
 import { complete, sendRequest } from "./send.js";
 import { checkCallOptions, checkOperationOptions, type SendOptions, type TaskCallOptions } from "./send-options.js";
 import { LastingStream } from "./stream/lasting-stream.js";
-import { type Allowance, allowanceOf, pollPause } from "./timing.js";
+import { type Allowance, allowanceOf, lateAnswer, pollPause } from "./timing.js";
 
 // The client finds an agent by its card, calls it over one of its interfaces, retries what is safe to retry, and
 // resumes broken streams.
@@ -100,18 +100,28 @@ export class BaseClient {
     return this.#parts.access.connection;
   }
 
-  /** Sends a message and waits for the answer: a reply, or a task that has ended or is interrupted (spec 3.1.1). */
+  /**
+   * Sends a message and waits for the answer: a reply, or a task that has ended or is interrupted (spec 3.1.1). A task that
+   * the agent gives back earlier is followed, as by `wait()`, unless `configuration.returnImmediately` is set. When
+   * `timeoutMs` is over, it throws `deadlineExceeded`; its metadata has `taskId` and `state` once the agent has named the task.
+   */
   async send(content: Content, options: SendOptions = {}): Promise<Answer> {
     // The id of the task is needed before the answer, or what follows an authorization.
     const follows = options.cancelOnAbort || this.#parts.options.onAuthRequired;
     if (follows && !options.configuration?.returnImmediately) return this.stream(content, options).answer;
-    return answerOf(await this.operations.sendMessage(sendRequest(content, options), options));
+    const allowance = this.#allowanceOf(options);
+    const answer = answerOf(await this.operations.sendMessage(sendRequest(content, options), allowance.next()));
+    const { task } = answer;
+    if (task === undefined || options.configuration?.returnImmediately || isStopped(task)) return answer;
+    return this.#waitFor(task, options, allowance);
   }
 
   /** Sends a message and gives its answer as it comes (spec 3.1.2). It is sent when the stream is first used. */
   stream(content: Content, options: SendOptions = {}): AnswerStream {
     const request = sendRequest(content, options);
-    return this.#answerStream(() => this.#send(request, options));
+    const continuesTask = request.message?.taskId !== "" && options.continue instanceof Answer;
+    const known = continuesTask ? options.continue.task : undefined;
+    return this.#answerStream(() => this.#send(request, options), known);
   }
 
   /**
@@ -140,31 +150,44 @@ export class BaseClient {
 
   /**
    * Waits until a task has ended or is interrupted, by subscription or by polling, whichever the agent supports.
-   * Returns the task at that point. Throws `taskNotFound`.
+   * Returns the task at that point. Throws `taskNotFound`, and `deadlineExceeded` when `timeoutMs` is over, with `taskId` and
+   * the last `state` in its metadata.
    */
   async wait(taskId: string, options: TaskCallOptions = {}): Promise<Answer> {
     checkCallOptions(options);
-    const { clock, limits, closeSignal } = this.#parts;
-    const allowance = this.#allowanceOf(options);
+    return this.#waitFor({ id: taskId }, options, this.#allowanceOf(options));
+  }
+
+  async #waitFor(
+    { id: taskId, status }: Pick<Task, "id" | "status">,
+    options: TaskCallOptions,
+    allowance: Allowance,
+  ): Promise<Answer> {
+    const { clock, limits, options: clientOptions, closeSignal } = this.#parts;
+    let state = status?.state ?? TaskState.UNSPECIFIED;
     try {
-      const items = this.#subscribe(taskId, options, allowance.next());
-      return asTask(await this.#answerStream(() => untilStop(items)).answer);
+      try {
+        const items = this.#subscribe(taskId, options, allowance.next());
+        const answer = asTask(await this.#answerStream(() => untilStop(items)).answer);
+        if (answer.task !== undefined && isStopped(answer.task)) return answer;
+      } catch (error) {
+        // An agent may lack subscriptions, or refuse one to an ended task, and reports that in many ways. So the task is
+        // read instead, and an error of that read is thrown.
+        if (!(error instanceof A2AError)) throw error;
+      }
+      for (let polls = 1; ; polls++) {
+        const task = await this.#read(taskId, options, allowance.next());
+        if (isStopped(task)) return answerOf(task);
+        state = task.status?.state ?? state;
+        await pause(
+          clock,
+          Math.min(pollPause(polls, limits.pollMs), allowance.remainingMs()),
+          options.signal,
+          closeSignal,
+        );
+      }
     } catch (error) {
-      // An agent may lack subscriptions, or refuse one to an ended task, and reports that in many ways. So the task is
-      // read instead, and an error of that read is thrown.
-      if (!(error instanceof A2AError)) throw error;
-    }
-    for (let polls = 1; ; polls++) {
-      const task = await this.#read(taskId, options, allowance.next());
-      // A task in an unknown state is not waited for, since it may never change.
-      const state = task.status?.state;
-      if (state === TaskState.UNSPECIFIED || isStop(state ?? TaskState.WORKING)) return answerOf(task);
-      await pause(
-        clock,
-        Math.min(pollPause(polls, limits.pollMs), allowance.remainingMs()),
-        options.signal,
-        closeSignal,
-      );
+      throw lateAnswer(error, { taskId, state }, { timeoutMs: options.timeoutMs ?? clientOptions.timeoutMs });
     }
   }
 
@@ -173,8 +196,8 @@ export class BaseClient {
     return allowanceOf({ ...options, timeoutMs: options.timeoutMs ?? clientOptions.timeoutMs }, clock);
   }
 
-  #answerStream(open: () => AsyncIterable<StreamItem>): AnswerStream {
-    return new AnswerStream(open, this.#parts.limits.replyMaxBytes);
+  #answerStream(open: () => AsyncIterable<StreamItem>, known?: Task): AnswerStream {
+    return new AnswerStream(open, this.#parts.limits.replyMaxBytes, known);
   }
 
   #send(request: SendMessageRequest, options: SendOptions): AsyncIterable<StreamItem> {
@@ -210,6 +233,11 @@ export class BaseClient {
 
 /** A client: the eleven operations and the helpers built on them. */
 export type Client = BaseClient & ClientOperations;
+
+/** Whether a task has ended or is interrupted. One in an unknown state is not known to have. */
+function isStopped({ status }: Task): boolean {
+  return isStop(status?.state ?? TaskState.UNSPECIFIED);
+}
 
 async function* untilStop(items: AsyncIterable<StreamItem>): AsyncGenerator<StreamItem, void, undefined> {
   for await (const item of items) {

@@ -2,6 +2,8 @@ import { type Clock, longestTimerMs } from "../protocol/async/clock.js";
 import { grownPause } from "../protocol/async/retry.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
+import type { TaskState } from "../protocol/model.js";
+import { stateName } from "../protocol/states.js";
 
 /** The time of one call over all its attempts. */
 export interface Allowance {
@@ -26,6 +28,27 @@ export function allowanceOf(options: CallOptions, clock: Clock): Allowance {
       return { ...options, timeoutMs: Math.min(leftMs, longestTimerMs) };
     },
   };
+}
+
+/**
+ * The error of a wait whose time is over, with what is known of its task in the metadata: `taskId` and `state`. Any other
+ * error stays as it is.
+ */
+export function lateAnswer(
+  error: unknown,
+  { taskId, state }: { readonly taskId: string; readonly state: TaskState },
+  { timeoutMs }: CallOptions,
+): unknown {
+  if (!(error instanceof A2AError) || error.code !== "deadlineExceeded" || taskId === "") return error;
+  const name = stateName(state);
+  const progress = `the task ${taskId} is ${name}, and wait(taskId) goes on`;
+  return new A2AError(
+    "deadlineExceeded",
+    timeoutMs === undefined
+      ? `${error.message}: ${progress}`
+      : `the answer was not complete within ${timeoutMs} ms: ${progress}`,
+    { metadata: { ...error.metadata, taskId, state: name }, cause: error },
+  );
 }
 
 /** The pause before a task is polled again. */

@@ -98,7 +98,11 @@ describe("waiting", () => {
     await using client = await Client.connect(server.card, { clock, limits, timeoutMs: 1_000 });
     const waiting = client.wait("x");
     expect(await throughPauses(clock, waiting)).toEqual([500, 500]);
-    await expect(waiting).rejects.toMatchObject({ code: "deadlineExceeded", message: "no answer within 1000 ms" });
+    await expect(waiting).rejects.toMatchObject({
+      code: "deadlineExceeded",
+      message: "the answer was not complete within 1000 ms: the task x is working, and wait(taskId) goes on",
+      metadata: { taskId: "x", state: "working" },
+    });
   });
 
   it.each(["while it asks", "between two questions"])("is broken off by its signal: %s", async (when) => {

@@ -14,6 +14,7 @@ import { TextDeltas } from "./text-deltas.js";
 export class AnswerStream implements AsyncIterable<AnswerEvent> {
   readonly #open: () => AsyncIterable<StreamItem>;
   readonly #maxBytes: number;
+  readonly #known: Task | undefined;
   readonly #fold: AnswerFold;
   #source: AsyncIterator<StreamItem, unknown> | undefined;
   #hasReader = false;
@@ -29,10 +30,14 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
   #result: (() => Message | Task) | undefined;
   #answer: PromiseWithResolvers<Answer> | undefined;
 
-  /** `maxBytes`: how much content `answer`, and `text`, may keep. */
-  constructor(open: () => AsyncIterable<StreamItem>, maxBytes: number) {
+  /**
+   * `maxBytes`: how much content `answer`, and `text`, may keep. `known`: the task as the reader has it already, whose text is
+   * not given again.
+   */
+  constructor(open: () => AsyncIterable<StreamItem>, maxBytes: number, known?: Task) {
     this.#open = open;
     this.#maxBytes = maxBytes;
+    this.#known = known;
     this.#fold = new AnswerFold(maxBytes);
   }
 
@@ -54,11 +59,13 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
 
   /**
    * The text as it comes: that of the artifacts, with a blank line between them, else the final message. Text that was
-   * given is not given again; an artifact whose text becomes another one starts again behind a blank line. Iterating
+   * given is not given again, nor the text of an answer that is continued; an artifact whose text becomes another one starts again behind a blank line. Iterating
    * throws a `TypeError` when the stream has a reader.
    */
   get text(): AsyncIterable<string> {
-    return { [Symbol.asyncIterator]: () => textOf(this[Symbol.asyncIterator](), new TextDeltas(this.#maxBytes)) };
+    return {
+      [Symbol.asyncIterator]: () => textOf(this[Symbol.asyncIterator](), new TextDeltas(this.#maxBytes, this.#known)),
+    };
   }
 
   /** The events. Throws a `TypeError` when the stream has a reader. */

@@ -1,5 +1,5 @@
 import { textOf } from "../../protocol/content/read.js";
-import type { Artifact, StreamResponse } from "../../protocol/model.js";
+import type { Artifact, StreamResponse, Task } from "../../protocol/model.js";
 import { blankLine } from "./answer.js";
 
 /** An artifact as the reader of its text knows it. */
@@ -25,9 +25,14 @@ export class TextDeltas {
   #half = "";
   #finalText = "";
 
-  /** `maxLength`: beyond this length it no longer remembers what it has shown. */
-  constructor(maxLength: number) {
+  /** `maxLength`: beyond this length it no longer remembers what it has shown. `known`: a task whose text the reader has. */
+  constructor(maxLength: number, known?: Task) {
     this.#maxLength = maxLength;
+    for (const artifact of known?.artifacts ?? []) {
+      const text = textOf(artifact);
+      this.#texts.set(artifact.artifactId, { text, at: text.length });
+      this.#length += text.length;
+    }
   }
 
   /** The text that an event adds. */

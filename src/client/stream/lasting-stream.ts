@@ -1,4 +1,6 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import type { Clock } from "../../protocol/async/clock.js";
+import { noop } from "../../protocol/async/noop.js";
 import { grownPause } from "../../protocol/async/retry.js";
 import { leaveStream, over, type Step } from "../../protocol/async/steps.js";
 import type { CallOptions } from "../../protocol/context.js";
@@ -7,7 +9,7 @@ import type { SendMessageRequest } from "../../protocol/model.js";
 import type { Operation, StreamItem } from "../../protocol/operations.js";
 import { isStop } from "../../protocol/states.js";
 import { isCut } from "../failures.js";
-import { allowanceOf } from "../timing.js";
+import { allowanceOf, lateAnswer } from "../timing.js";
 import { isOfKnownTask, Resumption, type ResumptionOptions, type Source, subscribeToTask } from "./resumption.js";
 import { SilenceWatch } from "./silence-watch.js";
 import { TaskView, withId } from "./task-view.js";
@@ -35,6 +37,18 @@ const pauses = { firstMs: 100, maxMs: 5_000 };
 const soundMs = 6_000;
 const firstEventPays = 0.75;
 const furtherEventPays = 0.1;
+
+/** How long a stream whose answer is complete may take to end by itself, in milliseconds. */
+const endMs = 500;
+
+/** Reads a stream to its end, and leaves it when that takes too long. */
+function endSoon(rest: AsyncIterator<StreamItem, unknown>, clock: Clock): void {
+  const cancel = clock.after(endMs, () => leaveStream(rest));
+  const read = async (): Promise<void> => {
+    while ((await rest.next()).done !== true);
+  };
+  void read().catch(noop).finally(cancel);
+}
 
 /**
  * A stream that continues when its connection breaks: after the last event if the agent numbers its events, else from a
@@ -147,7 +161,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
       }
     } catch (error) {
       this.#finish();
-      throw error;
+      throw lateAnswer(error, this.#view, this.#call.options);
     } finally {
       this.#endRead();
     }
@@ -214,13 +228,21 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
 
   #finish(): Step<StreamItem> {
     this.#isNew = false;
+    if (this.#isRead() && this.#rest !== undefined && !this.#leaveController.signal.aborted) {
+      // A connection that ends by itself can be used again.
+      endSoon(this.#rest, this.#options.clock);
+      this.#rest = undefined;
+    }
     this.#leave();
     return over;
   }
 
-  // The agent decides where its stream ends, unless the current request differs from the original one.
+  // The answer ends with its last event: some agents leave the connection open behind it. An agent that numbers its events
+  // ends its streams itself, perhaps with the error that the message was never taken, unless the current request differs
+  // from the original one.
   #isRead(): boolean {
-    return !this.#isOriginal && this.#view.isDone;
+    const { numbers = true } = this.#options;
+    return this.#view.isDone && (!this.#isOriginal || !numbers);
   }
 
   readonly #ignoreOnceLeft = (error: unknown): undefined => {

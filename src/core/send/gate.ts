@@ -10,9 +10,10 @@ import { errorOfRecord } from "../task/recorded-error.js";
 /**
  * When a send is answered. `stop`: at the first terminal or interrupted state after its message. `stream`: the same,
  * except at AUTH_REQUIRED while the turn lives. `created`: when the task exists. `taken`: when a turn has taken the
- * message.
+ * message. `moved`: when it has also written an event, so that the task no longer shows the question that the message
+ * answers.
  */
-export type SendMode = "stop" | "stream" | "created" | "taken";
+export type SendMode = "stop" | "stream" | "created" | "taken" | "moved";
 
 /** Follows a task's records for one send and decides when it is answered. */
 export interface SendGate {
@@ -64,7 +65,7 @@ function verdictBefore(record: LogRecord & { readonly kind: "event" }): Verdict 
 
 function verdictOnEvent(record: LogRecord & { readonly kind: "event" }, mode: SendMode): Verdict {
   const state = stateOf(record);
-  if (mode === "created") return "answer";
+  if (mode === "created" || mode === "moved") return "answer";
   if (state === undefined || !isStop(state)) return undefined;
   return mode === "stream" && state === TaskState.AUTH_REQUIRED ? undefined : "answer";
 }

@@ -2,6 +2,7 @@ import { noop } from "../../protocol/async/noop.js";
 import { A2AError } from "../../protocol/errors.js";
 import { copyTask } from "../../protocol/fold.js";
 import type { SendMessageResponse, Task } from "../../protocol/model.js";
+import { isInterrupted } from "../../protocol/states.js";
 import type { Delivery } from "../ownership/claim.js";
 import type { LogRecord } from "../ports.js";
 import { readTaskAt } from "../read/past-task.js";
@@ -50,16 +51,17 @@ function sendDelivered({ call, start, register }: SentMessage, delivery: Deliver
   if (delivery.kind === "claimed") {
     const { live } = delivery;
     registerLive(register, live);
-    const task = immediately ? copyTask(live.task, answerOptions(request)) : undefined;
-    const gate = createSendGate(start, "stop", true);
+    const isAsking = isInterrupted(live.state);
+    const task = immediately && !isAsking ? copyTask(live.task, answerOptions(request)) : undefined;
+    const gate = createSendGate(start, immediately ? "moved" : "stop", true);
     const wait = new SendWait(gate, answerOptions(request));
     if (task === undefined) wait.task(live);
     delivery.start();
     return task === undefined ? settle(call, wait, gate) : Promise.resolve(taskResponse(task));
   }
-  const { key, seq } = delivery.before.head;
+  const { key, seq, state } = delivery.before.head;
   register?.({ key, id: taskId, seq });
-  return followTaken(call, { id: taskId, key, after: seq, entry: start.entry });
+  return followTaken(call, { id: taskId, key, after: seq, entry: start.entry }, isInterrupted(state));
 }
 
 /** A message that a send delivered, and where its log is followed from. */
@@ -71,11 +73,15 @@ interface FollowedMessage {
   readonly entry: string;
 }
 
-/** Follows a task from a position until the message is answered, or taken if that is enough. */
-function followTaken(call: SendCall, message: FollowedMessage): Promise<SendMessageResponse> {
+/**
+ * Follows a task from a position until the message is answered, or taken if that is enough. `isAsking`: the task asked for
+ * input when the message was delivered.
+ */
+function followTaken(call: SendCall, message: FollowedMessage, isAsking = false): Promise<SendMessageResponse> {
   const immediately = call.request.configuration?.returnImmediately === true;
   const reader = new RecordReader(call.runtime, message, message.after);
-  const answer = follow(call, reader, createSendGate(message, immediately ? "taken" : "stop"));
+  const mode = isAsking ? "moved" : "taken";
+  const answer = follow(call, reader, createSendGate(message, immediately ? mode : "stop"));
   if (!immediately) return answer;
   return withdrawLate(call, message, answer).finally(() => reader.close());
 }

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { Client } from "../../src/client/node.js";
+import { createVirtualClock } from "../support/virtual-clock.js";
+import { throughPauses } from "./support/pauses.js";
+import { type RpcAnswer, result, rpcError, rpcServer } from "./support/rpc-server.js";
+
+// Agents that answer a blocking send before the task has ended, as FastA2A does.
+
+const taskIn = (state: string, more: object = {}) => ({ id: "x", contextId: "c", status: { state }, ...more });
+const artifacts = [{ artifactId: "a", parts: [{ text: "42" }] }];
+const early = result({ task: taskIn("TASK_STATE_SUBMITTED") });
+const working = result(taskIn("TASK_STATE_WORKING"));
+const done = result(taskIn("TASK_STATE_COMPLETED", { artifacts }));
+const limits = { snapshotTimeoutMs: Number.POSITIVE_INFINITY };
+
+async function connect(replies: readonly RpcAnswer[]) {
+  const server = await rpcServer(...replies);
+  const clock = createVirtualClock();
+  const client = await Client.connect(server.card, { clock, limits });
+  return {
+    client,
+    clock,
+    methods: () => server.requests.map(({ method }) => method),
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("a send that is answered with a task that has not stopped", () => {
+  it.each(["TASK_STATE_SUBMITTED", "TASK_STATE_WORKING", "TASK_STATE_UNSPECIFIED"])(
+    "is followed until it has: %s",
+    async (state) => {
+      await using scene = await connect([result({ task: taskIn(state) }), rpcError(-32004), working, done]);
+      const sending = scene.client.send("go");
+      await throughPauses(scene.clock, sending);
+      expect(await sending).toMatchObject({ state: "completed", text: "42" });
+      expect(scene.methods()).toEqual(["SendMessage", "SubscribeToTask", "GetTask", "GetTask"]);
+    },
+  );
+
+  it("is the answer of a caller who wanted it at once", async () => {
+    await using scene = await connect([early]);
+    const answer = await scene.client.send("go", { configuration: { returnImmediately: true } });
+    expect([answer.state, scene.methods()]).toEqual(["submitted", ["SendMessage"]]);
+  });
+
+  it("is named in the error when the time is over, so that a wait goes on", async () => {
+    await using scene = await connect([early, rpcError(-32004), working, working, rpcError(-32004), done]);
+    const sending = scene.client.send("go", { timeoutMs: 600 });
+    await throughPauses(scene.clock, sending);
+    const error = await sending.catch((caught: unknown) => caught);
+    expect(error).toMatchObject({
+      code: "deadlineExceeded",
+      message: "the answer was not complete within 600 ms: the task x is working, and wait(taskId) goes on",
+      metadata: { taskId: "x", state: "working" },
+    });
+    const waiting = scene.client.wait("x");
+    await throughPauses(scene.clock, waiting);
+    expect((await waiting).text).toBe("42");
+  });
+
+  it("stays as it is for the operation itself", async () => {
+    await using scene = await connect([early]);
+    const { payload } = await scene.client.sendMessage({ message: { parts: [] } });
+    expect([payload.case, scene.methods()]).toEqual(["task", ["SendMessage"]]);
+  });
+});
