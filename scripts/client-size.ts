@@ -15,7 +15,8 @@ const onDemand = [
   /\/auth\/oauth\//,
   /\/auth\/credential-source\./,
   /\/version\/v0\./,
-  /\/client\/stream\/difference\./,
+  /\/client\/stream\/(?:difference|lasting-stream|resumption)\./,
+  /\/client\/answer\/text-deltas\./,
   /\/client\/stream\/cancel-on-abort\./,
   /\/client\/wrapping\//,
 ];

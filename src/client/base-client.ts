@@ -34,7 +34,7 @@ import type { ClientLimits, ClientOptions } from "./options.js";
 import { type Retries, withRetries } from "./retrying.js";
 import { complete, sendRequest } from "./send.js";
 import { checkCallOptions, checkOperationOptions, type SendOptions, type TaskCallOptions } from "./send-options.js";
-import { LastingStream } from "./stream/lasting-stream.js";
+import type { LastingStream } from "./stream/lasting-stream.js";
 import { type Allowance, allowanceOf, lateAnswer, pollPause } from "./timing.js";
 
 // The client finds an agent by its card, calls it over one of its interfaces, retries what is safe to retry, and
@@ -62,6 +62,8 @@ export interface ClientParts {
   /** Fetches the card again, and the extended one with these operations. */
   readonly refresh: (operations: Operations<CallOptions>) => Promise<void>;
   readonly close: () => Promise<void>;
+  /** Code of streams. Default: loaded with the first stream. */
+  readonly lastingStream?: typeof LastingStream | undefined;
 }
 
 /**
@@ -269,6 +271,13 @@ function wrapCaller(caller: OperationCaller, options: ClientParts["options"]): O
   };
 }
 
+let loadedStream: typeof LastingStream | undefined;
+
+async function loadStream(): Promise<typeof LastingStream> {
+  loadedStream ??= (await import("./stream/lasting-stream.js")).LastingStream;
+  return loadedStream;
+}
+
 /** The calls below the interceptors: retries for unary calls, and resumed streams. */
 function callerOf(parts: ClientParts): OperationCaller {
   const { access, clock, limits, retries, closeSignal } = parts;
@@ -307,7 +316,10 @@ function callerOf(parts: ClientParts): OperationCaller {
       const call = prepare(operation, request, { ...options, signal });
       const { isRepeatable } = access;
       const ways = { attempt, clock, streaming, numbers, isRepeatable };
-      return new LastingStream({ ...ways, maxBreaks, pollMs, snapshotTimeoutMs }, call);
+      const open = (Stream: typeof LastingStream) =>
+        new Stream({ ...ways, maxBreaks, pollMs, snapshotTimeoutMs }, call);
+      const Stream = parts.lastingStream ?? loadedStream;
+      return Stream === undefined ? streamFrom(async () => open(await loadStream())) : open(Stream);
     },
   };
 }

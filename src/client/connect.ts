@@ -116,6 +116,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
     retries: createRetries(retry === false ? { maxAttempts: 1 } : retry),
     options,
     closeSignal: closing.signal,
+    lastingStream: platform.lastingStream,
     async refresh(operations) {
       access.replaceCard(await readCardAgain());
       await extend(operations, { access, limits }, options);

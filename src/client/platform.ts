@@ -29,6 +29,8 @@ export interface Platform {
   transports(versions: KnownVersions): readonly TransportFactory[];
   readonly cardCache: CardCache;
   network(options: NetworkOptions): Network;
+  /** Code of streams, where it is loaded with the client. Default: it is loaded with the first stream. */
+  readonly lastingStream?: ClientParts["lastingStream"];
   /** The parts of a client whose calls are followed, where the platform has telemetry. */
   observe?(parts: ClientParts): ClientParts;
 }

@@ -5,7 +5,7 @@ import type { StreamItem } from "../../protocol/operations.js";
 import { Answer } from "./answer.js";
 import { type AnswerEvent, eventOfItem } from "./events.js";
 import { AnswerFold } from "./fold.js";
-import { TextDeltas } from "./text-deltas.js";
+import type { TextDeltas } from "./text-deltas.js";
 
 /**
  * An answer as it comes. `for await` over the stream gives its events, over `text` its text; `answer` is what they add
@@ -64,7 +64,7 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
    */
   get text(): AsyncIterable<string> {
     return {
-      [Symbol.asyncIterator]: () => textOf(this[Symbol.asyncIterator](), new TextDeltas(this.#maxBytes, this.#known)),
+      [Symbol.asyncIterator]: () => textOf(this[Symbol.asyncIterator](), this.#maxBytes, this.#known),
     };
   }
 
@@ -177,9 +177,12 @@ function openSource(open: () => AsyncIterable<StreamItem>): AsyncIterator<Stream
   }
 }
 
-function textOf(events: StepStream<AnswerEvent>, deltas: TextDeltas): StepStream<string> {
+function textOf(events: StepStream<AnswerEvent>, maxBytes: number, known: Task | undefined): StepStream<string> {
   let isOver = false;
+  let deltas: TextDeltas | undefined;
   const next = async (): Promise<Step<string>> => {
+    // Loaded with the first text that is read.
+    deltas ??= new (await import("./text-deltas.js")).TextDeltas(maxBytes, known);
     while (!isOver) {
       const step = await events.next();
       isOver = step.done === true;
