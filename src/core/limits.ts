@@ -5,8 +5,8 @@ export interface CoreLimits {
   /** Size of one task. Default: 32 MiB. */
   readonly taskMaxBytes: number;
   /**
-   * Size of a running task's log that is kept before its snapshot, for streams that resume; at least ten minutes of it.
-   * Default: 16 MiB.
+   * Size of a running task's log that is kept before its snapshot, for streams that resume; ten minutes of it if they take
+   * at most four times that size. Default: 16 MiB.
    */
   readonly logWindowBytes: number;
   /**

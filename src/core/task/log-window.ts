@@ -2,10 +2,13 @@ import { monotonic } from "../../protocol/async/clock.js";
 import type { LiveTaskDeps } from "./live-task-deps.js";
 import type { Write } from "./write.js";
 
-/** How long records are kept for readers that resume, whatever their size. */
+/** How long records are kept for readers that resume, beyond `logWindowBytes`. */
 const windowMs = 600_000;
-/** Snapshots closer to each other count as one. */
+/** How many times `logWindowBytes` they may take meanwhile: a task that grows by much each second would fill the store. */
+const windowFactor = 4;
+/** Snapshots closer to each other, in time and by a part of the window, count as one. */
 const markMs = 1000;
+const markPart = 1 / 8;
 
 interface Mark {
   /** Number of a snapshot. */
@@ -25,7 +28,10 @@ interface WindowedTask {
   readonly messageSeq: number;
 }
 
-/** Drops the part of a running task's log that a snapshot covers, beyond `logWindowBytes` and ten minutes. */
+/**
+ * Drops the part of a running task's log that a snapshot covers, beyond `logWindowBytes` and ten minutes, or beyond four times
+ * that size.
+ */
 export class LogWindow {
   readonly #deps: Pick<LiveTaskDeps, "clock" | "limits" | "logger" | "store">;
   readonly #marks: Mark[] = [];
@@ -56,11 +62,16 @@ export class LogWindow {
     const now = monotonic(clock);
     const last = this.#marks.at(-1);
     const bytes = this.#bytes;
-    if (last !== undefined && now - last.at < markMs) Object.assign(last, { seq, bytes });
+    const { logWindowBytes } = limits;
+    const before = this.#marks.at(-2)?.bytes ?? 0;
+    const isNear = last !== undefined && now - last.at < markMs && bytes - before < logWindowBytes * markPart;
+    if (isNear) Object.assign(last, { seq, bytes });
     else this.#marks.push({ seq, at: now, bytes });
-    const firstKept = this.#marks.findIndex(
-      (mark) => bytes - mark.bytes <= limits.logWindowBytes || now - mark.at < windowMs,
-    );
+    const isKept = (mark: Mark): boolean => {
+      const behind = bytes - mark.bytes;
+      return behind <= logWindowBytes || (behind <= windowFactor * logWindowBytes && now - mark.at < windowMs);
+    };
+    const firstKept = this.#marks.findIndex(isKept);
     return this.#marks.splice(0, firstKept).at(-1)?.seq;
   }
 }

@@ -12,7 +12,7 @@ import { createVirtualClock, settle, turnUntil, type VirtualClock } from "../../
 
 const forEver = new Promise<never>(() => {});
 const kibibyte = 1024;
-const limits = { logWindowBytes: 256 * kibibyte };
+const limits = { logWindowBytes: 1024 * kibibyte };
 const minuteMs = 60_000;
 
 const stores = {
@@ -21,7 +21,7 @@ const stores = {
     createSqlStore(localSqliteBackend({ path: `${await temporaryFolder()}/tasks.db` }, clock.now), { clock }),
 };
 
-/** An agent that replaces an artifact of 80 KiB every two seconds for 30 minutes. */
+/** An agent that replaces an artifact of 8 KiB every two seconds for 30 minutes. */
 function replacing(clock: VirtualClock): Agent {
   return async function* ({ cause, text }) {
     if (cause === "restart") {
@@ -30,12 +30,42 @@ function replacing(clock: VirtualClock): Agent {
     }
     yield working();
     for (let count = 0; count < 900; count++) {
-      yield artifact("x".repeat(80 * kibibyte), { artifactId: "a" });
+      yield artifact("x".repeat(8 * kibibyte), { artifactId: "a" });
       await new Promise<void>((resolve) => clock.after(2000, resolve));
     }
     await forEver;
   };
 }
+
+describe.each(Object.entries(stores))("the log of a task that grows fast, on the store: %s", (_, make) => {
+  it("takes four times the window at most, so that the tasks of others have room", async () => {
+    const clock = createVirtualClock();
+    const store = await make(clock);
+    const bytes = 100 * kibibyte;
+    const replaced = Promise.withResolvers<void>();
+    const agent: Agent = async function* ({ text }) {
+      if (text !== "replace") {
+        yield completed("done");
+        return;
+      }
+      yield working();
+      for (let count = 0; count < 300; count++) yield artifact("x".repeat(bytes), { artifactId: "a", lastChunk: true });
+      replaced.resolve();
+      await forEver;
+    };
+    const served = startHandler({ agent, clock, store, limits });
+    const { id } = taskOf((await openStream(served.stream("replace"))).firstItem.response);
+    const { key = 0 } = (await store.head(alice, id)) ?? {};
+    await turnUntil(clock, replaced.promise);
+    await settle();
+    // Of 300 replacements at most 40 fit; the others are gone, though none is older than ten minutes.
+    const { seq = 0 } = (await store.head(alice, id)) ?? {};
+    expect(await store.recordsAfter(key, seq - 60, 1)).toBe("compacted");
+    expect(await store.recordsAfter(key, seq - 8, 1)).not.toBe("compacted");
+    expect(stateOf(taskOf(await served.send("hello")))).toBe("COMPLETED");
+    await turnUntil(clock, served.handler.close());
+  });
+});
 
 describe.each(Object.entries(stores))("the log of a running task on the store: %s", (_, make) => {
   it("is dropped behind its snapshot beyond the window, which is ten minutes at least", async () => {
