@@ -77,6 +77,8 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   #since: number;
   /** The connection has not delivered an event yet. */
   #isSilent = true;
+  /** Whether the content was compared with the task. */
+  #isComplete = false;
   /** A read is in progress; further reads wait for it. */
   #isAsked = false;
   readonly #waiters: (() => void)[] = [];
@@ -218,12 +220,18 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     throw new A2AError("unavailable", "the agent ended the stream before it sent the task");
   }
 
-  /** A stream assembled from several connections is compared with the task before it ends. */
+  /** A stream assembled from several connections, or without any content, is compared with the task before it ends. */
   async #end(): Promise<Step<StreamItem>> {
-    if (!this.#view.isDoubtful) return this.#finish();
+    if (!this.#view.isDoubtful && !this.#mayLackContent()) return this.#finish();
     this.#leave();
     const whole = await this.#resumption.repair();
     return whole === undefined ? this.#finish() : { done: false, value: this.#record(whole) };
+  }
+
+  #mayLackContent(): boolean {
+    const asksOnce = this.#isComplete;
+    this.#isComplete = true;
+    return !asksOnce && this.#options.numbers === false && this.#view.isBare;
   }
 
   #finish(): Step<StreamItem> {

@@ -64,6 +64,17 @@ export class TaskView {
     return this.#isStated && this.state === TaskState.UNSPECIFIED;
   }
 
+  /** The task completed and showed nothing: some agents keep artifacts without streaming them. Never with event ids. */
+  get isBare(): boolean {
+    const task = this.#task;
+    return (
+      this.state === TaskState.COMPLETED &&
+      task !== undefined &&
+      task.artifacts.length === 0 &&
+      task.status?.message === undefined
+    );
+  }
+
   /** Records an event on its way to the reader. */
   see(item: StreamItem): void {
     const { payload } = item.response;

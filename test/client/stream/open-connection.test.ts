@@ -49,4 +49,20 @@ describe.each(jsonBindings)("over %s, a stream that its agent leaves open", (bin
     expect(await stream.rest()).toEqual(["status WORKING", "status AUTH_REQUIRED", "status INPUT_REQUIRED"]);
     await agent.opened(0);
   });
+
+  it("gives the artifacts of a task that completed without streaming them", async () => {
+    await using scene = await sceneOf(binding, {}, (client) => client.stream("go"));
+    const { agent, stream } = scene;
+    const first = stream.next();
+    await agent.opened(1);
+    agent.emit(taskEvent(emptyTask("t", "c")));
+    agent.keep(chunk("the result", false));
+    agent.emit(status("COMPLETED"));
+    expect([await first, ...(await stream.rest())]).toEqual([
+      "task SUBMITTED",
+      "status COMPLETED",
+      "resync: task COMPLETED",
+    ]);
+    expect(agent.calls).toEqual(["sendStreamingMessage", "getTask"]);
+  });
 });
