@@ -1,5 +1,4 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
-import type { Clock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
 import { grownPause } from "../../protocol/async/retry.js";
 import { leaveStream, over, type Step } from "../../protocol/async/steps.js";
@@ -41,15 +40,6 @@ const furtherEventPays = 0.1;
 /** How long a stream whose answer is complete may take to end by itself, in milliseconds. */
 const endMs = 500;
 
-/** Reads a stream to its end, and leaves it when that takes too long. */
-function endSoon(rest: AsyncIterator<StreamItem, unknown>, clock: Clock): void {
-  const cancel = clock.after(endMs, () => leaveStream(rest));
-  const read = async (): Promise<void> => {
-    while ((await rest.next()).done !== true);
-  };
-  void read().catch(noop).finally(cancel);
-}
-
 /**
  * A stream that continues when its connection breaks: after the last event if the agent numbers its events, else from a
  * snapshot of the task, else by polling the task (design 7.5).
@@ -77,8 +67,8 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   #since: number;
   /** The connection has not delivered an event yet. */
   #isSilent = true;
-  /** Whether the content was compared with the task. */
-  #isComplete = false;
+  /** The stream began with its task, and its content was not compared with it yet. */
+  #isFresh: boolean;
   /** A read is in progress; further reads wait for it. */
   #isAsked = false;
   readonly #waiters: (() => void)[] = [];
@@ -96,6 +86,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     const toTheEnd = operation === subscribeToTask;
     const existedBefore = toTheEnd || (streaming !== false && isOfKnownTask(request as SendMessageRequest));
     this.#view = new TaskView({ toTheEnd, existedBefore, numbers });
+    this.#isFresh = !existedBefore && call.options.after === undefined;
     // An agent that resumes by event ids misses nothing and ends its streams.
     if (!numbers && Number.isFinite(silenceMs)) this.#watch = new SilenceWatch(clock, silenceMs, this.#look);
     this.#resumption = new Resumption(options, { operation, request, allowance, signal, leaveSignal }, this.#view);
@@ -125,7 +116,9 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   readonly #ask = (): Promise<Step<StreamItem>> => {
     this.#isAsked = true;
     const rest = this.#rest;
-    if (rest === undefined || this.#buffer.length > 0 || this.#isRead()) return this.#proceed();
+    if (rest === undefined || this.#buffer.length > 0 || this.#isRead() || this.#isLingering()) {
+      return this.#proceed();
+    }
     return rest.next().then(this.#onItem, this.#onError);
   };
 
@@ -214,7 +207,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     const item = this.#buffer.shift();
     if (item !== undefined) return { done: false, value: this.#record(item) };
     if (this.#rest === undefined || this.#isRead()) return this.#end();
-    const next = await this.#rest.next();
+    const next = await this.#nextOrEnd(this.#rest);
     if (next.done !== true) return { done: false, value: this.#record(withId(next.value)) };
     if (!this.#isStale && this.#isOver()) return this.#end();
     throw new A2AError("unavailable", "the agent ended the stream before it sent the task");
@@ -228,29 +221,37 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     return whole === undefined ? this.#finish() : { done: false, value: this.#record(whole) };
   }
 
+  /** Whether a new task completed without showing anything; asked once. */
   #mayLackContent(): boolean {
-    const asksOnce = this.#isComplete;
-    this.#isComplete = true;
-    return !asksOnce && this.#options.numbers === false && this.#view.isBare;
+    const isFresh = this.#isFresh;
+    this.#isFresh = false;
+    return isFresh && this.#options.numbers === false && this.#view.isBare;
   }
 
   #finish(): Step<StreamItem> {
     this.#isNew = false;
-    if (this.#isRead() && this.#rest !== undefined && !this.#leaveController.signal.aborted) {
-      // A connection that ends by itself can be used again.
-      endSoon(this.#rest, this.#options.clock);
-      this.#rest = undefined;
-    }
     this.#leave();
     return over;
   }
 
-  // The answer ends with its last event: some agents leave the connection open behind it. An agent that numbers its events
-  // ends its streams itself, perhaps with the error that the message was never taken, unless the current request differs
-  // from the original one.
+  // The agent decides where its stream ends, unless the current request differs from the original one.
   #isRead(): boolean {
-    const { numbers = true } = this.#options;
-    return this.#view.isDone && (!this.#isOriginal || !numbers);
+    return this.#view.answered || (!this.#isOriginal && this.#view.isDone);
+  }
+
+  // Some agents leave the connection open behind the answer. They get a moment to end it, and to say more: that the message
+  // was never taken, or that the next turn has begun. An agent that numbers its events ends its streams itself.
+  #isLingering(): boolean {
+    return this.#options.numbers === false && this.#isOriginal && this.#view.isDone;
+  }
+
+  #nextOrEnd(rest: AsyncIterator<StreamItem, unknown>): Promise<IteratorResult<StreamItem, unknown>> {
+    if (!this.#isLingering()) return rest.next();
+    let cancel = noop;
+    const end = new Promise<typeof over>((resolve) => {
+      cancel = this.#options.clock.after(endMs, () => resolve(over));
+    });
+    return Promise.race([rest.next(), end]).finally(() => cancel());
   }
 
   readonly #ignoreOnceLeft = (error: unknown): undefined => {
