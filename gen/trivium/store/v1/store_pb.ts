@@ -31,7 +31,7 @@ export type LogBatch = Message<"trivium.store.v1.LogBatch"> & {
   records: LogRecord[];
 
   /**
-   * Whether the first chunk of each artifact has `append: false`. Releases before 0.2 wrote what the agent said.
+   * Whether the first chunk of each artifact has `append: false`. Earlier releases wrote what the agent said.
    *
    * @generated from field: bool has_first_chunks = 2;
    */
