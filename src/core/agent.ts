@@ -11,7 +11,7 @@ import type { TurnCause } from "./ports.js";
 
 /**
  * Why a turn's signal was aborted. `Canceled`: the caller canceled the task. `DeadlineExceeded`: the turn's time limit
- * passed, or the deadline of the call that started the turn and waited for its task to stop. `Draining`: the server is shutting down. `OwnershipLost`: another process took the task over.
+ * passed, or, with `deadlines: "abort"`, the deadline of the call that started the turn and waits for its task. `Draining`: the server is shutting down. `OwnershipLost`: another process took the task over.
  */
 export type AbortKind = "Canceled" | "DeadlineExceeded" | "Draining" | "OwnershipLost";
 
@@ -93,9 +93,9 @@ export interface Turn {
    */
   readonly header: (name: string) => string | undefined;
   /**
-   * When the call that started the turn stops waiting, in milliseconds since 1970: pass what is left on to what the agent
-   * calls. It ends the turn only if the call waits until the task stops; a stream, and a send with `returnImmediately`, leave
-   * the task working. `undefined` where the caller has set none, and where there is no `header` either.
+   * When the call that started the turn stops waiting, in milliseconds since 1970. The turn goes on after it: its task can
+   * still be read and subscribed to. With `deadlines: "abort"` a turn whose caller waits for the task is aborted then.
+   * `undefined` where the caller has set none, and where there is no `header` either.
    */
   readonly deadline: number | undefined;
   /** `""` without tenants. */

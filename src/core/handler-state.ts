@@ -23,6 +23,8 @@ export interface RuntimeOptions {
   readonly agent: Agent;
   /** Whether any process that finds a dead process's turn re-runs it. Default: false, the task fails. */
   readonly restartable?: boolean | undefined;
+  /** Whether a caller's deadline ends its wait alone, or also aborts the turn that the call started. Default: `"wait"`. */
+  readonly deadlines?: Runtime["deadlines"] | undefined;
   readonly logger: Logger;
   readonly limits?: Partial<CoreLimits> | undefined;
   /** How conversations are remembered; `false`: not at all. Default: the defaults of `ConversationOptions`. */
@@ -41,6 +43,7 @@ export interface RuntimeOptions {
 type ReleaseMember =
   | "agent"
   | "restartable"
+  | "deadlines"
   | "keptClaims"
   | "charge"
   | "telemetry"
@@ -82,13 +85,15 @@ export class HandlerState {
 
   /** Opens the runtime of a release, which from now on is the latest. */
   open(options: RuntimeOptions): Runtime {
-    const { agent, restartable = false, keptClaims, charge, telemetry, clients } = options;
+    const { agent, restartable = false, deadlines = "wait" } = options;
+    const { keptClaims, charge, telemetry, clients } = options;
     const { health, clock } = this.#shared;
     const limits = coreLimits(options.limits);
     const logger = health.quiet(options.logger);
     const store = guardStore(this.#process.store, health, { clock, limits, logger });
     const runtime: Runtime = {
-      ...{ ...this.#shared, agent, restartable, keptClaims, charge, telemetry, clients, logger, limits, store },
+      ...{ ...this.#shared, agent, restartable, deadlines, keptClaims, charge, telemetry, clients },
+      ...{ logger, limits, store },
       conversations: this.#open({ ...this.#shared, store, limits, logger }, options.conversations),
       quota: createTaskQuota(store, limits),
       startTurn: (start, subject) => startTurn(runtime, start, subject),

@@ -30,7 +30,10 @@ export interface TurnStart {
   readonly places?: readonly Place[] | undefined;
   /** When the caller stops waiting for what it sent, in milliseconds since 1970. Never stored. */
   readonly deadline?: number | undefined;
-  /** The signal of a call that waits for the turn: aborts with `deadlineExceeded` at the call's deadline. */
+  /**
+   * The signal of a call with which the turn ends: aborts with `deadlineExceeded` at the call's deadline. `undefined`: the
+   * turn outlives the wait of its caller.
+   */
   readonly late?: AbortSignal | undefined;
   /** What calls of the turn to other agents of the process pass on. */
   readonly chain?: CallChain | undefined;

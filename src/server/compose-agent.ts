@@ -88,6 +88,7 @@ async function backendOf(
   const release = {
     agent: options.agent,
     restartable: options.restartable,
+    deadlines: options.deadlines,
     conversations: options.conversations,
     logger,
     limits,

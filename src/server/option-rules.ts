@@ -168,6 +168,7 @@ export const agentMembers: MembersOf<AgentOptions> = {
   agent: { rule: func, missing: "give a function of a turn" },
   agentId: { rule: string },
   restartable: { rule: flag },
+  deadlines: { rule: oneOf("wait", "abort") },
   tenants: names,
   store: { rule: storeRule },
   conversations: { rule: valueOr(false, object(conversations)) },

@@ -121,6 +121,13 @@ export interface AgentOptions extends HostOptions {
    * turn again with a higher `attempt`, at most three times. Default: false, and the task fails.
    */
   readonly restartable?: boolean | undefined;
+  /**
+   * What a caller's deadline ends. `"wait"`: only the caller's wait; the task goes on, and can be read and subscribed to.
+   * `"abort"`: also the turn that the call started, whose task then fails, unless the call said `returnImmediately`; for
+   * agents whose work is worthless afterwards. Calls of such a turn to other agents of the server get what is left of the
+   * caller's time; otherwise only `turnDeadlineMs` limits them. Default: `"wait"`.
+   */
+  readonly deadlines?: "wait" | "abort" | undefined;
   /** Names of the tenants; a request that names another is refused. Default: none. */
   readonly tenants?: readonly string[] | undefined;
   /**

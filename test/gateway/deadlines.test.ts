@@ -24,7 +24,10 @@ const hourMs = 3_600_000;
 describe.each(bindings)("in front of an agent that speaks %s alone", (spoken) => {
   it.each(bindings)("a caller's deadline reaches the turn, over %s", async (binding) => {
     const { agent, deadlines, aborted } = patient();
-    await using scene = await startScene({ agent, behind: { bindings: [spoken], versions: ["1.0"] } });
+    await using scene = await startScene({
+      agent,
+      behind: { bindings: [spoken], versions: ["1.0"], deadlines: "abort" },
+    });
     const { operations } = await scene.over(binding);
     const before = Date.now();
     await operations.sendMessage(say("end"), withTimeout({ timeoutMs: hourMs }));

@@ -1,6 +1,6 @@
 import { noop } from "../../protocol/async/noop.js";
 import { sizeOfMessage } from "../../protocol/check/size.js";
-import type { Scope, ServerContext } from "../../protocol/context.js";
+import type { CallChain, Scope, ServerContext } from "../../protocol/context.js";
 import { invalidParams } from "../../protocol/errors.js";
 import type { CopyOptions } from "../../protocol/fold.js";
 import { checkIndexedId } from "../../protocol/indexed-text.js";
@@ -46,8 +46,8 @@ export interface SendCall {
   readonly scope: Scope;
   /** Reverts the count of a new task, for limits of callers. */
   readonly uncount?: (() => void) | undefined;
-  /** Whether the deadline of the call also ends the turn: the call waits until the task stops, or a turn made it. */
-  readonly blocks?: boolean;
+  /** Whether the call waits until the task stops, as all but those with `returnImmediately` do. */
+  readonly waits?: boolean;
   /** Set for an idempotent send that this process is handling. */
   readonly idempotency?: IdempotencyClaim | undefined;
   /** Called when the send can no longer start a turn in this process: a shutdown need not wait for it. */
@@ -89,13 +89,14 @@ export async function registerOf(call: SendCall, entry: string): Promise<Registe
  * Runs all checks that need no store, and returns what the turn starts with. Throws while the store is known to be
  * away or the process is overloaded.
  */
-export function openSend({ runtime, policy, request, context, scope, blocks }: SendCall): TurnStart {
+export function openSend({ runtime, policy, request, context, scope, waits }: SendCall): TurnStart {
   const { message, configuration, metadata } = request;
   if (message === undefined) throw invalidParams({ field: "message", description: "is required" });
   checkIndexedId("message.contextId", message.contextId);
   const { principal, extensions, header, taskName, requestId, trace, quota, deadline, chain } = context;
   // A context creates its signal on first use, which most calls never need.
-  const late = blocks === true && deadline !== undefined ? context.signal : undefined;
+  const endsTurn = waits === true && deadline !== undefined && (runtime.deadlines === "abort" || isOfTurn(chain));
+  const late = endsTurn ? context.signal : undefined;
   if (taskName !== undefined) checkIndexedId("message.taskId", taskName);
   policy.checkParts(message);
   runtime.health.check();
@@ -122,6 +123,9 @@ export function openSend({ runtime, policy, request, context, scope, blocks }: S
     places,
   };
 }
+
+/** Whether a turn of this server made the call. Its deadline is the turn's own, which cannot use a later answer. */
+const isOfTurn = (chain: CallChain | undefined): boolean => chain !== undefined && chain.via.length > 0;
 
 /** A message of more than this is not repeated in the answer to its own send. */
 const repeatedMaxBytes = 64 * 1024;

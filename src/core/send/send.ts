@@ -21,17 +21,13 @@ import { unaryRenderer } from "./unary.js";
 
 /** SendMessage (spec 3.1.1). */
 export function sendMessage(call: SendCall): Promise<SendMessageResponse> {
-  const blocks = call.request.configuration?.returnImmediately !== true;
-  return whileExpected(call, answer, blocks);
+  return whileExpected({ ...call, waits: call.request.configuration?.returnImmediately !== true }, answer);
 }
 
 /** SendStreamingMessage (spec 3.1.2). A caller that passes an event id resumes after it and starts nothing. */
 export function sendStreamingMessage(call: SendCall): AsyncIterable<StreamItem> {
-  return new TaskStream(() => whileExpected(call, open, isOfTurn(call)), eventIdMarker(call.context));
+  return new TaskStream(() => whileExpected({ ...call, waits: true }, open), eventIdMarker(call.context));
 }
-
-/** Whether a turn of this server made the call. Its deadline ends the task too, since the turn cannot use a later answer. */
-const isOfTurn = ({ context }: SendCall): boolean => (context.chain?.via.length ?? 0) > 0;
 
 const answer = (call: SendCall): Promise<SendMessageResponse> => send(call, unaryRenderer);
 const open = async (call: SendCall): Promise<StreamStart> => (await attach(call)) ?? send(call, streamRenderer);
@@ -53,10 +49,10 @@ async function send<T>(call: SendCall, renderer: SendRenderer<T>): Promise<T> {
 }
 
 /** Delivers a message. A shutdown waits for the delivery and for the turn that follows. */
-async function whileExpected<T>(call: SendCall, bring: (call: SendCall) => Promise<T>, blocks = false): Promise<T> {
+async function whileExpected<T>(call: SendCall, bring: (call: SendCall) => Promise<T>): Promise<T> {
   const stopExpecting = call.runtime.turns.expect();
   try {
-    return await bring({ ...call, blocks, stopExpecting });
+    return await bring({ ...call, stopExpecting });
   } finally {
     stopExpecting();
   }

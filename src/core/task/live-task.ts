@@ -27,6 +27,8 @@ export interface Sender {
   readonly principal: Principal;
   readonly header?: ReadHeader | undefined;
   readonly chain?: CallChain | undefined;
+  readonly deadline?: number | undefined;
+  readonly late?: AbortSignal | undefined;
 }
 
 /** A reader in this process that receives each record of a live task the moment it is stored. */
@@ -231,9 +233,9 @@ export class LiveTask {
   }
 
   /** Remembers the sender of an entry put into the inbox. */
-  rememberSender(entry: string, { principal, header, chain }: Sender): void {
+  rememberSender(entry: string, { principal, header, chain, deadline, late }: Sender): void {
     this.#senders ??= new Map();
-    this.#senders.set(entry, { principal, header, chain });
+    this.#senders.set(entry, { principal, header, chain, deadline, late });
   }
 
   senderOf(entry: string): Sender | undefined {

@@ -57,8 +57,11 @@ async function endAborted(
   if ("receiver" in subject) subject.receiver.fail(shuttingDown());
 }
 
-function deadlineExceeded({ limits }: Runtime, { late }: TurnStart): string {
-  if (late !== undefined && isPassed(late)) return "turn deadline exceeded: the caller waited no longer";
+function deadlineExceeded({ limits, deadlines }: Runtime, { late }: TurnStart): string {
+  if (late !== undefined && isPassed(late)) {
+    if (deadlines === "wait") return "turn deadline exceeded: the asking turn waited no longer";
+    return 'turn deadline exceeded: the caller waited no longer (deadlines: "abort")';
+  }
   return `turn deadline exceeded: the limit is ${limits.turnDeadlineMs} ms (turnDeadlineMs)`;
 }
 

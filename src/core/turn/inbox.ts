@@ -184,14 +184,16 @@ export class TurnInbox implements Watcher {
           trace,
           before: undefined,
           header: undefined,
+          deadline: undefined,
+          late: undefined,
           answeredBy: undefined,
         },
         drafts: [{ kind: "turnStarted", turn, attempt, cause: "wake", wake, message, trace }],
       };
     }
-    const { principal, header, chain }: Sender = live.senderOf(id) ?? { principal: restorePrincipal(scope, send) };
+    const sender: Sender = live.senderOf(id) ?? { principal: restorePrincipal(scope, send) };
     return {
-      start: { cause: "message", attempt, principal, scope, entry: id, send, header, chain, before },
+      start: { cause: "message", attempt, ...sender, scope, entry: id, send, before },
       drafts: [{ kind: "turnStarted", turn, attempt, cause: "message" }, messageDraft(live, id, send)],
     };
   }

@@ -95,11 +95,13 @@ export class TurnRun {
     return this.#controller.signal;
   }
 
+  /** The caller's deadline counts only where the turn ends with it: a turn that goes on needs its calls. */
   leftMs(): number | undefined {
     const { clock, limits } = this.runtime;
     const { turnDeadlineMs = Number.POSITIVE_INFINITY } = limits;
-    const { deadline = Number.POSITIVE_INFINITY } = this.start;
-    const until = Math.min(this.#startedAt + turnDeadlineMs, deadline);
+    const { late, deadline = Number.POSITIVE_INFINITY } = this.start;
+    const callerUntil = late === undefined ? Number.POSITIVE_INFINITY : deadline;
+    const until = Math.min(this.#startedAt + turnDeadlineMs, callerUntil);
     return until === Number.POSITIVE_INFINITY ? undefined : Math.max(0, until - clock.now());
   }
 

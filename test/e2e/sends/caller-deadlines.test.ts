@@ -1,4 +1,4 @@
-import { artifact, Client, inputRequired, type Turn, type TurnAborted, working } from "trivium";
+import { artifact, Client, inputRequired, park, serve, type Turn, type TurnAborted, working } from "trivium";
 import { expect, it, vi } from "vitest";
 import { withTimeout } from "../../../src/binding/caller-deadline.js";
 import { postJson } from "../../support/http-agent.js";
@@ -6,7 +6,7 @@ import { errorOf, requestOf, say, stateOf, taskOf, textIn } from "../../support/
 import { overEach, startAgent } from "../../support/serve-agent.js";
 
 // A caller that waits says how long, and its deadline reaches the turn: over every binding from our client, and from any
-// other one that sends the header of gRPC or of Connect.
+// other one that sends the header of gRPC or of Connect. It ends the caller's wait, and with `deadlines: "abort"` the turn.
 
 /** An agent that works until it is aborted, and the deadlines that it saw, by the text of the message. */
 function patient() {
@@ -31,6 +31,49 @@ function patient() {
       yield artifact("done");
     },
   };
+}
+
+/** An agent that works until it is told to finish, whatever its callers do. A turn that was aborted fails. */
+function enduring() {
+  const finish = Promise.withResolvers<void>();
+  const deadlines = new Map<string, number | undefined>();
+  return {
+    finish: finish.resolve,
+    deadlines,
+    agent: async function* ({ text, signal, deadline }: Turn) {
+      deadlines.set(text, deadline);
+      if (text === "ask") {
+        yield inputRequired("more?");
+        return;
+      }
+      yield working();
+      await finish.promise;
+      signal.throwIfAborted();
+      yield artifact("done");
+    },
+  };
+}
+
+async function drain(stream: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of stream);
+}
+
+/** Expects that the tasks on which the agent still works complete once it finishes. */
+async function completesAfter(
+  { server }: { readonly server: { inProcess(): Pick<Awaited<ReturnType<typeof startAgent>>["client"], "listTasks"> } },
+  { finish, deadlines }: Pick<ReturnType<typeof enduring>, "finish" | "deadlines">,
+  { poll }: Pick<typeof expect, "poll">,
+): Promise<void> {
+  const states = async (): Promise<string[]> => {
+    const { tasks } = await server.inProcess().listTasks(requestOf("listTasks"), {});
+    return tasks.map(stateOf).filter((state) => state !== "INPUT_REQUIRED");
+  };
+  await poll(async () => new Set(await states())).toEqual(new Set(["WORKING"]));
+  // What the server does at the deadline is done by then.
+  const latest = Math.max(...[...deadlines.values()].map((each) => each ?? 0));
+  await poll(() => Date.now()).toBeGreaterThan(latest);
+  finish();
+  await poll(async () => new Set(await states())).toEqual(new Set(["COMPLETED"]));
 }
 
 const timeoutMs = 700;
@@ -58,9 +101,54 @@ async function sendInTime(
 overEach(
   ["JSONRPC", "HTTP+JSON", "GRPC", "CONNECT", "in-process", "JSONRPC 0.3"],
   (start) => {
-    it("the deadline of a send that waits ends its turn, and the task fails with the reason", async ({ expect }) => {
-      const { agent, aborted, deadlines } = patient();
+    it("a caller's deadline ends its wait alone: the task goes on, and completes", async ({ expect }) => {
+      const { agent, finish, deadlines } = enduring();
       await using served = await start({ agent });
+      const before = Date.now();
+      const deadline = await sendInTime({ deadlines }, async (text) => {
+        const error = await errorOf(served.client.sendMessage(say(text), withTimeout({ timeoutMs })));
+        expect(error.code).toBe("deadlineExceeded");
+      });
+      expect(deadline).toBeGreaterThan(before);
+      await completesAfter(served, { finish, deadlines }, expect);
+    });
+
+    it("a deadline ends the wait of a stream alone: the task goes on, and completes", async ({ expect }) => {
+      const { agent, finish, deadlines } = enduring();
+      await using served = await start({ agent });
+      await sendInTime({ deadlines }, async (text) => {
+        const error = await errorOf(drain(served.client.sendStreamingMessage(say(text), withTimeout({ timeoutMs }))));
+        expect(error.code).toBe("deadlineExceeded");
+      });
+      await completesAfter(served, { finish, deadlines }, expect);
+    });
+
+    it("a deadline ends the wait of a message to a task alone: the task goes on, and completes", async ({ expect }) => {
+      const { agent, finish, deadlines } = enduring();
+      await using served = await start({ agent });
+      await sendInTime({ deadlines }, async (text) => {
+        const { id } = taskOf(await served.client.sendMessage(say("ask"), {}));
+        const error = await errorOf(served.client.sendMessage(say(text, { taskId: id }), withTimeout({ timeoutMs })));
+        expect(error.code).toBe("deadlineExceeded");
+      });
+      await completesAfter(served, { finish, deadlines }, expect);
+    });
+
+    it('under deadlines: "abort" a stream that is read at its deadline takes its turn along', async ({ expect }) => {
+      const { agent, aborted, deadlines } = patient();
+      await using served = await start({ agent, deadlines: "abort" });
+      await sendInTime({ deadlines }, async (text) => {
+        const error = await errorOf(drain(served.client.sendStreamingMessage(say(text), withTimeout({ timeoutMs }))));
+        expect(error.code).toBe("deadlineExceeded");
+      });
+      expect(await aborted).toBe("DeadlineExceeded");
+    });
+
+    it('under deadlines: "abort" the deadline of a send that waits ends its turn, and the task fails', async ({
+      expect,
+    }) => {
+      const { agent, aborted, deadlines } = patient();
+      await using served = await start({ agent, deadlines: "abort" });
       const before = Date.now();
       const deadline = await sendInTime({ deadlines }, async (text) => {
         // As the client for Node sends it.
@@ -86,7 +174,7 @@ overEach(
 
 it.concurrent("a call that does not wait, or that was answered, leaves its turn working", async ({ expect }) => {
   const { agent } = patient();
-  await using served = await startAgent("JSONRPC", { agent });
+  await using served = await startAgent("JSONRPC", { agent, deadlines: "abort" });
   const { client } = served;
   const immediately = say("short", { configuration: { returnImmediately: true } });
   // A second, which a busy process may take for the answer alone: the turn takes longer.
@@ -125,7 +213,7 @@ it.concurrent.each(["JSONRPC", "HTTP+JSON", "GRPC"])(
   "the client for Node sends its time limits on, over %s",
   async (binding) => {
     const { agent, aborted, deadlines } = patient();
-    await using served = await startAgent("JSONRPC", { agent });
+    await using served = await startAgent("JSONRPC", { agent, deadlines: "abort" });
     const client = await Client.connect(served.server.url, { prefer: [binding], grpcTls: false });
     await sendInTime({ deadlines }, (text) =>
       expect(client.send(text, { timeoutMs })).rejects.toMatchObject({ code: "deadlineExceeded" }),
@@ -143,7 +231,7 @@ it.concurrent.for([
   "a bare HTTP request with %o is answered when its time is over",
   async (headers, { expect }) => {
     const { agent, aborted } = patient();
-    await using served = await startAgent("JSONRPC", { agent });
+    await using served = await startAgent("JSONRPC", { agent, deadlines: "abort" });
     const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "wait" }] };
     const body = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } };
     const reply = await postJson(`${served.server.url}/json-rpc`, body, { "a2a-version": "1.0", ...headers });
@@ -156,3 +244,120 @@ it.concurrent.for([
     await expect.poll(reasonGiven).toContain("turn deadline exceeded");
   },
 );
+
+it.concurrent.for([{ "grpc-timeout": "300m" }, { "connect-timeout-ms": "300" }] as Record<string, string>[])(
+  "a bare HTTP request with %o leaves its task working when its time is over",
+  async (headers, { expect }) => {
+    const { agent, finish, deadlines } = enduring();
+    await using served = await startAgent("HTTP+JSON", { agent });
+    const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "wait" }] };
+    const body = { jsonrpc: "2.0", id: 1, method: "SendMessage", params: { message } };
+    const reply = await postJson(`${served.server.url}/json-rpc`, body, { "a2a-version": "1.0", ...headers });
+    expect(JSON.parse(reply.text).error.message).toMatch(/^no answer within \d+/);
+    await completesAfter(served, { finish, deadlines }, expect);
+  },
+);
+
+it.concurrent.for([
+  { deadlines: "wait", passed: false },
+  { deadlines: "abort", passed: true },
+] as const)(
+  "under deadlines: $deadlines a turn's call to another agent has the caller's deadline: $passed",
+  async ({ deadlines, passed }, { expect }) => {
+    const seen: (number | undefined)[] = [];
+    const card = (name: string) => ({ name, description: "A test", version: "1.0.0" });
+    await using server = await serve({
+      port: 0,
+      drainMs: 0,
+      logger: false,
+      agents: {
+        "/asks": {
+          card: card("asks"),
+          deadlines,
+          agent: async function* ({ client, deadline }: Turn) {
+            seen.push(deadline);
+            yield artifact((await client("/tells").send("go")).text);
+          },
+        },
+        "/tells": {
+          card: card("tells"),
+          agent: async function* ({ deadline }: Turn) {
+            seen.push(deadline);
+            yield artifact("told");
+          },
+        },
+      },
+    });
+    await using client = await Client.connect(`${server.url}/asks`);
+    expect((await client.send("go", { timeoutMs: 3_600_000 })).text).toBe("told");
+    expect(seen.map((each) => each !== undefined)).toEqual([true, passed]);
+  },
+);
+
+it.concurrent("a turn that outlives its caller goes on calling other agents", async ({ expect }) => {
+  const isLate = Promise.withResolvers<void>();
+  const card = (name: string) => ({ name, description: "A test", version: "1.0.0" });
+  await using server = await serve({
+    port: 0,
+    drainMs: 0,
+    logger: false,
+    agents: {
+      "/asks": {
+        card: card("asks"),
+        agent: async function* ({ client }: Turn) {
+          yield working();
+          await isLate.promise;
+          yield artifact((await client("/tells").send("go")).text);
+        },
+      },
+      "/tells": {
+        card: card("tells"),
+        agent: async function* () {
+          yield artifact("told");
+        },
+      },
+    },
+  });
+  await using client = await Client.connect(`${server.url}/asks`);
+  const message = say("go").message;
+  await expect(client.sendMessage({ message }, { timeoutMs: 1_000 })).rejects.toMatchObject({
+    code: "deadlineExceeded",
+  });
+  isLate.resolve();
+  const found = await client.listTasks({});
+  expect((await client.wait(found.tasks[0]?.id ?? "")).text).toBe("told");
+});
+
+it.concurrent("a turn that was woken has no deadline of the call before it", async ({ expect }) => {
+  const woken = Promise.withResolvers<void>();
+  const seen: [string, boolean][] = [];
+  await using server = await serve({
+    card: { name: "Parks", description: "A test", version: "1.0.0" },
+    port: 0,
+    drainMs: 0,
+    logger: false,
+    deadlines: "abort",
+    agent: async function* ({ cause, deadline }: Turn) {
+      seen.push([cause, deadline !== undefined]);
+      if (cause === "wake") {
+        yield artifact("done");
+        return;
+      }
+      yield working();
+      await woken.promise;
+      return park({});
+    },
+  });
+  const client = server.inProcess();
+  const answer = client.sendMessage(say("wait"), { timeoutMs: 3_600_000 });
+  const running = async () => (await client.listTasks(requestOf("listTasks"), {})).tasks[0]?.id;
+  await expect.poll(running).toBeDefined();
+  // The wake waits in the inbox until the turn has ended.
+  await server.tasks.wake((await running()) ?? "", null);
+  woken.resolve();
+  expect(stateOf(taskOf(await answer))).toBe("COMPLETED");
+  expect(seen).toEqual([
+    ["message", true],
+    ["wake", false],
+  ]);
+});
