@@ -236,7 +236,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
 
   // The agent decides where its stream ends, unless the current request differs from the original one.
   #isRead(): boolean {
-    return this.#view.answered || (!this.#isOriginal && this.#view.isDone);
+    return !this.#isOriginal && this.#view.isDone;
   }
 
   // Some agents leave the connection open behind the answer. They get a moment to end it, and to say more: that the message
