@@ -161,7 +161,7 @@ describe.each(jsonBindings)("over %s, a stream that is silent", (binding) => {
     agent.emit(taskEvent(emptyTask("t", "c")), status("COMPLETED"));
     expect(await first).toBe("task SUBMITTED");
     expect(await turned(stream.rest())).toEqual(["status COMPLETED"]);
-    expect(agent.calls).toEqual(["sendStreamingMessage"]);
+    expect(agent.calls).toEqual(["sendStreamingMessage", "getTask"]);
     await agent.opened(0);
   });
 

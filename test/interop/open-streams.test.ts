@@ -14,12 +14,18 @@ const wires = {
   "1.0": {
     task: { task: { id: "t", contextId: "c", status: { state: "TASK_STATE_SUBMITTED" } } },
     question: { statusUpdate: { ...ids, status: { state: "TASK_STATE_INPUT_REQUIRED" } } },
+    result: { artifactUpdate: { ...ids, artifact: { artifactId: "a", parts: [{ text: "hello" }] } } },
     end: { statusUpdate: { ...ids, status: { state: "TASK_STATE_COMPLETED" } } },
     reply: { message: { messageId: "m", role: "ROLE_AGENT", parts: [{ text: "hello" }] } },
   },
   "0.3": {
     task: { kind: "task", id: "t", contextId: "c", status: { state: "submitted" } },
     question: { kind: "status-update", ...ids, status: { state: "input-required" }, final: false },
+    result: {
+      kind: "artifact-update",
+      ...ids,
+      artifact: { artifactId: "a", parts: [{ kind: "text", text: "hello" }] },
+    },
     end: { kind: "status-update", ...ids, status: { state: "completed" }, final: true },
     reply: { kind: "message", messageId: "m", role: "agent", parts: [{ kind: "text", text: "hello" }] },
   },
@@ -29,7 +35,7 @@ type Version = keyof typeof wires;
 const answers = [
   ["a question", ["task", "question"], "input-required"],
   ["a direct message", ["reply"], "message"],
-  ["the end of its task", ["task", "end"], "completed"],
+  ["the end of its task", ["task", "result", "end"], "completed"],
 ] as const;
 type EventName = keyof (typeof wires)[Version];
 
