@@ -34,7 +34,12 @@ export async function addReflection(server: Server, adapters: readonly GrpcAdapt
       messageResponse: index.answer(request.messageRequest),
     });
   const ServerReflectionInfo = (dialog: Dialog): void => {
-    dialog.on("data", (request: ServerReflectionRequest) => void dialog.write(answer(request)));
+    dialog.on("data", (request: ServerReflectionRequest) => {
+      if (dialog.write(answer(request))) return;
+      // An answer is far larger than its question: a caller that reads none would fill the memory.
+      dialog.pause();
+      dialog.once("drain", () => dialog.resume());
+    });
     dialog.on("end", () => dialog.end());
   };
   for (const name of typeNames) server.addService(definitionOf(ServerReflection, name), { ServerReflectionInfo });

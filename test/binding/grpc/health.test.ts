@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { create, createFileRegistry, fromBinary } from "@bufbuild/protobuf";
 import { BinaryReader } from "@bufbuild/protobuf/wire";
 import { type FileDescriptorProto, FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
@@ -78,6 +79,31 @@ it.each(["v1", "v1alpha"])("lists and describes its services by reflection %s", 
     const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: await filesOf(symbol, ask) }));
     expect(registry.get(symbol)?.typeName).toBe(symbol);
   }
+});
+
+it("asks a caller of reflection for no more than it reads", async () => {
+  await using agent = await grpcAgent(serviceOf({}));
+  using raw = rawSession(agent.port);
+  const { session } = raw;
+  await once(session, "remoteSettings");
+  const path = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
+  const { stream, answer } = raw.open("", { ":path": path });
+  stream.pause();
+  const question = frame(text(4, "grpc.health.v1.Health"));
+  const count = 20_000;
+  stream.end(Buffer.concat(Array.from({ length: count }, () => question)));
+  // Each ping is a round trip; the window moves whenever the server takes something from the questions.
+  for (let window: number | undefined, still = 0; still < 100 && !stream.writableFinished; still++) {
+    await new Promise((resolve) => session.ping(resolve));
+    const { remoteWindowSize } = session.state;
+    if (remoteWindowSize !== window) still = 0;
+    window = remoteWindowSize;
+  }
+  expect(stream.writableFinished).toBe(false);
+  stream.resume();
+  const { status, body } = await answer;
+  const firstLength = 5 + body.readUInt32BE(1);
+  expect([status, body.length]).toEqual([0, count * firstLength]);
 });
 
 type Ask = (question: Buffer) => Promise<Buffer>;
