@@ -42,8 +42,6 @@ export interface PassedOperations {
   readonly operations: Operations<ServerContext>;
   /** Sends a message and watches its stream. */
   stream(request: SendMessageRequest, context: ServerContext, watch: StreamWatch): AsyncIterable<StreamItem>;
-  /** Waits until a task has ended or is interrupted. */
-  wait(taskId: string, context: ServerContext): Promise<void>;
   /** Waits at most `ms` until no call is active. */
   drain(ms: number): Promise<void>;
 }
@@ -94,7 +92,6 @@ export function passOperations(calls: PassingCalls): PassedOperations {
   return {
     operations: Object.fromEntries(entries) as Record<OperationName, AnyCall>,
     stream: (request, context, watch) => stream(operationOf("sendStreamingMessage"), request, context, watch),
-    wait: (taskId, context) => forward(context, async (options) => void (await client.wait(taskId, options))),
     drain: (ms) => within(calls.clock, ms, activeCalls.idle()),
   };
 }
@@ -155,6 +152,6 @@ function checkLoad(load: ProcessLoad | undefined): void {
 }
 
 // The error is never sent.
-function callerLeft(cause: unknown): A2AError {
+export function callerLeft(cause?: unknown): A2AError {
   return new A2AError("unavailable", "the caller has left", { cause });
 }

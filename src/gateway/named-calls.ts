@@ -1,9 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { noop } from "../protocol/async/noop.js";
 import type { ServerContext } from "../protocol/context.js";
+import { A2AError } from "../protocol/errors.js";
 import {
   GetTaskRequestSchema,
-  SendMessageConfigurationSchema,
   type SendMessageRequest,
   type SendMessageResponse,
   TaskState,
@@ -11,7 +11,7 @@ import {
 import type { Operations, StreamItem } from "../protocol/operations.js";
 import { isStop } from "../protocol/states.js";
 import { NameTaken } from "../protocol/task-names.js";
-import type { PassedOperations } from "./handler.js";
+import { callerLeft, type PassedOperations } from "./handler.js";
 import type { RememberedNames } from "./remembered-names.js";
 
 // A send whose caller names its task, for an upstream agent that may or may not support names. The caller's version
@@ -106,25 +106,35 @@ async function* streamNamed(
   yield* options.upstream.stream(namedRequest, call.context, { onTask: learn, onEnd: end });
 }
 
-// A blocking send returns its task's id only when the task stops, and until then the name could not be resolved. So it
-// is sent without blocking, and the gateway waits for the task.
+// A blocking send gives the task's id only when the task stops, and until then the name could not be resolved. So the
+// message is streamed, which also follows the task: some agents write each chunk to their task once per reader, so a
+// subscription beside the send would repeat text.
 async function sendNew(
   upstream: PassedOperations,
   { request, learn }: Naming,
   context: ServerContext,
 ): Promise<SendMessageResponse> {
-  const configuration = request.configuration ?? create(SendMessageConfigurationSchema);
-  const atOnce = { ...request, configuration: { ...configuration, returnImmediately: true } };
-  const response = await upstream.operations.sendMessage(atOnce, context);
-  learn(taskIdOf(response));
-  const { payload } = response;
-  if (configuration.returnImmediately || payload.case !== "task") return response;
-  if (isStop(payload.value.status?.state ?? TaskState.UNSPECIFIED)) return response;
-  const { id } = payload.value;
-  await upstream.wait(id, context);
-  const { historyLength } = configuration;
-  const task = await upstream.operations.getTask(create(GetTaskRequestSchema, { id, historyLength }), context);
-  return { ...response, payload: { case: "task", value: task } };
+  const { historyLength, returnImmediately } = request.configuration ?? {};
+  if (returnImmediately === true) {
+    const response = await upstream.operations.sendMessage(request, context);
+    learn(taskIdOf(response));
+    return response;
+  }
+  let taskId: string | undefined;
+  const onTask = (id: string): void => {
+    taskId = id;
+    learn(id);
+  };
+  for await (const { response } of upstream.stream(request, context, { onTask, onEnd: noop })) {
+    const { payload } = response;
+    if (payload.case === "message") return { $typeName: "lf.a2a.v1.SendMessageResponse", payload };
+    if (payload.case === "artifactUpdate") continue;
+    if (isStop(payload.value?.status?.state ?? TaskState.UNSPECIFIED)) break;
+  }
+  if (context.signal.aborted) throw callerLeft();
+  if (taskId === undefined) throw new A2AError("invalidAgentResponse", "the agent answered a send without a task's id");
+  const task = await upstream.operations.getTask(create(GetTaskRequestSchema, { id: taskId, historyLength }), context);
+  return { $typeName: "lf.a2a.v1.SendMessageResponse", payload: { case: "task", value: task } };
 }
 
 function taskIdOf({ payload }: SendMessageResponse): string | undefined {
