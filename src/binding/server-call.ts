@@ -42,7 +42,9 @@ type CallGate = Pick<
   "authenticate" | "extensions" | "enter" | "publicError" | "interception" | "rates" | "booksAnswers" | "observer"
 >;
 
-/** Replies and events up to this size are not booked: a socket takes them at once. Coding more than that is large work. */
+/**
+ * Replies and events up to this size are not booked: a socket takes them at once. Coding more than that is large work.
+ */
 export const smallReplyBytes = 64 * 1024;
 
 const noAddress = (): undefined => undefined;
@@ -96,8 +98,8 @@ export class ServerCall<S extends CallGate = Service> {
   }
 
   /**
-   * Authenticates the caller from the headers, within the limits of its address. Returns no promise if the service answers
-   * at once.
+   * Authenticates the caller from the headers, within the limits of its address. Returns no promise if the service
+   * answers at once.
    */
   authenticate(): undefined | Promise<void> {
     const { rates } = this.service;
@@ -178,19 +180,19 @@ export class ServerCall<S extends CallGate = Service> {
     return bytes;
   }
 
-  /** Decodes a part of the request: of a small one at once, of a large one in the caller's turn. */
+  /** Decodes a part of the request: at once if the request is small, else in the caller's turn. */
   decode<T>(piece: () => T): T | Promise<T> {
     return this.#requestBytes > smallReplyBytes ? this.work(oneStep(piece)) : piece();
   }
 
-  /** Decodes the request message, as `decode` does. A large one is also measured, in a step of its own. */
+  /** Decodes the request message as `decode` does. A large one is also measured, in a step of its own. */
   decodeMessage(read: () => AnyMessage): AnyMessage | Promise<AnyMessage> {
     return this.#requestBytes > smallReplyBytes ? this.work(readAndMeasure(read)) : read();
   }
 
   /**
-   * Runs large work step by step, each in the caller's turn, and resolves with what the last step returns. Rejects if the
-   * caller has left.
+   * Runs large work step by step, each in the caller's turn, and resolves with what the last step returns. Rejects if
+   * the caller has left.
    */
   work<T>(steps: Iterator<unknown, T>): Promise<T> {
     const place = this.#place;
@@ -376,7 +378,7 @@ export class ServerCall<S extends CallGate = Service> {
 function* readAndMeasure(read: () => AnyMessage): Generator<undefined, AnyMessage> {
   const message = read();
   yield;
-  // Remembers the size, which the limits of the operation ask for.
+  // The size is remembered for the checks of limits that follow.
   sizeOfContentIn(message);
   return message;
 }

@@ -45,8 +45,8 @@ export interface BindingLimits {
   /** Size of a JSON body; larger than `contentMaxBytes`, because base64 is longer. Default: 6 MiB. */
   readonly jsonBodyMaxBytes: number;
   /**
-   * Values and names of members in one request, at every level: those of JSON, and in binary messages also messages, entries of lists and
-   * unknown fields. Default: 250,000.
+   * Values and names of members in one request, at every level: those of JSON, and in binary messages also messages,
+   * entries of lists and unknown fields. Default: 250,000.
    */
   readonly jsonMaxValues: number;
   /** Silence on an event stream before a comment is sent. Default: 4 s. */
@@ -56,7 +56,9 @@ export interface BindingLimits {
 /** A call that asks for admission. */
 export interface EnteringCall {
   readonly principal: Principal;
-  /** The caller's network address, if the binding knows it. It distinguishes callers where there is no `authenticate`. */
+  /**
+   * The caller's network address, if the binding knows it. It distinguishes callers where there is no `authenticate`.
+   */
   peer(): string | undefined;
   readonly header: ReadHeader;
   readonly streams: boolean;
@@ -69,7 +71,10 @@ export const endOfTurn = Symbol("end of turn");
 
 /** The place of a call in the server. */
 export interface AdmittedCall {
-  /** Books bytes of the request as they arrive. Throws as `hold` does, and `unavailable` for a large request in an overload. */
+  /**
+   * Books bytes of the request as they arrive. Throws as `hold` does, and `unavailable` for a large request in an
+   * overload.
+   */
   receive(bytes: number): void;
   /**
    * Books bytes of a reply that waits to be taken. Throws `resourceExhausted` or `unavailable` when a limit on bytes in
@@ -131,7 +136,10 @@ export interface NamedTenant {
 
 /** The rate limits of one call. Each step rejects with `resourceExhausted` when a limit is reached. */
 export interface LimitedCall {
-  /** Counts the call for its address. `before`: the same call at the server, which has counted it for the server's limits. */
+  /**
+   * Counts the call for its address. `before`: the same call at the server, which has counted it for the server's
+   * limits.
+   */
   arrive(before?: LimitedCall): Promise<unknown> | undefined;
   /** Rejects a known caller that may send no more bytes. */
   checkCaller(principal: Principal): Promise<unknown> | undefined;
@@ -163,8 +171,8 @@ export interface Service {
   /** Returns the requested extensions that are active for a call. Throws `extensionSupportRequired` (spec 3.3.4). */
   extensions(requested: readonly string[]): readonly string[];
   /**
-   * Admits a call. Throws `unavailable` while draining, and `resourceExhausted` or `unavailable` when a limit on streams
-   * is reached.
+   * Admits a call. Throws `unavailable` while draining, and `resourceExhausted` or `unavailable` when a limit on
+   * streams is reached.
    */
   enter(call: EnteringCall): AdmittedCall;
   /**

@@ -63,8 +63,8 @@ export function cardEndpoint(options: CardEndpointOptions): HttpEndpoint {
 type CardFor = (version: string | undefined) => EncodedBody;
 
 /**
- * The card in the form of each version. A version that is not served, or that cannot express the card, gets another form and
- * no error: callers read the card to learn the versions.
+ * The card in the form of each version. A version that is not served, or that cannot express the card, gets another
+ * form and no error: callers read the card to learn the versions.
  */
 function cardsOf(location: Location, { cardAt, versions, audience = "" }: CardEndpointOptions): CardFor {
   const cards = new Map<string, JsonObject>();

@@ -69,13 +69,13 @@ interface CallHead {
   header(name: string): string | undefined;
 }
 
-/** The network of all calls over HTTP whose peer has no known address. */
+/** Stands for the network of HTTP calls whose mount does not know the peer's address. */
 export const unknownNetwork = "unknown";
 
 /**
- * Creates the reader of a call's network, for a valid `trustProxy`: of the address that trusted proxies report, else of the
- * peer. With `true`, only the last entry counts, from the nearest proxy: callers may write those before it. `undefined` for
- * a call within the process.
+ * Creates the reader of a call's network, for a valid `trustProxy`: of the address that trusted proxies report, else of
+ * the peer. With `true`, only the last entry counts, from the nearest proxy: callers may write those before it.
+ * `undefined` for a call within the process.
  */
 export function callerNetwork(trust: TrustProxy): (call: CallHead) => string | undefined {
   const trusts = trustedPeers(trust);

@@ -103,9 +103,10 @@ export class BaseClient {
   }
 
   /**
-   * Sends a message and waits for the answer: a reply, or a task that has ended or is interrupted (spec 3.1.1). A task that
-   * the agent gives back earlier is followed, as by `wait()`, unless `configuration.returnImmediately` is set. When
-   * `timeoutMs` is over, it throws `deadlineExceeded`; its metadata has `taskId` and `state` once the agent has named the task.
+   * Sends a message and waits for the answer: a reply, or a task that has ended or is interrupted (spec 3.1.1). If the
+   * agent returns a task before that, it waits as `wait()` does, unless `configuration.returnImmediately` is set.
+   * Throws `deadlineExceeded` after `timeoutMs`; its metadata has `taskId` and `state` if the agent has named a task by
+   * then.
    */
   async send(content: Content, options: SendOptions = {}): Promise<Answer> {
     // The id of the task is needed before the answer, or what follows an authorization.
@@ -152,8 +153,8 @@ export class BaseClient {
 
   /**
    * Waits until a task has ended or is interrupted, by subscription or by polling, whichever the agent supports.
-   * Returns the task at that point. Throws `taskNotFound`, and `deadlineExceeded` when `timeoutMs` is over, with `taskId` and
-   * the last `state` in its metadata.
+   * Returns the task at that point. Throws `taskNotFound`, and `deadlineExceeded` after `timeoutMs`; its metadata has
+   * `taskId` and the last known `state`.
    */
   async wait(taskId: string, options: TaskCallOptions = {}): Promise<Answer> {
     checkCallOptions(options);
@@ -173,8 +174,8 @@ export class BaseClient {
         const answer = asTask(await this.#answerStream(() => untilStop(items)).answer);
         if (answer.task !== undefined && isStopped(answer.task)) return answer;
       } catch (error) {
-        // An agent may lack subscriptions, or refuse one to an ended task, and reports that in many ways. So the task is
-        // read instead, and an error of that read is thrown.
+        // An agent may lack subscriptions, or refuse one to an ended task, and reports that in many ways. So the task
+        // is read instead, and an error of that read is thrown.
         if (!(error instanceof A2AError)) throw error;
       }
       for (let polls = 1; ; polls++) {
@@ -236,7 +237,7 @@ export class BaseClient {
 /** A client: the eleven operations and the helpers built on them. */
 export type Client = BaseClient & ClientOperations;
 
-/** Whether a task has ended or is interrupted. One in an unknown state is not known to have. */
+/** Whether a task has ended or is interrupted. False if its state is unknown. */
 function isStopped({ status }: Task): boolean {
   return isStop(status?.state ?? TaskState.UNSPECIFIED);
 }

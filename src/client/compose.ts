@@ -141,8 +141,8 @@ function interfaceOf(
 }
 
 /**
- * Where an interface is called. An agent that listens on every address may list that one, `0.0.0.0` or `[::]`. In a card
- * that was read from this machine it means this machine; elsewhere it stays as it is, and the address policy refuses it.
+ * The URL at which an interface is called. Agents that listen on all addresses sometimes list `0.0.0.0` or `[::]`. If
+ * the card was read from this machine, the host of the card takes its place; otherwise the address policy refuses it.
  */
 function reachableUrl(url: string, cardUrl: string | undefined): string {
   const cardHost = URL.parse(cardUrl ?? "")?.hostname;

@@ -29,7 +29,7 @@ export interface Platform {
   transports(versions: KnownVersions): readonly TransportFactory[];
   readonly cardCache: CardCache;
   network(options: NetworkOptions): Network;
-  /** Code of streams, where it is loaded with the client. Default: it is loaded with the first stream. */
+  /** Code of streams, if it is loaded with the client. Default: it is loaded with the first stream. */
   readonly lastingStream?: ClientParts["lastingStream"];
   /** The parts of a client whose calls are followed, where the platform has telemetry. */
   observe?(parts: ClientParts): ClientParts;

@@ -31,8 +31,8 @@ export function allowanceOf(options: CallOptions, clock: Clock): Allowance {
 }
 
 /**
- * The error of a wait whose time is over, with what is known of its task in the metadata: `taskId` and `state`. Any other
- * error stays as it is.
+ * The error of a wait that exceeds its time: once the agent has named a task, its metadata has `taskId` and `state`.
+ * Any other error is returned as it is.
  */
 export function lateAnswer(
   error: unknown,
@@ -41,7 +41,7 @@ export function lateAnswer(
 ): unknown {
   if (!(error instanceof A2AError) || error.code !== "deadlineExceeded" || taskId === "") return error;
   const name = stateName(state);
-  const progress = `the task ${taskId} is ${name}, and wait(taskId) goes on`;
+  const progress = `the last state of task ${taskId} is ${name}, continue with client.wait("${taskId}")`;
   return new A2AError(
     "deadlineExceeded",
     timeoutMs === undefined

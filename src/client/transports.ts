@@ -8,7 +8,10 @@ import type { KnownVersions } from "./versions.js";
 
 /** The address of an interface and its protocol version. */
 export interface InterfaceAddress {
-  /** Where calls go: as written in the card, but this machine for `0.0.0.0` in a card that was read from it. */
+  /**
+   * Where calls go, as written in the card. If it lists `0.0.0.0` or `[::]` and was read from this machine: the card's
+   * host.
+   */
   readonly url: string;
   /** As written in the card. */
   readonly version: string;

@@ -11,7 +11,8 @@ import type { TurnCause } from "./ports.js";
 
 /**
  * Why a turn's signal was aborted. `Canceled`: the caller canceled the task. `DeadlineExceeded`: the turn's time limit
- * passed, or, with `deadlines: "abort"`, the deadline of the call that started the turn and waits for its task. `Draining`: the server is shutting down. `OwnershipLost`: another process took the task over.
+ * passed, or, with `deadlines: "abort"`, the deadline of the caller that waits for the task. `Draining`: the server is
+ * shutting down. `OwnershipLost`: another process took the task over.
  */
 export type AbortKind = "Canceled" | "DeadlineExceeded" | "Draining" | "OwnershipLost";
 
@@ -46,8 +47,8 @@ export interface AuthorizationEnd {
 /** How a turn calls another agent of its server. */
 export interface AgentCallOptions {
   /**
-   * The caller. Default: that of the turn. Needed where the other agent identifies its callers by itself, since owners with
-   * the same name may be different people there.
+   * The caller. Default: that of the turn. Needed where the other agent identifies its callers by itself, since owners
+   * with the same name may be different people there.
    */
   readonly principal?: Principal | undefined;
   /** Headers of every call, besides those of the trace. Default: none. */
@@ -93,9 +94,9 @@ export interface Turn {
    */
   readonly header: (name: string) => string | undefined;
   /**
-   * When the call that started the turn stops waiting, in milliseconds since 1970. The turn goes on after it: its task can
-   * still be read and subscribed to. With `deadlines: "abort"` a turn whose caller waits for the task is aborted then.
-   * `undefined` where the caller has set none, and where there is no `header` either.
+   * When the caller of the turn stops waiting, in milliseconds since 1970. The turn continues after that, and its task
+   * can still be read and subscribed to. With `deadlines: "abort"` the turn is aborted then if its caller waits for the
+   * task. `undefined` if the caller set none, and in turns in which `header` returns nothing.
    */
   readonly deadline: number | undefined;
   /** `""` without tenants. */
@@ -126,15 +127,15 @@ export interface Turn {
   /** Waits for the caller's next message to this task and takes it. */
   readonly receive: () => Promise<Message>;
   /**
-   * Emits an event, then waits for the answer: `await turn.ask(inputRequired("Which account?"))`. A turn that runs again
-   * does not ask the same question twice: it gets the answer that an earlier run got, or waits for it.
+   * Emits an event, then waits for the answer: `await turn.ask(inputRequired("Which account?"))`. A turn that runs
+   * again does not ask the same question twice: it gets the answer that an earlier run got, or waits for it.
    */
   readonly ask: (event: AgentEvent) => Promise<Message>;
   /**
    * Asks the caller to authorize something out of band, and waits until the host wakes the task
    * (`server.tasks.wake(taskId)`), such as in the callback of an authorization server, or until the caller sends a
-   * message. Neither proves anything: look whether you have the grant, and ask again if not. A turn that runs again while
-   * it waits does not ask twice. Throws a `TypeError` for a URL that is not https, or http on this machine.
+   * message. Neither proves anything: look whether you have the grant, and ask again if not. A turn that runs again
+   * while it waits does not ask twice. Throws a `TypeError` for a URL that is not https, or http on this machine.
    */
   readonly authorize: (request: AuthorizationRequest) => Promise<AuthorizationEnd>;
   /** The task's messages so far, oldest first. With `last`: only that many of the latest. */
@@ -149,14 +150,15 @@ export interface Turn {
   readonly context: ContextState;
   /**
    * Counts tokens that the turn has used against the budgets of its caller (`rate`), and resolves with what is left. It
-   * counts them even when fewer are left: a turn that runs is never stopped by its budget, and the caller's next new task
-   * is refused. Does nothing without a budget. Rejects with a `TypeError` for anything but a whole number of 0 or more.
+   * counts them even when fewer are left: a turn that runs is never stopped by its budget, and the caller's next new
+   * task is refused. Does nothing without a budget. Rejects with a `TypeError` for anything but a whole number of 0 or
+   * more.
    */
   readonly charge: (usage: { readonly tokens: number }) => Promise<TokenBudget>;
   /**
-   * Returns a client of another agent of the same server, by its path: `turn.client("/weather").send("…")`. Its calls need
-   * no network. They carry the caller, the trace and the time that is left, and end with the turn: a task that it waits for
-   * is canceled when the turn is aborted. Throws a `TypeError` for a path without an agent.
+   * Returns a client of another agent of the same server, by its path: `turn.client("/weather").send("…")`. Its calls
+   * need no network. They carry the caller, the trace and the time that is left, and end with the turn: a task that it
+   * waits for is canceled when the turn is aborted. Throws a `TypeError` for a path without an agent.
    */
   readonly client: (path: string, options?: AgentCallOptions) => Client;
   /** The tasks that the message references and the caller may see; at most 16. */

@@ -23,7 +23,7 @@ export interface RuntimeOptions {
   readonly agent: Agent;
   /** Whether any process that finds a dead process's turn re-runs it. Default: false, the task fails. */
   readonly restartable?: boolean | undefined;
-  /** Whether a caller's deadline ends its wait alone, or also aborts the turn that the call started. Default: `"wait"`. */
+  /** Whether a caller's deadline ends only its wait, or also the turn that the call started. Default: `"wait"`. */
   readonly deadlines?: Runtime["deadlines"] | undefined;
   readonly logger: Logger;
   readonly limits?: Partial<CoreLimits> | undefined;
@@ -56,8 +56,8 @@ type ReleaseMember =
   | "startTurn";
 
 /**
- * What a handler keeps when its agent is replaced: everything about its tasks in this process. Each release of the agent
- * has a runtime over it, and a turn stays with the runtime that it began with.
+ * What a handler keeps when its agent is replaced: everything about its tasks in this process. Each release of the
+ * agent has a runtime over it, and a turn stays with the runtime that it began with.
  */
 export class HandlerState {
   readonly #process: CoreProcess;

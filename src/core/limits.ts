@@ -5,8 +5,8 @@ export interface CoreLimits {
   /** Size of one task. Default: 32 MiB. */
   readonly taskMaxBytes: number;
   /**
-   * Size of a running task's log that is kept before its snapshot, for streams that resume; ten minutes of it if they take
-   * at most four times that size. Default: 16 MiB.
+   * Size of a running task's log that is kept from before its latest snapshot, for streams that resume. For ten minutes
+   * up to four times as much is kept. Default: 16 MiB.
    */
   readonly logWindowBytes: number;
   /**
@@ -20,7 +20,10 @@ export interface CoreLimits {
   readonly turnsPerOwner: number;
   /** Concurrent turns of the process. Default: 20,000. */
   readonly turnsPerProcess: number;
-  /** GetTask and ListTasks of one owner that read the store at once; others wait in order. Not without `authenticate`. Default: 4. */
+  /**
+   * GetTask and ListTasks of one owner that read the store at once; others wait in order. Not without `authenticate`.
+   * Default: 4.
+   */
   readonly readsPerOwner: number;
   /**
    * Unfinished tasks of one owner; beyond it, sends that would start another are refused. Not without `authenticate`.
@@ -28,13 +31,16 @@ export interface CoreLimits {
    */
   readonly tasksPerOwner: number;
   /**
-   * How long a task without a turn may wait for its caller, or parked without a `wakeAt`, after its last status; then it
-   * ends FAILED. A turn that waits in `ask` has `turnDeadlineMs` instead. Default: 30 days.
+   * How long a task without a turn may wait for its caller, or parked without a `wakeAt`, after its last status; then
+   * it ends FAILED. A turn that waits in `ask` has `turnDeadlineMs` instead. Default: 30 days.
    */
   readonly taskWaitMaxMs: number;
   /** How long a send waits for a free turn when a limit of turns is reached; then it is refused. Default: 1 s. */
   readonly turnWaitMs: number;
-  /** Size of the messages that wait for a free turn; those of one owner take half of what the others leave. Default: 64 MiB. */
+  /**
+   * Size of the messages that wait for a free turn; those of one owner take half of what the others leave. Default: 64
+   * MiB.
+   */
   readonly turnWaitMaxBytes: number;
   /** Events that a turn may be ahead of the store. Default: 64. */
   readonly batchMaxEvents: number;
@@ -50,7 +56,10 @@ export interface CoreLimits {
   readonly graceMs: number;
   /** How long a running turn waits for a failing store. Default: 30 s. */
   readonly storeRetryMs: number;
-  /** How long a send waits for its first write, and for each call of the store before it; then it is `unavailable`. Default: 2 s. */
+  /**
+   * How long a send waits for its first write, and for each call of the store before it; then it is `unavailable`.
+   * Default: 2 s.
+   */
   readonly storeWaitMs: number;
   /** How long the store may be away before `/readyz` and gRPC health checks report it. Default: 10 s. */
   readonly storeAwayMs: number;
@@ -73,7 +82,10 @@ export interface CoreLimits {
   readonly wakePauseMs: number;
   /** Push configurations of one task. Default: 10. */
   readonly pushConfigsPerTask: number;
-  /** Largest message or artifact that is copied into a conversation; a larger one is read from its task. Default: 64 KiB. */
+  /**
+   * Largest message or artifact that is copied into a conversation; a larger one is read from its task. Default: 64
+   * KiB.
+   */
   readonly conversationEntryMaxBytes: number;
   /**
    * Entries of all conversations of one owner; beyond it the least recently used are dropped. Not without
@@ -81,8 +93,8 @@ export interface CoreLimits {
    */
   readonly conversationEntriesPerOwner: number;
   /**
-   * Size of all conversations and context states of one owner; beyond it the least recently used are dropped. Not without
-   * `authenticate`. Default: 128 MiB.
+   * Size of all conversations and context states of one owner; beyond it the least recently used are dropped. Not
+   * without `authenticate`. Default: 128 MiB.
    */
   readonly conversationOwnerMaxBytes: number;
   /** Size of the state of one context, as JSON; beyond it `turn.context.update` rejects. Default: 64 KiB. */

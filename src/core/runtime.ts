@@ -25,7 +25,7 @@ export interface Runtime extends LiveTaskDeps {
   readonly agentId: string;
   /** Turns of dead processes are re-run. */
   readonly restartable: boolean;
-  /** Whether a caller's deadline ends its wait alone, or also aborts the turn that the call started. */
+  /** Whether a caller's deadline ends only its wait, or also the turn that the call started. */
   readonly deadlines: "wait" | "abort";
   /** Wakes parked tasks that are due. */
   readonly alarm: Alarm;

@@ -31,8 +31,8 @@ export interface TurnStart {
   /** When the caller stops waiting for what it sent, in milliseconds since 1970. Never stored. */
   readonly deadline?: number | undefined;
   /**
-   * The signal of a call with which the turn ends: aborts with `deadlineExceeded` at the call's deadline. `undefined`: the
-   * turn outlives the wait of its caller.
+   * The signal of the call, if its deadline ends the turn: aborts then with `deadlineExceeded`. `undefined`: the
+   * deadline ends only the caller's wait.
    */
   readonly late?: AbortSignal | undefined;
   /** What calls of the turn to other agents of the process pass on. */

@@ -12,14 +12,14 @@ export type { AgentSource } from "./source.js";
 export interface HonoCall {
   /** The request, and the route that matched it. */
   readonly req: { readonly raw: Request; readonly routePath: string };
-  /** What the runtime gives beside the request: Node's adapter the connection, Deno the peer, Bun the server. */
+  /** What the runtime passes with the request: the connection from Node's adapter, the peer from Deno, Bun's server. */
   readonly env?: unknown;
 }
 
 /**
  * A Hono handler: `app.all("/agents/weather/*", honoAgent(createAgent(…)))`. The path is that of the route, also in an
- * app below another one. Default of `basePath`: the route without its `/*`; of `remoteAddress`: the peer as Node, Deno and Bun
- * report it.
+ * app below another one. Default of `basePath`: the route without its `/*`. Default of `remoteAddress`: the peer's
+ * address in Node, Deno and Bun.
  */
 export function honoAgent(
   agent: AgentSource,
@@ -36,13 +36,13 @@ export function honoAgent(
   };
 }
 
-/** What runtimes give Hono. */
+/** The `env` that runtimes pass to Hono. */
 interface RuntimeEnvironment {
   /** Node, by `@hono/node-server`. */
   readonly incoming?: { readonly socket?: { readonly remoteAddress?: string | undefined } };
   /** Deno. */
   readonly remoteAddr?: { readonly hostname?: string };
-  /** Bun, for the options that `Bun.serve` gives a handler: the server itself, or below a name. */
+  /** Bun passes its server, or an object that has it as `server`. */
   readonly requestIP?: (request: Request) => { readonly address: string } | null;
   readonly server?: Pick<RuntimeEnvironment, "requestIP">;
 }

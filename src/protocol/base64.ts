@@ -6,8 +6,8 @@ const whiteSpace = /[ \t\r\n]+/g;
 const { Buffer: nodeBuffer }: { readonly Buffer?: typeof Buffer } = globalThis;
 
 /**
- * Decodes the standard and the URL-safe alphabet, padded or not (spec 6.5), also in lines, as MIME writes it. Returns
- * `undefined` for malformed text.
+ * Decodes the standard and the URL-safe alphabet, padded or not (spec 6.5). Ignores white space, since MIME breaks
+ * base64 into lines. Returns `undefined` for malformed text.
  */
 export function bytesFromBase64(given: string): Uint8Array | undefined {
   let text = given;

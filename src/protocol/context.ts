@@ -19,7 +19,7 @@ export interface Principal {
   readonly scopes?: readonly string[] | undefined;
   /** Everything else that its credential says, such as the claims of its token. Set by `auth`. */
   readonly claims?: Readonly<Record<string, unknown>> | undefined;
-  /** What the application adds. The agent gets it as `turn.principal`. */
+  /** Members that the application adds. The agent gets them in `turn.principal`. */
   readonly [name: string]: unknown;
 }
 
@@ -27,8 +27,8 @@ export interface Principal {
 export interface IdentifiedCaller {
   readonly principal: Principal;
   /**
-   * Called once the request is decoded: throws `unauthenticated` or `permissionDenied` when this operation, or the skill
-   * that a message is for, requires more of the caller. Absent when nothing does.
+   * Called once the request is decoded: throws `unauthenticated` or `permissionDenied` when this operation, or the
+   * skill that a message is for, requires more of the caller. Absent when nothing does.
    */
   readonly authorize?: ((operation: OperationName, message: Message | undefined) => void) | undefined;
 }
@@ -75,8 +75,8 @@ export interface CallQuota {
   /** The places of a turn that the call starts. */
   readonly turns: readonly Place[];
   /**
-   * Counts a new task. Rejects with `resourceExhausted`; the function that it resolves with takes the count back. Absent
-   * without such limits.
+   * Counts a new task. Rejects with `resourceExhausted`; the function that it resolves with takes the count back.
+   * Absent without such limits.
    */
   readonly newTask?: (() => Promise<() => void>) | undefined;
 }

@@ -117,7 +117,8 @@ export interface ErrorOptions {
 /**
  * The one error class of the framework. Check `error.code`; the bindings translate it in both directions by
  * `errorTable`. Its message is public and is sent to the peer, and so are `reason`, `domain` and `metadata`. Its
- * `cause` is never sent. The constructor throws a `TypeError` for a code that is not in `errorTable`, and for unknown options.
+ * `cause` is never sent. The constructor throws a `TypeError` for a code that is not in `errorTable`, and for unknown
+ * options.
  */
 export class A2AError extends Error {
   /** Identifies the error. */
@@ -221,7 +222,7 @@ interface ConnectionErrorOptions extends ErrorOptions {
 export class ConnectionError extends A2AError {
   /** Whether any byte of the request was sent. */
   readonly written: boolean;
-  /** Whether another attempt changes nothing: the name does not exist, or the peer is not trusted or not allowed. */
+  /** Whether another attempt would fail too: the name does not exist, or the peer is not trusted or not allowed. */
   readonly isFinal: boolean;
 
   constructor(message: string, { written, isFinal = false, ...options }: ConnectionErrorOptions) {

@@ -1,6 +1,6 @@
 /**
- * Loads a package that is written in CommonJS. Some bundlers make ES modules that have no `require`, which it needs: then
- * the error says what to change.
+ * Loads a CommonJS package. It needs `require`, which the ES modules of some bundlers lack: then the error says what to
+ * change.
  */
 export async function loadPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
   try {

@@ -57,8 +57,8 @@ const isoPattern =
 
 /**
  * Converts an ISO 8601 time of a peer to the JSON form of a timestamp. Returns `undefined` if the text is not a time.
- * Versions up to 0.3 do not specify the form, and agents of 1.0 deviate from it: many omit the zone and mean UTC, and some
- * send more digits than nanoseconds.
+ * Versions up to 0.3 do not specify the form, and agents of 1.0 deviate from it: many omit the zone and mean UTC, and
+ * some send more digits than nanoseconds.
  */
 export function isoTime(text: string): string | undefined {
   const match = isoPattern.exec(text.trim());

@@ -20,7 +20,7 @@ export function addViolation(violations: Violations, description: string): void 
 /** Fewer than `violationsMax`, so that values that are left out never hide a violation. */
 const leftOutMax = 10;
 
-/** Replaces the violations added since `from` by a note that the value at hand is left out. */
+/** Replaces the violations added since `from` by a note that the value is left out. */
 export function leaveOut(violations: Violations, from: number): void {
   const [first] = violations.splice(from);
   if (first !== undefined && from < leftOutMax) violations.push({ ...first, isLeftOut: true });

@@ -17,7 +17,7 @@ import type { PushLimits } from "./limits.js";
 
 /** A call to schedule. */
 export interface CallTicket extends CallRoute {
-  /** Pause in milliseconds since a failed attempt. While the circuit breaker is open, its own pauses hold instead. */
+  /** Pause in milliseconds since a failed attempt. While the circuit breaker is open, its own pauses apply instead. */
   readonly pauseMs: number;
   /** The first that aborts ends the wait with its reason. */
   readonly signals: readonly AbortSignal[];
@@ -41,9 +41,9 @@ interface Grant {
 
 /**
  * Decides when calls to webhooks start: round robin over owners, within an owner over destinations, within both in
- * order of arrival. A lane (owner and destination) has a circuit breaker of its own. With waiters it is in one place: ready
- * at its owner, blocked at its destination until that has room, held by a `Retry-After`, or waiting for its breaker. So a
- * lane that cannot go costs the others nothing.
+ * order of arrival. A lane (owner and destination) has a circuit breaker of its own. A lane with waiters is in one
+ * place: ready at its owner, blocked at its destination until that has room, held by a `Retry-After`, or waiting for
+ * its breaker. So a lane that cannot start a call does not delay the others.
  */
 export class CallScheduler {
   readonly #options: CallSchedulerOptions;

@@ -18,7 +18,7 @@ export interface CircuitBreakerOptions {
   readonly onReady: () => void;
 }
 
-/** A call under way: its generation, and whether it probes a destination that fails. */
+/** A call under way: its generation, and whether it probes a failing destination. */
 export interface CallPermit {
   readonly generation: number;
   readonly isProbe: boolean;
@@ -29,8 +29,8 @@ const firstCalls = 4;
 const jitterFloor = 0.75;
 
 /**
- * The calls of one owner to one origin (scheme, host and port): how many there are at once, and whether they are paused.
- * Owners that share an origin do not share this, so that nobody's failing webhook stops another's.
+ * The calls of one owner to one origin (scheme, host and port): how many there may be at once, and whether they are
+ * paused. Each owner has its own, so that a failing webhook of one does not stop those of others at the same origin.
  *
  * The limit grows by one per round of successful calls and is halved by a failure, once per generation of calls.
  * `pushFailuresToPause` consecutive failures open the breaker. After a pause one call probes the destination: success

@@ -37,7 +37,7 @@ export interface CallOwner {
   readonly ready: Set<Lane>;
 }
 
-/** The calls of all owners to one destination, which share only its room. */
+/** The calls of all owners to one destination, which share only the limit of concurrent calls. */
 export interface CallTarget {
   readonly origin: string;
   active: number;

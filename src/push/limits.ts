@@ -5,11 +5,11 @@ export interface PushLimits {
   /** Concurrent calls to webhooks of one owner. Without `authenticate` only the process limit applies. Default: 128. */
   readonly pushCallsPerOwner: number;
   /**
-   * Most concurrent calls to one destination (scheme, host and port). Each owner starts with 4 there: they grow with success
-   * and halve on failure. Default: 64.
+   * Most concurrent calls to one destination (scheme, host and port). Each owner starts with a limit of 4 there, which
+   * grows with success and is halved by a failure. Default: 64.
    */
   readonly pushCallsPerDestination: number;
-  /** Consecutive failures after which an owner's calls to a destination go one at a time, after pauses. Default: 5. */
+  /** Consecutive failures after which an owner calls a destination only once at a time, after pauses. Default: 5. */
   readonly pushFailuresToPause: number;
   /** Longest pause between calls to a failing destination; also limits `Retry-After`. Default: 60 s. */
   readonly pushPauseMaxMs: number;

@@ -6,9 +6,9 @@ import type { Rate } from "./options.js";
 import { type ReadRate, readRate } from "./rate.js";
 
 // Failed attempts to authenticate, by address. An address has a window of failures and a number of checks under way. At
-// most `limit - failures` credentials that are not known are checked there at once, since each of them may fail; the
-// others wait, and go when a check ends without a failure. Credentials that were accepted a while ago are known: they
-// neither wait nor count, from whatever address they come, so that nobody is locked out by a neighbor's guesses.
+// most `limit - failures` unknown credentials are checked there at once, since each of them may fail; others wait until
+// a check ends without a failure. Credentials that were accepted in the last `acceptedWindows` are known. When the
+// limit is reached they are checked all the same, from any address, so that the guesses of a neighbor lock nobody out.
 
 export const defaultFailedAttempts: Rate = "300/minute";
 
@@ -53,7 +53,7 @@ const acceptedMax = 10_000;
 const acceptedWindows = 10;
 /** Number of header names in a fingerprint. */
 const namesMax = 32;
-/** After so many checks that read nothing new, what checks read is noted no longer. */
+/** After this many checks that read no new header, it is no longer noted what checks read. */
 const watchedChecks = 1000;
 
 /** Limits failed attempts to authenticate. */
@@ -64,7 +64,9 @@ export class FailedAttempts<H extends AttemptHead> {
   /** Fingerprints of accepted credentials and until when they are known. */
   #accepted = new Map<string, number>();
   #acceptedBefore = new Map<string, number>();
-  /** What a check returned when its credential was noted as accepted: checks return the same for a token that they remember. */
+  /**
+   * Results of checks, and until when their credentials are known. Checks return the same result for a cached token.
+   */
   readonly #results = new WeakMap<object, number>();
   readonly #secret = randomBytes(32).toString("base64url");
   /** What checks read, in any call so far. */
@@ -146,7 +148,7 @@ export class FailedAttempts<H extends AttemptHead> {
       address.endsAt = now + this.#rate.windowMs;
     }
     address.failures += 1;
-    // A credential that was revoked is known no longer.
+    // A credential that fails now, perhaps since it was revoked, is no longer known.
     if (this.#accepted.size + this.#acceptedBefore.size > 0) {
       const fingerprint = this.#fingerprint(head);
       this.#accepted.delete(fingerprint);
@@ -154,7 +156,7 @@ export class FailedAttempts<H extends AttemptHead> {
     }
   }
 
-  /** A check has ended: lets calls that wait go, or refuses them when the limit is reached. */
+  /** After the end of a check: continues calls that wait, or refuses them if the limit is reached. */
   #settle(address: Address): void {
     for (const waiter of address.waiters) {
       const hasRoom = this.#hasRoom(address);
@@ -238,7 +240,7 @@ export class FailedAttempts<H extends AttemptHead> {
       "resourceExhausted",
       isOver
         ? `too many failed attempts to authenticate from this address: the limit is ${text} (rate.failedAttempts)`
-        : `too many attempts to authenticate from this address at once: the limit of failed ones is ${text} (rate.failedAttempts)`,
+        : `too many attempts to authenticate from this address at once: the limit of failed attempts is ${text} (rate.failedAttempts)`,
       {
         retryAfterMs: isOver ? Math.min(Math.max(remainingMs, 0), windowMs) : 1000,
         metadata: { limit: "rate.failedAttempts" },

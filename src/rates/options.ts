@@ -25,7 +25,10 @@ export interface CallLimits {
 
 /** Limits of calls, and of the tasks that they start. */
 export interface TurnLimits extends CallLimits {
-  /** Messages that name no task, each of which starts one. A repeat that attaches to its task does not count. Default: no limit. */
+  /**
+   * Messages that name no task, each of which starts one. A repeat that attaches to its task does not count. Default:
+   * no limit.
+   */
   readonly tasks?: Rates | undefined;
   /** Turns that calls have started and that run at once in this process. Default: no limit. */
   readonly turns?: number | undefined;
@@ -33,7 +36,10 @@ export interface TurnLimits extends CallLimits {
 
 /** Limits of calls and tasks, and a budget that the agent charges. */
 export interface BudgetLimits extends TurnLimits {
-  /** Tokens that the agent charges by `turn.charge`. Once a window's are used up, new tasks are refused. Default: no limit. */
+  /**
+   * Tokens that the agent charges by `turn.charge`. Once a window's are used up, new tasks are refused. Default: no
+   * limit.
+   */
   readonly tokens?: Rates | undefined;
 }
 
@@ -58,9 +64,9 @@ export interface RateOptions extends CallerLimits<BudgetLimits, TurnLimits> {
   /** The skill that a message is for. Default: that of `auth`, else the string `skillId` of its metadata. */
   readonly skillOf?: ((message: Message) => string | undefined) | undefined;
   /**
-   * Failed attempts to authenticate from one address; `false`: any number. Beyond it, calls from there are refused before
-   * their credentials are checked, except with credentials that were accepted in the last ten windows. Checks under way
-   * count as if they failed. Default: `"300/minute"` with `auth` and `authenticate`.
+   * Failed attempts to authenticate from one address; `false`: any number. Beyond it, calls from there are refused
+   * before their credentials are checked, except with credentials that were accepted in the last ten windows. Checks
+   * under way count as if they failed. Default: `"300/minute"` with `auth` and `authenticate`.
    */
   readonly failedAttempts?: Rate | false | undefined;
 }

@@ -64,8 +64,9 @@ interface ServerBinding {
   readonly isAlwaysServed?: boolean;
   routes?(setting: BindingSetting): Routes;
   /**
-   * The protocol that its connections are upgraded to, lower-case: `"websocket"`. Its endpoint takes over the socket of the
-   * native request, and replies when that has closed; an earlier reply refuses the upgrade. Needs a port of `serve`.
+   * The protocol that its connections are upgraded to, lower-case: `"websocket"`. Its endpoint takes over the socket of
+   * the native request, and replies when that has closed; an earlier reply refuses the upgrade. Needs a port of
+   * `serve`.
    */
   readonly upgrade?: string;
   /** Needs a port of `serve`. `undefined` when no version has the binding. */

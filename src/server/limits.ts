@@ -9,11 +9,11 @@ import { defaultOverloadLimits, type OverloadLimits } from "./overload/limits.js
 /** Admission limits, shared by all calls of the process. */
 export interface AdmissionLimits extends BindingLimits {
   /**
-   * Bytes of requests that are not decoded yet, and of large replies and events that are not taken yet, in a gateway also
-   * of what the agent answers; beyond it calls are `unavailable`. Small replies that an HTTP/2 peer does not take count for
-   * its address, and beyond it their streams end (`CANCEL`) and calls are refused for a moment. One caller may hold half of what the others leave;
-   * without `authenticate`, callers are distinguished by address: the one that proxies in `trustProxy` report, and
-   * networks of 64 bits in IPv6. Default: 256 MiB.
+   * Bytes of requests that are not decoded yet, and of large replies and events that are not taken yet, in a gateway
+   * also of what the agent answers; beyond it calls are `unavailable`. Small replies that an HTTP/2 peer does not take
+   * count for its address, and beyond it their streams end (`CANCEL`) and calls are refused for a moment. One caller
+   * may hold half of what the others leave; without `authenticate`, callers are distinguished by address: the one that
+   * proxies in `trustProxy` report, and networks of 64 bits in IPv6. Default: 256 MiB.
    */
   readonly inFlightMaxBytes: number;
   /** Open streams of one principal. Without `authenticate` only the process limit applies. Default: 1,000. */
@@ -42,7 +42,7 @@ export const defaultLimits: Limits = {
   streamsPerProcess: 20_000,
 };
 
-/** Durations of which less than a millisecond would be a busy loop, or a refusal of every caller. */
+/** Durations for which less than a millisecond would be a busy loop, or would refuse every caller. */
 const positiveDurations = [
   ...["headerTimeoutMs", "bodyTimeoutMs", "replyStallMs", "keepAliveIdleMs", "http2IdleMs", "keepAliveMs"],
   ...["maxConnectionAgeMs", "grpcKeepaliveMs", "grpcKeepaliveTimeoutMs", "heartbeatMs", "instanceTtlMs", "pollMs"],
@@ -67,11 +67,13 @@ interface LimitPair {
   readonly upper: keyof Limits;
   /** Default: 1. */
   readonly factor?: number;
-  /** How many times as large the upper one becomes when its default is too small. Default: `factor`. */
+  /** By which factor the upper one exceeds the lower one when its default is too small. Default: `factor`. */
   readonly usual?: number;
-  /** The lower one is always this part of an upper one that is given alone. Default: it keeps its default if it can. */
+  /**
+   * If only the upper one is given, the lower one is this part of it. Default: it keeps its default if that is allowed.
+   */
   readonly part?: number;
-  /** What happens otherwise. */
+  /** What would happen otherwise. */
   readonly why: string;
 }
 
@@ -114,12 +116,12 @@ export function limitProblems(given: Partial<Limits>, path = "limits"): readonly
     if (typeof less !== "number" || typeof more !== "number" || less * factor <= more) return [];
     const bound = factor === 1 ? `above ${upper} (${more})` : `above a ${ordinals[factor]} of ${upper} (${more})`;
     return [
-      `${path}.${lower} (${less}) is ${bound}: ${why}. Give ${lower} of at most ${more / factor}, or ${upper} of at least ${less * factor}`,
+      `${path}.${lower} (${less}) is ${bound}: ${why}. Set ${lower} to at most ${more / factor}, or ${upper} to at least ${less * factor}`,
     ];
   });
   const { maxConnectionAgeMs, maxConnectionAgeGraceMs } = given;
   if (maxConnectionAgeGraceMs === undefined || maxConnectionAgeMs !== undefined) return problems;
-  return [...problems, `${path}.maxConnectionAgeGraceMs has no effect without maxConnectionAgeMs: give that too`];
+  return [...problems, `${path}.maxConnectionAgeGraceMs has no effect without maxConnectionAgeMs: set that too`];
 }
 
 const ordinals: Readonly<Record<number, string>> = { 2: "half", 3: "third" };
@@ -144,8 +146,8 @@ function defaultsBeside(given: Partial<Limits>): Limits {
 }
 
 /**
- * Fills in the defaults. Where callers cannot be distinguished, all are one owner and only the process limits apply. Throws
- * a `TypeError` for limits that contradict each other.
+ * Fills in the defaults. Where callers cannot be distinguished, all are one owner and only the process limits apply.
+ * Throws a `TypeError` for limits that contradict each other.
  */
 export function resolveLimits(options: Partial<Limits> = {}, tellsApart = true): Limits {
   const givenLimits: Partial<Limits> = Object.fromEntries(

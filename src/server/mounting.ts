@@ -13,8 +13,8 @@ import type { AgentOptions } from "./options.js";
 /** Where a handler is mounted. */
 export interface MountOptions {
   /**
-   * The path where the handler is mounted, as callers see it: `/agents/weather`. Default: `basePath` of `createAgent()`,
-   * else what the framework has cut off the request, as Express, Connect and `koa-mount` show it.
+   * The path where the handler is mounted, as callers see it: `/agents/weather`. Default: `basePath` of
+   * `createAgent()`, else what the framework has cut off the request, as Express, Connect and `koa-mount` show it.
    */
   readonly basePath?: string | undefined;
   /** What `authenticate` gets as `caller.request`. Default: the request or context that the handler is called with. */
@@ -24,8 +24,8 @@ export interface MountOptions {
 /** Where a Fetch handler is mounted. */
 export interface FetchOptions extends MountOptions {
   /**
-   * Returns the peer's address, if the runtime knows it. Limits by address (`rate.address`, `rate.failedAttempts`) count by
-   * it, and without `authenticate` it distinguishes callers. Default: unknown, and all callers count together.
+   * Returns the peer's address, if the runtime knows it. Limits by address (`rate.address`, `rate.failedAttempts`) need
+   * it, and without `authenticate` it distinguishes callers. Default: unknown, and all calls count together.
    */
   readonly remoteAddress?: ((request: Request) => string | undefined) | undefined;
 }

@@ -123,7 +123,7 @@ const limitsToSwitchOff: Readonly<Record<OverloadMeasure, Rule>> = {
 
 const singleLimits = limits(defaultLimits, { ...limitRules, ...limitsToSwitchOff });
 
-/** Limits, each by itself, and then with each other. */
+/** Checks each limit by itself, and then whether limits contradict each other. */
 const serverLimits: Rule = (value, path) => {
   const problems = singleLimits(value, path);
   return problems.length > 0 ? problems : limitProblems(value as Partial<Limits>, path);

@@ -41,8 +41,8 @@ export interface HostOptions {
    */
   readonly bindings?: readonly Binding[] | undefined;
   /**
-   * Who may call: security schemes that declare themselves in the card and check calls, and what is required. Default: no
-   * authentication, and all callers share the same tasks.
+   * Who may call: security schemes that declare themselves in the card and check calls, and what is required. Default:
+   * no authentication, and all callers share the same tasks.
    */
   readonly auth?: AuthOptions | undefined;
   /** Identifies the caller instead of `auth`, for everything that has no security scheme. Default: none. */
@@ -50,9 +50,9 @@ export interface HostOptions {
   /** What the card says about the callers that `authenticate` accepts. Default: nothing. */
   readonly declares?: AuthDeclaration | undefined;
   /**
-   * Wrap every call, over every binding and in process, the first outermost: for audit, authorization, changed requests.
-   * They see a call once it is authenticated and decoded, and its refusal by `auth.operations` and `auth.skills`. Default:
-   * none.
+   * Wrap every call, over every binding and in process, the first outermost: for audit, authorization, changed
+   * requests. They see a call once it is authenticated and decoded, and its refusal by `auth.operations` and
+   * `auth.skills`. Default: none.
    */
   readonly interceptors?: readonly ServerInterceptor[] | undefined;
   /**
@@ -76,12 +76,15 @@ export interface HostOptions {
    * server.
    */
   readonly telemetry?: boolean | TelemetryOptions | undefined;
-  /** Limits that differ from their defaults; see docs/reference/limits.md. An unknown name is a `TypeError`. Default: `{}`. */
+  /**
+   * Limits that differ from their defaults; see docs/reference/limits.md. An unknown name is a `TypeError`. Default:
+   * `{}`.
+   */
   readonly limits?: Partial<Limits> | undefined;
   /**
-   * Limits by who is asking: requests, new tasks, bytes, tokens, turns and streams for each owner, tenant and address. The
-   * processes on one PostgreSQL store share them. Beside `agents` they count the calls of all agents together. Default: none, and 300 failed attempts to authenticate from an address in
-   * a minute.
+   * Limits by who is asking: requests, new tasks, bytes, tokens, turns and streams for each owner, tenant and address.
+   * The processes on one PostgreSQL store share them. Beside `agents` they count the calls of all agents together.
+   * Default: none, and 300 failed attempts to authenticate from an address in a minute.
    */
   readonly rate?: RateOptions | undefined;
   /** Protocol versions to serve, or settings for them. Default: every supported protocol version. */
@@ -122,10 +125,11 @@ export interface AgentOptions extends HostOptions {
    */
   readonly restartable?: boolean | undefined;
   /**
-   * What a caller's deadline ends. `"wait"`: only the caller's wait; the task goes on, and can be read and subscribed to.
-   * `"abort"`: also the turn that the call started, whose task then fails, unless the call said `returnImmediately`; for
-   * agents whose work is worthless afterwards. Calls of such a turn to other agents of the server get what is left of the
-   * caller's time; otherwise only `turnDeadlineMs` limits them. Default: `"wait"`.
+   * What a caller's deadline ends. `"wait"`: only the caller's wait. The task continues, and can be read and subscribed
+   * to. `"abort"`: also the turn that the call started, and its task fails, unless the call has `returnImmediately`.
+   * Choose it if the work is worthless after the deadline. Calls that such a turn makes to other agents of the server
+   * get the rest of the caller's time. Calls between agents of one server are always handled as with `"abort"`.
+   * Default: `"wait"`.
    */
   readonly deadlines?: "wait" | "abort" | undefined;
   /** Names of the tenants; a request that names another is refused. Default: none. */

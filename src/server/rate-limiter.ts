@@ -56,8 +56,8 @@ export interface RateLimiter {
 }
 
 /**
- * Creates the limits of the options; `undefined` when there are none. Throws a `TypeError` that lists how they contradict
- * the other options.
+ * Creates the limits of the options; `undefined` when there are none. Throws a `TypeError` that lists how they
+ * contradict the other options.
  */
 export async function createRateLimiter(
   options: RateLimiterOptions,
@@ -115,8 +115,8 @@ export function createServerLimits(
 }
 
 /**
- * The network that limits count a call for. Calls over HTTP whose mount does not know their address count together, which
- * is logged once.
+ * The network for which limits count a call. HTTP calls whose mount does not know the address of the peer count
+ * together, which is logged once.
  */
 export function countedNetwork(
   trustProxy: TrustProxy | undefined,
@@ -136,7 +136,7 @@ export function countedNetwork(
 const warnedLoggers = new WeakSet<Logger>();
 
 const unknownAddress =
-  "calls come without the address of their peer, so limits by address (rate.address, rate.failedAttempts) count them together: give fetch() the option `remoteAddress`";
+  "the addresses of callers are unknown, so limits by address (rate.address, rate.failedAttempts) count all calls together: pass `remoteAddress` to fetch()";
 
 /** Counts here, and with other processes on the store where it can. */
 async function countersOf({ clock, logger, rateStore }: CounterParts, scope: string | undefined): Promise<Counters> {

@@ -18,8 +18,8 @@ export interface Meters {
   /** `context`: the context of the measured span, which may become an exemplar. */
   record(name: NameOf<"histogram">, value: number, attributes: Attributes, context: Context): void;
   /**
-   * Records when metrics are collected, for servers: they have gauges, which are read first. A record on its own, between
-   * other work, costs several times as much as one of many.
+   * Records when metrics are collected, for servers: they have gauges, which are read first. A record on its own,
+   * between other work, costs several times as much as one of many.
    */
   recordLater(name: NameOf<"histogram">, value: number, attributes: Attributes, context: Context): void;
   count(name: NameOf<"counter">, attributes: Attributes): void;
@@ -128,7 +128,9 @@ function createMeters(provider: MeterProvider): Meters {
   return meters;
 }
 
-/** Values with the same attributes are added, or the largest is taken: two servers of one agent may run in a process. */
+/**
+ * Values with the same attributes are added, or the largest is taken: two servers of one agent may run in a process.
+ */
 async function report(result: ObservableResult, readers: Iterable<ReadGauge>, isLargest = false): Promise<void> {
   const totals = new Map<string, GaugeValue>();
   const sources = new Set<string>();

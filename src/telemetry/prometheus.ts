@@ -121,7 +121,7 @@ function resourceWith(attributes: Attributes): NonNullable<MeterProviderOptions[
 
 async function loadPackages() {
   try {
-    // Awaited one by one: bundlers then leave out a package that is not installed.
+    // Awaited one by one: only then do bundlers accept that a package is not installed.
     const { PrometheusExporter, PrometheusSerializer } = await import("@opentelemetry/exporter-prometheus");
     const { MeterProvider } = await import("@opentelemetry/sdk-metrics");
     return { PrometheusExporter, PrometheusSerializer, MeterProvider };

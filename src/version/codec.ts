@@ -21,8 +21,8 @@ export interface OperationCodec {
   readReply(json: JsonValue | undefined, request?: AnyMessage): AnyMessage;
   writeReply(reply: AnyMessage, request: AnyMessage): JsonValue;
   /**
-   * The JSON text of a large reply in pieces, made on demand, so that other work can run between them. A version without it
-   * makes the text at once.
+   * The JSON text of a large reply in pieces, made on demand, so that other work can run between them. A version
+   * without it makes the text at once.
    */
   replyTexts?(reply: AnyMessage, request: AnyMessage): Iterable<string>;
 }
@@ -92,7 +92,7 @@ export interface JsonRpcAdapter extends JsonAdapter {
   /** The method of an operation, or `undefined` if this version has none. */
   methodOf(operation: Operation): string | undefined;
   /**
-   * Accepts requests without `jsonrpc` or `id`. A request without `id` is answered with the id `null`, streams and
+   * Accepts requests without `jsonrpc` or `id`. The answer to a request without `id` has the id `null`, in streams and
    * errors too.
    */
   readonly takesPartialEnvelopes: boolean;

@@ -3,8 +3,8 @@ import { isJsonObject } from "../protocol/codec/outline/dynamic.js";
 import type { FieldViolation } from "../protocol/errors.js";
 import type { OperationName } from "../protocol/operations.js";
 
-// Unknown members are ignored, except for these: members of a send's `configuration` in another version whose loss
-// would change what is done. No webhook would be set up, or a caller would wait that asked not to.
+// Unknown members are ignored, except for these names of another version in the `configuration` of a send. Without them
+// no webhook would be set up, or a caller would wait that asked not to.
 
 type Row = readonly [foreignName: string, ownPath: string];
 
@@ -38,7 +38,7 @@ function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** The violations of a request that has such a member and not its own counterpart. */
+/** The violations of a request that has such a member, and lacks the one of its own version. */
 export function foreignNamesIn(
   form: keyof typeof rows,
   operation: OperationName,

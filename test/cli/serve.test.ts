@@ -78,11 +78,11 @@ describe.concurrent("trivium serve", () => {
     await own.write("agent.mjs", "export default async () => {};\n");
     const args = ["serve", "agent.mjs", "--port", "0", "--host", "0.0.0.0", "--anonymous"];
     const started = () => trivium(args, { cwd: own.folder });
-    expect((await started()).stderr).toMatch(/^error: agent.mjs gives no card, and there is no package.json: other/);
+    expect((await started()).stderr).toMatch(/^error: agent.mjs exports no card, and there is no package.json: export/);
     await own.write("package.json", JSON.stringify({ name: "new", description: "", version: "1.0.0" }));
     const { code, stderr } = await started();
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^error: agent.mjs gives no card, and .*package.json has no description: other machines/);
+    expect(stderr).toMatch(/^error: agent.mjs exports no card, and .*package.json has no description: export/);
   });
 
   it.each([

@@ -100,7 +100,8 @@ describe("waiting", () => {
     expect(await throughPauses(clock, waiting)).toEqual([500, 500]);
     await expect(waiting).rejects.toMatchObject({
       code: "deadlineExceeded",
-      message: "the answer was not complete within 1000 ms: the task x is working, and wait(taskId) goes on",
+      message:
+        'the answer was not complete within 1000 ms: the last state of task x is working, continue with client.wait("x")',
       metadata: { taskId: "x", state: "working" },
     });
   });

@@ -53,7 +53,8 @@ describe("a send that is answered with a task that has not stopped", () => {
     const error = await sending.catch((caught: unknown) => caught);
     expect(error).toMatchObject({
       code: "deadlineExceeded",
-      message: "the answer was not complete within 600 ms: the task x is working, and wait(taskId) goes on",
+      message:
+        'the answer was not complete within 600 ms: the last state of task x is working, continue with client.wait("x")',
       metadata: { taskId: "x", state: "working" },
     });
     const waiting = scene.client.wait("x");

@@ -58,7 +58,7 @@ it.each([301, 302, 307])(
     await using client = await Client.connect(server.card, { retry: false });
     const error = await client.getTask({ id: "x" }).catch((reason: unknown) => reason);
     expect(error).toMatchObject({
-      message: expect.stringContaining("a redirect of a call to https://agent.example/rpc:"),
+      message: expect.stringContaining("a redirect to https://agent.example/rpc:"),
     });
     expect(String(error)).not.toContain("secret");
     expect(server.requests).toHaveLength(1);

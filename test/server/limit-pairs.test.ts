@@ -43,13 +43,13 @@ describe.each(limitPairs)("$lower beside $upper", ({ lower, upper, factor = 1, p
 it("a lease of 2 s alone has a heartbeat of a fifth, and one that is not longer than its heartbeat is refused", async () => {
   expect(resolveLimits({ instanceTtlMs: 2000 }).heartbeatMs).toBe(400);
   await expect(start({ instanceTtlMs: 3000, heartbeatMs: 3000 })).rejects.toThrow(
-    "limits.heartbeatMs (3000) is above a third of instanceTtlMs (3000): one late heartbeat would end the lease, and nobody could take over the tasks of a process that has died. Give heartbeatMs of at most 1000, or instanceTtlMs of at least 9000",
+    "limits.heartbeatMs (3000) is above a third of instanceTtlMs (3000): one late heartbeat would end the lease, and nobody could take over the tasks of a process that has died. Set heartbeatMs to at most 1000, or instanceTtlMs to at least 9000",
   );
 });
 
 it("a grace without an age of connections is refused, since it has no effect", async () => {
   await expect(start({ maxConnectionAgeGraceMs: 1000 })).rejects.toThrow(
-    "limits.maxConnectionAgeGraceMs has no effect without maxConnectionAgeMs: give that too",
+    "limits.maxConnectionAgeGraceMs has no effect without maxConnectionAgeMs: set that too",
   );
 });
 

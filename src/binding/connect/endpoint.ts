@@ -40,7 +40,7 @@ const servedTypes: ReadonlySet<string> = new Set([
   ...["application/grpc-web", "application/grpc-web+proto", "application/grpc-web+json"],
 ]);
 
-/** Says what is served; readers of gRPC-Web find it in their own fields. */
+/** Lists the types that are served. gRPC-Web clients read that from `Grpc-Status` and `Grpc-Message`. */
 function refuseType(type: string): HttpReply {
   const shownType = type === "" ? "a request without a content type" : `content type ${toPrintable(type)}`;
   const text = `${shownType} is not served here (accepted: ${[...servedTypes].join(", ")})`;

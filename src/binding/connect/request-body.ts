@@ -16,7 +16,7 @@ export interface BodyForm {
   /** Whether messages are in envelopes, as in streams and gRPC-Web. */
   readonly isEnveloped: boolean;
   readonly isGzip: boolean;
-  /** Whether a body parser may have decompressed the body. */
+  /** Whether a framework's body parser has read the body, and may have decompressed it. */
   readonly isParsed: boolean;
   readonly maxBytes: number;
   readonly maxValues: number;

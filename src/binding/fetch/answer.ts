@@ -133,7 +133,7 @@ export function withStatus(error: A2AError, { response: { status } }: UnreadAnsw
 export function errorFromHttpStatus({ response: { status, headers } }: UnreadAnswer): A2AError {
   const code = codesByHttpStatus.get(status) ?? "invalidAgentResponse";
   const target = status >= 300 && status < 400 ? redirectTarget(headers.get("location")) : undefined;
-  const advice = target === undefined ? "" : `, a redirect of a call to ${target}: list that URL in the card`;
+  const advice = target === undefined ? "" : `, a redirect to ${target}: list that URL in the card`;
   return new A2AError(code, `the agent answered with HTTP status ${status}${advice}`, {
     metadata: { httpStatus: String(status) },
   });
@@ -141,7 +141,7 @@ export function errorFromHttpStatus({ response: { status, headers } }: UnreadAns
 
 const longestTarget = 300;
 
-/** Where a redirect leads, without what may be secret: a query and credentials. */
+/** The target of a redirect. Leaves out the query and credentials, which may be secret. */
 function redirectTarget(location: string | null): string | undefined {
   if (location === null) return undefined;
   const url = URL.parse(location);

@@ -42,7 +42,9 @@ export async function* readEventStream(
   }
 }
 
-/** Whether the data of an event is no payload: it is empty, or the mark that servers of language models end streams with. */
+/**
+ * Whether an event has no payload: its data is empty, or `[DONE]`, with which servers of language models end streams.
+ */
 export function isFiller(data: string): boolean {
   return data.length <= maxFillerLength && /^\s*(?:\[DONE\]\s*)?$/.test(data);
 }

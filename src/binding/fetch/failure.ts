@@ -37,7 +37,7 @@ function reasonOf(error: Error | undefined): string {
 
 const headerOverflows: ReadonlySet<unknown> = new Set(["UND_ERR_HEADERS_OVERFLOW", "HPE_HEADER_OVERFLOW"]);
 
-/** Codes of Node and its `fetch` for failures before a connection exists, which may pass. */
+/** Codes of Node and its `fetch` for failures before a connection exists. Another attempt may succeed. */
 const connectErrorCodes: ReadonlySet<unknown> = new Set([
   "ECONNREFUSED",
   "EHOSTUNREACH",
@@ -49,7 +49,7 @@ const connectErrorCodes: ReadonlySet<unknown> = new Set([
   "ERR_TLS_HANDSHAKE_TIMEOUT",
 ]);
 
-/** Failures before a connection exists that another attempt does not change. */
+/** Codes for failures before a connection exists. Another attempt would fail in the same way. */
 const finalErrorCodes: ReadonlySet<unknown> = new Set([
   // Names that do not exist.
   "ENOTFOUND",

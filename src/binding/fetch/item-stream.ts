@@ -22,7 +22,8 @@ interface StreamingCall {
 export interface StreamForm<Client, Call> {
   send(client: Client, call: Call): Promise<UnreadAnswer>;
   /**
-   * Reads the JSON in the data of an event. Returns `null` for one of another name that holds no answer, such as a ping.
+   * Reads the JSON in the data of an event. `isNamed`: the event has a name other than `message`. Such an event may
+   * hold no answer, as a ping does not; then it is read as `null`.
    */
   readEvent(client: Client, data: string, isNamed: boolean): JsonValue;
   /** Reads the JSON of a response that is no event stream. */
@@ -58,7 +59,7 @@ function* itemsOf(
   jsonOf: (data: string, isNamed: boolean) => JsonValue,
 ): Generator<StreamItem, void, undefined> {
   for (const { data, id, event: name } of events) {
-    // A frame without an answer reaches the reader by its name, which ends the stream in some versions.
+    // The reader also gets events without an answer, since in some versions the name of an event ends the stream.
     const json = isFiller(data) ? null : jsonOf(data, name !== undefined && name !== "message");
     yield* reader.read(json, { id, name });
     if (reader.isOver === true) return;

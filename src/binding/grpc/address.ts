@@ -40,7 +40,8 @@ export async function allowedTargets(
 ): Promise<readonly ConnectTarget[]> {
   const resolver = /^(?:dns|ipv4|ipv6|unix|unix-abstract|xds|passthrough|vsock):(?!\d{1,5}$)/i.exec(address)?.[0];
   if (resolver !== undefined) {
-    const message = `${address} is a target of gRPC's resolver ${resolver} (accepted: host:port, or a URL of http, https, grpc or grpcs)`;
+    const accepted = "host:port, or a URL of http, https, grpc or grpcs";
+    const message = `${address} needs gRPC's resolver ${resolver}, which is not supported (accepted: ${accepted})`;
     throw new ConnectionError(message, { written: false, isFinal: true });
   }
   const [authority, host = "", port = "443"] = hostAndPort.exec(targetOf(address)) ?? [];

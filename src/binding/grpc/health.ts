@@ -15,7 +15,7 @@ import { definitionOf } from "./own-services.js";
 
 /** `grpc.health.v1`, for the whole server (the empty name) and for each service. */
 export interface Health {
-  /** Registers the service. Loads its descriptor only now: few servers are asked over gRPC. */
+  /** Registers the service. Loads its descriptor only now, since few servers are called over gRPC. */
   addTo(server: Server): Promise<void>;
   setServing(serving: boolean): void;
 }

@@ -10,8 +10,8 @@ import type { MethodDefinition, ServiceDefinition } from "@grpc/grpc-js";
 import { asBuffer } from "./method.js";
 
 /**
- * A service of gRPC itself, health or reflection, as grpc-js takes it. It is made of a generated descriptor, since a bundle
- * has no proto files beside its code. `typeName`: the name to serve it under.
+ * Converts a service of gRPC itself, health or reflection, to the form that grpc-js takes. Generated descriptors are
+ * used, since a bundle has no proto files. `typeName`: the name to serve it under.
  */
 export function definitionOf(service: DescService, typeName: string = service.typeName): ServiceDefinition {
   const methods = service.methods.map((method) => [method.name, methodDefinition(method, typeName)]);

@@ -13,7 +13,7 @@ import {
 import type { GrpcAdapter } from "../../version/codec.js";
 import { definitionOf } from "./own-services.js";
 
-/** The names of the service: both have the same messages. */
+/** The service is served under two names, with the same messages. */
 const typeNames = [ServerReflection.typeName, "grpc.reflection.v1alpha.ServerReflection"];
 
 type Dialog = ServerDuplexStream<ServerReflectionRequest, ServerReflectionResponse>;
@@ -36,7 +36,7 @@ export async function addReflection(server: Server, adapters: readonly GrpcAdapt
   const ServerReflectionInfo = (dialog: Dialog): void => {
     dialog.on("data", (request: ServerReflectionRequest) => {
       if (dialog.write(answer(request))) return;
-      // An answer is far larger than its question: a caller that reads none would fill the memory.
+      // Answers are far larger than requests: a caller that does not read them would fill the memory.
       dialog.pause();
       dialog.once("drain", () => dialog.resume());
     });
@@ -51,7 +51,7 @@ const fullFiles: ReadonlyMap<string, () => Promise<DescFile>> = new Map([
   ["a2a.v1.A2AService", async () => (await import("../../../gen/a2a/v1/a2a_pb.js")).file_a2a_v1_a2a],
 ]);
 
-/** Files with all their imports, by their names, by the symbols that they declare, and by the types that they extend. */
+/** Schema files and their imports, found by file name, by a symbol that they declare, or by a type that they extend. */
 class SchemaIndex {
   readonly #files = new Map<string, DescFile>();
   readonly #symbols = new Map<string, DescFile>();
@@ -86,7 +86,7 @@ class SchemaIndex {
         return { case: "allExtensionNumbersResponse", value: { baseTypeName: value, extensionNumber } };
       }
       default:
-        return refusal(status.INVALID_ARGUMENT, "the request has no question");
+        return refusal(status.INVALID_ARGUMENT, "the request has no message_request");
     }
   }
 
@@ -108,7 +108,7 @@ class SchemaIndex {
   }
 }
 
-/** The full names of what a type has: an enum's values are declared beside it. */
+/** The full names of the members of a type. Values of an enum are in the scope of the enum, not below it. */
 function membersOf(type: NestedType): readonly string[] {
   const { typeName } = type;
   const names = (list: readonly { readonly name: string }[], scope = typeName) =>
@@ -125,7 +125,7 @@ function membersOf(type: NestedType): readonly string[] {
   }
 }
 
-/** The file with all that it imports, as tools need it. */
+/** The file and everything that it imports, which tools need too. */
 function filesResponse(file: DescFile | undefined, what: string): Answer {
   if (file === undefined) return refusal(status.NOT_FOUND, `the server has no ${what}`);
   const files = new Set([file]);

@@ -2,14 +2,15 @@ import { A2AError } from "../../protocol/errors.js";
 import { concat } from "../concat.js";
 import { bodyTooLarge } from "./body-error.js";
 
-/** Whether bytes begin as gzip does. */
+/** Whether bytes begin with the mark of gzip. */
 export function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
 /**
- * Decompresses a body. `onPiece` gets each piece as it comes, and what it throws ends the work, so a body that grows
- * beyond a limit is never in memory whole. Rejects with `contentTooLarge` beyond `maxBytes`, and with `parseError`.
+ * Decompresses a body and calls `onPiece` with each piece. If that throws, it stops and rejects, so that a body beyond
+ * a limit is never in memory as a whole. Rejects with `contentTooLarge` beyond `maxBytes`, and with `parseError` if the
+ * body is not gzip.
  */
 export async function gunzip(
   bytes: Uint8Array,

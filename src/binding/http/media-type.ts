@@ -32,7 +32,7 @@ export function assertJson(request: HttpRequest, bodyRequired: boolean): void {
   throw unsupportedType(type === "" ? "a request without a content type" : `content type ${toPrintable(type)}`);
 }
 
-/** The content encoding of a request, in lower case, by its present name. */
+/** The content encoding of a request in lower case: `identity` if it names none, `gzip` for the old name `x-gzip`. */
 export function contentEncodingOf(request: HttpRequest): string {
   const encoding = request.header("content-encoding")?.trim().toLowerCase() ?? "";
   if (encoding === "") return "identity";
@@ -47,7 +47,7 @@ function unsupportedType(what: string): A2AError {
   return new A2AError("unsupportedMediaType", `${what} is not supported: send ${jsonMediaType} or ${a2aMediaType}`);
 }
 
-/** A header as it may be shown: printable ASCII, and not long. */
+/** A header value for an error text: printable ASCII, at most 64 characters. */
 export function toPrintable(value: string): string {
   return value.slice(0, 64).replace(/[^\x20-\x7e]/g, "?");
 }

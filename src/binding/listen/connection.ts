@@ -18,14 +18,14 @@ export interface ListenerLimits {
   /** Size of the headers of a request. Default: 16 KiB. */
   readonly headerMaxBytes: number;
   /**
-   * How long a caller may take nothing while bytes of its reply wait; then its socket is closed, over HTTP/2 its stream.
-   * Default: 30 s.
+   * How long a caller may take nothing while bytes of its reply wait; then its socket is closed, over HTTP/2 its
+   * stream. Default: 30 s.
    */
   readonly replyStallMs: number;
   /**
-   * How long an HTTP/1.1 connection may be idle between two requests. Keep it above the idle time of the pools of proxies and
-   * balancers before the server, which is 60 s for most: else they send requests on connections that are being closed.
-   * Beyond 10,000 open connections idle ones are closed at once. Default: 75 s.
+   * How long an HTTP/1.1 connection may be idle between two requests. Keep it above the idle timeout of proxies and
+   * load balancers in front of the server, usually 60 s: otherwise they send requests on connections that are being
+   * closed. When 10,000 connections are open, each new one closes those that are idle. Default: 75 s.
    */
   readonly keepAliveIdleMs: number;
   /** How long an HTTP/2 connection may be silent before it is closed gracefully. Default: 300 s. */
@@ -33,8 +33,8 @@ export interface ListenerLimits {
   /** Concurrent requests and streams of one HTTP/2 connection. Default: 100. */
   readonly streamsPerConnection: number;
   /**
-   * Age at which a connection is closed gracefully, give or take a tenth, so that callers spread over new replicas: over
-   * HTTP/2 by GOAWAY, over HTTP/1.1 by `Connection: close` with the next response. Default: none.
+   * Age at which a connection is closed gracefully, give or take a tenth, so that callers spread over new replicas:
+   * over HTTP/2 by GOAWAY, over HTTP/1.1 by `Connection: close` with the next response. Default: none.
    */
   readonly maxConnectionAgeMs: number;
   /** Time for what runs on a connection that has reached its age; then it is destroyed. Default: none. */

@@ -21,10 +21,10 @@ export interface Http1Engine {
 }
 
 /**
- * A request to upgrade to one of `upgrades`, lower-case, comes with its connection, which `http` may take over. Once there
- * are any, Node before 22.21 takes every request to upgrade for one of them, and reads no body of it.
+ * A request to upgrade to one of `upgrades`, lower-case, comes with its connection, which `http` may take over. Once
+ * there are any, Node before 22.21 takes every request to upgrade for one of them, and reads no body of it.
  *
- * Beyond `openMax` open connections idle ones are closed: each takes about 10 KB.
+ * When `openMax` connections are open, each new one closes those that are idle, which take about 10 KB each.
  */
 export function createHttp1Engine(
   http: RequestListener,
@@ -47,7 +47,7 @@ export function createHttp1Engine(
       maxHeaderSize: limits.headerMaxBytes,
       headersTimeout: timerMs(limits.headerTimeoutMs),
       requestTimeout: timerMs(limits.headerTimeoutMs + limits.bodyTimeoutMs),
-      // Node adds a second.
+      // Node adds a second to this timeout.
       keepAliveTimeout: timerMs(limits.keepAliveIdleMs + 1000) - 1000,
       connectionsCheckingInterval: Math.min(1_000, limits.headerTimeoutMs),
       shouldUpgradeCallback: ({ headers }) => upgrades.includes(headers.upgrade?.toLowerCase() ?? ""),

@@ -8,9 +8,10 @@ import { watchAge } from "./connection-age.js";
 import { sendShutdownNotice } from "./shutdown-notice.js";
 import { type OpenUnsent, UnsentWatch } from "./unsent.js";
 
-// Graceful shutdown (RFC 9113, 6.8). The first GOAWAY is a notice that allows every stream; when the peer answers the PING
-// that follows, all requests sent before it read the notice have arrived, and a second GOAWAY names the last stream. Where
-// Node cannot send the notice, the only GOAWAY names the last stream, and the peer may retry later requests elsewhere.
+// Graceful shutdown (RFC 9113, 6.8). The first GOAWAY is a notice that allows every stream; when the peer answers the
+// PING that follows, all requests sent before it read the notice have arrived, and a second GOAWAY names the last
+// stream. Where Node cannot send the notice, the only GOAWAY names the last stream, and the peer may retry later
+// requests elsewhere.
 
 /** The open HTTP/2 connections of a server. */
 export interface Sessions {
@@ -25,7 +26,10 @@ export interface Sessions {
 /** How long a peer gets to confirm that it has read a GOAWAY, where no shutdown waits for it. */
 const noticeMs = 1000;
 
-/** Puts limits on an HTTP/2 server and keeps its sessions. Without `unsent`, bytes that peers do not take are not booked. */
+/**
+ * Puts limits on an HTTP/2 server and keeps its sessions. Without `unsent`, bytes that peers do not take are not
+ * booked.
+ */
 export function keepSessions(server: Http2Server, limits: ListenerLimits, unsent: OpenUnsent | undefined): Sessions {
   const sessions = new Set<Session>();
   const watch = unsent && new UnsentWatch(unsent);

@@ -9,8 +9,8 @@ export type ServeSettings = Partial<ServeOptions>;
 const extensions = ["ts", "mts", "js", "mjs"];
 
 /**
- * The options in the default export of a module: the options of `serve()`, or an agent alone. Rejects with one sentence for
- * a module that cannot be loaded or exports neither.
+ * The options in the default export of a module: the options of `serve()`, or an agent alone. Rejects with one sentence
+ * for a module that cannot be loaded or exports neither.
  */
 export async function readAgentModule(file: string): Promise<ServeSettings> {
   const defaultExport = await loadDefault(file);
@@ -33,8 +33,8 @@ export async function readConfiguration(file: string | undefined): Promise<Serve
 const cardFields = ["name", "description", "version"] as const;
 
 /**
- * The default card: name, description and version in the nearest `package.json`. What it lacks gets a default on a loopback
- * address, where only its author reads it; beyond this machine it is an error.
+ * The default card: name, description and version in the nearest `package.json`. On a loopback address a missing field
+ * gets a default, since only the author reads that card. On any other address it is an error.
  */
 export function cardOfPackage(file: string, isLocal: boolean): ServeOptions["card"] {
   const path = nearestPackage(file);
@@ -42,7 +42,7 @@ export function cardOfPackage(file: string, isLocal: boolean): ServeOptions["car
   const missingFields = cardFields.filter((field) => !isFilled(json[field]));
   if (missingFields.length > 0 && !isLocal) {
     const lack = path === undefined ? "there is no package.json" : `${path} has no ${missingFields.join(" and no ")}`;
-    throw new Error(`${file} gives no card, and ${lack}: other machines can reach it, so export a card`);
+    throw new Error(`${file} exports no card, and ${lack}: export a card, since other machines can reach this agent`);
   }
   const name = basename(resolve(file)).replace(/\.\w+$/, "");
   const defaults = { name, description: `The agent of ${basename(file)}`, version: "0.0.0" };
@@ -88,8 +88,8 @@ function withoutInternals(text: string): string {
 }
 
 /**
- * A syntax error with its file and line. Node shows them only when it ends with such an error, so another process links the
- * module again. Nothing of the module runs there: the import before it ends the process.
+ * A syntax error with its file and line. Node shows them only when such an error ends the process, so a second process
+ * imports the module. None of its code runs there, because an import before it exits.
  */
 async function syntaxErrorAt(path: string, error: unknown): Promise<string | undefined> {
   if (!(error instanceof SyntaxError) || error.stack?.startsWith("SyntaxError") !== true) return undefined;

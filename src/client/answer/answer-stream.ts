@@ -31,8 +31,8 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
   #answer: PromiseWithResolvers<Answer> | undefined;
 
   /**
-   * `maxBytes`: how much content `answer`, and `text`, may keep. `known`: the task as the reader has it already, whose text is
-   * not given again.
+   * `maxBytes`: how much content `answer`, and `text`, may keep. `known`: the task of the answer that is continued;
+   * `text` leaves out the text that it has.
    */
   constructor(open: () => AsyncIterable<StreamItem>, maxBytes: number, known?: Task) {
     this.#open = open;
@@ -43,8 +43,8 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
 
   /**
    * The answer, once the stream has ended. Unless a reader waits for an event, it reads the stream itself; events that
-   * the reader has not seen wait for it. Rejects with the error of the stream, with an `AbortError` when the reader left
-   * before the task had ended or waited for its caller, and with `contentTooLarge` over `limits.replyMaxBytes`. A
+   * the reader has not seen wait for it. Rejects with the error of the stream, with an `AbortError` when the reader
+   * left before the task had ended or waited for its caller, and with `contentTooLarge` over `limits.replyMaxBytes`. A
    * rejection that is not handled does not end the process.
    */
   get answer(): Promise<Answer> {
@@ -58,9 +58,9 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
   }
 
   /**
-   * The text as it comes: that of the artifacts, with a blank line between them, else the final message. Text that was
-   * given is not given again, nor the text of an answer that is continued; an artifact whose text becomes another one starts again behind a blank line. Iterating
-   * throws a `TypeError` when the stream has a reader.
+   * The text as it comes: that of the artifacts, with a blank line between them, or else the final message. No text is
+   * given twice, and that of an answer which is continued is left out. When the agent replaces the text of an artifact,
+   * the new text follows after a blank line. Iterating throws a `TypeError` when the stream has a reader.
    */
   get text(): AsyncIterable<string> {
     return {

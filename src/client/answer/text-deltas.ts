@@ -25,7 +25,9 @@ export class TextDeltas {
   #half = "";
   #finalText = "";
 
-  /** `maxLength`: beyond this length it no longer remembers what it has shown. `known`: a task whose text the reader has. */
+  /**
+   * `maxLength`: beyond this length it forgets what it has shown. `known`: a task whose text the reader has already.
+   */
   constructor(maxLength: number, known?: Task) {
     this.#maxLength = maxLength;
     for (const artifact of known?.artifacts ?? []) {

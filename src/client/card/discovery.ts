@@ -32,7 +32,9 @@ const wellKnown = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
 
 /**
  * URLs at which an agent's card may be: the URL itself if it ends in `.json`, else the well-known paths below it and at
- * its origin (spec 8.2). A card at the origin is only taken if it lists an interface at or below the path. In a page, a path is one of the page's own origin. Throws a `TypeError` for a URL that is not HTTP or contains a password.
+ * its origin (spec 8.2). A card at the origin is only taken if it lists an interface at or below the path of the URL.
+ * In a page, a relative URL is resolved against that of the page. Throws a `TypeError` for a URL that is not HTTP or
+ * contains a password.
  */
 export function cardUrls(agent: string | URL): readonly string[] {
   const url = URL.parse(String(agent), Object(globalThis)["location"]?.href);
@@ -74,14 +76,18 @@ export async function findCard(urls: readonly string[], options: DiscoveryOption
   });
 }
 
-/** The path below which a card is looked for first; `""` for an origin and for a URL that is not well known. */
+/**
+ * The part of a path before the well-known one: that of the agent. `""` for an origin, and for a card at another path.
+ */
 function basePathOf(url: string): string {
   const { pathname = "" } = URL.parse(url) ?? {};
   const known = wellKnown.find((each) => pathname.endsWith(each));
   return known === undefined ? "" : pathname.slice(0, -known.length);
 }
 
-/** Whether a card belongs to the path that the caller named: it was found there, or lists an interface there or below. */
+/**
+ * Whether a card belongs to the path that the caller named: it was found there, or lists an interface there or below.
+ */
 function isOfPath({ supportedInterfaces }: AgentCard, url: string, path: string): boolean {
   if (basePathOf(url) === path) return true;
   return supportedInterfaces.some((each) => `${URL.parse(each.url)?.pathname ?? ""}/`.startsWith(`${path}/`));
@@ -89,7 +95,8 @@ function isOfPath({ supportedInterfaces }: AgentCard, url: string, path: string)
 
 function notOfPath({ name }: AgentCard, url: string, path: string): string {
   const agent = JSON.stringify(name.slice(0, 80));
-  return `the card at ${url} is that of ${agent}, which has no interface at or below ${path}: name ${URL.parse(url)?.origin} to call it`;
+  const { origin } = URL.parse(url) ?? {};
+  return `the card at ${url} is of ${agent}, which has no interface at or below ${path}: to call that agent, give ${origin}`;
 }
 
 /** Fetches a card, or returns the HTTP status of a URL without one. */

@@ -67,7 +67,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   #since: number;
   /** The connection has not delivered an event yet. */
   #isSilent = true;
-  /** The stream began with its task, and its content was not compared with it yet. */
+  /** The stream started its task, and has not yet compared its content with that of the task. */
   #isFresh: boolean;
   /** A read is in progress; further reads wait for it. */
   #isAsked = false;
@@ -221,7 +221,9 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     return whole === undefined ? this.#finish() : { done: false, value: this.#record(whole) };
   }
 
-  /** Whether a new task completed without showing anything; asked once. */
+  /**
+   * Whether a new task completed and the stream has none of its content. Asked once, since the comparison settles it.
+   */
   #mayLackContent(): boolean {
     const isFresh = this.#isFresh;
     this.#isFresh = false;
@@ -239,8 +241,9 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     return !this.#isOriginal && this.#view.isDone;
   }
 
-  // Some agents leave the connection open behind the answer. They get a moment to end it, and to say more: that the message
-  // was never taken, or that the next turn has begun. An agent that numbers its events ends its streams itself.
+  // Some agents leave the connection open after the answer. They get `endMs` to end it or to send more: that the
+  // message was never taken, or that the next turn has begun. Agents that number their events end their streams
+  // themselves.
   #isLingering(): boolean {
     return this.#options.numbers === false && this.#isOriginal && this.#view.isDone;
   }

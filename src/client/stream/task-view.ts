@@ -64,7 +64,7 @@ export class TaskView {
     return this.#isStated && this.state === TaskState.UNSPECIFIED;
   }
 
-  /** The task completed and showed nothing: some agents keep artifacts without streaming them. Never with event ids. */
+  /** The task completed, and the stream had neither artifact nor message: some agents only store their artifacts. */
   get isBare(): boolean {
     const task = this.#task;
     return (

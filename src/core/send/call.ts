@@ -46,7 +46,7 @@ export interface SendCall {
   readonly scope: Scope;
   /** Reverts the count of a new task, for limits of callers. */
   readonly uncount?: (() => void) | undefined;
-  /** Whether the call waits until the task stops, as all but those with `returnImmediately` do. */
+  /** Whether the call waits until the task stops, as every call without `returnImmediately` does. */
   readonly waits?: boolean;
   /** Set for an idempotent send that this process is handling. */
   readonly idempotency?: IdempotencyClaim | undefined;
@@ -124,15 +124,15 @@ export function openSend({ runtime, policy, request, context, scope, waits }: Se
   };
 }
 
-/** Whether a turn of this server made the call. Its deadline is the turn's own, which cannot use a later answer. */
+/** Whether a turn of this server made the call. The deadline is that turn's, so nobody could use a later answer. */
 const isOfTurn = (chain: CallChain | undefined): boolean => chain !== undefined && chain.via.length > 0;
 
-/** A message of more than this is not repeated in the answer to its own send. */
+/** A message of more than so many bytes is left out of the answer to its own send. */
 const repeatedMaxBytes = 64 * 1024;
 
 /**
- * What the answer to a send shows of its task. Its sender has the message already: without a `historyLength` a large one
- * is left out.
+ * Which parts of the task the answer to a send has. The sender knows its message already, so a large one is left out,
+ * unless the request has a `historyLength`.
  */
 export function answerOptions({ message, configuration }: SendMessageRequest): CopyOptions {
   const historyLength = configuration?.historyLength;

@@ -74,8 +74,8 @@ interface FollowedMessage {
 }
 
 /**
- * Follows a task from a position until the message is answered, or taken if that is enough. `isAsking`: the task asked for
- * input when the message was delivered.
+ * Follows a task from a position until the message is answered, or taken if that is enough. `isAsking`: the task asked
+ * for input when the message was delivered.
  */
 function followTaken(call: SendCall, message: FollowedMessage, isAsking = false): Promise<SendMessageResponse> {
   const immediately = call.request.configuration?.returnImmediately === true;

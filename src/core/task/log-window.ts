@@ -2,11 +2,11 @@ import { monotonic } from "../../protocol/async/clock.js";
 import type { LiveTaskDeps } from "./live-task-deps.js";
 import type { Write } from "./write.js";
 
-/** How long records are kept for readers that resume, beyond `logWindowBytes`. */
+/** For how long readers that resume find more than `logWindowBytes`. */
 const windowMs = 600_000;
-/** How many times `logWindowBytes` they may take meanwhile: a task that grows by much each second would fill the store. */
+/** How many times `logWindowBytes` they find at most. Without this limit a fast task could fill the store. */
 const windowFactor = 4;
-/** Snapshots closer to each other, in time and by a part of the window, count as one. */
+/** Snapshots that are closer than this, in time and in bytes as a part of the window, count as one. */
 const markMs = 1000;
 const markPart = 1 / 8;
 
@@ -29,8 +29,8 @@ interface WindowedTask {
 }
 
 /**
- * Drops the part of a running task's log that a snapshot covers, beyond `logWindowBytes` and ten minutes, or beyond four times
- * that size.
+ * Drops the part of a running task's log that a snapshot covers: what is beyond `logWindowBytes` and older than ten
+ * minutes, and what is beyond four times `logWindowBytes`.
  */
 export class LogWindow {
   readonly #deps: Pick<LiveTaskDeps, "clock" | "limits" | "logger" | "store">;

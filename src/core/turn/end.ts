@@ -59,8 +59,8 @@ async function endAborted(
 
 function deadlineExceeded({ limits, deadlines }: Runtime, { late }: TurnStart): string {
   if (late !== undefined && isPassed(late)) {
-    if (deadlines === "wait") return "turn deadline exceeded: the asking turn waited no longer";
-    return 'turn deadline exceeded: the caller waited no longer (deadlines: "abort")';
+    if (deadlines === "wait") return "turn deadline exceeded: the deadline of the turn that called has passed";
+    return 'turn deadline exceeded: the deadline of the caller has passed (deadlines: "abort")';
   }
   return `turn deadline exceeded: the limit is ${limits.turnDeadlineMs} ms (turnDeadlineMs)`;
 }

@@ -95,7 +95,7 @@ export class TurnRun {
     return this.#controller.signal;
   }
 
-  /** The caller's deadline counts only where the turn ends with it: a turn that goes on needs its calls. */
+  /** The caller's deadline counts only if it ends the turn: a turn that continues needs the answers to its calls. */
   leftMs(): number | undefined {
     const { clock, limits } = this.runtime;
     const { turnDeadlineMs = Number.POSITIVE_INFINITY } = limits;

@@ -45,7 +45,7 @@ export class TurnWriter {
   readonly #state: TurnState;
   #live: LiveTask | undefined;
   readonly #onTask: (live: LiveTask) => void;
-  /** A status must precede whatever comes next: WORKING on a continued task. */
+  /** The turn continues a task whose state is not WORKING yet: that status is written before its next event. */
   #needsWorking: boolean;
   #artifactIds: Map<object, string> | undefined;
   /** Artifacts that this turn has begun, some of which may not be stored yet. */
@@ -93,8 +93,8 @@ export class TurnWriter {
   }
 
   /**
-   * The first chunk of an artifact appends to nothing, whatever the agent says: readers that start with it would look for
-   * what came before. Returns the id of an artifact that the event begins or replaces.
+   * Sets `append` to false in the first chunk of an artifact, whatever the agent says: some clients fail on a first
+   * chunk that appends. Returns the id of the artifact that the event begins or replaces.
    */
   #beginArtifact({ payload }: StreamResponse): string | undefined {
     if (payload.case !== "artifactUpdate" || payload.value.artifact === undefined) return undefined;
@@ -132,7 +132,8 @@ export class TurnWriter {
   }
 
   /**
-   * Takes a waiting message or wake into the turn, in a write of its own that is refused when it was withdrawn meanwhile.
+   * Takes a waiting message or wake into the turn, in a write of its own that is refused when it was withdrawn
+   * meanwhile.
    */
   async take(live: LiveTask, { id, send }: InboxEntry): Promise<boolean> {
     const drafts: Draft[] = send === undefined ? [] : [messageDraft(live, id, send)];

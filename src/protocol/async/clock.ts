@@ -3,7 +3,7 @@
 /** The longest delay of a timer, in milliseconds: longer ones fire at once. */
 export const longestTimerMs = 2 ** 31 - 1;
 
-/** A duration as Node's timers take it. `Infinity` and whatever is longer than they can wait never pass. */
+/** Limits a duration to the longest delay of a timer, 25 days, which serves as never. */
 export function timerMs(ms: number): number {
   return Math.min(ms, longestTimerMs);
 }

@@ -13,7 +13,8 @@ import type {
   Task,
 } from "../model.js";
 
-// Approximate sizes in bytes for limits: cheap, and never far off for large values. Where there is a `max`, counting stops beyond it.
+// Approximate sizes in bytes for limits: cheap, and never far off for large values. Where there is a `max`, counting
+// stops beyond it.
 //
 // A message and the free JSON in its parts never change once they exist, so what is large there is measured once:
 // walking an object with 100,000 members takes 40 ms, and a send asks for the size of its message six times.
@@ -24,7 +25,7 @@ const noLimit = Number.POSITIVE_INFINITY;
 
 /** Sizes of large messages and of large JSON in them. */
 const largeSizes = new WeakMap<object, number>();
-/** What is smaller is measured faster than it is found. */
+/** Smaller values are measured faster than they are looked up. */
 const largeBytes = 4096;
 
 function measureOnce<T extends object>(value: T, measure: (value: T) => number): number {
@@ -91,7 +92,7 @@ function sumOf<T>(items: readonly T[], sizeOf: (item: T, max: number) => number,
   return size;
 }
 
-/** Size of the content of a send, a reply, an event, or what these consist of, before it is encoded. 0 for other messages. */
+/** Size of the content of a send, a reply, an event, or a part of these, before it is encoded. 0 for other messages. */
 export function sizeOfContentIn(message: AnyMessage, max = noLimit): number {
   switch (message.$typeName) {
     case "lf.a2a.v1.Task":
@@ -124,7 +125,7 @@ export function isLarger(message: AnyMessage, bytes: number): boolean {
   return sizeOfContentIn(message, bytes) > bytes;
 }
 
-/** Size of a message, which must not change from then on. */
+/** Size of a message, which must not change afterwards. */
 export function sizeOfMessage(message: Message): number {
   return measureOnce(message, measureMessage);
 }
@@ -177,13 +178,13 @@ const tableMemberBytes = 80;
 /** A Value that is a tree of messages, without what it holds. */
 const messageBytes = 90;
 
-/** Whether free JSON takes more than so many bytes. */
+/** Whether the size of free JSON is above `bytes`. */
 export function isLargerJson(value: JsonValue, bytes: number): boolean {
   if (typeof value !== "object" || value === null) return sizeOfJson(value) > bytes;
   return (largeSizes.get(value) ?? sizeOfJson(value, bytes)) > bytes;
 }
 
-/** Size of free JSON that must not change from then on. */
+/** Size of free JSON, which must not change afterwards. */
 function sizeOfFixedJson(value: JsonObject | readonly JsonValue[] | undefined): number {
   return value === undefined ? 0 : measureOnce(value, (json) => sizeOfJson(json as JsonValue));
 }

@@ -2,14 +2,14 @@ import type { A2AError } from "../errors.js";
 import { replyTooLarge } from "./reply-too-large.js";
 import { JsonValueCounter } from "./value-count.js";
 
-/** The most values and names in a reply. With a limit of bytes alone, a peer could fill the heap with a hundred times as much. */
+/** Most values and names in a reply. In memory they may take a hundred times the bytes that `replyMaxBytes` limits. */
 export function maxReplyValues(replyMaxBytes: number): number {
   return Math.max(Math.floor(replyMaxBytes / 32), 250_000);
 }
 
 export function tooManyReplyValues(maxValues: number, cause: unknown): A2AError {
   return replyTooLarge(
-    `the agent's answer has more than ${maxValues} JSON values and names (a 32nd of replyMaxBytes)`,
+    `the agent's answer has more than ${maxValues} JSON values and names (one for 32 bytes of replyMaxBytes, at least 250000)`,
     cause,
   );
 }

@@ -11,9 +11,9 @@ export function isTooShort(bytes: number, maxValues: number): boolean {
 }
 
 /**
- * Counts the values of a JSON body while its bytes arrive, so that a body with too many is never parsed: as objects they
- * take up to a hundred times their bytes. The name of a member counts as a value: a name that no other object has costs
- * more to read than a number.
+ * Counts the values of a JSON body while its bytes arrive, so that a body with too many is never parsed: as objects
+ * they take up to a hundred times their bytes. The name of a member counts as a value: a name that no other object has
+ * costs more to read than a number.
  */
 export class JsonValueCounter {
   readonly #maxValues: number;

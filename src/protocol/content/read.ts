@@ -16,7 +16,10 @@ export interface FileContent {
   readonly name: string | undefined;
   /** `undefined` when the part has no media type. */
   readonly mediaType: string | undefined;
-  /** Where the file is; `undefined` for a file whose bytes are in the part, also as a `data:` URL. Chosen by the peer: fetch it with care. */
+  /**
+   * Where the file is; `undefined` if its bytes are in the part, also as a `data:` URL. Chosen by the peer: fetch it
+   * with care.
+   */
   readonly url: string | undefined;
   /**
    * A copy of the bytes in the part. For a file that is given by its URL it throws an `A2AError`: `invalidParams` for
@@ -109,7 +112,7 @@ function fileIn({ content, filename, mediaType }: Part, index: number, list: Par
       if (inUrl !== null) {
         const bytes = bytesInUrl(content.value.slice(inUrl[0].length), inUrl[2] !== undefined);
         if (bytes !== undefined) return bytes;
-        throw contentError(list.code, { field: pathOf(list, index), description: "has a data: URL that is malformed" });
+        throw contentError(list.code, { field: pathOf(list, index), description: "has a malformed data: URL" });
       }
       const description = "gives the URL of a file whose bytes are needed: send them as raw, or fetch the URL";
       throw contentError(list.code, { field: pathOf(list, index), description });

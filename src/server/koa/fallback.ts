@@ -33,7 +33,7 @@ export function createFallback(options: FallbackOptions): Handle {
   };
 }
 
-/** Loads the packages, which the first request without an agent does otherwise. */
+/** Loads the packages. In a server that is not bundled, the first request that no agent answers loads them. */
 export const loadKoa = () => loadPackage("koa", () => Promise.all([import("koa"), import("@koa/router")]));
 
 async function load({ app, readiness, explainMissing }: FallbackOptions): Promise<Handle> {

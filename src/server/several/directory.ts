@@ -140,7 +140,8 @@ export class Directory<E extends DirectoryEntry = DirectoryEntry> {
       return { destination: entry.destination, name, rest: slash === -1 ? "" : tenant.slice(slash + 1) };
     const root = this.#byPath.get("");
     if (root?.isNamed === true) return { destination: root.destination, name: "", rest: tenant };
-    // As an unknown path over HTTP: gRPC takes its 404 for UNIMPLEMENTED, and its NOT_FOUND is a task that does not exist.
+    // As an unknown path over HTTP: gRPC takes its 404 for UNIMPLEMENTED, and its NOT_FOUND is a task that does not
+    // exist.
     const path = `/${name.slice(0, longestName)}`;
     throw new A2AError("methodNotFound", `no agent at ${path}: the tenant of a request begins with the agent's name`);
   }

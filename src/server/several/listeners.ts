@@ -64,8 +64,8 @@ export async function openListeners(options: ListenersOptions): Promise<Listener
 }
 
 /**
- * The engine, whose code the first HTTP/2 connection loads if nothing has before. In a bundle it is loaded now: rejects if it
- * cannot be.
+ * The engine, whose code the first HTTP/2 connection loads if nothing has before. In a bundle it is loaded now; rejects
+ * if that fails.
  */
 async function engineLater(
   engine: ConnectionEngine,

@@ -196,12 +196,14 @@ function recordsBehind(log: readonly LogBatch[], after: number): readonly LogRec
   return first > after ? records : records.slice(after + 1 - first);
 }
 
-/** Whether a row of an earlier release appends to an artifact, perhaps with its first chunk. */
+/** Whether a row of an earlier release has a chunk that appends, which may be the first one of its artifact. */
 function mayLackFirstChunk({ records, hasFirstChunks }: LogBatch): boolean {
   return !hasFirstChunks && records.some((record) => chunkOf(record)?.append === true);
 }
 
-/** The artifacts that the records up to a number have; `undefined` when the log no longer reaches back. */
+/**
+ * The ids of the artifacts in the records up to a number; `undefined` if the log no longer has all of these records.
+ */
 async function artifactsBefore(
   end: number,
   readAfter: (after: number) => Promise<{ readonly log: readonly LogRow[] } | "compacted" | undefined>,

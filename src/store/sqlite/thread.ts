@@ -122,17 +122,17 @@ class ThreadOwner implements DatabaseThread {
  */
 const options = { name: "trivium-sqlite", execArgv: ["--disable-warning=ExperimentalWarning"] };
 
-/** Where this module is. A bundle has it in a file of any name, and one of CommonJS has no URL. */
+/** Where this module is. A bundle has it in a file of any name, and in a CommonJS bundle it has no URL. */
 const ownUrl = String(import.meta.url);
 
-/** The file of the thread beside this one; `undefined` in a bundle, which does not take it along. */
+/** The file of the thread beside this one; `undefined` in a bundle, which does not include it. */
 const workerUrl = ownUrl.endsWith("/store/sqlite/thread.js") ? new URL("./worker.js", ownUrl) : undefined;
 const isSource = ownUrl.endsWith("/store/sqlite/thread.ts");
 
 /** The code of the thread, once a bundle needs it. */
 let code: string | undefined;
 
-/** False where the thread has a file. A bundler may keep this module's URL without the file. */
+/** Whether the thread has no file, and its code must be loaded. Some bundlers keep the URL and leave out the file. */
 function mustLoadCode(): boolean {
   return code === undefined && !isSource && !(workerUrl !== undefined && existsSync(workerUrl));
 }

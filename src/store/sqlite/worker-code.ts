@@ -1,5 +1,5 @@
 /**
- * The code of `worker.ts` with all that it imports, as one CommonJS script. The build fills it in, for bundles: they have no
- * file of the thread. Empty in a checkout.
+ * The code of `worker.ts` and all its imports, as one CommonJS script, for bundles, which have no file of the thread.
+ * The build fills it in. Empty in a checkout.
  */
 export const workerCode: string = "";

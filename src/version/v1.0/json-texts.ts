@@ -18,8 +18,8 @@ import {
 import { slicesOf } from "../../protocol/codec/text-slices.js";
 import { type ListTasksResponse, type Task, TaskSchema } from "../../protocol/model.js";
 
-// The JSON text of a large message in pieces, so that other work can run between them. A small message is one piece, and so
-// are small neighbors in a list: the pieces cost about as much as the whole text. Only bytes are not divided.
+// The JSON text of a large message in pieces, so that other work can run between them. A small message is one piece,
+// and so are small neighbors in a list: the pieces cost about as much as the whole text. Only bytes are not divided.
 
 const pieceBytes = 64 * 1024;
 /** Smallest size that a message of a list counts as, so that a piece of empty ones ends. */

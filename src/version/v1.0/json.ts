@@ -16,7 +16,7 @@ import type { jsonTexts, pageTexts } from "./json-texts.js";
 
 // The JSON of 1.0, shared by both JSON bindings. The model is 1.0's, so no objects are converted.
 
-/** What finds invalid requests, and writes large replies. Only servers need it; browsers do not load it. */
+/** Functions that check requests and write large replies. Only servers need them; browsers do not load them. */
 export interface ServerCode {
   readonly validateRead: typeof validateRead;
   readonly foreignNamesIn: typeof foreignNamesIn;

@@ -26,7 +26,7 @@ const routes: readonly HttpRoute[] = sortRoutes(
   ),
 );
 
-/** What a server needs besides; a client passes stand-ins. */
+/** All functions that only a server needs; a client passes stand-ins. */
 export interface ServerParts extends ServerCode {
   readonly validate: typeof validate;
 }

@@ -218,7 +218,10 @@ describe("a policy of addresses", () => {
     async (address) => {
       const policy = clientPolicy({ cardHost: "agents.example" });
       const failures = await failuresOf({ address, policy, lookup: async () => ["193.0.6.139"] });
-      expectUnwritten(failures, /is a target of gRPC's resolver \w+: \(accepted: host:port, or a URL of /);
+      expectUnwritten(
+        failures,
+        /needs gRPC's resolver \w+:, which is not supported \(accepted: host:port, or a URL of /,
+      );
     },
   );
 

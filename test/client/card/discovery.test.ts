@@ -51,7 +51,7 @@ describe("the card of an agent", () => {
     await expect(Client.connect(new URL(path, server.url), uncached)).rejects.toMatchObject({
       code: "unavailable",
       message: expect.stringContaining(
-        `the card at ${server.url}${newPath} is that of "Declared", which has no interface at or below ${path}: name ${server.url} to call it`,
+        `the card at ${server.url}${newPath} is of "Declared", which has no interface at or below ${path}: to call that agent, give ${server.url}`,
       ),
     });
   });

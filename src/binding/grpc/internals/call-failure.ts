@@ -57,7 +57,9 @@ function errorOfAnswer(outcome: StatusObject, method: RpcMethod): A2AError {
 /** Statuses that grpc-js gives calls without a connection. */
 const unconnectedStatuses: ReadonlySet<number> = new Set([status.UNAVAILABLE, status.INTERNAL]);
 
-/** The texts of grpc-js and Node for certificates, handshakes that the server refuses, and unknown names. */
+/**
+ * Texts of grpc-js and Node for untrusted certificates, refused handshakes and unknown names: retries would fail too.
+ */
 const finalTexts = /certificate|altnames|SSL (?:routines|alert)|\bENOTFOUND\b/i;
 
 /** HTTP/2 guarantees that the server did not process such a call. */

@@ -12,8 +12,8 @@ type Status = Parameters<ServerInterceptingCallInterface["sendStatus"]>[0];
 const asFound = (code: ErrorCode) => (details: string) => new A2AError(code, details);
 
 /**
- * The faults that grpc-js finds in a call by itself. It reports some faults of the caller as its own. The last number of
- * a text about size is the limit.
+ * The faults that grpc-js finds in a call by itself. It reports some faults of the caller as its own. In its texts
+ * about size, the last number is the limit.
  */
 const findings: readonly (readonly [code: number, words: RegExp, error: (details: string) => A2AError])[] = [
   [status.RESOURCE_EXHAUSTED, /larger than/, (details) => requestTooLarge(Number(/(\d+)\)?$/.exec(details)?.[1]))],

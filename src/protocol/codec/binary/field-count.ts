@@ -6,9 +6,9 @@ import { tooManyValues } from "../value-count.js";
 // each field of two bytes that is merged into it.
 
 /**
- * Throws `contentTooLarge` for a message with more values than this. Values are messages, entries of lists and maps, names
- * in maps, and unknown fields; in free JSON, the values and names of the JSON. A message that is merged into an earlier one counts as much as all
- * values before it.
+ * Throws `contentTooLarge` for a message with more values than this. Values are messages, entries of lists and maps,
+ * names in maps, and unknown fields; in free JSON, the values and names of the JSON. A message that is merged into an
+ * earlier one counts as much as all values before it.
  */
 export function assertFewFields(desc: DescMessage, bytes: Uint8Array, maxValues: number): void {
   new FieldCounter(bytes, maxValues).message(shapeOf(desc), bytes.length, 1);
@@ -55,7 +55,7 @@ function wireTypeOf(scalar: ScalarType): number {
 
 function entryShape({ message }: DescField): Shape {
   const key: FieldShape = { isCounted: true, isMerged: false, content: lengthType };
-  // The entry itself has counted for its value.
+  // The entry itself counts as its value.
   const content = message === undefined ? lengthType : () => shapeOf(message);
   const value: FieldShape = { isCounted: false, isMerged: false, content };
   const fields = new Map([key, value].map((field, index) => [index + 1, field]));

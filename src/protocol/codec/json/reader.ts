@@ -44,10 +44,11 @@ export interface ReadJson<M extends AnyMessage = AnyMessage> {
 
 export interface ReadJsonOptions {
   /**
-   * For replies of peers, whose content must not be lost with a member that only informs. Enum names are read in any
-   * case, without their prefix and as text of their number; an unknown one is unspecified. Times without a zone are UTC.
-   * Times, `metadata`, names and media types that cannot be read are left out, but not the `metadata` of an object that
-   * lists extensions. `null` is unset, and broken Unicode is repaired. Ids and content are read strictly. Default: false.
+   * For replies of peers: a member that only informs must not cost the content beside it. Enum names are read in any
+   * case, without their prefix, and as text of their number; an unknown one is unspecified. Times without a zone are
+   * UTC. Times, `metadata`, names and media types that cannot be read are left out, except for the `metadata` of an
+   * object that lists extensions. `null` beside another member of its oneof is unset, and broken Unicode is repaired.
+   * Ids and content are read strictly. Default: false.
    */
   readonly lenient?: boolean | undefined;
   /** How deep JSON may be nested; the outermost object is level 1. Default: 64. */
@@ -113,7 +114,9 @@ function isSet({ takesNull }: MemberReader, value: JsonValue | undefined): value
   return value !== undefined && (value !== null || takesNull);
 }
 
-/** Whether another member of the oneof has a value: writers that set every member set the others to `null`. */
+/**
+ * Whether another member of the oneof has a value. Some writers send all of them, and `null` for those that are unset.
+ */
 function hasOther({ oneof, jsonName }: MemberReader, json: JsonObject, members: Map<string, MemberReader>): boolean {
   if (oneof === undefined) return false;
   return Object.keys(json).some((key) => {
@@ -151,7 +154,7 @@ function memberReader(field: DescField): MemberReader {
   };
 }
 
-/** By message and field, in the schemas of all versions. */
+/** Members that only inform, by message and field, in the schemas of all versions. */
 const informing: ReadonlySet<string> = new Set([
   "Artifact.name",
   "Artifact.description",

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject, setOwn } from "../../../protocol/codec/outline/dynamic.js";
 
-// Names of members in snake case, as two SDKs write those of 0.3.
+// Two SDKs write the names of members of 0.3 in snake case.
 
 /** Names inside free-form JSON belong to the caller. */
 const freeFormNames: ReadonlySet<string> = new Set(["metadata", "data"]);
