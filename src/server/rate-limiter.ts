@@ -127,16 +127,16 @@ export function countedNetwork(
     const network = networkOf(head);
     if (network === unknownNetwork && !warnedLoggers.has(logger)) {
       warnedLoggers.add(logger);
-      logger.warn({}, unknownAddress);
+      logger.warn(
+        {},
+        "the addresses of callers are unknown, so limits by address (rate.address, rate.failedAttempts) count all calls together: pass `remoteAddress` to fetch()",
+      );
     }
     return network;
   };
 }
 
 const warnedLoggers = new WeakSet<Logger>();
-
-const unknownAddress =
-  "the addresses of callers are unknown, so limits by address (rate.address, rate.failedAttempts) count all calls together: pass `remoteAddress` to fetch()";
 
 /** Counts here, and with other processes on the store where it can. */
 async function countersOf({ clock, logger, rateStore }: CounterParts, scope: string | undefined): Promise<Counters> {
