@@ -29,8 +29,8 @@ export interface ClientLimits {
    */
   readonly probeTimeoutMs: number;
   /**
-   * Consecutive breaks after which a stream fails. A connection that lasts 6 s makes up for one break, and an event for
-   * most of one. Default: 5.
+   * Consecutive breaks after which a stream fails. 6 s of connection restore one attempt, and an event restores most of
+   * one. Default: 5.
    */
   readonly streamBreaksMax: number;
   /**

@@ -22,7 +22,7 @@ export interface Continuation {
   readonly taskId?: string | undefined;
   /** The conversation. `""`, from an agent that names none, continues nothing. */
   readonly contextId: string;
-  /** A task that has ended is left alone: its context gets a new one. Default: the task has not ended. */
+  /** The state of the task. If it has ended, a new task starts in its context. Default: the task has not ended. */
   readonly state?: StateName | "message" | undefined;
 }
 

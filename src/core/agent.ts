@@ -30,7 +30,7 @@ export class TurnAborted extends DOMException {
   }
 }
 
-/** What a caller may still use until the window of its budget ends. */
+/** Tokens left in the current budget window of a caller. */
 export interface TokenBudget {
   /** Tokens. 0 when the budget is used up; `Infinity` without one. */
   readonly left: number;

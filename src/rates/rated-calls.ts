@@ -16,8 +16,7 @@ import {
   type WindowLimit,
 } from "./limits.js";
 
-// Limits by who is asking: calls, new tasks, bytes, turns, streams and tokens by address, tenant, owner, operation and
-// skill.
+// Rate limits of calls, new tasks, bytes, turns, streams and tokens, per address, tenant, owner, operation and skill.
 
 export interface RatedCallsOptions {
   readonly table: LimitTable;

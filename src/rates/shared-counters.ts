@@ -30,7 +30,7 @@ interface OpenClaim {
 const drawsMax = 500;
 /** How long a call waits for the store; then the local limits hold. */
 const drawWaitMs = 500;
-/** How long the store is left alone after it has failed. */
+/** How long the store is not called after it has failed. */
 const retryMs = 1000;
 /** How often one call asks a store that grants too little. */
 const triesMax = 10;

@@ -23,7 +23,7 @@ export interface AgentPlace extends HostPlace {
   readonly listening: () => ListeningAddress;
   readonly replaces?: HostedAgentParts | undefined;
   readonly clients?: TurnClients | undefined;
-  /** The limits by who is asking that the agents of the server have together. Default: none. */
+  /** The rate limits that the agents of the server share. Default: none. */
   readonly rates?: ServerLimits | undefined;
 }
 

@@ -19,7 +19,7 @@ import { countedNetwork } from "./rate-limiter.js";
 
 // What holds callers to the options `auth`, `authenticate` and `declares`. Loaded where one of them is given.
 
-/** What the card says about who may call; `undefined` when it says nothing. */
+/** The security schemes and requirements that the card lists; `undefined` when there are none. */
 export function cardSecurity({ auth, declares }: Pick<HostOptions, "auth" | "declares">): CardSecurity | undefined {
   if (auth === undefined && declares === undefined) return undefined;
   const schemes = auth === undefined ? schemesFromJson({ ...declares?.schemes }) : declarationsOf(auth);

@@ -54,7 +54,7 @@ export interface HostBackend<H extends RequestHandler = RequestHandler> {
   readonly card: PublishedCard;
   /** Extensions that calls may activate, or a function that chooses among a call's extensions where they vary. */
   readonly extensions: readonly ExtensionOptions[] | Service["extensions"];
-  /** Limits calls by who is asking. Absent without such limits. */
+  /** Rate limits of calls. Absent without such limits. */
   readonly rates?: Service["rates"];
   /** Whether its operations bring answers from elsewhere into memory. Default: false. */
   readonly booksAnswers?: boolean;

@@ -23,7 +23,7 @@ import type { Limits } from "./limits.js";
 /** Wraps every call of a server. */
 export type ServerInterceptor = Interceptor<ServerContext>;
 
-/** What the card says about who may call, for a server with `authenticate`. Nothing of it is checked. */
+/** Security schemes to list in the card of a server with `authenticate`. Trivium does not enforce them. */
 export interface AuthDeclaration {
   /** Security schemes in the JSON form of a 1.0 card, by name (spec 4.5). */
   readonly schemes: Readonly<Record<string, JsonObject>>;
@@ -82,8 +82,8 @@ export interface HostOptions {
    */
   readonly limits?: Partial<Limits> | undefined;
   /**
-   * Limits by who is asking: requests, new tasks, bytes, tokens, turns and streams for each owner, tenant and address.
-   * The processes on one PostgreSQL store share them. Beside `agents` they count the calls of all agents together.
+   * Rate limits per owner, tenant and address: requests, new tasks, bytes, tokens, turns and streams. The processes on
+   * one PostgreSQL store share them. Beside `agents` they count the calls of all agents together.
    * Default: none, and 300 failed attempts to authenticate from an address in a minute.
    */
   readonly rate?: RateOptions | undefined;
@@ -125,11 +125,11 @@ export interface AgentOptions extends HostOptions {
    */
   readonly restartable?: boolean | undefined;
   /**
-   * What a caller's deadline ends. `"wait"`: only the caller's wait. The task continues, and can be read and subscribed
-   * to. `"abort"`: also the turn that the call started, and its task fails, unless the call has `returnImmediately`.
-   * Choose it if the work is worthless after the deadline. Calls that such a turn makes to other agents of the server
-   * get the rest of the caller's time. Calls between agents of one server are always handled as with `"abort"`.
-   * Default: `"wait"`.
+   * Whether a caller's deadline also ends the turn. `"wait"`: it ends only the caller's wait. The task continues, and can
+   * be read and subscribed to. `"abort"`: it also aborts the turn that the call started, and the task fails, unless the
+   * call has `returnImmediately`. Choose it if the work is worthless after the deadline. Calls that such a turn makes to
+   * other agents of the server get the rest of the caller's time. Calls between agents of one server are always handled
+   * as with `"abort"`. Default: `"wait"`.
    */
   readonly deadlines?: "wait" | "abort" | undefined;
   /** Names of the tenants; a request that names another is refused. Default: none. */

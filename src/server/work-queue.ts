@@ -3,7 +3,7 @@ import { type Clock, monotonic } from "../protocol/async/clock.js";
 
 /**
  * Fair queueing of large work, such as encoding megabytes, which would otherwise keep all other calls from the processor:
- * callers take turns, and a turn ends with the step that makes a millisecond full. The event loop goes round before the
+ * callers take turns, and a turn ends after the step that passes 1 ms. The event loop serves other calls before the
  * next turn. While other calls are active, the queue also rests for as long as the turn took, so that it takes half of
  * the processor at most.
  */

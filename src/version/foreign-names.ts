@@ -3,8 +3,8 @@ import { isJsonObject } from "../protocol/codec/outline/dynamic.js";
 import type { FieldViolation } from "../protocol/errors.js";
 import type { OperationName } from "../protocol/operations.js";
 
-// Unknown members are ignored, except for these names of another version in the `configuration` of a send. Without them
-// no webhook would be set up, or a caller would wait that asked not to.
+// Unknown members are ignored, except for these names of another version in the `configuration` of a send: otherwise a
+// webhook would not be set up, or a caller would wait that asked not to.
 
 type Row = readonly [foreignName: string, ownPath: string];
 

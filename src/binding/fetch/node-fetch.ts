@@ -66,7 +66,7 @@ interface Network {
   close(): Promise<void>;
 }
 
-/** How long connections stay open idle, even if the agent offers more: most proxies close them only after 60 s. */
+/** Longest idle time of a connection, even if the agent offers more. Most proxies close theirs after 60 s. */
 const idleMaxMs = 50_000;
 const formType = "application/x-www-form-urlencoded;charset=UTF-8";
 

@@ -87,7 +87,7 @@ export class Answer {
     return (this.task?.artifacts ?? []).map(plainArtifact);
   }
 
-  /** The first data part, looked for where `text` is, as plain JSON: a copy. `undefined` when there is none. */
+  /** The first data part, from the same parts as `text`, as plain JSON: a copy. `undefined` when there is none. */
   data(): JsonValue | undefined;
   /**
    * The first data part as a Standard Schema makes it. Throws `invalidAgentResponse` with the path of each violation,
@@ -100,7 +100,7 @@ export class Answer {
     return dataIn(list ?? lists[0] ?? { parts: [], path: "task", code }, schema);
   }
 
-  /** All files, looked for where `text` is. */
+  /** All files, from the same parts as `text`. */
   get files(): readonly FileContent[] {
     return this.lists().flatMap(filesIn);
   }

@@ -31,8 +31,8 @@ export interface StreamCall {
 
 const endedSource: AsyncIterator<StreamItem, undefined> = { next: async () => over };
 const pauses = { firstMs: 100, maxMs: 5_000 };
-// Time that makes up for one break. An agent that closes after each event makes progress but must not cause a busy
-// loop: the first event of a connection pays for most of a break, and time or further events pay for the rest.
+// Connected time that restores one attempt. An agent that closes after each event makes progress but must not cause a
+// busy loop: the first event of a connection restores most of an attempt, and time or further events the rest.
 const soundMs = 6_000;
 const firstEventPays = 0.75;
 const furtherEventPays = 0.1;

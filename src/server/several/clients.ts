@@ -73,7 +73,7 @@ export class LocalClients {
     const isSame = target.key === from.key || !(hasOwnAuth(target.agentOptions) || hasOwnAuth(from.agentOptions));
     if (!isSame && options.principal === undefined) {
       throw new TypeError(
-        `turn.client(${JSON.stringify(path)}): the two agents identify their callers each for itself: give the \`principal\``,
+        `turn.client(${JSON.stringify(path)}): pass \`principal\`: the agents authenticate callers separately`,
       );
     }
     const { principal = turn.principal } = options;

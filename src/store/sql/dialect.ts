@@ -60,7 +60,7 @@ export interface LogRange {
   readonly upto: number;
 }
 
-/** The writes that messages and events make, as statements specific to the database. `context` may be a transaction. */
+/** A create, append or conversation write, as statements specific to the database. `context` may be a transaction. */
 export interface HotPath {
   create(task: NewTaskRow, context: DbContext): Promise<Head>;
   append(write: AppendRow, context: DbContext): Promise<AppendResult>;

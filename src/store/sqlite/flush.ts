@@ -10,7 +10,7 @@ import { rollBack, type SqliteConnection } from "./driver.js";
 import type { HotResult, HotWrite } from "./packed.js";
 import { hotStatements, type Statements, type WrittenHead, writtenHead } from "./statements.js";
 
-/** The writes that messages and events make, also several at once. */
+/** Create, append and conversation writes, also several at once. */
 export interface SqliteHotPath extends HotPath {
   /** Runs writes in one transaction, synchronously. If one throws, all are rolled back. */
   run(writes: readonly HotWrite[]): Promise<readonly HotResult[]>;

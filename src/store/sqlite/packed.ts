@@ -8,7 +8,7 @@ import type { BackendCall } from "./backend-call.js";
 // value, and views of bytes cost most. So the writes that every event makes are sent as lists, with all payloads in one
 // buffer.
 
-/** A write that messages and events make. */
+/** A create, append or conversation write. */
 export type HotWrite =
   | { readonly kind: "create"; readonly row: NewTaskRow }
   | { readonly kind: "append"; readonly row: AppendRow }
