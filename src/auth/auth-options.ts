@@ -25,9 +25,9 @@ export interface AuthOptions {
    */
   readonly principal?: ((caller: AuthenticatedCaller) => PrincipalIds) | undefined;
   /**
-   * Stores with each message of a task who sent it: `scheme`, `scopes`, what `principal` adds, and the claims, `true` for
-   * all of them. Then `turn.principal` has them also after a restart or a wake and in another process. A list names the
-   * claims to store. Tokens are never stored. Default: false, and such a turn knows owner and tenant alone.
+   * Stores with each message of a task who sent it: `scheme`, `scopes`, what `principal` adds, and the claims, `true`
+   * for all of them. Then `turn.principal` has them also after a restart or a wake and in another process. A list names
+   * the claims to store. Tokens are never stored. Default: false, and such a turn knows owner and tenant alone.
    */
   readonly keepClaims?: boolean | readonly string[] | undefined;
 }
@@ -35,7 +35,7 @@ export interface AuthOptions {
 /** The ids of a principal; anything else that is returned becomes part of it. */
 export type PrincipalIds = Pick<Principal, "owner" | "tenant"> & Readonly<Record<string, unknown>>;
 
-/** What a caller has proved, by the alternative that it satisfies. */
+/** The identity of a caller, from the schemes of the alternative that it satisfies. */
 export interface AuthenticatedCaller {
   /** The first scheme of the alternative; its identity is the one below. */
   readonly scheme: string;

@@ -6,8 +6,8 @@ import type { Credential } from "./credentials.js";
 
 /**
  * The client's secrets by the names of the security schemes in the agent's card. Three short names exist: `bearer` for
- * the card's only HTTP bearer scheme, `apiKey` for its only API key scheme, and `oauth` for its only OAuth2 or OpenID Connect
- * scheme, unless the card has a scheme of that name. Names that the card does not have are ignored.
+ * the card's only HTTP bearer scheme, `apiKey` for its only API key scheme, and `oauth` for its only OAuth2 or OpenID
+ * Connect scheme, unless the card has a scheme of that name. Names that the card does not have are ignored.
  */
 export interface CredentialOptions {
   readonly [scheme: string]: Secret | undefined;
@@ -37,8 +37,8 @@ export interface OAuthSecret {
   /** Secret of the client. Default: none, and the client identifies itself only by its id. */
   readonly clientSecret?: string | undefined;
   /**
-   * Shows the user where to approve. Polling starts after it returns; an error it throws fails the call. Default: none, and
-   * the client credentials flow is used.
+   * Shows the user where to approve. Polling starts after it returns; an error it throws fails the call. Default: none,
+   * and the client credentials flow is used.
    */
   readonly deviceCode?: ((prompt: DeviceCodePrompt) => void | Promise<void>) | undefined;
   /** Sends the user's browser to the authorization server, with PKCE (RFC 7636). Default: none. */
@@ -51,7 +51,10 @@ export interface OAuthSecret {
   readonly scopes?: readonly string[] | undefined;
   /** How the client's secret is sent to the token endpoint. Default: `client_secret_basic`. */
   readonly authentication?: "client_secret_basic" | "client_secret_post" | undefined;
-  /** Additional fields of the token request and of the authorization URL, such as `audience` or `resource`. Default: none. */
+  /**
+   * Additional fields of the token request and of the authorization URL, such as `audience` or `resource`. Default:
+   * none.
+   */
   readonly parameters?: Readonly<Record<string, string>> | undefined;
   /**
    * The only origins that tokens are requested from, and which may see the secret, such as `https://login.example`.
@@ -61,8 +64,8 @@ export interface OAuthSecret {
 }
 
 /**
- * Opens `urlFor(redirectUri)` in a browser and returns the URL at which the browser was called back, with its query: that of
- * `redirectUri`. The client checks `state` and `iss`. What it throws fails the call.
+ * Opens `urlFor(redirectUri)` in a browser and returns the URL at which the browser was called back, with its query:
+ * that of `redirectUri`. The client checks `state` and `iss`. What it throws fails the call.
  */
 export type AuthorizationCodeFlow = (request: AuthorizationCodeRequest) => Promise<string>;
 
@@ -74,7 +77,7 @@ export interface AuthorizationCodeRequest {
   readonly signal: AbortSignal;
 }
 
-/** Where tokens are kept. Tokens are secrets: with them, anyone can call in the user's name. */
+/** A store of tokens. Tokens are secrets: with them, anyone can call in the user's name. */
 export interface TokenStore {
   /** Returns the tokens that were saved last. */
   load(): StoredTokens | undefined | Promise<StoredTokens | undefined>;
@@ -96,7 +99,7 @@ export interface StoredTokens {
   readonly scopes: readonly string[];
 }
 
-/** What a user needs to approve on another device. */
+/** The code and the URL with which a user approves on another device. */
 export interface DeviceCodePrompt {
   /** Where the user enters the code. */
   readonly verificationUri: string;

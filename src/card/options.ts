@@ -40,7 +40,7 @@ export interface ExtensionOptions {
   readonly params?: JsonObject | undefined;
 }
 
-/** What only the author knows about an agent; the framework adds interfaces and capabilities (spec 4.4). */
+/** The part of an agent's card that its author writes; the framework adds interfaces and capabilities (spec 4.4). */
 export interface CardOptions {
   /** Name of the agent, shown to people. */
   readonly name: string;
@@ -63,8 +63,8 @@ export interface CardOptions {
   /** Protocol extensions that the agent supports (spec 4.6). Default: none. */
   readonly extensions?: readonly ExtensionOptions[] | undefined;
   /**
-   * `streaming` and `pushNotifications`: `false` turns one off; `true` for one that is not running fails at startup. Default:
-   * what is running.
+   * `streaming` and `pushNotifications`: `false` turns one off; `true` for one that is not running fails at startup.
+   * Default: what is running.
    */
   readonly capabilities?: CapabilityOptions | undefined;
   /** What authenticated callers see beyond the public card; needs `authenticate`. Default: no extended card. */

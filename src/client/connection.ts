@@ -18,7 +18,7 @@ export interface UnusedInterface extends InterfaceName {
   readonly reason: string;
 }
 
-/** How a client currently reaches its agent. */
+/** The interface over which a client currently reaches its agent. */
 export interface Connection extends InterfaceName {
   /** Interfaces before it that were not used. */
   readonly passedOver: readonly UnusedInterface[];

@@ -17,8 +17,8 @@ export interface ClientLimits {
   /** Time limit for fetching an agent card in milliseconds, including redirects. Default: 10,000. */
   readonly cardTimeoutMs: number;
   /**
-   * Size of a reply, and of one event of a stream, in bytes. It may have one JSON value for every 32 of them, and at least
-   * 250,000. Default: 32 MiB.
+   * Size of a reply, and of one event of a stream, in bytes. It may have one JSON value for every 32 of them, and at
+   * least 250,000. Default: 32 MiB.
    */
   readonly replyMaxBytes: number;
   /** Time limit for establishing a connection in milliseconds. Default: 5,000. */
@@ -41,9 +41,10 @@ export interface ClientLimits {
   /** First polling interval in milliseconds for agents that cannot stream; it grows to ten times that. Default: 500. */
   readonly pollMs: number;
   /**
-   * Time between two pings on a gRPC connection with calls under way, in milliseconds; `Infinity` for none. They find out
-   * that a silent network has lost the connection: its streams then resume. Most gRPC servers close a connection that is
-   * pinged more often than every 5 minutes (`too_many_pings`); agents on Trivium take any interval. Default: 330,000.
+   * Time between two pings on a gRPC connection with calls under way, in milliseconds; `Infinity` for none. They find
+   * out that a silent network has lost the connection: its streams then resume. Most gRPC servers close a connection
+   * that is pinged more often than every 5 minutes (`too_many_pings`); agents on Trivium take any interval. Default:
+   * 330,000.
    */
   readonly grpcKeepaliveMs: number;
   /** Time for the answer to such a ping in milliseconds; then the connection counts as lost. Default: 20,000. */
@@ -64,12 +65,14 @@ export const defaultClientLimits: ClientLimits = {
 };
 
 /**
- * Wraps every call of a client, once however often it is retried. What it throws fails the call, and it may answer in the
- * agent's place.
+ * Wraps every call of a client, once however often it is retried. What it throws fails the call, and it may answer in
+ * the agent's place.
  */
 export type ClientInterceptor = Interceptor<CallOptions>;
 
-/** An authorization that a task waits for (spec 7.6). It comes from the agent: let the user decide whether to follow it. */
+/**
+ * An authorization that a task waits for (spec 7.6). It comes from the agent: let the user decide whether to follow it.
+ */
 export interface AuthorizationPrompt {
   /** The task that waits. */
   readonly taskId: string;
@@ -78,8 +81,8 @@ export interface AuthorizationPrompt {
   /** The agent's explanation for people; `""` when it gave none. */
   readonly text: string;
   /**
-   * The page to open: https, or http on this machine. `undefined` for an agent without the authorization extension, whose
-   * text says what to do.
+   * The page to open: https, or http on this machine. `undefined` for an agent without the authorization extension,
+   * whose text says what to do.
    */
   readonly url: string | undefined;
   /** A code to enter there. */
@@ -88,7 +91,7 @@ export interface AuthorizationPrompt {
   readonly scopes: readonly string[];
 }
 
-/** How a client chooses an interface, and what accompanies its calls. */
+/** Options of a client: its choice of interfaces, and defaults for its calls. */
 export interface ClientOptions {
   /**
    * Bindings in order of preference: `JSONRPC`, `GRPC`, `HTTP+JSON`, `CONNECT`, or another binding's URI. A newer
@@ -108,9 +111,9 @@ export interface ClientOptions {
   /** Secrets for the card's security schemes by scheme name, or a function that returns each call's credential. */
   readonly credentials?: CredentialOptions | CredentialProvider | undefined;
   /**
-   * Called when a task waits for an authorization out of band: opens the page, or shows the code. Once for each request; the
-   * stream continues when it returns, and `send` answers after the authorization where the agent waits for it. What it throws
-   * fails the call. Default: none, and `send` answers with the state `"auth-required"`.
+   * Called when a task waits for an authorization out of band: opens the page, or shows the code. Once for each
+   * request; the stream continues when it returns, and `send` answers after the authorization where the agent waits for
+   * it. What it throws fails the call. Default: none, and `send` answers with the state `"auth-required"`.
    */
   readonly onAuthRequired?: ((prompt: AuthorizationPrompt) => void | Promise<void>) | undefined;
   /** Headers, or gRPC metadata, of every call and of card requests. Default: none. */
@@ -146,9 +149,10 @@ export interface ClientOptions {
    */
   readonly allowPrivate?: boolean | undefined;
   /**
-   * Origins besides the host of the card that get secrets, such as `https://grpc.agent.example`: credentials, and headers
-   * and query parameters that are an API key of the card or whose name says so (`authorization`, `cookie`, `x-api-key`).
-   * Interfaces elsewhere are not called with them. The hosts of a card passed as an object get them. Default: none.
+   * Origins besides the host of the card that get secrets, such as `https://grpc.agent.example`: credentials, and
+   * headers and query parameters that are an API key of the card or whose name says so (`authorization`, `cookie`,
+   * `x-api-key`). Interfaces elsewhere are not called with them. The hosts of a card passed as an object get them.
+   * Default: none.
    */
   readonly trustedOrigins?: readonly string[] | undefined;
   /** Allows secrets over plaintext to other machines. Default: false. */
@@ -168,7 +172,7 @@ export interface ClientOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** How to connect to an agent. */
+/** Options of `Client.connect()`. */
 export interface ConnectOptions extends ClientOptions {
   /** Aborts the search for the card. */
   readonly signal?: AbortSignal | undefined;

@@ -8,7 +8,7 @@ import { mayPass } from "./failures.js";
 import type { Attempt, OpenStream } from "./interface-client.js";
 import { allowanceOf } from "./timing.js";
 
-/** How often and how soon a call is retried. */
+/** Number and pauses of the retries of a call. */
 export interface RetryOptions {
   /** Attempts of one call, including the first; 1 disables retries. Default: 4. */
   readonly maxAttempts?: number | undefined;

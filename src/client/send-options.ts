@@ -16,7 +16,7 @@ import type { CallOptions } from "../protocol/context.js";
 import type { SendMessageConfigurationSchema } from "../protocol/model.js";
 import type { StateName } from "../protocol/states.js";
 
-/** What a message continues: an `Answer`, or its ids as they were stored. */
+/** The conversation that a message continues: an `Answer`, or its ids as they were stored. */
 export interface Continuation {
   /** The task that gets the message. Default: a new one in the context. */
   readonly taskId?: string | undefined;
@@ -26,20 +26,20 @@ export interface Continuation {
   readonly state?: StateName | "message" | undefined;
 }
 
-/** What may accompany a call about one task. */
+/** Options of a call about one task. */
 export interface TaskCallOptions extends CallOptions {
   /** Tenant of the call. Default: the tenant of the interface in the card, else none. */
   readonly tenant?: string | undefined;
 }
 
-/** What may accompany a message. */
+/** Options of a message. */
 export interface SendOptions extends TaskCallOptions {
   /** The answer to continue: its task while that waits or works, else its context. Default: a new conversation. */
   readonly continue?: Continuation | undefined;
   /**
    * Cancels the task when `signal` aborts or `timeoutMs` is over; the call then rejects once the agent has answered the
-   * cancel, or after two seconds. Use it where no one else waits for the task, such as in an agent that asks another one.
-   * Default: false, and either ends the call and leaves the task working.
+   * cancel, or after two seconds. Use it where no one else waits for the task, such as in an agent that asks another
+   * one. Default: false, and either ends the call and leaves the task working.
    */
   readonly cancelOnAbort?: boolean | undefined;
   /** Id of the message; a repeat with the same id may start nothing twice. Default: a random UUID. */

@@ -19,7 +19,7 @@ export interface InterfaceAddress {
   readonly isGuess?: boolean | undefined;
 }
 
-/** What a client provides to its transports. */
+/** Settings that a client passes to its transports. */
 export interface TransportSetting {
   /** The client's `fetch`, with its address policy, certificates and time limits. */
   readonly fetch: Fetch;

@@ -36,7 +36,7 @@ export interface TokenBudget {
   readonly left: number;
 }
 
-/** What ended the wait for an authorization: a wake, or a message. */
+/** The event that ended the wait for an authorization: a wake, or a message. */
 export interface AuthorizationEnd {
   /** The caller's message, such as a refusal. `undefined`: the task was woken. */
   readonly message: Message | undefined;
@@ -44,7 +44,7 @@ export interface AuthorizationEnd {
   readonly wake: JsonValue | undefined;
 }
 
-/** How a turn calls another agent of its server. */
+/** Options for calls of a turn to another agent of its server. */
 export interface AgentCallOptions {
   /**
    * The caller. Default: that of the turn. Needed where the other agent identifies its callers by itself, since owners
@@ -165,7 +165,7 @@ export interface Turn {
   readonly references: () => Promise<readonly Task[]>;
 }
 
-/** What an agent may return: a generator of events, or (a promise of) one last event or nothing. */
+/** The return value of an agent: a generator of events, or (a promise of) one last event or nothing. */
 export type AgentResult =
   | AsyncIterable<AgentEvent>
   | AsyncGenerator<AgentEvent, AgentEvent | undefined | void>

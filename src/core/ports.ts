@@ -24,9 +24,9 @@ export * from "./ports/signals.js";
 // store runs.
 
 /**
- * Where tasks are stored. Every method may reject when the store is unreachable; the caller then does not know whether
- * a write took effect and reads the head to find out. An error whose member `failure` is `"full"` means that the store has no
- * room for writes.
+ * The store of tasks. Every method may reject when the store is unreachable; the caller then does not know whether a
+ * write took effect and reads the head to find out. An error whose member `failure` is `"full"` means that the store
+ * has no room for writes.
  */
 export interface TaskStore extends TaskLog, TaskInbox, Instances, SendRecords, Conversations {
   /** Waits for writes under way and releases everything. */

@@ -3,7 +3,7 @@ import type { AgentAddress } from "../client/connect.js";
 import type { ClientOptions } from "../client/options.js";
 import type { HostOptions, ListenOptions } from "../server/options.js";
 
-/** How the gateway itself calls its agent; see `ClientOptions`. */
+/** Options for the gateway's own calls to its agent; see `ClientOptions`. */
 export type UpstreamOptions = Omit<ClientOptions, "extendedCard" | "clock">;
 
 /** An agent elsewhere, and the port to serve it on. */

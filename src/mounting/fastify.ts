@@ -6,7 +6,7 @@ import { type AgentSource, agentOf } from "./source.js";
 
 export type { AgentSource } from "./source.js";
 
-/** What the plugin uses of Fastify. */
+/** The part of Fastify that the plugin uses. */
 export interface FastifyScope {
   /** The path of the plugin. */
   readonly prefix: string;
@@ -23,13 +23,13 @@ export interface FastifyScope {
   addHook(name: "preClose", hook: () => Promise<void>): unknown;
 }
 
-/** What the plugin uses of a Fastify request. */
+/** The part of a Fastify request that the plugin uses. */
 export interface FastifyCall {
   /** The request of Node. */
   readonly raw: IncomingMessage;
 }
 
-/** What the plugin uses of a Fastify reply. */
+/** The part of a Fastify reply that the plugin uses. */
 export interface FastifyAnswer {
   /** The reply of Node. */
   readonly raw: ServerResponse;
@@ -43,8 +43,8 @@ export interface FastifyAnswer {
 
 /**
  * A Fastify plugin: `app.register(fastifyAgent(createAgent(…)), { prefix: "/agents/weather" })`. The agent reads bodies
- * itself, whatever parsers the app has, and replies on the socket: hooks up to `preHandler` run before it, `onSend` does
- * not. It is closed when the app closes.
+ * itself, whatever parsers the app has, and replies on the socket: hooks up to `preHandler` run before it, `onSend`
+ * does not. It is closed when the app closes.
  */
 export function fastifyAgent(agent: AgentSource): (scope: FastifyScope) => Promise<void> {
   const loadAgent = agentOf("fastifyAgent()", agent);

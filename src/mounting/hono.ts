@@ -8,7 +8,7 @@ import { type AgentSource, agentOf } from "./source.js";
 export type { FetchOptions } from "../server/mounting.js";
 export type { AgentSource } from "./source.js";
 
-/** What the handler uses of Hono's context. */
+/** The part of Hono's context that the handler uses. */
 export interface HonoCall {
   /** The request, and the route that matched it. */
   readonly req: { readonly raw: Request; readonly routePath: string };

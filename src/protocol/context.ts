@@ -88,7 +88,7 @@ export interface CallMemory {
   release(bytes: number): void;
 }
 
-/** What a server operation gets about its call beside the request message. */
+/** The context of a server operation: everything about its call beside the request message. */
 export interface ServerContext {
   /** Who calls. */
   readonly principal: Principal;
@@ -232,7 +232,7 @@ class CallContext implements OpenContext {
   }
 }
 
-/** What a client call may carry beside the request message. */
+/** Options of a client call, beside the request message. */
 export interface CallOptions {
   /** Aborts the call, which then rejects with the signal's reason. Default: none. */
   readonly signal?: AbortSignal | undefined;

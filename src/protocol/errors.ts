@@ -96,7 +96,7 @@ export interface FieldViolation {
   readonly description: string;
 }
 
-/** What an `A2AError` carries beside its code and message. */
+/** Options of an `A2AError`, beside its code and message. */
 export interface ErrorOptions {
   /** The underlying error, for the log. Never sent to the peer. */
   readonly cause?: unknown;

@@ -15,8 +15,8 @@ import { type Content, partsOf } from "./parts.js";
 // Constructors of an agent's events. The turn that emits an event fills in the ids that are left empty.
 
 /**
- * An event of an agent: made by `working`, `artifact` and the other constructors, or a raw protocol event. The framework owns it once it is emitted:
- * do not change it afterwards.
+ * An event of an agent: made by `working`, `artifact` and the other constructors, or a raw protocol event. The
+ * framework owns it once it is emitted: do not change it afterwards.
  */
 export type AgentEvent = TaskStatusUpdateEvent | TaskArtifactUpdateEvent | Message | StreamResponse | ParkEvent;
 
@@ -36,13 +36,16 @@ export interface KeyedArtifactEvent extends TaskArtifactUpdateEvent {
   readonly [artifactKey]?: object | undefined;
 }
 
-/** What an artifact carries beside its parts. */
+/** Options of an artifact, beside its parts. */
 export interface ArtifactOptions {
   /** Name shown to people. Default: none. */
   readonly name?: string | undefined;
   /** Description for people. Default: none. */
   readonly description?: string | undefined;
-  /** Id of the artifact, unique in its task. Default: `<turn>.<ordinal>`, so that a turn that runs again replaces its unfinished artifacts. */
+  /**
+   * Id of the artifact, unique in its task. Default: `<turn>.<ordinal>`, so that a turn that runs again replaces its
+   * unfinished artifacts.
+   */
   readonly artifactId?: string | undefined;
   /** Appends the parts to the artifact with this id instead of replacing it. Requires `artifactId`. Default: false. */
   readonly append?: boolean | undefined;
@@ -60,8 +63,8 @@ const checkArtifactOptions = namesOf<ArtifactOptions>("artifact()", {
 });
 
 /**
- * Creates an artifact event: a result, or a chunk of one (spec 4.2.2). Throws a `TypeError` for wrong content or options,
- * and for `append` without an `artifactId`.
+ * Creates an artifact event: a result, or a chunk of one (spec 4.2.2). Throws a `TypeError` for wrong content or
+ * options, and for `append` without an `artifactId`.
  */
 export function artifact(content: Content, options: ArtifactOptions = {}): TaskArtifactUpdateEvent {
   checkArtifactOptions(options);
@@ -92,7 +95,7 @@ export function artifactEvent(value: Artifact, append: boolean, lastChunk: boole
   };
 }
 
-/** What a status carries beside its state and message. */
+/** Options of a status, beside its state and message. */
 export interface StatusOptions {
   /** Metadata of the event. Default: none. */
   readonly metadata?: JsonObject | undefined;
@@ -140,9 +143,9 @@ export const canceled: StatusConstructor = statusConstructor(TaskState.CANCELED)
 export const inputRequired: StatusConstructor = statusConstructor(TaskState.INPUT_REQUIRED);
 
 /**
- * The caller must grant access first, out of band (spec 7.6): `authRequired({ url })` names the page, for people and, under
- * the authorization extension, for programs. With other content the text says to what and where. `turn.authorize` waits
- * for it. Throws a `TypeError` for a URL that is not https, or http on this machine.
+ * The caller must grant access first, out of band (spec 7.6): `authRequired({ url })` names the page, for people and,
+ * under the authorization extension, for programs. With other content the text says to what and where. `turn.authorize`
+ * waits for it. Throws a `TypeError` for a URL that is not https, or http on this machine.
  */
 export function authRequired(content?: Content | AuthorizationRequest, options?: StatusOptions): TaskStatusUpdateEvent {
   if (!isAuthorization(content)) return statusConstructor(TaskState.AUTH_REQUIRED)(content, options);
@@ -155,7 +158,7 @@ function isAuthorization(content: Content | AuthorizationRequest | undefined): c
   return typeof content === "object" && "url" in content;
 }
 
-/** What a message of the agent carries beside its parts. */
+/** Options of a message of the agent, beside its parts. */
 export interface ReplyOptions {
   /** Metadata of the message. Default: none. */
   readonly metadata?: JsonObject | undefined;

@@ -13,7 +13,7 @@ export type InterceptedCall<C> = {
   };
 }[OperationName];
 
-/** What an operation gives: one message, or the items of a stream. */
+/** The result of an operation: one message, or the items of a stream. */
 export type InterceptedReply = ReplyOf<OperationName> | AsyncIterable<StreamItem>;
 
 /**

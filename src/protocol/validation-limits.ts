@@ -1,5 +1,5 @@
 /**
- * How much a request may hold, beside its bytes. Lengths are counted in UTF-16 units, as `string.length` counts.
+ * Limits on the content of a request, beside its bytes. Lengths are counted in UTF-16 units, as `string.length` counts.
  * Anything longer or more is a violation that names the field and the limit.
  */
 export interface ValidationLimits {
@@ -17,7 +17,10 @@ export interface ValidationLimits {
   readonly partsMax: number;
   /** Entries of any other list: extensions, referenced tasks, output modes. Default: 128. */
   readonly entriesMax: number;
-  /** Nesting of JSON, the request itself being the first level; also that of `data` and `metadata` over gRPC. Default: 64. */
+  /**
+   * Nesting of JSON, the request itself being the first level; also that of `data` and `metadata` over gRPC. Default:
+   * 64.
+   */
   readonly jsonDepthMax: number;
 }
 

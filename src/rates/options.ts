@@ -4,7 +4,7 @@ import type { OperationName } from "../protocol/operations.js";
 /** The length of a window. */
 export type RateWindow = "second" | "minute" | "hour" | "day";
 
-/** How much may be used in a window: `"600/minute"`, or with a window of another length, at most 24 days. */
+/** An amount and its window: `"600/minute"`, or with a window of another length, at most 24 days. */
 export type Rate = `${number}/${RateWindow}` | { readonly limit: number; readonly windowMs: number };
 
 /** One rate, or several that all hold: `["10/second", "5000/day"]`. */

@@ -10,7 +10,7 @@ import type { KoaMiddleware } from "./koa/koa-call.js";
 import { fetchRule, mountRule } from "./mount-rules.js";
 import type { AgentOptions } from "./options.js";
 
-/** Where a handler is mounted. */
+/** Options of a mounted handler. */
 export interface MountOptions {
   /**
    * The path where the handler is mounted, as callers see it: `/agents/weather`. Default: `basePath` of
@@ -21,7 +21,7 @@ export interface MountOptions {
   readonly request?: unknown;
 }
 
-/** Where a Fetch handler is mounted. */
+/** Options of a mounted Fetch handler. */
 export interface FetchOptions extends MountOptions {
   /**
    * Returns the peer's address, if the runtime knows it. Limits by address (`rate.address`, `rate.failedAttempts`) need

@@ -33,7 +33,7 @@ export interface AuthDeclaration {
   readonly skills?: Readonly<Record<string, Requirements>> | undefined;
 }
 
-/** How an agent is reached and guarded, whatever answers its calls. */
+/** Options of everything that serves calls, agent or gateway: bindings, authentication, limits. */
 export interface HostOptions {
   /**
    * Bindings to mount, in the card's order of preference. Default: `"JSONRPC"`, `"GRPC"`, `"HTTP+JSON"`. Connect and
@@ -106,7 +106,7 @@ export interface HostOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** What an agent consists of, wherever it is mounted. */
+/** Options of an agent, wherever it is mounted. */
 export interface AgentOptions extends HostOptions {
   /** Name, description and version are enough; the rest is generated from what is running. */
   readonly card: CardOptions;
@@ -125,11 +125,11 @@ export interface AgentOptions extends HostOptions {
    */
   readonly restartable?: boolean | undefined;
   /**
-   * Whether a caller's deadline also ends the turn. `"wait"`: it ends only the caller's wait. The task continues, and can
-   * be read and subscribed to. `"abort"`: it also aborts the turn that the call started, and the task fails, unless the
-   * call has `returnImmediately`. Choose it if the work is worthless after the deadline. Calls that such a turn makes to
-   * other agents of the server get the rest of the caller's time. Calls between agents of one server are always handled
-   * as with `"abort"`. Default: `"wait"`.
+   * Whether a caller's deadline also ends the turn. `"wait"`: it ends only the caller's wait. The task continues, and
+   * can be read and subscribed to. `"abort"`: it also aborts the turn that the call started, and the task fails, unless
+   * the call has `returnImmediately`. Choose it if the work is worthless after the deadline. Calls that such a turn
+   * makes to other agents of the server get the rest of the caller's time. Calls between agents of one server are
+   * always handled as with `"abort"`. Default: `"wait"`.
    */
   readonly deadlines?: "wait" | "abort" | undefined;
   /** Names of the tenants; a request that names another is refused. Default: none. */

@@ -1,12 +1,12 @@
-/** What telemetry does beside spans and metrics of the SDK. */
+/** Options of telemetry, beside spans and metrics of the SDK. */
 export interface TelemetryOptions {
   /** Serves the metrics of the agent for Prometheus, with or without an SDK. Default: off. */
   readonly metrics?: MetricsOptions | undefined;
 }
 
 /**
- * Where metrics are served, at `/metrics`. Needs `@opentelemetry/exporter-prometheus` and `@opentelemetry/sdk-metrics`.
- * `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` name the service.
+ * The port that serves metrics, at `/metrics`. Needs `@opentelemetry/exporter-prometheus` and
+ * `@opentelemetry/sdk-metrics`. `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` name the service.
  */
 export interface MetricsOptions {
   /** Port to listen on; 0 picks a free one, which the log names. */

@@ -4,7 +4,7 @@ import { type AuthCall, type AuthScheme, CredentialError, type Identity, quotedS
 /** What `verify` may return: an identity, its subject alone, or nothing for a credential that is not known. */
 export type VerifyResult = Identity | string | undefined | null | false;
 
-/** Where the key is, and how it is checked. */
+/** The place of an API key in a request, and its check. */
 export interface ApiKeyOptions {
   /** Where callers put the key. Over gRPC a header is metadata, and there is no query. */
   readonly in: "header" | "query" | "cookie";
@@ -28,8 +28,8 @@ const rule = object(members);
 const maxLength = 4096;
 
 /**
- * An API key (spec 4.5.2). Compare keys by their hash, so that the time of a comparison says nothing about them. Throws a
- * `TypeError` for options that are not right.
+ * An API key (spec 4.5.2). Compare keys by their hash, so that the time of a comparison says nothing about them. Throws
+ * a `TypeError` for options that are not right.
  */
 export function apiKey(options: ApiKeyOptions): AuthScheme {
   assertOptions("apiKey", options, rule);
@@ -55,8 +55,8 @@ interface Verifier {
 }
 
 /**
- * The identity that a `verify` returned. Throws a `CredentialError` when it returned none, and a `TypeError` when what it
- * returned has no subject: all such callers would be one owner.
+ * The identity that a `verify` returned. Throws a `CredentialError` when it returned none, and a `TypeError` when what
+ * it returned has no subject: all such callers would be one owner.
  */
 export function identityOf(result: VerifyResult, { what, refusal }: Verifier): Identity {
   if (typeof result === "string" && result !== "") return { subject: result };

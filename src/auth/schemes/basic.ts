@@ -3,11 +3,11 @@ import { assertOptions, func, type MembersOf, object, string } from "../../proto
 import { identityOf, type VerifyResult } from "./api-key.js";
 import { type AuthScheme, authorizationOf, CredentialError, quotedString } from "./scheme.js";
 
-/** How a user name and a password are checked. */
+/** The check of a user name and a password. */
 export interface BasicOptions {
   /**
-   * Says who the user is: the owner's name, or an identity with scopes and claims. Nothing: the pair is wrong. Called for
-   * every call; compare hashes, so that the time of a comparison says nothing about the password.
+   * Says who the user is: the owner's name, or an identity with scopes and claims. Nothing: the pair is wrong. Called
+   * for every call; compare hashes, so that the time of a comparison says nothing about the password.
    */
   readonly verify: (username: string, password: string) => VerifyResult | Promise<VerifyResult>;
   /** Shown by browsers that ask for the password. Default: `"agent"`. */

@@ -13,7 +13,7 @@ import { type JwtKey, jwtCheck, publicKeyAlgorithms, type TokenCheck } from "./j
 import { keysAt, keysOf } from "./key-source.js";
 import { type AuthScheme, authorizationOf, type SchemeCheck, type SchemeEnvironment } from "./scheme.js";
 
-/** What a JSON Web Token must be, and whose keys sign it. */
+/** Requirements for JSON Web Tokens, and the source of their keys. */
 export interface JwtOptions {
   /** `iss` of the tokens, exactly. Without `jwks` and `key`, its metadata names the keys. */
   readonly issuer: string;
@@ -65,9 +65,9 @@ const bearerMembers: MembersOf<BearerJwtOptions> = { ...jwtMembers, description:
 const bearerRule = object(bearerMembers);
 
 /**
- * JSON Web Tokens in `Authorization: Bearer …` (RFC 7519, RFC 6750). Signature, issuer, audience and lifetime are checked.
- * Keys are read every 10 minutes, and when a token names one that is not known. While they cannot be read, those of before
- * serve for 24 hours. Throws a `TypeError` for options that are not right.
+ * JSON Web Tokens in `Authorization: Bearer …` (RFC 7519, RFC 6750). Signature, issuer, audience and lifetime are
+ * checked. Keys are read every 10 minutes, and when a token names one that is not known. While they cannot be read,
+ * those of before serve for 24 hours. Throws a `TypeError` for options that are not right.
  */
 export function bearerJwt(bearerOptions: BearerJwtOptions): AuthScheme {
   assertOptions("bearerJwt", bearerOptions, bearerRule);

@@ -33,7 +33,7 @@ import { TokenCache } from "./token-cache.js";
 /** Scopes with a description each, for people. */
 export type Scopes = Readonly<Record<string, string>>;
 
-/** Where callers get their tokens. */
+/** The URLs at which callers get their tokens. */
 export interface TokenEndpoint {
   /** Where a token is requested. */
   readonly tokenUrl: string;
@@ -43,7 +43,7 @@ export interface TokenEndpoint {
   readonly scopes: Scopes;
 }
 
-/** How callers get a token: exactly one of them, as a card of 1.0 has room for one. */
+/** The flow by which callers get a token: exactly one, since a card of 1.0 can list only one. */
 export interface OAuthFlows {
   /** A service that signs in as itself. */
   readonly clientCredentials?: TokenEndpoint | undefined;
@@ -73,7 +73,7 @@ export interface IntrospectionOptions {
   readonly cacheMs?: number | undefined;
 }
 
-/** Where tokens come from, and how they are checked. */
+/** The authorization server of the tokens, and how they are checked. */
 export interface OAuth2Options {
   /** How callers get a token, for the card. */
   readonly flows: OAuthFlows;
@@ -119,8 +119,8 @@ const members: MembersOf<OAuth2Options> = {
 const rule = object(members);
 
 /**
- * Tokens of an OAuth 2.0 authorization server, in `Authorization: Bearer …` (spec 4.5.4). Give `jwt` or `introspection`.
- * Throws a `TypeError` for options that are not right, such as a URL that is not https.
+ * Tokens of an OAuth 2.0 authorization server, in `Authorization: Bearer …` (spec 4.5.4). Give `jwt` or
+ * `introspection`. Throws a `TypeError` for options that are not right, such as a URL that is not https.
  */
 export function oauth2(options: OAuth2Options): AuthScheme {
   assertOptions("oauth2", options, rule);

@@ -25,7 +25,7 @@ export interface AuthCall {
   certificate(): PeerCertificate | undefined;
 }
 
-/** What a credential proves. */
+/** The identity that a credential proves. */
 export interface Identity {
   /** Who it is, unique at the issuer: the subject of a token, the name of a user or a certificate. */
   readonly subject: string;
@@ -54,7 +54,7 @@ export class SharedIdentity implements Identity {
   }
 }
 
-/** What checks need of the server. */
+/** Parts of the server that checks need. */
 export interface SchemeEnvironment {
   /** Calls an address that the options name. */
   readonly fetch: Fetch;
@@ -67,9 +67,9 @@ export interface SchemeEnvironment {
 }
 
 /**
- * Finds the identity of a call. `undefined`: the call has no credential of this scheme. Throws a `CredentialError` for an
- * invalid one; any other error means that the check itself failed. An identity that is returned a second time, without
- * a promise, must not have changed.
+ * Finds the identity of a call. `undefined`: the call has no credential of this scheme. Throws a `CredentialError` for
+ * an invalid one; any other error means that the check itself failed. An identity that is returned a second time,
+ * without a promise, must not have changed.
  */
 export type SchemeCheck = (call: AuthCall) => Identity | undefined | Promise<Identity | undefined>;
 
@@ -77,7 +77,9 @@ export type SchemeCheck = (call: AuthCall) => Identity | undefined | Promise<Ide
 export interface AuthScheme {
   /** What the card says about it. */
   readonly declaration: SchemeDeclaration;
-  /** The challenge of `WWW-Authenticate` that asks for a credential (RFC 9110, 11.6.1), without parameters for errors. */
+  /**
+   * The challenge of `WWW-Authenticate` that asks for a credential (RFC 9110, 11.6.1), without parameters for errors.
+   */
   readonly challenge: string;
   /** Whether it reads client certificates, which need TLS or a trusted proxy. Default: false. */
   readonly needsCertificate?: boolean | undefined;

@@ -27,7 +27,7 @@ const code = "invalidAgentResponse";
 /** Between the texts of several artifacts. */
 export const blankLine = "\n\n";
 
-/** What an agent answered: a task, or a message without one (spec 3.1.1). Each member is computed when it is read. */
+/** The answer of an agent: a task, or a message without one (spec 3.1.1). Each member is computed when it is read. */
 export class Answer {
   private readonly content: Message | Task;
 

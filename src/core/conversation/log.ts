@@ -6,7 +6,7 @@ import type { Clock, ContextExpiry, ConversationRecord, ConversationWrite, TaskS
 
 // Conversations: what was said in a context over all of its tasks, and the state that agents keep there.
 
-/** How conversations are remembered. */
+/** Options for remembering conversations. */
 export interface ConversationOptions {
   /**
    * How long a context is kept after its last entry or change of its state, in milliseconds; `Infinity` keeps it for

@@ -63,7 +63,7 @@ export interface RecordedError {
   readonly retryAfterMs: number | undefined;
 }
 
-/** What a store knows of a task without reading its content. */
+/** The state of a task that a store knows without reading its content. */
 export interface Head {
   /** The store's own number for the task; ascends with creation. Calls by key follow a scoped `read`. */
   readonly key: number;
@@ -174,8 +174,8 @@ export interface ListQuery {
   readonly since?: number | undefined;
   readonly limit: number;
   /**
-   * Size of a page's snapshots in bytes. A page ends before it would exceed this, but has at least one task. Default: no
-   * limit.
+   * Size of a page's snapshots in bytes. A page ends before it would exceed this, but has at least one task. Default:
+   * no limit.
    */
   readonly maxBytes?: number | undefined;
   /**

@@ -16,7 +16,7 @@ export interface RateDraw {
   readonly used: number;
 }
 
-/** What a process may use of a limit until its window ends, without asking again. */
+/** The part of a limit that a process may use until its window ends, without asking again. */
 export interface RateGrant {
   /** The key of the draw. */
   readonly key: string;

@@ -5,10 +5,15 @@ import { mayCarry } from "./may-carry.js";
 // An authorization that a caller grants out of band while its task is AUTH_REQUIRED (spec 7.6). The text of the status
 // message is for people, its metadata for programs.
 
-/** The extension (spec 4.6): the message of an AUTH_REQUIRED status says in its metadata what to authorize and where. */
+/**
+ * The extension (spec 4.6): the message of an AUTH_REQUIRED status says in its metadata what to authorize and where.
+ */
 export const authorizationExtension = "urn:trivium:extension:authorization:v1";
 
-/** What a caller is to authorize, and where. No secret belongs here: the message is stored, and all readers of the task see it. */
+/**
+ * The authorization that a caller is asked for, and the URL to give it at. No secret belongs here: the message is
+ * stored, and all readers of the task see it.
+ */
 export interface AuthorizationRequest {
   /** The page on which the caller authorizes: https, or http on this machine. */
   readonly url: string;

@@ -7,7 +7,7 @@ import { type ContentErrorCode, checkSchema, contentError, type StandardSchema }
 
 // Content: reads the texts, data and files of parts, and protocol objects as JSON.
 
-/** What has content: a message, an artifact, a status (by its message), a part, or several parts. */
+/** Anything with content: a message, an artifact, a status (by its message), a part, or several parts. */
 export type PartSource = Message | Artifact | TaskStatus | Part | readonly Part[];
 
 /** A file that a message or an artifact holds or names. */

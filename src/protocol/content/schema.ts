@@ -14,12 +14,12 @@ export interface StandardSchema<Output = unknown> {
   };
 }
 
-/** What a schema makes of a value: the checked value, or what is wrong with it. */
+/** The result of a schema: the checked value, or the issues that it found. */
 export type SchemaResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
 
-/** What a schema finds wrong with a value, and where. */
+/** An issue that a schema found, with its place in the value. */
 export interface SchemaIssue {
   /** What the schema says about the value. */
   readonly message: string;
@@ -27,7 +27,9 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** The code for content that does not fit: `invalidParams` if a caller sent it, `invalidAgentResponse` if an agent did. */
+/**
+ * The code for content that does not fit: `invalidParams` if a caller sent it, `invalidAgentResponse` if an agent did.
+ */
 export type ContentErrorCode = "invalidParams" | "invalidAgentResponse";
 
 /** A value to be checked: its path within what the peer sent, and the code of the error if it does not fit. */

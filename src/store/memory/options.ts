@@ -3,7 +3,7 @@ import { amount, clock, func, type MembersOf, object, type Rule, text } from "..
 import type { RetentionLimits } from "./retention.js";
 import type { SendLimits } from "./send-records.js";
 
-/** How much a store in memory keeps, and how long. */
+/** Limits of a store in memory: sizes and times. */
 export interface MemoryTaskStoreOptions {
   /** Time, for tests. Default: the machine's time. */
   readonly clock?: Clock | undefined;

@@ -3,7 +3,7 @@ import { amount, assertOptions, type MembersOf, object } from "../../protocol/ch
 import { A2AError } from "../../protocol/errors.js";
 import { checkRegistration } from "../check-indexed.js";
 
-/** How much a push store in memory keeps. */
+/** Limits of a push store in memory. */
 export interface MemoryPushStoreOptions {
   /**
    * Size of all registrations. Beyond it settled ones are dropped, in the order they were settled; if none are left,

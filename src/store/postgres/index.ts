@@ -16,7 +16,7 @@ export { StoreError, type StoreFailure } from "../sql/store-error.js";
 export type { SqlStoreOptions } from "../sql/task-store.js";
 export type { PostgresConnectOptions } from "./settings.js";
 
-/** Where the tasks are stored, and how to connect. */
+/** Options of a PostgreSQL store. */
 export interface PostgresStoreOptions extends PostgresConnectOptions, SqlStoreOptions {
   /**
    * Whether processes send each other hints by LISTEN and NOTIFY, over one additional connection. Without hints they
@@ -38,8 +38,8 @@ const postgresRule = object({
 /**
  * Stores tasks and push configurations in a PostgreSQL database (12 or later), for one process or several. Needs the
  * package `pg`. `open()` or the first call connects and migrates the tables. Connections do not keep the process alive.
- * Calls reject with a `StoreError` while the database is unreachable, and work again afterwards. Throws a `TypeError` for
- * wrong options.
+ * Calls reject with a `StoreError` while the database is unreachable, and work again afterwards. Throws a `TypeError`
+ * for wrong options.
  */
 export function postgresStore(options: PostgresStoreOptions): Store {
   assertOptions("postgresStore()", options, postgresRule);

@@ -1,6 +1,6 @@
 // Without the driver, so that the types of this entry need none of its types.
 
-/** How to connect to PostgreSQL. */
+/** Connection settings of PostgreSQL. */
 export interface PostgresConnectOptions {
   /**
    * Of the database: `postgres://user:password@host:port/database`. Query parameters of `libpq` such as `sslmode` are

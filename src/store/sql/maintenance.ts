@@ -4,7 +4,7 @@ import { type Logger, silentLogger } from "../../protocol/logger.js";
 import type { Backend, Retention } from "./rows.js";
 import { storeErrorFrom } from "./store-error.js";
 
-/** How long a SQL store keeps finished tasks, logs and sends. */
+/** Retention of finished tasks, logs and sends in a SQL store. */
 export interface RetentionOptions {
   /** How long a finished task is kept, in milliseconds; `Infinity` keeps it for ever. Default: 30 days. */
   readonly tasksMs?: number | undefined;

@@ -16,7 +16,7 @@ export { StoreError, type StoreFailure } from "../sql/store-error.js";
 export type { SqlStoreOptions } from "../sql/task-store.js";
 export type { SqliteFileOptions } from "./settings.js";
 
-/** Where and how the tasks are stored. */
+/** Options of a SQLite store. */
 export interface SqliteStoreOptions extends SqliteFileOptions, SqlStoreOptions {}
 
 const sqliteRule = object({

@@ -1,6 +1,6 @@
 // Apart from the database itself, so that the main thread does not load the query builder.
 
-/** Where a SQLite file is and how it is written. */
+/** Location and write settings of a SQLite file. */
 export interface SqliteFileOptions {
   /** Path of the file; its folder is created. `":memory:"` keeps everything in memory until the store closes. */
   readonly path: string;
