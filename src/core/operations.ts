@@ -18,7 +18,7 @@ import {
 } from "./push-config.js";
 import { listTasks } from "./read/list-tasks.js";
 import { createReadGate } from "./read/read-gate.js";
-import { copyOfLive, readTask } from "./read/read-task.js";
+import { currentCopy, readTask } from "./read/read-task.js";
 import { subscribeToTask } from "./read/subscribe.js";
 import type { Runtime } from "./runtime.js";
 import { createPartCheck } from "./send/accept-parts.js";
@@ -67,8 +67,8 @@ export function createOperations(runtime: Runtime, options: OperationOptions): O
     getTask: async (request, context) => {
       const { id, historyLength } = request;
       const ref = { scope: scopeOf(context, request), id };
-      const live = copyOfLive(runtime, ref, { historyLength });
-      return (live ?? (await reads(ref.scope, () => readTask(runtime, ref, { historyLength })))).task;
+      const current = currentCopy(runtime, ref, { historyLength });
+      return (current ?? (await reads(ref.scope, () => readTask(runtime, ref, { historyLength })))).task;
     },
     listTasks: async (request, context) => {
       const scope = scopeOf(context, request);

@@ -31,7 +31,15 @@ export interface ReadOptions extends CopyOptions {
  * Reads a task, from the turn in this process if one runs it, else from the store. Throws `taskNotFound` (spec 3.1.3).
  */
 export async function readTask(runtime: Runtime, task: TaskRef, options?: ReadOptions): Promise<TaskSnapshot> {
-  return copyOfLive(runtime, task, options) ?? readStoredTask(runtime, task, options);
+  return currentCopy(runtime, task, options) ?? readStoredTask(runtime, task, options);
+}
+
+/**
+ * Copies a running task as `copyOfLive` does, but `undefined` while a write of it is under way: the store may have that
+ * already, and other processes may have shown it.
+ */
+export function currentCopy(runtime: Runtime, task: TaskRef, options?: ReadOptions): TaskSnapshot | undefined {
+  return runtime.live.get(task.id)?.isWriting === true ? undefined : copyOfLive(runtime, task, options);
 }
 
 /**

@@ -216,6 +216,11 @@ export class LiveTask {
     return this.#writes.room();
   }
 
+  /** Whether the store may already have more than this process knows of. */
+  get isWriting(): boolean {
+    return this.#writes.isWriting;
+  }
+
   /** Resolves when everything accepted so far is stored. */
   async flush(): Promise<void> {
     await this.#writes.flush();

@@ -64,6 +64,10 @@ export class WriteQueue {
     while (this.#writing) await this.#nextCommit();
   }
 
+  get isWriting(): boolean {
+    return this.#writing;
+  }
+
   /** `undefined` while the turn may be further ahead of the store, else a promise that resolves when it may. */
   room(): Promise<void> | undefined {
     const last = this.#batches.at(-1);
