@@ -13,6 +13,17 @@ export class StoreUnavailable extends A2AError {
   }
 }
 
+/** The error for a call that the store has not answered in time. A write may still take effect. */
+export class Unanswered extends StoreUnavailable {
+  /** Resolves when the call has ended. */
+  readonly answer: Promise<void>;
+
+  constructor(cause: unknown, answer: Promise<void>) {
+    super(cause);
+    this.answer = answer;
+  }
+}
+
 /** True for an error with which the store answered, such as being full; false when it could not be reached. */
 export function isAnswer(error: unknown): error is A2AError {
   return error instanceof A2AError && !(error instanceof StoreUnavailable);
@@ -58,11 +69,12 @@ export function storeDeadline({ clock, limits }: StoreTimes, late: () => void): 
   };
 }
 
-/** Waits for a call of the store, at most `storeWaitMs`. */
+/** Waits for a call of the store, at most `storeWaitMs`. Then rejects with `Unanswered`. */
 export async function inStoreTime<T>(times: StoreTimes, call: Promise<T>): Promise<T> {
   let cancel = noop;
   const late = new Promise<never>((_, reject) => {
-    cancel = storeDeadline(times, () => reject(new StoreUnavailable(new NoAnswer(times.limits.storeWaitMs))));
+    const fail = (): void => reject(new Unanswered(new NoAnswer(times.limits.storeWaitMs), call.then(noop, noop)));
+    cancel = storeDeadline(times, fail);
   });
   try {
     return await Promise.race([call, late]);

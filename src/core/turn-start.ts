@@ -48,7 +48,10 @@ export function isPassed({ aborted, reason }: AbortSignal): boolean {
   return aborted && reason instanceof A2AError && reason.code === "deadlineExceeded";
 }
 
-/** Receives what a turn without a task becomes: a message, a task, or an error. Called once. */
+/**
+ * Receives what a turn without a task becomes: a message, a task, or an error. Called once, but that an error may follow
+ * a task whose first write is late: the turn goes on, and the call that started it ends.
+ */
 export interface OutcomeReceiver {
   /** A larger reply completes a task instead. Default: no limit. */
   readonly replyMaxBytes?: number | undefined;

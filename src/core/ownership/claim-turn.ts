@@ -5,29 +5,31 @@ import type { TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import { publicFailure } from "../store-failure.js";
+import { inStoreTime, publicFailure, Unanswered } from "../store-failure.js";
 import type { Draft } from "../task/draft.js";
 import type { LiveTask } from "../task/live-task.js";
 import { statusUpdate } from "../task/normalize.js";
 import { continueTask } from "./continue-task.js";
 
-/** What a claim writes, and the ordinal of the turn it starts. */
+/** What a claim writes, and the turn it starts. */
 export interface TurnClaim {
+  /** Ordinal of the turn. */
   readonly turn: number;
   readonly drafts: readonly Draft[];
   /** Ids of the inbox entries that the turn takes. */
   readonly takes?: readonly string[] | undefined;
+  /** Starts the turn. The caller does so, unless the claim was late. */
+  readonly start: () => void;
 }
 
+/** `refused`: another process claimed the task first. `busy`: another claim of this process was under way and has ended. */
+type ClaimOutcome = "claimed" | "refused" | "busy";
+
 /**
- * Claims a task without a running turn, in the write that starts a turn. `refused`: another process claimed it first.
- * `busy`: another claim of this process was under way and has ended.
+ * Claims a task without a running turn, in the write that starts a turn. When the store is late this rejects with
+ * `Unanswered`, and a claim that arrives nevertheless starts the turn: a stored message or wake must not be lost.
  */
-export async function claimTurn(
-  runtime: Runtime,
-  live: LiveTask,
-  { turn, drafts, takes }: TurnClaim,
-): Promise<"claimed" | "refused" | "busy"> {
+export async function claimTurn(runtime: Runtime, live: LiveTask, claim: TurnClaim): Promise<ClaimOutcome> {
   const { claiming } = runtime;
   // This process runs one claim of a task at a time: until it settles it is unknown whether the task is held.
   const underWay = claiming.get(live.id);
@@ -35,16 +37,31 @@ export async function claimTurn(
     await underWay;
     return "busy";
   }
-  const claim = live.exclusive(drafts, { claim: { turn }, takes });
-  claiming.set(live.id, claim.then(noop, noop));
+  const outcome = writeClaim(runtime, live, claim);
+  claiming.set(live.id, outcome.then(noop, noop));
+  const late = Promise.withResolvers<never>();
+  const onLate = ({ cause }: Unanswered): void => {
+    const stopExpecting = runtime.turns.expect();
+    const started = outcome.then((result) => (result === "claimed" ? claim.start() : undefined));
+    late.reject(new Unanswered(cause, started.catch(noop).finally(stopExpecting)));
+  };
+  live.mayBeLate({ onLate, retryMs: runtime.limits.storeWaitMs });
+  return Promise.race([outcome, late.promise]);
+}
+
+async function writeClaim(
+  { claiming, live: liveTasks }: Runtime,
+  live: LiveTask,
+  { turn, drafts, takes }: TurnClaim,
+): Promise<ClaimOutcome> {
   try {
-    if ((await claim) !== "stored") return "refused";
+    if ((await live.exclusive(drafts, { claim: { turn }, takes })) !== "stored") return "refused";
   } catch (error) {
     throw publicFailure(error);
   } finally {
     claiming.delete(live.id);
   }
-  runtime.live.set(live.id, live);
+  liveTasks.set(live.id, live);
   return "claimed";
 }
 
@@ -61,8 +78,8 @@ export async function isOrphan(runtime: Runtime, { head }: Pick<StoredTask, "hea
 }
 
 /** Whether a process with an expired lease is gone. */
-export async function isGone({ lease }: Pick<Runtime, "lease">): Promise<boolean> {
-  return lease.trustsExpiry().catch((error: unknown) => {
+export async function isGone(runtime: Pick<Runtime, "lease" | "clock" | "limits">): Promise<boolean> {
+  return inStoreTime(runtime, runtime.lease.trustsExpiry()).catch((error: unknown) => {
     throw publicFailure(error);
   });
 }

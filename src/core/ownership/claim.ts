@@ -115,17 +115,15 @@ async function claim(runtime: Runtime, start: TurnStart, storedTask: StoredTask)
   const turn = live.turn + 1;
   const { cause, attempt, entry, send } = start;
   const drafts: Draft[] = [{ kind: "turnStarted", turn, attempt, cause }, messageDraft(live, entry, send)];
-  const outcome = await claimTurn(runtime, live, { turn, drafts }).catch((error: unknown) => {
+  const run = (): void => {
+    runtime.startTurn({ ...start, before }, { live });
+    leave();
+  };
+  const outcome = await claimTurn(runtime, live, { turn, drafts, start: run }).catch((error: unknown) => {
     leave();
     throw error;
   });
-  if (outcome === "claimed") {
-    const run = (): void => {
-      runtime.startTurn({ ...start, before }, { live });
-      leave();
-    };
-    return { kind: "claimed", live, start: run };
-  }
+  if (outcome === "claimed") return { kind: "claimed", live, start: run };
   leave();
   return outcome === "busy" ? undefined : findArrival(runtime, start, storedTask);
 }

@@ -16,7 +16,10 @@ export interface Restart {
   start(answeredBy?: TurnStart["answeredBy"]): void;
 }
 
-/** Claims a task in order to run its last turn again. `undefined`: another process was faster. */
+/**
+ * Claims a task in order to run its last turn again. `undefined`: another process was faster. A late claim starts the
+ * turn without an answer to its question.
+ */
 export async function claimRestart(
   runtime: Runtime,
   storedTask: StoredTask,
@@ -27,14 +30,15 @@ export async function claimRestart(
   // Entries may have been put while another process held the task, so their number is unknown.
   live.setInboxPut(-1);
   const { turn } = live;
+  const principal = restorePrincipal(scope, send);
+  const turnStart = { cause: "restart", attempt, principal, scope, entry, send, wake, trace } as const;
+  const start: Restart["start"] = (answeredBy) => runtime.startTurn({ ...turnStart, answeredBy }, { live });
   const outcome = await claimTurn(runtime, live, {
     turn,
     drafts: [{ kind: "turnStarted", turn, attempt, cause: "restart", wake, message, trace }],
+    start,
   });
-  if (outcome !== "claimed") return undefined;
-  const principal = restorePrincipal(scope, send);
-  const start = { cause: "restart", attempt, principal, scope, entry, send, wake, trace } as const;
-  return { live, start: (answeredBy) => runtime.startTurn({ ...start, answeredBy }, { live }) };
+  return outcome === "claimed" ? { live, start } : undefined;
 }
 
 /** Whether a wake ends the wait of the turn: it may wait for an authorization. */

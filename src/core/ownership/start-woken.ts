@@ -31,9 +31,10 @@ export async function startWoken(
   const turn = live.turn + 1;
   const trace = runtime.telemetry?.wake({ taskId: live.id, contextId: live.contextId }, causeOf(origin));
   const startDraft: Draft = { kind: "turnStarted", turn, attempt: 1, cause: "wake", wake, message, trace };
-  const outcome = await claimTurn(runtime, live, { turn, drafts: [...endDrafts, startDraft], takes });
-  if (outcome !== "claimed") return false;
   const principal = restorePrincipal(scope, send);
-  runtime.startTurn({ cause: "wake", attempt: 1, principal, scope, entry, send, wake, trace }, { live });
-  return true;
+  const start = (): void =>
+    runtime.startTurn({ cause: "wake", attempt: 1, principal, scope, entry, send, wake, trace }, { live });
+  const outcome = await claimTurn(runtime, live, { turn, drafts: [...endDrafts, startDraft], takes, start });
+  if (outcome === "claimed") start();
+  return outcome === "claimed";
 }

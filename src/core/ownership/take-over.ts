@@ -22,7 +22,7 @@ export const tasksAtOnce = 8;
  * if this call did so. Rejects when no turn may start here now.
  */
 export async function takeOver(runtime: Runtime, storedTask: StoredTask): Promise<boolean> {
-  if (runtime.lostTasks.get(storedTask.head.id)?.refused === true) {
+  if (wasRefused(runtime, storedTask)) {
     return giveUp(runtime, storedTask, "the task was stored too late: its send had been refused already");
   }
   const isAsked = isInterrupted(storedTask.head.state);
@@ -46,6 +46,11 @@ export async function takeOver(runtime: Runtime, storedTask: StoredTask): Promis
     restart?.start(isAsked ? endOfWait(entries) : undefined);
     return restart !== undefined;
   });
+}
+
+// Whether the task is the late first write of a send that this process refused. A later epoch is another claim.
+function wasRefused({ lostTasks, instance }: Runtime, { head }: StoredTask): boolean {
+  return lostTasks.get(head.id)?.refused === true && head.holder === instance && head.epoch === 1;
 }
 
 // What ends the wait of a turn that asked. A message does before a wake.
@@ -91,6 +96,9 @@ async function continueTurn(
   live.setInboxPut(-1);
   const before = await causeOfLastTurn(runtime, storedTask);
   const turn = live.turn + 1;
+  const principal = restorePrincipal(scope, send);
+  const start = (): void =>
+    runtime.startTurn({ cause: "message", attempt: 1, principal, scope, entry: id, send, before }, { live });
   const outcome = await claimTurn(runtime, live, {
     turn,
     drafts: [
@@ -99,18 +107,10 @@ async function continueTurn(
       messageDraft(live, id, send),
     ],
     takes: [id],
+    start,
   });
-  if (outcome !== "claimed") return false;
-  const start = {
-    cause: "message",
-    attempt: 1,
-    principal: restorePrincipal(scope, send),
-    scope,
-    entry: id,
-    send,
-  } as const;
-  runtime.startTurn({ ...start, before }, { live });
-  return true;
+  if (outcome === "claimed") start();
+  return outcome === "claimed";
 }
 
 async function release(runtime: Runtime, storedTask: StoredTask, inboxPut: number): Promise<boolean> {

@@ -1,3 +1,4 @@
+import { noop } from "../../protocol/async/noop.js";
 import { retry } from "../../protocol/async/retry.js";
 import { sizeOfMessage } from "../../protocol/check/size.js";
 import { A2AError, type ErrorCode } from "../../protocol/errors.js";
@@ -6,7 +7,7 @@ import { NameTaken } from "../../protocol/task-names.js";
 import { abandonSend } from "../ownership/abandoned-sends.js";
 import type { LogRecord, SendClaim, SendRecord, SentOutcome } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import { inStoreTime, isAnswer, publicFailure, storeRetries } from "../store-failure.js";
+import { inStoreTime, isAnswer, publicFailure, storeRetries, Unanswered } from "../store-failure.js";
 import type { LiveTask } from "../task/live-task.js";
 import { recordOfError } from "../task/recorded-error.js";
 import type { OutcomeReceiver } from "../turn-start.js";
@@ -46,7 +47,7 @@ export class IdempotencyClaim {
   /** Must be called with an error that ends the send before its turn has begun: the record is deleted or released. */
   async fail(error: unknown): Promise<void> {
     if (this.#isStarted) return;
-    await (isAnswer(error) ? this.forget() : this.#release());
+    await (isAnswer(error) ? this.forget() : this.#releaseAfter(error));
   }
 
   /** The message was refused, or may be sent again as if for the first time. */
@@ -63,7 +64,7 @@ export class IdempotencyClaim {
 
   /** Wraps the opening of a turn so that the outcome is stored before it is answered. */
   keepOutcome(receiver: OutcomeReceiver): OutcomeReceiver {
-    const { keptReplyMaxBytes } = this.#runtime.limits;
+    const { keptReplyMaxBytes, storeRetryMs } = this.#runtime.limits;
     return {
       // A process that took the send over must not reply while another one creates the task: only creating a task is
       // exclusive.
@@ -76,6 +77,8 @@ export class IdempotencyClaim {
       },
       fail: (error) => void this.#error(error).finally(() => receiver.fail(error)),
       task: (live) => {
+        // A repeat of the send attaches to the task, so the turn outlives this call.
+        live.mayBeLate({ onLate: (late) => receiver.fail(late), retryMs: storeRetryMs });
         this.#follow(live);
         receiver.task(live);
       },
@@ -83,33 +86,41 @@ export class IdempotencyClaim {
   }
 
   async #reply(message: Message): Promise<void> {
-    const reply: SentOutcome = { kind: "reply", message };
-    let failure: unknown;
-    const isKept = await this.#settle(reply, sizeOfMessage(message)).catch((error: unknown) => {
-      failure = error;
-    });
-    if (isKept === undefined) await this.#release();
-    this.#leave();
-    if (isKept === true) return;
-    if (isKept === undefined) throw publicFailure(failure);
+    let isKept: boolean;
+    try {
+      isKept = await inStoreTime(this.#runtime, this.#settle({ kind: "reply", message }, sizeOfMessage(message)));
+    } catch (error) {
+      throw publicFailure(error);
+    }
+    if (isKept) return;
     throw new A2AError("unavailable", "the reply could not be stored: send the message again", { retryAfterMs: 1000 });
   }
 
   async #error(error: A2AError): Promise<void> {
-    if (passing.has(error.code)) await this.forget();
-    else {
-      const errorRecord = recordOfError(error);
-      const bytes = JSON.stringify(errorRecord).length;
-      await this.#settle({ kind: "error", error: errorRecord }, bytes).catch(() => this.#release());
+    if (passing.has(error.code)) return this.forget();
+    const errorRecord = recordOfError(error);
+    const bytes = JSON.stringify(errorRecord).length;
+    await inStoreTime(this.#runtime, this.#settle({ kind: "error", error: errorRecord }, bytes)).catch(noop);
+  }
+
+  // Records the outcome, or frees the record.
+  async #settle(outcome: SentOutcome, bytes: number): Promise<boolean> {
+    const { store, limits } = this.#runtime;
+    const settle = (): Promise<boolean> => store.settleSend(this.record, outcome, bytes);
+    try {
+      const isKept = await retry(settle, storeRetries(this.#runtime, limits.storeWaitMs));
       this.#leave();
+      return isKept;
+    } catch (error) {
+      await this.#releaseAfter(error);
+      throw error;
     }
   }
 
-  // The caller waits for it.
-  #settle(outcome: SentOutcome, bytes: number): Promise<boolean> {
-    const { store, limits } = this.#runtime;
-    const settle = (): Promise<boolean> => store.settleSend(this.record, outcome, bytes);
-    return inStoreTime(this.#runtime, retry(settle, storeRetries(this.#runtime, limits.storeWaitMs)));
+  // A write without an answer may still decide the send: repeats wait until it has ended.
+  async #releaseAfter(error: unknown): Promise<void> {
+    if (error instanceof Unanswered) void error.answer.then(() => this.#release());
+    else await this.#release();
   }
 
   // A task that could not be created leaves its send to the next attempt.

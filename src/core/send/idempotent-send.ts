@@ -9,7 +9,7 @@ import { TaskWaiter } from "../ownership/task-waiter.js";
 import type { NewSend, SendRecord, StoredTask } from "../ports.js";
 import { isPlaced } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
-import { isAnswer, publicFailure } from "../store-failure.js";
+import { inStoreTime, isAnswer, publicFailure } from "../store-failure.js";
 import { errorOfRecord } from "../task/recorded-error.js";
 import type { TurnStart } from "../turn-start.js";
 import {
@@ -140,8 +140,10 @@ async function begin(runtime: Runtime, send: NewSend): Promise<SendRecord> {
 }
 
 // A record that names a process without a valid lease would be taken over at once.
-async function holdLease({ lease }: Runtime): Promise<void> {
-  await lease.hold()?.catch((error: unknown) => {
+async function holdLease(runtime: Runtime): Promise<void> {
+  const renewal = runtime.lease.hold();
+  if (renewal === undefined) return;
+  await inStoreTime(runtime, renewal).catch((error: unknown) => {
     throw publicFailure(error);
   });
 }

@@ -1,3 +1,4 @@
+import { noop } from "../../protocol/async/noop.js";
 import { copyHistory, copyTask, emptyTask } from "../../protocol/fold.js";
 import type { Task } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
@@ -39,10 +40,18 @@ function streamNew(message: SentMessage): Promise<StreamStart> {
   const { call, start } = message;
   const { entry } = start;
   return new Promise((resolve, reject) => {
+    let leave = noop;
     startNew(message, {
-      fail: reject,
+      fail: (error) => {
+        leave();
+        reject(error);
+      },
       reply: (message) => resolve(streamRenderer.reply(message)),
-      task: (live) => live.observe(firstSnapshot(call, live, { entry, resolve, reject })),
+      task: (live) => {
+        const observer = firstSnapshot(call, live, { entry, resolve, reject });
+        leave = () => live.unobserve(observer);
+        live.observe(observer);
+      },
     });
   });
 }

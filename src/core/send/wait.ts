@@ -38,6 +38,7 @@ export class SendWait implements OutcomeReceiver, RecordObserver {
   }
 
   fail(error: A2AError): void {
+    this.close();
     this.#reject(error);
   }
 

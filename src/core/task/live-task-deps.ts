@@ -14,7 +14,7 @@ export interface LostTask {
   idleSince: number;
   /** A write of it has no answer yet. */
   open: boolean;
-  /** It was to be created, and its send was refused. */
+  /** It was to be created, its send was refused, and no repeat of the send can attach to it. */
   readonly refused: boolean;
 }
 

@@ -16,7 +16,7 @@ import { createRecentItems, type RecentItems } from "./recent-items.js";
 import { StatusTimes } from "./status-times.js";
 import { createTail, type Tail } from "./tail.js";
 import { TaskSize } from "./task-size.js";
-import { makeFirstWrite, makeWrite, type Outcome, type Write } from "./write.js";
+import { type Lateness, makeFirstWrite, makeWrite, type Outcome, type Write } from "./write.js";
 import type { WriteBatch, WriteExtras } from "./write-batch.js";
 import { WriteQueue } from "./write-queue.js";
 
@@ -73,6 +73,7 @@ export class LiveTask {
   #state: TaskState = TaskState.UNSPECIFIED;
   #phase: LivePhase = writablePhase;
   #onClose: (() => void) | undefined;
+  #lateness: Lateness | undefined;
   readonly #observers = new Set<RecordObserver>();
   /** Senders of the entries in the inbox: a stored send has only its scope. */
   #senders: Map<string, Sender> | undefined;
@@ -173,6 +174,16 @@ export class LiveTask {
     this.#onClose = listener;
   }
 
+  /** Lets the first write be late. Otherwise it fails after `storeWaitMs`, and the task is abandoned. */
+  mayBeLate(lateness: Lateness): void {
+    this.#lateness = lateness;
+  }
+
+  /** Whether the first write is still to come and may be late. */
+  get outlivesSend(): boolean {
+    return this.#lateness !== undefined;
+  }
+
   observe(observer: RecordObserver): void {
     this.#observers.add(observer);
   }
@@ -266,7 +277,7 @@ export class LiveTask {
 
   #write(batch: WriteBatch): Promise<Outcome> {
     if (this.#hasWritten) return makeWrite(this.#deps, this.#writeOf(batch));
-    return makeFirstWrite(this.#deps, () => this.#writeOf(batch));
+    return makeFirstWrite(this.#deps, () => this.#writeOf(batch), this.#lateness);
   }
 
   #writeOf(batch: WriteBatch): Write {
@@ -328,6 +339,7 @@ export class LiveTask {
     }
     if (result !== "stored") return result;
     this.#hasWritten = true;
+    this.#lateness = undefined;
     if (head !== undefined) {
       // An earlier attempt at the same task can no longer arrive.
       this.#deps.lostTasks.delete(this.id);

@@ -4,7 +4,7 @@ import type { Scope } from "../../protocol/context.js";
 import { TaskState } from "../../protocol/model.js";
 import { NameTaken } from "../../protocol/task-names.js";
 import type { Append, AppendResult, Head, LogRecord, TaskStore } from "../ports.js";
-import { isAnswer, NoAnswer, StoreUnavailable, storeDeadline, storeRetries } from "../store-failure.js";
+import { isAnswer, NoAnswer, storeDeadline, storeRetries, Unanswered } from "../store-failure.js";
 import type { LiveTaskDeps } from "./live-task-deps.js";
 
 /** One write of a live task: the first, which creates it, or an append under the fence. */
@@ -29,30 +29,32 @@ export interface Outcome {
   readonly head?: Head | undefined;
 }
 
-/** A first write that the store has not answered in time. It may still take effect. */
-export class UnansweredWrite extends StoreUnavailable {
-  /** Resolves when the write has an answer. */
-  readonly answer: Promise<void>;
-
-  constructor(cause: unknown, answer: Promise<void>) {
-    super(cause);
-    this.answer = answer;
-  }
-}
-
 /** Makes a write, and retries it while the store fails. */
 export function makeWrite(deps: LiveTaskDeps, write: Write): Promise<Outcome> {
   return attempt(deps, write).catch((error: unknown) => retryWrite(deps, write, { error, plan: storeRetries(deps) }));
 }
 
+/** What becomes of a first write that takes longer than its caller waits: it goes on. */
+export interface Lateness {
+  /** Called after `storeWaitMs`. */
+  readonly onLate: (late: Unanswered) => void;
+  /** How long a write that fails is tried again, in milliseconds. */
+  readonly retryMs: number;
+}
+
 /**
- * The same for the first write of a turn, for at most `storeWaitMs`, because the caller of its send waits. `prepare`:
- * returns the write. It is called once the lease is held, since a write needs the store's time.
+ * The same for the first write of a turn. The caller of its send waits for it, so after `storeWaitMs` it fails, unless
+ * it may be late. `prepare`: returns the write. It is called once the lease is held, since a write needs the store's
+ * time.
  */
-export function makeFirstWrite(deps: LiveTaskDeps, prepare: () => Write): Promise<Outcome> {
+export function makeFirstWrite(
+  deps: LiveTaskDeps,
+  prepare: () => Write,
+  lateness: Lateness | undefined,
+): Promise<Outcome> {
   const { health, limits } = deps;
   const { storeWaitMs } = limits;
-  const plan = storeRetries(deps, storeWaitMs);
+  const plan = storeRetries(deps, lateness?.retryMs ?? storeWaitMs);
   let failure: unknown;
   const first = async () => {
     const renewal = deps.lease.hold();
@@ -65,9 +67,9 @@ export function makeFirstWrite(deps: LiveTaskDeps, prepare: () => Write): Promis
   });
   return new Promise((resolve, reject) => {
     const cancel = storeDeadline(deps, () => {
-      const late = new UnansweredWrite(failure ?? new NoAnswer(storeWaitMs), outcome.then(noop, noop));
+      const late = new Unanswered(failure ?? new NoAnswer(storeWaitMs), outcome.then(noop, noop));
       health.noteFailure(late);
-      reject(late);
+      (lateness?.onLate ?? reject)(late);
     });
     outcome.finally(cancel).then(resolve, reject);
   });
