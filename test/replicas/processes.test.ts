@@ -3,7 +3,7 @@ import type { Ledger } from "../crash/ledger.js";
 import { seed } from "../crash/options.js";
 import type { Scene } from "../crash/scene.js";
 import { hasPostgres, startPostgres } from "../support/postgres.js";
-import { newDatabase } from "./database.js";
+import { newDatabase, query } from "./database.js";
 import { after, type Fleet, type FleetOptions, runUnderLoad, startFleet } from "./fleet.js";
 
 // Processes that stop and start while callers of all bindings work through a proxy that ignores this. Every answer must
@@ -21,6 +21,11 @@ function expectWhole({ faults, tally }: Ledger): void {
     tasks: tally.tasks,
   }).filter(([, count]) => count <= 0);
   expect(few, summary).toEqual([]);
+}
+
+/** Lets all writes of tasks wait. */
+async function lockTasks(store: string, seconds: number): Promise<void> {
+  await query(store, `begin; lock table trivium_tasks in exclusive mode; select pg_sleep(${seconds}); commit`);
 }
 
 type Disturb = (fleet: Fleet, scene: Scene) => Promise<void>;
@@ -72,6 +77,33 @@ describe.skipIf(inject("postgres") === undefined)("three processes on one Postgr
     // A connection may close while a request is in flight, and a call that must not be repeated is not.
     expect(ledger.tally.unanswered).toBeLessThan(4);
   });
+
+  it.for([
+    { agent: "that cannot be run again", restartable: false },
+    { agent: "that can be run again", restartable: true },
+  ])(
+    "fail no task and run none twice while writes take longer than a send waits, with an agent $agent",
+    async ({ restartable }, { signal }) => {
+      const store = await newDatabase();
+      const ledger = await run({ store, restartable, signal }, async ({ members }, scene) => {
+        await after(scene, 100);
+        const lives = members.map(({ life }) => life);
+        // Longer than `storeWaitMs`. Leases have a table of their own, and are renewed meanwhile.
+        for (let count = 0; count < 3; count++) {
+          await lockTasks(store, 2.5);
+          await after(scene, 50);
+        }
+        expect(members.map(({ life }) => life)).toEqual(lives);
+        const firstRuns = scene.server.runs().filter(({ kind, cause }) => kind === "begun" && cause === "message");
+        const twice = firstRuns.filter(({ messageId, life }) =>
+          firstRuns.some((other) => other.messageId === messageId && other.life !== life),
+        );
+        expect(twice).toEqual([]);
+      });
+      expectWhole(ledger);
+      expect(ledger.tally.takenOver).toBe(0);
+    },
+  );
 });
 
 describe.skipIf(!hasPostgres)("three processes on a PostgreSQL of their own", () => {

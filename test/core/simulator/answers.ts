@@ -62,6 +62,7 @@ export function positionOf(journal: Journal, task: Task, withoutHistory = false)
     ? digests.findLastIndex((each) => digestMatchesShort(each, digest))
     : digests.lastIndexOf(digest);
   if (seq < 1) journal.fail(`${task.id} was shown as it never was: ${digest}`);
+  journal.show(task.id, seq);
   return seq;
 }
 

@@ -84,6 +84,8 @@ async function checkTask(world: World, history: TaskHistory): Promise<void> {
     journal.fail(`${id} is stored as ${text}`);
   const stays = weather.leaves ? isPrompt(weather) : keepsTasks(weather);
   if (stays && text.includes("has gone")) journal.fail(`${id} was taken from a process that was there`);
+  if (journal.answers.has(id) && text.includes("stored too late"))
+    journal.fail(`${id} was the answer to a send, and was given up as refused`);
 }
 
 // Each message of the log once, in its order, and each artifact as it is at last.

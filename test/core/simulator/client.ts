@@ -56,6 +56,7 @@ export class Client {
       sends.set(messageId, payload.case === "task" ? "answered" : "replied");
       if (payload.case !== "task") return;
       this.#world.learn(payload.value.id);
+      journal.answers.add(payload.value.id);
       const position = positionOf(journal, payload.value, historyLength === 0);
       if (!immediately) checkAnswer(journal, messageId, payload.value, position);
     });
@@ -167,9 +168,12 @@ export class Client {
   }
 
   async get(taskId: string): Promise<void> {
+    const { journal } = this.#world;
     await this.#caller.call(`get ${taskId}`, undefined, async (process) => {
+      const shown = journal.shown(taskId);
       const task = await this.#caller.answer(process, ({ getTask }) => getTask(getRequest(taskId), callContext()));
-      positionOf(this.#world.journal, task);
+      const position = positionOf(journal, task);
+      if (position < shown) journal.fail(`${taskId} was shown as of ${position}, after ${shown} was shown elsewhere`);
     });
   }
 

@@ -1,4 +1,4 @@
-import { type Clock, callOf, portOf, type TaskStore, taskCalls } from "../../../src/core/ports.js";
+import { type CallKind, type Clock, callOf, portOf, type TaskStore, taskCalls } from "../../../src/core/ports.js";
 import type { Journal } from "./journal.js";
 import type { Process } from "./process.js";
 import type { Random } from "./random.js";
@@ -23,7 +23,7 @@ export class FaultyStore {
   readonly #process: Process;
   readonly #time: Clock;
   readonly #random: Random;
-  #weather: Pick<Weather, "slow" | "slowMs" | "failing">;
+  #weather: Pick<Weather, "slow" | "slowMs" | "failing" | "lateWrites">;
 
   constructor(
     place: { readonly store: TaskStore; readonly journal: Journal; readonly time: Clock; readonly weather: Weather },
@@ -38,9 +38,9 @@ export class FaultyStore {
     this.#random = random;
     const calls = portOf<Omit<TaskStore, "close">>(
       taskCalls,
-      (method) =>
+      (method, kind) =>
         (...args) =>
-          this.#call(() => callOf(this.#store, method, args)),
+          this.#call(method === "renew" ? "read" : kind, () => callOf(this.#store, method, args)),
     );
     this.port = { ...calls, ...this.#journaled(), close: async () => {} };
   }
@@ -50,19 +50,19 @@ export class FaultyStore {
     const [store, journal, { name }] = [this.#store, this.#journal, this.#process];
     return {
       create: (task) =>
-        this.#call(async () => {
+        this.#call("turn", async () => {
           const head = await store.create(task);
           journal.created(name, task, head);
           return head;
         }),
       append: (write) =>
-        this.#call(async () => {
+        this.#call("turn", async () => {
           const result = await store.append(write);
           if (result === "stored") journal.appended(name, write);
           return result;
         }),
       withdraw: (key, entry) =>
-        this.#call(async () => {
+        this.#call("write", async () => {
           const withdrawn = await store.withdraw(key, entry);
           if (withdrawn) journal.withdrawn(entry);
           return withdrawn;
@@ -74,21 +74,30 @@ export class FaultyStore {
   calm(): void {
     this.out = false;
     this.away = false;
-    this.#weather = { slow: 0, slowMs: 0, failing: 0 };
+    this.#weather = { slow: 0, slowMs: 0, failing: 0, lateWrites: 0 };
   }
 
-  async #call<T>(effect: () => Promise<T>): Promise<T> {
+  async #call<T>(kind: CallKind, effect: () => Promise<T>): Promise<T> {
+    const lateness = this.#lateness(kind);
     await this.#process.whenUp();
     await this.#way();
+    if (lateness === "before") await this.#sleep(this.#random.int(1900, 4500));
     const fault = this.#fault();
     if (fault === "late") void this.#late(effect);
     // A request that left its process takes effect whatever happens to the process.
     const result = fault === undefined || fault === "after" ? await effect().then(ok, wrong) : undefined;
+    if (lateness === "after") await this.#sleep(this.#random.int(1900, 4500));
     await this.#way();
     await this.#process.whenUp();
     if (result === undefined || fault !== undefined) throw new StoreDown(`the store was not reached (${fault})`);
     if ("error" in result) throw result.error;
     return result.value;
+  }
+
+  #lateness(kind: CallKind): "before" | "after" | undefined {
+    const { lateWrites } = this.#weather;
+    if (lateWrites === 0 || kind === "read" || !this.#random.chance(lateWrites)) return undefined;
+    return this.#random.pick(["before", "after"]);
   }
 
   #fault(): Fault {

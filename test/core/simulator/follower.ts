@@ -67,6 +67,7 @@ export class Follower {
     if (payload.case === "task") this.#snapshot(history, position.seq, payload.value);
     else this.#event(history, position.seq, response);
     this.position = position.seq;
+    this.#journal.show(history.id, position.seq);
   }
 
   /** The stream ended by itself. */

@@ -41,6 +41,10 @@ export class Journal {
   isEncoded = false;
   /** What wakes delivered to a turn, and its task. */
   readonly wakes = new Map<unknown, string>();
+  /** Tasks that were the answer to a send. */
+  readonly answers = new Set<string>();
+  /** The last position of each task that a caller was shown. */
+  readonly #shown = new Map<string, number>();
   /** Number of turns that were re-run. */
   restarts = 0;
   readonly #byKey = new Map<number, TaskHistory>();
@@ -48,6 +52,15 @@ export class Journal {
 
   fail(text: string): void {
     this.violations.push(text);
+  }
+
+  /** A caller was shown a task as of a position. */
+  show(taskId: string, seq: number): void {
+    this.#shown.set(taskId, Math.max(seq, this.shown(taskId)));
+  }
+
+  shown(taskId: string): number {
+    return this.#shown.get(taskId) ?? 0;
   }
 
   created(process: string, write: NewTask, { id, key }: Head): void {

@@ -91,7 +91,10 @@ export class OnceSend {
   }
 
   #noteAnswer(id: string, replied: boolean): void {
-    if (!replied) this.#world.learn(id);
+    if (!replied) {
+      this.#world.learn(id);
+      this.#world.journal.answers.add(id);
+    }
     if (this.#answer !== undefined && this.#answer !== id) this.#fail(`was answered by ${this.#answer} and by ${id}`);
     this.#answer = id;
     this.#replied = replied;

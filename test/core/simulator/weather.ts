@@ -32,6 +32,8 @@ export interface Weather {
   readonly pace: "calm" | "hasty";
   /** Probability that a client picks the youngest task. */
   readonly focus: number;
+  /** Probability that a write takes longer than a send waits for it, while leases are renewed in time. */
+  readonly lateWrites: number;
 }
 
 export function drawWeather(random: Random): Weather {
@@ -56,12 +58,13 @@ export function drawWeather(random: Random): Weather {
     focus: random.pick([0.5, 0.8, 1]),
     away: random.chance(0.2),
     steps: random.chance(0.2),
+    lateWrites: some(0.25, 0.3),
   };
 }
 
 /** True when nothing can come between a message and its turn. */
 export function isFair(weather: Weather): boolean {
-  return keepsTasks(weather) && !weather.away;
+  return keepsTasks(weather) && !weather.away && weather.lateWrites === 0;
 }
 
 /** True when no process loses a task: nothing happens to one process that does not happen to all. */
