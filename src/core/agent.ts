@@ -12,7 +12,7 @@ import type { TurnCause } from "./ports.js";
 /**
  * Why a turn's signal was aborted. `Canceled`: the caller canceled the task. `DeadlineExceeded`: the turn's time limit
  * passed, or, with `deadlines: "abort"`, the deadline of the caller that waits for the task. `Draining`: the server is
- * shutting down. `OwnershipLost`: another process took the task over.
+ * shutting down. `OwnershipLost`: another process took the task over, or the store refused what the turn has written.
  */
 export type AbortKind = "Canceled" | "DeadlineExceeded" | "Draining" | "OwnershipLost";
 

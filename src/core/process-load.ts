@@ -1,5 +1,6 @@
 import type { Scope } from "../protocol/context.js";
 import type { A2AError } from "../protocol/errors.js";
+import { ownerKey } from "../protocol/fair-share.js";
 
 /** How loaded the process is, as its host measures it. */
 export interface ProcessLoad {
@@ -27,9 +28,6 @@ const turnBytes = 64 << 10;
 
 /** An owner with this much or less is never refused for its share: four small turns have less. */
 const leastShare = 5 * turnBytes;
-
-/** The owner of a scope, over all agents. */
-export const ownerKey = ({ tenant, owner }: Scope): string => `${tenant}\n${owner}`;
 
 /** What an owner's running turns take. */
 interface Share {

@@ -2,10 +2,10 @@ import { createIdleCounter } from "../protocol/async/idle-counter.js";
 import { createPlaces, type Place } from "../protocol/async/places.js";
 import type { Scope } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
+import { ownerKey } from "../protocol/fair-share.js";
 import type { AbortKind } from "./agent.js";
 import type { CoreLimits } from "./limits.js";
 import type { Clock } from "./ports.js";
-import { ownerKey } from "./process-load.js";
 import { TurnQueue } from "./turn-queue.js";
 import type { TurnRoom } from "./turn-room.js";
 

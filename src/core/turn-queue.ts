@@ -1,4 +1,5 @@
 import type { A2AError } from "../protocol/errors.js";
+import { exceedsShare } from "../protocol/fair-share.js";
 import type { CoreLimits } from "./limits.js";
 import type { Clock } from "./ports.js";
 
@@ -75,7 +76,7 @@ export class TurnQueue<T> {
   // One send of an owner may always wait.
   #fits(owner: string, bytes: number): boolean {
     const own = this.#bytes.get(owner) ?? 0;
-    return own === 0 || own + bytes <= (this.#options.limits().turnWaitMaxBytes - (this.#total - own)) / 2;
+    return own === 0 || !exceedsShare(own + bytes, this.#total + bytes, this.#options.limits().turnWaitMaxBytes);
   }
 
   #count(owner: string, bytes: number): void {

@@ -1,4 +1,5 @@
 import { A2AError } from "../protocol/errors.js";
+import { exceedsShare } from "../protocol/fair-share.js";
 
 /**
  * Counts the bytes of requests and replies in memory, for the process and for each caller. A caller may hold half of what the others
@@ -71,7 +72,7 @@ class Ledger {
   share(caller: string, bytes: number, before: number): void {
     const callerBytes = this.#bytesByCaller.get(caller) ?? 0;
     // A caller's only request may exceed the share, or a small limit would refuse every request.
-    if (callerBytes > before && callerBytes + bytes > (this.#maxBytes - (this.#total - callerBytes)) / 2) {
+    if (callerBytes > before && exceedsShare(callerBytes + bytes, this.#total + bytes, this.#maxBytes)) {
       const text = `too many bytes of this caller in memory: the limit is half of what others leave of ${this.#limit}`;
       throw new A2AError("resourceExhausted", text, details);
     }

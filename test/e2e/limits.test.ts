@@ -1,4 +1,4 @@
-import { artifact, completed, data, failed, inputRequired, working } from "trivium";
+import { artifact, completed, data, failed, inputRequired, memoryTaskStore, working } from "trivium";
 import { expect, it } from "vitest";
 import { errorOf, openStream, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 import { overEach, overEveryWire } from "../support/serve-agent.js";
@@ -131,6 +131,22 @@ overEveryWire((start) => {
     expect(turns).toBe(0);
     const task = taskOf(await served.client.sendMessage(say("go", { contextId: "c".repeat(1024) }), {}));
     expect(task.contextId).toHaveLength(1024);
+  });
+});
+
+overEveryWire((start) => {
+  it("an owner whose tasks take its share of the memory store is refused, and others are served", async () => {
+    await using served = await start({
+      authenticate,
+      store: memoryTaskStore({ maxBytes: 100_000 }),
+      agent: async () => inputRequired("more?"),
+    });
+    const { client } = served;
+    await client.sendMessage(say("x".repeat(40_000)), as("alice"));
+    const error = await errorOf(client.sendMessage(say("x".repeat(20_000)), as("alice")));
+    expect(error).toMatchObject(errorOverWire(served.wire, { code: "resourceExhausted", retryAfterMs: 1000 }));
+    expect(error.message).toContain("more than half of what others leave of 100000 bytes (maxBytes)");
+    expect(stateOf(taskOf(await client.sendMessage(say("x".repeat(20_000)), as("bob"))))).toBe("INPUT_REQUIRED");
   });
 });
 

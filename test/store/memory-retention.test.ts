@@ -4,15 +4,15 @@ import type { Head, TaskStore } from "../../src/core/ports.js";
 import type { Scope } from "../../src/protocol/context.js";
 import { TaskPushNotificationConfigSchema, TaskState } from "../../src/protocol/model.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
-import { alice, appendTo, bob, event, events, newTask, status, taskAt } from "../contract/fixtures.js";
+import { alice, appendTo, bob, event, events, newTask, sibling, status, taskAt } from "../contract/fixtures.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
 
 const kibibyte = 1024;
 const { COMPLETED, INPUT_REQUIRED } = TaskState;
 
 /** Creates a task with one record and finishes it with a second. */
-async function finish(store: TaskStore, bytes: number, name?: string): Promise<Head> {
-  const head = await store.create(newTask({ bytes: 0, name }));
+async function finish(store: TaskStore, bytes: number, name?: string, scope = alice): Promise<Head> {
+  const head = await store.create(newTask({ bytes: 0, name, scope }));
   const { snapshot: _, ...done } = status(COMPLETED, 2_000, 2);
   const snapshot = { task: taskAt(2), bytes: 10 };
   expect(await store.append(appendTo(head, { ...done, snapshot, bytes, end: { inboxPut: 0 } }))).toBe("stored");
@@ -114,7 +114,74 @@ describe("a memory task store that is full", () => {
     await store.close();
   });
 
-  it("takes every write to a task that it has, and keeps that task", async () => {
+  it("refuses what would let a task grow beyond its owner's share, and takes the write that ends it", async () => {
+    const store = memoryTaskStore({ maxBytes: 100 * kibibyte });
+    const head = await store.create(newTask({ bytes: kibibyte }));
+    const other = await store.create(newTask({ scope: bob, bytes: kibibyte }));
+    let { seq } = head;
+    const grow = () => store.append(appendTo({ ...head, seq }, { bytes: 10 * kibibyte })).then(() => (seq += 1));
+    for (let count = 0; count < 4; count += 1) await grow();
+    await expect(grow()).rejects.toMatchObject({
+      code: "resourceExhausted",
+      message: `the memory store is full: unfinished tasks of this caller take more than half of what others leave of ${100 * kibibyte} bytes (maxBytes)`,
+      metadata: { limit: "maxBytes" },
+    });
+    expect((await store.read(alice, head.id))?.head.seq).toBe(seq);
+    expect(await store.append(appendTo(other, { bytes: 20 * kibibyte }))).toBe("stored");
+    const { snapshot, ...done } = status(COMPLETED, 2_000, seq + 1);
+    const end = { ...done, snapshot, bytes: 10 * kibibyte, end: { inboxPut: 0 } };
+    expect(await store.append(appendTo({ ...head, seq }, end))).toBe("stored");
+    await store.close();
+  });
+
+  it("refuses growth of tasks of callers that are not told apart only when it is full", async () => {
+    const store = memoryTaskStore({ maxBytes: 100 * kibibyte });
+    const head = await store.create(newTask({ scope: { ...alice, owner: "" }, bytes: kibibyte }));
+    expect(await store.append(appendTo(head, { bytes: 90 * kibibyte }))).toBe("stored");
+    const over = store.append(appendTo({ ...head, seq: 2 }, { bytes: 10 * kibibyte }));
+    await expect(over).rejects.toMatchObject({ code: "resourceExhausted" });
+    await store.close();
+  });
+
+  it("counts what an owner has at all agents as one share", async () => {
+    const store = memoryTaskStore({ maxBytes: 100 * kibibyte });
+    await store.create(newTask({ bytes: 40 * kibibyte }));
+    const more = store.create(newTask({ scope: sibling, bytes: 20 * kibibyte }));
+    await expect(more).rejects.toMatchObject({ code: "resourceExhausted" });
+    expect(await store.create(newTask({ scope: bob, bytes: 20 * kibibyte }))).toBeDefined();
+    await store.close();
+  });
+
+  it("drops finished tasks of an owner that keeps more than its share before older ones of others", async () => {
+    const store = memoryTaskStore({ maxBytes: 100 * kibibyte });
+    const ofBob = [
+      await finish(store, 10 * kibibyte, undefined, bob),
+      await finish(store, 10 * kibibyte, undefined, bob),
+    ];
+    const ofAlice: Head[] = [];
+    for (const scope of [alice, sibling, alice, sibling, alice, sibling, alice, sibling]) {
+      ofAlice.push(await finish(store, 10 * kibibyte, undefined, scope));
+    }
+    expect(await whatIsLeft(store, ofBob)).toEqual([0, 1]);
+    // Whoever writes, it is hers that go, until she has no more than her share.
+    for (let count = 0; count < 2; count += 1) ofBob.push(await finish(store, 10 * kibibyte, undefined, bob));
+    expect(await whatIsLeft(store, ofBob)).toEqual([0, 1, 2, 3]);
+    expect(await whatIsLeft(store, ofAlice)).toEqual([3, 4, 5, 6, 7]);
+    for (let count = 0; count < 2; count += 1) ofBob.push(await finish(store, 10 * kibibyte, undefined, bob));
+    expect(await whatIsLeft(store, ofBob)).toEqual([1, 2, 3, 4, 5]);
+    expect(await whatIsLeft(store, ofAlice)).toEqual([4, 5, 6, 7]);
+    await store.close();
+  });
+
+  it("lets one owner alone fill all of it with finished tasks", async () => {
+    const store = memoryTaskStore({ maxBytes: 100 * kibibyte });
+    const heads: Head[] = [];
+    for (let count = 0; count < 8; count += 1) heads.push(await finish(store, 10 * kibibyte));
+    expect(await whatIsLeft(store, heads)).toHaveLength(8);
+    await store.close();
+  });
+
+  it("takes every write that ends a task, and keeps that task", async () => {
     const store = memoryTaskStore({ maxBytes: 20 * kibibyte });
     const old = await finish(store, 100);
     const head = await finish(store, 100 * kibibyte);
@@ -175,6 +242,21 @@ describe("a memory task store that is full", () => {
     // Each of these tasks takes its head and 110 bytes.
     expect([...totals]).toEqual([90]);
     expect(clock.pending().length).toBe(1);
+    await store.close();
+  });
+});
+
+describe("conversations in a memory task store", () => {
+  it("of an owner at all agents take half of what others leave, and its least recently used one goes first", async () => {
+    const store = memoryTaskStore({ conversationsMaxBytes: 20 * kibibyte });
+    const said = { kind: "user", id: "m", taskId: "", at: 1, content: undefined, bytes: 4 * kibibyte } as const;
+    const scopes = [bob, alice, sibling, { ...alice, agent: "third" }];
+    for (const scope of scopes) {
+      const write = { scope, contextId: "c", entries: [said], maxEntries: 10, usedAt: 1, expiresAt: undefined };
+      await store.addToConversations([write]);
+    }
+    const pages = scopes.map((scope) => store.readConversation(scope, "c", { limit: 10, maxBytes: 1 << 20 }));
+    expect((await Promise.all(pages)).map(({ length }) => length)).toEqual([1, 0, 0, 1]);
     await store.close();
   });
 });

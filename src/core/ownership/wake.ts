@@ -2,6 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { sideBySide } from "../../protocol/async/side-by-side.js";
 import { conformJson } from "../../protocol/check/conform.js";
 import { taskNotFound } from "../../protocol/errors.js";
+import { ownerKey } from "../../protocol/fair-share.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { DueCursor, Head, StoredTask } from "../ports.js";
 import type { TaskRef } from "../read/read-task.js";
@@ -103,7 +104,7 @@ function* whileRoom(runtime: Runtime, heads: readonly Head[]): Generator<Head> {
 
 async function wakeParked(runtime: Runtime, { scope, id, wakeAt }: Head, refused: Set<string>): Promise<void> {
   const { store, turns } = runtime;
-  const owner = `${scope.tenant}\n${scope.owner}`;
+  const owner = ownerKey(scope);
   if (refused.has(owner)) return;
   try {
     await turns.within(scope, async () => {

@@ -1,10 +1,12 @@
 import { sizeOfMessage, sizeOfTask } from "../../protocol/check/size.js";
 import type { CallChain, Principal, ReadHeader, Scope } from "../../protocol/context.js";
+import type { A2AError } from "../../protocol/errors.js";
 import { copyTask, emptyTask } from "../../protocol/fold.js";
 import { type Task, TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 import { TurnAborted } from "../agent.js";
 import type { AppendResult, LogRecord, StoredTask } from "../ports.js";
+import { isAnswer } from "../store-failure.js";
 import { entriesOf, type OpenArtifacts, openAfter } from "./conversation-tracker.js";
 import type { Draft } from "./draft.js";
 import { eventIdPrefix } from "./event-id.js";
@@ -74,6 +76,9 @@ export class LiveTask {
   #phase: LivePhase = writablePhase;
   #onClose: (() => void) | undefined;
   #lateness: Lateness | undefined;
+  /** What the store answered when it refused a write of the turn, until `endAfterRefusal`. */
+  #refusal: A2AError | undefined;
+  #onRefusal: ((error: A2AError) => void) | undefined;
   readonly #observers = new Set<RecordObserver>();
   /** Senders of the entries in the inbox: a stored send has only its scope. */
   #senders: Map<string, Sender> | undefined;
@@ -93,7 +98,7 @@ export class LiveTask {
     this.#writes = new WriteQueue(deps.limits, {
       write: (batch) => this.#write(batch),
       apply: (batch, outcome) => this.#apply(batch, outcome),
-      fail: (error) => this.abandon(error),
+      fail: (batch, error) => this.#fail(batch, error),
     });
     this.#window = new LogWindow(deps);
     this.#statusTimes = new StatusTimes(deps.lease, "head" in source ? source.head.statusTime : 0);
@@ -184,6 +189,16 @@ export class LiveTask {
     return this.#lateness !== undefined;
   }
 
+  /** The error of a write that the store has refused, such as one that is over a limit: the turn has to end with it. */
+  get refusal(): A2AError | undefined {
+    return this.#refusal;
+  }
+
+  /** Calls `listener` when the store refuses a write of the turn. Replaces an earlier listener. */
+  whenRefused(listener: (error: A2AError) => void): void {
+    this.#onRefusal = listener;
+  }
+
   observe(observer: RecordObserver): void {
     this.#observers.add(observer);
   }
@@ -236,6 +251,7 @@ export class LiveTask {
   async flush(): Promise<void> {
     await this.#writes.flush();
     if (this.failure !== undefined) throw this.failure;
+    if (this.#refusal !== undefined) throw this.#refusal;
   }
 
   /** Size of the task. */
@@ -267,12 +283,30 @@ export class LiveTask {
     this.#openArtifacts = open;
   }
 
+  /** Writes the end of a turn of which the store has refused a write. */
+  async endAfterRefusal(drafts: readonly Draft[]): Promise<void> {
+    this.#refusal = undefined;
+    this.#writes.resume();
+    await this.exclusive(drafts, { end: { inboxPut: 0 } });
+  }
+
   /** Abandons the task without writing: another process writes it, or the store is gone. */
   abandon(reason: unknown): void {
     if (this.closed) return;
     if (!(reason instanceof TurnAborted)) loseTask(this.#deps, this, reason);
     this.#close({ name: "abandoned", reason });
     this.#deps.watch.noteChange(this.id);
+  }
+
+  // Nothing of a write is stored that the store has answered with an error, so this process still holds the task.
+  #fail({ extras }: WriteBatch, error: unknown): void {
+    if (!isAnswer(error) || this.#key === undefined || extras?.claim !== undefined || this.closed) {
+      this.abandon(error);
+      return;
+    }
+    this.#refusal = error;
+    this.#writes.close(() => error);
+    this.#onRefusal?.(error);
   }
 
   #write(batch: WriteBatch): Promise<Outcome> {

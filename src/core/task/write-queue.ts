@@ -11,8 +11,8 @@ export interface BatchWriter {
   write(batch: WriteBatch): Promise<Outcome>;
   /** Applies what the store answered, and returns the result for the batch. Throws what the batch fails with. */
   apply(batch: WriteBatch, outcome: Outcome): AppendResult;
-  /** A write failed for good: closes the queue. */
-  fail(error: unknown): void;
+  /** A write failed for good: closes or interrupts the queue. */
+  fail(batch: WriteBatch, error: unknown): void;
 }
 
 /**
@@ -25,7 +25,7 @@ export class WriteQueue {
   readonly #batches: WriteBatch[] = [];
   #writing = false;
   #waiters: (() => void)[] = [];
-  /** Makes the error for records of a closed queue. */
+  /** Makes the error for records of a queue that is closed or interrupted. */
   #refusal: (() => unknown) | undefined;
 
   constructor(limits: Pick<CoreLimits, "batchMaxEvents" | "batchMaxBytes">, writer: BatchWriter) {
@@ -77,6 +77,11 @@ export class WriteQueue {
     return full ? this.#nextCommit() : undefined;
   }
 
+  /** Accepts records again after an interruption. */
+  resume(): void {
+    this.#refusal = undefined;
+  }
+
   /** Rejects what waits, and all that follows, with the error that `refusal` makes. */
   close(refusal: () => unknown): void {
     this.#refusal = refusal;
@@ -109,7 +114,7 @@ export class WriteQueue {
         batch.resolvers?.resolve(result);
       } catch (error) {
         batch.resolvers?.reject(error);
-        this.#writer.fail(error);
+        this.#writer.fail(batch, error);
       }
       this.#wake();
     }

@@ -300,6 +300,11 @@ export class TurnRun {
       if (live.failure === undefined) this.inbox.close();
       else this.abort("OwnershipLost");
     });
+    // Events that the agent has emitted already are lost, so it cannot go on.
+    live.whenRefused((error) => {
+      this.logger.warn({ err: error }, "the task store refused a write of the turn");
+      this.abort("OwnershipLost");
+    });
     const trace = this.#trace;
     trace?.setTask(live.id);
     if (trace?.isRecorded !== true) return;
@@ -317,8 +322,9 @@ export class TurnRun {
     // The error is created only for a waiting caller: its stack costs more than the rest of a short turn.
     if (this.#waits?.isEmpty === false) this.#waits.end(this.state.abortReason ?? new TypeError("the turn has ended"));
     this.inbox.close();
+    let refusal: A2AError | undefined;
     try {
-      await endTurn(this.#endingTurn(), failure);
+      refusal = await this.#end(failure);
     } catch (error) {
       if (!(error instanceof TurnAborted)) this.logger.error({ err: error }, "a turn could not be ended");
       this.live?.abandon(error);
@@ -331,9 +337,21 @@ export class TurnRun {
       this.runtime.turns.leave(this);
       this.#trace?.end(
         outcomeOf(this.state, this.live, failure !== undefined),
-        failure?.error ?? this.state.abortReason,
+        failure?.error ?? refusal ?? this.state.abortReason,
       );
     }
+  }
+
+  // Returns the error of a write that the store has refused, before or by now.
+  async #end(failure: { readonly error: unknown } | undefined): Promise<A2AError | undefined> {
+    try {
+      if (this.live?.refusal === undefined) await endTurn(this.#endingTurn(), failure);
+    } catch (error) {
+      if (this.live?.refusal === undefined) throw error;
+    }
+    const refusal = this.live?.refusal;
+    if (refusal !== undefined) await this.#writer.endAfterRefusal(refusal);
+    return refusal;
   }
 
   #endingTurn(): EndingTurn {

@@ -1,5 +1,6 @@
 import { replacedBytes, sizeOfEvent, sizeOfMessage } from "../../protocol/check/size.js";
 
+import type { A2AError } from "../../protocol/errors.js";
 import { reply } from "../../protocol/events.js";
 import { artifactIndex } from "../../protocol/fold.js";
 import { type Message, type StreamResponse, TaskState } from "../../protocol/model.js";
@@ -114,6 +115,15 @@ export class TurnWriter {
   async end(state: TaskState, text?: string): Promise<void> {
     const message = text === undefined ? undefined : reply(text);
     await this.#addStatus(this.#open(true), { state, event: statusUpdate(state, this.identity, message) });
+  }
+
+  /** Ends the turn after the store has refused a write: what waited behind it is gone. */
+  async endAfterRefusal({ message }: A2AError): Promise<void> {
+    const isCanceled = this.#state.abortReason?.kind === "Canceled";
+    const state = isCanceled ? TaskState.CANCELED : TaskState.FAILED;
+    const event = statusUpdate(state, this.identity, isCanceled ? undefined : reply(message));
+    this.#live?.setState(state);
+    await this.#live?.endAfterRefusal([{ kind: "event", event }, { kind: "turnEnded" }]);
   }
 
   /** Creates a task for the caller before the agent's first event: SUBMITTED, or WORKING on a continued one. */

@@ -12,6 +12,7 @@ import type {
   StoredConversationRecord,
 } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
+import { exceedsShare, ownerKey } from "../../protocol/fair-share.js";
 import { checkContextValue } from "../check-indexed.js";
 import { sizeOfContextValue } from "../context-value-size.js";
 import { takeWithin } from "../take-within.js";
@@ -32,9 +33,10 @@ class Context {
   expiresAt: number | undefined;
   bytes = 0;
   values: Map<string, ContextValue> | undefined;
-  /** Its places among all contexts and among those of its owner. */
+  /** Its places among all contexts, among those of its owner at its agent, and among those of its owner at any agent. */
   readonly amongAll: Link<Context> = linkOf<Context>(this);
   readonly amongOwn: Link<Context> = linkOf<Context>(this);
+  readonly amongShare: Link<Context> = linkOf<Context>(this);
 
   constructor(owner: Owner, id: string) {
     this.owner = owner;
@@ -42,10 +44,19 @@ class Context {
   }
 }
 
-interface Owner {
+/** What an owner has at all agents. */
+interface Share {
   readonly key: string;
   /** Whether its callers are distinguished from others. */
   readonly isNamed: boolean;
+  readonly recency: Recency<Context>;
+  bytes: number;
+}
+
+/** What an owner has at one agent. */
+interface Owner {
+  readonly key: string;
+  readonly share: Share;
   readonly contexts: Map<string, Context>;
   readonly recency: Recency<Context>;
   entries: number;
@@ -64,6 +75,7 @@ export class Conversations {
   readonly #limits: ConversationLimits;
   readonly #clock: Clock;
   readonly #owners = new Map<string, Owner>();
+  readonly #shares = new Map<string, Share>();
   readonly #recency = new Recency<Context>();
   #bytes = 0;
 
@@ -156,6 +168,7 @@ export class Conversations {
 
   clear(): void {
     this.#owners.clear();
+    this.#shares.clear();
     this.#recency.clear();
     this.#bytes = 0;
   }
@@ -178,10 +191,10 @@ export class Conversations {
       owner.contexts.set(id, context);
       this.#grow(context, contextBytes + 2 * id.length);
     } else {
-      owner.recency.delete(context.amongOwn);
-      this.#recency.delete(context.amongAll);
+      this.#unlink(context);
     }
     context.expiresAt = expiresAt;
+    owner.share.recency.add(context.amongShare);
     owner.recency.add(context.amongOwn);
     this.#recency.add(context.amongAll);
     return context;
@@ -191,15 +204,26 @@ export class Conversations {
     const key = keyOf(scope);
     let owner = this.#owners.get(key);
     if (owner === undefined) {
-      owner = { key, isNamed: scope.owner !== "", contexts: new Map(), recency: new Recency(), entries: 0, bytes: 0 };
+      owner = { key, share: this.#share(scope), contexts: new Map(), recency: new Recency(), entries: 0, bytes: 0 };
       this.#owners.set(key, owner);
     }
     return owner;
   }
 
+  #share(scope: Scope): Share {
+    const key = ownerKey(scope);
+    let share = this.#shares.get(key);
+    if (share === undefined) {
+      share = { key, isNamed: scope.owner !== "", recency: new Recency(), bytes: 0 };
+      this.#shares.set(key, share);
+    }
+    return share;
+  }
+
   #grow(context: Context, bytes: number): void {
     context.bytes += bytes;
     context.owner.bytes += bytes;
+    context.owner.share.bytes += bytes;
     this.#bytes += bytes;
   }
 
@@ -212,11 +236,10 @@ export class Conversations {
 
   // An owner whose conversations take more than half of what the others leave drops its own.
   #makeRoom(context: Context): void {
-    const { owner } = context;
+    const { share } = context.owner;
     const { maxBytes, onGrow } = this.#limits;
-    const isOver = (): boolean =>
-      owner.isNamed && this.#bytes > maxBytes / 2 && owner.bytes > (maxBytes - (this.#bytes - owner.bytes)) / 2;
-    while (owner.recency.oldest !== context && isOver()) this.#dropFirst(owner.recency);
+    const isOver = (): boolean => share.isNamed && exceedsShare(share.bytes, this.#bytes, maxBytes);
+    while (share.recency.oldest !== context && isOver()) this.#dropFirst(share.recency);
     if (isOver()) this.#dropEntries(context, Math.ceil(context.entries.length / 2));
     while (this.#bytes > maxBytes && this.dropOldest());
     onGrow();
@@ -227,9 +250,16 @@ export class Conversations {
     this.#grow(context, -context.bytes);
     owner.entries -= context.entries.length;
     owner.contexts.delete(context.id);
-    owner.recency.delete(context.amongOwn);
-    this.#recency.delete(context.amongAll);
+    this.#unlink(context);
     if (owner.contexts.size === 0) this.#owners.delete(owner.key);
+    if (owner.share.recency.oldest === undefined) this.#shares.delete(owner.share.key);
+  }
+
+  #unlink(context: Context): void {
+    const { owner, amongAll, amongOwn, amongShare } = context;
+    this.#recency.delete(amongAll);
+    owner.recency.delete(amongOwn);
+    owner.share.recency.delete(amongShare);
   }
 
   #isExpired({ expiresAt }: Context): boolean {

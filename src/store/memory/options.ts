@@ -7,7 +7,12 @@ import type { SendLimits } from "./send-records.js";
 export interface MemoryTaskStoreOptions {
   /** Time, for tests. Default: the machine's time. */
   readonly clock?: Clock | undefined;
-  /** Size of all tasks and conversations. The oldest finished tasks are dropped to make room. Default: 256 MiB. */
+  /**
+   * Size of all tasks and conversations. Unfinished tasks of one owner, at all agents, take at most half of what those of others
+   * leave: then its sends are refused (`resourceExhausted`), and its running tasks end FAILED when they grow. Finished tasks are
+   * dropped to make room, the oldest first, those of an owner with more than its share before any other. Callers that cannot
+   * be distinguished share all of it. Default: 256 MiB.
+   */
   readonly maxBytes?: number | undefined;
   /** How long the log of a finished task is kept, so that late subscribers get every event. Default: 60 s. */
   readonly finishedLogMs?: number | undefined;
@@ -21,7 +26,7 @@ export interface MemoryTaskStoreOptions {
   readonly sendsMaxBytes?: number | undefined;
   /**
    * Size of all conversations and states of contexts, which count towards `maxBytes` as well; the least recently used
-   * are dropped first. Default: an eighth of `maxBytes`, 32 MiB.
+   * are dropped first. Those of one owner, at all agents, take at most half of what those of others leave. Default: an eighth of `maxBytes`, 32 MiB.
    */
   readonly conversationsMaxBytes?: number | undefined;
   /** Identifies the event ids of this store. Default: random. */

@@ -1,7 +1,8 @@
 import type { Clock } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
-import { Fifo } from "./fifo.js";
+import { exceedsShare, ownerKey } from "../../protocol/fair-share.js";
+import { type Link, linkOf, Recency } from "./recency.js";
 import type { TaskEntry } from "./task-entry.js";
 
 /** How much a memory store keeps. */
@@ -11,10 +12,34 @@ export interface RetentionLimits {
   readonly finishedLogMaxBytes: number;
 }
 
-interface FinishedLog {
+/** A task that has ended. */
+export class FinishedTask {
   readonly entry: TaskEntry;
+  readonly owner: Owner;
+  /** When it ended, and the size of its log then. */
   readonly at: number;
-  readonly bytes: number;
+  readonly logBytes: number;
+  hasLog = true;
+  /** Its places among all of them and among those of its owner. */
+  readonly amongAll: Link<FinishedTask> = linkOf<FinishedTask>(this);
+  readonly amongOwn: Link<FinishedTask> = linkOf<FinishedTask>(this);
+
+  constructor(entry: TaskEntry, owner: Owner, at: number) {
+    this.entry = entry;
+    this.owner = owner;
+    this.at = at;
+    this.logBytes = entry.logBytes;
+  }
+}
+
+/** What an owner has at all agents. */
+interface Owner {
+  readonly key: string;
+  /** Whether its callers are distinguished from others. */
+  readonly isNamed: boolean;
+  readonly finished: Recency<FinishedTask>;
+  unfinishedBytes: number;
+  finishedBytes: number;
 }
 
 /** Another user of the memory, which drops its data when no finished task is left to drop. */
@@ -23,17 +48,23 @@ export interface OtherMemory {
   dropOldest(): boolean;
 }
 
-/** Counts bytes, and drops the oldest finished tasks and logs. */
+/**
+ * Counts bytes, refuses those that take too much, and drops finished tasks and logs, the oldest first. The unfinished tasks of an
+ * owner take at most half of what those of others leave. Finished ones may take all that is left, but when room is needed
+ * those of an owner that keeps more than its share are dropped before any other.
+ */
 export class Retention {
   readonly #limits: RetentionLimits;
   readonly #clock: Clock;
   readonly #drop: (entry: TaskEntry) => void;
   readonly #otherMemory: OtherMemory;
-  readonly #tasks = new Fifo<TaskEntry>();
-  readonly #logs = new Fifo<FinishedLog>();
-  /** Bytes of the unfinished tasks of each owner. */
-  readonly #owners = new Map<string, number>();
-  #bytes = 0;
+  readonly #tasks = new Recency<FinishedTask>();
+  /** The oldest task with a log: logs are dropped in the order in which their tasks ended. */
+  #oldestLog: FinishedTask | undefined;
+  readonly #owners = new Map<string, Owner>();
+  /** Owners that kept more than their share when they wrote last. */
+  readonly #overShare = new Set<Owner>();
+  #unfinishedBytes = 0;
   #finishedBytes = 0;
   #finishedLogBytes = 0;
   #stopTimer: (() => void) | undefined;
@@ -51,56 +82,50 @@ export class Retention {
   }
 
   /**
-   * Makes room for a caller's data. Throws `resourceExhausted` when unfinished tasks leave none, or when those of
-   * the owner take more than half of what the others leave. Callers that cannot be distinguished share all of it.
+   * Makes room for what a caller or its agent adds. Throws `resourceExhausted` when unfinished tasks leave none, or when those of
+   * the owner would take more than its share. Its first task may, or a small limit would refuse every task. Callers that cannot
+   * be distinguished share all of it.
    */
   admit(bytes: number, scope: Scope): void {
+    if (bytes <= 0) return;
     const { maxBytes } = this.#limits;
-    const unfinished = this.#bytes - this.#finishedBytes;
-    const own = this.#owners.get(ownerOf(scope)) ?? 0;
-    if (scope.owner !== "" && own > 0 && own + bytes > (maxBytes - (unfinished - own)) / 2) {
-      throw new A2AError(
-        "resourceExhausted",
-        `the memory store is full: unfinished tasks of this caller take more than half of what others leave of ${maxBytes} bytes (maxBytes)`,
-        { retryAfterMs: 1_000 },
+    const own = this.#owners.get(ownerKey(scope))?.unfinishedBytes ?? 0;
+    const all = this.#unfinishedBytes + bytes;
+    if (scope.owner !== "" && own > 0 && exceedsShare(own + bytes, all, maxBytes)) {
+      throw full(
+        `unfinished tasks of this caller take more than half of what others leave of ${maxBytes} bytes (maxBytes)`,
       );
     }
-    if (unfinished + bytes > maxBytes) {
-      throw new A2AError(
-        "resourceExhausted",
-        `the memory store is full: tasks take more than ${maxBytes} bytes (maxBytes)`,
-        {
-          retryAfterMs: 1_000,
-        },
-      );
-    }
+    if (all > maxBytes) throw full(`tasks take more than ${maxBytes} bytes (maxBytes)`);
     this.makeRoom(bytes);
   }
 
   /** Drops finished tasks and other data until `bytes` more fit. `keep`: a task that must stay. */
   makeRoom(bytes = 0, keep?: TaskEntry): void {
-    while (this.#bytes + this.#otherMemory.bytes + bytes > this.#limits.maxBytes) {
-      if (this.#canDrop(keep)) this.#dropTask();
+    while (this.#unfinishedBytes + this.#finishedBytes + this.#otherMemory.bytes + bytes > this.#limits.maxBytes) {
+      const task = this.#nextToDrop(keep);
+      if (task !== undefined) this.#dropTask(task);
       else if (!this.#otherMemory.dropOldest()) return;
     }
   }
 
   /** Counts the growth of a task after every write. The task itself is kept, whatever its size. */
   grow(entry: TaskEntry, growth: number): void {
-    this.#bytes += growth;
-    if (entry.finished) this.#finishedBytes += growth;
-    else this.#count(entry, growth);
+    this.#count(entry.finished?.owner ?? this.#owner(entry.scope), growth, entry.finished !== undefined);
     this.makeRoom(0, entry);
   }
 
   finish(entry: TaskEntry): void {
-    entry.finished = true;
-    this.#count(entry, -entry.bytes);
-    this.#finishedBytes += entry.bytes;
-    this.#tasks.push(entry);
-    this.#logs.push({ entry, at: this.#clock.now(), bytes: entry.logBytes });
-    this.#finishedLogBytes += entry.logBytes;
-    while (this.#finishedLogBytes > this.#limits.finishedLogMaxBytes) this.#dropLog();
+    const owner = this.#owner(entry.scope);
+    const task = new FinishedTask(entry, owner, this.#clock.now());
+    entry.finished = task;
+    this.#tasks.add(task.amongAll);
+    this.#oldestLog ??= task;
+    owner.finished.add(task.amongOwn);
+    this.#count(owner, entry.bytes, true);
+    this.#count(owner, -entry.bytes, false);
+    this.#finishedLogBytes += task.logBytes;
+    while (this.#finishedLogBytes > this.#limits.finishedLogMaxBytes) this.#dropLog(this.#oldestLog);
     this.#schedule();
   }
 
@@ -108,45 +133,76 @@ export class Retention {
     this.#stopTimer?.();
     this.#stopTimer = undefined;
     this.#tasks.clear();
-    this.#logs.clear();
+    this.#oldestLog = undefined;
     this.#owners.clear();
+    this.#overShare.clear();
   }
 
-  #count({ scope }: TaskEntry, growth: number): void {
-    const owner = ownerOf(scope);
-    const bytes = (this.#owners.get(owner) ?? 0) + growth;
-    if (bytes === 0) this.#owners.delete(owner);
-    else this.#owners.set(owner, bytes);
+  #owner(scope: Scope): Owner {
+    const key = ownerKey(scope);
+    let owner = this.#owners.get(key);
+    if (owner === undefined) {
+      const isNamed = scope.owner !== "";
+      owner = { key, isNamed, finished: new Recency(), unfinishedBytes: 0, finishedBytes: 0 };
+      this.#owners.set(key, owner);
+    }
+    return owner;
   }
 
-  #canDrop(keep: TaskEntry | undefined): boolean {
-    const oldest = this.#tasks.peek();
-    return oldest !== undefined && oldest !== keep;
+  #count(owner: Owner, growth: number, isFinished: boolean): void {
+    if (isFinished) {
+      this.#finishedBytes += growth;
+      owner.finishedBytes += growth;
+    } else {
+      this.#unfinishedBytes += growth;
+      owner.unfinishedBytes += growth;
+    }
+    if (this.#isOverShare(owner)) this.#overShare.add(owner);
+    if (owner.unfinishedBytes > 0 || owner.finishedBytes > 0) return;
+    this.#owners.delete(owner.key);
+    this.#overShare.delete(owner);
   }
 
-  #dropTask(): void {
-    const entry = this.#tasks.shift();
-    if (entry === undefined) return;
-    if (this.#logs.peek()?.entry === entry) this.#dropLog();
-    this.#bytes -= entry.bytes;
-    this.#finishedBytes -= entry.bytes;
+  // Finished tasks of others are no reason to drop one's own.
+  #isOverShare({ isNamed, unfinishedBytes, finishedBytes }: Owner): boolean {
+    return (
+      isNamed &&
+      exceedsShare(unfinishedBytes + finishedBytes, this.#unfinishedBytes + finishedBytes, this.#limits.maxBytes)
+    );
+  }
+
+  #nextToDrop(keep: TaskEntry | undefined): FinishedTask | undefined {
+    for (const owner of this.#overShare) {
+      const task = owner.finished.oldest;
+      if (task === undefined || !this.#isOverShare(owner)) this.#overShare.delete(owner);
+      else if (task.entry !== keep) return task;
+    }
+    const task = this.#tasks.oldest;
+    return task?.entry === keep ? undefined : task;
+  }
+
+  #dropTask(task: FinishedTask): void {
+    const { entry, owner } = task;
+    this.#dropLog(task);
+    this.#tasks.delete(task.amongAll);
+    owner.finished.delete(task.amongOwn);
+    this.#count(owner, -entry.bytes, true);
     this.#drop(entry);
   }
 
-  #dropLog(): void {
-    const log = this.#logs.shift();
-    if (log === undefined) return;
-    this.#finishedLogBytes -= log.bytes;
-    const before = log.entry.bytes;
-    log.entry.compact();
-    const freedBytes = before - log.entry.bytes;
-    this.#bytes -= freedBytes;
-    this.#finishedBytes -= freedBytes;
+  #dropLog(task: FinishedTask | undefined): void {
+    if (task?.hasLog !== true) return;
+    task.hasLog = false;
+    if (this.#oldestLog === task) this.#oldestLog = task.amongAll.newer?.item;
+    this.#finishedLogBytes -= task.logBytes;
+    const before = task.entry.bytes;
+    task.entry.compact();
+    this.#count(task.owner, task.entry.bytes - before, true);
   }
 
   /** One timer for the oldest log. */
   #schedule(): void {
-    const oldest = this.#logs.peek();
+    const oldest = this.#oldestLog;
     if (oldest === undefined || this.#stopTimer !== undefined) return;
     const due = oldest.at + this.#limits.finishedLogMs - this.#clock.now();
     this.#stopTimer = this.#clock.after(Math.max(due, 0), () => this.#dropOldLogs());
@@ -155,11 +211,15 @@ export class Retention {
   #dropOldLogs(): void {
     this.#stopTimer = undefined;
     const limit = this.#clock.now() - this.#limits.finishedLogMs;
-    for (let log = this.#logs.peek(); log !== undefined && log.at <= limit; log = this.#logs.peek()) this.#dropLog();
+    for (let task = this.#oldestLog; task !== undefined && task.at <= limit; task = this.#oldestLog)
+      this.#dropLog(task);
     this.#schedule();
   }
 }
 
-function ownerOf({ agent, tenant, owner }: Scope): string {
-  return JSON.stringify([agent, tenant, owner]);
+function full(detail: string): A2AError {
+  return new A2AError("resourceExhausted", `the memory store is full: ${detail}`, {
+    retryAfterMs: 1_000,
+    metadata: { limit: "maxBytes" },
+  });
 }

@@ -2,6 +2,7 @@ import type { Head, InboxEntry, LogRecord, NewTask, StoredTask } from "../../cor
 import type { Scope } from "../../protocol/context.js";
 import type { Task, TaskState } from "../../protocol/model.js";
 import { sizeOfEntry } from "./inbox.js";
+import type { FinishedTask } from "./retention.js";
 import type { TaskList } from "./task-list.js";
 
 /** Approximate cost of a task besides its records and its snapshot: its head and its index entries. */
@@ -51,8 +52,8 @@ export class TaskEntry {
   #inboxBytes = 0;
   /** Not terminal, without a holder and without a wake time. */
   waits: boolean = false;
-  /** Terminal and without a holder: it may be dropped. */
-  finished: boolean = false;
+  /** Set once it is terminal and without a holder: it may be dropped. */
+  finished: FinishedTask | undefined;
   #log: LogRecord[] = [];
   /** Number of the last record dropped from the log. */
   #base = 0;

@@ -54,8 +54,9 @@ import { TaskIndex } from "./task-index.js";
 // The memory store keeps tasks as objects, behaves like the stores on disk, and bounds what it keeps.
 
 /**
- * Keeps tasks in the process's memory, as the objects it was given. Unfinished tasks are never dropped: `create`
- * rejects with `resourceExhausted` when no room is left.
+ * Keeps tasks in the process's memory, as the objects it was given. Unfinished tasks are never dropped: when they leave no room,
+ * or those of one owner take more than half of what others leave, new tasks and messages are refused (`resourceExhausted`), and
+ * running tasks of that owner that would grow end FAILED.
  */
 export function memoryTaskStore(options: MemoryTaskStoreOptions = {}): Store {
   assertOptions("memoryTaskStore()", options, memoryRule);
@@ -302,6 +303,7 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
     if (end !== undefined && !terminal && end.inboxPut !== entry.inboxPut) return "inboxMoved";
     if (takes?.every((id) => entry.inbox.some((each) => each.id === id)) === false) return "inboxMoved";
     assertNumbered(write.records, entry.seq);
+    if (bringsMore(write) && !terminal) this.#retention.admit(growthOf(entry, write), entry.scope);
     if (claim !== undefined) {
       entry.epoch += 1;
       entry.turn = claim.turn;
@@ -328,7 +330,7 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
     if (isTerminal(entry.state)) this.#parked.set(entry, undefined);
     this.#parked.note(entry);
     if (!isTerminal(entry.state)) return;
-    if (entry.holder === undefined && !entry.finished) this.#retention.finish(entry);
+    if (entry.holder === undefined && entry.finished === undefined) this.#retention.finish(entry);
   }
 
   #find(scope: Scope, id: string): TaskEntry | undefined {
@@ -355,6 +357,19 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
   assertOpen(): void {
     if (this.#closed) throw closedError();
   }
+}
+
+/**
+ * Whether a write adds what a caller or an agent brings. One that ends a turn frees room, what is taken from the inbox was
+ * admitted there, and a turn that begins without a message adds next to nothing.
+ */
+function bringsMore({ claim, end, takes, records }: Append): boolean {
+  if (end !== undefined || takes !== undefined) return false;
+  return claim === undefined || records.some(({ kind }) => kind === "message");
+}
+
+function growthOf({ snapshotBytes }: TaskEntry, { bytes, snapshot }: Append): number {
+  return snapshot === undefined ? bytes : bytes + snapshot.bytes - snapshotBytes;
 }
 
 const beginning: WaitingCursor = { statusTime: Number.NEGATIVE_INFINITY, key: 0 };

@@ -1,8 +1,8 @@
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
-import { Fifo } from "../memory/fifo.js";
 import type { ReportMigration } from "../sql/migration-report.js";
 import { callBackend } from "./backend-call.js";
 import { openSqlite, type SqliteDatabase } from "./database.js";
+import { Fifo } from "./fifo.js";
 import { runGroup } from "./group.js";
 import { faultFrom, type ThreadMessage, type ThreadReply, type ThreadRequest } from "./messages.js";
 import { unpackWrites } from "./packed.js";

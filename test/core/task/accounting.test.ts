@@ -1,9 +1,11 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { Agent } from "../../../src/core/agent.js";
+import { textOf } from "../../../src/protocol/content/read.js";
 import { artifact, completed, inputRequired, working } from "../../../src/protocol/events.js";
+import { TaskState } from "../../../src/protocol/model.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
 import { contextOf, startHandler, type TestHandler, type TestHandlerOptions } from "../../support/handler.js";
-import { errorOf, openStream, requestOf, taskOf } from "../../support/say.js";
+import { errorOf, openStream, requestOf, stateOf, taskOf } from "../../support/say.js";
 import { createVirtualClock, settle } from "../../support/virtual-clock.js";
 
 // Every byte from callers counts against the limits of the store and of the task.
@@ -79,6 +81,90 @@ describe("the memory store", () => {
     await served.cancel(taskId);
     await settle();
     expect(taskOf(await served.send(large, { configuration: { returnImmediately: true } })).id).not.toBe("");
+  });
+});
+
+describe("an owner whose tasks take more than their share of the memory store", () => {
+  const small = 100 * kibibyte;
+  const refusal = `the memory store is full: unfinished tasks of this caller take more than half of what others leave of ${small} bytes (maxBytes)`;
+  const chunk = "y".repeat(5 * kibibyte);
+  const bobs = { principal: { owner: "bob" } };
+
+  const smallStore = () => memoryTaskStore({ maxBytes: small, clock: createVirtualClock() });
+
+  it("has its task failed with the limit, and others are served meanwhile and after", async () => {
+    let refused = 0;
+    const fill: Agent = async function* ({ principal }) {
+      yield working();
+      if (principal.owner === "alice") {
+        for (let count = 0; count < 65; count++) {
+          yield artifact(chunk, { artifactId: "x", lastChunk: true });
+          const answer = await served.send("go", {}, bobs).catch(() => undefined);
+          if (answer === undefined) refused += 1;
+        }
+      }
+      yield completed();
+    };
+    const served = serve(fill, { store: smallStore() });
+    const task = taskOf(await served.send("go"));
+    expect(stateOf(task)).toBe("FAILED");
+    expect(textOf(task.status?.message?.parts ?? [])).toBe(refusal);
+    expect(refused).toBe(0);
+    expect(stateOf(taskOf(await served.send("go", {}, bobs)))).toBe("COMPLETED");
+    expect(served.log.filter(({ level }) => level === "error")).toEqual([]);
+  });
+
+  it("has its turn aborted when a chunk is refused behind the agent's back", async () => {
+    let reason: unknown;
+    const served = serve(
+      async function* ({ signal }) {
+        yield working();
+        for (let count = 0; count < 20; count++) yield artifact(chunk, { artifactId: "x", append: count > 0 });
+        await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+        reason = signal.reason;
+      },
+      { store: smallStore() },
+    );
+    const states: unknown[] = [];
+    for await (const { response } of served.stream("go")) {
+      if (response.payload.case === "statusUpdate") states.push(TaskState[response.payload.value.status?.state ?? 0]);
+    }
+    expect(states.at(-1)).toBe("FAILED");
+    await settle();
+    expect(reason).toMatchObject({ name: "AbortError", kind: "OwnershipLost" });
+  });
+
+  it("gets no COMPLETED for a task whose last chunk was refused", async () => {
+    const served = serve(
+      async function* () {
+        yield working();
+        for (let count = 0; count < 8; count++)
+          yield artifact(chunk, { artifactId: "x", append: count > 0, lastChunk: true });
+        yield artifact(chunk.repeat(2), { artifactId: "x", append: true });
+        await settle();
+      },
+      { store: smallStore() },
+    );
+    const { id } = taskOf(await served.send("go"));
+    const task = await served.get(id);
+    expect(stateOf(task)).toBe("FAILED");
+    expect(textOf(task.status?.message?.parts ?? [])).toBe(refusal);
+  });
+
+  it("gets a new task and a message refused, and both once its tasks have ended", async () => {
+    const served = serve(
+      async function* ({ text }) {
+        if (text === "end") yield completed();
+        else yield inputRequired("more?");
+      },
+      { store: smallStore() },
+    );
+    const { id: taskId } = taskOf(await served.send(chunk.repeat(8)));
+    expect(await errorOf(served.send(chunk.repeat(2)))).toMatchObject({ code: "resourceExhausted", message: refusal });
+    expect(await errorOf(served.send(chunk.repeat(2), { taskId }))).toMatchObject({ message: refusal });
+    expect(stateOf(taskOf(await served.send(chunk.repeat(2), {}, bobs)))).toBe("INPUT_REQUIRED");
+    await served.cancel(taskId);
+    expect(stateOf(taskOf(await served.send(chunk.repeat(2))))).toBe("INPUT_REQUIRED");
   });
 });
 
