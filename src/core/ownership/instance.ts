@@ -19,8 +19,8 @@ import { wakeDue } from "./wake.js";
 
 /** Page size of a sweep for orphans. */
 const orphanPage = 100;
-/** Pause between two sweeps for tasks that have waited for too long. */
-const expiryPauseMs = 60_000;
+/** Pause between two sweeps for tasks that have waited for too long, and between two looks at the leases of other processes. */
+const pauseMs = 60_000;
 
 /**
  * This process's lease on the tasks it runs: one row in the store, renewed by a heartbeat that nothing else may delay.
@@ -41,7 +41,7 @@ export interface Member {
 }
 
 export interface InstanceOptions {
-  readonly store: Pick<TaskStore, "retire">;
+  readonly store: Pick<TaskStore, "retire" | "otherTtls">;
   readonly clock: Clock;
   readonly limits: Pick<CoreLimits, "heartbeatMs" | "instanceTtlMs">;
   readonly instance: string;
@@ -54,6 +54,7 @@ export interface InstanceOptions {
 export function startInstance(options: InstanceOptions): Instance {
   const { clock, limits, store, instance, lease, logger, members } = options;
   const sweeps = new Map<() => Runtime, Sweeps>();
+  const leases = watchLeases(options);
   let stopped = false;
   let cancel = noop;
   let beating: Promise<void> = Promise.resolve();
@@ -62,6 +63,7 @@ export function startInstance(options: InstanceOptions): Instance {
     try {
       await lease.renew();
       for (const each of sweeps.values()) each.sweep();
+      leases.look();
     } catch (error) {
       logger.warn({ err: error }, "the heartbeat failed");
       if (lease.lapsedMs >= limits.instanceTtlMs) for (const member of members) giveUpHeld(member());
@@ -94,9 +96,51 @@ export function startInstance(options: InstanceOptions): Instance {
       await beating;
       cancel();
       await Promise.all([...sweeps.values()].map((each) => each.end()));
+      await leases.end();
       await store
         .retire(instance)
         .catch((error: unknown) => logger.warn({ err: error }, "the instance could not be retired"));
+    },
+  };
+}
+
+/** Looks at the leases of other processes, and logs those that last for another time than this process's. */
+interface LeaseWatch {
+  look(): void;
+  end(): Promise<void>;
+}
+
+// How long a process waits after an outage before it takes over depends on its own lease, and assumes that those of the others
+// are the same.
+function watchLeases({ store, clock, limits, logger }: InstanceOptions): LeaseWatch {
+  const { instanceTtlMs } = limits;
+  let known: readonly number[] = [];
+  let looking: Promise<void> | undefined;
+  let nextLook = monotonic(clock);
+  const look = async (): Promise<void> => {
+    try {
+      const otherTtls = await store.otherTtls(instanceTtlMs);
+      const isNew = otherTtls.some((ttlMs) => !known.includes(ttlMs));
+      known = otherTtls;
+      if (!isNew) return;
+      logger.warn(
+        { instanceTtlMs, otherTtls },
+        "processes on this store have leases of different length: give all of them the same instanceTtlMs, or tasks of one that lives may be taken over",
+      );
+    } catch (error) {
+      logger.debug({ err: error }, "the leases of other processes could not be read");
+    } finally {
+      looking = undefined;
+    }
+  };
+  return {
+    look() {
+      if (looking !== undefined || monotonic(clock) < nextLook) return;
+      nextLook = monotonic(clock) + pauseMs;
+      looking = look();
+    },
+    async end() {
+      await looking;
     },
   };
 }
@@ -123,7 +167,7 @@ function createSweeps(current: () => Runtime): Sweeps {
       await wakeDue(runtime);
       await freeAbandonedSends(runtime);
       if (monotonic(clock) < nextExpiry) return;
-      nextExpiry = monotonic(clock) + expiryPauseMs;
+      nextExpiry = monotonic(clock) + pauseMs;
       await expireWaiting(runtime);
     } catch (error) {
       runtime.logger.warn({ err: error }, "abandoned tasks could not be taken over: the next heartbeat tries again");

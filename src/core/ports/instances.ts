@@ -23,6 +23,11 @@ export interface Instances {
   /** Expires an instance at once. */
   retire(instance: string): Promise<void>;
   /**
+   * Other durations than `ttlMs` for which live instances were last renewed, each once, at most ten. Those that another release has
+   * registered without one are left out. It is called once a minute.
+   */
+  otherTtls(ttlMs: number): Promise<readonly number[]>;
+  /**
    * Heads of the agent's tasks whose holder has expired, by ascending key, at most `limit`. `after`: only keys above
    * this one.
    */
@@ -48,6 +53,7 @@ export interface Instances {
 export const instanceCalls = {
   renew: "write",
   retire: "write",
+  otherTtls: "read",
   orphans: "read",
   due: "read",
   waiting: "read",

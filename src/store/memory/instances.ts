@@ -33,6 +33,15 @@ export class Instances {
     this.#forgetIdle();
   }
 
+  /** Durations other than `ttlMs` for which live instances were renewed. */
+  otherTtls(ttlMs: number): number[] {
+    const now = this.#clock.now();
+    const live = [...this.#holders.values()].filter(({ expiresAt }) => now < expiresAt);
+    const ttls = new Set(live.map(({ expiresAt, renewedAt }) => expiresAt - renewedAt));
+    ttls.delete(ttlMs);
+    return [...ttls].slice(0, 10);
+  }
+
   /** Whether an instance is registered and has not expired. */
   isLive(name: string): boolean {
     const holder = this.#holders.get(name);

@@ -207,6 +207,11 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
     this.#instances.retire(instance);
   }
 
+  async otherTtls(ttlMs: number): Promise<readonly number[]> {
+    this.assertOpen();
+    return this.#instances.otherTtls(ttlMs);
+  }
+
   async orphans(agent: string, limit: number, after?: number): Promise<readonly Head[]> {
     this.assertOpen();
     const now = this.#clock.now();

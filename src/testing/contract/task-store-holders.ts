@@ -70,6 +70,24 @@ export function holderTests({ describe, it }: Suite, make: MakeTaskStore): void 
       }),
     );
   });
+  describe("the leases of live instances", () => {
+    it(
+      "that last for another time than the given one are found, each length once",
+      withStore(make, async (store, advance) => {
+        await store.renew("here", long);
+        assert.deepEqual(await store.otherTtls(long), []);
+        await store.renew("there", 2 * long);
+        await store.renew("elsewhere", 2 * long);
+        await store.renew("gone", ttlMs);
+        await advance(ttlMs + 1);
+        assert.deepEqual(await store.otherTtls(long), [2 * long]);
+        assert.deepEqual(await store.otherTtls(2 * long), [long]);
+        await store.renew("there", long);
+        await store.retire("elsewhere");
+        assert.deepEqual(await store.otherTtls(long), []);
+      }),
+    );
+  });
   orphanTests({ describe, it }, make);
   waitingTests({ describe, it }, make);
 }

@@ -11,7 +11,7 @@ import type { Stage } from "./stage.js";
 const scope = { agent: "", tenant: "", owner: "alice" };
 
 /** Methods that an idle handler calls. */
-const idle = new Set(["renew", "orphans", "due", "waiting", "push.adopt"]);
+const idle = new Set(["renew", "orphans", "due", "waiting", "otherTtls", "push.adopt"]);
 
 /** Once the store has recovered and every lease could expire: no working task lacks a live holder. */
 export async function checkHolders({ journal, store, running }: Stage): Promise<void> {

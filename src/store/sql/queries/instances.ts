@@ -12,6 +12,10 @@ export function instanceQueries(context: DbContext): Pick<Backend, keyof Instanc
     async retire(instance) {
       await deleteInstance.write(context, { name: instance });
     },
+    async otherTtls(ttlMs) {
+      const rows = await otherTtls.all(context, { ttlMs });
+      return rows.map(({ ttl_ms: ttl }) => ttl).filter((ttl) => ttl !== null);
+    },
     orphans: (agent, limit, after) => orphans(context, { agent, limit, after }),
     due: (agent, limit, after) => dueTasks(context, { agent, limit, after }),
     waiting: (agent, olderMs, limit, after) => waitingTasks(context, { agent, olderMs, limit, after }),
@@ -63,6 +67,16 @@ const dropInstances = compile(({ db, dialect }) =>
 
 const deleteInstance = compile(({ db }, { name }: Params<{ readonly name: string }>) =>
   db.deleteFrom("trivium_instances").where("name", "=", name),
+);
+
+const otherTtls = compile(({ db, dialect }, { ttlMs }: Params<{ readonly ttlMs: number }>) =>
+  db
+    .selectFrom("trivium_instances")
+    .select("ttl_ms")
+    .distinct()
+    .where("ttl_ms", "<>", ttlMs)
+    .where("expires_at", ">", dialect.now())
+    .limit(10),
 );
 
 interface Sweep {
