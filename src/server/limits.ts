@@ -1,6 +1,13 @@
 import { defaultListenerLimits, type ListenerLimits } from "../binding/listen/connection.js";
 import type { BindingLimits } from "../binding/service.js";
 import { type CoreLimits, defaultCoreLimits } from "../core/limits.js";
+import {
+  type Contradiction,
+  contradictionsIn,
+  exceeds,
+  lacks,
+  type OptionPair,
+} from "../protocol/check/contradictions.js";
 import { duration, type Rule, wholeUpTo } from "../protocol/check/rules.js";
 import { defaultValidationLimits, type ValidationLimits } from "../protocol/validation-limits.js";
 import { defaultPushLimits, type PushLimits } from "../push/limits.js";
@@ -61,20 +68,16 @@ export const limitRules: Readonly<Record<string, Rule>> = {
   headerMaxBytes: wholeUpTo(2 ** 31 - 1),
 };
 
-/** Two limits that depend on each other: `factor` times the lower one must not be above the upper one. */
-interface LimitPair {
+/** Two limits that depend on each other. */
+interface LimitPair extends OptionPair {
   readonly lower: keyof Limits;
   readonly upper: keyof Limits;
-  /** Default: 1. */
-  readonly factor?: number;
   /** By which factor the upper one exceeds the lower one when its default is too small. Default: `factor`. */
   readonly usual?: number;
   /**
    * If only the upper one is given, the lower one is this part of it. Default: it keeps its default if that is allowed.
    */
   readonly part?: number;
-  /** What would happen otherwise. */
-  readonly why: string;
 }
 
 /** Limits that contradict each other are refused; a default gives way to a limit that is given. */
@@ -98,6 +101,18 @@ export const limitPairs: readonly LimitPair[] = [
     ...{ lower: "contentMaxBytes", upper: "inFlightMaxBytes", factor: 2 },
     why: "one caller may hold half of the bytes in flight, so the largest message would always be refused",
   },
+  {
+    ...{ lower: "eventMaxBytes", upper: "inFlightMaxBytes", factor: 2 },
+    why: "one caller may hold half of the bytes in flight, so the largest event could not be sent beside another call",
+  },
+  {
+    ...{ lower: "taskMaxBytes", upper: "inFlightMaxBytes", factor: 2 },
+    why: "one caller may hold half of the bytes in flight, so the largest task could not be read beside another call",
+  },
+  {
+    ...{ lower: "pageMaxBytes", upper: "inFlightMaxBytes", factor: 2 },
+    why: "one caller may hold half of the bytes in flight, so a full page of ListTasks could not be read beside another call",
+  },
   { lower: "pushRetryMs", upper: "pushPauseMaxMs", why: "the first pause would be longer than the longest" },
   {
     ...{ lower: "conversationEntryMaxBytes", upper: "conversationOwnerMaxBytes" },
@@ -109,22 +124,15 @@ export const limitPairs: readonly LimitPair[] = [
   },
 ];
 
+const limitContradictions: readonly Contradiction[] = [
+  ...limitPairs.map(exceeds),
+  lacks("maxConnectionAgeGraceMs", "maxConnectionAgeMs"),
+];
+
 /** How given limits contradict each other: a sentence each that says what to change. */
 export function limitProblems(given: Partial<Limits>, path = "limits"): readonly string[] {
-  const problems = limitPairs.flatMap(({ lower, upper, factor = 1, why }) => {
-    const [less, more] = [given[lower], given[upper]];
-    if (typeof less !== "number" || typeof more !== "number" || less * factor <= more) return [];
-    const bound = factor === 1 ? `above ${upper} (${more})` : `above a ${ordinals[factor]} of ${upper} (${more})`;
-    return [
-      `${path}.${lower} (${less}) is ${bound}: ${why}. Set ${lower} to at most ${more / factor}, or ${upper} to at least ${less * factor}`,
-    ];
-  });
-  const { maxConnectionAgeMs, maxConnectionAgeGraceMs } = given;
-  if (maxConnectionAgeGraceMs === undefined || maxConnectionAgeMs !== undefined) return problems;
-  return [...problems, `${path}.maxConnectionAgeGraceMs has no effect without maxConnectionAgeMs: set that too`];
+  return contradictionsIn(limitContradictions, given, path);
 }
-
-const ordinals: Readonly<Record<number, string>> = { 2: "half", 3: "third" };
 
 /** The defaults of the limits that are not given, adapted to those that are. */
 function defaultsBeside(given: Partial<Limits>): Limits {

@@ -4,6 +4,7 @@ import { tlsRule } from "../binding/listen/tls-rule.js";
 import { basePathRule } from "../card/urls.js";
 import type { ConversationOptions } from "../core/conversation/log.js";
 import { bindingNames } from "../protocol/bindings.js";
+import { agreeing, type Contradiction } from "../protocol/check/contradictions.js";
 import {
   amount,
   anyObject,
@@ -150,6 +151,51 @@ export const hostMembers: MembersOf<HostOptions> = {
   clock: { rule: clock },
 };
 
+/** Time that passes before a server refuses work: one that never does would never close. */
+const passing: Rule = (value, path) =>
+  value === Number.POSITIVE_INFINITY
+    ? [`${path} must be a number of milliseconds, not Infinity: the server would never close`]
+    : amount(value, path);
+
+/** Two listeners of a server on one port, where neither is any free one (0). */
+const sharesPort = (name: string, other: string, { of, remedy }: SharedPort): Contradiction => {
+  return (given) => {
+    const [port, otherPort] = of(given);
+    if (port === undefined || port === 0 || port !== otherPort) return undefined;
+    return `${name} and ${other} are both ${port}: ${remedy}`;
+  };
+};
+
+interface SharedPort {
+  /** The two ports. */
+  readonly of: (given: Partial<ListenOptions & HostOptions>) => readonly [number | undefined, number | undefined];
+  readonly remedy: string;
+}
+
+/** The port of metrics, if they have the address of the server. */
+const metricsPort = ({ telemetry, host }: Partial<ListenOptions & HostOptions>): number | undefined => {
+  const metrics = typeof telemetry === "object" ? telemetry.metrics : undefined;
+  return (metrics?.host ?? loopback) === (host ?? loopback) ? metrics?.port : undefined;
+};
+
+const loopback = "127.0.0.1";
+
+/** Options of `serve()` beside `limits` that contradict each other. */
+export const serveContradictions: readonly Contradiction[] = [
+  sharesPort("grpcPort", "port", {
+    of: ({ grpcPort, port }) => [grpcPort, port],
+    remedy: "leave grpcPort out, and gRPC shares the port",
+  }),
+  sharesPort("telemetry.metrics.port", "port", {
+    of: (given) => [metricsPort(given), given.port],
+    remedy: "give metrics another port",
+  }),
+  sharesPort("telemetry.metrics.port", "grpcPort", {
+    of: (given) => [metricsPort(given), given.grpcPort],
+    remedy: "give metrics another port",
+  }),
+];
+
 export const listenMembers: MembersOf<ListenOptions> = {
   port,
   host: { rule: text },
@@ -157,7 +203,7 @@ export const listenMembers: MembersOf<ListenOptions> = {
   grpcPort: port,
   tls: { rule: tlsRule },
   app: { rule: withMethods("a Koa app", "callback") },
-  lameDuckMs: { rule: amount },
+  lameDuckMs: { rule: passing },
   drainMs: { rule: amount },
   handleSignals: { rule: flag },
 };
@@ -179,7 +225,7 @@ export const agentMembers: MembersOf<AgentOptions> = {
 const isOfServe = "it is an option of serve(), an agent that is mounted has no port of its own";
 
 /** The options of `serve()`. */
-export const serveRule: Rule = object({ ...agentMembers, ...listenMembers });
+export const serveRule: Rule = agreeing(object({ ...agentMembers, ...listenMembers }), serveContradictions);
 
 /** The options of `createAgent()`. */
 export const mountedRule: Rule = object(

@@ -173,6 +173,16 @@ it.each<[string, object, string]>([
     { path: "a", retention: { logsMs: -1 } },
     "sqliteStore(): retention.logsMs must be a number of 0 or more, not -1",
   ],
+  [
+    "sqliteStore()",
+    { path: "a", retention: { logsMs: 2000, tasksMs: 1000 } },
+    "sqliteStore(): retention.logsMs (2000) is above tasksMs (1000): the log of a task is dropped with its task. Set logsMs to at most 1000, or tasksMs to at least 2000",
+  ],
+  [
+    "sqliteStore()",
+    { path: "a", pruneEveryMs: 0 },
+    "sqliteStore(): pruneEveryMs must be 1 or more milliseconds, or Infinity, not 0",
+  ],
   ["postgresStore()", {}, "postgresStore(): url is missing: give postgres://user:password@host:port/database"],
   ["postgresStore()", { url: "postgres://a/b", pool: { size: 2 } }, "postgresStore(): pool.size cannot be given: "],
   ["serve()", { ...base, tls: {} }, "serve(): tls.cert is missing: give the certificate in PEM, and its key"],

@@ -1,5 +1,7 @@
+import { assertOptions } from "../../protocol/check/rules.js";
 import { trimSlashes } from "../../protocol/http-rules.js";
 import { type Logger, withFields } from "../../protocol/logger.js";
+import { type Limits, limitProblems, processLimits } from "../limits.js";
 import { loggerOf } from "../log/stderr-logger.js";
 import type { AgentOptions } from "../options.js";
 import type { ServeAgentsOptions, ServedAgentOptions } from "./options.js";
@@ -11,7 +13,10 @@ export function hasOwnAuth({ auth, authenticate, anonymous }: ServedAgentOptions
 
 /** The options of one agent, with those that hold for all. `path` is empty for the agent at the root. */
 export function optionsOf(
-  { options: shared }: { readonly options: ServeAgentsOptions & { readonly logger: Logger } },
+  {
+    options: shared,
+    limits: serverLimits,
+  }: { readonly options: ServeAgentsOptions & { readonly logger: Logger }; readonly limits: Limits },
   path: string,
   agentOptions: ServedAgentOptions,
 ): AgentOptions {
@@ -27,7 +32,7 @@ export function optionsOf(
     publicUrl: publicUrl === undefined ? undefined : `${trimSlashes(publicUrl)}${path}`,
     ...givenOptions,
     ...{ auth, authenticate, declares, anonymous },
-    limits: { ...shared.limits, ...agentOptions.limits },
+    limits: mergedLimits({ ...shared.limits, ...agentOptions.limits }, serverLimits, path),
     rate: ownRate(shared.rate, agentOptions.rate),
     interceptors: [...interceptors, ...(agentOptions.interceptors ?? [])],
     logger:
@@ -36,6 +41,14 @@ export function optionsOf(
         : loggerOf(agentOptions.logger),
     basePath: undefined,
   };
+}
+
+/** The given limits of an agent, beside those of the process as they are in force. Throws for a contradiction. */
+function mergedLimits(given: Partial<Limits>, serverLimits: Limits, path: string): Partial<Limits> {
+  const ofProcess = Object.fromEntries(Object.entries(serverLimits).filter(([name]) => processLimits.has(name)));
+  const merged = { ...ofProcess, ...given };
+  assertOptions("serve()", merged, () => limitProblems(merged, `agents["${pathOf(path)}"].limits`));
+  return merged;
 }
 
 // Limits beside `agents` count for all agents together, so they are none of this one.

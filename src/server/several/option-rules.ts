@@ -1,6 +1,7 @@
+import { agreeing } from "../../protocol/check/contradictions.js";
 import { entries, flag, type MembersOf, object, type Rule, record } from "../../protocol/check/rules.js";
 import { processLimits } from "../limits.js";
-import { agentMembers, listenMembers } from "../option-rules.js";
+import { agentMembers, listenMembers, serveContradictions } from "../option-rules.js";
 import type { ServeAgentsOptions, ServedAgentOptions } from "./options.js";
 
 // What the options of several agents may be.
@@ -81,9 +82,11 @@ const serverMembers: MembersOf<ServeAgentsOptions> = {
   catalogue: { rule: flag },
 };
 
-/** The options of `serve()` for several agents. */
-export const severalRule: Rule = object(serverMembers, {
+const severalMembers: Rule = object(serverMembers, {
   card: "each agent has its own: give it in `agents`",
   agent: "each agent has its own: give it in `agents`",
   agentId: "each agent has its own: give it in `agents`",
 });
+
+/** The options of `serve()` for several agents. */
+export const severalRule: Rule = agreeing(severalMembers, serveContradictions);

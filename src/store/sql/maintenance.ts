@@ -12,7 +12,7 @@ export interface RetentionOptions {
   readonly tasksMax?: number | undefined;
   /**
    * How long the log of a finished task is kept, so that late subscribers get every event; `Infinity` keeps it for
-   * ever. Default: 24 h.
+   * ever. It goes with its task at the latest, so more than `tasksMs` is refused. Default: 24 h.
    */
   readonly logsMs?: number | undefined;
   /** How long an idempotent send is remembered, in milliseconds. Default: 24 h. */

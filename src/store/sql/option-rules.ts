@@ -1,4 +1,5 @@
-import { amount, clock, logger, type MembersOf, object } from "../../protocol/check/rules.js";
+import { agreeing, exceeds, type OptionPair } from "../../protocol/check/contradictions.js";
+import { amount, clock, duration, logger, type MembersOf, object } from "../../protocol/check/rules.js";
 import type { RetentionOptions } from "./maintenance.js";
 import type { SqlStoreOptions } from "./task-store.js";
 
@@ -9,10 +10,17 @@ const retention: MembersOf<RetentionOptions> = {
   sendsMs: { rule: amount },
 };
 
+/** Options of retention that contradict each other. */
+const logsBeyondTasks: OptionPair = {
+  lower: "logsMs",
+  upper: "tasksMs",
+  why: "the log of a task is dropped with its task",
+};
+
 /** What each option of a store over a database may be. */
 export const sqlMembers: MembersOf<SqlStoreOptions> = {
   clock: { rule: clock },
-  retention: { rule: object(retention) },
-  pruneEveryMs: { rule: amount },
+  retention: { rule: agreeing(object(retention), [exceeds(logsBeyondTasks)]) },
+  pruneEveryMs: { rule: duration(1) },
   logger: { rule: logger },
 };
