@@ -139,6 +139,24 @@ describe.concurrent("trivium doctor checks a database", () => {
     });
   });
 
+  it("whose processes have leases of one length, or of several", async () => {
+    const file = await migrated();
+    expect((await doctor(["--store", file])).of("store leases")).toBeUndefined();
+    const lease = (name: string, ttlMs: number): void =>
+      change(file, `insert into trivium_instances (name, expires_at, ttl_ms) values ('${name}', 9e15, ${ttlMs})`);
+    lease("one", 15_000);
+    expect((await doctor(["--store", file])).of("store leases")).toMatchObject({
+      result: "ok",
+      seen: "processes on the store have leases of 15 s",
+    });
+    lease("two", 6_000);
+    expect((await doctor(["--store", file])).of("store leases")).toMatchObject({
+      result: "warning",
+      seen: "processes on the store have leases of different length: 6 s, 15 s",
+      remedy: "give all of them the same instanceTtlMs, or tasks of one that lives may be taken over",
+    });
+  });
+
   it("that is missing or not reachable", async () => {
     const { of } = await doctor(["--store", join(home, "missing.db")]);
     expect(of("store")).toMatchObject({ result: "failed", seen: expect.stringContaining("there is no such file") });

@@ -26,6 +26,14 @@ export function clockOffset(location: DatabaseLocation): Promise<number> {
   });
 }
 
+/** For how long the processes that use a database now have leases, each length in milliseconds once. */
+export function leaseLengths(location: DatabaseLocation): Promise<readonly number[]> {
+  return useDatabase(location, "existing", async (database) => {
+    await openUnlessOld(database);
+    return database.backend.otherTtls(0);
+  });
+}
+
 /** Migrates the schema, or creates it along with the file. `say` gets the progress of a long migration. */
 export function migrate(location: DatabaseLocation, say: (line: string) => void): Promise<SchemaStatus> {
   return useDatabase(location, "any", async ({ db, dialect }) => {

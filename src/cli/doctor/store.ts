@@ -6,7 +6,7 @@ import { type Finding, findings, reasonOf } from "./finding.js";
 const clockWarningMs = 2000;
 const clockFailedMs = 60_000;
 
-/** Checks that a database is reachable, has the schema of this release, and has about the same time. */
+/** Checks that a database is reachable, has the schema of this release and about the same time, and leases of one length. */
 export async function checkStore(location: StoreLocation): Promise<readonly Finding[]> {
   const reach = findings("store");
   if (location.kind === "memory") return [reach.skipped("tasks are kept in memory and are lost with the process")];
@@ -17,6 +17,7 @@ export async function checkStore(location: StoreLocation): Promise<readonly Find
       reach.ok(`${locationText(location)} is reachable`),
       schemaFinding(version, latest, pending.length),
       ...(location.kind === "postgres" ? [await clockFinding(() => databases.clockOffset(location))] : []),
+      ...(version === latest ? leasesFinding(await databases.leaseLengths(location)) : []),
     ];
   } catch (error) {
     const failure = error instanceof UnusableStoreError ? error.failure : undefined;
@@ -46,6 +47,17 @@ function schemaFinding(version: number, latest: number, pendingCount: number): F
   const versions =
     version === 0 ? "the database has no tables yet" : `version ${version}, this release needs ${latest}`;
   return failed(versions, "back the database up, then run trivium db migrate");
+}
+
+// Nothing is found where no process uses the store.
+function leasesFinding(lengths: readonly number[]): readonly Finding[] {
+  if (lengths.length === 0) return [];
+  const { ok, warning } = findings("store leases");
+  const sorted = lengths.toSorted((a, b) => a - b);
+  const texts = sorted.map((ms) => `${ms / 1000} s`).join(", ");
+  if (lengths.length === 1) return [ok(`processes on the store have leases of ${texts}`)];
+  const remedy = "give all of them the same instanceTtlMs, or tasks of one that lives may be taken over";
+  return [warning(`processes on the store have leases of different length: ${texts}`, remedy)];
 }
 
 async function clockFinding(offset: () => Promise<number>): Promise<Finding> {
