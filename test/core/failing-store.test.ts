@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 import type { Agent } from "../../src/core/agent.js";
 import type { TaskStore } from "../../src/core/ports.js";
-import { artifact, working } from "../../src/protocol/events.js";
+import { artifact, inputRequired, park, working } from "../../src/protocol/events.js";
 import { idempotentSendExtension } from "../../src/protocol/extensions.js";
 import { memoryPushStore } from "../../src/store/memory/push-store.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
+import { around } from "../support/fault-store.js";
 import { beginTask, contextOf, startHandler, type TestHandler } from "../support/handler.js";
 import { errorOf, requestOf, stateOf, taskOf, textIn } from "../support/say.js";
-import { createVirtualClock, type VirtualClock } from "../support/virtual-clock.js";
+import { createVirtualClock, settle, type VirtualClock } from "../support/virtual-clock.js";
 
 /** A working task over a store whose writes fail on request. */
 async function failing(agent: Agent) {
@@ -77,6 +78,32 @@ describe("a store that fails", () => {
     // Once, however often the write is tried again.
     const records = served.log.filter(({ message }) => message === "the task store failed, the turn waits");
     expect(records).toMatchObject([{ level: "warn", fields: { taskId: served.taskId, err: { message: "no store" } } }]);
+  });
+
+  it("lets a turn end later, with the message that has come meanwhile", async () => {
+    const clock = createVirtualClock();
+    const store = memoryTaskStore({ clock });
+    let broken = false;
+    const gate = Promise.withResolvers<void>();
+    const failing = around(store, async ({ method }, go) => {
+      if (broken && method === "inbox") throw new Error("no store");
+      return go();
+    });
+    const agent: Agent = async ({ text, emit }) => {
+      await emit(working());
+      await gate.promise;
+      return text === "go" ? park() : inputRequired(`more than ${text}?`);
+    };
+    await using served = await beginTask({ agent, clock, store: failing });
+    const { taskId } = served;
+    broken = true;
+    const answer = served.send("more", { taskId });
+    await settle();
+    gate.resolve();
+    await clock.advance(10_000);
+    broken = false;
+    await clock.advance(10_000);
+    expect(textIn(taskOf(await answer).status?.message?.parts)).toBe("more than more?");
   });
 
   it("for longer than a turn waits throws in the agent and fails the task, and callers get that status on recovery", async () => {

@@ -1,4 +1,5 @@
 import { noop } from "../../protocol/async/noop.js";
+import { retry } from "../../protocol/async/retry.js";
 import { restorePrincipal } from "../../protocol/context.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { Message } from "../../protocol/model.js";
@@ -6,6 +7,7 @@ import type { TraceContext } from "../../protocol/telemetry/trace.js";
 import type { AbortKind, AuthorizationEnd } from "../agent.js";
 import type { Head, Hint, InboxEntry, Park } from "../ports.js";
 import type { Runtime } from "../runtime.js";
+import { storeRetries } from "../store-failure.js";
 import type { Draft } from "../task/draft.js";
 import type { LiveTask, Sender } from "../task/live-task.js";
 import { messageDraft } from "../task/message-record.js";
@@ -145,7 +147,7 @@ export class TurnInbox implements Watcher {
     for (;;) {
       const result = await live.exclusive(copyDrafts(endDrafts), { end: { inboxPut: live.inboxPut, park } });
       if (result !== "inboxMoved") return;
-      const entries = await this.#read(live);
+      const entries = await this.#readAtEnd(live);
       if (entries.some((entry) => entry.kind === "cancel")) return this.#run.cancelNow();
       const [entry] = entries;
       if (entry !== undefined && (await this.#nextTurn(live, endDrafts, entry))) return;
@@ -201,7 +203,7 @@ export class TurnInbox implements Watcher {
   /** Whether a cancel waits. */
   async holdsCancel(): Promise<boolean> {
     if (this.#live === undefined) return false;
-    return (await this.#read(this.#live)).some(({ kind }) => kind === "cancel");
+    return (await this.#readAtEnd(this.#live)).some(({ kind }) => kind === "cancel");
   }
 
   #look(): void {
@@ -247,6 +249,11 @@ export class TurnInbox implements Watcher {
     }
     receiver.phase = "waiting";
     this.#look();
+  }
+
+  // Like the writes of the turn, its end waits while the store fails.
+  #readAtEnd(live: LiveTask): Promise<readonly InboxEntry[]> {
+    return retry(() => this.#read(live), storeRetries(this.#run.runtime));
   }
 
   // The counter is stored only when the inbox is empty, so that a turn does not end with unread entries.
