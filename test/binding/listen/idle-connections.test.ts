@@ -1,8 +1,9 @@
 import { once } from "node:events";
+import { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { serve } from "trivium";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { defaultListenerLimits } from "../../../src/binding/listen/connection.js";
 import { createHttp1Engine } from "../../../src/binding/listen/http1-engine.js";
 import { httpLine } from "../../support/raw-http.js";
@@ -44,6 +45,26 @@ it("idle connections are closed at once where there are too many, and those with
   held.resolve();
   expect((await answer)?.text).toBe("held");
   for (const line of [...lines, fourth]) line[Symbol.dispose]();
+  engine.close();
+  port.close();
+});
+
+it("many open connections cost a new one little: not each walks over all to find idle ones", async () => {
+  using walks = vi.spyOn(Server.prototype, "closeIdleConnections");
+  const openMax = 16;
+  const engine = createHttp1Engine(() => {}, defaultListenerLimits, [], openMax);
+  const port = createServer(engine.accept).listen(0, "127.0.0.1");
+  await once(port, "listening");
+  const { port: number } = port.address() as AddressInfo;
+  const sockets = [];
+  for (let index = 0; index < 2 * openMax; index++) {
+    const socket = connect(number, "127.0.0.1").on("error", () => {});
+    sockets.push(socket);
+    await Promise.all([once(socket, "connect"), once(port, "connection")]);
+  }
+  expect(walks.mock.calls.length).toBeGreaterThan(0);
+  expect(walks.mock.calls.length).toBeLessThanOrEqual(openMax / 2);
+  for (const socket of sockets) socket.destroy();
   engine.close();
   port.close();
 });
