@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createHttpJsonTransport } from "../../../src/binding/http-json/client.js";
 import { httpJsonEndpoint } from "../../../src/binding/http-json/server.js";
+import { A2AError } from "../../../src/protocol/errors.js";
 import { SendMessageRequestSchema } from "../../../src/protocol/model.js";
 import { operationOf } from "../../../src/protocol/operations.js";
 import { httpJsonAdapters } from "../../../src/version/v0.3/http-json.js";
@@ -44,6 +45,13 @@ describe("HTTP+JSON of 0.3 on the paths of 1.0, in snake case", () => {
     });
     const task = await rest.ask(`GET /tasks/${json["id"]}?historyLength=1`, undefined, old);
     expect(task.json).toMatchObject({ kind: "task", history: [{ message_id: expect.any(String) }] });
+  });
+
+  it("refuses JSON without end as other wrong JSON, from callers and agents", () => {
+    const codec = adapter.codec(operationOf("sendMessage"));
+    const endless = JSON.parse(`${"[".repeat(100_000)}${"]".repeat(100_000)}`);
+    expect(() => codec.readRequest({ message: { parts: endless } })).toThrow(/^invalid parameters: message/);
+    expect(() => codec.readReply({ kind: "task", id: "t", artifacts: endless })).toThrow(A2AError);
   });
 
   it("streams events themselves", async () => {
