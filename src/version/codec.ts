@@ -1,6 +1,6 @@
 import type { Message as AnyMessage, DescService, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { CallOptions, ServerContext } from "../protocol/context.js";
-import type { A2AError, ErrorCode } from "../protocol/errors.js";
+import type { A2AError, ErrorCode, FieldViolation } from "../protocol/errors.js";
 import type { HttpRoute } from "../protocol/http-rules.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Operation, Operations, StreamItem } from "../protocol/operations.js";
@@ -138,6 +138,10 @@ export interface GrpcAdapter extends Adapter {
   readonly methods: ReadonlyMap<string, Operation>;
   /** Turns a wire message of the version's service into a request of the model. Throws `invalidParams`. */
   readRequest(operation: Operation, wire: AnyMessage): AnyMessage;
+  /**
+   * What a request in JSON, as Connect takes it, has under names of another version. A wire message no longer shows that.
+   */
+  foreignNamesIn(operation: Operation, json: JsonValue): readonly FieldViolation[];
   writeRequest(operation: Operation, request: AnyMessage): AnyMessage;
   readReply(operation: Operation, wire: AnyMessage, request?: AnyMessage): AnyMessage;
   writeReply(operation: Operation, reply: AnyMessage, request: AnyMessage): AnyMessage;

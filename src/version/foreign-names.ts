@@ -12,7 +12,7 @@ const noWait: Row = ["blocking", "configuration.returnImmediately"];
 const wait: Row = ["returnImmediately", "configuration.blocking"];
 const waitInSnakeCase: Row = ["return_immediately", "configuration.blocking"];
 
-/** By the form of a request: the JSON of 1.0, of 0.3 and 0.2 over JSON-RPC, of 0.3 over HTTP+JSON, and of 0.1. */
+/** By the form of a request: the JSON of 1.0, of 0.3 and 0.2 over JSON-RPC, of 0.3 over HTTP+JSON and Connect, and of 0.1. */
 const rows = {
   "1.0": [
     noWait,

@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { reply } from "trivium";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -67,6 +68,22 @@ const sends = [
     foreign: { returnImmediately: true, taskPushNotificationConfig: webhook, pushNotificationConfig: webhook },
   },
   {
+    name: "1.0 over Connect",
+    target: "/lf.a2a.v1.A2AService/SendMessage",
+    bodyOf: (configuration: JsonValue) => ({ message, configuration }),
+    waits: { returnImmediately: false },
+    ownPush: "configuration.taskPushNotificationConfig",
+    foreign: { blocking: false, pushNotificationConfig: webhook, push_notification: webhook },
+  },
+  {
+    name: "0.3 over Connect",
+    target: "/a2a.v1.A2AService/SendMessage",
+    bodyOf: (configuration: JsonValue) => ({ request: protoMessage, configuration }),
+    waits: { blocking: true },
+    ownPush: "configuration.pushNotification",
+    foreign: { returnImmediately: true, taskPushNotificationConfig: webhook, pushNotificationConfig: webhook },
+  },
+  {
     name: "0.1",
     target: "/json-rpc",
     bodyOf: (configuration: JsonValue) => rpcOf("tasks/send", { ...v01, configuration }),
@@ -102,4 +119,23 @@ describe.each(sends)("a send of $name", ({ target, bodyOf, waits, ownPush, forei
 it("a send that has the own name too is accepted: nothing of it is lost", async () => {
   const body = rpcOf("SendMessage", { message, configuration: { blocking: true, returnImmediately: false } });
   expect((await line.ask({ target: "/json-rpc", headers: json, body: JSON.stringify(body) })).text).toContain("done");
+});
+
+it.each([
+  ["application/connect+json", false],
+  ["application/connect+json", true],
+  ["application/grpc-web+json", false],
+])("a stream in envelopes of %s is refused for a foreign name, compressed: %s", async (type, isCompressed) => {
+  const text = JSON.stringify({ message, configuration: { blocking: true } });
+  const content = isCompressed ? gzipSync(text) : Buffer.from(text);
+  const head = Buffer.alloc(5);
+  head.writeUInt8(isCompressed ? 1 : 0);
+  head.writeUInt32BE(content.length, 1);
+  const { text: answer } = await line.ask({
+    target: "/lf.a2a.v1.A2AService/SendStreamingMessage",
+    headers: { "Content-Type": type, ...(isCompressed ? { "Connect-Content-Encoding": "gzip" } : {}) },
+    body: Buffer.concat([head, content]),
+  });
+  expect(decodeURIComponent(answer)).toContain("configuration has blocking, which is a name of another version");
+  expect(turns).toBe(0);
 });

@@ -1,7 +1,7 @@
-import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
 import type { HandlerContext } from "@connectrpc/connect";
 import { JsonValueCounter } from "../../protocol/codec/value-count.js";
-import { A2AError } from "../../protocol/errors.js";
+import { A2AError, invalidParams } from "../../protocol/errors.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
 import { methodFor, type RpcMethod, type ServedPath } from "../grpc/method.js";
 import { headOf } from "../http/call.js";
@@ -70,8 +70,13 @@ export class ConnectCall {
         countBytes(piece);
         values?.add(piece);
       });
-      const { input } = this.#method.descriptor;
-      const measured = await measureBody(bytes, form, { input, countBytes });
+      const { adapter, descriptor, operation } = this.#method;
+      const { input } = descriptor;
+      const onJson = (json: JsonValue): void => {
+        const violations = adapter.foreignNamesIn(operation, json);
+        if (violations.length > 0) throw invalidParams(...violations);
+      };
+      const measured = await measureBody(bytes, form, { input, countBytes, onJson });
       this.#hasBody = true;
       yield measured;
     } catch (error) {

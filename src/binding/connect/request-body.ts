@@ -1,4 +1,4 @@
-import type { DescMessage } from "@bufbuild/protobuf";
+import type { DescMessage, JsonValue } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { compressionGzip } from "@connectrpc/connect-node";
 import { assertFewFields } from "../../protocol/codec/binary/field-count.js";
@@ -41,14 +41,22 @@ export function bodyFormOf(request: HttpRequest, limits: BindingLimits): BodyFor
 const headBytes = 5;
 const compressedFlag = 1;
 
+/** What looks at a body. */
+export interface BodyChecks {
+  readonly input: DescMessage;
+  /** Gets the decompressed body. */
+  readonly countBytes: (piece: Uint8Array) => void;
+  /** Gets the JSON of a body that has any. What it throws is the answer. */
+  readonly onJson: (json: JsonValue) => void;
+}
+
 /**
- * Checks the values of a body and decompresses it for connect-es, which only limits bytes. `countBytes` gets the
- * decompressed body. Throws `contentTooLarge` for too many bytes or values.
+ * Checks the values of a body and decompresses it for connect-es, which only limits bytes. Throws `contentTooLarge` for too many bytes or values.
  */
 export async function measureBody(
   bytes: Uint8Array,
   form: BodyForm,
-  { input, countBytes }: { readonly input: DescMessage; readonly countBytes: (piece: Uint8Array) => void },
+  { input, countBytes, onJson }: BodyChecks,
 ): Promise<Uint8Array> {
   const message = form.isEnveloped ? bytes.subarray(headBytes) : bytes;
   if (form.isEnveloped && message.length > lengthIn(bytes)) {
@@ -61,6 +69,10 @@ export async function measureBody(
   if (!form.isJson) assertFewFields(input, plain, form.maxValues);
   // Without compression the values were counted as they arrived.
   else if (form.isGzip) new JsonValueCounter(form.maxValues).add(plain);
+  if (form.isJson) {
+    const json = parseQuietly(plain);
+    if (json !== undefined) onJson(json);
+  }
   if (!unzips) return bytes;
   return form.isEnveloped ? encodeEnvelope(plain) : plain;
 }
@@ -69,6 +81,15 @@ export async function measureBody(
 function lengthIn(bytes: Uint8Array): number {
   if (bytes.length < headBytes) return Number.POSITIVE_INFINITY;
   return new DataView(bytes.buffer, bytes.byteOffset, headBytes).getUint32(1);
+}
+
+/** The JSON of a body; `undefined` if it is none, which connect-es reports. */
+function parseQuietly(bytes: Uint8Array): JsonValue | undefined {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
 }
 
 async function unzip(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {

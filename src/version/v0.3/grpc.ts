@@ -3,6 +3,7 @@ import { type A2AError, type ErrorCode, invalidParams } from "../../protocol/err
 import type { Operation } from "../../protocol/operations.js";
 import { defaultValidationLimits } from "../../protocol/validation-limits.js";
 import type { GrpcAdapter } from "../codec.js";
+import { foreignNamesIn } from "../foreign-names.js";
 import type { VersionOptions } from "../options.js";
 import { callV03 } from "./call.js";
 import { errorClassOf, errorOfClass } from "./errors.js";
@@ -36,6 +37,7 @@ export function grpcAdapter({
       peers.note(request, reading);
       return request;
     },
+    foreignNamesIn: (operation, json) => foreignNamesIn("0.3 HTTP+JSON", operation.name, json),
     writeRequest: (operation, request) => requestOf(operation).write(request, peers.formFor(request)),
     readReply(operation, wire, request) {
       const reply = peers.readReply(request, (reading) => replyOf(operation).read(wire, reading));

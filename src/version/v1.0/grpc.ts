@@ -1,9 +1,9 @@
 import { type Message as AnyMessage, isMessage } from "@bufbuild/protobuf";
-import type { validate } from "../../protocol/check/validate.js";
 import { invalidParams } from "../../protocol/errors.js";
 import { A2AService, ListTasksRequestSchema, type StreamResponse } from "../../protocol/model.js";
 import type { ValidationLimits } from "../../protocol/validation-limits.js";
 import type { GrpcAdapter, StreamReader, StreamWriter } from "../codec.js";
+import type { ServerParts } from "./version.js";
 
 const streamWriter: StreamWriter<AnyMessage> = {
   write: ({ response, id }) => [{ payload: response, id }],
@@ -17,7 +17,7 @@ const streamReader: StreamReader<StreamResponse> = {
 export function grpcAdapter(
   adapter: Pick<GrpcAdapter, "version" | "isImplied" | "declares" | "extensionsName" | "methods">,
   limits: ValidationLimits,
-  check: typeof validate,
+  { validate, foreignNamesIn }: Pick<ServerParts, "validate" | "foreignNamesIn">,
 ): GrpcAdapter {
   return {
     ...adapter,
@@ -25,10 +25,11 @@ export function grpcAdapter(
     readRequest({ input }, wire) {
       // Peers send proto3's default of zero for an unset field. Zero is no valid page size.
       if (isMessage(wire, ListTasksRequestSchema) && wire.pageSize === 0) delete wire.pageSize;
-      const violations = check(input, wire, limits);
+      const violations = validate(input, wire, limits);
       if (violations.length > 0) throw invalidParams(...violations);
       return wire;
     },
+    foreignNamesIn: (operation, json) => foreignNamesIn("1.0", operation.name, json),
     writeRequest: (_, request) => request,
     readReply: (_, wire) => wire,
     writeReply: (_, reply) => reply,

@@ -68,7 +68,7 @@ export function versionOf(limits: ValidationLimits, server: ServerParts): Versio
     name,
     jsonRpc,
     httpJson,
-    grpc: grpcAdapter({ ...adapter, methods }, limits, validate),
+    grpc: grpcAdapter({ ...adapter, methods }, limits, server),
     push,
     writeCard,
     readCard: (json) => readCard(json, (card) => validate(AgentCardSchema, card)),

@@ -24,14 +24,17 @@ describe("errors", () => {
     expect(JSON.parse(answer.text)).toEqual({ jsonrpc: "2.0", id, error: error(code) });
   });
 
-  it.each(["message", "configuration", "message.parts", "unknown"])("JSON without end in %s is -32602", async (path) => {
-    await using rpc = await startRpc();
-    const depth = 100_000;
-    const names = path.split(".");
-    const open = names.map((name) => `{"${name}":`).join("") + "[".repeat(depth);
-    const body = `{"jsonrpc":"2.0","id":7,"method":"message/send","params":${open}${"]".repeat(depth)}${"}".repeat(names.length)}}`;
-    expect(JSON.parse((await rpc.post(body)).text)).toEqual({ jsonrpc: "2.0", id: 7, error: error(-32602) });
-  });
+  it.each(["message", "configuration", "message.parts", "unknown"])(
+    "JSON without end in %s is -32602",
+    async (path) => {
+      await using rpc = await startRpc();
+      const depth = 100_000;
+      const names = path.split(".");
+      const open = names.map((name) => `{"${name}":`).join("") + "[".repeat(depth);
+      const body = `{"jsonrpc":"2.0","id":7,"method":"message/send","params":${open}${"]".repeat(depth)}${"}".repeat(names.length)}}`;
+      expect(JSON.parse((await rpc.post(body)).text)).toEqual({ jsonrpc: "2.0", id: 7, error: error(-32602) });
+    },
+  );
 
   it.each([
     {},
