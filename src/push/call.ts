@@ -4,6 +4,7 @@ import type { Clock } from "../core/ports.js";
 import { noop } from "../protocol/async/noop.js";
 import { type HttpAnswer, retryAfterOf } from "../protocol/fetch.js";
 import type { TaskPushNotificationConfig } from "../protocol/model.js";
+import { withoutEmptyCredentials } from "../protocol/service-parameters.js";
 import type { WebhookPayload } from "./webhook-payload.js";
 
 /**
@@ -63,10 +64,11 @@ function headersOf(
   { token, authentication }: TaskPushNotificationConfig,
   { mediaType, tokenHeaders, traceHeaders }: WebhookPayload,
 ): Headers {
-  const headers = new Headers({ "Content-Type": mediaType, ...traceHeaders });
-  if (authentication !== undefined) {
-    headers.set("Authorization", `${authentication.scheme} ${authentication.credentials}`.trimEnd());
-  }
+  const authorization =
+    authentication === undefined
+      ? {}
+      : withoutEmptyCredentials({ Authorization: `${authentication.scheme} ${authentication.credentials}`.trimEnd() });
+  const headers = new Headers({ "Content-Type": mediaType, ...traceHeaders, ...authorization });
   if (token !== "") for (const name of tokenHeaders) headers.set(name, token);
   return headers;
 }

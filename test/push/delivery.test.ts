@@ -66,6 +66,16 @@ describe("push deliveries", () => {
     );
   });
 
+  it("carry no scheme that lacks its credential", async () => {
+    await using hook = await webhook();
+    await using on = scene();
+    const task = await on.task();
+    await task.register("p", { url: hook.url, authentication: { scheme: "Bearer", credentials: "" } });
+    await task.write([status("COMPLETED")]);
+    await on.push.close();
+    expect(hook.calls.map(({ headers }) => headers.authorization)).toEqual([undefined]);
+  });
+
   it("go to each configuration of a task, and a hanging webhook delays no other", async () => {
     await using hook = await webhook();
     await using silent = await webhook();
