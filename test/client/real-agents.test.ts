@@ -98,6 +98,8 @@ describe("a data: URL as the URL of a file", () => {
     ["data:text/csv;charset=utf-8;base64,YSxi\nYw==", "text/csv;charset=utf-8", "a,bc"],
     ["data:,a%20b%2C", undefined, "a b,"],
     ["DATA:text/plain;charset=utf-8,%C3%BC ü", "text/plain;charset=utf-8", "ü ü"],
+    ["data:;charset=utf-8,a#b", "text/plain;charset=utf-8", "a"],
+    ["data:,%zz%4%", undefined, "%zz%4%"],
   ])("gives the bytes of %j", (url, mediaType, text) => {
     const [found] = filesOf([file(url)]);
     expect(found).toMatchObject({ url: undefined, mediaType });
@@ -107,6 +109,12 @@ describe("a data: URL as the URL of a file", () => {
   it("that is malformed is an error with the path of the part", () => {
     const [found] = filesOf([file("data:;base64,%%%")]);
     expect(() => found?.bytes()).toThrow(expect.objectContaining({ code: "invalidParams" }));
+  });
+
+  it("that is long and has no comma is the URL of a file like any other", () => {
+    const url = `data:${"a".repeat(20_000_000)}`;
+    const [found] = filesOf([file(url)]);
+    expect(found?.url).toBe(url);
   });
 });
 

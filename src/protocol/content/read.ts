@@ -102,15 +102,15 @@ export function filesIn(list: PartList): FileContent[] {
 
 function fileIn({ content, filename, mediaType }: Part, index: number, list: PartList): FileContent | undefined {
   if (content.case !== "raw" && content.case !== "url") return undefined;
-  const inUrl = content.case === "url" ? dataUrl.exec(content.value) : null;
+  const data = content.case === "url" ? readDataUrl(content.value) : undefined;
   return {
     name: filename === "" ? undefined : filename,
-    mediaType: mediaType || inUrl?.[1] || undefined,
-    url: content.case === "url" && inUrl === null ? content.value : undefined,
+    mediaType: mediaType || data?.mediaType || undefined,
+    url: content.case === "url" && data === undefined ? content.value : undefined,
     bytes: () => {
       if (content.case === "raw") return new Uint8Array(content.value);
-      if (inUrl !== null) {
-        const bytes = bytesInUrl(content.value.slice(inUrl[0].length), inUrl[2] !== undefined);
+      if (data !== undefined) {
+        const bytes = bytesInUrl(data);
         if (bytes !== undefined) return bytes;
         throw contentError(list.code, { field: pathOf(list, index), description: "has a malformed data: URL" });
       }
@@ -120,20 +120,34 @@ function fileIn({ content, filename, mediaType }: Part, index: number, list: Par
   };
 }
 
-/** The head of a `data:` URL (RFC 2397): its media type, and whether base64 follows. */
-const dataUrl = /^data:((?:(?!;\s*base64\s*,)[^,])*)(;\s*base64\s*)?,/i;
+interface DataUrl {
+  readonly mediaType: string;
+  readonly isBase64: boolean;
+  readonly text: string;
+}
 
-function bytesInUrl(text: string, isBase64: boolean): Uint8Array<ArrayBuffer> | undefined {
+/** The parts of a `data:` URL (RFC 2397). Without a type, parameters are those of plain text. */
+function readDataUrl(url: string): DataUrl | undefined {
+  const comma = url.indexOf(",");
+  if (comma < 0 || !/^data:/i.test(url)) return undefined;
+  const head = url.slice(5, comma);
+  const type = head.replace(/;\s*base64\s*$/i, "");
+  const mediaType = type.startsWith(";") ? `text/plain${type}` : type;
+  return { mediaType, isBase64: type !== head, text: url.slice(comma + 1) };
+}
+
+function bytesInUrl({ text, isBase64 }: DataUrl): Uint8Array<ArrayBuffer> | undefined {
   const octets = new TextEncoder().encode(text.replace(/#.*$/s, ""));
-  // Percent-encoded octets need not be UTF-8.
-  const bytes: number[] = [];
+  // Percent-encoded octets need not be UTF-8. They become fewer, so that they are decoded in place.
+  let length = 0;
   for (let index = 0; index < octets.length; index++) {
-    const hex = octets[index] === percent ? String.fromCharCode(...octets.subarray(index + 1, index + 3)) : "";
+    const octet = octets[index] ?? 0;
+    const hex = octet === percent ? String.fromCharCode(...octets.subarray(index + 1, index + 3)) : "";
     const isEncoded = /^[\da-f]{2}$/i.test(hex);
-    bytes.push(isEncoded ? Number.parseInt(hex, 16) : (octets[index] ?? 0));
+    octets[length++] = isEncoded ? Number.parseInt(hex, 16) : octet;
     if (isEncoded) index += 2;
   }
-  const content = Uint8Array.from(bytes);
+  const content = octets.slice(0, length);
   if (!isBase64) return content;
   const decoded = bytesFromBase64(new TextDecoder().decode(content).replace(/\s/g, ""));
   return decoded && new Uint8Array(decoded);
