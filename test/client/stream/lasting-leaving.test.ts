@@ -29,16 +29,26 @@ interface Stage {
   readonly reach: (scene: Scene) => Promise<Waiting>;
 }
 
+/** Waits for an event, and rejects with the step if that fails first: on a slow machine its deadline may pass meanwhile. */
+async function unlessOver<T>(step: Promise<unknown>, event: Promise<T>): Promise<void> {
+  await Promise.race([step, event]);
+}
+
 async function begin({ agent, items }: Scene): Promise<void> {
   const first = items.next();
-  await agent.opened(1);
+  await unlessOver(first, agent.opened(1));
   agent.emit(taskEvent(emptyTask("t", "c")));
   await first;
 }
 
-/** Waits until a timer is set on the clock. */
-async function paused({ clock }: Scene): Promise<void> {
-  while (clock.pending().length === 0) await new Promise((resolve) => setImmediate(resolve));
+/** Waits until a timer is set on the clock, or the step is over. */
+async function paused({ clock }: Scene, step: Promise<unknown>): Promise<void> {
+  let isOver = false;
+  const end = (): void => {
+    isOver = true;
+  };
+  step.then(end, end);
+  while (!isOver && clock.pending().length === 0) await new Promise((resolve) => setImmediate(resolve));
 }
 
 const stages: Readonly<Record<string, Stage>> = {
@@ -46,7 +56,7 @@ const stages: Readonly<Record<string, Stage>> = {
     streams: true,
     async reach({ agent, items }) {
       const step = items.next();
-      await agent.opened(1);
+      await unlessOver(step, agent.opened(1));
       return { step };
     },
   },
@@ -76,7 +86,7 @@ const stages: Readonly<Record<string, Stage>> = {
       await scene.proxy.setSchedule([{ kind: "refuse" }]);
       scene.agent.cut();
       const step = scene.items.next();
-      await paused(scene);
+      await paused(scene, step);
       return { step };
     },
   },
@@ -85,7 +95,7 @@ const stages: Readonly<Record<string, Stage>> = {
     async reach(scene) {
       await scene.items.next();
       const step = scene.items.next();
-      await paused(scene);
+      await paused(scene, step);
       return { step };
     },
   },
