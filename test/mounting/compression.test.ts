@@ -61,4 +61,36 @@ describe("behind Express's compression()", () => {
     expect(response.headers.get("cache-control")).toContain("no-transform");
     expect(Number(response.headers.get("content-length"))).toBe((await response.text()).length);
   });
+
+  const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "go" }] };
+  const envelope = (json: object): Uint8Array<ArrayBuffer> => {
+    const text = Buffer.from(JSON.stringify(json));
+    const head = Buffer.alloc(5);
+    head.writeUInt32BE(text.length, 1);
+    return Buffer.concat([head, text]);
+  };
+
+  it.each([
+    ["an answer over HTTP+JSON", "/http-json/message:send", "application/json", "{}"],
+    [
+      "a stream of JSON over Connect",
+      "/lf.a2a.v1.A2AService/SendStreamingMessage",
+      "application/connect+json",
+      envelope({ message }),
+    ],
+  ])("%s is not transformed", async (_, path, type, body) => {
+    await using app = await serveCompressed();
+    const headers = { "Content-Type": type, "Accept-Encoding": "gzip", "A2A-Version": "1.0" };
+    const response = await fetch(`${app.url}${path}`, { method: "POST", headers, body });
+    expect(response.headers.get("content-encoding")).toBeNull();
+    expect(response.headers.get("cache-control")).toContain("no-transform");
+    app.next();
+    await response.body?.cancel();
+  });
+
+  it("an extended card of 0.3 is not transformed", async () => {
+    await using app = await serveCompressed();
+    const { headers } = await fetch(`${app.url}/agent/authenticatedExtendedCard`);
+    expect(headers.get("cache-control")).toContain("no-transform");
+  });
 });
