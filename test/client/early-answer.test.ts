@@ -40,6 +40,18 @@ describe("a send that is answered with a task that has not stopped", () => {
     },
   );
 
+  it("is polled where a subscription ends in an unknown state", async () => {
+    const ponders = taskIn("TASK_STATE_PONDERING");
+    const event = JSON.stringify({ jsonrpc: "2.0", id: 1, result: { task: ponders } });
+    const subscription: RpcAnswer = (response) =>
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(`data: ${event}\n\n`);
+    await using scene = await connect([early, subscription, result(ponders), done]);
+    const sending = scene.client.send("go");
+    await throughPauses(scene.clock, sending);
+    expect(await sending).toMatchObject({ state: "completed", text: "42" });
+    expect(scene.methods().slice(0, 2)).toEqual(["SendMessage", "SubscribeToTask"]);
+  });
+
   it("is the answer of a caller who wanted it at once", async () => {
     await using scene = await connect([early]);
     const answer = await scene.client.send("go", { configuration: { returnImmediately: true } });
