@@ -41,6 +41,7 @@ overEach(wiresThat("keep ids of messages", "tell history unasked", "begin stream
     // A small message is repeated, and so is the large one of an earlier send.
     const small = await answered("more", { taskId, messageId: "small" });
     expect(small).toEqual(expect.arrayContaining(["first", "second"]));
+    expect(await answered("more", { messageId: "fresh" })).toEqual(["fresh"]);
     const configuration = { historyLength: 100 };
     const asked = await answered(large, { messageId: "asked", configuration });
     expect(asked).toEqual(["asked"]);
