@@ -1,20 +1,8 @@
-"""FastA2A as an agent of version 0.1.
+"""FastA2A as an agent of version 0.1."""
 
-Prints one line of JSON that says where its card is, and ends with its standard input.
-"""
-
-import asyncio
-import json
-import logging
-import socket
-import sys
-from contextlib import asynccontextmanager
-
-import uvicorn
-from fasta2a import FastA2A
-from fasta2a.broker import InMemoryBroker
-from fasta2a.storage import InMemoryStorage
 from fasta2a.worker import Worker
+
+from serving import serve
 
 SKILL = {
     'id': 'script',
@@ -73,38 +61,4 @@ def agent(text):
     return {'role': 'agent', 'parts': said(text)}
 
 
-def build(base):
-    storage, broker = InMemoryStorage(), InMemoryBroker()
-    worker = Script(broker=broker, storage=storage)
-
-    @asynccontextmanager
-    async def lifespan(app):
-        async with app.task_manager, worker.run():
-            yield
-
-    return FastA2A(
-        storage=storage,
-        broker=broker,
-        name='Python',
-        description='Plays the script that the first text names',
-        version='1.2.3',
-        url=base,
-        skills=[SKILL],
-        lifespan=lifespan,
-    )
-
-
-async def main():
-    web = socket.create_server(('127.0.0.1', 0))
-    base = f'http://127.0.0.1:{web.getsockname()[1]}'
-    server = uvicorn.Server(uvicorn.Config(build(base), log_config=None))
-    serving = asyncio.create_task(server.serve([web]))
-    print(json.dumps({'card': base}), flush=True)
-    await asyncio.to_thread(sys.stdin.read)
-    server.should_exit = server.force_exit = True
-    await serving
-
-
-# Clients provoke errors, which the framework also logs.
-logging.disable(logging.CRITICAL)
-asyncio.run(main())
+serve(Script, description='Plays the script that the first text names', skills=[SKILL])

@@ -1,21 +1,10 @@
-"""FastA2A as an agent of version 0.3 or 1.0, by its release: it answers a send before the task has ended.
+"""FastA2A as an agent of version 0.3 or 1.0, by its release: it answers a send before the task has ended."""
 
-Prints one line of JSON that says where its card is, and ends with its standard input.
-"""
-
-import asyncio
-import json
-import logging
-import socket
-import sys
 import uuid
-from contextlib import asynccontextmanager
 
-import uvicorn
-from fasta2a import FastA2A
-from fasta2a.broker import InMemoryBroker
-from fasta2a.storage import InMemoryStorage
 from fasta2a.worker import Worker
+
+from serving import serve
 
 
 class Script(Worker):
@@ -45,37 +34,4 @@ class Script(Worker):
         return result
 
 
-def build(base):
-    storage, broker = InMemoryStorage(), InMemoryBroker()
-    worker = Script(broker=broker, storage=storage)
-
-    @asynccontextmanager
-    async def lifespan(app):
-        async with app.task_manager, worker.run():
-            yield
-
-    return FastA2A(
-        storage=storage,
-        broker=broker,
-        name='Python',
-        description='Gives back what it was sent',
-        version='1.2.3',
-        url=base,
-        lifespan=lifespan,
-    )
-
-
-async def main():
-    web = socket.create_server(('127.0.0.1', 0))
-    base = f'http://127.0.0.1:{web.getsockname()[1]}'
-    server = uvicorn.Server(uvicorn.Config(build(base), log_config=None))
-    serving = asyncio.create_task(server.serve([web]))
-    print(json.dumps({'card': base}), flush=True)
-    await asyncio.to_thread(sys.stdin.read)
-    server.should_exit = server.force_exit = True
-    await serving
-
-
-# A task that fails is also logged by the framework.
-logging.disable(logging.CRITICAL)
-asyncio.run(main())
+serve(Script, description='Gives back what it was sent')
