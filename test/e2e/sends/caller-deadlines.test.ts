@@ -8,50 +8,44 @@ import { overEach, startAgent } from "../../support/serve-agent.js";
 // A caller that waits says how long, and its deadline reaches the turn: over every binding from our client, and from any
 // other one that sends the header of gRPC or of Connect. It ends the caller's wait, and with `deadlines: "abort"` the turn.
 
-/** An agent that works until it is aborted, and the deadlines that it saw, by the text of the message. */
-function patient() {
+/** An agent that does the work of a turn, or asks; the deadlines that it saw, by the text of the message; and its first abort. */
+function watched(work: (turn: Turn) => Promise<unknown>) {
   const aborted = Promise.withResolvers<string>();
   const deadlines = new Map<string, number | undefined>();
   return {
     aborted: aborted.promise,
     deadlines,
-    agent: async function* ({ text, signal, deadline }: Turn) {
+    agent: async function* (turn: Turn) {
+      const { text, signal, deadline } = turn;
       deadlines.set(text, deadline);
-      try {
-        yield working();
-        if (text === "ask") {
-          yield inputRequired("more?");
-          return;
-        }
-        if (text === "short") await new Promise((resolve) => setTimeout(resolve, 1_300));
-        else await new Promise((resolve) => signal.addEventListener("abort", resolve));
-      } finally {
-        if (signal.aborted) aborted.resolve((signal.reason as TurnAborted).kind);
-      }
-      yield artifact("done");
-    },
-  };
-}
-
-/** An agent that works until it is told to finish, whatever its callers do. A turn that was aborted fails. */
-function enduring() {
-  const finish = Promise.withResolvers<void>();
-  const deadlines = new Map<string, number | undefined>();
-  return {
-    finish: finish.resolve,
-    deadlines,
-    agent: async function* ({ text, signal, deadline }: Turn) {
-      deadlines.set(text, deadline);
+      signal.addEventListener("abort", () => aborted.resolve((signal.reason as TurnAborted).kind));
       if (text === "ask") {
         yield inputRequired("more?");
         return;
       }
       yield working();
-      await finish.promise;
-      signal.throwIfAborted();
+      await work(turn);
       yield artifact("done");
     },
   };
+}
+
+/** An agent that works until it is aborted. */
+const patient = () =>
+  watched(({ text, signal }) =>
+    text === "short"
+      ? new Promise((resolve) => setTimeout(resolve, 1_300))
+      : new Promise((resolve) => signal.addEventListener("abort", resolve)),
+  );
+
+/** An agent that works until it is told to finish, whatever its callers do. A turn that was aborted fails. */
+function enduring() {
+  const finish = Promise.withResolvers<void>();
+  const agent = watched(async ({ signal }) => {
+    await finish.promise;
+    signal.throwIfAborted();
+  });
+  return { ...agent, finish: finish.resolve };
 }
 
 async function drain(stream: AsyncIterable<unknown>): Promise<void> {
