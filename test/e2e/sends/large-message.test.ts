@@ -1,5 +1,6 @@
 import { type Agent, artifact, completed, inputRequired, type Task } from "trivium";
 import { expect, it } from "vitest";
+import type { CallOptions } from "../../../src/protocol/context.js";
 import { idempotentSendExtension } from "../../../src/protocol/extensions.js";
 import type { SendMessageRequest } from "../../../src/protocol/model.js";
 import { itemsOf } from "../../support/items.js";
@@ -17,10 +18,12 @@ const agent: Agent = async function* ({ text }) {
 
 const idsIn = ({ history }: Task): readonly string[] => history.map(({ messageId }) => messageId);
 
-const ways: Readonly<Record<string, (served: ServedAgent, request: SendMessageRequest) => Promise<Task>>> = {
-  "a send": async ({ client }, request) => taskOf(await client.sendMessage(request, {})),
-  async "a stream"({ client }, request) {
-    const [first] = await itemsOf(client.sendStreamingMessage(request, {}));
+const ways: Readonly<
+  Record<string, (served: ServedAgent, request: SendMessageRequest, options?: CallOptions) => Promise<Task>>
+> = {
+  "a send": async ({ client }, request, options = {}) => taskOf(await client.sendMessage(request, options)),
+  async "a stream"({ client }, request, options = {}) {
+    const [first] = await itemsOf(client.sendStreamingMessage(request, options));
     if (first === undefined) throw new Error("the stream is empty");
     return taskOf(first.response);
   },
@@ -47,11 +50,11 @@ overEach(wiresThat("keep ids of messages", "tell history unasked", "begin stream
     expect(asked).toEqual(["asked"]);
   });
 
-  it("a repeat of a send leaves its large message out as the send did", async () => {
+  it.each(Object.entries(ways))("%s that is repeated leaves its large message out as before", async (_, ask) => {
     await using served = await start({ agent });
+    const options = { extensions: [idempotentSendExtension] };
     const request = say(large, { messageId: "once" });
-    const ask = async () =>
-      idsIn(taskOf(await served.client.sendMessage(request, { extensions: [idempotentSendExtension] })));
-    expect([await ask(), await ask()]).toEqual([[], []]);
+    const askAgain = async () => idsIn(await ask(served, request, options));
+    expect([await askAgain(), await askAgain()]).toEqual([[], []]);
   });
 });
