@@ -28,6 +28,16 @@ describe("an interface at the address of every interface", () => {
     },
   );
 
+  it("gets the secrets of its place, which is this machine", async () => {
+    await using server = await rpcServer(task);
+    const { port } = new URL(server.url);
+    await using cards = await cardServer({ [newPath]: cardOf([interfaceAt("JSONRPC", `http://0.0.0.0:${port}`)]) });
+    const secrets = { headers: { "x-key": "k" }, credentials: () => ({ headers: { authorization: "Bearer t" } }) };
+    await using client = await Client.connect(cards.url, { cardCache: false, retry: false, ...secrets });
+    await client.getTask({ id: "x" });
+    expect(server.requests.at(-1)?.headers).toMatchObject({ "x-key": "k", authorization: "Bearer t" });
+  });
+
   it("is refused in a card that was passed as an object, and where private addresses are", async () => {
     await using agent = await countingAgent();
     const card = cardOf([interfaceAt("JSONRPC", `http://0.0.0.0:${agent.port}`)]);
