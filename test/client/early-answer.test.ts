@@ -80,3 +80,20 @@ describe("a send that is answered with a task that has not stopped", () => {
     expect([payload.case, scene.methods()]).toEqual(["task", ["SendMessage"]]);
   });
 });
+
+it("a stream whose time is over in the middle of its answer names the task and its state", async () => {
+  const event = JSON.stringify({
+    jsonrpc: "2.0",
+    id: 1,
+    result: { task: taskIn("TASK_STATE_WORKING", { artifacts }) },
+  });
+  await using server = await rpcServer((response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" }).write(`data: ${event}\n\n`);
+  });
+  await using client = await Client.connect(server.card, { limits });
+  const stream = client.stream("go", { timeoutMs: 1000 });
+  await expect(stream.answer).rejects.toMatchObject({
+    code: "deadlineExceeded",
+    metadata: { taskId: "x", state: "working" },
+  });
+});
