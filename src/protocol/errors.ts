@@ -222,7 +222,10 @@ interface ConnectionErrorOptions extends ErrorOptions {
 export class ConnectionError extends A2AError {
   /** Whether any byte of the request was sent. */
   readonly written: boolean;
-  /** Whether another attempt would fail too: the name does not exist, or the peer is not trusted or not allowed. */
+  /**
+   * Whether another attempt would fail too: the name does not exist, or the peer is not trusted, not allowed, or speaks
+   * another protocol.
+   */
   readonly isFinal: boolean;
 
   constructor(message: string, { written, isFinal = false, ...options }: ConnectionErrorOptions) {

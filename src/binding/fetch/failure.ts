@@ -26,7 +26,7 @@ export function fetchFailure({ what, cause, started }: FetchFailure): A2AError {
   return new ConnectionError(reason === "" ? what : `${what}: ${reason}`, {
     cause,
     written,
-    isFinal: causes.some(isFinal),
+    isFinal: causes.some((error) => isFinal(error) || speaksOtherProtocol(error)),
   });
 }
 
@@ -82,6 +82,11 @@ function isFinal(error: Error): boolean {
   const code = codeOf(error);
   if (finalErrorCodes.has(code)) return true;
   return typeof code === "string" && (finalErrorPrefix.test(code) || handshakeRefusal.test(code));
+}
+
+/** Whether a server speaks no TLS or no HTTP, for which undici has a text alone. It may have read some of the request. */
+function speaksOtherProtocol(error: Error): boolean {
+  return codeOf(error) === "ERR_SSL_WRONG_VERSION_NUMBER" || error.message.includes("(Expected HTTP/");
 }
 
 /** Whether undici's socket details prove that nothing was sent. */

@@ -40,6 +40,18 @@ describe("a failure of fetch", () => {
   );
 
   it.each([
+    ["ENOTFOUND", true],
+    ["CERT_HAS_EXPIRED", true],
+    ["ERR_SSL_WRONG_VERSION_NUMBER", true],
+    ["EAI_AGAIN", false],
+    ["ECONNREFUSED", false],
+    ["ECONNRESET", false],
+    ["UND_ERR_CONNECT_TIMEOUT", false],
+  ])("with %s is final: %s", (code, isFinal) => {
+    expect(failureOf({ code })).toMatchObject({ isFinal });
+  });
+
+  it.each([
     [0, false],
     [1, true],
   ])("of a socket that has sent %i bytes is reported as such", (bytesWritten, written) => {
