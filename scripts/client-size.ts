@@ -17,6 +17,7 @@ const onDemand = [
   /\/version\/v0\./,
   /\/client\/stream\/(?:difference|lasting-stream|resumption)\./,
   /\/client\/answer\/text-deltas\./,
+  /\/client\/answer\/past-task\./,
   /\/client\/stream\/cancel-on-abort\./,
   /\/client\/wrapping\//,
 ];

@@ -28,7 +28,7 @@ export type {
   ClientOptions,
   ConnectOptions,
 } from "./client/options.js";
-export type { RetryOptions } from "./client/retrying.js";
+export type { RetryNotice, RetryOptions } from "./client/retrying.js";
 export type { Continuation, SendOptions, TaskCallOptions } from "./client/send-options.js";
 export type { InterfaceAddress, TransportFactory, TransportSetting } from "./client/transports.js";
 export {

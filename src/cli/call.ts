@@ -12,7 +12,7 @@ import { v1 } from "../version/v1.0/v1.js";
 import { type VersionName, versionTable } from "../version/versions.js";
 import { hasText, printText } from "./answer-text.js";
 import { addCallerOptions, type CallerFlags, callerOptions, checkUsage } from "./caller.js";
-import { connect, connectionText } from "./connect.js";
+import { connect, connectionText, noteLongWait } from "./connect.js";
 import { runInterruptible } from "./interruption.js";
 import { showAuthorization } from "./login/login.js";
 import { appendText } from "./option-values.js";
@@ -121,6 +121,7 @@ export function connectOptions({
     extendedCard: false,
     // A user prefers an error to a longer wait.
     retry: { maxRetryAfterMs: 5000 },
+    onRetry: noteLongWait(),
     onConnection: verbose ? (connection) => printNote(connectionText(connection, binding)) : undefined,
   };
 }

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { isSameHost } from "../client/secret-places.js";
 import { v1 } from "../version/v1.0/v1.js";
 import { addCallerOptions, type CallerFlags, callerOptions, checkUsage } from "./caller.js";
-import { connectAt } from "./connect.js";
+import { connectAt, noteLongWait } from "./connect.js";
 import { runInterruptible } from "./interruption.js";
 import { printJson } from "./print.js";
 import { agentUrl } from "./target.js";
@@ -30,7 +30,10 @@ async function printCard(address: string, flags: CardFlags, command: Command): P
       // A list may name any server. Other servers get no secrets, and are called on the public internet only.
       const isOwn = isSameHost(url, cardUrl) || flags.trust?.includes(new URL(cardUrl).origin) === true;
       const options = isOwn ? caller : { allowPrivate: false };
-      await using client = await connectAt(cardUrl, { ...options, limits, signal, cardCache: false });
+      // An agent of the list that is down must not delay the others.
+      const retry = flags.all === true ? false : undefined;
+      const search = { limits, retry, onRetry: noteLongWait(), signal, cardCache: false } as const;
+      await using client = await connectAt(cardUrl, { ...options, ...search });
       return v1.writeCard(client.card) ?? {};
     };
     if (flags.all !== true) return printJson(await cardAt(url));

@@ -1,12 +1,15 @@
 import { create } from "@bufbuild/protobuf";
 import { type Connection, interfaceText } from "../client/connection.js";
+import { reasonOf } from "../client/failures.js";
 import type { Client } from "../client/node.js";
 import type { ConnectOptions } from "../client/options.js";
+import type { RetryNotice } from "../client/retrying.js";
 import type { TransportFactory } from "../client/transports.js";
 import { type Binding, bindingNameOf, bindingNames, bindingRow } from "../protocol/bindings.js";
 import { A2AError } from "../protocol/errors.js";
 import { type AgentCard, AgentCardSchema } from "../protocol/model.js";
 import { v1 } from "../version/v1.0/v1.js";
+import { printNote } from "./print.js";
 import type { Target } from "./target.js";
 
 /** Connects to an agent by its card, or to the single interface named. */
@@ -39,6 +42,16 @@ export async function connectAt(url: string, options: ConnectOptions): Promise<C
     if (agents.length === 0) throw error;
     throw new A2AError("unavailable", `no agent card at ${url}: its server lists agents at ${agents.join(", ")}`);
   }
+}
+
+/** Prints once what the command waits for, when the next pause takes the wait beyond a second. */
+export function noteLongWait(): (notice: RetryNotice) => void {
+  let isPrinted = false;
+  return ({ error, failingMs, pauseMs }) => {
+    if (isPrinted || failingMs + pauseMs < 1_000) return;
+    isPrinted = true;
+    printNote(`waiting for the agent: ${reasonOf(error)}`);
+  };
 }
 
 /** The interface that is used, and the interfaces of the card that were skipped, with the reason. */

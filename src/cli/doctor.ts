@@ -103,5 +103,7 @@ async function examine(
 function optionsOf(flags: CallerFlags, agent: string): ConnectOptions {
   const { timeout: cardTimeoutMs = defaultTimeoutMs } = flags;
   const grpcTls = agent.startsWith("https:");
-  return { ...callerOptions(flags, agent), limits: { cardTimeoutMs }, grpcTls, cardCache: false, extendedCard: false };
+  const caller = callerOptions(flags, agent);
+  // An agent that is down is a finding, so nothing waits for it.
+  return { ...caller, limits: { cardTimeoutMs }, grpcTls, cardCache: false, extendedCard: false, retry: false };
 }

@@ -5,6 +5,7 @@ import { stderrLogger } from "../server/log/stderr-logger.js";
 import { type VersionName, versionTable } from "../version/versions.js";
 import { allowedHostOption } from "./allowed-host.js";
 import { addCallerOptions, type CallerFlags, callerOptions, checkUsage } from "./caller.js";
+import { noteLongWait } from "./connect.js";
 import { appendText } from "./option-values.js";
 import { print } from "./print.js";
 import { accessLogOption, assertShared, hostOption, logLevelOption, portOption, type ServingFlags } from "./serving.js";
@@ -53,9 +54,12 @@ async function run(address: string, flags: GatewayFlags, command: Command): Prom
   const caller = checkUsage(command, () => callerOptions(flags, upstream));
   const limits = timeoutMs === undefined ? {} : { cardTimeoutMs: timeoutMs };
   await assertShared(host, anonymous);
+  const noteWait = noteLongWait();
+  let isStarted = false;
   const options: GatewayOptions = {
     upstream,
-    client: { ...caller, timeoutMs, limits },
+    // Once the gateway serves, its log has the failures of its calls.
+    client: { ...caller, timeoutMs, limits, onRetry: (notice) => isStarted || noteWait(notice) },
     forward,
     port,
     host,
@@ -70,6 +74,7 @@ async function run(address: string, flags: GatewayFlags, command: Command): Prom
   // The server takes longer to load than the rest of the command.
   const { gateway } = await import("../gateway/gateway.js");
   const { url, upstream: agentInterface } = await gateway(options);
+  isStarted = true;
   const { binding, version, url: agentAt } = agentInterface ?? {};
   await print(
     `gateway at ${url} for ${address}${binding === undefined ? "" : `, over ${binding} ${version} at ${agentAt}`}`,

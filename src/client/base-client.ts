@@ -27,9 +27,9 @@ import { isStop } from "../protocol/states.js";
 import type { AgentAccess } from "./agent-access.js";
 import { Answer, answerOf } from "./answer/answer.js";
 import { AnswerStream } from "./answer/answer-stream.js";
-import { orPastTask } from "./answer/past-task.js";
 import { lists } from "./compose.js";
 import type { Connection } from "./connection.js";
+import { isUnsent } from "./failures.js";
 import type { ClientLimits, ClientOptions } from "./options.js";
 import { type Retries, withRetries } from "./retrying.js";
 import { complete, sendRequest } from "./send.js";
@@ -56,7 +56,10 @@ export interface ClientParts {
   readonly clock: Clock;
   readonly limits: ClientLimits;
   readonly retries: Retries;
-  readonly options: Pick<ClientOptions, "extensions" | "interceptors" | "onAuthRequired" | "sendOnce" | "timeoutMs">;
+  readonly options: Pick<
+    ClientOptions,
+    "extensions" | "interceptors" | "onAuthRequired" | "onRetry" | "sendOnce" | "timeoutMs"
+  >;
   /** Aborts when the client is closed. */
   readonly closeSignal: AbortSignal;
   /** Fetches the card again, and the extended one with these operations. */
@@ -147,7 +150,8 @@ export class BaseClient {
     return this.#answerStream(() => {
       const allowance = this.#allowanceOf(options);
       const items = this.#subscribe(taskId, options, allowance.next());
-      return orPastTask(items, () => this.#read(taskId, options, allowance.next()));
+      const read = () => this.#read(taskId, options, allowance.next());
+      return streamFrom(async () => (await import("./answer/past-task.js")).orPastTask(items, read));
     });
   }
 
@@ -175,8 +179,9 @@ export class BaseClient {
         if (answer.task !== undefined && isStopped(answer.task)) return answer;
       } catch (error) {
         // An agent may lack subscriptions, or refuse one to an ended task, and reports that in many ways. So the task
-        // is read instead, and an error of that read is thrown.
-        if (!(error instanceof A2AError)) throw error;
+        // is read instead, and an error of that read is thrown. The subscription has already waited for an agent that
+        // cannot be reached.
+        if (!(error instanceof A2AError) || isUnsent(error)) throw error;
       }
       for (let polls = 1; ; polls++) {
         const task = await this.#read(taskId, options, allowance.next());
@@ -282,8 +287,10 @@ async function loadStream(): Promise<typeof LastingStream> {
 /** The calls below the interceptors: retries for unary calls, and resumed streams. */
 function callerOf(parts: ClientParts): OperationCaller {
   const { access, clock, limits, retries, closeSignal } = parts;
-  const { extensions = [], sendOnce = true, timeoutMs } = parts.options;
-  const attempt = withRetries(access, { retries, clock, isRepeatable: access.isRepeatable, closeSignal });
+  const { extensions = [], sendOnce = true, timeoutMs, onRetry } = parts.options;
+  const retrying = { retries, clock, isRepeatable: access.isRepeatable, closeSignal, onRetry };
+  const firstAttempt = withRetries(access, { ...retrying, waits: true });
+  const attempt = withRetries(access, { ...retrying, waits: false });
   const callExtensions = extensions.length === 0 ? undefined : [...new Set(extensions)];
   const sendExtensions = [...new Set([...extensions, idempotentSendExtension])];
   const withDefaults = (options: CallOptions, defaultExtensions: readonly string[] | undefined): CallOptions => ({
@@ -307,7 +314,7 @@ function callerOf(parts: ClientParts): OperationCaller {
   return {
     async unary(operation, request, options) {
       const call = prepare(operation, request, options);
-      return await attempt.unary(operation, call.request, call.options);
+      return await firstAttempt.unary(operation, call.request, call.options);
     },
     stream(operation, request, options) {
       const streaming = access.card.capabilities?.streaming;
@@ -316,7 +323,7 @@ function callerOf(parts: ClientParts): OperationCaller {
       const signal = options.signal === undefined ? closeSignal : AbortSignal.any([options.signal, closeSignal]);
       const call = prepare(operation, request, { ...options, signal });
       const { isRepeatable } = access;
-      const ways = { attempt, clock, streaming, numbers, isRepeatable };
+      const ways = { firstAttempt, attempt, clock, streaming, numbers, isRepeatable };
       const open = (Stream: typeof LastingStream) =>
         new Stream({ ...ways, maxBreaks, pollMs, snapshotTimeoutMs }, call);
       const Stream = parts.lastingStream ?? loadedStream;

@@ -18,7 +18,7 @@ import { type Composition, isCallable } from "./compose.js";
 import { connectRule } from "./option-rules.js";
 import { type ClientLimits, type ClientOptions, type ConnectOptions, defaultClientLimits } from "./options.js";
 import type { Network, NetworkOptions, Platform } from "./platform.js";
-import { createRetries } from "./retrying.js";
+import { createRetries, searchAgain } from "./retrying.js";
 import type { TransportFactory } from "./transports.js";
 import { knownVersions } from "./versions.js";
 
@@ -32,9 +32,9 @@ export type AgentAddress = string | URL | AgentCard | JsonObject;
 /** Creates clients. */
 export interface ClientFactory {
   /**
-   * Reads an agent's card and creates a client for it; interfaces are contacted on first use. Throws a
-   * `ConnectionError` when no server answers, `unavailable` when there is no card, and `invalidAgentResponse` when it
-   * is not a card.
+   * Reads an agent's card and creates a client for it; interfaces are contacted on first use. Waits up to 8 s for an
+   * agent that restarts (`retry`). Throws a `ConnectionError` when no server answers, `unavailable` when there is no
+   * card, and `invalidAgentResponse` when it is not a card.
    */
   connect(agent: AgentAddress, options?: ConnectOptions): Promise<Client>;
 }
@@ -80,14 +80,25 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
         : (options.cardCache ?? platform.cardCache),
     maxBytes: limits.cardMaxBytes,
     timeoutMs: limits.cardTimeoutMs,
-    signal: options.signal,
   };
   const transports = transportsOf(options, platform.transports(versions));
   const callable: SpokenProtocols = {
     versions: allowedVersions,
     isCallable: (card) => isCallable(card, { transports, allowedVersions }),
   };
-  const { card, url } = await findAgentCard(agent, { discovery, callable, readCard }).catch(async (error: unknown) => {
+  const retries = createRetries(retry === false ? { maxAttempts: 1 } : retry);
+  const search: Search = {
+    readCard,
+    find: (urls, signal) =>
+      searchAgain((leftMs) => findSpokenCard(urls, { ...discovery, signal, leftMs }, callable), {
+        retries,
+        clock,
+        onRetry: options.onRetry,
+        timeoutMs: limits.cardTimeoutMs,
+        signal,
+      }),
+  };
+  const { card, url } = await findAgentCard(agent, search, options.signal).catch(async (error: unknown) => {
     await cards.close();
     throw error;
   });
@@ -106,14 +117,12 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
   };
   const access = await accessOf(card, facts, [cards, network]);
   const readCardAgain = async (): Promise<AgentCard> =>
-    url === undefined
-      ? access.card
-      : (await findSpokenCard([url], { ...discovery, signal: closing.signal }, callable)).card;
+    url === undefined ? access.card : (await search.find([url], closing.signal)).card;
   const parts: ClientParts = {
     access,
     clock,
     limits,
-    retries: createRetries(retry === false ? { maxAttempts: 1 } : retry),
+    retries,
     options,
     closeSignal: closing.signal,
     lastingStream: platform.lastingStream,
@@ -161,18 +170,19 @@ async function extend(
 }
 
 interface Search {
-  readonly discovery: DiscoveryOptions;
-  readonly callable: SpokenProtocols;
   readonly readCard: ReadCard;
+  /** Finds the card at one of these URLs, and waits for a server that is away. */
+  readonly find: (urls: readonly string[], signal: AbortSignal | undefined) => Promise<FoundCard>;
 }
 
 async function findAgentCard(
   agent: AgentAddress,
-  { discovery, callable, readCard }: Search,
+  { readCard, find }: Search,
+  signal: AbortSignal | undefined,
 ): Promise<FoundCard | { readonly card: AgentCard; readonly url: undefined }> {
   // An address that is not there, such as that of a variable that is not set, is no card either.
   if (typeof agent !== "object" || agent === null || agent instanceof URL) {
-    return findSpokenCard(cardUrls(agent), discovery, callable);
+    return find(cardUrls(agent), signal);
   }
   return { card: isCard(agent) ? agent : await readCard(agent), url: undefined };
 }

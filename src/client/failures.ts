@@ -71,6 +71,20 @@ export function mayPass(error: unknown, repeatable: boolean): boolean {
   return error.code === "unavailable" || error.code === "requestTimeout";
 }
 
+/** Whether nothing of a call was sent, since every interface is away and one of them may come back. */
+export function isUnsent(error: unknown): boolean {
+  if (!(error instanceof ConnectionError) || error.written) return false;
+  if (!(error instanceof NoInterfaceError)) return !error.isFinal;
+  const { failures } = error;
+  return failures.some(isUnsent) && failures.every((each) => each instanceof ConnectionError || isAway(each));
+}
+
+/** Whether a server may be back a little later: it, or the one behind a proxy, is down. */
+export function isAway(error: unknown): boolean {
+  if (error instanceof ConnectionError) return !error.isFinal;
+  return error instanceof A2AError && gatewayStatuses.has(foreignStatus(error) ?? 0);
+}
+
 /** Whether a stream was cut off instead of ended by the agent. */
 export function isCut(error: unknown): boolean {
   return error instanceof A2AError && error.code === "unavailable";

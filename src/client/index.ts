@@ -48,7 +48,7 @@ export { type CardCache, createCardCache } from "./card/card-cache.js";
 export type { AgentAddress } from "./connect.js";
 export { type Connection, type InterfaceName, NoInterfaceError, type UnusedInterface } from "./connection.js";
 export type { AuthorizationPrompt, ClientInterceptor, ClientLimits, ClientOptions, ConnectOptions } from "./options.js";
-export type { RetryOptions } from "./retrying.js";
+export type { RetryNotice, RetryOptions } from "./retrying.js";
 export type { Continuation, SendOptions, TaskCallOptions } from "./send-options.js";
 export type { InterfaceAddress, TransportFactory, TransportSetting } from "./transports.js";
 export { Client } from "./web.js";

@@ -24,6 +24,7 @@ import type { RetryOptions } from "./retrying.js";
 
 const retry: MembersOf<RetryOptions> = {
   maxAttempts: { rule: whole(1) },
+  unsentMs: { rule: amount },
   firstPauseMs: { rule: amount },
   maxPauseMs: { rule: amount },
   maxRetryAfterMs: { rule: amount },
@@ -54,6 +55,7 @@ export const clientMembers: MembersOf<ClientOptions> = {
   sendOnce: { rule: flag },
   timeoutMs: { rule: amount },
   retry: { rule: valueOr(false, object(retry)) },
+  onRetry: { rule: func },
   interceptors: { rule: entries(func) },
   transports: { rule: entries(transport) },
   onConnection: { rule: func },

@@ -7,7 +7,7 @@ import type { FileBytes } from "../version/options.js";
 import type { VersionName } from "../version/versions.js";
 import type { CardCache } from "./card/card-cache.js";
 import type { Connection } from "./connection.js";
-import type { RetryOptions } from "./retrying.js";
+import type { RetryNotice, RetryOptions } from "./retrying.js";
 import type { TransportFactory } from "./transports.js";
 
 /** Limits of a client. */
@@ -132,6 +132,8 @@ export interface ClientOptions {
   readonly timeoutMs?: number | undefined;
   /** Retries of calls that are safe to repeat; `false` disables them. Default: the defaults of `RetryOptions`. */
   readonly retry?: RetryOptions | false | undefined;
+  /** Called before each pause between attempts of a call, and of the search for the card. Default: none. */
+  readonly onRetry?: ((notice: RetryNotice) => void) | undefined;
   /** Wrap every call, the first outermost. Default: none. */
   readonly interceptors?: readonly ClientInterceptor[] | undefined;
   /** Additional bindings, under their URIs in cards. A built-in name replaces that binding. */

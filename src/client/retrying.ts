@@ -4,7 +4,8 @@ import { grownPause, retry } from "../protocol/async/retry.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { Operation } from "../protocol/operations.js";
-import { mayPass } from "./failures.js";
+import type { DiscoveryOptions } from "./card/discovery.js";
+import { isAway, isUnsent, mayPass } from "./failures.js";
 import type { Attempt, OpenStream } from "./interface-client.js";
 import { allowanceOf } from "./timing.js";
 
@@ -12,6 +13,11 @@ import { allowanceOf } from "./timing.js";
 export interface RetryOptions {
   /** Attempts of one call, including the first; 1 disables retries. Default: 4. */
   readonly maxAttempts?: number | undefined;
+  /**
+   * How long a call of which nothing was sent is retried, and the search for the card, beyond `maxAttempts`: an agent that
+   * restarts is mostly back by then. In milliseconds from the first failure; 0 leaves `maxAttempts` alone. Default: 8,000.
+   */
+  readonly unsentMs?: number | undefined;
   /** Upper bound of the first pause in milliseconds; it doubles with each further pause. Default: 200. */
   readonly firstPauseMs?: number | undefined;
   /** Upper bound of every pause that the agent does not set, in milliseconds. Default: 5,000. */
@@ -25,21 +31,39 @@ export interface RetryOptions {
   readonly budget?: number | undefined;
 }
 
+/** A retry that is about to be made, after a pause. */
+export interface RetryNotice {
+  /** Why the last attempt failed. */
+  readonly error: unknown;
+  /** Time since the first failure in milliseconds. */
+  readonly failingMs: number;
+  /** The pause before the retry in milliseconds. */
+  readonly pauseMs: number;
+}
+
 export interface Retries {
-  /** The pause before attempt `attempt` (2 is the first retry), or `undefined` when there is none in the time left. */
-  pauseBefore(attempt: number, error: unknown, leftMs: number): number | undefined;
+  /**
+   * The pause before attempt `attempt` (2 is the first retry), or `undefined` when there is none in the time left.
+   * `failingMs` is the time since the first failure, for a call that waits for an agent that restarts.
+   */
+  pauseBefore(attempt: number, error: unknown, leftMs: number, failingMs?: number): number | undefined;
   recordSuccess(): void;
 }
 
 /** Decides on retries: exponential backoff with full jitter, the agent's `Retry-After` where present, and a budget. */
 export function createRetries(options: RetryOptions = {}, random: () => number = Math.random): Retries {
   const { maxAttempts = 4, firstPauseMs = 200, maxPauseMs = 5_000, maxRetryAfterMs = 60_000, budget = 20 } = options;
+  const unsentMs = maxAttempts > 1 ? (options.unsentMs ?? 8_000) : 0;
   let tokens = budget;
   return {
-    pauseBefore(attempt, error, leftMs) {
+    pauseBefore(attempt, error, leftMs, failingMs) {
       const retryAfterMs = (error instanceof A2AError ? error.retryAfterMs : undefined) ?? 0;
-      if (attempt > maxAttempts || tokens < 1 || retryAfterMs > maxRetryAfterMs) return undefined;
-      const pauseMs = retryAfterMs + random() * grownPause(attempt - 1, { firstMs: firstPauseMs, maxMs: maxPauseMs });
+      // The last attempt is made when the wait is over.
+      const endMs = failingMs === undefined ? 0 : unsentMs - failingMs;
+      const waitMs = attempt > maxAttempts ? endMs : Number.POSITIVE_INFINITY;
+      if (waitMs <= retryAfterMs || tokens < 1 || retryAfterMs > maxRetryAfterMs) return undefined;
+      const growingMs = random() * grownPause(attempt - 1, { firstMs: firstPauseMs, maxMs: maxPauseMs });
+      const pauseMs = Math.min(retryAfterMs + growingMs, waitMs);
       if (pauseMs >= leftMs) return undefined;
       tokens--;
       return pauseMs;
@@ -50,41 +74,83 @@ export function createRetries(options: RetryOptions = {}, random: () => number =
   };
 }
 
-export interface RetryingOptions {
+/** What all retries of a client share. */
+export interface RetryParts {
   readonly retries: Retries;
   readonly clock: Clock;
+  readonly onRetry: ((notice: RetryNotice) => void) | undefined;
+}
+
+/**
+ * Finds the pauses of one call or search, and announces them. `waits` says whether the agent may be restarting, which
+ * takes longer than other failures that pass.
+ */
+function pauseFinder({ retries, clock, onRetry }: RetryParts, leftMs: () => number) {
+  let failingSince: number | undefined;
+  return (error: unknown, failures: number, waits: boolean): number | undefined => {
+    failingSince ??= clock.now();
+    const failingMs = clock.now() - failingSince;
+    const pauseMs = retries.pauseBefore(failures + 1, error, leftMs(), waits ? failingMs : undefined);
+    if (pauseMs !== undefined) onRetry?.({ error, failingMs, pauseMs });
+    // Changed in place: its class and members stay those of the last failure.
+    else if (waits && failures > 1 && error instanceof Error)
+      error.message += ` (tried for ${Math.round(failingMs / 100) / 10} s)`;
+    return pauseMs;
+  };
+}
+
+/** Searches for a card until its server is back. `search` is told how much of `timeoutMs` is left. */
+export function searchAgain<T>(
+  search: (leftMs: number) => Promise<T>,
+  { timeoutMs, signal, ...parts }: RetryParts & Pick<DiscoveryOptions, "timeoutMs" | "signal">,
+): Promise<T> {
+  const { clock } = parts;
+  const until = clock.now() + timeoutMs;
+  const leftMs = (): number => until - clock.now();
+  const findPause = pauseFinder(parts, leftMs);
+  const pauseAfter = (error: unknown, failures: number): number | undefined =>
+    isAway(error) ? findPause(error, failures, true) : undefined;
+  return retry(() => search(leftMs()), { clock, pauseAfter, signals: [signal] });
+}
+
+export interface RetryingOptions extends RetryParts {
   readonly isRepeatable: (operation: Operation, options: CallOptions) => boolean;
   /** Aborts when the client is closed: no retries from then on. */
   readonly closeSignal: AbortSignal;
+  /** Whether calls of which nothing was sent wait for an agent that restarts. A stream that resumes counts its breaks instead. */
+  readonly waits: boolean;
 }
 
 /** Retries calls that may succeed a little later (design 7.4). The time limit of a call covers all its attempts. */
-export function withRetries(next: Attempt, { retries, clock, isRepeatable, closeSignal }: RetryingOptions): Attempt {
+export function withRetries(next: Attempt, options: RetryingOptions): Attempt {
+  const { retries, clock, isRepeatable, closeSignal, waits } = options;
   const run = async <T>(
     operation: Operation,
-    options: CallOptions,
+    callOptions: CallOptions,
     leaveSignal: AbortSignal | undefined,
     call: (options: CallOptions) => Promise<T>,
   ): Promise<T> => {
-    const allowance = allowanceOf(options, clock);
-    const repeatable = isRepeatable(operation, options);
+    const allowance = allowanceOf(callOptions, clock);
+    const repeatable = isRepeatable(operation, callOptions);
     const attempt = async (): Promise<T> => {
       closeSignal.throwIfAborted();
       const reply = await call(allowance.next());
       retries.recordSuccess();
       return reply;
     };
+    let findPause: ReturnType<typeof pauseFinder> | undefined;
     const pauseAfter = (error: unknown, failures: number): number | undefined => {
       if (!mayPass(error, repeatable)) return undefined;
       closeSignal.throwIfAborted();
-      return retries.pauseBefore(failures + 1, error, allowance.remainingMs());
+      findPause ??= pauseFinder(options, allowance.remainingMs);
+      return findPause(error, failures, waits && isUnsent(error));
     };
-    return retry(attempt, { clock, pauseAfter, signals: [options.signal, leaveSignal, closeSignal] });
+    return retry(attempt, { clock, pauseAfter, signals: [callOptions.signal, leaveSignal, closeSignal] });
   };
   return {
-    unary: (operation, request: AnyMessage, options) =>
-      run(operation, options, undefined, (each) => next.unary(operation, request, each)),
-    open: (operation, request: AnyMessage, options, leaveSignal): Promise<OpenStream> =>
-      run(operation, options, leaveSignal, (each) => next.open(operation, request, each, leaveSignal)),
+    unary: (operation, request: AnyMessage, callOptions) =>
+      run(operation, callOptions, undefined, (each) => next.unary(operation, request, each)),
+    open: (operation, request: AnyMessage, callOptions, leaveSignal): Promise<OpenStream> =>
+      run(operation, callOptions, leaveSignal, (each) => next.open(operation, request, each, leaveSignal)),
   };
 }

@@ -70,7 +70,7 @@ export const scenarios = {
       unknownTask: await codeOf(() => client.getTask({ id: "nobody-has-it" })),
       agent: await codeOf(() => client.send("refuse")),
       admission: await codeOf(() => refused.send("who")),
-      nobodyThere: await codeOf(() => Client.connect("http://127.0.0.1:9")),
+      nobodyThere: await codeOf(() => Client.connect("http://127.0.0.1:9", { retry: false })),
     };
   },
 

@@ -157,12 +157,12 @@ describe.concurrent("trivium call", () => {
   it.each([
     [
       "http://127.0.0.1:1",
-      /^unavailable: cannot reach http:\/\/127\.0\.0\.1:1\/\.well-known\/agent-card\.json: connect ECONNREFUSED 127\.0\.0\.1:1\n/,
+      /^unavailable: cannot reach http:\/\/127\.0\.0\.1:1\/\.well-known\/agent-card\.json: connect ECONNREFUSED 127\.0\.0\.1:1 \(tried for [\d.]+ s\)\n/m,
     ],
-    ["http://127.0.0.1:1/json-rpc", /^unavailable: .*cannot reach http:\/\/127\.0\.0\.1:1\/json-rpc/],
-    ["127.0.0.1:1", /^unavailable: .*ECONNREFUSED/],
+    ["http://127.0.0.1:1/json-rpc", /^unavailable: .*cannot reach http:\/\/127\.0\.0\.1:1\/json-rpc/m],
+    ["127.0.0.1:1", /^unavailable: .*ECONNREFUSED/m],
   ])("says why it cannot reach %s", async (address, reason) => {
-    const { code, stderr } = await trivium(["call", address, "GetTask", '{"id":"x"}']);
+    const { code, stderr } = await trivium(["call", address, "GetTask", '{"id":"x"}', "--timeout", "2000"]);
     expect(code).toBe(1);
     expect(stderr).toMatch(reason);
   });

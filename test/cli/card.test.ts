@@ -48,7 +48,7 @@ describe("trivium card", () => {
   });
 
   it("prints the URLs it tried when there is no card", async () => {
-    const { code, stdout, stderr } = await trivium(["card", "http://127.0.0.1:1"]);
+    const { code, stdout, stderr } = await trivium(["card", "http://127.0.0.1:1", "--timeout", "100"]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(
       /^unavailable: cannot reach http:\/\/127\.0\.0\.1:1\/\.well-known\/agent-card\.json: connect ECONNREFUSED/,

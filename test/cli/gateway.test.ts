@@ -3,6 +3,7 @@ import { createServer, type Server as TcpServer } from "node:net";
 import { A2AError, artifact, type Server, serve } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTrivium, trivium } from "../support/command.js";
+import { createFaultProxy } from "../support/fault-proxy.js";
 import { httpLine } from "../support/raw-http.js";
 
 let behind: Server;
@@ -27,11 +28,12 @@ beforeAll(async () => {
 afterAll(() => behind.close());
 
 /** Starts a gateway in its own process and waits until it prints its URL. */
-async function startGateway(args: readonly string[] = []) {
-  const child = startTrivium(["gateway", behind.url, "--port", "0", ...args]);
+async function startGateway(args: readonly string[] = [], upstream = behind.url, onLog = async () => {}) {
+  const child = startTrivium(["gateway", upstream, "--port", "0", ...args]);
   let errors = "";
   child.stderr.on("data", (chunk) => {
     errors += chunk;
+    void onLog();
   });
   child.stdin.end();
   const [line] = await Promise.race([once(child.stdout, "data"), once(child, "close")]);
@@ -102,12 +104,27 @@ describe.concurrent("trivium gateway", () => {
     expect(await Promise.all(statuses)).toEqual([421, 200, 200]);
   });
 
+  it("waits for an agent that starts later, and says so", async () => {
+    const target = { port: Number(new URL(behind.url).port) };
+    await using proxy = await createFaultProxy({ target, schedule: [{ kind: "refuse" }] });
+    await using gateway = await startGateway([], proxy.url(), () => proxy.setSchedule([{ kind: "pass" }]));
+    expect(gateway.greeting).toContain("gateway at");
+    expect(gateway.log()).toMatch(/^waiting for the agent: cannot reach .*ECONNREFUSED.*\n/);
+  });
+
   it("exits with 1 and a message when no agent answers", async () => {
     const vacant: TcpServer = createServer();
     await new Promise<void>((resolve) => vacant.listen(0, "127.0.0.1", resolve));
     const { port } = vacant.address() as { readonly port: number };
     await new Promise((resolve) => vacant.close(resolve));
-    const { code, stdout, stderr } = await trivium(["gateway", `http://127.0.0.1:${port}`, "--port", "0"]);
+    const { code, stdout, stderr } = await trivium([
+      "gateway",
+      `http://127.0.0.1:${port}`,
+      "--port",
+      "0",
+      "--timeout",
+      "300",
+    ]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(new RegExp(`^unavailable: cannot reach http://127.0.0.1:${port}/`));
   });

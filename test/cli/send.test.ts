@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import {
   A2AError,
   type Agent,
@@ -18,6 +19,7 @@ import { apiKey, mutualTls } from "trivium/auth";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthority } from "../support/certificates.js";
 import { shell, startTrivium, trivium } from "../support/command.js";
+import { createFaultProxy } from "../support/fault-proxy.js";
 
 /** Answers as its message says: with a reply, in pieces, with a question, not at all, or by failing. */
 const agent: Agent = async function* ({ text, task, principal, signal }) {
@@ -193,3 +195,26 @@ it("Ctrl-C cancels the task of trivium send", async () => {
   const [task] = (await client.listTasks({})).tasks;
   expect(await client.wait(task?.id ?? "")).toMatchObject({ state: "canceled" });
 });
+
+it.each([["send", "who"], ["card"]])(
+  "trivium %s waits for an agent that restarts, and says so",
+  async (command, ...args) => {
+    const target = { port: Number(new URL(server.url).port) };
+    await using proxy = await createFaultProxy({ target, schedule: [{ kind: "refuse" }] });
+    const child = startTrivium([command, proxy.url(), ...args]);
+    let stderr = "";
+    const said = new Promise<void>((resolve) => {
+      child.stderr.on("data", (chunk: Buffer) => {
+        stderr += chunk.toString();
+        if (stderr.includes("\n")) resolve();
+      });
+    });
+    const stdout = text(child.stdout);
+    const exited = once(child, "exit");
+    await Promise.race([said, exited]);
+    await proxy.setSchedule([{ kind: "pass" }]);
+    expect((await exited)[0]).toBe(0);
+    expect(stderr).toMatch(/^waiting for the agent: cannot reach .*ECONNREFUSED.*\n$/);
+    expect(await stdout).toContain(command === "send" ? "anybody" : '"Berths"');
+  },
+);

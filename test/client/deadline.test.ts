@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createTransport } from "../../src/binding/transport.js";
 import { Client } from "../../src/client/node.js";
+import type { ConnectOptions } from "../../src/client/options.js";
 import { allowanceOf } from "../../src/client/timing.js";
 import type { CallOptions } from "../../src/protocol/context.js";
 import { ConnectionError } from "../../src/protocol/errors.js";
@@ -11,7 +12,7 @@ import { throughPauses } from "./support/pauses.js";
 import { result, rpcServer, silence, status } from "./support/rpc-server.js";
 
 /** A client of a binding that records the options of every attempt and fails. */
-async function failing(options: { readonly timeoutMs?: number } = {}) {
+async function failing(options: Pick<ConnectOptions, "timeoutMs" | "retry"> = {}) {
   const clock = createVirtualClock();
   const tries: CallOptions[] = [];
   const card = cardOf([{ protocolBinding: "urn:example:own", url: "own:place", protocolVersion: "1.0" }]);
@@ -39,7 +40,7 @@ async function failing(options: { readonly timeoutMs?: number } = {}) {
 
 describe("the time of a call", () => {
   it("covers all of its retries", async () => {
-    const { client, clock, tries } = await failing();
+    const { client, clock, tries } = await failing({ retry: { unsentMs: 0 } });
     await using _client = client;
     const start = clock.now();
     const read = client.getTask({ id: "x" }, { timeoutMs: 100_000 });
@@ -64,7 +65,7 @@ describe("the time of a call", () => {
   });
 
   it("has a default of the client, which a call may change", async () => {
-    const { client, clock, tries } = await failing({ timeoutMs: 700_000 });
+    const { client, clock, tries } = await failing({ timeoutMs: 700_000, retry: { unsentMs: 0 } });
     await using _client = client;
     for (const options of [{}, { timeoutMs: undefined }, { timeoutMs: 500_000 }]) {
       const read = client.getTask({ id: "x" }, options);

@@ -147,7 +147,7 @@ describe("the card behind a gateway", () => {
     await using one = await startScene();
     await using place = await cardPlace(one.behind.card);
     const clock = createVirtualClock();
-    await using scene = await startScene({ gateway: { upstream: place.url, clock } });
+    await using scene = await startScene({ gateway: { upstream: place.url, clock, client: { retry: false } } });
     const before = await cardAt(scene.gateway.url);
     expect(before.name).toBe("Behind");
 

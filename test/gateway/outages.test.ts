@@ -1,5 +1,6 @@
 import { A2AError, gateway, serve } from "trivium";
 import { describe, expect, it } from "vitest";
+import { withTimeout } from "../../src/binding/caller-deadline.js";
 import { idempotentSendExtension } from "../../src/protocol/extensions.js";
 import { createFaultProxy } from "../support/fault-proxy.js";
 import { cutAfter } from "../support/fault-schedule.js";
@@ -14,7 +15,7 @@ describe("a gateway", () => {
   it("fails at startup without an agent", async () => {
     const gone = await serve({ card, agent: scripted, port: 0 });
     await gone.close();
-    const error = await errorOf(gateway({ upstream: gone.url, port: 0 }));
+    const error = await errorOf(gateway({ upstream: gone.url, port: 0, client: impatient }));
     expect(error).toMatchObject({ code: "unavailable", message: expect.stringContaining(gone.url) });
   });
 
@@ -45,6 +46,26 @@ describe("a gateway", () => {
     expect([read.status, ((await read.json()) as { name: string }).name]).toEqual([200, "Behind"]);
     await using _ = await serve({ card, agent: scripted, port, drainMs: 0 });
     expect(stateOf(taskOf(await operations.sendMessage(say("echo again"), {})))).toBe("COMPLETED");
+  });
+
+  it("waits for an agent that restarts, no longer than its caller", async () => {
+    const restarting = Promise.withResolvers<void>();
+    let retries = 0;
+    const onRetry = () => {
+      if (++retries === 5) restarting.resolve();
+    };
+    const client = { retry: { firstPauseMs: 1, maxPauseMs: 50 }, onRetry } as const;
+    await using scene = await startScene({ gateway: { client } });
+    const { operations } = await scene.over("JSONRPC");
+    const { port } = scene.behind;
+    await scene.behind.close();
+    const sent = operations.sendMessage(say("echo anybody?"), {});
+    await restarting.promise;
+    const restarted = await serve({ card, agent: scripted, port, drainMs: 0 });
+    expect(stateOf(taskOf(await sent))).toBe("COMPLETED");
+    await restarted.close();
+    const late = await errorOf(operations.sendMessage(say("echo anybody?"), withTimeout({ timeoutMs: 200 })));
+    expect(late.code).toMatch(/^(?:unavailable|deadlineExceeded)$/);
   });
 
   it("resumes a stream from the agent, wherever it breaks", async () => {

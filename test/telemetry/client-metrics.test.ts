@@ -70,6 +70,19 @@ describe("the metrics of a client", () => {
     expect(durations.find(({ attributes }) => attributes["server.port"] === Number(port))?.sum).toBeGreaterThan(0);
   });
 
+  it("count the retries of a call that waits for its agent", async () => {
+    const gone = await rpcServer(result(task));
+    await gone[Symbol.asyncDispose]();
+    const clock = createVirtualClock();
+    await using client = await Client.connect(gone.card, { clock, allowPrivate: true });
+    const outcome = errorOf(client.send("hello"));
+    const pauses = await throughPauses(clock, outcome);
+    expect(pauses.length).toBeGreaterThan(3);
+    expect((await news())["retries"]).toEqual([
+      { attributes: { "rpc.method": method("SendMessage") }, value: pauses.length },
+    ]);
+  });
+
   it("have the kind of an error and its code in the form of the binding", async () => {
     await using server = await serve({
       ...{ card: { name: "n", description: "d", version: "1" }, port: 0, logger: false },

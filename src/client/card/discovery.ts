@@ -1,10 +1,11 @@
-import { parseAnswer, readText } from "../../binding/fetch/answer.js";
+import { parseAnswer, readText, withAnswerHeaders } from "../../binding/fetch/answer.js";
 import { fetchFailure } from "../../binding/fetch/failure.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Fetch } from "../../protocol/fetch.js";
 import { trimSlashes } from "../../protocol/http-rules.js";
 import type { AgentCard } from "../../protocol/model.js";
 import { versionParameter } from "../../protocol/service-parameters.js";
+import { isAway } from "../failures.js";
 import type { CardCache } from "./card-cache.js";
 import type { ReadCard } from "./read-card.js";
 
@@ -17,6 +18,8 @@ export interface DiscoveryOptions {
   readonly cache: CardCache | undefined;
   readonly maxBytes: number;
   readonly timeoutMs: number;
+  /** What earlier attempts have left of `timeoutMs`. Default: all of it. */
+  readonly leftMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Version whose card is requested. Default: the card for readers of any version. */
   readonly version?: string | undefined;
@@ -55,12 +58,15 @@ export async function findCard(urls: readonly string[], options: DiscoveryOption
   const path = basePathOf(urls[0] ?? "");
   const problems: string[] = [];
   const cardErrors: A2AError[] = [];
+  let away: A2AError | undefined;
   const limit = limitOf(options);
   for (const url of urls) {
     try {
       const result = await fetchCard(url, options, limit);
-      if (typeof result === "number") problems.push(`${url} answered with HTTP status ${result}`);
-      else if (isOfPath(result, url, path)) return { card: result, url };
+      if (result instanceof A2AError) {
+        problems.push(result.message);
+        if (isAway(result)) away ??= result;
+      } else if (isOfPath(result, url, path)) return { card: result, url };
       else problems.push(notOfPath(result, url, path));
     } catch (error) {
       if (!(error instanceof A2AError) || error.code !== "invalidAgentResponse") throw error;
@@ -73,6 +79,10 @@ export async function findCard(urls: readonly string[], options: DiscoveryOption
   throw new A2AError(worst?.code ?? "unavailable", `no agent card: ${problems.join("; ")}`, {
     cause: worst,
     violations: worst?.violations,
+    // So that the search is repeated for a server that is down, unless it has a card that is wrong.
+    ...(worst === undefined && away !== undefined
+      ? { metadata: away.metadata, retryAfterMs: away.retryAfterMs }
+      : undefined),
   });
 }
 
@@ -99,8 +109,8 @@ function notOfPath({ name }: AgentCard, url: string, path: string): string {
   return `the card at ${url} is of ${agent}, which has no interface at or below ${path}: to call that agent, give ${origin}`;
 }
 
-/** Fetches a card, or returns the HTTP status of a URL without one. */
-async function fetchCard(url: string, options: DiscoveryOptions, limit: SearchLimit): Promise<AgentCard | number> {
+/** Fetches a card, or returns the error of a URL without one. */
+async function fetchCard(url: string, options: DiscoveryOptions, limit: SearchLimit): Promise<AgentCard | A2AError> {
   const { cache, maxBytes, readCard, version } = options;
   const name = version === undefined ? url : `${url}#${version}`;
   const entry = cache?.get(name);
@@ -118,7 +128,11 @@ async function fetchCard(url: string, options: DiscoveryOptions, limit: SearchLi
       return card;
     }
     await response.body?.cancel();
-    return response.status === 304 && entry !== undefined ? entry.card : response.status;
+    const { status, headers: answerHeaders } = response;
+    if (status === 304 && entry !== undefined) return entry.card;
+    const metadata = { httpStatus: String(status) };
+    const error = new A2AError("unavailable", `${url} answered with HTTP status ${status}`, { metadata });
+    return withAnswerHeaders(error, answerHeaders);
   } catch (cause) {
     throw failure(cause);
   }
@@ -137,8 +151,8 @@ interface SearchLimit {
   failure(url: string, cause: unknown): unknown;
 }
 
-function limitOf({ signal, timeoutMs }: DiscoveryOptions): SearchLimit {
-  const timeout = AbortSignal.timeout(timeoutMs);
+function limitOf({ signal, timeoutMs, leftMs = timeoutMs }: DiscoveryOptions): SearchLimit {
+  const timeout = AbortSignal.timeout(Math.max(1, Math.ceil(leftMs)));
   return {
     signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
     failure(url, cause) {

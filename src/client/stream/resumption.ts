@@ -34,6 +34,8 @@ export interface Source {
 }
 
 export interface ResumptionOptions {
+  /** Makes the first call, and waits for an agent that restarts. Default: `attempt`. */
+  readonly firstAttempt?: Attempt | undefined;
   readonly attempt: Attempt;
   readonly clock: Clock;
   /** False for an agent that cannot stream, whose task is polled. Absent: streaming is tried. */
@@ -61,6 +63,7 @@ export class Resumption {
   readonly #options: ResumptionOptions;
   readonly #call: ResumptionCall;
   readonly #view: TaskView;
+  #isFirst = true;
 
   constructor(options: ResumptionOptions, call: ResumptionCall, view: TaskView) {
     this.#options = options;
@@ -170,8 +173,7 @@ export class Resumption {
 
   async #open(operation: Operation, request: AnyMessage, after: string | undefined): Promise<Source> {
     const options = { ...this.#next(), after };
-    const openStream = (leaveSignal: AbortSignal) =>
-      this.#options.attempt.open(operation, request, options, leaveSignal);
+    const openStream = (leaveSignal: AbortSignal) => this.#nextAttempt().open(operation, request, options, leaveSignal);
     const { snapshotTimeoutMs: limitMs = Number.POSITIVE_INFINITY } = this.#options;
     const isLimited = operation === subscribeToTask && after === undefined && Number.isFinite(limitMs);
     const stream = isLimited ? await this.#unlessSilent(limitMs, openStream) : await openStream(this.#call.leaveSignal);
@@ -220,7 +222,15 @@ export class Resumption {
   }
 
   #unary(operation: Operation, request: AnyMessage): Promise<AnyMessage> {
-    return this.#options.attempt.unary(operation, request, { ...this.#next(), after: undefined });
+    return this.#nextAttempt().unary(operation, request, { ...this.#next(), after: undefined });
+  }
+
+  // Only the first call waits for an agent that restarts. Later ones count as breaks of the stream, which has its own pauses.
+  #nextAttempt(): Attempt {
+    const { firstAttempt, attempt } = this.#options;
+    const next = this.#isFirst ? firstAttempt : undefined;
+    this.#isFirst = false;
+    return next ?? attempt;
   }
 
   #next(): CallOptions {

@@ -44,8 +44,8 @@ function quietTransport({ create, ...factory }: TransportFactory, telemetry: Cli
 
 function countRetries(retries: Retries, telemetry: ClientTelemetry): Retries {
   return {
-    pauseBefore(attempt, error, leftMs) {
-      const pauseMs = retries.pauseBefore(attempt, error, leftMs);
+    pauseBefore(...failure) {
+      const pauseMs = retries.pauseBefore(...failure);
       if (pauseMs !== undefined) telemetry.note("retries");
       return pauseMs;
     },

@@ -10,8 +10,15 @@ export async function nextPause(clock: VirtualClock): Promise<number> {
   }
 }
 
-/** Advances a clock from pause to pause until the promise settles. Returns the pauses. */
-export async function throughPauses(clock: VirtualClock, over: Promise<unknown>): Promise<readonly number[]> {
+/**
+ * Advances a clock from pause to pause until the promise settles. Returns the pauses. `onPause` is called in each of them
+ * with its number.
+ */
+export async function throughPauses(
+  clock: VirtualClock,
+  over: Promise<unknown>,
+  onPause?: (count: number) => Promise<void> | undefined,
+): Promise<readonly number[]> {
   const pauses: number[] = [];
   const ended = over.then(
     () => "over" as const,
@@ -21,6 +28,7 @@ export async function throughPauses(clock: VirtualClock, over: Promise<unknown>)
     const next = await Promise.race([nextPauseOr(clock, ended), ended]);
     if (next === "over") return pauses;
     pauses.push(next);
+    await onPause?.(pauses.length);
     await clock.advance(next);
   }
 }
