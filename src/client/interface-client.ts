@@ -31,6 +31,8 @@ export interface InterfaceClientOptions {
   readonly takesTenants: boolean;
   /** The card does not say whether the agent speaks this version or another one listed for the same URL. */
   readonly isGuess: boolean;
+  /** Whether the card states the version of this very interface. */
+  readonly statesVersion: boolean;
   readonly connect: () => Transport | Promise<Transport>;
   readonly credentials: CredentialSource | undefined;
   /** Says which secrets it is called with; asked once. */
@@ -47,6 +49,7 @@ export interface InterfaceClientOptions {
 export class InterfaceClient implements Attempt {
   readonly name: InterfaceName;
   readonly isGuess: boolean;
+  readonly statesVersion: boolean;
   readonly #options: InterfaceClientOptions;
   #connecting: Promise<Transport> | undefined;
   #transport: Transport | undefined;
@@ -58,6 +61,7 @@ export class InterfaceClient implements Attempt {
   constructor(options: InterfaceClientOptions) {
     this.name = options.name;
     this.isGuess = options.isGuess;
+    this.statesVersion = options.statesVersion;
     this.#options = options;
     this.#isPlain = options.credentials === undefined && Object.keys(options.headers).length === 0;
   }
@@ -215,7 +219,10 @@ export async function openStream(items: AsyncIterable<StreamItem>, leaveSignal: 
   const leave = (): void => leaveStream(rest);
   leaveSignal.addEventListener("abort", leave, { once: true });
   try {
-    return { first: await rest.next(), rest };
+    const first = await rest.next();
+    // The end of a stream that was left is no answer of the agent.
+    if (first.done === true) leaveSignal.throwIfAborted();
+    return { first, rest };
   } finally {
     leaveSignal.removeEventListener("abort", leave);
   }

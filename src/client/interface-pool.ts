@@ -17,7 +17,7 @@ export interface InterfacePoolOptions {
   readonly clock: Clock;
   /** Whether a call may be sent twice. */
   readonly isRepeatable: (operation: Operation, options: CallOptions) => boolean;
-  /** Time limit of the probe of an unused interface while there are others. */
+  /** Time limit of the trial of an unproven interface while there are others. */
   readonly probeTimeoutMs: number;
   /** Called at every change of the connection. */
   readonly onConnection: ((connection: Connection) => void) | undefined;
@@ -34,6 +34,8 @@ interface Candidate {
   restsUntil: number;
   /** Failures since its last answer. */
   failures: number;
+  /** It failed, or a call to it was given up, since its last answer. */
+  doubted: boolean;
   reason: string;
 }
 
@@ -42,8 +44,8 @@ const forGood = Number.MAX_SAFE_INTEGER;
 
 interface Try {
   readonly candidate: Candidate;
-  /** It must pass a probe first. */
-  readonly needsProbe: boolean;
+  /** How an unproven interface is tried out: by a probe, or by the call itself in a part of its time. */
+  readonly trial: "probe" | "call" | undefined;
 }
 
 /** One call on its way through the interfaces. */
@@ -55,11 +57,19 @@ interface Round {
   readonly wrongGuesses: Candidate[];
 }
 
-// The last one is not probed: there is no other to fall back to.
-function triesOf(order: readonly Candidate[]): Try[] {
-  return order.map((candidate, index) => {
-    const needsProbe = !candidate.proven && (index + 1 < order.length || candidate.client.isGuess);
-    return { candidate, needsProbe };
+function triesOf(
+  order: readonly Candidate[],
+  { operation, repeatable }: Pick<Round, "operation" | "repeatable">,
+): Try[] {
+  const isRead = operation.idempotent && !operation.streams;
+  return order.map((candidate, index): Try => {
+    const { client, proven, doubted } = candidate;
+    // The last one needs no trial: there is no other to fall back to.
+    if (proven || (index + 1 === order.length && !client.isGuess)) return { candidate, trial: undefined };
+    if (isRead && !client.isGuess) return { candidate, trial: "call" };
+    // A card that says what an interface speaks is trusted until a call to it gets no answer.
+    const isTrusted = !doubted && !client.isGuess && (repeatable || client.statesVersion);
+    return { candidate, trial: isTrusted ? undefined : "probe" };
   });
 }
 
@@ -67,8 +77,8 @@ type Call<T> = (client: InterfaceClient, options: CallOptions) => Promise<T>;
 
 /**
  * The interfaces of a card, tried in order: a failing one leads to the next and is skipped for a while. A call that may
- * have reached an agent is not sent to another interface unless it is safe to repeat. So an unused interface is probed
- * before it gets a message (design 7.3).
+ * have reached an agent is not sent to another interface unless it is safe to repeat. So an interface is probed before it
+ * gets such a message if it has failed, or if the card does not state its own version (design 7.3).
  */
 export class InterfacePool implements Attempt {
   readonly #options: InterfacePoolOptions;
@@ -78,7 +88,9 @@ export class InterfacePool implements Attempt {
   constructor(options: InterfacePoolOptions) {
     this.#options = options;
     this.#candidates = options.interfaces.flatMap((client) =>
-      "reason" in client ? [] : [{ client, proven: false, settled: false, restsUntil: 0, failures: 0, reason: "" }],
+      "reason" in client
+        ? []
+        : [{ client, proven: false, settled: false, restsUntil: 0, failures: 0, doubted: false, reason: "" }],
     );
   }
 
@@ -109,31 +121,30 @@ export class InterfacePool implements Attempt {
   async #callFirst<T>(operation: Operation, options: CallOptions, call: Call<T>): Promise<T> {
     const { clock, probeTimeoutMs } = this.#options;
     const repeatable = this.isRepeatable(operation, options);
-    const isRead = operation.idempotent && !operation.streams;
     const allowance = allowanceOf(options, clock);
     const failures: unknown[] = [];
-    const round: Round = { operation, repeatable, tries: triesOf(this.#order(clock.now())), wrongGuesses: [] };
+    const tries = triesOf(this.#order(clock.now()), { operation, repeatable });
+    const round: Round = { operation, repeatable, tries, wrongGuesses: [] };
     // It may grow during iteration.
-    for (const [index, { candidate, needsProbe }] of round.tries.entries()) {
+    for (const [index, { candidate, trial }] of tries.entries()) {
       const { client } = candidate;
       // A probe must not use up the time of a call while other interfaces remain.
-      const limitMs = Math.min(probeTimeoutMs, allowance.remainingMs() / (round.tries.length - index));
-      const skipsProbe = needsProbe && isRead && !client.isGuess;
-      let isProbing = needsProbe && !skipsProbe;
+      const limitMs = Math.min(probeTimeoutMs, allowance.remainingMs() / (tries.length - index));
+      let isProbing = trial === "probe";
       try {
         if (isProbing) {
           await probe(client, { allowance, limitMs });
           candidate.proven = true;
         }
         isProbing = false;
-        const reply = await (skipsProbe
+        const reply = await (trial === "call"
           ? callWithin(allowance, limitMs, (callOptions) => call(client, callOptions))
           : call(client, allowance.next()));
         if (showsForm(operation)) candidate.settled = true;
         this.#recordAnswer(candidate, round.wrongGuesses);
         return reply;
       } catch (error) {
-        if (!this.#leadsOn(error, { candidate, needsProbe: isProbing }, round)) throw error;
+        if (!this.#leadsOn(error, { candidate, isProbing }, round)) throw error;
         failures.push(error);
       }
     }
@@ -143,7 +154,7 @@ export class InterfacePool implements Attempt {
   // Whether a failure leads to the next interface. Records what it says about this one.
   #leadsOn(
     error: unknown,
-    { candidate, needsProbe }: Try,
+    { candidate, isProbing }: Pick<Try, "candidate"> & { readonly isProbing: boolean },
     { operation, repeatable, tries, wrongGuesses }: Round,
   ): boolean {
     const { client, settled, proven } = candidate;
@@ -152,19 +163,21 @@ export class InterfacePool implements Attempt {
       candidate.restsUntil = forGood;
       return repeatable;
     }
-    if (client.isGuess && !settled && (needsProbe || isSend(operation)) && isUnknownMethod(error)) {
+    if (client.isGuess && !settled && (isProbing || isSend(operation)) && isUnknownMethod(error)) {
       this.#rest(candidate, reasonOf(error));
       wrongGuesses.push(candidate);
       // It may only lack the probe's method, so it gets the call if no other interface takes it.
-      if (needsProbe) tries.push({ candidate, needsProbe: false });
+      if (isProbing) tries.push({ candidate, trial: undefined });
       return true;
     }
     if (error instanceof ConnectionError || leadsOn(error, { repeatable: true, proven })) {
       this.#rest(candidate, reasonOf(error));
     } else if (isAnswer(error)) {
       this.#recordAnswer(candidate, wrongGuesses);
+    } else if (isGivenUp(error)) {
+      candidate.doubted = true;
     }
-    return leadsOn(error, { repeatable: needsProbe || repeatable, proven });
+    return leadsOn(error, { repeatable: isProbing || repeatable, proven });
   }
 
   // In order of preference; recently failed ones come last, the oldest failure first. A version known to be wrong is
@@ -178,6 +191,7 @@ export class InterfacePool implements Attempt {
 
   #rest(candidate: Candidate, reason: string): void {
     candidate.proven = false;
+    candidate.doubted = true;
     candidate.failures += 1;
     candidate.restsUntil = this.#options.clock.now() + grownPause(candidate.failures, restPauses);
     candidate.reason = reason;
@@ -189,6 +203,7 @@ export class InterfacePool implements Attempt {
     candidate.proven = true;
     candidate.restsUntil = 0;
     candidate.failures = 0;
+    candidate.doubted = false;
     if (isSame(this.#connection, candidate.client.name)) return;
     const { interfaces } = this.#options;
     const before = interfaces.slice(0, interfaces.indexOf(candidate.client));
@@ -214,6 +229,11 @@ export class InterfacePool implements Attempt {
 function saysTheSame(error: unknown, first: unknown): boolean {
   if (!(error instanceof A2AError) || !(first instanceof A2AError) || error instanceof ConnectionError) return false;
   return error.code === first.code && error.metadata["httpStatus"] === undefined;
+}
+
+/** Whether the caller left, or its time ran out, before an answer. */
+function isGivenUp(error: unknown): boolean {
+  return !(error instanceof A2AError) || error.code === "deadlineExceeded";
 }
 
 /** Whether an operation's answers reveal their version. */

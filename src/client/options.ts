@@ -24,8 +24,8 @@ export interface ClientLimits {
   /** Time limit for establishing a connection in milliseconds. Default: 5,000. */
   readonly connectTimeoutMs: number;
   /**
-   * Time limit for the first answer of an unused interface, in milliseconds, while the card lists others. Default:
-   * 10,000.
+   * Time limit for the first answer of an unused interface to a read, or to the `GetTask` that precedes a message, in
+   * milliseconds, while the card lists others. Default: 10,000.
    */
   readonly probeTimeoutMs: number;
   /**

@@ -18,6 +18,11 @@ export function knowsTenants({ protocolVersion }: InterfaceFacts): boolean {
   return !protocolVersion.startsWith("0.");
 }
 
+/** Whether cards state the version of each interface. Those of 0.x have one for all, which may not be true of each. */
+export function statesVersion({ protocolVersion }: InterfaceFacts): boolean {
+  return !protocolVersion.startsWith("0.");
+}
+
 /** Whether messages have ids, so that an agent can detect duplicates. */
 export function knowsMessageIds({ protocolVersion }: InterfaceFacts): boolean {
   return parseVersion(protocolVersion) !== "0.1";

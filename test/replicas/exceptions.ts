@@ -25,7 +25,7 @@ const exceptions: readonly Exception[] = [
   {
     file: "rates.test.ts",
     because:
-      "processes count failed attempts, turns and streams for themselves, and each client asks once more at first; test/store/postgres and test/server show windows that processes share",
+      "processes count failed attempts, turns and streams for themselves; test/store/postgres and test/server show windows that processes share",
   },
   {
     file: "keep-claims.test.ts",

@@ -21,12 +21,28 @@ const cardOf = (name: string) => ({ name, description: "d", version: "1" });
 const bindings = ["JSONRPC", "GRPC", "HTTP+JSON", "CONNECT"] as const;
 const method = (name: string): string => `lf.a2a.v1.A2AService/${name}`;
 
-/** The values of a metric of one agent, without the probes of its clients. */
+/** The values of a metric of one agent. */
 async function valuesOf(metric: string, agent: string): Promise<readonly MetricValue[]> {
-  return (await measured.of(metric)).filter(
-    ({ attributes }) => attributes["gen_ai.agent.name"] === agent && attributes["rpc.method"] !== method("GetTask"),
-  );
+  return (await measured.of(metric)).filter(({ attributes }) => attributes["gen_ai.agent.name"] === agent);
 }
+
+describe("the first message of a client", () => {
+  it.each(bindings)("is the only call that the agent counts: %s", async (binding) => {
+    await using server = await serve({
+      ...{ card: cardOf(`First ${binding}`), bindings, port: 0, logger: false },
+      agent: async () => completed(),
+    });
+    await using client = await Client.connect(server.url, { prefer: [binding] });
+    await client.send("go");
+    const counted = async () =>
+      (await valuesOf("rpc.server.call.duration", `First ${binding}`)).map(({ attributes, value }) => [
+        attributes["rpc.method"],
+        attributes["error.type"],
+        value,
+      ]);
+    await expect.poll(counted).toEqual([[method("SendMessage"), undefined, 1]]);
+  });
+});
 
 describe("durations", () => {
   it("are there with the first collection after the reply, however few they are", async () => {

@@ -58,7 +58,6 @@ describe("a limit of a server of several agents", () => {
   });
 
   it("counts the calls that gRPC brings to agents by their names", async () => {
-    // Without the calls by which a client finds out whether gRPC answers.
     const ofSends = { operations: { sendMessage: { owner: { requests: "3/day" } } } } as const;
     await using server = await serveAll({ rate: ofSends });
     const options = { prefer: ["GRPC"], retry: false, grpcTls: false } as const;
@@ -82,8 +81,7 @@ describe("a limit of a server of several agents", () => {
     await using weather = await Client.connect(`${server.url}/weather`, options);
     await using travel = await Client.connect(`${server.url}/travel`, options);
     const refusedBy = (limit: string) => ({ code: "resourceExhausted", metadata: { limit } });
-    // A client asks first whether its interface answers.
-    for (let count = 0; count < 4; count++) await weather.send("go");
+    for (let count = 0; count < 5; count++) await weather.send("go");
     await expect(weather.send("go")).rejects.toMatchObject(refusedBy("rate.address.requests"));
     const before = checked;
     await expect(travel.send("go")).rejects.toThrow("6/day (server.rate.address.requests)");
