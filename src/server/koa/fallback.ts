@@ -11,7 +11,7 @@ export interface FallbackOptions {
   readonly readiness: Pick<Readiness, "status">;
   readonly logger: Logger;
   /** Says what a request looked for, for callers of an unknown path. */
-  readonly explainMissing: (path: string, host: string | undefined) => string | undefined;
+  readonly explainMissing: (request: IncomingMessage, response: ServerResponse) => Promise<string | undefined>;
 }
 
 /**
@@ -51,10 +51,12 @@ async function load({ app, readiness, explainMissing }: FallbackOptions): Promis
   });
   koa.use(health.routes()).use(health.allowedMethods());
   if (app === undefined) {
-    koa.use((ctx) => {
-      const text = explainMissing(ctx.path, ctx.get("host"));
+    koa.use(async (ctx) => {
+      const text = await explainMissing(ctx.req, ctx.res);
       if (text === undefined) return;
       ctx.status = 404;
+      // Callers may see different agents.
+      ctx.set("Cache-Control", "no-store");
       ctx.type = "text/plain";
       ctx.body = `${text}\n`;
     });

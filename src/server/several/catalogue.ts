@@ -62,6 +62,13 @@ export function catalogueEndpoint(shared: SharedParts): HttpEndpoint {
   };
 }
 
+/** The paths of the agents that the list has for a caller. None for one whose address is over a limit. */
+export async function visiblePaths(request: HttpRequest, shared: SharedParts): Promise<readonly string[]> {
+  const head = headOf(request);
+  if (shared.arrivals !== undefined && (await refusalOf(shared.arrivals(head))) !== undefined) return [];
+  return (await visibleTo(head, shared)).map(({ path }) => path);
+}
+
 /** The lists of the present agents. */
 function createListCache({ directory }: SharedParts): () => (key: string, make: () => EncodedBody) => EncodedBody {
   let revision = directory.revision;

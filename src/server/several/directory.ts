@@ -4,6 +4,7 @@ import { restBelow } from "../../binding/http/mount-path.js";
 import type { AddressedService, NamedTenant, Service } from "../../binding/service.js";
 import { A2AError } from "../../protocol/errors.js";
 import { trimSlashes } from "../../protocol/http-rules.js";
+import { nearest } from "../../protocol/nearest.js";
 import type { Version } from "../../version/codec.js";
 import { versionNames } from "../../version/versions.js";
 import type { ComposedAgent } from "../host.js";
@@ -29,13 +30,20 @@ export interface DirectoryEntry<A extends ComposedAgent = ComposedAgent> {
   readonly destination: AddressedService;
 }
 
+/** The list of the agents of a server. */
+export interface Catalogue {
+  readonly endpoint: HttpEndpoint;
+  /** The paths of the agents that it lists for a caller. */
+  visiblePaths(request: HttpRequest): Promise<readonly string[]>;
+}
+
 export interface DirectoryOptions {
   /** Path prefix of everything. Default: none. */
   readonly basePath?: string | undefined;
   /** Authenticates the gRPC calls that name their agent. Default: there is one agent, at the root. */
   readonly front?: Service | undefined;
-  /** Serves the list of the agents. Default: nothing does. */
-  readonly catalogue?: HttpEndpoint | undefined;
+  /** The list of the agents. Default: there is none, and no caller hears of an agent that it does not name. */
+  readonly catalogue?: Catalogue | undefined;
   /** Serves what belongs to no agent. Default: nothing does. */
   readonly rest?: HttpEndpoint | undefined;
 }
@@ -110,7 +118,7 @@ export class Directory<E extends DirectoryEntry = DirectoryEntry> {
     const rest = entry === undefined ? undefined : restBelow(entry.path, path);
     if (entry !== undefined && rest !== undefined) return this.#below(entry, request, { path: entry.path, rest });
     const list =
-      path === cataloguePath || path === `${cataloguePath}/` ? this.#options.catalogue?.(request) : undefined;
+      path === cataloguePath || path === `${cataloguePath}/` ? this.#options.catalogue?.endpoint(request) : undefined;
     if (list !== undefined) return list;
     const root = hostEntry ?? this.#byPath.get("");
     return root === undefined ? this.#options.rest?.(request) : this.#below(root, request, { path: "", rest: path });
@@ -143,18 +151,40 @@ export class Directory<E extends DirectoryEntry = DirectoryEntry> {
     // As an unknown path over HTTP: gRPC takes its 404 for UNIMPLEMENTED, and its NOT_FOUND is a task that does not
     // exist.
     const path = `/${name.slice(0, longestName)}`;
-    throw new A2AError("methodNotFound", `no agent at ${path}: the tenant of a request begins with the agent's name`);
+    // The list shows them to everyone whom their shared authentication lets in, and so to this caller.
+    const named = this.#options.catalogue === undefined ? [] : this.entries.filter(({ isNamed }) => isNamed);
+    const advice = adviceFor(
+      path,
+      named.map((each) => each.path),
+    );
+    const text = `no agent at ${path}: the tenant of a request begins with the agent's name`;
+    throw new A2AError("methodNotFound", `${text}${advice}`);
   }
 
-  /** Says which agent an HTTP request looked for, if there is none. */
-  readonly explainMissing = (path: string, host: string | undefined): string | undefined => {
-    const rest = this.#options.front === undefined ? undefined : restBelow(this.#basePath, path);
-    if (rest === undefined) return undefined;
-    const found = this.#findByHost(host) ?? this.#byPath.get("") ?? this.#byPath.get(firstSegment(rest));
-    if (found !== undefined) return undefined;
-    const wantedPath = rest.startsWith("/.well-known/") ? "/" : firstSegment(rest);
-    return `no agent at ${wantedPath.slice(0, longestName) || "/"}`;
+  /** Says which agent an HTTP request looked for, if there is none, and which one of the list was probably meant. */
+  readonly explainMissing = async (request: HttpRequest): Promise<string | undefined> => {
+    const { front, catalogue } = this.#options;
+    const rest = front === undefined ? undefined : restBelow(this.#basePath, request.path);
+    if (rest === undefined || this.#findByHost(request.header("host")) !== undefined) return undefined;
+    const segment = rest.startsWith("/.well-known/") ? "" : firstSegment(rest);
+    if (this.#byPath.has(segment)) return undefined;
+    const path = segment.slice(0, longestName);
+    const advice = adviceFor(path, (await catalogue?.visiblePaths(request)) ?? []);
+    if (advice === "" && this.#byPath.has("")) return undefined;
+    return `no agent at ${path || "/"}${advice}`;
   };
+}
+
+/** Names the path that was probably meant, among those that the caller may see. */
+function adviceFor(path: string, paths: readonly string[]): string {
+  const near =
+    path.length < 2
+      ? undefined
+      : nearest(
+          path,
+          paths.filter((each) => each !== ""),
+        );
+  return near === undefined ? "" : `: did you mean ${near}?`;
 }
 
 /** `/weather` of `/weather/json-rpc`. */

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIP } from "node:net";
 import type { TlsOptions } from "node:tls";
 import { nodeListener } from "../../binding/http/node-listener.js";
+import { NodeRequest, splitTarget } from "../../binding/http/node-request.js";
 import type { RequestListener } from "../../binding/listen/connection.js";
 import { askForBody } from "../../binding/listen/continue.js";
 import type { OpenUnsent } from "../../binding/listen/unsent.js";
@@ -164,7 +165,15 @@ function createHttp({ app }: Pick<ListenOptions, "app">, site: Site, readiness: 
   const { directory, limits, logger } = site;
   const onError = (error: unknown): void => logger.error({ err: error }, "a request could not be answered");
   const protocol = nodeListener(directory.endpoint, { times: limits, onError });
-  const fallback = createFallback({ app, readiness, logger, explainMissing: directory.explainMissing });
+  const fallback = createFallback({
+    ...{ app, readiness, logger },
+    explainMissing: (req, res) => {
+      const target = splitTarget(req.url ?? "/");
+      return directory.explainMissing(
+        new NodeRequest(req, res, { ...target, mountPath: "", times: limits, native: req }),
+      );
+    },
+  });
   return (request, response) =>
     protocol(request, response, () => {
       askForBody(request);

@@ -13,7 +13,7 @@ import { serverLimitsOf } from "../load-caller-guard.js";
 import { loggerOf } from "../log/stderr-logger.js";
 import { AgentKeeper, type ServedAgents } from "./agents.js";
 import { openArrivals } from "./arrivals.js";
-import { catalogueEndpoint } from "./catalogue.js";
+import { catalogueEndpoint, visiblePaths } from "./catalogue.js";
 import { type ClientCode, type LocalClientOptions, LocalClients } from "./clients.js";
 import { Directory } from "./directory.js";
 import { frontService } from "./front.js";
@@ -114,14 +114,17 @@ async function shareParts(
     directory: new Directory<ServedEntry>({
       basePath: options.basePath,
       front: frontService({ process, callerGuard, arrivals, observer, networkOf, limits, clock, logger }),
-      catalogue: (request) => catalogue?.(request),
+      catalogue:
+        options.catalogue === true
+          ? { endpoint: (request) => list(request), visiblePaths: (request) => visiblePaths(request, shared) }
+          : undefined,
       rest,
     }),
     address: () => boundAddress.address(),
     listeners: () => boundAddress.listeners,
   };
   const clients = new LocalClients(shared, await loadClients(process));
-  const catalogue = options.catalogue === true ? openCatalogue(shared, rest) : undefined;
+  const list = openCatalogue(shared, rest);
   return { ...shared, guard, clients };
 }
 
