@@ -19,7 +19,7 @@ import { connectRule } from "./option-rules.js";
 import { type ClientLimits, type ClientOptions, type ConnectOptions, defaultClientLimits } from "./options.js";
 import type { Network, NetworkOptions, Platform } from "./platform.js";
 import { createRetries, searchAgain } from "./retrying.js";
-import type { TransportFactory } from "./transports.js";
+import type { TransportFactory, TransportSetting } from "./transports.js";
 import { knownVersions } from "./versions.js";
 
 // `Client.connect()`: finds the card, picks transports and credentials, and creates the client.
@@ -107,6 +107,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
   const facts = {
     options,
     credentialsFor,
+    onLeftOut: options.logger ? (await import("./left-out-log.js")).leftOutLog(options.logger, card, url) : undefined,
     transports,
     allowedVersions,
     network,
@@ -212,6 +213,7 @@ interface CompositionFacts {
   readonly options: ClientOptions;
   /** Loaded for clients with credentials. */
   readonly credentialsFor: typeof credentialSource | undefined;
+  readonly onLeftOut: TransportSetting["onLeftOut"];
   readonly transports: readonly TransportFactory[];
   readonly allowedVersions: readonly string[] | undefined;
   readonly network: Network;
@@ -231,8 +233,8 @@ function transportsOf(
 }
 
 function compositionOf(facts: CompositionFacts) {
-  const { options, credentialsFor, transports, allowedVersions, network, limits, cardUrl, firstCard, closeSignal } =
-    facts;
+  const { options, credentialsFor, onLeftOut, transports, allowedVersions, network, limits } = facts;
+  const { cardUrl, firstCard, closeSignal } = facts;
   const { clock = callerClock, prefer = [], credentials, allowPlaintext = false, headers = {}, tls } = options;
   const secure = options.grpcTls ?? cardUrl?.startsWith("https:") ?? true;
   const isSecure = (url: string): boolean => (/^\w+:\/\//.test(url) ? /^(?:https|grpcs):/i.test(url) : secure);
@@ -242,7 +244,7 @@ function compositionOf(facts: CompositionFacts) {
     allowedVersions,
     prefer,
     cardUrl,
-    setting: { fetch, policy: network.policy, headers, tls, isSecure, ...limits },
+    setting: { fetch, policy: network.policy, headers, tls, isSecure, onLeftOut, ...limits },
     credentials:
       credentials &&
       credentialsFor?.(card, credentials, {

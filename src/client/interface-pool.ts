@@ -8,8 +8,7 @@ import type { Operation } from "../protocol/operations.js";
 import { type Connection, type InterfaceName, NoInterfaceError, type UnusedInterface } from "./connection.js";
 import { isAnswer, isUnknownMethod, leadsOn, reasonOf } from "./failures.js";
 import type { Attempt, InterfaceClient, OpenStream } from "./interface-client.js";
-import { callWithin, probe } from "./probe.js";
-import { allowanceOf } from "./timing.js";
+import { allowanceOf, callWithin } from "./timing.js";
 
 export interface InterfacePoolOptions {
   /** All interfaces of the card in order of preference; uncallable ones with the reason. */
@@ -133,7 +132,7 @@ export class InterfacePool implements Attempt {
       let isProbing = trial === "probe";
       try {
         if (isProbing) {
-          await probe(client, { allowance, limitMs });
+          await (await import("./probe.js")).probe(client, { allowance, limitMs });
           candidate.proven = true;
         }
         isProbing = false;

@@ -7,6 +7,7 @@ import {
   flag,
   func,
   limits,
+  logger,
   type MembersOf,
   object,
   oneOf,
@@ -68,6 +69,7 @@ export const clientMembers: MembersOf<ClientOptions> = {
   grpcTls: { rule: flag },
   limits: { rule: limits(defaultClientLimits) },
   fetch: { rule: func },
+  logger: { rule: logger },
   clock: { rule: clock },
 };
 

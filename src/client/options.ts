@@ -3,6 +3,7 @@ import type { ClientTls } from "../binding/fetch/client-tls.js";
 import type { Clock } from "../protocol/async/clock.js";
 import type { CallOptions } from "../protocol/context.js";
 import type { Interceptor } from "../protocol/intercept.js";
+import type { Logger } from "../protocol/logger.js";
 import type { FileBytes } from "../version/options.js";
 import type { VersionName } from "../version/versions.js";
 import type { CardCache } from "./card/card-cache.js";
@@ -170,6 +171,11 @@ export interface ClientOptions {
   readonly limits?: Partial<ClientLimits> | undefined;
   /** Used for HTTP calls; it decides which addresses it calls. Default: the platform's own. */
   readonly fetch?: typeof fetch | undefined;
+  /**
+   * Hears at `debug` of members of the agent's answers that cannot be read, such as a `timestamp` that is no time, and are
+   * left out: each once. Default: none.
+   */
+  readonly logger?: Logger | false | undefined;
   /** Time, for tests. Default: the machine's time. */
   readonly clock?: Clock | undefined;
 }

@@ -1,13 +1,13 @@
 import { create } from "@bufbuild/protobuf";
 import type { CallOptions } from "../protocol/context.js";
-import { A2AError, ConnectionError } from "../protocol/errors.js";
+import { A2AError } from "../protocol/errors.js";
 import { randomUuid } from "../protocol/id/random-uuid.js";
 import { operationOf } from "../protocol/operations.js";
 import { isAnswer, isUnknownMethod, leadsOn } from "./failures.js";
 import type { InterfaceClient } from "./interface-client.js";
-import type { Allowance } from "./timing.js";
+import { type Allowance, callWithin } from "./timing.js";
 
-// Harmless calls to an unused interface.
+// Harmless calls to an unused interface, loaded with the first one.
 
 /** The time limit of a probe. */
 export interface ProbeTime {
@@ -60,20 +60,4 @@ async function answerTo(
 
 function isUnsupported({ code }: A2AError): boolean {
   return code === "unsupportedOperation" || code === "pushNotificationNotSupported";
-}
-
-/** Makes a call with only a part of its time. A timeout then does not mean that the call's own deadline has passed. */
-export async function callWithin<T>(
-  allowance: Allowance,
-  limitMs: number,
-  call: (options: CallOptions) => Promise<T>,
-): Promise<T> {
-  const options = allowance.next();
-  const timeoutMs = Math.ceil(Math.min(options.timeoutMs ?? limitMs, limitMs));
-  try {
-    return await call({ ...options, timeoutMs });
-  } catch (error) {
-    const isLate = error instanceof A2AError && error.code === "deadlineExceeded" && allowance.remainingMs() > 0;
-    throw isLate ? new ConnectionError(`no answer within ${timeoutMs} ms`, { written: true, cause: error }) : error;
-  }
 }

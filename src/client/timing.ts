@@ -1,7 +1,7 @@
 import { type Clock, longestTimerMs } from "../protocol/async/clock.js";
 import { grownPause } from "../protocol/async/retry.js";
 import type { CallOptions } from "../protocol/context.js";
-import { A2AError } from "../protocol/errors.js";
+import { A2AError, ConnectionError } from "../protocol/errors.js";
 import type { TaskState } from "../protocol/model.js";
 import { stateName } from "../protocol/states.js";
 
@@ -54,4 +54,20 @@ export function lateAnswer(
 /** The pause before a task is polled again. */
 export function pollPause(polls: number, pollMs: number): number {
   return grownPause(polls, { firstMs: pollMs, maxMs: pollMs * 10, factor: 1.5 });
+}
+
+/** Makes a call with only a part of its time. A timeout then does not mean that the call's own deadline has passed. */
+export async function callWithin<T>(
+  allowance: Allowance,
+  limitMs: number,
+  call: (options: CallOptions) => Promise<T>,
+): Promise<T> {
+  const options = allowance.next();
+  const timeoutMs = Math.ceil(Math.min(options.timeoutMs ?? limitMs, limitMs));
+  try {
+    return await call({ ...options, timeoutMs });
+  } catch (error) {
+    const isLate = error instanceof A2AError && error.code === "deadlineExceeded" && allowance.remainingMs() > 0;
+    throw isLate ? new ConnectionError(`no answer within ${timeoutMs} ms`, { written: true, cause: error }) : error;
+  }
 }

@@ -39,6 +39,8 @@ export interface TransportSetting {
   readonly grpcKeepaliveTimeoutMs: number;
   /** Which addresses may be connected to, for bindings that open their own connections. */
   readonly policy: AddressPolicy | undefined;
+  /** Called with the path and the kind of a member of an answer that cannot be read and is left out. */
+  readonly onLeftOut?: ((path: string, kind: string) => void) | undefined;
 }
 
 /** A binding that a client supports: a built-in one, or your own under its URI in cards. */

@@ -51,6 +51,7 @@ export async function connectUpstream(options: GatewayOptions, { clock, logger }
   };
   // Different callers may use the same message ids, so each must request idempotent sends itself.
   const client = await Client.connect(address, {
+    logger,
     ...clientOptions,
     onConnection,
     extendedCard: false,

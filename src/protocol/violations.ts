@@ -4,8 +4,8 @@ import type { FieldViolation } from "./errors.js";
 // A violation is added without its path where it is found. Each caller on the way out puts its own name before it, so
 // that valid messages pay for no paths.
 
-/** A growing list of violations. */
-export type Violations = { field: string; readonly description: string; readonly isLeftOut?: true }[];
+/** A growing list of violations. `leftOut` is the kind of a value that is left out for one. */
+export type Violations = { field: string; readonly description: string; readonly leftOut?: string }[];
 
 /** Further violations are not reported. */
 const violationsMax = 20;
@@ -21,9 +21,9 @@ export function addViolation(violations: Violations, description: string): void 
 const leftOutMax = 10;
 
 /** Replaces the violations added since `from` by a note that the value is left out. */
-export function leaveOut(violations: Violations, from: number): void {
+export function leaveOut(violations: Violations, from: number, value: JsonValue): void {
   const [first] = violations.splice(from);
-  if (first !== undefined && from < leftOutMax) violations.push({ ...first, isLeftOut: true });
+  if (first !== undefined && from < leftOutMax) violations.push({ ...first, leftOut: kindOf(value) });
 }
 
 /** Puts the name of a member before the paths of the violations added since `from`. Mostly there are none. */

@@ -1,3 +1,4 @@
+import type { ReportLeftOut } from "../../protocol/codec/json/reading.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Fetch, FetchInit, HttpAnswer } from "../../protocol/fetch.js";
@@ -16,6 +17,8 @@ export interface HttpTransportOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Largest reply, or event of a stream, in bytes. Default: 32 MiB. */
   readonly replyMaxBytes?: number | undefined;
+  /** Hears of members of answers that cannot be read and are left out. */
+  readonly onLeftOut?: ReportLeftOut | undefined;
 }
 
 export const replyMaxDefault = 32 * 1024 * 1024;

@@ -1,5 +1,6 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
-import type { EventSourceMessage } from "eventsource-parser";
+import { type ReportLeftOut, readAnswer } from "../../protocol/codec/json/reading.js";
+import type { CallOptions } from "../../protocol/context.js";
 import type { Operation, StreamItem } from "../../protocol/operations.js";
 import type { StreamReader } from "../../version/codec.js";
 import { isEventStream, readEvents } from "./answer.js";
@@ -9,11 +10,13 @@ import { isFiller } from "./event-stream-reader.js";
 interface StreamingClient {
   readonly adapter: { readStream(operation: Operation, request?: AnyMessage): StreamReader<JsonValue> };
   readonly replyMaxBytes: number;
+  readonly onLeftOut: ReportLeftOut | undefined;
 }
 
 interface StreamingCall {
   readonly operation: Operation;
   readonly request: AnyMessage;
+  readonly options: CallOptions;
   /** Aborts when the reader leaves. */
   readonly leaveSignal?: AbortSignal | undefined;
 }
@@ -37,31 +40,25 @@ export async function* readItems<Client extends StreamingClient, Call extends St
   call: Call,
 ): AsyncGenerator<StreamItem, void, undefined> {
   const reader = client.adapter.readStream(call.operation, call.request);
+  const read: StreamReader<JsonValue>["read"] = (json, head) =>
+    readAnswer(client, call.options, () => reader.read(json, head));
   try {
     const answer = await form.send(client, call);
     if (!isEventStream(answer)) {
-      yield* reader.read(await form.readWhole(client, answer));
+      yield* read(await form.readWhole(client, answer));
       return;
     }
     for await (const events of readEvents(answer, client.replyMaxBytes)) {
-      for (const item of itemsOf(events, reader, (data, isNamed) => form.readEvent(client, data, isNamed))) yield item;
-      if (reader.isOver === true) return;
+      for (const { data, id, event: name } of events) {
+        // The reader also gets events without an answer, since in some versions the name of an event ends the stream.
+        const isNamed = name !== undefined && name !== "message";
+        const json = isFiller(data) ? null : form.readEvent(client, data, isNamed);
+        // `yield*` would cost an async generator more for each item.
+        for (const item of read(json, { id, name })) yield item;
+        if (reader.isOver === true) return;
+      }
     }
   } catch (error) {
     if (call.leaveSignal?.aborted !== true) throw error;
-  }
-}
-
-/** The items of events that came together, until the last item of the stream. */
-function* itemsOf(
-  events: readonly EventSourceMessage[],
-  reader: StreamReader<JsonValue>,
-  jsonOf: (data: string, isNamed: boolean) => JsonValue,
-): Generator<StreamItem, void, undefined> {
-  for (const { data, id, event: name } of events) {
-    // The reader also gets events without an answer, since in some versions the name of an event ends the stream.
-    const json = isFiller(data) ? null : jsonOf(data, name !== undefined && name !== "message");
-    yield* reader.read(json, { id, name });
-    if (reader.isOver === true) return;
   }
 }

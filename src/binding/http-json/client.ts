@@ -1,4 +1,5 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
+import { readAnswer } from "../../protocol/codec/json/reading.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
@@ -28,6 +29,7 @@ interface HttpClient {
   readonly base: string;
   readonly send: SendHttp;
   readonly replyMaxBytes: number;
+  readonly onLeftOut: HttpTransportOptions["onLeftOut"];
   /** For operations with two verbs, the one that the agent has accepted. */
   readonly verbs: Map<Operation, string>;
 }
@@ -43,10 +45,10 @@ interface OutgoingRequest {
 
 /** Creates a client transport for HTTP+JSON over `fetch`. */
 export function createHttpJsonTransport(options: HttpJsonTransportOptions): Operations<CallOptions> {
-  const { adapter, url, replyMaxBytes = replyMaxDefault } = options;
+  const { adapter, url, replyMaxBytes = replyMaxDefault, onLeftOut } = options;
   const base = trimSlashes(url);
   const send = createSender(options, adapter);
-  const client: HttpClient = { adapter, base, send, replyMaxBytes, verbs: new Map() };
+  const client: HttpClient = { adapter, base, send, replyMaxBytes, onLeftOut, verbs: new Map() };
   const jsonTypes = [...new Set([adapter.mediaType, jsonMediaType])].join(", ");
   const calls = createTransport({
     unary: (operation, request, call) => callUnary(client, { operation, request, options: call, accept: jsonTypes }),
@@ -63,7 +65,7 @@ export function createHttpJsonTransport(options: HttpJsonTransportOptions): Oper
 async function callUnary(client: HttpClient, call: OutgoingRequest): Promise<AnyMessage> {
   const answer = await open(client, call);
   const json = parseAnswer(await readReply(answer, client.replyMaxBytes));
-  return client.adapter.codec(call.operation).readReply(json, call.request);
+  return readAnswer(client, call.options, () => client.adapter.codec(call.operation).readReply(json, call.request));
 }
 
 const streamForm: StreamForm<HttpClient, OutgoingRequest> = {

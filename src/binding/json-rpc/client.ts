@@ -1,4 +1,5 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
+import { readAnswer } from "../../protocol/codec/json/reading.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
@@ -40,6 +41,7 @@ interface RpcClient {
   readonly nextId: () => number;
   readonly isGuess: boolean;
   readonly replyMaxBytes: number;
+  readonly onLeftOut: HttpTransportOptions["onLeftOut"];
 }
 
 interface RpcCall {
@@ -51,7 +53,7 @@ interface RpcCall {
 
 /** The client transport for JSON-RPC, over `fetch`. */
 export function createJsonRpcTransport(options: JsonRpcTransportOptions): Operations<CallOptions> {
-  const { adapter, url, isGuess = false, replyMaxBytes = replyMaxDefault } = options;
+  const { adapter, url, isGuess = false, replyMaxBytes = replyMaxDefault, onLeftOut } = options;
   let lastId = 0;
   const client: RpcClient = {
     adapter,
@@ -60,6 +62,7 @@ export function createJsonRpcTransport(options: JsonRpcTransportOptions): Operat
     nextId: () => ++lastId,
     isGuess,
     replyMaxBytes,
+    onLeftOut,
   };
   const calls = createTransport({
     unary: async (operation, request, callOptions) => {
@@ -86,9 +89,9 @@ function post({ adapter, nextId, send, url }: RpcClient, call: RpcCall, accept: 
 }
 
 async function callUnary(client: RpcClient, call: RpcCall): Promise<AnyMessage> {
-  const { operation, request } = call;
-  const answer = await post(client, call, jsonMediaType);
-  return client.adapter.codec(operation).readReply(await readResult(client, answer), request);
+  const { operation, request, options } = call;
+  const result = await readResult(client, await post(client, call, jsonMediaType));
+  return readAnswer(client, options, () => client.adapter.codec(operation).readReply(result, request));
 }
 
 /** Reads the extended card in versions that use GET for it and report errors by status alone. */

@@ -31,7 +31,7 @@ export interface DirectoryEntry<A extends ComposedAgent = ComposedAgent> {
 }
 
 /** The list of the agents of a server. */
-export interface Catalogue {
+interface Catalogue {
   readonly endpoint: HttpEndpoint;
   /** The paths of the agents that it lists for a caller. */
   visiblePaths(request: HttpRequest): Promise<readonly string[]>;

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { SendMessageRequestSchema, TaskSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
 import { readJson } from "../../../src/protocol/codec/json/reader.js";
+import { readAnswer } from "../../../src/protocol/codec/json/reading.js";
 import { writeJson } from "../../../src/protocol/codec/json/writer.js";
 
 const task = { id: "t", contextId: "c", status: { state: "TASK_STATE_WORKING" } };
@@ -101,11 +102,32 @@ describe("an answer is refused", () => {
     expect(readTask(json).violations.map((each) => each.field)).toEqual([field]);
   });
 
+  it("for unreadable metadata with a member of an extension that its call activated", () => {
+    const uri = "https://x.example";
+    const json = { ...task, metadata: { [uri]: JSON.parse('{"__proto__":{}}') } };
+    const active = readAnswer({}, { extensions: ["urn:other", uri] }, () => readTask(json));
+    expect(active.violations.map(({ field }) => field)).toEqual(["metadata.https://x.example.__proto__"]);
+    const other = readAnswer({}, { extensions: ["urn:other"] }, () => readTask(json));
+    expect([other, readTask(json)]).toEqual(Array(2).fill({ json: task, violations: [] }));
+  });
+
   it("for its content even behind many members that are left out", () => {
     const artifacts = Array.from({ length: 40 }, () => ({ artifactId: "a", name: 1, parts: [{ text: "x" }] }));
     const { violations } = readTask({ ...task, artifacts: [...artifacts, { artifactId: 7, parts: [] }] });
     expect(violations.map(({ field }) => field)).toEqual(["artifacts[40].artifactId"]);
   });
+});
+
+it("a member that is left out is reported with its path and the kind of its value", () => {
+  const json = { ...withArtifact({ name: 7, parts: [{ text: "x", filename: [] }] }), metadata: "x" };
+  const members: object[] = [];
+  readAnswer({ onLeftOut: (path, kind) => members.push({ path, kind }) }, {}, () => readTask(json));
+  readTask(json);
+  expect(members).toEqual([
+    { path: "artifacts[0].parts[0].filename", kind: "an array" },
+    { path: "artifacts[0].name", kind: "a number" },
+    { path: "metadata", kind: "a string" },
+  ]);
 });
 
 it.each<[JsonObject, string]>([

@@ -13,6 +13,7 @@ import { defaultValidationLimits } from "../../validation-limits.js";
 import { addViolation, leaveOut, mustBe, underIndex, underMember, type Violations } from "../../violations.js";
 import { type DynamicMessage, isJsonObject, type OneofValue, perMessageType, wordsOf } from "../outline/dynamic.js";
 import { emptyMessage } from "./empty-message.js";
+import { activeExtensions, reportLeftOut } from "./reading.js";
 import { scalarOf } from "./scalars.js";
 import { checkDepth, checkJson, checkKey, type FreeJsonCheck, valueFromJson } from "./struct.js";
 
@@ -46,9 +47,9 @@ export interface ReadJsonOptions {
   /**
    * For replies of peers: a member that only informs must not cost the content beside it. Enum names are read in any
    * case, without their prefix, and as text of their number; an unknown one is unspecified. Times without a zone are
-   * UTC. Times, `metadata`, names and media types that cannot be read are left out, except for the `metadata` of an
-   * object that lists extensions. `null` beside another member of its oneof is unset, and broken Unicode is repaired.
-   * Ids and content are read strictly. Default: false.
+   * UTC. Times, `metadata`, names and media types that cannot be read are left out, except for `metadata` of an object
+   * that lists extensions, or with a member of one that the call activated (`readAnswer`). `null` beside another member
+   * of its oneof is unset, and broken Unicode is repaired. Ids and content are read strictly. Default: false.
    */
   readonly lenient?: boolean | undefined;
   /** How deep JSON may be nested; the outermost object is level 1. Default: 64. */
@@ -64,10 +65,15 @@ export function readJson<Desc extends DescMessage>(
   const violations: Violations = [];
   const message = messageReader(desc)(json ?? {}, { lenient, maxDepth, violations }, 1);
   const isClean = !lenient || violations.length === 0;
-  return {
-    message: message as MessageShape<Desc>,
-    violations: isClean ? violations : violations.filter(({ isLeftOut }) => isLeftOut !== true),
-  };
+  return { message: message as MessageShape<Desc>, violations: isClean ? violations : withoutLeftOut(violations) };
+}
+
+/** The violations that make an answer unreadable. Reports the others. */
+function withoutLeftOut(violations: Violations): Violations {
+  return violations.filter(({ field, leftOut }) => {
+    if (leftOut !== undefined) reportLeftOut?.(field, leftOut);
+    return leftOut === undefined;
+  });
 }
 
 const messageReader = perMessageType((desc) => {
@@ -93,8 +99,13 @@ const messageReader = perMessageType((desc) => {
       const before = violations.length;
       if (isTwice(member, key, json)) addViolation(violations, `is also given as ${member.protoName}`);
       const result = member.read(value, reading, depth + 1);
-      if (reading.lenient && member.onlyInforms && violations.length !== before && !holdsExtension(member, json)) {
-        leaveOut(violations, before);
+      if (
+        reading.lenient &&
+        member.onlyInforms &&
+        violations.length !== before &&
+        !holdsExtension(member, value, json)
+      ) {
+        leaveOut(violations, before, value);
         underMember(violations, before, member.jsonName);
         continue;
       }
@@ -125,9 +136,11 @@ function hasOther({ oneof, jsonName }: MemberReader, json: JsonObject, members: 
   });
 }
 
-/** Whether the value is `metadata` that an extension of the object may need. */
-function holdsExtension({ localName }: MemberReader, { extensions }: JsonObject): boolean {
-  return localName === "metadata" && Array.isArray(extensions) && extensions.length > 0;
+/** Whether the value is `metadata` that an extension may need: one that the object lists, or that its call activated. */
+function holdsExtension({ localName }: MemberReader, value: JsonValue, { extensions }: JsonObject): boolean {
+  if (localName !== "metadata") return false;
+  if (Array.isArray(extensions) && extensions.length > 0) return true;
+  return isJsonObject(value) && activeExtensions?.some((uri) => uri in value) === true;
 }
 
 function checkOneof(message: DynamicMessage, { oneof, localName }: MemberReader, violations: Violations): void {
