@@ -4,7 +4,7 @@ import { bindingNameOf, hasEventIds, wireName } from "../protocol/bindings.js";
 import { idempotentSendExtension, resumeExtension } from "../protocol/extensions.js";
 import type { AgentCard, AgentInterface } from "../protocol/model.js";
 import { parseVersion } from "../protocol/service-parameters.js";
-import { isGuess, knowsMessageIds, knowsTenants, statesVersion } from "../version/traits.js";
+import { isGuess, knowsMessageIds, knowsTenants } from "../version/traits.js";
 import type { InterfaceName, UnusedInterface } from "./connection.js";
 import { InterfaceClient } from "./interface-client.js";
 import { InterfacePool, type InterfacePoolOptions } from "./interface-pool.js";
@@ -131,7 +131,6 @@ function interfaceOf(
     tenant,
     takesTenants: knowsTenants(entry),
     isGuess: isGuessed,
-    statesVersion: statesVersion(entry),
     connect: () => factory.create({ url, version, isGuess: isGuessed }, setting),
     credentials,
     place: () => composition.secretPlace({ ...name, url }),

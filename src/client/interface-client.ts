@@ -31,8 +31,6 @@ export interface InterfaceClientOptions {
   readonly takesTenants: boolean;
   /** The card does not say whether the agent speaks this version or another one listed for the same URL. */
   readonly isGuess: boolean;
-  /** Whether the card states the version of this very interface. */
-  readonly statesVersion: boolean;
   readonly connect: () => Transport | Promise<Transport>;
   readonly credentials: CredentialSource | undefined;
   /** Says which secrets it is called with; asked once. */
@@ -49,7 +47,6 @@ export interface InterfaceClientOptions {
 export class InterfaceClient implements Attempt {
   readonly name: InterfaceName;
   readonly isGuess: boolean;
-  readonly statesVersion: boolean;
   readonly #options: InterfaceClientOptions;
   #connecting: Promise<Transport> | undefined;
   #transport: Transport | undefined;
@@ -61,7 +58,6 @@ export class InterfaceClient implements Attempt {
   constructor(options: InterfaceClientOptions) {
     this.name = options.name;
     this.isGuess = options.isGuess;
-    this.statesVersion = options.statesVersion;
     this.#options = options;
     this.#isPlain = options.credentials === undefined && Object.keys(options.headers).length === 0;
   }

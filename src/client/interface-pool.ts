@@ -5,6 +5,7 @@ import { grownPause } from "../protocol/async/retry.js";
 import type { CallOptions } from "../protocol/context.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
 import type { Operation } from "../protocol/operations.js";
+import { statesVersion } from "../version/traits.js";
 import { type Connection, type InterfaceName, NoInterfaceError, type UnusedInterface } from "./connection.js";
 import { isAnswer, isUnknownMethod, leadsOn, reasonOf } from "./failures.js";
 import type { Attempt, InterfaceClient, OpenStream } from "./interface-client.js";
@@ -34,7 +35,7 @@ interface Candidate {
   /** Failures since its last answer. */
   failures: number;
   /** It failed, or a call to it was given up, since its last answer. */
-  doubted: boolean;
+  doubted?: boolean;
   reason: string;
 }
 
@@ -67,7 +68,7 @@ function triesOf(
     if (proven || (index + 1 === order.length && !client.isGuess)) return { candidate, trial: undefined };
     if (isRead && !client.isGuess) return { candidate, trial: "call" };
     // A card that says what an interface speaks is trusted until a call to it gets no answer.
-    const isTrusted = !doubted && !client.isGuess && (repeatable || client.statesVersion);
+    const isTrusted = !doubted && !client.isGuess && (repeatable || statesVersion(client.name.version));
     return { candidate, trial: isTrusted ? undefined : "probe" };
   });
 }
@@ -87,9 +88,7 @@ export class InterfacePool implements Attempt {
   constructor(options: InterfacePoolOptions) {
     this.#options = options;
     this.#candidates = options.interfaces.flatMap((client) =>
-      "reason" in client
-        ? []
-        : [{ client, proven: false, settled: false, restsUntil: 0, failures: 0, doubted: false, reason: "" }],
+      "reason" in client ? [] : [{ client, proven: false, settled: false, restsUntil: 0, failures: 0, reason: "" }],
     );
   }
 

@@ -7,7 +7,6 @@ import {
   flag,
   func,
   limits,
-  logger,
   type MembersOf,
   object,
   oneOf,
@@ -69,7 +68,7 @@ export const clientMembers: MembersOf<ClientOptions> = {
   grpcTls: { rule: flag },
   limits: { rule: limits(defaultClientLimits) },
   fetch: { rule: func },
-  logger: { rule: logger },
+  logger: { rule: valueOr(false, withMethods("a logger such as pino's", "debug")) },
   clock: { rule: clock },
 };
 

@@ -19,8 +19,8 @@ export function knowsTenants({ protocolVersion }: InterfaceFacts): boolean {
 }
 
 /** Whether cards state the version of each interface. Those of 0.x have one for all, which may not be true of each. */
-export function statesVersion({ protocolVersion }: InterfaceFacts): boolean {
-  return !protocolVersion.startsWith("0.");
+export function statesVersion(version: string): boolean {
+  return !version.startsWith("0.");
 }
 
 /** Whether messages have ids, so that an agent can detect duplicates. */
