@@ -146,6 +146,8 @@ export class InterfacePool implements Attempt {
         failures.push(error);
       }
     }
+    // Where none answers, the agent is away, and that is no fault of an interface.
+    for (const { candidate } of tries) candidate.failures = 0;
     throw this.#unreachable(failures, repeatable);
   }
 

@@ -2,8 +2,9 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { Connection } from "../../../src/client/connection.js";
 import { Client } from "../../../src/client/node.js";
+import type { A2AError } from "../../../src/protocol/errors.js";
 import { createFaultProxy } from "../../support/fault-proxy.js";
-import { cutAfter, type Schedule } from "../../support/fault-schedule.js";
+import { cutAfter, type Rule, type Schedule } from "../../support/fault-schedule.js";
 import { itemsOf } from "../../support/items.js";
 import { createVirtualClock } from "../../support/virtual-clock.js";
 import { allBindings, cardOf, interfaceAt } from "../support/cards.js";
@@ -12,6 +13,26 @@ import { ruled, rules } from "../support/stand-ins.js";
 
 const refuse = [{ kind: "refuse" }] as const;
 const pass = [{ kind: "pass" }] as const;
+
+/** Answers a read, and closes the connection. */
+const answers: Rule = {
+  kind: "answer",
+  answer: {
+    status: 404,
+    headers: { "content-type": "application/json", connection: "close" },
+    body: JSON.stringify({
+      error: {
+        ...{ code: 404, status: "NOT_FOUND", message: "no such task" },
+        details: [
+          {
+            "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+            ...{ reason: "TASK_NOT_FOUND", domain: "a2a-protocol.org" },
+          },
+        ],
+      },
+    }),
+  },
+};
 
 /** A client whose first interface goes through a proxy and whose second is another agent. */
 async function pair() {
@@ -98,6 +119,27 @@ describe("an interface that failed", () => {
     await client.send("say");
     expect(first.runs).toBe(1);
     expect(client.connection).toMatchObject({ binding: "JSONRPC", passedOver: [] });
+  });
+
+  it("is skipped for 30 seconds after an outage of the agent, however many calls that has failed", async () => {
+    await using agent = await countingAgent();
+    const target = { port: agent.port };
+    await using first = await createFaultProxy({ target, schedule: refuse });
+    await using second = await createFaultProxy({ target, schedule: [answers] });
+    const clock = createVirtualClock();
+    const card = cardOf([interfaceAt("JSONRPC", first.url()), interfaceAt("HTTP+JSON", second.url())]);
+    await using client = await Client.connect(card, { clock, retry: false });
+    const read = (): Promise<string> => client.getTask({ id: "x" }).then(String, ({ code }: A2AError) => code);
+    expect(await read()).toBe("taskNotFound");
+    await second.setSchedule(refuse);
+    for (let calls = 0; calls < 8; calls++) expect(await read()).toBe("unavailable");
+    await second.setSchedule(pass);
+    expect(await read()).toBe("taskNotFound");
+    expect(client.connection?.binding).toBe("HTTP+JSON");
+    await first.setSchedule(pass);
+    await clock.advance(30_000);
+    expect(await read()).toBe("taskNotFound");
+    expect(client.connection?.binding).toBe("JSONRPC");
   });
 
   it("is probed before it gets a message, within part of the call's time", async () => {
