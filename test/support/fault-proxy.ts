@@ -1,7 +1,8 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createServer, type Server, type Socket } from "node:net";
 import { play, type Target } from "./fault-connection.js";
 import type { Direction, Rule, Schedule } from "./fault-schedule.js";
+import { fixedPort } from "./fixed-port.js";
 
 export interface FaultProxyOptions {
   readonly target: Target;
@@ -72,8 +73,8 @@ class ScheduledProxy implements FaultProxy {
   async setSchedule(schedule: Schedule): Promise<void> {
     this.#schedule = [...schedule];
     this.#nextRule = 0;
-    // A first rule that refuses needs a port to refuse on.
-    if (this.port === 0) await this.#listen();
+    // Where a rule refuses, callers may try again for seconds: no server of another test may get the port meanwhile.
+    this.port ||= await fixedPort();
     await this.#prepare();
   }
 
@@ -122,7 +123,6 @@ class ScheduledProxy implements FaultProxy {
     this.#server = server;
     server.listen(this.port, "127.0.0.1");
     await once(server, "listening");
-    this.port = (server.address() as AddressInfo).port;
   }
 
   #hush(): void {
