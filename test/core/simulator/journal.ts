@@ -96,8 +96,11 @@ export class Journal {
     if (write.seq !== history.records.length) this.fail(`${history.id}: a write at ${write.seq} was let through`);
     const current = history.writers.length - 1;
     if (write.epoch !== current) this.fail(`${history.id}: a write of epoch ${write.epoch} in epoch ${current}`);
-    if (write.claim !== undefined) history.writers.push(process);
-    else if (history.writers[current] !== process) {
+    if (write.claim !== undefined) {
+      // What the agent said in a process that was presumed dead may never be stored.
+      if (history.writers[current] !== process) this.lastChunks.delete(history.id);
+      history.writers.push(process);
+    } else if (history.writers[current] !== process) {
       this.fail(`${history.id}: ${process} writes in the epoch ${current} of ${history.writers[current]}`);
     }
     this.#write(history, write);
