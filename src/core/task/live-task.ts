@@ -247,6 +247,11 @@ export class LiveTask {
     return this.#writes.isWriting;
   }
 
+  /** Resolves when no write is under way any more, even if the task was abandoned. */
+  settle(): Promise<void> {
+    return this.#writes.flush();
+  }
+
   /** Resolves when everything accepted so far is stored. */
   async flush(): Promise<void> {
     await this.#writes.flush();
@@ -375,8 +380,8 @@ export class LiveTask {
     this.#hasWritten = true;
     this.#lateness = undefined;
     if (head !== undefined) {
-      // An earlier attempt at the same task can no longer arrive.
-      this.#deps.lostTasks.delete(this.id);
+      // An earlier attempt at the same task can no longer arrive. One that was abandoned meanwhile has no turn.
+      if (!this.closed) this.#deps.lostTasks.delete(this.id);
       this.#epoch = head.epoch;
       this.#turn = head.turn;
     } else if (claim !== undefined) {

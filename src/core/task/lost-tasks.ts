@@ -6,16 +6,18 @@ import type { LiveTaskDeps, LostTask } from "./live-task-deps.js";
 /** Remembers a task to look after until its last write can no longer arrive. */
 export function loseTask(
   { lostTasks, clock }: Pick<LiveTaskDeps, "lostTasks" | "clock">,
-  { id, scope, key, outlivesSend }: Pick<LiveTask, "id" | "scope" | "key" | "outlivesSend">,
+  live: Pick<LiveTask, "id" | "scope" | "key" | "outlivesSend" | "isWriting" | "settle">,
   reason: unknown,
 ): void {
-  const open = reason instanceof Unanswered;
+  const { id, scope, key, outlivesSend } = live;
+  const open = reason instanceof Unanswered || live.isWriting;
   // A refused task that could not be ended yet stays refused.
   const refused = (key === undefined && !outlivesSend) || lostTasks.get(id)?.refused === true;
   const task: LostTask = { scope, idleSince: monotonic(clock), open, refused };
   lostTasks.set(id, task);
   if (!open) return;
-  void reason.answer.then(() => {
+  const answer = reason instanceof Unanswered ? reason.answer : live.settle();
+  void answer.then(() => {
     task.open = false;
     task.idleSince = monotonic(clock);
   });

@@ -15,6 +15,8 @@ export interface Write {
     readonly scope: Scope;
     readonly version: string;
     readonly name: string | undefined;
+    /** The task was abandoned: a write that fails is not tried again. */
+    readonly closed: boolean;
   };
   readonly fence: { readonly key: number | undefined; readonly epoch: number; readonly seq: number };
   readonly holder: string;
@@ -82,7 +84,7 @@ async function retryWrite(
   { error: first, plan }: { readonly error: unknown; readonly plan: RetryPlan },
 ): Promise<Outcome> {
   const pauseAfter = (error: unknown, failures: number): number | undefined => {
-    const pauseMs = plan.pauseAfter(error, failures);
+    const pauseMs = write.task.closed ? undefined : plan.pauseAfter(error, failures);
     if (pauseMs !== undefined && failures === 1) {
       deps.logger.warn({ taskId: write.task.id, err: error }, "the task store failed, the turn waits");
     }

@@ -143,6 +143,36 @@ describe("an idempotent send whose task is stored later than its caller waits", 
     expect((await listed(two)).map(stateOf)).toEqual(["COMPLETED"]);
   });
 
+  it.each([
+    [true, "COMPLETED"],
+    [false, "FAILED"],
+  ] as const)(
+    "is looked after when it arrives after its process has given it up (restartable: %s)",
+    async (restartable, state) => {
+      const clock = createVirtualClock();
+      const line = storeLine(memoryTaskStore({ clock }));
+      let isAlone = false;
+      const store = around(line.store, async ({ method }, go) => {
+        if (isAlone && method === "renew") throw new Error("no store");
+        return go();
+      });
+      await using served = startHandler({ clock, store, restartable, agent: slowly(() => clock) });
+      await clock.advance(1000);
+      line.hold("create");
+      const error = errorOf(served.send("go", { messageId: "m" }, once));
+      await clock.advance(2000);
+      expect(await error).toMatchObject(refused);
+      isAlone = true;
+      await clock.advance(60_000);
+      isAlone = false;
+      await clock.advance(60_000);
+      line.restore();
+      await clock.advance(120_000);
+      const { tasks } = await served.operations.listTasks(requestOf("listTasks"), contextOf());
+      expect(tasks.map(stateOf)).toEqual([state]);
+    },
+  );
+
   it("keeps no caller, observer or timer behind when the write never arrives", async () => {
     await using two = startTwo(slowly(() => two.clock));
     await two.clock.advance(1000);
