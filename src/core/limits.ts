@@ -61,7 +61,7 @@ export interface CoreLimits {
    * Default: 2 s.
    */
   readonly storeWaitMs: number;
-  /** How long the store may be away before `/readyz` and gRPC health checks report it. Default: 10 s. */
+  /** How long the store may be away, or too late for sends, before `/readyz` and gRPC health checks report it. Default: 10 s. */
   readonly storeAwayMs: number;
   /** How many agents of one server may call each other in a row (`turn.client`). Default: 8. */
   readonly agentCallDepth: number;

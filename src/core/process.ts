@@ -64,7 +64,11 @@ export function createCoreProcess(options: CoreProcessOptions): CoreProcess {
   const lease = createLease({ store, clock, limits, instance, checkHeld: checkAll });
   const onError = (error: unknown): void => logger.warn({ err: error }, "the watched tasks could not be polled");
   const watch = createWatch({ store, signals, clock, pollMs: limits.pollMs, onError });
-  health.probeWith({ write: lease.renew, writeLarge: () => probeRoom({ store, newId: makeId, instance }) });
+  health.probeWith({
+    write: lease.renew,
+    writeLarge: () => probeRoom({ store, newId: makeId, instance }),
+    writeTask: async () => void (await store.append({ key: 0, epoch: 0, seq: 0, records: [], bytes: 0 })),
+  });
   const { join, stop } = startInstance({ store, clock, limits, instance, lease, logger, members });
   return {
     ...{ store: options.store, signals, clock, newId: makeId, instance, health, lease, members: { join }, watch },

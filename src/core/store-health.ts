@@ -3,7 +3,7 @@ import { noop } from "../protocol/async/noop.js";
 import type { Logger } from "../protocol/logger.js";
 import type { CoreLimits } from "./limits.js";
 import type { CallKind, Clock } from "./ports.js";
-import { inStoreTime, isAnswer, StoreUnavailable } from "./store-failure.js";
+import { inStoreTime, isAnswer, NoAnswer, StoreUnavailable, Unanswered } from "./store-failure.js";
 
 // A failed call alone may be about one task or one connection. It causes a probe, a small write. If that fails too, or
 // takes longer than `storeWaitMs`, the store is away. Probes then continue until one succeeds. A call that fails because
@@ -14,11 +14,17 @@ import { inStoreTime, isAnswer, StoreUnavailable } from "./store-failure.js";
 // | ready | failed     | doubt | a call failed or took too long; a probe starts                         |
 // | ready, doubt | full | full | a call found no room                                                   |
 // | doubt, away, full | probe fails | away, full | the next probe follows after `probeMs`                  |
-// | doubt, away | answered | ready | a probe succeeded, or another write                                 |
+// | doubt, away | answered | ready | a probe succeeded in time, or another write                         |
 // | full  | answered   | ready | a probe found room                                                     |
+//
+// The log and readiness follow outages, which are longer: an outage begins when the store is away or full, or when a send
+// got no answer in time, although the store may answer probes. It ends with the state `ready`. After late answers it
+// ends only once writes have been in time for `calmMs`, or a store of changing speed would come and go.
 
 /** Pause between two probes. Refused callers get it as the time to wait. */
 const probeMs = 1000;
+/** How long writes must be in time before an outage with late ones is over. More than a late probe and the pause before it. */
+const calmMs = ({ storeWaitMs }: StoreHealthOptions["limits"]): number => storeWaitMs + 3 * probeMs;
 
 type State = "ready" | "doubt" | "away" | "full";
 
@@ -34,6 +40,16 @@ export interface StoreProbes {
   write(): Promise<void>;
   /** A write that needs room. */
   writeLarge(): Promise<void>;
+  /** A write of a task that does not exist. */
+  writeTask(): Promise<void>;
+}
+
+interface Outage {
+  readonly since: number;
+  /** The first call of a send that got no answer in time. */
+  late?: unknown;
+  /** What the log has of it already. */
+  readonly logged: Set<"away" | "full" | "late">;
 }
 
 /** Whether the store takes writes: learned from all calls, and from probes once one has failed. */
@@ -42,11 +58,12 @@ export class StoreHealth {
   #probes: StoreProbes | undefined;
   #state: State = "ready";
   #cause: unknown;
-  #awaySince = 0;
+  #outage: Outage | undefined;
   #probing: Promise<void> | undefined;
   #confirmation: Promise<boolean> | undefined;
   #cancelProbe = noop;
   #cancelAway = noop;
+  #cancelCalm = noop;
   #closed = false;
   #isReady = true;
   readonly #listeners: ((ready: boolean) => void)[] = [];
@@ -82,7 +99,15 @@ export class StoreHealth {
 
   /** Watches a call of the store, which it returns. */
   observe<T>(call: Promise<T>, kind: CallKind): Promise<T> {
-    call.then(this.#state === "ready" || kind === "read" ? noop : this.#onAnswer, this.noteFailure);
+    if (this.#state === "ready" || kind === "read") {
+      call.catch(this.noteFailure);
+      return call;
+    }
+    const { clock, limits } = this.#options;
+    const until = monotonic(clock) + limits.storeWaitMs;
+    call.then(() => {
+      if (monotonic(clock) < until) this.#onAnswer();
+    }, this.noteFailure);
     return call;
   }
 
@@ -90,6 +115,7 @@ export class StoreHealth {
   readonly noteFailure = (error: unknown): void => {
     if (isAnswer(error) || this.#closed || this.#probes === undefined) return;
     if (this.#state !== "ready") this.#note(error);
+    if (error instanceof Unanswered || error instanceof NoAnswer) this.#noteLate(error);
     if (hasNoRoom(error)) return this.#markAway(error, "full");
     // The calls of a probe fail too.
     if (this.#state !== "ready" || this.#probing !== undefined) return;
@@ -119,6 +145,7 @@ export class StoreHealth {
     this.#closed = true;
     this.#cancelProbe();
     this.#cancelAway();
+    this.#cancelCalm();
     await this.#probing;
   }
 
@@ -141,7 +168,7 @@ export class StoreHealth {
     this.#cancelProbe();
     this.#probing ??= this.#tryOnce().finally(() => {
       this.#probing = undefined;
-      if (!this.#closed && this.#state !== "ready") {
+      if (!this.#closed && (this.#state !== "ready" || this.#outage !== undefined)) {
         this.#cancelProbe = this.#options.clock.after(probeMs, () => this.#probe());
       }
     });
@@ -150,42 +177,91 @@ export class StoreHealth {
   async #tryOnce(): Promise<void> {
     const probes = this.#probes;
     if (probes === undefined) return;
-    const isFull = this.#state === "full";
+    const state = this.#state;
+    const isFull = state === "full";
     try {
-      await inStoreTime(this.#options, isFull ? probes.writeLarge() : probes.write());
+      if (state === "ready") await inStoreTime(this.#options, probes.writeTask());
+      else await inStoreTime(this.#options, isFull ? probes.writeLarge() : probes.write());
       // It may have become full meanwhile.
       if (isFull || this.#state !== "full") this.#markReady();
     } catch (error) {
       if (isAnswer(error)) this.#markReady();
+      else if (state === "ready") this.noteFailure(error);
       // Other writes were answered meanwhile: the probe was slow, and the store is there.
       else if (this.#state !== "ready")
         this.#markAway(error, hasNoRoom(error) || this.#state === "full" ? "full" : "away");
     }
   }
 
+  #noteLate(error: unknown): void {
+    this.#begin().late ??= error;
+    this.#awaitCalm();
+  }
+
   #markAway(error: unknown, state: "away" | "full"): void {
     if (this.#closed) return;
+    const { clock, logger } = this.#options;
     const wasAway = this.away;
     this.#state = state;
     this.#note(error);
     if (wasAway) return;
-    const { clock, limits, logger } = this.#options;
     this.#cause = error;
-    this.#awaySince = monotonic(clock);
-    this.#cancelAway = clock.after(limits.storeAwayMs, () => this.#setReady(false));
-    logger.error({ err: error }, state === "full" ? "the task store is full" : "the task store is away");
+    const outage = this.#begin();
+    if (error instanceof Unanswered) outage.late ??= error;
+    if (!outage.logged.has(state)) {
+      outage.logged.add(state);
+      if (state === "full") logger.error({ err: error }, "the task store is full");
+      else logger.error({ err: error }, "the task store is away");
+    }
     if (this.#probing === undefined) this.#cancelProbe = clock.after(probeMs, () => this.#probe());
   }
 
   #markReady(): void {
     if (this.#state === "ready") return;
-    const { clock, logger } = this.#options;
-    const wasAway = this.away;
     this.#state = "ready";
+    const outage = this.#outage;
+    if (outage?.late === undefined) {
+      this.#cancelProbe();
+      this.#end();
+      return;
+    }
+    // It answers probes, so nothing else names the cause.
+    if (outage.logged.size === 0) {
+      outage.logged.add("late");
+      this.#options.logger.warn({ err: outage.late }, "the task store answers too late for sends");
+    }
+    this.#awaitCalm();
+  }
+
+  #begin(): Outage {
+    const { clock, limits } = this.#options;
+    if (this.#outage !== undefined) return this.#outage;
+    this.#outage = { since: monotonic(clock), logged: new Set() };
+    this.#cancelAway = clock.after(limits.storeAwayMs, () => this.#setReady(false));
+    return this.#outage;
+  }
+
+  // The probes go on meanwhile, since a process that is not ready gets no sends.
+  #awaitCalm(): void {
+    const { clock, limits } = this.#options;
+    this.#cancelCalm();
+    this.#cancelCalm = clock.after(calmMs(limits), () => {
+      if (this.#state === "ready") this.#end();
+    });
+    if (this.#probing !== undefined) return;
+    this.#cancelProbe();
+    this.#cancelProbe = clock.after(probeMs, () => this.#probe());
+  }
+
+  #end(): void {
+    const { clock, logger } = this.#options;
+    if (this.#outage === undefined) return;
+    const awayMs = monotonic(clock) - this.#outage.since;
+    this.#outage = undefined;
     this.#cancelProbe();
     this.#cancelAway();
-    if (!wasAway) return;
-    logger.info({ awayMs: monotonic(clock) - this.#awaySince }, "the task store is back");
+    this.#cancelCalm();
+    logger.info({ awayMs }, "the task store is back");
     this.#setReady(true);
   }
 

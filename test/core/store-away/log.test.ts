@@ -29,7 +29,7 @@ it.each<["cut" | "hold"]>([["cut"], ["hold"]])(
       await clock.advance(1000);
     }
     line.restore();
-    await clock.advance(5000);
+    await clock.advance(10_000);
     await Promise.all(calls);
     const lines = served.log.filter(({ level }) => level !== "debug");
     const about = (text: string) => lines.filter(({ message }) => message === text);
