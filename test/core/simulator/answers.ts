@@ -32,8 +32,8 @@ function wasTakenOver(error: unknown): boolean {
 }
 
 function isStoreDown(error: unknown): boolean {
-  if (error instanceof StoreDown) return true;
-  return error instanceof StoreUnavailable && (error.cause instanceof StoreDown || error.cause instanceof NoAnswer);
+  if (error instanceof StoreDown || error instanceof NoAnswer) return true;
+  return error instanceof StoreUnavailable && isStoreDown(error.cause);
 }
 
 /** The answer to a caller that knows its task by a name, translated to the task's id. */
