@@ -64,8 +64,9 @@ export interface TurnCounter {
   idle(): Promise<void>;
   /** Holds turns to other limits from now on. */
   limit(limits: TurnLimits): void;
-  /** Waits for no more room in the process. */
+  /** Waits for no more room in the process. From now on no turn may start. */
   close(): void;
+  readonly isClosed: boolean;
 }
 
 /** The places of one agent's turns: how many run, for whom, and who waits for one. */
@@ -143,6 +144,7 @@ export function createTurnCounter(first: TurnLimits, clock: Clock, room: TurnRoo
   const activity = createIdleCounter();
   let draining = false;
   let lettingGo = false;
+  let closed = false;
   const turns = { [Symbol.iterator]: () => runningTurns.keys() };
   const places = createTurnPlaces(first, clock, { room, turns, isDraining: () => draining });
   const { refusal, occupy, queue } = places;
@@ -208,7 +210,13 @@ export function createTurnCounter(first: TurnLimits, clock: Clock, room: TurnRoo
     },
     idle: activity.idle,
     limit: places.limit,
-    close: places.close,
+    close() {
+      closed = true;
+      places.close();
+    },
+    get isClosed() {
+      return closed;
+    },
   };
 }
 

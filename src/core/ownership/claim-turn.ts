@@ -42,7 +42,10 @@ export async function claimTurn(runtime: Runtime, live: LiveTask, claim: TurnCla
   const late = Promise.withResolvers<never>();
   const onLate = ({ cause }: Unanswered): void => {
     const stopExpecting = runtime.turns.expect();
-    const started = outcome.then((result) => (result === "claimed" ? claim.start() : undefined));
+    // A closed handler may have lost the task already: it leaves it to others.
+    const started = outcome.then((result) => {
+      if (result === "claimed" && !runtime.turns.isClosed) claim.start();
+    });
     late.reject(new Unanswered(cause, started.catch(noop).finally(stopExpecting)));
   };
   live.mayBeLate({ onLate, retryMs: runtime.limits.storeWaitMs });

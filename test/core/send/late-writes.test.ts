@@ -302,6 +302,20 @@ describe("an idempotent message to a task whose turn is claimed later than its c
     expect(two.runs).toContain("first message more");
     expect(textIn((await two.second.get(taskId)).status?.message?.parts)).toBe("more than more?");
   });
+
+  it("starts no turn in a process that has closed meanwhile", async () => {
+    await using two = startTwo(async ({ text }) => inputRequired(`more than ${text}?`));
+    const { id: taskId } = taskOf(await two.first.send("go"));
+    await settle();
+    two.line.hold("append");
+    const error = errorOf(two.first.send("more", { messageId: "m", taskId }, once));
+    await two.clock.advance(2000);
+    expect(await error).toMatchObject(refused);
+    await turnUntil(two.clock, two.first.handler.close());
+    two.line.restore();
+    await two.clock.advance(20_000);
+    expect(two.runs).toEqual(["first message go"]);
+  });
 });
 
 describe("a parked task whose turn is claimed late", () => {
