@@ -1,8 +1,8 @@
 import type { Scope } from "./context.js";
 
-/** The owner of a scope, over all agents. */
+/** The owner of a scope, over all agents. The length keeps apart a tenant and an owner of any text. */
 export function ownerKey({ tenant, owner }: Scope): string {
-  return `${tenant}\n${owner}`;
+  return `${tenant.length} ${tenant}${owner}`;
 }
 
 /**
