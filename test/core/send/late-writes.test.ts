@@ -242,6 +242,17 @@ describe("an idempotent send of a process that has no lease, and cannot get one"
   });
 });
 
+/** Sends an idempotent message to a waiting task at the first process, which claims its turn too late. */
+async function refuseFollowUp({ first, line, clock }: ReturnType<typeof startTwo>): Promise<string> {
+  const { id: taskId } = taskOf(await first.send("go"));
+  await settle();
+  line.hold("append");
+  const error = errorOf(first.send("more", { messageId: "m", taskId }, once));
+  await clock.advance(2000);
+  expect(await error).toMatchObject(refused);
+  return taskId;
+}
+
 describe("an idempotent message to a task whose turn is claimed later than its caller waits", () => {
   it.each([
     [false, "first"],
@@ -289,12 +300,7 @@ describe("an idempotent message to a task whose turn is claimed later than its c
 
   it("holds back a shutdown until the claim has ended", async () => {
     await using two = startTwo(async ({ text }) => inputRequired(`more than ${text}?`));
-    const { id: taskId } = taskOf(await two.first.send("go"));
-    await settle();
-    two.line.hold("append");
-    const error = errorOf(two.first.send("more", { messageId: "m", taskId }, once));
-    await two.clock.advance(2000);
-    expect(await error).toMatchObject(refused);
+    const taskId = await refuseFollowUp(two);
     const drained = two.first.handler.drain(10_000);
     await two.clock.advance(1000);
     two.line.restore();
@@ -305,12 +311,7 @@ describe("an idempotent message to a task whose turn is claimed later than its c
 
   it("starts no turn in a process that has closed meanwhile", async () => {
     await using two = startTwo(async ({ text }) => inputRequired(`more than ${text}?`));
-    const { id: taskId } = taskOf(await two.first.send("go"));
-    await settle();
-    two.line.hold("append");
-    const error = errorOf(two.first.send("more", { messageId: "m", taskId }, once));
-    await two.clock.advance(2000);
-    expect(await error).toMatchObject(refused);
+    await refuseFollowUp(two);
     await turnUntil(two.clock, two.first.handler.close());
     two.line.restore();
     await two.clock.advance(20_000);
