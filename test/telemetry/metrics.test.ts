@@ -3,11 +3,9 @@ import type { IncomingMessage } from "node:http";
 import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
 import { type AgentOptions, completed, inputRequired, serve } from "trivium";
 import { describe, expect, it, vi } from "vitest";
-import { memoryTaskStore } from "../../src/store/memory/task-store.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
 import { instruments } from "../../src/telemetry/instruments.js";
 import { webhook } from "../push/receiver.js";
-import { around } from "../support/fault-store.js";
 import { prometheusName } from "../support/prometheus-name.js";
 import { errorOf, say } from "../support/say.js";
 import { amountOf, serveMetrics } from "../support/served-metrics.js";
@@ -71,34 +69,51 @@ describe("metrics of a server", () => {
     await store.close();
   });
 
-  it("are collected once for all that ask at the same time", async () => {
-    const held = Promise.withResolvers<void>();
-    const store = around(memoryTaskStore(), async ({ method }, go) => {
-      if (method === "parked") await held.promise;
-      return go();
+  it("are collected once for all that ask while a collection is under way, and at most every 100 ms", async () => {
+    await using here = await serveMetrics({ agent: async () => completed() });
+    let held = Promise.withResolvers<void>();
+    const begun: number[] = [];
+    const collect = PrometheusExporter.prototype.collect;
+    const collections = vi.spyOn(PrometheusExporter.prototype, "collect").mockImplementation(async function (
+      this: PrometheusExporter,
+    ) {
+      begun.push(performance.now());
+      await held.promise;
+      return collect.call(this);
     });
-    await using here = await serveMetrics({ agent: async () => completed(), store });
-    const collections = vi.spyOn(PrometheusExporter.prototype, "collect");
-    const all = Promise.withResolvers<void>();
-    let waiting = 20;
-    const arrived = ({ request }: { readonly request: IncomingMessage }): void => {
-      if (request.url === "/metrics" && --waiting === 0) all.resolve();
-    };
     const requests = channel("http.server.request.start");
-    requests.subscribe(arrived as (message: unknown) => void);
+    /** The texts of 20 scrapes, of which all have arrived before a collection can end, and when that was. */
+    const scrapeTogether = async (): Promise<{ readonly texts: string[]; readonly allArrivedAt: number }> => {
+      held = Promise.withResolvers<void>();
+      const all = Promise.withResolvers<void>();
+      let waiting = 20;
+      const arrived = (message: unknown): void => {
+        const { request } = message as { readonly request: IncomingMessage };
+        if (request.url === "/metrics" && --waiting === 0) all.resolve();
+      };
+      requests.subscribe(arrived);
+      try {
+        const scrapes = Array.from({ length: waiting }, here.scrape);
+        await all.promise;
+        const allArrivedAt = performance.now();
+        held.resolve();
+        return { texts: await Promise.all(scrapes), allArrivedAt };
+      } finally {
+        requests.unsubscribe(arrived);
+      }
+    };
     try {
-      const scrapes = Array.from({ length: waiting }, here.scrape);
-      await all.promise;
-      held.resolve();
-      const texts = new Set(await Promise.all(scrapes));
-      expect([collections.mock.calls.length, texts.size]).toEqual([1, 1]);
+      const first = await scrapeTogether();
+      expect([collections.mock.calls.length, new Set(first.texts).size]).toEqual([1, 1]);
       await here.client.send("go");
-      // One after the other, they wait for each other, and are as fresh as before.
-      const later = await Promise.all(Array.from({ length: 20 }, here.scrape));
-      expect(later.map((text) => amountOf(text, "gen_ai_invoke_agent_duration_count"))).toEqual(Array(20).fill(1));
+      const later = await scrapeTogether();
+      expect(later.texts.map((text) => amountOf(text, "gen_ai_invoke_agent_duration_count"))).toEqual(
+        Array(20).fill(1),
+      );
       expect(collections).toHaveBeenCalledTimes(2);
+      // The first collection ended after its scrapes had arrived. A timer may be a millisecond early.
+      expect((begun[1] ?? 0) - first.allArrivedAt).toBeGreaterThan(98);
     } finally {
-      requests.unsubscribe(arrived as (message: unknown) => void);
       collections.mockRestore();
     }
   });
