@@ -9,6 +9,7 @@ import {
   type Member,
   mediaType,
   object,
+  oneOf,
   type Rule,
   text,
   url,
@@ -102,6 +103,15 @@ const optionalMembers = Object.fromEntries(
 );
 const additions = object(optionalMembers, hints);
 
+const isRequirementForm = oneOf("protojson", "go");
+const requirementForm: Rule = (value, path) => {
+  const problems = isRequirementForm(value, path);
+  // The author took it for the requirements themselves.
+  return Array.isArray(value)
+    ? problems.map((problem) => `${problem}: give the requirements as \`auth.require\``)
+    : problems;
+};
+
 const extendedCard: Rule = (value, path) => (typeof value === "function" ? [] : additions(value, path));
 
 const card = object(
@@ -111,6 +121,7 @@ const card = object(
     extended: { rule: extendedCard },
     cacheMaxAgeSeconds: { rule: count(31_536_000) },
     audience: { rule: text },
+    securityRequirements: { rule: requirementForm },
   },
   hints,
 );

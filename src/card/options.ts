@@ -77,6 +77,12 @@ export interface CardOptions {
    * that version. Default: `"both"`.
    */
   readonly audience?: "both" | VersionName | undefined;
+  /**
+   * How the public and the extended card write the scopes of a required scheme in JSON (spec 4.5). `"protojson"`:
+   * `{ "list": ["read"] }`, as specified. `"go"`: `["read"]`, the only form that the Go SDK reads; the Python and
+   * JavaScript SDKs lose the scopes of that form. Default: `"protojson"`.
+   */
+  readonly securityRequirements?: "protojson" | "go" | undefined;
 }
 
 interface CapabilityOptions {
@@ -84,7 +90,10 @@ interface CapabilityOptions {
   readonly pushNotifications?: boolean | undefined;
 }
 
-type DescriptionOptions = Omit<CardOptions, "capabilities" | "extended" | "cacheMaxAgeSeconds" | "audience">;
+type DescriptionOptions = Omit<
+  CardOptions,
+  "capabilities" | "extended" | "cacheMaxAgeSeconds" | "audience" | "securityRequirements"
+>;
 
 /**
  * The additions of an extended card: skills and extensions are added to the public ones, replacing those with the same

@@ -1,5 +1,5 @@
 import { clientMembers } from "../client/option-rules.js";
-import { amount, entries, type MembersOf, object, type Rule, text } from "../protocol/check/rules.js";
+import { amount, entries, type MembersOf, object, oneOf, type Rule, text } from "../protocol/check/rules.js";
 import { hostMembers, listenMembers } from "../server/option-rules.js";
 import type { GatewayOptions } from "./options.js";
 
@@ -14,5 +14,6 @@ export const gatewayRule: Rule = object({
   client: { rule: object(upstreamMembers, { extendedCard: reason, clock: reason }) },
   forward: { rule: entries(text) },
   audience: { rule: text },
+  securityRequirements: { rule: oneOf("protojson", "go") },
   refreshMs: { rule: amount },
 } satisfies MembersOf<GatewayOptions>);

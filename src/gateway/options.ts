@@ -19,6 +19,8 @@ export interface GatewayOptions extends HostOptions, ListenOptions {
   readonly forward?: readonly string[] | undefined;
   /** The audience of the card, as for a local agent. Default: `"both"`. */
   readonly audience?: CardOptions["audience"];
+  /** How the card writes required scopes, as for a local agent. Default: `"protojson"`. */
+  readonly securityRequirements?: CardOptions["securityRequirements"];
   /** How often the agent's card is read again, in milliseconds; 0: only after a failed call. Default: 300,000. */
   readonly refreshMs?: number | undefined;
 }

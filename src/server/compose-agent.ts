@@ -49,7 +49,8 @@ export async function composeAgent(options: AgentOptions, place: AgentPlace): Pr
   let push: OpenPush | undefined;
   const { replaces } = place;
   const agent = await composeAround(
-    options,
+    // A card with problems is reported when it is published.
+    { ...options, securityRequirements: options.card?.securityRequirements },
     async (settings) => {
       const backend = await backendOf(options, place, settings);
       push = backend.push;

@@ -77,7 +77,8 @@ export async function openHostProcess(options: ProcessOptions): Promise<HostProc
     versions: (names, settings) =>
       Promise.all(
         versionEntries(names).map((entry) => {
-          const key = JSON.stringify([entry.name, settings.fileBytes, validationOf(settings.limits)]);
+          const { limits, fileBytes, securityRequirements } = settings;
+          const key = JSON.stringify([entry.name, fileBytes, securityRequirements, validationOf(limits)]);
           const version = versionCache.get(key) ?? entry.load(settings);
           versionCache.set(key, version);
           return version;

@@ -15,6 +15,7 @@ import type { Logger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { TaskSource, Telemetry } from "../telemetry/telemetry.js";
 import type { Version } from "../version/codec.js";
+import type { VersionOptions } from "../version/options.js";
 import { type Admission, createAdmission } from "./admission.js";
 import type { Observation } from "./call-observer.js";
 import { type CallerGuard, isAuthenticated, openGuard } from "./caller-guard.js";
@@ -105,7 +106,7 @@ export function bindingsOf({ bindings: names = defaultBindings }: Pick<HostOptio
 
 /** Puts admission, bindings and card in front of a backend. */
 export async function composeAround<H extends RequestHandler>(
-  options: HostOptions,
+  options: HostOptions & Pick<VersionOptions, "securityRequirements">,
   build: (settings: HostSettings) => HostBackend<H> | Promise<HostBackend<H>>,
   place: HostPlace,
 ): Promise<ComposedAgent<H>> {
@@ -114,7 +115,8 @@ export async function composeAround<H extends RequestHandler>(
   const limits = resolveLimits(options.limits, isAuthenticated(options));
   const bindings = bindingsOf(options);
   const { served: versionNames, strict = false, fileBytes } = versionSettings(options);
-  const [newest, ...others] = await place.process.versions(versionNames, { limits, fileBytes });
+  const { securityRequirements } = options;
+  const [newest, ...others] = await place.process.versions(versionNames, { limits, fileBytes, securityRequirements });
   if (newest === undefined) throw new TypeError("no version is served");
   const versions = [newest, ...others] as const;
   const settings = { versions, limits, clock, logger, load, telemetry };

@@ -1,5 +1,4 @@
 import type { AdapterKind, Binding } from "../protocol/bindings.js";
-import { defaultValidationLimits } from "../protocol/validation-limits.js";
 import type { Version } from "./codec.js";
 import type { VersionOptions } from "./options.js";
 
@@ -28,7 +27,8 @@ export const versionTable: readonly VersionEntry[] = [
   {
     name: "1.0",
     adapters: allAdapters,
-    load: async ({ limits = defaultValidationLimits } = {}) => (await import("./v1.0/v1.js")).createV1(limits),
+    load: async ({ limits, securityRequirements } = {}) =>
+      (await import("./v1.0/v1.js")).createV1(limits, securityRequirements),
   },
   {
     name: "0.3",

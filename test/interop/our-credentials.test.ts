@@ -31,6 +31,30 @@ describe.each(agents)("our client and an agent on $title that demands credential
     return;
   }
 
+  // The Go SDK writes scopes as a bare list, in its extended card too.
+  if (version === "1.0") {
+    it("publishes scopes that our client reads", async () => {
+      await using client = await Client.connect(agent.url, { grpcTls: false });
+      const requirements = [{ schemes: { token: { list: ["read"] } } }, { schemes: { key: { list: [] } } }];
+      expect(client.card.securityRequirements).toMatchObject(requirements);
+      const ofSkill = sdk.name === "Go" ? [{ schemes: { token: { list: ["play"] } } }] : [];
+      expect(client.card.skills[0]?.securityRequirements ?? []).toMatchObject(ofSkill);
+    });
+  }
+  if (version === "1.0" && sdk.name === "Go") {
+    it.each(bindings)("has an extended card whose scopes our client reads, over %s", async (binding) => {
+      const options = { prefer: [binding], grpcTls: false, credentials: { token: demands.token } } as const;
+      await using client = await Client.connect(agent.url, options);
+      const extended = await client.getExtendedAgentCard({});
+      expect(client.connection?.binding).toBe(binding);
+      expect(extended.securityRequirements).toMatchObject([
+        { schemes: { token: { list: ["read"] } } },
+        { schemes: { key: { list: [] } } },
+      ]);
+      expect(extended.skills[0]?.securityRequirements).toMatchObject([{ schemes: { token: { list: ["play"] } } }]);
+    });
+  }
+
   // Before 0.2 schemes have no names but their kinds.
   const names = version === "0.1" ? { token: "bearer", key: "apikey" } : { token: "token", key: "key" };
   let agent: RunningAgent;

@@ -31,7 +31,7 @@ export GOTOOLCHAIN=local
 older() {
   "$go" -C go build -buildvcs=false -tags older -modfile="older/$1.mod" -o "bin/$1/" "${@:2}"
 }
-older v2.3.1 ./agent ./client
+older v2.3.1 ./agent ./client ./card
 older v2.0.1 ./agent
 
 # SDKs of the older versions of the protocol.

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { AgentCard } from "../../protocol/model.js";
 import { readCard } from "../../version/v1.0/card.js";
+import { readExtendedCardsBy } from "../../version/v1.0/json.js";
 import type { KnownVersions } from "../versions.js";
 
 export type ReadCard = (json: JsonValue | undefined) => Promise<AgentCard>;
@@ -27,6 +28,7 @@ export function cardReader(versions: Pick<KnownVersions, "load">): ReadCard {
 
 async function withMessageForms(json: JsonObject): Promise<JsonObject> {
   const forms = await import("../../version/v1.0/sdk-forms.js");
+  readExtendedCardsBy(forms.withMessageForms);
   return forms.withMessageForms(json);
 }
 

@@ -22,6 +22,21 @@ export interface ServerCode {
   readonly foreignNamesIn: typeof foreignNamesIn;
   readonly jsonTexts: typeof jsonTexts;
   readonly pageTexts: typeof pageTexts;
+  /** Changes the JSON of cards, for readers that expect another form. */
+  readonly rewriteCard?: RewriteCard | undefined;
+}
+
+type RewriteCard = (card: JsonObject) => JsonObject;
+
+/** Rewrites the forms that released SDKs give cards (`sdk-forms.ts`), once a card has needed it. */
+let readSdkForms: RewriteCard = (card) => card;
+
+/**
+ * Reads extended cards by this function from now on. Few agents need it, so the client loads it with the first card that
+ * lists security schemes; an extended card comes only after such a card.
+ */
+export function readExtendedCardsBy(read: RewriteCard): void {
+  readSdkForms = read;
 }
 
 /** JSON codecs of all operations. */
@@ -37,9 +52,9 @@ export function jsonCodecs(limits: ValidationLimits, code: ServerCode): (operati
 function codecOf(
   { name, input, output }: Operation,
   limits: ValidationLimits,
-  { validateRead, foreignNamesIn, jsonTexts, pageTexts }: ServerCode,
+  { validateRead, foreignNamesIn, jsonTexts, pageTexts, rewriteCard }: ServerCode,
 ): OperationCodec {
-  const writeMembers = replyWriters[name];
+  const writeMembers = name === "getExtendedAgentCard" ? rewriteCard : replyWriters[name];
   return {
     readRequest(json) {
       const { message, violations } = readJson(input, json, { maxDepth: limits.jsonDepthMax });
@@ -49,7 +64,8 @@ function codecOf(
       throw invalidParams(...foreign, ...mergeViolations(violations, invalid));
     },
     writeRequest: (request) => writeJson(input, request),
-    readReply(json) {
+    readReply(answer) {
+      const json = name === "getExtendedAgentCard" && isJsonObject(answer) ? readSdkForms(answer) : answer;
       // Only the empty reply of a delete may be missing (D-20).
       if ((json ?? undefined) === undefined && output.fields.length > 0) throw unreadableReply(name, "it is missing");
       const { message, violations } = readJson(output, json, { lenient: true });
@@ -63,6 +79,9 @@ function codecOf(
       return writeMembers === undefined ? json : writeMembers(json, request);
     },
     replyTexts(reply, request) {
+      if (writeMembers !== undefined && name !== "listTasks") {
+        return [JSON.stringify(writeMembers(writeJson(output, reply), request))];
+      }
       return name === "listTasks"
         ? pageTexts(output, reply as ListTasksResponse, hasArtifacts(request))
         : jsonTexts(output, reply);

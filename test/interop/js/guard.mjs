@@ -7,7 +7,7 @@ export const security = {
     token: { httpAuthSecurityScheme: { scheme: "Bearer" } },
     key: { apiKeySecurityScheme: { location: "header", name: "X-Api-Key" } },
   },
-  securityRequirements: [{ schemes: { token: {} } }, { schemes: { key: {} } }],
+  securityRequirements: [{ schemes: { token: { list: ["read"] } } }, { schemes: { key: {} } }],
 };
 
 /** The same as cards before 1.0 say it. */

@@ -8,7 +8,7 @@ SECURITY = {
         'token': {'httpAuthSecurityScheme': {'scheme': 'Bearer'}},
         'key': {'apiKeySecurityScheme': {'location': 'header', 'name': 'X-Api-Key'}},
     },
-    'securityRequirements': [{'schemes': {'token': {}}}, {'schemes': {'key': {}}}],
+    'securityRequirements': [{'schemes': {'token': {'list': ['read']}}}, {'schemes': {'key': {}}}],
 }
 
 # The same as cards of 0.3 and 0.2 say it.

@@ -32,7 +32,9 @@ func (g guard) declare(card *a2a.AgentCard) {
 		"token": a2a.HTTPAuthSecurityScheme{Scheme: "Bearer"},
 		"key":   a2a.APIKeySecurityScheme{Location: "header", Name: "X-Api-Key"},
 	}
-	card.SecurityRequirements = a2a.SecurityRequirementsOptions{{"token": {}}, {"key": {}}}
+	card.SecurityRequirements = a2a.SecurityRequirementsOptions{{"token": {"read"}}, {"key": {}}}
+	card.Skills[0].SecurityRequirements = a2a.SecurityRequirementsOptions{{"token": {"play"}}}
+	card.Capabilities.ExtendedAgentCard = true
 }
 
 func (g guard) overHTTP(next http.Handler) http.Handler {

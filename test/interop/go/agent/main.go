@@ -35,6 +35,7 @@ func main() {
 	handler := a2asrv.NewHandler(
 		newScript(),
 		a2asrv.WithCapabilityChecks(&card.Capabilities),
+		a2asrv.WithExtendedAgentCard(card),
 		a2asrv.WithTaskStore(taskstore.NewInMemory(&taskstore.InMemoryStoreConfig{Authenticator: anybody})),
 		a2asrv.WithPushNotifications(
 			push.NewInMemoryStore(),
