@@ -2,9 +2,8 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { HostedHandler } from "../core/request-handler.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import { anonymous } from "./anonymous.js";
-import { isMountable } from "./bindings.js";
 import { composeAgent } from "./compose-agent.js";
-import { bindingsOf, type ComposedAgent, type InProcessAgent } from "./host.js";
+import type { ComposedAgent, InProcessAgent } from "./host.js";
 import { closeOnFailure, openHostProcess } from "./host-process.js";
 import { createHandlers, type Handlers } from "./mounting.js";
 import { mountedRule } from "./option-rules.js";
@@ -65,13 +64,12 @@ export interface MountedAgent extends InProcessAgent, HostedAgent, Handlers {
 export async function createAgent(options: AgentOptions): Promise<MountedAgent> {
   assertOptions("createAgent()", options, mountedRule);
   const { publicUrl, basePath } = options;
-  const bindings = bindingsOf(options).filter(isMountable);
   const origin = publicUrl === undefined ? "http://localhost" : (URL.parse(publicUrl)?.origin ?? "");
   // The handlers know where they are mounted, and may be mounted at several paths.
   const address = { origin, mountPath: basePath };
   const process = await openHostProcess(options);
-  const place = { process, listening: () => address };
-  const agent = await composeAgent({ ...options, bindings, basePath: undefined }, place).catch(closeOnFailure(process));
+  const place = { process, listening: () => address, isMounted: true };
+  const agent = await composeAgent({ ...options, basePath: undefined }, place).catch(closeOnFailure(process));
   const end = async (drainMs: number): Promise<void> => {
     agent.admission.close();
     await agent.handler.drain(drainMs);

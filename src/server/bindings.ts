@@ -60,8 +60,8 @@ export interface ConnectionEngine {
 
 /** The server side of a binding: HTTP requests, connections, or both. */
 interface ServerBinding {
-  /** Answers even if the options do not list the binding; listing it adds it to the card. */
-  readonly isAlwaysServed?: boolean;
+  /** Whether it answers without being on the card where the options list no bindings. */
+  readonly isServedUnlisted?: boolean;
   routes?(setting: BindingSetting): Routes;
   /**
    * The protocol that its connections are upgraded to, lower-case: `"websocket"`. Its endpoint takes over the socket of
@@ -117,7 +117,7 @@ export const serverBindings: Readonly<Record<Binding, ServerBinding>> = {
       };
     },
   },
-  CONNECT: { isAlwaysServed: true, routes: (setting) => ({ beside: lazyConnect(setting) }) },
+  CONNECT: { isServedUnlisted: true, routes: (setting) => ({ beside: lazyConnect(setting) }) },
 };
 
 /** The engine of the first of these bindings that accepts connections: a port has room for one. */

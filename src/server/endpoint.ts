@@ -5,7 +5,7 @@ import { type Binding, bindingNames, bindingRow } from "../protocol/bindings.js"
 import { type BindingSetting, serverBindings } from "./bindings.js";
 import type { HostOptions } from "./options.js";
 
-/** The mounted bindings, and what answers there. */
+/** The bindings that answer, and what answers there. */
 export interface EndpointOptions extends BindingSetting {
   readonly bindings: readonly Binding[];
   readonly card: HttpEndpoint;
@@ -16,7 +16,7 @@ export function createEndpoint(
   options: Pick<HostOptions, "basePath" | "cors">,
   { bindings, card, ...setting }: EndpointOptions,
 ): HttpEndpoint {
-  const names = bindingNames.filter((name) => bindings.includes(name) || serverBindings[name].isAlwaysServed);
+  const names = bindingNames.filter((name) => bindings.includes(name));
   const routes = names.map((name) => ({ ...serverBindings[name].routes?.(setting), path: bindingRow(name).path }));
   const below = routes.flatMap(({ path, below }) => (below ? { path, endpoint: mount(path, below) } : []));
   const root = routes.find((each) => each.root !== undefined)?.root;

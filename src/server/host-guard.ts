@@ -76,7 +76,7 @@ const healthPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 
 /** Answers refused requests in the form of the called binding, and passes the others to the agent. */
 export function guardEndpoint(
-  agent: Pick<ComposedAgent, "endpoint" | "bindings" | "versions" | "service">,
+  agent: Pick<ComposedAgent, "endpoint" | "servedBindings" | "versions" | "service">,
   guard: HostGuard,
   { basePath }: Pick<HostOptions, "basePath">,
 ): HttpEndpoint {
@@ -104,7 +104,7 @@ function isHealthCheck({ method, path }: HttpRequest): boolean {
 
 /** The bindings with an `authenticate` that refuses every caller. */
 function createRefusingEndpoint(
-  { bindings, versions, service }: Parameters<typeof guardEndpoint>[0],
+  { servedBindings: bindings, versions, service }: Parameters<typeof guardEndpoint>[0],
   guard: HostGuard,
   basePath: string | undefined,
 ): HttpEndpoint {

@@ -9,7 +9,7 @@ import type { PublishedCard } from "../card/publish.js";
 import type { Clock } from "../core/ports.js";
 import type { RequestHandler } from "../core/request-handler.js";
 import { within } from "../protocol/async/pause.js";
-import { type Binding, bindings } from "../protocol/bindings.js";
+import { type Binding, bindingNames, bindings } from "../protocol/bindings.js";
 import { newId } from "../protocol/id/new-id.js";
 import type { Logger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
@@ -17,6 +17,7 @@ import type { TaskSource, Telemetry } from "../telemetry/telemetry.js";
 import type { Version } from "../version/codec.js";
 import type { VersionOptions } from "../version/options.js";
 import { type Admission, createAdmission } from "./admission.js";
+import { isMountable, serverBindings } from "./bindings.js";
 import type { Observation } from "./call-observer.js";
 import { type CallerGuard, isAuthenticated, openGuard } from "./caller-guard.js";
 import { createEndpoint } from "./endpoint.js";
@@ -72,6 +73,8 @@ export interface HostBackend<H extends RequestHandler = RequestHandler> {
 /** Where an agent is hosted among others. */
 export interface HostPlace {
   readonly process: HostProcess;
+  /** Whether it is mounted in a server of others, which answers plain HTTP requests alone. Default: false. */
+  readonly isMounted?: boolean | undefined;
   /** Distinguishes callers of the agent's own authentication from others with the same owner. Default: `""`. */
   readonly realm?: string | undefined;
   /** The authentication of several agents. Default: the agent's own. */
@@ -85,7 +88,10 @@ export interface ComposedAgent<H extends RequestHandler = RequestHandler> extend
   readonly endpoint: HttpEndpoint;
   readonly service: Service;
   readonly versions: readonly [Version, ...Version[]];
+  /** Those of the card. */
   readonly bindings: readonly Binding[];
+  /** Those that answer, on the card or not. */
+  readonly servedBindings: readonly Binding[];
   readonly card: PublishedCard;
   readonly admission: Admission;
   readonly handler: H;
@@ -104,6 +110,16 @@ export function bindingsOf({ bindings: names = defaultBindings }: Pick<HostOptio
   return names;
 }
 
+/** The bindings that answer: those of the card, and the unlisted ones unless the options name all bindings. */
+function servedBindings(
+  { bindings: names }: Pick<HostOptions, "bindings">,
+  listed: readonly Binding[],
+): readonly Binding[] {
+  return names === undefined
+    ? bindingNames.filter((name) => listed.includes(name) || serverBindings[name].isServedUnlisted === true)
+    : listed;
+}
+
 /** Puts admission, bindings and card in front of a backend. */
 export async function composeAround<H extends RequestHandler>(
   options: HostOptions & Pick<VersionOptions, "securityRequirements">,
@@ -113,7 +129,7 @@ export async function composeAround<H extends RequestHandler>(
   const { clock, telemetry, load } = place.process;
   const logger = place.process.loggerOf(options.logger);
   const limits = resolveLimits(options.limits, isAuthenticated(options));
-  const bindings = bindingsOf(options);
+  const bindings = bindingsOf(options).filter((name) => place.isMounted !== true || isMountable(name));
   const { served: versionNames, strict = false, fileBytes } = versionSettings(options);
   const { securityRequirements } = options;
   const [newest, ...others] = await place.process.versions(versionNames, { limits, fileBytes, securityRequirements });
@@ -126,6 +142,7 @@ export async function composeAround<H extends RequestHandler>(
   const parts = { options, backend, settings, callerGuard, place };
   const { admission, service } = await createService(parts, strict);
   const mounts = mountsOf(bindings, versions);
+  const served = servedBindings(options, bindings);
   card.mount(place.reachable?.(mounts) ?? mounts);
   const unwatch = telemetry?.watch(card.card(), () => ({
     ...handler.figures?.(),
@@ -139,8 +156,8 @@ export async function composeAround<H extends RequestHandler>(
     unwatch?.();
   };
   return {
-    endpoint: createEndpoint(options, { bindings, versions, service, card: card.endpoint }),
-    ...{ service, versions, bindings, card, admission, handler, limits, logger },
+    endpoint: createEndpoint(options, { bindings: served, versions, service, card: card.endpoint }),
+    ...{ service, versions, bindings, servedBindings: served, card, admission, handler, limits, logger },
     inProcess: (callOptions) =>
       createInProcessTransport(handler.operations, { ...callOptions, admission: service, limits, clock }),
     async dispose() {

@@ -36,8 +36,8 @@ export interface AuthDeclaration {
 /** Options of everything that serves calls, agent or gateway: bindings, authentication, limits. */
 export interface HostOptions {
   /**
-   * Bindings to mount, in the card's order of preference. Default: `"JSONRPC"`, `"GRPC"`, `"HTTP+JSON"`. Connect and
-   * gRPC-Web are always served; `"CONNECT"` here adds them to the card. An unknown name is a `TypeError`.
+   * Bindings to mount, in the card's order of preference. Nothing else is served. Default: `"JSONRPC"`, `"GRPC"` and
+   * `"HTTP+JSON"`; Connect and gRPC-Web answer too, without being on the card. An unknown name is a `TypeError`.
    */
   readonly bindings?: readonly Binding[] | undefined;
   /**

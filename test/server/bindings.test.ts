@@ -1,3 +1,5 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { type AgentOptions, Client, createAgent, gateway, reply, serve } from "trivium";
 import { describe, expect, it } from "vitest";
 import { bindingNames } from "../../src/protocol/bindings.js";
@@ -50,5 +52,82 @@ describe("the names of bindings", () => {
     const transports = [{ binding: "CONNECT", create: () => own }];
     await using client = await Client.connect(server.url, { transports });
     expect(await client.send("hello")).toMatchObject({ text: "own", state: "message" });
+  });
+});
+
+/** The bindings that answer a call at a server, on its card or not, and gRPC-Web. */
+async function answering(url: string): Promise<readonly string[]> {
+  const everything = await serve({ ...options, bindings: bindingNames, port: 0, drainMs: 0, logger: false });
+  const { supportedInterfaces } = everything.card;
+  await everything.close();
+  const { host } = new URL(url);
+  const names: string[] = [];
+  for (const listed of supportedInterfaces.filter(({ protocolVersion }) => protocolVersion === "1.0")) {
+    const there = listed.url.replace(/127\.0\.0\.1:\d+/, host);
+    const card = { ...everything.card, supportedInterfaces: [{ ...listed, url: there }] };
+    await using client = await Client.connect(card, { retry: false, grpcTls: false });
+    const answered = await client.send("hello").then(
+      ({ text }) => text,
+      () => undefined,
+    );
+    if (answered !== undefined) names.push(answered);
+  }
+  const { status } = await fetch(`${url}/lf.a2a.v1.A2AService/GetTask`, {
+    method: "POST",
+    headers: { "content-type": "application/grpc-web+proto", "a2a-version": "1.0" },
+    body: new Uint8Array(5),
+  });
+  return status === 404 ? names : [...names, "gRPC-Web"];
+}
+
+describe("the list of bindings", () => {
+  const lists = [...bindingNames.map((name) => [name]), ["JSONRPC", "HTTP+JSON"], ["GRPC", "CONNECT"]].map((names) => ({
+    names: names as typeof bindingNames,
+  }));
+
+  it.each(lists)(
+    "is all that a server, an agent of several, a mount and a gateway serve: $names",
+    async ({ names }) => {
+      const only = { ...options, bindings: names, versions: ["1.0"], logger: false } as const;
+      const expected = [...names, ...(names.includes("CONNECT") ? ["gRPC-Web"] : [])].sort();
+      const reached = async (url: string) => (await answering(url)).toSorted();
+
+      await using server = await serve({ ...only, port: 0, drainMs: 0 });
+      expect(await reached(server.url)).toEqual(expected);
+      const { agent, card, authenticate } = options;
+      await using several = await serve({
+        ...{ port: 0, drainMs: 0, logger: false, bindings: names, versions: ["1.0"], authenticate },
+        agents: { "/": { card, agent } },
+      });
+      expect(await reached(several.url)).toEqual(expected);
+
+      await using upstream = await serve({ ...options, port: 0, drainMs: 0, logger: false });
+      await using before = await gateway({
+        ...{ upstream: upstream.url, bindings: names, versions: ["1.0"] },
+        ...{ port: 0, drainMs: 0, logger: false },
+      });
+      expect((await answering(before.url)).length).toBe(expected.length);
+
+      // A mount answers plain HTTP requests alone.
+      const mountable = expected.filter((name) => name !== "GRPC");
+      if (mountable.length === 0) {
+        await expect(createAgent(only)).rejects.toThrow("mounted on no binding");
+        return;
+      }
+      const mounted = await createAgent(only);
+      const app = createServer(mounted.nodeListener());
+      await new Promise<void>((resolve) => app.listen(0, "127.0.0.1", resolve));
+      const { port } = app.address() as AddressInfo;
+      expect(await reached(`http://127.0.0.1:${port}`)).toEqual(mountable);
+      app.close();
+      await mounted.close();
+    },
+  );
+
+  it("leaves Connect and gRPC-Web off the card when it is absent, and they answer", async () => {
+    await using server = await serve({ ...options, port: 0, drainMs: 0, logger: false });
+    const listed = new Set(server.card.supportedInterfaces.map(({ protocolBinding }) => protocolBinding));
+    expect([...listed].toSorted()).toEqual(["GRPC", "HTTP+JSON", "JSONRPC"]);
+    expect((await answering(server.url)).toSorted()).toEqual([...bindingNames, "gRPC-Web"].toSorted());
   });
 });
