@@ -10,7 +10,7 @@ import { unionCard } from "./union.js";
 import type { Location, Locations } from "./urls.js";
 
 /** The well-known paths: the one since 0.3, and the one before. */
-const cardPaths: readonly string[] = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
+export const cardPaths: readonly string[] = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
 
 export type CardAt = (location: Location, reader: string) => AgentCard;
 

@@ -1,11 +1,12 @@
 import { addressPolicy, isLoopback } from "../binding/fetch/address-policy.js";
 import { createOriginCheck } from "../binding/http/cors.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../binding/http/http.js";
+import { cardPaths } from "../card/endpoint.js";
 import { hostForm } from "../card/urls.js";
 import { A2AError } from "../protocol/errors.js";
 import { createEndpoint } from "./endpoint.js";
 import type { ComposedAgent } from "./host.js";
-import type { HostOptions, ListenOptions } from "./options.js";
+import type { HostOptions } from "./options.js";
 
 // A loopback port is also reachable from web pages in a browser on this machine. With DNS rebinding (a page's host name
 // resolving to 127.0.0.1) such a page is even same-origin. It cannot choose the Host and Origin headers that the
@@ -27,9 +28,9 @@ export interface HostGuard {
   grpc(caller: Caller): HostRefusal | undefined;
 }
 
-export type HostGuardOptions = Pick<HostOptions, "publicUrl" | "cors"> & Pick<ListenOptions, "allowedHosts">;
+export type HostGuardOptions = Pick<HostOptions, "publicUrl" | "cors" | "allowedHosts">;
 
-/** Creates the guard of a loopback port. Throws a `TypeError` for invalid host names in `allowedHosts`. */
+/** Creates the guard of what only this machine reaches. Throws a `TypeError` for invalid host names in `allowedHosts`. */
 export function createHostGuard({ publicUrl, cors, allowedHosts = [] }: HostGuardOptions): HostGuard {
   const allowList = allowedHosts.length === 0 ? undefined : addressPolicy(allowedHosts, "allowedHosts");
   const publicBase = URL.parse(publicUrl ?? "");
@@ -74,19 +75,34 @@ function quote(text: string): string {
 
 const healthPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 
+/** Where a guarded agent is. */
+interface GuardedPlace {
+  readonly basePath?: string | undefined;
+  /**
+   * Whether it is mounted in a server of others: only callers on this machine are checked, and requests that are not for
+   * the agent pass. Default: false, and everything on its port is checked.
+   */
+  readonly isMounted?: boolean | undefined;
+}
+
 /** Answers refused requests in the form of the called binding, and passes the others to the agent. */
 export function guardEndpoint(
   agent: Pick<ComposedAgent, "endpoint" | "servedBindings" | "versions" | "service">,
   guard: HostGuard,
-  { basePath }: Pick<HostOptions, "basePath">,
+  { basePath, isMounted = false }: GuardedPlace,
 ): HttpEndpoint {
+  const isChecked = isMounted ? isFromThisMachine : (request: HttpRequest) => !isHealthCheck(request);
   let refuseAll: HttpEndpoint | undefined;
   return (request) => {
-    const refusal = guard.http(request);
-    if (refusal === undefined || isHealthCheck(request)) return agent.endpoint(request);
+    const refusal = isChecked(request) ? guard.http(request) : undefined;
+    if (refusal === undefined) return agent.endpoint(request);
     refuseAll ??= createRefusingEndpoint(agent, guard, basePath);
-    return refuse(refuseAll, request, refusal);
+    return refuse(refuseAll, request, refusal, isMounted);
   };
+}
+
+function isFromThisMachine({ remoteAddress }: HttpRequest): boolean {
+  return remoteAddress !== undefined && isLoopback(remoteAddress);
 }
 
 /** Refuses requests that reach no agent, and passes the others to what comes behind the agents. */
@@ -94,7 +110,7 @@ export function guardRest(guard: HostGuard): HttpEndpoint {
   return (request) => {
     const refusal = isHealthCheck(request) ? undefined : guard.http(request);
     if (refusal === undefined) return undefined;
-    return { status: refusal.status, headers: { "Content-Type": "text/plain" }, body: `${refusal.error.message}\n` };
+    return refusalText(refusal);
   };
 }
 
@@ -111,19 +127,28 @@ function createRefusingEndpoint(
   const authenticate: typeof service.authenticate = (caller) => {
     throw guard.http(caller)?.error ?? new A2AError("permissionDenied", "the request is refused");
   };
-  const card: HttpEndpoint = () => undefined;
+  const card: HttpEndpoint = (request) => {
+    const refusal = cardPaths.includes(request.path) ? guard.http(request) : undefined;
+    return refusal && refusalText(refusal);
+  };
   return createEndpoint({ basePath }, { bindings, versions, service: { ...service, authenticate }, card });
 }
 
+/** `undefined` for a request beside a mounted agent, which is not the agent's to refuse. */
 async function refuse(
   refuseAll: HttpEndpoint,
   request: HttpRequest,
-  { status, error }: HostRefusal,
-): Promise<HttpReply> {
+  refusal: HostRefusal,
+  isMounted: boolean,
+): Promise<HttpReply | undefined> {
   const reply = await refuseAll(request);
-  if (reply?.status === 403) return { ...reply, status };
+  if (reply === undefined) return isMounted ? undefined : refusalText(refusal);
+  if (reply.status === 403) return { ...reply, status: refusal.status };
   // These protocols report the status in the body.
-  if (reply !== undefined && /^application\/(?:grpc-web|connect)\b/.test(reply.headers["content-type"] ?? ""))
-    return reply;
+  if (/^application\/(?:grpc-web|connect)\b/.test(reply.headers["content-type"] ?? "")) return reply;
+  return refusalText(refusal);
+}
+
+function refusalText({ status, error }: HostRefusal): HttpReply {
   return { status, headers: { "Content-Type": "text/plain" }, body: `${error.message}\n` };
 }

@@ -1,11 +1,13 @@
 import { type FetchListener, fetchHandler } from "../binding/http/fetch-handler.js";
 import type { HttpReply } from "../binding/http/http.js";
 import { type HandlerOptions, type NodeListener, nodeListener } from "../binding/http/node-listener.js";
+import { cardPaths } from "../card/endpoint.js";
 import { basePathRule } from "../card/urls.js";
 import { bindings } from "../protocol/bindings.js";
 import { assertOptions, type Rule } from "../protocol/check/rules.js";
 import { isAuthenticated } from "./caller-guard.js";
 import type { ComposedAgent } from "./host.js";
+import { createHostGuard, guardEndpoint } from "./host-guard.js";
 import type { KoaMiddleware } from "./koa/koa-call.js";
 import { fetchRule, mountRule } from "./mount-rules.js";
 import type { AgentOptions } from "./options.js";
@@ -41,14 +43,21 @@ export interface Handlers {
 }
 
 /** What the whole agent says about its address and its callers. */
-type AgentSettings = Pick<AgentOptions, "basePath" | "publicUrl" | "auth" | "authenticate" | "anonymous">;
+type AgentSettings = Pick<
+  AgentOptions,
+  "basePath" | "publicUrl" | "auth" | "authenticate" | "anonymous" | "trustProxy" | "cors" | "allowedHosts"
+>;
 
 /** The handlers of a composed agent. */
 export function createHandlers(
-  agent: Pick<ComposedAgent, "endpoint" | "limits" | "logger">,
+  agent: Pick<ComposedAgent, "endpoint" | "servedBindings" | "versions" | "service" | "limits" | "logger">,
   at: AgentSettings,
 ): Handlers {
-  const { endpoint, limits: times, logger } = agent;
+  const { limits: times, logger } = agent;
+  const guard = createHostGuard(at);
+  // With `trustProxy` the peer is a proxy, whose address says nothing about callers.
+  const isGuarded = !isAuthenticated(at) && (at.trustProxy ?? false) === false;
+  const endpoint = isGuarded ? guardEndpoint(agent, guard, { isMounted: true }) : agent.endpoint;
   const loggedMessages = new Set<string>();
   const explain = (status: number, message: string): HttpReply => {
     if (!loggedMessages.has(message) && loggedMessages.size < loggedMax) {
@@ -121,7 +130,7 @@ function mountHint(entry: string, basePath: string | undefined, prefix: string):
   return `${cause}, but ${setting}: mount it with \`${entry}({ basePath: ${JSON.stringify(prefix)} })\``;
 }
 
-const ownPaths = ["/.well-known/agent-card.json", "/.well-known/agent.json", ...bindings.map(({ path }) => path)];
+const ownPaths = [...cardPaths, ...bindings.map(({ path }) => path)];
 
 /** What precedes a path of an agent, as `/agents/a` in `/agents/a/json-rpc`; `undefined` if it looks like none. */
 function prefixOf(path: string): string | undefined {

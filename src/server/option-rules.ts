@@ -143,6 +143,7 @@ export const hostMembers: MembersOf<HostOptions> = {
   limits: { rule: serverLimits },
   rate: { rule: object(rateMembers) },
   versions: { rule: listOr(versionList, object(versions)) },
+  allowedHosts: names,
   cors: { rule: object(cors) },
   publicUrl: { rule: text },
   publicGrpc: { rule: text },
@@ -199,7 +200,6 @@ export const serveContradictions: readonly Contradiction[] = [
 export const listenMembers: MembersOf<ListenOptions> = {
   port,
   host: { rule: text },
-  allowedHosts: names,
   grpcPort: port,
   tls: { rule: tlsRule },
   app: { rule: withMethods("a Koa app", "callback") },

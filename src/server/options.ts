@@ -89,6 +89,12 @@ export interface HostOptions {
   readonly rate?: RateOptions | undefined;
   /** Protocol versions to serve, or settings for them. Default: every supported protocol version. */
   readonly versions?: readonly VersionName[] | VersionSettings | undefined;
+  /**
+   * Additional hosts that requests may name if callers are not authenticated and only this machine reaches the port, or,
+   * at a mount without `trustProxy`, if the call comes from this machine: names, `*.example.org`, addresses and CIDR
+   * blocks. Loopback names and the host of `publicUrl` are always served. Default: none.
+   */
+  readonly allowedHosts?: readonly string[] | undefined;
   /** Allows pages of other origins to call the agent. Default: off. */
   readonly cors?: CorsOptions | undefined;
   /** Base URL of the agent as callers see it: `https://agents.example/port`. Default: derived from each request. */
@@ -192,12 +198,6 @@ export interface ListenOptions {
    * `anonymous: "shared"`.
    */
   readonly host?: string | undefined;
-  /**
-   * Additional hosts that requests may name when only this machine reaches the port and callers are not authenticated:
-   * names, `*.example.org`, addresses and CIDR blocks. Loopback names and the host of `publicUrl` are always served.
-   * Default: none.
-   */
-  readonly allowedHosts?: readonly string[] | undefined;
   /** A separate port for gRPC. Default: gRPC shares the port. */
   readonly grpcPort?: number | undefined;
   /** Key, certificate and related options. Default: no TLS. */

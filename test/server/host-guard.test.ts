@@ -226,10 +226,11 @@ it("pages that cors lists may call, and others may not", async () => {
   expect(await statusOf(tasks, { Origin: "null" }, any.port)).toBe(200);
 });
 
-it("an agent with authenticate, and a mounted one, check no hosts", async () => {
-  await using asking = await start({ authenticate: () => ({ owner: "ada" }) });
+it("an agent with authenticate, served or mounted, checks no hosts", async () => {
+  const authenticate = () => ({ owner: "ada" });
+  await using asking = await start({ authenticate });
   expect(await statusOf(tasks, { Host: foreign, Origin: page }, asking.port)).toBe(200);
-  await using mounted = await createAgent(agentOptions);
+  await using mounted = await createAgent({ ...agentOptions, authenticate });
   await using http = await serveHttp(createServer(mounted.nodeListener()));
   expect(await statusOf(tasks, { Host: foreign, Origin: page }, Number(new URL(http.url).port))).toBe(200);
 });

@@ -3,7 +3,10 @@ import type { HttpEndpoint, HttpReply } from "./http.js";
 
 /** Which pages of other origins may call, and what they may send and read. */
 export interface CorsOptions {
-  /** Origins whose pages may call, as `https://host[:port]`. `"*"` allows any. */
+  /**
+   * Origins whose pages may call: `https://host[:port]`, or `https://*.example.org` for every host below a name. `"*"`
+   * allows any.
+   */
   readonly origins: readonly string[] | "*";
   /** More request headers that pages may send, such as that of an API key unless it is `X-API-Key`. Default: none. */
   readonly allowHeaders?: readonly string[] | undefined;
@@ -65,22 +68,47 @@ interface Policy {
 function resolvePolicy(options: CorsOptions): Policy {
   const { origins, credentials = false, maxAgeSeconds = 3_600 } = options;
   if (origins === "*" && credentials) throw new TypeError('cors: credentials need a list of origins instead of "*"');
-  const allowedSet = new Set(origins === "*" ? [] : origins.map(originOf));
+  const allows = origins === "*" ? () => true : originCheckOf(origins);
   return {
     allowsAny: origins === "*",
     credentials,
     allowHeaders: [...requestHeaders, ...(options.allowHeaders ?? [])].join(", "),
     exposeHeaders: [...replyHeaders, ...(options.exposeHeaders ?? [])].join(", "),
     maxAge: String(maxAgeSeconds),
-    allows: (origin) => origins === "*" || allowedSet.has(origin),
+    allows,
   };
 }
 
-function originOf(value: string): string {
-  const url = URL.parse(value);
-  if (url === null || url.origin === "null" || (url.origin !== value && `${url.origin}/` !== value)) {
+function originCheckOf(origins: readonly string[]): (origin: string) => boolean {
+  const names = new Set<string>();
+  const wildcards: { readonly scheme: string; readonly suffix: string }[] = [];
+  for (const value of origins) {
+    const [scheme, rest, ...others] = value.split("://*.");
+    if (scheme === undefined || rest === undefined || others.length > 0) {
+      names.add(originOf(value, value));
+    } else {
+      const base = originOf(`${scheme}://${rest}`, value);
+      wildcards.push({ scheme: `${scheme}://`, suffix: `.${base.slice(scheme.length + 3)}` });
+    }
+  }
+  return (origin) =>
+    names.has(origin) ||
+    wildcards.some(
+      ({ scheme, suffix }) =>
+        origin.startsWith(scheme) &&
+        origin.endsWith(suffix) &&
+        hostLabels.test(origin.slice(scheme.length, -suffix.length)),
+    );
+}
+
+/** What may stand for the asterisk: labels of a host name. */
+const hostLabels = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i;
+
+function originOf(text: string, value: string): string {
+  const url = URL.parse(text);
+  if (url === null || text.includes("*") || url.origin === "null" || ![url.origin, `${url.origin}/`].includes(text)) {
     throw new TypeError(
-      `cors: ${JSON.stringify(value)} is not an origin: write scheme, host and port, as https://example.org`,
+      `cors: ${JSON.stringify(value)} is not an origin: write scheme, host and port, as https://example.org, or https://*.example.org for every host below a name`,
     );
   }
   return url.origin;

@@ -43,6 +43,7 @@ const {
   signals: _signals,
   clock: _clock,
   trustProxy: _proxies,
+  allowedHosts: _allowed,
   basePath: _base,
   ...ownMembers
 } = agentMembers;
@@ -60,6 +61,7 @@ export const servedRule: Rule = object(servedMembers, {
   signals: forAll("signals"),
   clock: forAll("the clock"),
   trustProxy: forAll("trustProxy"),
+  allowedHosts: forAll("allowedHosts"),
   basePath: "an agent has its path as the name in `agents`",
   ...Object.fromEntries(
     Object.keys(listenMembers)

@@ -5,7 +5,7 @@ import type { AgentOptions, ListenOptions } from "../options.js";
  * by name, `interceptors` run inside those of all agents, and limits of `rate` hold besides those of the server.
  */
 export interface ServedAgentOptions
-  extends Omit<AgentOptions, "store" | "signals" | "clock" | "trustProxy" | "basePath"> {
+  extends Omit<AgentOptions, "store" | "signals" | "clock" | "trustProxy" | "allowedHosts" | "basePath"> {
   /**
    * Distinguishes the agent in the store; two agents may not have the same. It is stored with every task, so give it
    * before you change the path of an agent. Default: the path without the slash, as `"weather"`.

@@ -24,6 +24,17 @@ describe("a preflight request", () => {
     { origins: [page], origin: "https://evil.example", allowed: null },
     { origins: [page], origin: `${page}:8443`, allowed: null },
     { origins: [page], origin: "null", allowed: null },
+    { origins: ["https://*.example"], origin: "https://page.example", allowed: "https://page.example" },
+    { origins: ["https://*.example"], origin: "https://a.page.example", allowed: "https://a.page.example" },
+    { origins: ["https://*.example:8443"], origin: "https://a.example:8443", allowed: "https://a.example:8443" },
+    { origins: ["https://*.example"], origin: "https://example", allowed: null },
+    { origins: ["https://*.example"], origin: "https://page.example:8443", allowed: null },
+    { origins: ["https://*.example"], origin: "http://page.example", allowed: null },
+    { origins: ["https://*.example"], origin: "https://page.example.evil", allowed: null },
+    { origins: ["https://*.example"], origin: "https://evilexample", allowed: null },
+    { origins: ["https://*.example"], origin: "https://evil.test/.example", allowed: null },
+    { origins: ["https://*.example"], origin: "https://evil.test:1.example", allowed: null },
+    { origins: ["https://*.example"], origin: "https://.example", allowed: null },
   ])("from $origin, with $origins, is granted $allowed", async ({ origins, origin, allowed }) => {
     const { status, headers } = await ask({ origins, allowHeaders: ["X-Own-Key"] }, preflight(origin));
     expect([status, headers.get("access-control-allow-origin")]).toEqual([204, allowed]);
@@ -73,6 +84,12 @@ it.each([
   { origins: ["page.example"] },
   { origins: [`${page}/path`] },
   { origins: ["null"] },
+  { origins: ["https://*"] },
+  { origins: ["https://a.*.example"] },
+  { origins: ["https://*.*.example"] },
+  { origins: ["https://*page.example"] },
+  { origins: ["*.example"] },
+  { origins: ["https://*.example/path"] },
 ])("options that no browser honours are refused: %j", (options) => {
   expect(() => cors(inner, options)).toThrow(TypeError);
 });
