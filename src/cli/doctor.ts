@@ -87,17 +87,29 @@ async function examine(
     const { checkTls } = await import("./doctor/tls.js");
     await report(await checkTls(url, timeout, options?.tls));
   }
+  const { checkReadiness } = await import("./doctor/readiness.js");
+  const { status, findings: readiness } = await checkReadiness({ url: agent, timeoutMs: timeout, tls: options?.tls });
+  await report(readiness);
+  const isUnready = status !== undefined && status !== "ready";
   const { checkAgent } = await import("./doctor/agent.js");
-  const { card, findings } = await checkAgent({ url: agent, options: options ?? {}, timeoutMs: timeout });
+  const { card, findings } = await checkAgent({ url: agent, options: options ?? {}, timeoutMs: timeout, isUnready });
   await report(findings);
   if (card === undefined) return;
   const { checkHttp2 } = await import("./doctor/http2.js");
   const grpc = card.supportedInterfaces.find(({ protocolBinding }) => bindingNameOf(protocolBinding) === "GRPC");
   const address = grpc === undefined || grpc.url.includes("://") ? grpc?.url : `${url.protocol}//${grpc.url}`;
   const http2 = { url: new URL(address ?? url), hasGrpc: grpc !== undefined };
-  await report(await checkHttp2({ ...http2, timeoutMs: timeout, idleMs: idle, tls: options?.tls }));
+  await report(
+    await checkHttp2({
+      ...http2,
+      isDraining: status === "draining",
+      timeoutMs: timeout,
+      idleMs: idle,
+      tls: options?.tls,
+    }),
+  );
   const { checkStreaming } = await import("./doctor/streaming.js");
-  await report(await checkStreaming({ url: agent, card, message: send, options: options ?? {} }));
+  await report(await checkStreaming({ url: agent, card, message: send, options: options ?? {}, isUnready }));
 }
 
 function optionsOf(flags: CallerFlags, agent: string): ConnectOptions {

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
+import pg from "pg";
 import { A2AError, type AgentServer, artifact, completed, type ServeOptions, serve, working } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthority } from "../support/certificates.js";
@@ -185,6 +186,22 @@ describe.concurrent("trivium doctor checks a database", () => {
     expect(ok).toBe(true);
     expect(of("store clock")).toMatchObject({ result: "ok", seen: expect.stringMatching(/^this machine is \d/) });
   });
+
+  it.runIf(hasPostgres)("of PostgreSQL, whose role has no rights or may only read", async () => {
+    const url = (await server?.createDatabase()) ?? "";
+    await trivium(["db", "migrate", "--store", url]);
+    const db = new pg.Client(url);
+    await db.connect();
+    const role = `poor_${Date.now()}`;
+    await db.query(`create role ${role} login password 'poor'`);
+    await db.end();
+    const asRole = new URL(url);
+    [asRole.username, asRole.password] = [role, "poor"];
+    expect((await doctor(["--store", asRole.href])).of("store")).toMatchObject({
+      result: "failed",
+      remedy: expect.stringMatching(/^grant the role .+SELECT, INSERT, UPDATE and DELETE/),
+    });
+  });
 });
 
 describe.concurrent("trivium doctor checks an agent", () => {
@@ -193,7 +210,7 @@ describe.concurrent("trivium doctor checks an agent", () => {
     const { findings } = await doctor([agent.url, "--send", "Count.", "--idle", "200ms"]);
     expect(findings.filter(({ result }) => result !== "ok")).toEqual([]);
     expect(findings.map(({ check }) => check)).toEqual([
-      ...["card", "clock", "interface JSONRPC 1.0", "interface GRPC 1.0", "interface HTTP+JSON 1.0"],
+      ...["readiness", "card", "clock", "interface JSONRPC 1.0", "interface GRPC 1.0", "interface HTTP+JSON 1.0"],
       ...["interface JSONRPC 0.3", "interface GRPC 0.3", "interface HTTP+JSON 0.3"],
       ...["http/2", "grpc trailers", "idle stream", "streaming"],
     ]);

@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { request } from "node:http";
-import { request as requestTls } from "node:https";
 import type { ClientTls } from "../../binding/fetch/client-tls.js";
 import type { Client } from "../../client/node.js";
 import type { ConnectOptions } from "../../client/options.js";
-import { bindingNameOf } from "../../protocol/bindings.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { AgentCard, AgentInterface } from "../../protocol/model.js";
+import { ask } from "./ask.js";
+import { cardRemedyOf, causeOf, hasSecrets } from "./failed-call.js";
 import { type Finding, findings, reasonOf } from "./finding.js";
 import { interfaceOptions } from "./interface-options.js";
 import { offsetFinding } from "./store.js";
@@ -15,6 +14,8 @@ export interface AgentCheck {
   readonly url: string;
   readonly options: ConnectOptions;
   readonly timeoutMs: number;
+  /** Whether the server says that it refuses work. Default: false. */
+  readonly isUnready?: boolean;
 }
 
 /** Findings about the card and its interfaces. */
@@ -25,7 +26,8 @@ export interface AgentFindings {
 }
 
 /** Reads the card and calls each interface in it. */
-export async function checkAgent({ url, options, timeoutMs }: AgentCheck): Promise<AgentFindings> {
+export async function checkAgent(check: AgentCheck): Promise<AgentFindings> {
+  const { url, options, timeoutMs } = check;
   const clock = await checkClock(url, timeoutMs, options.tls);
   const { Client } = await import("../../client/node.js");
   const report = findings("card");
@@ -39,8 +41,7 @@ export async function checkAgent({ url, options, timeoutMs }: AgentCheck): Promi
   await client.close();
   const summary = `${card.name} ${card.version}, ${card.supportedInterfaces.length} interfaces`;
   const interfaceFindings: Finding[] = [];
-  for (const each of card.supportedInterfaces)
-    interfaceFindings.push(await checkInterface(card, each, { url, options, timeoutMs }));
+  for (const each of card.supportedInterfaces) interfaceFindings.push(await checkInterface(card, each, check));
   return { card, findings: [report.ok(summary), ...clock, ...interfaceFindings] };
 }
 
@@ -53,7 +54,7 @@ async function missingCard(error: unknown, url: string, options: ConnectOptions)
     const commands = agents.map((agent) => `trivium doctor ${agent}`);
     return report.failed(`no agent card at ${url}, its server has several agents`, commands.join("\n"));
   }
-  const remedy = cardRemedy(url, options);
+  const remedy = cardRemedyOf(error) ?? cardRemedy(url, options);
   const several = "a server of several agents has each below its path, and lists them with catalogue: true";
   return report.failed(reasonOf(error), isNotFound(error) ? `${remedy}; ${several}` : remedy);
 }
@@ -72,29 +73,13 @@ function cardRemedy(url: string, { tls }: ConnectOptions): string {
 async function checkClock(url: string, timeoutMs: number, tls: ClientTls = {}): Promise<readonly Finding[]> {
   try {
     const begin = Date.now();
-    const time = Date.parse((await dateAt(url, timeoutMs, tls)) ?? "");
+    const time = Date.parse((await ask(url, { method: "HEAD", timeoutMs, tls })).date ?? "");
     if (Number.isNaN(time)) return [findings("clock").skipped("the server sends no Date header")];
     // The header has whole seconds.
     return [offsetFinding("clock", (begin + Date.now()) / 2 - (time + 500), "the server")];
   } catch {
     return [];
   }
-}
-
-/** The `Date` of an answer. Another check verifies the certificate, and no secret is sent. */
-function dateAt(url: string, timeoutMs: number, tls: ClientTls): Promise<string | undefined> {
-  const options = { method: "HEAD", agent: false, signal: AbortSignal.timeout(timeoutMs) } as const;
-  return new Promise((resolve, reject) => {
-    const clientRequest = url.startsWith("https:")
-      ? requestTls(url, { ...options, ...tls, rejectUnauthorized: false })
-      : request(url, options);
-    clientRequest.once("response", (response) => {
-      response.resume();
-      resolve(response.headers.date);
-    });
-    clientRequest.once("error", reject);
-    clientRequest.end();
-  });
 }
 
 /** Probes an interface with a harmless GetTask: the task does not exist. */
@@ -104,7 +89,7 @@ async function checkInterface(card: AgentCard, agentInterface: AgentInterface, c
   const loopbackProblem = loopbackProblemOf(check.url, url);
   const { Client } = await import("../../client/node.js");
   const singleCard = { ...card, supportedInterfaces: [agentInterface] };
-  const { options, withholdReason: withheld } = interfaceOptions({ ...check, card }, agentInterface);
+  const { options, withholdReason } = interfaceOptions({ ...check, card }, agentInterface);
   try {
     await using client = await Client.connect(singleCard, { ...options, timeoutMs: check.timeoutMs, retry: false });
     await client.operations.getTask({ ...emptyGetTask, id: randomUUID() }, {});
@@ -114,17 +99,22 @@ async function checkInterface(card: AgentCard, agentInterface: AgentInterface, c
       if (loopbackProblem === undefined) return report.ok(url);
       return report.warning(`${url}: ${loopbackProblem}`, "set publicUrl to the address that callers use");
     }
-    if (error instanceof A2AError && refusalCodes.has(error.code)) {
-      const remedy = withheld === undefined ? "give --bearer, --credential or --header" : `${withheld} (--trust)`;
-      return report.warning(`${url} answers and wants credentials`, remedy);
+    if (loopbackProblem !== undefined) {
+      return report.failed(
+        `${url}: ${reasonOf(error)}`,
+        `${loopbackProblem}: set publicUrl to the address that callers use`,
+      );
     }
-    return report.failed(`${url}: ${reasonOf(error)}`, remedyFor(protocolBinding, loopbackProblem));
+    const cause = causeOf({
+      ...{ error, binding: protocolBinding, withholdReason, isUnready: check.isUnready === true },
+      hasSecrets: hasSecrets(options),
+    });
+    return report[cause.result](`${url}: ${cause.seen}`, cause.remedy);
   }
 }
 
 /** Errors that show that the agent can be reached and understood the call. */
 const answerCodes: ReadonlySet<string> = new Set(["taskNotFound", "unsupportedOperation", "invalidParams"]);
-const refusalCodes: ReadonlySet<string> = new Set(["unauthenticated", "permissionDenied"]);
 
 const emptyGetTask = { $typeName: "lf.a2a.v1.GetTaskRequest", id: "", tenant: "" } as const;
 
@@ -135,12 +125,4 @@ function loopbackProblemOf(cardUrl: string, interfaceUrl: string): string | unde
   const host = interfaceUrl.replace(/^\w+:\/\//, "");
   if (!loopback.test(host) || loopback.test(new URL(cardUrl).host)) return undefined;
   return "the card names a loopback address, which other machines cannot reach";
-}
-
-function remedyFor(binding: string, loopbackProblem: string | undefined): string {
-  if (loopbackProblem !== undefined) return `${loopbackProblem}: set publicUrl to the address that callers use`;
-  if (bindingNameOf(binding) === "GRPC") {
-    return "gRPC needs HTTP/2 and trailers all the way: in a proxy use grpc_pass (nginx), proto h2 (HAProxy) or HTTP/2 upstreams (Envoy), or set publicGrpc";
-  }
-  return "check that the proxy passes this path and its method POST, and that publicUrl is the address that callers use";
 }

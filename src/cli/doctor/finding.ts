@@ -1,3 +1,5 @@
+import { readableTls } from "./tls-text.js";
+
 /** The result of one check. */
 export interface Finding {
   /** Name of the check: `node`, `store schema`. */
@@ -29,9 +31,13 @@ export function findingText({ check, result, seen, remedy }: Finding): string {
 
 /** The message of an error with its causes, in one line. */
 export function reasonOf(error: unknown): string {
+  return readableTls(messageWithCauses(error));
+}
+
+function messageWithCauses(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const message =
-    error.message || (error instanceof AggregateError ? error.errors.map(reasonOf).join(", ") : error.name);
-  const cause = error.cause === undefined ? "" : reasonOf(error.cause);
+    error.message || (error instanceof AggregateError ? error.errors.map(messageWithCauses).join(", ") : error.name);
+  const cause = error.cause === undefined ? "" : messageWithCauses(error.cause);
   return cause === "" || message.includes(cause) ? message : `${message}: ${cause}`;
 }

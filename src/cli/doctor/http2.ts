@@ -8,13 +8,16 @@ export interface Http2Check {
   /** Whether the card has a gRPC interface. */
   readonly hasGrpc: boolean;
   readonly timeoutMs: number;
+  /** Whether the server ends, and its streams with it. */
+  readonly isDraining: boolean;
   /** How long an idle stream must last. */
   readonly idleMs: number;
   readonly tls?: ClientTls | undefined;
 }
 
 /** Checks that an address speaks HTTP/2, that gRPC's trailers pass, and that idle streams last. */
-export async function checkHttp2({ url, hasGrpc, timeoutMs, idleMs, tls }: Http2Check): Promise<readonly Finding[]> {
+export async function checkHttp2(check: Http2Check): Promise<readonly Finding[]> {
+  const { url, hasGrpc, timeoutMs, tls } = check;
   const report = findings("http/2");
   const remedy = "gRPC needs it: switch HTTP/2 on in the proxy, or give gRPC an address of its own (publicGrpc)";
   let session: ClientHttp2Session;
@@ -25,7 +28,7 @@ export async function checkHttp2({ url, hasGrpc, timeoutMs, idleMs, tls }: Http2
     return [hasGrpc ? report.failed(problem, remedy) : report.warning(problem, remedy)];
   }
   try {
-    return [report.ok(`spoken at ${url.origin}`), ...(hasGrpc ? await checkGrpc(session, { timeoutMs, idleMs }) : [])];
+    return [report.ok(`spoken at ${url.origin}`), ...(hasGrpc ? await checkGrpc(session, check) : [])];
   } finally {
     session.destroy();
   }
@@ -51,9 +54,12 @@ function connectHttp2(origin: string, timeoutMs: number, tls: ClientTls = {}): P
   });
 }
 
-type Times = Pick<Http2Check, "timeoutMs" | "idleMs">;
+type Watched = Pick<Http2Check, "timeoutMs" | "idleMs" | "isDraining">;
 
-async function checkGrpc(session: ClientHttp2Session, { timeoutMs, idleMs }: Times): Promise<readonly Finding[]> {
+async function checkGrpc(
+  session: ClientHttp2Session,
+  { timeoutMs, idleMs, isDraining }: Watched,
+): Promise<readonly Finding[]> {
   const trailers = findings("grpc trailers");
   const idle = findings("idle stream");
   const check = await health(session, "Check", timeoutMs);
@@ -68,6 +74,7 @@ async function checkGrpc(session: ClientHttp2Session, { timeoutMs, idleMs }: Tim
           "let the proxy pass trailers: use its gRPC mode, not plain HTTP",
         )
       : trailers.ok("passed");
+  if (isDraining) return [trailersFinding, idle.skipped("the server is draining")];
   const watch = await health(session, "Watch", idleMs);
   const seconds = Math.round(watch.lastedMs / 1000);
   if (!watch.hasData) {

@@ -21,7 +21,8 @@ export async function checkStore(location: StoreLocation): Promise<readonly Find
     ];
   } catch (error) {
     const failure = error instanceof UnusableStoreError ? error.failure : undefined;
-    return [reach.failed(reasonOf(error), remedies[failure ?? "other"] ?? reachRemedies[location.kind])];
+    const remedy = ofKind[location.kind][failure ?? "other"] ?? remedies[failure ?? "other"];
+    return [reach.failed(reasonOf(error), remedy ?? reachRemedies[location.kind])];
   }
 }
 
@@ -30,10 +31,20 @@ const reachRemedies = {
   postgres: "check address, user and password, and that the database accepts connections from this machine",
 } as const;
 
-const remedies: Readonly<Partial<Record<StoreFailure, string>>> = {
+type Remedies = Readonly<Partial<Record<StoreFailure, string>>>;
+
+const ofKind: Readonly<Record<keyof typeof reachRemedies, Remedies>> = {
+  sqlite: { readOnly: "let this user write to the database and its folder" },
+  postgres: {
+    readOnly: "connect to the primary, and not to a standby or with default_transaction_read_only",
+    forbidden:
+      "grant the role USAGE of the schema, and SELECT, INSERT, UPDATE and DELETE on its tables; trivium db migrate needs their owner",
+  },
+};
+
+const remedies: Remedies = {
   damaged: "check the path; if it is the right one, restore a backup",
   locked: "find the connection that holds the lock, and end it",
-  readOnly: "let this user write to the database and its folder",
   full: "make room on the disk",
 };
 

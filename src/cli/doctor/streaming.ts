@@ -2,6 +2,7 @@ import type { AnswerEvent } from "../../client/answer/events.js";
 import type { ConnectOptions } from "../../client/options.js";
 import { bindingNameOf } from "../../protocol/bindings.js";
 import type { AgentCard } from "../../protocol/model.js";
+import { causeOf, hasSecrets } from "./failed-call.js";
 import { type Finding, findings, reasonOf } from "./finding.js";
 import { interfaceOptions } from "./interface-options.js";
 
@@ -11,6 +12,8 @@ export interface StreamingCheck {
   readonly card: AgentCard;
   readonly message: string | undefined;
   readonly options: ConnectOptions;
+  /** Whether the server says that it refuses work. Default: false. */
+  readonly isUnready?: boolean;
 }
 
 /** Shortest stream that can show buffering, in milliseconds. */
@@ -30,11 +33,11 @@ export async function checkStreaming(check: StreamingCheck): Promise<readonly Fi
   if (message === undefined) {
     return [skipped("needs a message to the agent", 'give one that takes the agent some seconds: --send "…"')];
   }
+  const { options, withholdReason } = interfaceOptions(check, agentInterface);
   const arrivalTimes: number[] = [];
   const creationTimes: number[] = [];
   try {
     const { Client } = await import("../../client/node.js");
-    const { options } = interfaceOptions(check, agentInterface);
     // Without resuming: the check looks for breaks.
     const limits = { ...options.limits, streamBreaksMax: 0 };
     await using client = await Client.connect(
@@ -47,8 +50,19 @@ export async function checkStreaming(check: StreamingCheck): Promise<readonly Fi
       if (time !== undefined) creationTimes.push(time);
     }
   } catch (error) {
-    if (arrivalTimes.length === 0)
-      return [failed(reasonOf(error), "read the server's log; trivium send shows the same call")];
+    if (arrivalTimes.length === 0) {
+      const binding = agentInterface.protocolBinding;
+      const call = {
+        error,
+        binding,
+        withholdReason,
+        isUnready: check.isUnready === true,
+        hasSecrets: hasSecrets(options),
+      };
+      const cause = causeOf(call);
+      // It was told to send.
+      return [failed(cause.seen, cause.remedy)];
+    }
     const remedy = "raise the proxy's timeouts for streams (proxy_read_timeout, timeout server)";
     return [warning(`the stream broke after ${arrivalTimes.length} events: ${reasonOf(error)}`, remedy)];
   }

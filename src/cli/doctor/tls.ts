@@ -32,7 +32,9 @@ function remedyFor(error: unknown): string {
   if (/^(?:ECONNREFUSED|EHOST|ENET|ETIMEDOUT)/.test(code)) {
     return "check that the server runs, and that firewalls let this machine reach its port";
   }
-  return "check that the port speaks TLS 1.2 or 1.3";
+  return /client certificate/.test(reasonOf(error))
+    ? "give the certificate that the server expects: --cert and --key"
+    : "check that the port speaks TLS 1.2 or 1.3";
 }
 
 interface Address extends ClientTls {

@@ -9,6 +9,8 @@ type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
 export interface FallbackOptions {
   readonly app: ServeOptions["app"];
   readonly readiness: Pick<Readiness, "status">;
+  /** Whether a request reports its caller through a proxy that is not trusted. */
+  readonly ignoresForwarded: (request: IncomingMessage) => boolean;
   readonly logger: Logger;
   /** Says what a request looked for, for callers of an unknown path. */
   readonly explainMissing: (request: IncomingMessage, response: ServerResponse) => Promise<string | undefined>;
@@ -36,7 +38,7 @@ export function createFallback(options: FallbackOptions): Handle {
 /** Loads the packages. In a server that is not bundled, the first request that no agent answers loads them. */
 export const loadKoa = () => loadPackage("koa", () => Promise.all([import("koa"), import("@koa/router")]));
 
-async function load({ app, readiness, explainMissing }: FallbackOptions): Promise<Handle> {
+async function load({ app, readiness, ignoresForwarded, explainMissing }: FallbackOptions): Promise<Handle> {
   const [{ default: Koa }, { default: Router }] = await loadKoa();
   const koa = new Koa();
   // Every method that Node knows: an unknown path is then 404, not 501.
@@ -47,7 +49,7 @@ async function load({ app, readiness, explainMissing }: FallbackOptions): Promis
   health.get("/readyz", (ctx) => {
     const { status } = readiness;
     ctx.status = status === "ready" ? 200 : 503;
-    ctx.body = { status };
+    ctx.body = ignoresForwarded(ctx.req) ? { status, forwarded: "ignored" } : { status };
   });
   koa.use(health.routes()).use(health.allowedMethods());
   if (app === undefined) {

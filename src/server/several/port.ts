@@ -7,6 +7,7 @@ import type { RequestListener } from "../../binding/listen/connection.js";
 import { askForBody } from "../../binding/listen/continue.js";
 import type { OpenUnsent } from "../../binding/listen/unsent.js";
 import type { CallHead } from "../../binding/service.js";
+import { trustedPeers } from "../../card/proxy.js";
 import { pause } from "../../protocol/async/pause.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
 import type { Binding } from "../../protocol/bindings.js";
@@ -161,12 +162,19 @@ export async function listenWith(
   return { url, port, grpcPort, close, [Symbol.asyncDispose]: close };
 }
 
-function createHttp({ app }: Pick<ListenOptions, "app">, site: Site, readiness: Readiness): RequestListener {
+function createHttp(
+  { app, trustProxy = false }: Pick<HostOptions & ListenOptions, "app" | "trustProxy">,
+  site: Site,
+  readiness: Readiness,
+): RequestListener {
+  const trusts = trustedPeers(trustProxy);
   const { directory, limits, logger } = site;
   const onError = (error: unknown): void => logger.error({ err: error }, "a request could not be answered");
   const protocol = nodeListener(directory.endpoint, { times: limits, onError });
   const fallback = createFallback({
     ...{ app, readiness, logger },
+    ignoresForwarded: ({ headers, socket }) =>
+      (headers["x-forwarded-for"] ?? headers.forwarded) !== undefined && !trusts(socket.remoteAddress ?? ""),
     explainMissing: (req, res) => {
       const target = splitTarget(req.url ?? "/");
       return directory.explainMissing(

@@ -4,6 +4,7 @@ import { A2AError, messageOf } from "../../protocol/errors.js";
 export type StoreFailure =
   | "full"
   | "readOnly"
+  | "forbidden"
   | "locked"
   | "damaged"
   | "unusable"
@@ -30,6 +31,7 @@ export class StoreError extends Error {
 const sentences: Readonly<Record<Exclude<StoreFailure, "other" | "newerFormat">, string>> = {
   full: "the database is full",
   readOnly: "the database is read-only",
+  forbidden: "the role has no right to do this in the database",
   locked: "the database is locked by another connection",
   damaged: "the database is damaged or not a database",
   unusable: "the database cannot be used",
@@ -55,7 +57,8 @@ const bySqlite: Readonly<Record<number, StoreFailure>> = {
 const byCode: readonly (readonly [RegExp, StoreFailure])[] = [
   [/^53100/, "full"],
   [/^53200/, "outOfMemory"],
-  [/^(?:25006|42501)/, "readOnly"],
+  [/^25006/, "readOnly"],
+  [/^42501/, "forbidden"],
   [/^(?:40001|40P01|55P03|57014)/, "locked"],
   [/^XX00[12]/, "damaged"],
   [/^(?:08|57P0|53300|28|3D)/, "unreachable"],

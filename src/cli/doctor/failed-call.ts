@@ -1,0 +1,128 @@
+import { NoInterfaceError } from "../../client/connection.js";
+import type { ConnectOptions } from "../../client/options.js";
+import { bindingNameOf } from "../../protocol/bindings.js";
+import { A2AError, ConnectionError } from "../../protocol/errors.js";
+import { type Finding, reasonOf } from "./finding.js";
+
+/** A call that failed, and what is known about it. */
+export interface FailedCall {
+  readonly error: unknown;
+  readonly binding: string;
+  /** Whether the call carried credentials or headers of the caller. */
+  readonly hasSecrets: boolean;
+  /** Why it carried none although there are some. */
+  readonly withholdReason: string | undefined;
+  /** Whether the server says that it refuses work, which another check reports. */
+  readonly isUnready: boolean;
+}
+
+type Cause = Pick<Finding, "result" | "seen" | "remedy">;
+
+/** Whether a caller gave credentials, or headers that may hold them. */
+export function hasSecrets({ credentials, headers }: ConnectOptions): boolean {
+  const given = (value: unknown): boolean =>
+    typeof value === "function" || (typeof value === "object" && value !== null && Object.keys(value).length > 0);
+  return given(credentials) || given(headers);
+}
+
+/** Returns the cause of a failed call, and what to do about it. */
+export function causeOf(call: FailedCall): Cause {
+  const error = answerOf(call.error);
+  const reason = reasonOf(error);
+  const status = httpStatusOf(error);
+  if (error instanceof ConnectionError) {
+    const known = unreached.find(([said]) => said.test(reason));
+    return failed(reason, known?.[1] ?? proxyRemedy(call.binding));
+  }
+  if (error instanceof A2AError) {
+    const cause = causes[status === undefined || status === "401" ? error.code : "other"]?.(call, reason);
+    if (cause !== undefined) return cause;
+  }
+  if (status !== undefined) return failed(reason, byStatus[status] ?? proxyRemedy(call.binding));
+  return failed(reason, proxyRemedy(call.binding));
+}
+
+const failed = (seen: string, remedy: string): Cause => ({ result: "failed", seen, remedy });
+
+/** Causes of errors in the protocol's own form, which the agent itself has written. */
+const causes: Readonly<Partial<Record<A2AError["code"] | "other", (call: FailedCall, reason: string) => Cause>>> = {
+  unauthenticated({ hasSecrets, withholdReason }, reason) {
+    if (hasSecrets) {
+      return failed(
+        `the agent refuses these credentials: ${reason}`,
+        "check that they are not expired, and that they were issued for this agent",
+      );
+    }
+    const remedy =
+      withholdReason === undefined ? "give --bearer, --credential or --header" : `${withholdReason} (--trust)`;
+    return { result: "warning", seen: "the agent answers and wants credentials", remedy };
+  },
+  permissionDenied({ hasSecrets, withholdReason }, reason) {
+    if (hasSecrets) {
+      return failed(
+        `the agent knows the caller and does not permit the call: ${reason}`,
+        "use credentials with the scopes that the card requires",
+      );
+    }
+    const remedy =
+      withholdReason === undefined ? "give --bearer, --credential or --header" : `${withholdReason} (--trust)`;
+    return { result: "warning", seen: `the agent answers and refuses this caller: ${reason}`, remedy };
+  },
+  resourceExhausted: (_, reason) => ({
+    result: "warning",
+    seen: `the agent answers and limits this caller: ${reason}`,
+    remedy: "try again later, or raise the limit that the error names",
+  }),
+  unavailable: ({ isUnready }, reason) =>
+    failed(
+      `the agent answers and takes no work: ${reason}`,
+      isUnready ? "see readiness" : "try again later; if it stays, read the server's log",
+    ),
+  internalError: (_, reason) =>
+    failed(`the agent failed: ${reason}`, "read the server's log under the reference of the error"),
+  requestTimeout: (_, reason) =>
+    failed(reason, "the request did not arrive in time: check the connection, and proxies that hold requests back"),
+};
+
+/** What to do about a call that had no answer, by what its error says. */
+const unreached: readonly (readonly [said: RegExp, remedy: string])[] = [
+  [/client certificate/, "give the certificate that the server expects: --cert and --key"],
+  [
+    /ECONNREFUSED|EHOST|ENET|ETIMEDOUT/,
+    "check that the server runs at this address, and that firewalls let this machine reach it",
+  ],
+  [/ENOTFOUND|EAI_|Name resolution failed/i, "check the name, and that this machine can resolve it"],
+  [/certificate/, "see the checks of TLS; --ca adds an authority"],
+];
+
+const byStatus: Readonly<Record<string, string>> = {
+  "403": "a proxy, a firewall or a web server refuses the call, not the agent: look at its rules and its log",
+  "429": "a proxy limits this caller: look at its rules, or try again later",
+  "502": "the proxy cannot reach the agent: check that it runs, and the address that the proxy has for it",
+  "503": "the proxy has no agent that takes calls: check that one runs and is ready",
+  "504": "the proxy had no answer of the agent in time: check that it runs, and the proxy's timeouts",
+};
+
+/** The answer of the one interface that was called, instead of the error about all interfaces. */
+function answerOf(error: unknown): unknown {
+  return error instanceof NoInterfaceError && error.failures.length === 1 ? error.failures[0] : error;
+}
+
+function httpStatusOf(error: unknown): string | undefined {
+  return error instanceof A2AError ? error.metadata["httpStatus"] : undefined;
+}
+
+function proxyRemedy(binding: string): string {
+  if (bindingNameOf(binding) === "GRPC") {
+    return "gRPC needs HTTP/2 and trailers all the way: in a proxy use grpc_pass (nginx), proto h2 (HAProxy) or HTTP/2 upstreams (Envoy), or set publicGrpc";
+  }
+  return "check that the proxy passes this path and its method POST, and that publicUrl is the address that callers use";
+}
+
+/** What to do about a card that cannot be read, by the status of the answer. */
+export function cardRemedyOf(error: unknown): string | undefined {
+  const status = httpStatusOf(error) ?? /HTTP status (\d{3})/.exec(reasonOf(error))?.[1];
+  if (status === "401")
+    return "the card needs credentials: give --bearer, --credential or --header, or let the proxy pass /.well-known/";
+  return status === undefined ? undefined : byStatus[status];
+}
