@@ -1,3 +1,4 @@
+import { isHttpToken } from "../protocol/http-token.js";
 import { withoutEmptyCredentials } from "../protocol/service-parameters.js";
 import type { Credential } from "./credentials.js";
 
@@ -8,8 +9,6 @@ export interface Placement {
   /** Throws a `TypeError` that names `credentials.<scheme>` when the secret cannot go there. */
   place(secret: string): Credential;
 }
-
-const tokenForm = /^[\w!#$%&'*+.^`|~-]+$/;
 
 /** What a place can carry, and what a secret that cannot go there holds. */
 interface Form {
@@ -35,7 +34,7 @@ const forms = {
 
 /** Whether the text is a valid name of a header or a cookie. */
 export function isToken(name: string): boolean {
-  return tokenForm.test(name);
+  return isHttpToken(name);
 }
 
 /** In a header, after `prefix`. */

@@ -1,7 +1,6 @@
 import type { Service } from "../binding/service.js";
 import type { Principal } from "../protocol/context.js";
-
-const nameForm = /^[\w!#$%&'*+.^`|~-]+$/;
+import { isHttpToken } from "../protocol/http-token.js";
 
 // Headers that describe the call itself. The gateway's own calls set their own.
 const ownHeaders: ReadonlySet<string> = new Set([
@@ -30,7 +29,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
 /** The lower-case names of headers to forward. Throws a `TypeError` for one that belongs to the call itself. */
 export function checkForwardNames(names: readonly string[] = []): readonly string[] {
   const lowerNames = [...new Set(names.map((name) => name.toLowerCase()))];
-  const invalidName = lowerNames.find((name) => !nameForm.test(name));
+  const invalidName = lowerNames.find((name) => !isHttpToken(name));
   if (invalidName !== undefined)
     throw new TypeError(`forward: ${JSON.stringify(invalidName)} is not the name of a header`);
   const ownName = lowerNames.find((name) => ownHeaders.has(name) || name.startsWith("grpc-") || name.endsWith("-bin"));

@@ -1,5 +1,6 @@
 import type { AddressPolicy } from "../binding/fetch/address-policy.js";
 import type { FieldViolation } from "../protocol/errors.js";
+import { isHttpToken } from "../protocol/http-token.js";
 import type { TaskPushNotificationConfig } from "../protocol/model.js";
 
 /** Violations of a configuration by field: a URL that is invalid or not allowed, and text that would break a header. */
@@ -41,10 +42,8 @@ function isPort(port: string): boolean {
   return port === "" || (Number(port) > 0 && Number(port) < 65536);
 }
 
-const schemePattern = /^[\w!#$%&'*+.^`|~-]+$/;
-
 function schemeFault(scheme: string): string | undefined {
-  return schemePattern.test(scheme) ? undefined : "must be the name of an HTTP authentication scheme";
+  return isHttpToken(scheme) ? undefined : "must be the name of an HTTP authentication scheme";
 }
 
 // A header is one line of Latin-1, and leading or trailing spaces get lost.

@@ -1,4 +1,5 @@
 import { assertOptions, func, type MembersOf, object, oneOf, string } from "../../protocol/check/rules.js";
+import { isHttpToken } from "../../protocol/http-token.js";
 import { type AuthCall, type AuthScheme, CredentialError, type Identity, quotedString } from "./scheme.js";
 
 /** What `verify` may return: an identity, its subject alone, or nothing for a credential that is not known. */
@@ -34,7 +35,7 @@ const maxLength = 4096;
 export function apiKey(options: ApiKeyOptions): AuthScheme {
   assertOptions("apiKey", options, rule);
   const { in: location, name, verify, description = "" } = options;
-  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name))
+  if (!isHttpToken(name))
     throw new TypeError(`apiKey: name must be the name of a header or a parameter, not ${JSON.stringify(name)}`);
   return {
     declaration: { case: "apiKeySecurityScheme", value: { location, name, description } },

@@ -5,6 +5,7 @@ import { namesOf } from "../../protocol/check/rules.js";
 import { dataReader, type FileContent, filesOf, type ReadData, textOf } from "../../protocol/content/read.js";
 import type { Principal, Scope } from "../../protocol/context.js";
 import { type AgentEvent, authRequired } from "../../protocol/events.js";
+import { isHttpToken } from "../../protocol/http-token.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { Message, SendMessageConfiguration, Task } from "../../protocol/model.js";
 import { type AuthorizationEnd, type TokenBudget, type Turn, TurnAborted } from "../agent.js";
@@ -22,8 +23,6 @@ import { createYieldBudget, type YieldBudget } from "./yield-budget.js";
 const maxReferences = 16;
 
 const checkHistory = namesOf<{ last?: number | undefined }>("turn.history()", { last: true });
-
-const headerName = /^[\w!#$%&'*+.^`|~-]+$/;
 
 /** What the agent's view needs of a turn. */
 interface ViewedTurn {
@@ -115,7 +114,7 @@ class AgentTurn implements Turn {
 
   get header(): Turn["header"] {
     return (name) => {
-      if (!headerName.test(name)) throw new TypeError(`header(): ${JSON.stringify(name)} is not the name of a header`);
+      if (!isHttpToken(name)) throw new TypeError(`header(): ${JSON.stringify(name)} is not the name of a header`);
       return this.#run.start.header?.(name.toLowerCase());
     };
   }
