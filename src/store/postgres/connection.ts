@@ -106,25 +106,41 @@ async function compareProcesses(
   let other: pg.Client | undefined;
   try {
     other = await openOther();
-    const otherId = await readProcessId(other);
-    if (otherId === processId) return "transaction";
-    const questions = [
-      { each: client, id: processId },
-      { each: client, id: processId },
-      { each: other, id: otherId },
-      { each: other, id: otherId },
-    ];
-    for (const { each, id } of Array.from({ length: comparisons }, () => questions).flat()) {
-      if ((await readProcessId(each)) !== id) return "transaction";
-    }
-    return "session";
-  } catch (error) {
-    const reason = `${messageOf(error)}; set sessions to true or false`;
-    throw new StoreError("unreachable", `cannot find the mode of the pooler before the database: ${reason}`, {
-      cause: error,
-    });
+    if (await keepProcesses(client, processId, other)) return "session";
+    await checkTransactions(other);
+    return "transaction";
+  } catch (cause) {
+    if (cause instanceof StoreError) throw cause;
+    const reason = `${messageOf(cause)}: set sessions to true or false`;
+    throw new StoreError("unreachable", `cannot find the mode of the pooler before the database: ${reason}`, { cause });
   } finally {
     other?.end().catch(noop);
+  }
+}
+
+async function keepProcesses(client: pg.ClientBase, processId: number, other: pg.Client): Promise<boolean> {
+  const otherId = await readProcessId(other);
+  if (otherId === processId) return false;
+  const questions = [
+    { each: client, id: processId },
+    { each: client, id: processId },
+    { each: other, id: otherId },
+    { each: other, id: otherId },
+  ];
+  for (const { each, id } of Array.from({ length: comparisons }, () => questions).flat()) {
+    if ((await readProcessId(each)) !== id) return false;
+  }
+  return true;
+}
+
+/** A pooler may also lend a session for each statement, and refuse transactions. */
+async function checkTransactions(client: pg.Client): Promise<void> {
+  try {
+    await client.query("begin");
+    await client.query("rollback");
+  } catch (cause) {
+    const reason = `${messageOf(cause)}: use its session or transaction mode`;
+    throw new StoreError("unusable", `the pooler before the database has no transactions: ${reason}`, { cause });
   }
 }
 
@@ -152,7 +168,8 @@ export function createConnector(driver: Pg, options: ConnectOptions, pooler: Poo
   }
 
   async function openOther(): Promise<pg.Client> {
-    const limitMs = Math.min(options.connectTimeoutMs, otherTimeoutMs);
+    // The pool gives up the first one after its time.
+    const limitMs = Math.min(options.connectTimeoutMs / 2, otherTimeoutMs);
     const other = new driver.Client({ ...config, connectionTimeoutMillis: limitMs, query_timeout: limitMs });
     other.on("error", noop);
     await other.connect();

@@ -33,12 +33,20 @@ export interface Pool {
 export function createPool(options: ConnectOptions, mode: PoolerMode): Pool {
   let pgPool: Promise<pg.Pool> | undefined;
   const pool = (): Promise<pg.Pool> => {
-    pgPool ??= loadPg().then((driver) => makePool(driver, createConnector(driver, options, mode), options, plans));
+    pgPool ??= loadPg().then((driver) => makePool(driver, createConnector(driver, options, mode), options));
     return pgPool;
   };
+  /** How often the plans of all connections were discarded. */
   const plans = { age: 0 };
   const nameOf = createNames();
-  const connect = async () => clientFor(await (await pool()).connect(), options, nameOf);
+  const ages = new WeakMap<pg.PoolClient, number>();
+  const connect = async () => {
+    const client = await (await pool()).connect();
+    const age = ages.get(client) ?? plans.age;
+    ages.set(client, plans.age);
+    if (age !== plans.age && preparesOn(client, options)) await client.query("discard plans").catch(noop);
+    return clientFor(client, options, nameOf);
+  };
   return {
     async open() {
       return { options: (await pool()).options, connect, end: async () => {} };
@@ -69,27 +77,10 @@ const farewellMs = 5_000;
 /** Kysely begins each transaction with one of these. */
 const beginPattern = /^(?:begin|start transaction)\b/;
 
-/** Counts how often the plans of all connections were discarded. */
-interface Plans {
-  readonly age: number;
-}
-
-function makePool(
-  driver: typeof pg,
-  { clientClass, config }: Connector,
-  options: ConnectOptions,
-  plans: Plans,
-): pg.Pool {
-  const pool = new driver.Pool({ ...config, Client: clientClass, max: options.max, allowExitOnIdle: true });
+function makePool(driver: typeof pg, { clientClass, config }: Connector, { max }: ConnectOptions): pg.Pool {
+  const pool = new driver.Pool({ ...config, Client: clientClass, max, allowExitOnIdle: true });
   // A connection lost while idle is replaced on the next use.
   pool.on("error", noop);
-  const ages = new WeakMap<pg.PoolClient, number>();
-  pool.on("acquire", (client) => {
-    const age = ages.get(client) ?? plans.age;
-    ages.set(client, plans.age);
-    // Sent before the statement that the connection was acquired for.
-    if (age !== plans.age && preparesOn(client, options)) client.query("discard plans").catch(noop);
-  });
   return pool;
 }
 
