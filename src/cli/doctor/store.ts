@@ -45,7 +45,7 @@ const connections: Readonly<Record<ConnectionReport["mode"], string>> = {
   direct: "connections have sessions of their own",
   session: "through a pooler in session mode: each connection of a process keeps one of the pooler's",
   transaction:
-    "through a pooler in transaction mode: statements are not prepared unless postgresStore has prepare: true, and processes poll each other unless it has a directUrl",
+    "through a pooler in transaction mode: no hints without directUrl, no prepared statements without prepare: true",
 };
 
 // What a pooler in transaction mode takes from nobody, only the role can have.
