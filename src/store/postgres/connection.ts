@@ -62,13 +62,14 @@ export interface PoolerMode {
     processId: number,
     openOther: () => Promise<pg.Client>,
   ): Promise<"session" | "transaction">;
-  /** The pooler has given `client` another server process, though it seemed to keep its sessions. */
+  /** A client of the pooler has not kept its session: the mode is another one than was found. */
   correct(): void;
 }
 
 /** `onFind`: called with a mode that was found, once. */
 export function createPoolerMode(onFind: (mode: "session" | "transaction") => void = noop): PoolerMode {
   let finding: Promise<"session" | "transaction"> | undefined;
+  let isCorrected = false;
   return {
     async find(client, processId, openOther) {
       finding ??= compareProcesses(client, processId, openOther).then((mode) => {
@@ -85,6 +86,8 @@ export function createPoolerMode(onFind: (mode: "session" | "transaction") => vo
       }
     },
     correct() {
+      if (isCorrected) return;
+      isCorrected = true;
       finding = Promise.resolve("transaction");
       onFind("transaction");
     },

@@ -45,7 +45,7 @@ export function createPool(options: ConnectOptions, mode: PoolerMode): Pool {
     const age = ages.get(client) ?? plans.age;
     ages.set(client, plans.age);
     if (age !== plans.age && preparesOn(client, options)) await client.query("discard plans").catch(noop);
-    return clientFor(client, options, nameOf);
+    return clientFor(client, options, { nameOf, onSessionLost: () => mode.correct() });
   };
   return {
     async open() {
@@ -113,17 +113,26 @@ function createNames(): (text: string, values: readonly unknown[]) => string | u
 
 const noResult = { command: "", rowCount: 0, rows: [] };
 
+/** Codes of the server for a name of a prepared statement that it does not know, or knows already. */
+const namesConfused = ["26000", "42P05"];
+
 /** The error for a query that the server did not answer in time. */
 function timeoutError(error: unknown): StoreError | undefined {
   if (!(error instanceof Error && error.message === "Query read timeout")) return undefined;
   return new StoreError("unreachable", "the database cannot be reached: an answer did not come", { cause: error });
 }
 
+interface ClientDeps {
+  readonly nameOf: ReturnType<typeof createNames>;
+  /** Called when the connection proves not to keep its session, though it seemed to. */
+  onSessionLost(): void;
+}
+
 /** A connection in the form that Kysely uses. */
 function clientFor(
   client: pg.PoolClient,
   options: ConnectOptions,
-  nameOf: ReturnType<typeof createNames>,
+  { nameOf, onSessionLost }: ClientDeps,
 ): PostgresPoolClient {
   const timeout = clientTimeoutMs(options);
   const isSessionless = sessionOf(client).mode === "transaction";
@@ -154,8 +163,11 @@ function clientFor(
       return { command: command as PostgresQueryResult<R>["command"], rowCount: rowCount ?? 0, rows };
     } catch (error) {
       const failure = timeoutError(error);
-      // Later queries would wait behind the unanswered one.
-      isBroken ||= failure !== undefined;
+      const isConfused = error instanceof Error && "code" in error && namesConfused.includes(`${error.code}`);
+      // The pooler has changed its mode, or was mistaken for one that keeps sessions.
+      if (isConfused && sessionOf(client).mode === "session") onSessionLost();
+      // Later queries would wait behind the unanswered one, or fail for the same reason.
+      isBroken ||= failure !== undefined || isConfused;
       throw failure ?? error;
     }
   }

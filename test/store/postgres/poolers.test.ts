@@ -267,6 +267,27 @@ describe.skipIf(!hasPgBouncer)("behind a pooler", () => {
     }
   });
 
+  it("that changes from session to transaction mode, a store goes on after some failures", async () => {
+    // One that keeps track of prepared statements would hide the change.
+    const settings = tracksPreparedStatements ? { max_prepared_statements: 0 } : {};
+    const pooler = await startPooler({ mode: "session", settings });
+    const { store, log } = storeWithLog({ url: pooler.urlFor(databases.url), pool: { max: 3 } });
+    await store.open?.();
+    const { scope, id } = await store.create(newTask());
+    const readAll = () => Promise.allSettled(Array.from({ length: 6 }, () => store.read(scope, id)));
+    await readAll();
+    // All connections share the session of a new server process, in which nothing is prepared.
+    await pooler.ask("set pool_mode = 'transaction'");
+    await pooler.ask("set default_pool_size = 1");
+    await pooler.ask("reconnect");
+    await expect
+      .poll(async () => {
+        const results = await readAll();
+        return results.every(({ status }) => status === "fulfilled") ? log.map(({ fields }) => fields) : "failures";
+      })
+      .toEqual([{ mode: "session" }, { mode: "transaction" }]);
+  });
+
   it("in statement mode, which has no transactions, a store says so when it opens", async () => {
     const pooler = await startPooler({ mode: "transaction", settings: { pool_mode: "statement" } });
     const { store } = storeWithLog({ url: pooler.urlFor(databases.url) });
