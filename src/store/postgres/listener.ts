@@ -17,6 +17,8 @@ export interface ListenerOptions extends Omit<ConnectOptions, "max"> {
   onNotification(text: string, channel: Channel): void;
   /** Called when notifications are received from now on. */
   onConnect(): void;
+  /** Called when no notification can ever be sent or received. */
+  onUnavailable(): void;
 }
 
 /**
@@ -57,6 +59,7 @@ export function createListener(options: ListenerOptions): Listener {
       if (closed) return await end(connection, clock);
       if (connection.session.mode === "transaction") {
         closed = true;
+        options.onUnavailable();
         return await end(connection, clock);
       }
       client = connection;
