@@ -7,9 +7,12 @@ import type { StoreError, StoreFailure } from "../store/sql/store-error.js";
 /** Where the command line keeps tasks: in memory, in a SQLite file, or in a PostgreSQL database. */
 export type StoreLocation = { readonly kind: "memory" } | DatabaseLocation;
 
-export type DatabaseLocation =
-  | { readonly kind: "sqlite"; readonly path: string }
-  | { readonly kind: "postgres"; readonly url: string };
+export type DatabaseLocation = { readonly kind: "sqlite"; readonly path: string } | PostgresLocation;
+
+export interface PostgresLocation {
+  readonly kind: "postgres";
+  readonly url: string;
+}
 
 /** Parses `memory`, a file path, or `postgres://…`. Throws a `TypeError` that shows no password. */
 export function storeLocation(text: string): StoreLocation {

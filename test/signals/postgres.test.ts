@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Hint } from "../../src/core/ports.js";
 import { systemClock } from "../../src/protocol/async/system-clock.js";
+import { createPoolerMode } from "../../src/store/postgres/connection.js";
 import { type PostgresSignals, postgresSignals } from "../../src/store/postgres/signals.js";
 import { signalsContract } from "../../src/testing/contract/signals.js";
 import { hasPostgres, type PostgresServer, startPostgres, startTimeoutMs } from "../support/postgres.js";
@@ -12,7 +13,9 @@ function signals(url = server.url): PostgresSignals {
   const instance = postgresSignals({
     url,
     clock: systemClock,
-    sessions: true,
+    mode: createPoolerMode(),
+    sessions: undefined,
+    prepare: undefined,
     connectTimeoutMs: 10_000,
     statementTimeoutMs: 10_000,
   });

@@ -238,7 +238,7 @@ class Server implements PostgresServer {
 }
 
 /** PostgreSQL refuses to run as root, so it gets an unprivileged user. */
-function serverUser(): ServerUser | undefined {
+export function serverUser(): ServerUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ["postgres", "nobody"]) {
     try {

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { systemClock } from "../../protocol/async/system-clock.js";
+import type { ConnectionReport } from "../../store/postgres/connection-report.js";
 import type { DbContext } from "../../store/sql/dialect.js";
 import { databaseTime } from "../../store/sql/dialect.js";
 import { type PruneTotals, prune as pruneAll } from "../../store/sql/maintenance.js";
@@ -9,7 +10,7 @@ import { renewIncarnations } from "../../store/sql/renew.js";
 import type { Backend, Retention } from "../../store/sql/rows.js";
 import { storeErrorFrom } from "../../store/sql/store-error.js";
 import { resolveSettings } from "../../store/sqlite/settings.js";
-import { type DatabaseLocation, unusableStoreError } from "../store-location.js";
+import { type DatabaseLocation, type PostgresLocation, unusableStoreError } from "../store-location.js";
 
 /** The schema of a database. Rejects if its file is missing. */
 export function status(location: DatabaseLocation): Promise<SchemaStatus> {
@@ -23,6 +24,14 @@ export function clockOffset(location: DatabaseLocation): Promise<number> {
     const begin = Date.now();
     const time = await databaseTime(context);
     return (begin + Date.now()) / 2 - time;
+  });
+}
+
+/** How connections get to the sessions of a PostgreSQL server. */
+export async function connectionReport({ url }: PostgresLocation): Promise<ConnectionReport> {
+  const { reportConnection } = await import("../../store/postgres/connection-report.js");
+  return await reportConnection({ url }).catch((error: unknown) => {
+    throw unusableStoreError({ kind: "postgres", url }, storeErrorFrom(error));
   });
 }
 

@@ -1,3 +1,4 @@
+import type { ConnectionReport } from "../../store/postgres/connection-report.js";
 import type { StoreFailure } from "../../store/sql/store-error.js";
 import { locationText, type StoreLocation, UnusableStoreError } from "../store-location.js";
 import { type Finding, findings, reasonOf } from "./finding.js";
@@ -15,12 +16,15 @@ export async function checkStore(location: StoreLocation): Promise<readonly Find
     const { version, latest, pending } = await databases.status(location);
     return [
       reach.ok(`${locationText(location)} is reachable`),
+      ...(location.kind === "postgres" ? connectionFindings(await databases.connectionReport(location)) : []),
       schemaFinding(version, latest, pending.length),
       ...(location.kind === "postgres" ? [await clockFinding(() => databases.clockOffset(location))] : []),
       ...(version === latest ? leasesFinding(await databases.leaseLengths(location)) : []),
     ];
   } catch (error) {
     const failure = error instanceof UnusableStoreError ? error.failure : undefined;
+    // What makes a PostgreSQL unusable, its error says with the remedy.
+    if (failure === "unusable" && location.kind === "postgres") return [reach.failed(reasonOf(error))];
     const remedy = ofKind[location.kind][failure ?? "other"] ?? remedies[failure ?? "other"];
     return [reach.failed(reasonOf(error), remedy ?? reachRemedies[location.kind])];
   }
@@ -47,6 +51,39 @@ const remedies: Remedies = {
   locked: "find the connection that holds the lock, and end it",
   full: "make room on the disk",
 };
+
+const connections: Readonly<Record<ConnectionReport["mode"], string>> = {
+  direct: "connections have sessions of their own",
+  session: "through a pooler in session mode: each connection of a process keeps one of the pooler's",
+  transaction:
+    "through a pooler in transaction mode: no hints without directUrl, no prepared statements without prepare: true",
+};
+
+// What a pooler in transaction mode takes from nobody, only the role can have.
+function connectionFindings({ mode, role, database, statementTimeoutMs, left }: ConnectionReport): readonly Finding[] {
+  const connection = findings("store connection").ok(connections[mode]);
+  if (mode !== "transaction") return [connection];
+  const limits = findings("store limits");
+  const set = `alter role ${role} in database ${database} set statement_timeout = '30s'`;
+  return [
+    connection,
+    statementTimeoutMs > 0
+      ? limits.ok(`statements of the role ${role} end after ${statementTimeoutMs / 1000} s`)
+      : limits.warning(
+          `statements of the role ${role} have no time limit, and this pooler takes none from the store`,
+          set,
+        ),
+    ...(left.length === 0 ? [] : [leftFinding(left)]),
+  ];
+}
+
+function leftFinding(left: readonly string[]): Finding {
+  const seen = `other clients of the pooler have left their ${left.join(", ")} in its sessions`;
+  return findings("store sessions").warning(
+    seen,
+    "have them use SET LOCAL, or their roles; then let the pooler reconnect",
+  );
+}
 
 function schemaFinding(version: number, latest: number, pendingCount: number): Finding {
   const { ok, failed } = findings("store schema");

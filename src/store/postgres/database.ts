@@ -4,6 +4,7 @@ import type { SqlDialect } from "../sql/dialect.js";
 import { createKyselyBackend } from "../sql/kysely-backend.js";
 import type { Backend } from "../sql/rows.js";
 import type { Database } from "../sql/schema.js";
+import { createPoolerMode, type PoolerMode } from "./connection.js";
 import { postgresDialect } from "./dialect.js";
 import { createHotPath } from "./flush.js";
 import { createPool, type Pool } from "./pool.js";
@@ -18,36 +19,57 @@ export interface PostgresDatabase {
   readonly rates: RateStore;
 }
 
-function connectTo(connect: ConnectOptions): { readonly pool: Pool; readonly db: Kysely<Database> } {
-  const pool = createPool(connect);
+/** The modes of the poolers that the URLs of a database lead through. */
+export interface PoolerModes {
+  /** That of `url`. */
+  readonly mode: PoolerMode;
+  /** That of `directUrl`; the same without one. */
+  readonly directMode: PoolerMode;
+}
+
+function connectTo(options: ConnectOptions, mode: PoolerMode): { readonly pool: Pool; readonly db: Kysely<Database> } {
+  const pool = createPool(options, mode);
   return { pool, db: new Kysely<Database>({ dialect: new PostgresDialect({ pool: pool.open }) }) };
 }
 
-/** Runs over a separate connection, on which neither server nor client limits time. */
-async function withoutLimits<T>(connect: ConnectOptions, run: (db: Kysely<Database>) => Promise<T>): Promise<T> {
-  const { pool, db } = connectTo({ ...connect, max: 1, statementTimeoutMs: undefined });
+/** Runs a transaction over a separate connection, on which the client does not limit its time. */
+async function separately<T>(
+  options: ConnectOptions,
+  mode: PoolerMode,
+  run: (db: Kysely<Database>) => Promise<T>,
+): Promise<T> {
+  const { pool, db } = connectTo({ ...options, max: 1, statementTimeoutMs: undefined }, mode);
   try {
-    return await run(db);
+    return await db.transaction().execute(run);
   } finally {
     await db.destroy();
     await pool.close();
   }
 }
 
+function createPoolerModes({ directUrl }: PostgresConnectOptions): PoolerModes {
+  const mode = createPoolerMode();
+  return { mode, directMode: directUrl === undefined ? mode : createPoolerMode() };
+}
+
 /** A renewal on a connection that has died fails before the lease expires, and the next one opens another. */
 const heartbeatTimeoutMs = 3000;
 
 /** `now`: the store's clock. Default: the database's clock. */
-export function openPostgres(options: PostgresConnectOptions, now?: (() => number) | undefined): PostgresDatabase {
-  const connect = resolveConnect(options);
-  const { pool, db } = connectTo(connect);
-  const dialect = postgresDialect({ now, withoutLimits: (_, run) => withoutLimits(connect, run) });
+export function openPostgres(
+  options: PostgresConnectOptions,
+  now?: (() => number) | undefined,
+  { mode, directMode }: PoolerModes = createPoolerModes(options),
+): PostgresDatabase {
+  const { connect, direct } = resolveConnect(options);
+  const { pool, db } = connectTo(connect, mode);
+  const dialect = postgresDialect({ now, separately: (run) => separately(direct, directMode, run) });
   const hot = createHotPath({ pool, shard: dialect.shard, now });
   const backend = createKyselyBackend({ db, dialect, hot });
   // Other processes take this one for dead when its renewal waits for a connection behind the calls of its callers.
   const { statementTimeoutMs = heartbeatTimeoutMs } = connect;
   const timeoutMs = Math.min(statementTimeoutMs, heartbeatTimeoutMs);
-  const heartbeat = connectTo({ ...connect, max: 1, statementTimeoutMs: timeoutMs });
+  const heartbeat = connectTo({ ...connect, max: 1, statementTimeoutMs: timeoutMs }, mode);
   const { renew } = createKyselyBackend({ db: heartbeat.db, dialect, hot });
   return {
     db,

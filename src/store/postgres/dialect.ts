@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { type RawBuilder, sql } from "kysely";
+import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { LogRange, SqlDialect } from "../sql/dialect.js";
 import { mapInput, Param, type QueryInput } from "../sql/param.js";
 import type { Database } from "../sql/schema.js";
@@ -28,11 +28,13 @@ const analyzedTables = [
 ] as const satisfies readonly (keyof Database)[];
 
 /** Options known only to the connecting code. `now`: the store's clock. Default: the database's clock. */
-export interface PostgresDialectOptions extends Pick<SqlDialect, "withoutLimits"> {
+export interface PostgresDialectOptions {
   readonly now?: (() => number) | undefined;
+  /** Runs a transaction over a separate connection, for which the client has no time limit. */
+  separately<T>(run: (transaction: Kysely<Database>) => Promise<T>): Promise<T>;
 }
 
-export function postgresDialect({ now, withoutLimits }: PostgresDialectOptions): SqlDialect {
+export function postgresDialect({ now, separately }: PostgresDialectOptions): SqlDialect {
   return {
     shard: `${randomInt(shards)}`,
     locksRows: true,
@@ -56,12 +58,15 @@ export function postgresDialect({ now, withoutLimits }: PostgresDialectOptions):
       const { rows } = await sql<{ found: boolean }>`select to_regclass(${table}) is not null as found`.execute(db);
       return rows[0]?.found === true;
     },
-    withoutLimits,
+    withoutLimits: (_, run) =>
+      separately(async (transaction) => {
+        // A role or a database may have its own limits. The last of these is new in PostgreSQL 17.
+        const limits = sql.join(["statement_timeout", "lock_timeout", "transaction_timeout"]);
+        await sql`select set_config(name, '0', true) from pg_settings where name in (${limits})`.execute(transaction);
+        return await run(transaction);
+      }),
     analyzeText: `analyze ${analyzedTables.map((table) => `"${table}"`).join(", ")}`,
     async lockMigrations(transaction) {
-      // A role or a database may have its own limits. The last of these is new in PostgreSQL 17.
-      const limits = sql.join(["statement_timeout", "lock_timeout", "transaction_timeout"]);
-      await sql`select set_config(name, '0', true) from pg_settings where name in (${limits})`.execute(transaction);
       await sql`select pg_advisory_xact_lock(${migrationLock})`.execute(transaction);
     },
   };

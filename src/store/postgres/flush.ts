@@ -245,7 +245,7 @@ function query(
     inserts: [...inserts.values()],
     conversations: [...conversations.values()].flat(),
   });
-  return pool.query({ name: "trivium_flush", text: flushText, values: [...values, shard, now?.() ?? null] });
+  return pool.query(flushText, [...values, shard, now?.() ?? null]);
 }
 
 const serializationFailures = ["40001", "40P01"];
@@ -267,11 +267,7 @@ async function explainRefusals(
   results: Map<number, FlushResult | Error>,
 ): Promise<void> {
   const text = "select id from trivium_tasks where id = any($1::text[])";
-  const rows = await pool.query<{ id: string }>({
-    name: "trivium_known",
-    text,
-    values: [conflicts.map(([, { id }]) => id)],
-  });
+  const rows = await pool.query<{ id: string }>(text, [conflicts.map(([, { id }]) => id)]);
   const existingIds = new Set(rows.map(({ id }) => id));
   for (const [index, { id, name }] of conflicts) {
     const conflict = existingIds.has(id) || name === undefined ? `id ${id}` : `name ${JSON.stringify(name)}`;

@@ -1,9 +1,8 @@
-import type pg from "pg";
 import type { Clock } from "../../core/ports.js";
 import { noop } from "../../protocol/async/noop.js";
 import { within } from "../../protocol/async/pause.js";
 import { grownPause } from "../../protocol/async/retry.js";
-import { clientConfig, loadPg } from "./pool.js";
+import { createConnector, loadPg, type PoolerMode, type StoreClient, statementName } from "./connection.js";
 import type { ConnectOptions } from "./settings.js";
 
 /** The channels: hints, and the presence of listeners. */
@@ -12,15 +11,19 @@ type Channel = keyof typeof channels;
 
 export interface ListenerOptions extends Omit<ConnectOptions, "max"> {
   readonly clock: Clock;
+  /** The mode of the pooler before the database. */
+  readonly mode: PoolerMode;
   /** Called with a notification from another process. */
   onNotification(text: string, channel: Channel): void;
   /** Called when notifications are received from now on. */
   onConnect(): void;
+  /** Called when no notification can ever be sent or received. */
+  onUnavailable(): void;
 }
 
 /**
  * A connection that exchanges notifications with other processes. It reconnects when it is lost; notifications
- * meanwhile are lost. It does not keep the process alive.
+ * meanwhile are lost. Behind a pooler in transaction mode there are none, and it stops. It does not keep the process alive.
  */
 export interface Listener {
   start(): void;
@@ -35,7 +38,7 @@ const waits = { firstMs: 100, maxMs: 10_000 };
 
 export function createListener(options: ListenerOptions): Listener {
   const { clock } = options;
-  let client: pg.Client | undefined;
+  let client: StoreClient | undefined;
   let connecting: Promise<void> | undefined;
   let cancelRetry: (() => void) | undefined;
   let failures = 0;
@@ -54,6 +57,11 @@ export function createListener(options: ListenerOptions): Listener {
     try {
       const connection = await connect(options, onLost);
       if (closed) return await end(connection, clock);
+      if (connection.session.mode === "transaction") {
+        closed = true;
+        options.onUnavailable();
+        return await end(connection, clock);
+      }
       client = connection;
       sending = Promise.resolve();
       failures = 0;
@@ -63,7 +71,7 @@ export function createListener(options: ListenerOptions): Listener {
     }
   }
 
-  function onLost(lostClient: pg.Client): void {
+  function onLost(lostClient: StoreClient): void {
     if (client !== lostClient) return;
     client = undefined;
     lostClient.end().catch(noop);
@@ -86,7 +94,8 @@ export function createListener(options: ListenerOptions): Listener {
       await connecting;
       const sender = client;
       if (sender === undefined) return;
-      const query = { name: "trivium_tell", text: notifyText, values: [channels[channel], texts] };
+      const name = options.prepare === false ? undefined : statementName(notifyText);
+      const query = { name, text: notifyText, values: [channels[channel], texts] };
       sending = sending.then(() => sender.query(query)).then(noop, () => onLost(sender));
       await sending;
     },
@@ -101,19 +110,20 @@ export function createListener(options: ListenerOptions): Listener {
   };
 }
 
-async function connect(options: ListenerOptions, onLost: (client: pg.Client) => void): Promise<pg.Client> {
+async function connect(options: ListenerOptions, onLost: (client: StoreClient) => void): Promise<StoreClient> {
   const driver = await loadPg();
-  const client = new driver.Client(clientConfig(driver, { ...options, max: 1 }));
+  const client = await createConnector(driver, { ...options, max: 1 }, options.mode).connect();
+  const { session } = client;
+  if (session.mode === "transaction") return client;
   // Any fault of a connection ends it.
   client.on("error", () => onLost(client));
   client.on("end", () => onLost(client));
   client.on("notification", ({ channel, processId, payload }) => {
     // A connection also receives its own notifications.
-    if (processId === processOf(client) || payload === undefined) return;
+    if (processId === session.processId || payload === undefined) return;
     options.onNotification(payload, channel === channels.presence ? "presence" : "hints");
   });
   try {
-    await client.connect();
     if ("unref" in client && typeof client.unref === "function") client.unref();
     for (const channel of Object.values(channels)) await client.query(`listen ${channel}`);
     return client;
@@ -123,12 +133,7 @@ async function connect(options: ListenerOptions, onLost: (client: pg.Client) => 
   }
 }
 
-/** The server process that serves a connection. */
-function processOf(client: pg.Client): unknown {
-  return "processID" in client ? client.processID : undefined;
-}
-
 /** Closes a connection; a server that does not answer is abandoned. */
-function end(client: pg.Client, clock: Clock): Promise<void> {
+function end(client: StoreClient, clock: Clock): Promise<void> {
   return within(clock, farewellMs, client.end().catch(noop));
 }

@@ -3,69 +3,64 @@ import type pg from "pg";
 import { noop } from "../../protocol/async/noop.js";
 import { within } from "../../protocol/async/pause.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
-import { bundleFault } from "../../protocol/load-package.js";
 import { keepAlive } from "../sql/keep-alive.js";
 import { StoreError } from "../sql/store-error.js";
+import {
+  beginText,
+  type Connector,
+  clientTimeoutMs,
+  createConnector,
+  loadPg,
+  type PoolerMode,
+  type Session,
+  type StoreClient,
+  statementName,
+} from "./connection.js";
 import type { ConnectOptions } from "./settings.js";
-import { textFromDatabase, valueToDatabase } from "./text.js";
-
-type Pg = typeof pg;
-
-/** Loads the driver, an optional peer dependency. */
-export async function loadPg(load: () => Promise<{ readonly default: Pg }> = () => import("pg")): Promise<Pg> {
-  try {
-    return (await load()).default;
-  } catch (cause) {
-    const message = bundleFault("pg", cause)?.message ?? 'trivium/postgres needs the package "pg": npm install pg';
-    throw new StoreError("unusable", message, { cause });
-  }
-}
-
-/** A statement; if named, it is planned once per connection. */
-interface Statement {
-  readonly name: string;
-  readonly text: string;
-  readonly values: readonly unknown[];
-}
+import { valueToDatabase } from "./text.js";
 
 /** The connections of one store, opened on first use. They do not keep the process alive. */
 export interface Pool {
   /** For Kysely. */
   readonly open: () => Promise<PostgresPool>;
-  query<R extends pg.QueryResultRow>(statement: Statement): Promise<readonly R[]>;
+  query<R extends pg.QueryResultRow>(text: string, values: readonly unknown[]): Promise<readonly R[]>;
   /** Makes each connection plan its statements again on their next use. */
   replan(): void;
   close(): Promise<void>;
 }
 
-export function createPool(options: ConnectOptions, load = loadPg): Pool {
+/** `mode`: that of the pooler before the database, which all connections to it share. */
+export function createPool(options: ConnectOptions, mode: PoolerMode): Pool {
   let pgPool: Promise<pg.Pool> | undefined;
   const pool = (): Promise<pg.Pool> => {
-    pgPool ??= load().then((driver) => makePool(driver, options, plans));
+    pgPool ??= loadPg().then((driver) => makePool(driver, createConnector(driver, options, mode), options));
     return pgPool;
   };
+  /** How often the plans of all connections were discarded. */
   const plans = { age: 0 };
-  const nameOf = options.sessions ? createNames() : () => undefined;
+  const nameOf = createNames();
+  const ages = new WeakMap<pg.PoolClient, number>();
+  const connect = async () => {
+    const client = await (await pool()).connect();
+    const age = ages.get(client) ?? plans.age;
+    ages.set(client, plans.age);
+    if (age !== plans.age && preparesOn(client, options)) await client.query("discard plans").catch(noop);
+    return clientFor(client, options, { nameOf, onSessionLost: () => mode.correct() });
+  };
   return {
     async open() {
-      const { options: config } = await pool();
-      return {
-        options: config,
-        connect: async () => clientFor(await (await pool()).connect(), options, nameOf),
-        end: async () => {},
-      };
+      return { options: (await pool()).options, connect, end: async () => {} };
     },
-    async query<R extends pg.QueryResultRow>({ name, text, values }: Statement) {
-      const query = { text, values: values.map(valueToDatabase) };
-      const open = await pool();
+    async query<R extends pg.QueryResultRow>(text: string, values: readonly unknown[]) {
+      const client = await connect();
       try {
-        return (await open.query<R>(options.sessions ? { ...query, name } : query)).rows;
-      } catch (error) {
-        throw timeoutError(error) ?? error;
+        return (await client.query<R>(text, values)).rows;
+      } finally {
+        client.release();
       }
     },
     replan() {
-      if (options.sessions) plans.age += 1;
+      plans.age += 1;
     },
     async close() {
       const open = pgPool;
@@ -78,79 +73,24 @@ export function createPool(options: ConnectOptions, load = loadPg): Pool {
   };
 }
 
-/** The settings of one connection. */
-export function clientConfig(driver: Pg, options: ConnectOptions): pg.ClientConfig {
-  const { url, connectTimeoutMs, statementTimeoutMs, sessions } = options;
-  const types = { getTypeParser: typeParsers(driver) };
-  const timeouts = { connectionTimeoutMillis: connectTimeoutMs, query_timeout: clientTimeoutMs(options) };
-  // A middlebox may drop a connection that is silent for long, as during a long statement.
-  const alive = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 };
-  const config = { connectionString: url, types, ...alive, ...timeouts };
-  if (!sessions) return config;
-  // A process that stalls within a transaction must not keep its tasks from others.
-  const idle = Math.min(statementTimeoutMs ?? noTimeoutMs, 10_000);
-  const connectionString = withPlanning(url);
-  return {
-    ...config,
-    connectionString,
-    statement_timeout: statementTimeoutMs ?? 0,
-    idle_in_transaction_session_timeout: idle,
-  };
-}
-
-/** The client waits longer than the server, whose error says more. */
-function clientTimeoutMs({ statementTimeoutMs }: Pick<ConnectOptions, "statementTimeoutMs">): number {
-  return statementTimeoutMs === undefined ? noTimeoutMs : statementTimeoutMs + graceMs;
-}
-
-const graceMs = 5_000;
-const noTimeoutMs = 2 ** 31 - 1;
 const farewellMs = 5_000;
-const [int8, text, numeric] = [20, 25, 1700];
+/** Kysely begins each transaction with one of these. */
+const beginPattern = /^(?:begin|start transaction)\b/;
 
-/** Integers and their sums become plain numbers: none here approaches 2^53. */
-function typeParsers({ types }: Pg): pg.CustomTypesConfig["getTypeParser"] {
-  return (oid, format) => {
-    if (format === "binary") return types.getTypeParser(oid, format);
-    if (oid === int8 || oid === numeric) return Number;
-    return oid === text ? textFromDatabase : types.getTypeParser(oid);
-  };
-}
-
-/**
- * A statement is planned once per connection. By default PostgreSQL plans it again whenever its arrays are shorter than
- * expected, and planning a small flush costs more than running it: two processes then cost two to three times as much.
- * Nothing else is set: each query plans well by itself.
- */
-const planning = "-c plan_cache_mode=force_generic_plan";
-
-/** Puts the setting before those of the URL, which take precedence. */
-function withPlanning(url: string): string {
-  const [base = "", query = ""] = url.split("?", 2);
-  const params = new URLSearchParams(query);
-  params.set("options", `${planning} ${params.get("options") ?? ""}`.trim());
-  return `${base}?${params}`;
-}
-
-/** Counts how often the plans of all connections were discarded. */
-interface Plans {
-  readonly age: number;
-}
-
-function makePool(driver: Pg, options: ConnectOptions, plans: Plans): pg.Pool {
-  const pool = new driver.Pool({ ...clientConfig(driver, options), max: options.max, allowExitOnIdle: true });
+function makePool(driver: typeof pg, { clientClass, config }: Connector, { max }: ConnectOptions): pg.Pool {
+  const pool = new driver.Pool({ ...config, Client: clientClass, max, allowExitOnIdle: true });
   // A connection lost while idle is replaced on the next use.
   pool.on("error", noop);
-  // A connection lost in use fails its query; its error event has no other listener.
-  pool.on("connect", (client) => client.on("error", noop));
-  const ages = new WeakMap<pg.PoolClient, number>();
-  pool.on("acquire", (client) => {
-    const age = ages.get(client) ?? plans.age;
-    ages.set(client, plans.age);
-    // Sent before the statement that the connection was acquired for.
-    if (age !== plans.age) client.query("discard plans").catch(noop);
-  });
   return pool;
+}
+
+/** The session of a connection of a pool, all of which `makePool` has made. */
+function sessionOf(client: pg.PoolClient & Partial<Pick<StoreClient, "session">>): Session {
+  return client.session ?? { mode: "transaction", processId: undefined };
+}
+
+function preparesOn(client: pg.PoolClient, { prepare }: ConnectOptions): boolean {
+  return prepare ?? sessionOf(client).mode !== "transaction";
 }
 
 /** More texts than the store has. Beyond it a connection would not keep a plan of each. */
@@ -165,11 +105,16 @@ function createNames(): (text: string, values: readonly unknown[]) => string | u
   return (text, values) => {
     const existing = names.get(text);
     if (existing !== undefined || values.length === 0 || names.size >= maxNames) return existing;
-    const name = `trivium_${names.size + 1}`;
+    const name = statementName(text);
     names.set(text, name);
     return name;
   };
 }
+
+const noResult = { command: "", rowCount: 0, rows: [] };
+
+/** Codes of the server for a name of a prepared statement that it does not know, or knows already. */
+const namesConfused = ["26000", "42P05"];
 
 /** The error for a query that the server did not answer in time. */
 function timeoutError(error: unknown): StoreError | undefined {
@@ -177,13 +122,21 @@ function timeoutError(error: unknown): StoreError | undefined {
   return new StoreError("unreachable", "the database cannot be reached: an answer did not come", { cause: error });
 }
 
+interface ClientDeps {
+  readonly nameOf: ReturnType<typeof createNames>;
+  /** Called when the connection proves not to keep its session, though it seemed to. */
+  onSessionLost(): void;
+}
+
 /** A connection in the form that Kysely uses. */
 function clientFor(
   client: pg.PoolClient,
   options: ConnectOptions,
-  nameOf: ReturnType<typeof createNames>,
+  { nameOf, onSessionLost }: ClientDeps,
 ): PostgresPoolClient {
   const timeout = clientTimeoutMs(options);
+  const isSessionless = sessionOf(client).mode === "transaction";
+  const prepares = preparesOn(client, options);
   let isBroken = false;
 
   function query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
@@ -198,14 +151,23 @@ function clientFor(
 
   async function run<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>> {
     if (isBroken) throw new StoreError("unreachable", "the database cannot be reached: an answer did not come");
-    const config = { name: nameOf(text, values), text, values: values.map(valueToDatabase), query_timeout: timeout };
+    const name = prepares ? nameOf(text, values) : undefined;
+    const isBegin = isSessionless && beginPattern.test(text);
+    const whole = isBegin ? beginText(text, options) : text;
+    const config = { name, text: whole, values: values.map(valueToDatabase), query_timeout: timeout };
     try {
-      const { command, rowCount, rows } = await client.query(config);
+      const results: pg.QueryResult | pg.QueryResult[] = await client.query(config);
+      // Each of several statements has a result.
+      const [result = noResult] = Array.isArray(results) ? results : [results];
+      const { command, rowCount, rows } = result;
       return { command: command as PostgresQueryResult<R>["command"], rowCount: rowCount ?? 0, rows };
     } catch (error) {
       const failure = timeoutError(error);
-      // Later queries would wait behind the unanswered one.
-      isBroken ||= failure !== undefined;
+      const isConfused = error instanceof Error && "code" in error && namesConfused.includes(`${error.code}`);
+      // The pooler has changed its mode, or was mistaken for one that keeps sessions.
+      if (isConfused && sessionOf(client).mode === "session") onSessionLost();
+      // Later queries would wait behind the unanswered one, or fail for the same reason.
+      isBroken ||= failure !== undefined || isConfused;
       throw failure ?? error;
     }
   }

@@ -7,6 +7,7 @@ export interface Presence {
   announce(): void;
   /** A word from another process arrived. */
   receive(word: string): void;
+  /** Nobody is present from now on. */
   close(): void;
 }
 
@@ -40,7 +41,7 @@ export function createPresence({ clock, send }: PresenceOptions): Presence {
 
   return {
     get others() {
-      return silence < silentPeriods;
+      return !closed && silence < silentPeriods;
     },
     announce() {
       send("who");

@@ -15,7 +15,7 @@ export function postgresRates({ pool, now }: PostgresRatesOptions): RateStore {
   return {
     draw(draws) {
       const values = [...columns.map((column) => draws.map((draw) => draw[column])), now?.() ?? null];
-      return runTwice(() => pool.query<RateGrant & Record<string, unknown>>({ name: "trivium_rates", text, values }));
+      return runTwice(() => pool.query<RateGrant & Record<string, unknown>>(text, values));
     },
   };
 }

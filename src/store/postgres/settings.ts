@@ -10,10 +10,22 @@ export interface PostgresConnectOptions {
   /** `max`: the largest number of connections for calls. Default: 10. The lease and the hints have one more each. */
   readonly pool?: { readonly max?: number | undefined } | undefined;
   /**
-   * Whether a connection keeps the same database session. Set `false` for a pooler in transaction mode: then statements
-   * are planned each time, time limits are those of the pooler, and there are no hints. Default: `true`.
+   * Whether a connection keeps the same database session. It does not behind a pooler in transaction mode: then the
+   * store sets nothing that outlives a transaction, statements have the time limits of their role, and hints need a
+   * `directUrl`. Default: found when the first connection opens.
    */
   readonly sessions?: boolean | undefined;
+  /**
+   * Whether statements are prepared, so that each is planned once per connection. `true` also suits a pooler in
+   * transaction mode that keeps track of prepared statements: PgBouncer from 1.21, with `max_prepared_statements` over 0.
+   * Default: where connections keep their sessions.
+   */
+  readonly prepare?: boolean | undefined;
+  /**
+   * URL of the same database without the pooler, for what a pooler in transaction mode does not pass on or may cut off:
+   * hints, and migrations. Default: `url`.
+   */
+  readonly directUrl?: string | undefined;
   /** How long a call waits for a connection, in milliseconds. Default: 10,000. */
   readonly connectTimeoutMs?: number | undefined;
   /** Time limit of a statement in milliseconds; statements of a migration have none. Default: 30,000. */
@@ -28,17 +40,39 @@ export interface ConnectOptions {
   readonly connectTimeoutMs: number;
   /** Time limit of a statement on the server; the client waits a little longer. `undefined`: no limit. */
   readonly statementTimeoutMs: number | undefined;
-  /** Whether a connection keeps the same session, which a pooler in transaction mode does not. */
-  readonly sessions: boolean;
+  /** Whether a connection keeps the same session; `undefined`: to be found. */
+  readonly sessions: boolean | undefined;
+  /** Whether statements are prepared; `undefined`: where connections keep their sessions. */
+  readonly prepare: boolean | undefined;
+}
+
+/** How to connect to a database, through a pooler or not, and without one if that is known. */
+export interface ResolvedConnect {
+  readonly connect: ConnectOptions;
+  readonly direct: ConnectOptions;
 }
 
 /** The connection options with their defaults. Throws a `TypeError` that never shows the password. */
-export function resolveConnect(options: PostgresConnectOptions): ConnectOptions {
-  const { url, pool = {}, sessions = true, connectTimeoutMs = 10_000, statementTimeoutMs = 30_000 } = options;
+export function resolveConnect(options: PostgresConnectOptions): ResolvedConnect {
+  const {
+    url,
+    directUrl,
+    pool = {},
+    sessions,
+    prepare,
+    connectTimeoutMs = 10_000,
+    statementTimeoutMs = 30_000,
+  } = options;
   const { max = 10 } = pool;
+  checkUrl("the url", url);
+  const connect = { url, max, sessions, prepare, connectTimeoutMs, statementTimeoutMs };
+  if (directUrl === undefined) return { connect, direct: connect };
+  checkUrl("the directUrl", directUrl);
+  return { connect, direct: { ...connect, url: directUrl, sessions: undefined, prepare: undefined } };
+}
+
+function checkUrl(name: string, url: string): void {
   const scheme = /^[^:/?#]*/.exec(url)?.[0] ?? "";
-  if (!["postgres", "postgresql"].includes(scheme) || !url.startsWith(`${scheme}://`)) {
-    throw new TypeError(`the url of the database must begin with postgres://, not ${JSON.stringify(scheme)}`);
-  }
-  return { url, max, sessions, connectTimeoutMs, statementTimeoutMs };
+  if (["postgres", "postgresql"].includes(scheme) && url.startsWith(`${scheme}://`)) return;
+  throw new TypeError(`${name} of the database must begin with postgres://, not ${JSON.stringify(scheme)}`);
 }

@@ -10,7 +10,8 @@ export interface PostgresSignals extends Signals {
   close(): Promise<void>;
 }
 
-export interface PostgresSignalsOptions extends Omit<ListenerOptions, "onNotification" | "onConnect"> {
+export interface PostgresSignalsOptions
+  extends Omit<ListenerOptions, "onNotification" | "onConnect" | "onUnavailable"> {
   /** Receives errors of listeners. Default: none. */
   readonly logger?: Logger | undefined;
 }
@@ -36,6 +37,7 @@ export function postgresSignals(options: PostgresSignalsOptions): PostgresSignal
   const listener = createListener({
     ...options,
     onConnect: () => presence.announce(),
+    onUnavailable: () => presence.close(),
     onNotification(text, channel) {
       if (channel === "presence") presence.receive(text);
       else hintsFromText(text).forEach(notifyLocal);

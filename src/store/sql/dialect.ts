@@ -38,8 +38,8 @@ export interface SqlDialect {
    */
   runDirectly?<R>(query: CompiledQuery<R>, within: boolean): QueryResult<R> | undefined;
   hasTable(db: Kysely<Database>, table: string): Promise<boolean>;
-  /** Runs over a connection without time limits for statements and locks. */
-  withoutLimits<T>(db: Kysely<Database>, run: (db: Kysely<Database>) => Promise<T>): Promise<T>;
+  /** Runs in a transaction without time limits for statements and locks. */
+  withoutLimits<T>(db: Kysely<Database>, run: (transaction: Kysely<Database>) => Promise<T>): Promise<T>;
   /** SQL that refreshes the planner's statistics of tables that a migration changed. */
   readonly analyzeText?: string | undefined;
   /** Within a transaction: waits until no other process migrates, and blocks others until it ends. */

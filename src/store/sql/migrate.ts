@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { noop } from "../../protocol/async/noop.js";
 
-import { type DbContext, inTransaction } from "./dialect.js";
+import type { DbContext } from "./dialect.js";
 import type { ReportMigration } from "./migration-report.js";
 import { migrations, schemaTable } from "./migrations.js";
 import { StoreError } from "./store-error.js";
@@ -31,12 +31,12 @@ export async function migrate(context: DbContext, report: ReportMigration = noop
   // Takes no lock and writes nothing when there is nothing to do.
   if (version === latest) return version;
   report({ kind: "begun", from: version, to: latest });
-  const before = await context.dialect.withoutLimits(context.db, async (db) => {
+  const { db, dialect } = context;
+  const before = await dialect.withoutLimits(db, async (transaction) => {
     report({ kind: "waiting" });
-    const from = await inTransaction({ ...context, db }, (within) => takeSteps(within, report));
-    await analyze({ ...context, db }, from);
-    return from;
+    return await takeSteps({ db: transaction, dialect }, report);
   });
+  await analyze(context, before);
   report({ kind: "done" });
   return before;
 }
@@ -46,7 +46,8 @@ export async function migrate(context: DbContext, report: ReportMigration = noop
  */
 async function analyze({ db, dialect }: DbContext, before: number): Promise<void> {
   if (before === 0 || dialect.analyzeText === undefined) return;
-  await sql.raw(dialect.analyzeText).execute(db);
+  const text = sql.raw(dialect.analyzeText);
+  await dialect.withoutLimits(db, (transaction) => text.execute(transaction));
 }
 
 async function takeSteps(within: DbContext, report: ReportMigration): Promise<number> {

@@ -69,7 +69,8 @@ const byCode: readonly (readonly [RegExp, StoreFailure])[] = [
 ];
 
 // The PostgreSQL client reports a lost connection only by these messages.
-const lostConnection = /connection terminated|connection timeout|timeout exceeded when trying to connect/i;
+const lostConnection =
+  /connection terminated|connection timeout|connection error and is not queryable|timeout exceeded when trying to connect/i;
 
 /** Converts any database error into one that says what is wrong. Errors already converted are returned unchanged. */
 export function storeErrorFrom(error: unknown): A2AError | StoreError {

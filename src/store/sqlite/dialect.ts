@@ -28,7 +28,7 @@ export function sqliteDialect(now: () => number, connection?: SqliteConnection |
     runDirectly: (query, within) =>
       connection !== undefined && (within || connection.isFree()) ? runStatement(connection, query) : undefined,
     // SQLite has no statement limit; locks of other processes are waited for as in any call.
-    withoutLimits: (db, run) => run(db),
+    withoutLimits: (db, run) => (db.isTransaction ? run(db) : db.transaction().execute(run)),
     // A write transaction is exclusive.
     lockMigrations: async () => {},
   };

@@ -5,11 +5,14 @@ import type { PostgresConnectOptions } from "../../../src/store/postgres/setting
 import { createSqlStore } from "../../../src/store/sql/task-store.js";
 import { createTestClock, type TestClock } from "../../../src/testing/test-clock.js";
 import { emptyTables } from "../../support/empty-tables.js";
+import type { PgBouncer } from "../../support/pgbouncer.js";
 import { createStoreDatabase } from "../../support/postgres-databases.js";
 
 type Options = Omit<PostgresConnectOptions, "url"> & {
   /** Whose time it is: the test's, or that of the database. */
   readonly clockOf: "test" | "database";
+  /** The pooler that the stores connect through. Default: none. */
+  readonly through?: Pick<PgBouncer, "urlFor"> | undefined;
 };
 
 /** Stores for cases that run at the same time. */
@@ -25,13 +28,14 @@ interface Slot {
 }
 
 /** Makes stores on databases whose connections the cases share: new ones take longer than most cases. */
-export async function contractStores({ clockOf, ...options }: Options): Promise<ContractStores> {
+export async function contractStores({ clockOf, through, ...options }: Options): Promise<ContractStores> {
   const { server, url: template } = await createStoreDatabase();
   const opened: PostgresDatabase[] = [];
   const free: Slot[] = [];
 
   async function newSlot(): Promise<Slot> {
-    const settings = { ...options, url: await server.createDatabase(template) };
+    const url = await server.createDatabase(template);
+    const settings = { ...options, url: through?.urlFor(url) ?? url };
     let clock = createTestClock();
     const database = openPostgres(settings, clockOf === "test" ? () => clock.now() : undefined);
     opened.push(database);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Store } from "../../../src/core/ports.js";
+import { loadPg } from "../../../src/store/postgres/connection.js";
 import { postgresStore, StoreError } from "../../../src/store/postgres/index.js";
-import { loadPg } from "../../../src/store/postgres/pool.js";
 import { appendTo, headOf, newTask } from "../../../src/testing/contract/fixtures.js";
 import { hasPostgres, type PostgresServer, startPostgres, startTimeoutMs } from "../../support/postgres.js";
 import { createStoreDatabase, type StoreDatabase } from "../../support/postgres-databases.js";

@@ -21,6 +21,12 @@ describe("a process on PostgreSQL", () => {
     expect(presence.others).toBe(false);
   });
 
+  it("knows that there are none once it cannot hear them", () => {
+    const { presence } = process();
+    presence.close();
+    expect(presence.others).toBe(false);
+  });
+
   it("remembers another process while it sends heartbeats, and for a while after", async () => {
     const { clock, presence } = process();
     presence.announce();

@@ -53,6 +53,8 @@ describe("an error of a database", () => {
   it("is known for a lost connection by its text where it has no code", () => {
     const failure = "unreachable";
     expect(storeErrorFrom(new Error("Connection terminated unexpectedly"))).toMatchObject({ failure });
+    const unusable = new Error("Client has encountered a connection error and is not queryable");
+    expect(storeErrorFrom(unusable)).toMatchObject({ failure });
     expect(storeErrorFrom(new Error("timeout exceeded when trying to connect"))).toMatchObject({ failure });
     expect(storeErrorFrom("a text")).toMatchObject({ failure: "other", message: "the database failed: a text" });
   });
