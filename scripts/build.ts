@@ -29,7 +29,7 @@ const later = [
   "src/version/v0.3/v03.ts",
   "src/version/v0.2/v02.ts",
   "src/version/v0.1/v01.ts",
-  "src/server/guarding.ts",
+  "src/server/create-caller-guard.ts",
   "src/auth/gate.ts",
   "src/binding/fetch/node-fetch.ts",
   "src/binding/grpc/server.ts",
@@ -76,6 +76,9 @@ const settings: InputOptions = {
   },
 };
 
+for (const source of [...Object.values(starts), threadCodeModule, ...later]) {
+  if (!existsSync(join(root, source))) throw new Error(`scripts/build.ts names ${source}, which does not exist`);
+}
 rmSync(out, { recursive: true, force: true });
 const compiler = [join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.build.json", "--outDir", out];
 execFileSync(process.execPath, compiler, { cwd: root, stdio: "inherit" });

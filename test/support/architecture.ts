@@ -52,11 +52,17 @@ const allowedImports: Readonly<Record<string, readonly string[]>> = {
   mounting: [...lowerRooms, "server"],
   // Executors of another SDK become agents: functions of a turn.
   executor: ["protocol", "version", "core/agent.ts"],
-  inspector: [...lowerRooms, "server", "client"],
   testing: [...lowerRooms, "server", "client"],
-  cli: [...lowerRooms, "server", "client", "gateway", "inspector"],
+  cli: [...lowerRooms, "server", "client", "gateway"],
   "": [...lowerRooms, "server", "client", "gateway"],
 };
+
+/** Every room and file that the rules name, as paths. */
+export const namedPaths: readonly string[] = [
+  ...new Set([...Object.keys(allowedImports), ...Object.values(allowedImports).flat()]),
+]
+  .filter((name) => name !== "")
+  .map((name) => (name === "gen" ? name : `src/${name}`));
 
 /** The one example in the package, and the only file that loads it, lazily. */
 const shippedExample = { folder: "examples/demo/", loadedBy: "src/cli/demo.ts" };
