@@ -13,6 +13,7 @@ import type { CoreProcess } from "./process.js";
 import { createTaskQuota } from "./quota.js";
 import type { Runtime } from "./runtime.js";
 import { guardStore, type StoreUser } from "./store-guard.js";
+import { TaskUse } from "./task-use.js";
 import { TurnRun } from "./turn/run.js";
 import { createTurnCounter } from "./turn-counter.js";
 import type { TurnClients, TurnStart, TurnSubject } from "./turn-start.js";
@@ -52,6 +53,7 @@ type ReleaseMember =
   | "limits"
   | "store"
   | "storeFor"
+  | "taskUse"
   | "conversations"
   | "quota"
   | "startTurn";
@@ -97,7 +99,7 @@ export class HandlerState {
       guardStore(this.#process.store, user, { clock, limits, logger, health });
     const runtime: Runtime = {
       ...{ ...this.#shared, agent, restartable, deadlines, keptClaims, charge, telemetry, clients },
-      ...{ logger, limits, storeFor, store: storeFor("call") },
+      ...{ logger, limits, storeFor, store: storeFor("call"), taskUse: new TaskUse() },
       // Written behind the answers, so no caller waits.
       conversations: this.#open({ ...this.#shared, store: storeFor("sweep"), limits, logger }, options.conversations),
       quota: createTaskQuota(storeFor("send"), limits),

@@ -9,6 +9,7 @@ import type { TaskQuota } from "./quota.js";
 import type { StoreUser } from "./store-guard.js";
 import type { LiveTask } from "./task/live-task.js";
 import type { LiveTaskDeps } from "./task/live-task-deps.js";
+import type { TaskUse } from "./task-use.js";
 import type { TurnCounter } from "./turn-counter.js";
 import type { TurnClients, TurnStart, TurnSubject } from "./turn-start.js";
 import type { TurnYields } from "./turn-yields.js";
@@ -48,6 +49,7 @@ export interface Runtime extends LiveTaskDeps {
   readonly quota: TaskQuota;
   /** The store as others use it. `store` is for operations and agents. */
   readonly storeFor: (user: StoreUser) => TaskStore;
+  readonly taskUse: TaskUse;
   /** Open subscriptions. */
   readonly subscriptions: Set<{ dismiss(error: unknown): void }>;
   /** Follows turns. Absent without telemetry. */
