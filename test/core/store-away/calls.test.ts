@@ -76,6 +76,35 @@ const calls: Record<string, (scene: Scene) => Promise<unknown> | AsyncIterable<u
   "deleteConversation()": ({ handler }) => handler.deleteConversation({ tenant: "", owner: "alice" }, "context"),
 };
 
+/** The methods of the store that a call uses. Once it has created a task, its turn writes with more patience. */
+async function methodsOf(make: (typeof calls)[string]): Promise<readonly (keyof TaskStore)[]> {
+  await using scene = await start();
+  const { length } = scene.line.calls;
+  const outcome = outcomeOf(make(scene));
+  await scene.clock.advance(100);
+  await outcome();
+  const methods = [...new Set(scene.line.calls.slice(length))] as (keyof TaskStore)[];
+  return methods.includes("create") ? methods.filter((method) => method !== "append") : methods;
+}
+
+/** What has become of a call, a stream up to its first item, when the returned function is called. */
+function outcomeOf(call: Promise<unknown> | AsyncIterable<unknown>): () => Promise<string> {
+  const first = Symbol.asyncIterator in call ? call[Symbol.asyncIterator]().next() : call;
+  let outcome = "waits";
+  void first.then(
+    () => {
+      outcome = "answered";
+    },
+    ({ code }) => {
+      outcome = code;
+    },
+  );
+  return async () => {
+    await settle();
+    return outcome;
+  };
+}
+
 describe("a store that does not answer", () => {
   it.each(Object.entries(calls))("is waited for by %s for `storeWaitMs`", async (_, make) => {
     await using scene = await start();
@@ -85,6 +114,22 @@ describe("a store that does not answer", () => {
     expect(await call).toMatchObject(refused);
     scene.line.restore();
   });
+
+  it.each(Object.entries(calls))(
+    "is waited for by %s for `storeWaitMs`, whichever of its methods is the one without an answer",
+    async (_, make) => {
+      const methods = await methodsOf(make);
+      expect(methods).not.toEqual([]);
+      for (const method of methods) {
+        await using scene = await start();
+        scene.line.hold(method);
+        const outcome = outcomeOf(make(scene));
+        await scene.clock.advance(storeWaitMs);
+        expect([method, await outcome()]).toEqual([method, expect.stringMatching(/^(answered|unavailable)$/u)]);
+        scene.line.restore();
+      }
+    },
+  );
 
   it.each(Object.entries(calls).filter(([name]) => /push/iu.test(name)))(
     "is waited for by %s for `storeWaitMs`, when only the store of push configurations is silent",
