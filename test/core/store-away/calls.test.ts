@@ -19,6 +19,7 @@ const refused = { code: "unavailable", retryAfterMs: 1000 };
 /** Remembers, and answers by what it remembers. */
 const agent: Agent = async ({ text, conversation, context }) => {
   if (text === "remember") return reply(`${(await conversation()).length}`);
+  if (text === "add") return reply(String(await context.update("count", (count) => Number(count ?? 0) + 1)));
   if (text === "count") return reply(String(await context.get("count")));
   return inputRequired("more?");
 };
@@ -71,6 +72,7 @@ const calls: Record<string, (scene: Scene) => Promise<unknown> | AsyncIterable<u
     send("more", { taskId, configuration: { taskPushNotificationConfig: { url: "https://example.com" } } }),
   "a send whose agent reads the conversation": ({ send }) => send("remember"),
   "a send whose agent reads the state of its context": ({ send }) => send("count"),
+  "a send whose agent changes the state of its context": ({ send }) => send("add"),
   "a send to a named task": ({ send }) => send("go", { taskId: "name" }, { namesTasks: true, version: "an old one" }),
   "wake()": ({ handler, taskId }) => handler.wake({ tenant: "", owner: "alice" }, taskId),
   "deleteConversation()": ({ handler }) => handler.deleteConversation({ tenant: "", owner: "alice" }, "context"),
