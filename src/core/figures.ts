@@ -26,7 +26,9 @@ const pausesPerCount = 100;
  * store within `storeWaitMs` it returns `undefined`, and the late answer serves the next call.
  */
 export function countParked(runtime: Runtime): () => Promise<ParkedCount | undefined> {
-  const { store, agentId, clock } = runtime;
+  const { agentId, clock } = runtime;
+  // A long count goes on when its call waits no more.
+  const store = runtime.storeFor("sweep");
   let last: { readonly count: ParkedCount; readonly until: number } | undefined;
   let counting: Promise<ParkedCount> | undefined;
   const count = async (): Promise<ParkedCount> => {

@@ -8,11 +8,12 @@ import type { ConversationOptions } from "./conversation/log.js";
 import { type CoreLimits, coreLimits } from "./limits.js";
 import type { Member } from "./ownership/instance.js";
 import { wakeDue } from "./ownership/wake.js";
-import type { QueuedSend } from "./ports.js";
+import type { QueuedSend, TaskStore } from "./ports.js";
 import type { CoreProcess } from "./process.js";
 import { createTaskQuota } from "./quota.js";
 import type { Runtime } from "./runtime.js";
-import { guardStore } from "./store-guard.js";
+import { guardStore, type StoreUser } from "./store-guard.js";
+import { TaskUse } from "./task-use.js";
 import { TurnRun } from "./turn/run.js";
 import { createTurnCounter } from "./turn-counter.js";
 import type { TurnClients, TurnStart, TurnSubject } from "./turn-start.js";
@@ -51,6 +52,8 @@ type ReleaseMember =
   | "logger"
   | "limits"
   | "store"
+  | "storeFor"
+  | "taskUse"
   | "conversations"
   | "quota"
   | "startTurn";
@@ -64,6 +67,8 @@ export class HandlerState {
   readonly #shared: Omit<Runtime, ReleaseMember>;
   #member: Member | undefined;
   #current: Runtime | undefined;
+  /** The same for work that no caller waits for: a slow store must not keep it from being done. */
+  #sweeping: Runtime | undefined;
   #conversations: { readonly settings: string; readonly current: Conversations | undefined } | undefined;
 
   constructor(process: CoreProcess, { agentId, limits }: Pick<Runtime, "agentId"> & Pick<RuntimeOptions, "limits">) {
@@ -90,12 +95,14 @@ export class HandlerState {
     const { health, clock } = this.#shared;
     const limits = coreLimits(options.limits);
     const logger = health.quiet(options.logger);
-    const store = guardStore(this.#process.store, health, { clock, limits, logger });
+    const storeFor = (user: StoreUser): TaskStore =>
+      guardStore(this.#process.store, user, { clock, limits, logger, health });
     const runtime: Runtime = {
       ...{ ...this.#shared, agent, restartable, deadlines, keptClaims, charge, telemetry, clients },
-      ...{ logger, limits, store },
-      conversations: this.#open({ ...this.#shared, store, limits, logger }, options.conversations),
-      quota: createTaskQuota(store, limits),
+      ...{ logger, limits, storeFor, store: storeFor("call"), taskUse: new TaskUse() },
+      // Written behind the answers, so no caller waits.
+      conversations: this.#open({ ...this.#shared, store: storeFor("sweep"), limits, logger }, options.conversations),
+      quota: createTaskQuota(storeFor("send"), limits),
       startTurn: (start, subject) => startTurn(runtime, start, subject),
     };
     this.use(runtime);
@@ -107,6 +114,7 @@ export class HandlerState {
   use(runtime: Runtime): void {
     this.#shared.turns.limit(runtime.limits);
     this.#current = runtime;
+    this.#sweeping = { ...runtime, store: runtime.storeFor("sweep") };
   }
 
   /** What releases have in common is counted for the latest alone. */
@@ -115,8 +123,8 @@ export class HandlerState {
   }
 
   #latest(): Runtime {
-    if (this.#current === undefined) throw new TypeError("no release of the agent is open");
-    return this.#current;
+    if (this.#sweeping === undefined) throw new TypeError("no release of the agent is open");
+    return this.#sweeping;
   }
 
   // Releases with the same settings share them, so that the next one knows what still waits to be written.

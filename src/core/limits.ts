@@ -54,11 +54,11 @@ export interface CoreLimits {
   readonly taskAfterMs: number;
   /** How long an agent has to unwind after an abort. Default: 5 s. */
   readonly graceMs: number;
-  /** How long a running turn waits for a failing store. Default: 30 s. */
+  /** How long a running turn, and the webhook that came with its message, wait for a failing store. Default: 30 s. */
   readonly storeRetryMs: number;
   /**
-   * How long a send waits for its first write, and for each call of the store before it; then it is `unavailable`.
-   * Default: 2 s.
+   * How long a caller waits for each call of the store, a send also for the first write of its turn; then the call is
+   * `unavailable`. Later writes of the turn have `storeRetryMs`. Default: 2 s.
    */
   readonly storeWaitMs: number;
   /** How long the store may be away, or too late for sends, before `/readyz` and gRPC health checks report it. Default: 10 s. */

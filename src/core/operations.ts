@@ -3,7 +3,6 @@ import { EmptySchema } from "@bufbuild/protobuf/wkt";
 import type { CallAddress, Principal, Scope, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
 import { checkIndexedScope } from "../protocol/indexed-text.js";
-import type { Logger } from "../protocol/logger.js";
 import type { AgentCard } from "../protocol/model.js";
 import { type Capability, type OperationName, type Operations, operationOf } from "../protocol/operations.js";
 import { cancelTask } from "./ownership/cancel.js";
@@ -24,7 +23,7 @@ import type { Runtime } from "./runtime.js";
 import { createPartCheck } from "./send/accept-parts.js";
 import type { SendCall, SendPolicy } from "./send/call.js";
 import { sendMessage, sendStreamingMessage } from "./send/send.js";
-import { guardPushStore, timeStore } from "./store-guard.js";
+import { guardPushStore } from "./store-guard.js";
 
 /** Returns the scope of a request. Throws when the caller may not use its tenant. */
 type ScopeOf = (context: ServerContext, request: { readonly tenant: string }) => Scope;
@@ -53,9 +52,9 @@ export interface OperationOptions {
 /** Creates the eleven operations over a runtime, as far as the options enable them. */
 export function createOperations(runtime: Runtime, options: OperationOptions): Operations<ServerContext> {
   const { extendedCard, streaming = true } = options;
-  const push = options.push === undefined ? undefined : guardPush(options.push, runtime.logger);
+  const push = options.push === undefined ? undefined : guardPush(options.push, runtime);
   const scopeOf = createScopes(runtime.agentId, options.tenants);
-  const reads = createReadGate(runtime.limits.readsPerOwner);
+  const reads = createReadGate(runtime.limits.readsPerOwner, runtime);
   const gate = createCapabilityGate({
     streaming,
     pushNotifications: push !== undefined,
@@ -109,7 +108,7 @@ function sendOperations(
       return inlinePush(push, call, entry);
     },
   };
-  const sending = { ...runtime, store: timeStore(runtime.store, runtime.health, runtime) };
+  const sending = { ...runtime, store: runtime.storeFor("send") };
   const sendCall = (request: SendCall["request"], context: ServerContext): SendCall => ({
     runtime: sending,
     policy,
@@ -179,9 +178,9 @@ function noPush(): A2AError {
   return new A2AError("pushNotificationNotSupported", "the agent sends no push notifications");
 }
 
-function guardPush(push: PushService, logger: Logger): PushService {
+function guardPush(push: PushService, runtime: Runtime): PushService {
   return {
-    store: guardPushStore(push.store, logger),
+    store: guardPushStore(push.store, runtime),
     check: (config) => push.check(config),
     added: (registration) => push.added(registration),
     removed: (taskId, id) => push.removed(taskId, id),

@@ -19,9 +19,14 @@ const ownersMax = 10_000;
 /** How many tasks an unknown owner may start before it is counted. */
 const unknownMax = 100;
 
+/** How many tasks an owner may still start, for all sends that wait for one count. */
+interface Count {
+  left: number;
+}
+
 /**
  * Counts the sends of each owner in memory, and its tasks in the store only when they could be over the limit. Several
- * processes on a store may let an owner exceed the limit by some tasks.
+ * processes on a store may let an owner exceed the limit by some tasks. `store`: with a time limit, since sends wait.
  */
 export function createTaskQuota(
   store: Pick<TaskStore, "unfinished">,
@@ -36,10 +41,20 @@ export function createTaskQuota(
     const [oldest] = rooms.keys();
     if (rooms.size > ownersMax && oldest !== undefined) rooms.delete(oldest);
   };
-  const count = async (owner: string, scope: Scope): Promise<void> => {
-    const room = tasksPerOwner - (await store.unfinished(scope));
-    remember(owner, Math.ceil(room / 4) - 1);
-    if (room > 0) return;
+  const counts = new Map<string, Promise<Count>>();
+  const count = (owner: string, scope: Scope): Promise<Count> => {
+    const counting = store
+      .unfinished(scope)
+      .then((unfinished) => ({ left: tasksPerOwner - unfinished }))
+      .finally(() => counts.delete(owner));
+    counts.set(owner, counting);
+    return counting;
+  };
+  const admitCounted = async (owner: string, scope: Scope): Promise<void> => {
+    const room = await (counts.get(owner) ?? count(owner, scope));
+    room.left -= 1;
+    remember(owner, Math.max(0, Math.ceil((room.left + 1) / 4) - 1));
+    if (room.left >= 0) return;
     throw new A2AError(
       "resourceExhausted",
       `too many unfinished tasks of this caller: the limit is ${tasksPerOwner} (tasksPerOwner)`,
@@ -50,7 +65,7 @@ export function createTaskQuota(
     admit(scope) {
       const owner = ownerKey(scope);
       const room = rooms.get(owner) ?? Math.min(unknownMax, Math.ceil(tasksPerOwner / 4));
-      if (room <= 0) return count(owner, scope);
+      if (room <= 0) return admitCounted(owner, scope);
       remember(owner, room - 1);
       return undefined;
     },

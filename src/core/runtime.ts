@@ -4,10 +4,12 @@ import type { Message } from "../protocol/model.js";
 import type { TurnTelemetry } from "../protocol/telemetry/follow.js";
 import type { Agent, TokenBudget } from "./agent.js";
 import type { Alarm } from "./alarm.js";
-import type { SendClaim } from "./ports.js";
+import type { SendClaim, TaskStore } from "./ports.js";
 import type { TaskQuota } from "./quota.js";
+import type { StoreUser } from "./store-guard.js";
 import type { LiveTask } from "./task/live-task.js";
 import type { LiveTaskDeps } from "./task/live-task-deps.js";
+import type { TaskUse } from "./task-use.js";
 import type { TurnCounter } from "./turn-counter.js";
 import type { TurnClients, TurnStart, TurnSubject } from "./turn-start.js";
 import type { TurnYields } from "./turn-yields.js";
@@ -45,6 +47,9 @@ export interface Runtime extends LiveTaskDeps {
   readonly turns: TurnCounter;
   readonly yields: TurnYields;
   readonly quota: TaskQuota;
+  /** The store as others use it. `store` is for operations and agents. */
+  readonly storeFor: (user: StoreUser) => TaskStore;
+  readonly taskUse: TaskUse;
   /** Open subscriptions. */
   readonly subscriptions: Set<{ dismiss(error: unknown): void }>;
   /** Follows turns. Absent without telemetry. */

@@ -1,10 +1,29 @@
 import { A2AError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import { type CallKind, callOf, type PushStore, portOf, pushCalls, type TaskStore, taskCalls } from "./ports.js";
-import { inStoreTime, NoAnswer, type StoreTimes, StoreUnavailable, storeDeadline } from "./store-failure.js";
+import {
+  inStoreTime,
+  NoAnswer,
+  type StoreTimes,
+  StoreUnavailable,
+  storeDeadline,
+  Unanswered,
+} from "./store-failure.js";
 import type { StoreHealth } from "./store-health.js";
 
-// Stores as their users see them: what happens to calls that fail or take too long.
+// Stores as their users see them: what happens to calls that fail or take too long. Every call of the store passes one
+// of these, so that none that a caller waits for is without a time limit.
+//
+// | user               | waits for an answer                                 | a late answer                     |
+// |--------------------|-----------------------------------------------------|-----------------------------------|
+// | the lease, polls   | for as long as it takes                             | of a write: the store is probed   |
+// | sweeps             | the same, `storeWaitMs` while the store is away     | none                              |
+// | operations, agents | `storeWaitMs`                                       | the store is probed               |
+// | sends              | `storeWaitMs`                                       | the same, and readiness learns it |
+// | writes of turns    | `core/task/write.ts`: the first `storeWaitMs`, later ones `storeRetryMs`                |
+
+/** Who calls a store. */
+export type StoreUser = "sweep" | "call" | "send";
 
 /** The store as the lease and the polls use it: `health` learns of calls that fail, and of writes that take too long. */
 export function observeStore(store: TaskStore, health: StoreHealth, times: StoreTimes): TaskStore {
@@ -15,38 +34,41 @@ export function observeStore(store: TaskStore, health: StoreHealth, times: Store
   });
 }
 
+/** What the guards of a handler need. */
+interface GuardOptions extends StoreTimes {
+  readonly health: StoreHealth;
+  readonly logger: Logger;
+}
+
 /**
- * The store as the operations use it: a failed call throws a public error and logs its cause, and takes at most
- * `storeWaitMs` while the store is known to be away. Writes of turns bypass it, since they have their own retries.
+ * The store as a user of a handler sees it: a call that fails, or has no answer in time, throws a public error; the
+ * cause is logged. Writes of turns bypass it, since they have their own retries.
  */
-export function guardStore(
-  store: TaskStore,
-  health: StoreHealth,
-  times: StoreTimes & { readonly logger: Logger },
-): TaskStore {
-  const fail = failWith(times.logger, "the task store failed");
+export function guardStore(store: TaskStore, user: StoreUser, options: GuardOptions): TaskStore {
+  const { health } = options;
+  const fail = failWith(options.logger, "the task store failed");
+  const late = noteLate(health, user);
   return wrapTaskStore(store, (call, kind) => (args) => {
     const result = health.observe(call(args), kind);
     if (kind === "turn") return result;
-    return (health.away ? inStoreTime(times, result) : result).catch(fail);
+    if (user === "sweep" && !health.away) return result.catch(fail);
+    return inStoreTime(options, result).catch(late).catch(fail);
   });
 }
 
-/** The guarded store as sends use it: no call takes longer than `storeWaitMs`, since a caller waits for it. */
-export function timeStore(store: TaskStore, health: StoreHealth, times: StoreTimes): TaskStore {
-  const fail = (error: unknown): never => {
-    health.noteFailure(error);
-    throw error;
-  };
-  return wrapTaskStore(store, (call, kind) =>
-    kind === "turn" ? call : (args) => inStoreTime(times, call(args)).catch(fail),
-  );
+/** The push store as the operations use it, guarded in the same way. */
+export function guardPushStore(store: PushStore, options: GuardOptions): PushStore {
+  const fail = failWith(options.logger, "the store of push configurations failed");
+  return wrapPushStore(store, (call) => (args) => inStoreTime(options, call(args)).catch(fail));
 }
 
-/** The push store as the operations use it: a failed call throws a public error and logs its cause. */
-export function guardPushStore(store: PushStore, logger: Logger): PushStore {
-  const fail = failWith(logger, "the store of push configurations failed");
-  return wrapPushStore(store, (call) => (args) => call(args).catch(fail));
+// One slow read, such as a long list, must not make a process that is not ready. A send that is refused may.
+function noteLate(health: StoreHealth, user: StoreUser): (error: unknown) => never {
+  return (error) => {
+    if (error instanceof Unanswered && user === "send") health.noteFailure(error);
+    else if (error instanceof Unanswered) health.noteLateCall(error);
+    throw error;
+  };
 }
 
 /** The push store with its failures known to `health`. It may be another database, so what succeeds says nothing. */

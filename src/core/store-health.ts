@@ -26,6 +26,9 @@ const probeMs = 1000;
 /** How long writes must be in time before an outage with late ones is over. More than a late probe and the pause before it. */
 const calmMs = ({ storeWaitMs }: StoreHealthOptions["limits"]): number => storeWaitMs + 3 * probeMs;
 
+/** Least time between two records of late calls that come without an outage. */
+const lateLogPauseMs = 60_000;
+
 type State = "ready" | "doubt" | "away" | "full";
 
 export interface StoreHealthOptions {
@@ -66,6 +69,10 @@ export class StoreHealth {
   #cancelCalm = noop;
   #closed = false;
   #isReady = true;
+  /** The first call that was late while the store was not in doubt. */
+  #lateCall: unknown;
+  /** Late calls that the log has are not logged again until then. */
+  #lateLoggedUntil: number | undefined;
   readonly #listeners: ((ready: boolean) => void)[] = [];
   /** Failures that came while the store was in doubt or away: the log has the first one. */
   readonly #loggedFailures = new WeakSet<object>();
@@ -117,11 +124,18 @@ export class StoreHealth {
     if (this.#state !== "ready") this.#note(error);
     if (error instanceof Unanswered || error instanceof NoAnswer) this.#noteLate(error);
     if (hasNoRoom(error)) return this.#markAway(error, "full");
-    // The calls of a probe fail too.
-    if (this.#state !== "ready" || this.#probing !== undefined) return;
-    this.#state = "doubt";
-    this.#probe();
+    this.#doubt();
   };
+
+  /**
+   * Takes note of a call, other than of a send, that did not answer in time. It may be one long read: only a probe shows
+   * whether the store is away.
+   */
+  noteLateCall(error: unknown): void {
+    if (this.#closed || this.#probes === undefined || this.#state !== "ready" || this.#probing !== undefined) return;
+    this.#lateCall = error;
+    this.#doubt();
+  }
 
   /** Calls back when the store has been away for `storeAwayMs`, and when it is back after that. */
   watch(listener: (ready: boolean) => void): void {
@@ -162,6 +176,13 @@ export class StoreHealth {
       this.noteFailure(error);
       return isAnswer(error);
     }
+  }
+
+  // The calls of a probe fail too.
+  #doubt(): void {
+    if (this.#state !== "ready" || this.#probing !== undefined) return;
+    this.#state = "doubt";
+    this.#probe();
   }
 
   #probe(): void {
@@ -222,6 +243,7 @@ export class StoreHealth {
     const outage = this.#outage;
     if (outage?.late === undefined) {
       this.#cancelProbe();
+      this.#logLateCall();
       this.#end();
       return;
     }
@@ -231,6 +253,17 @@ export class StoreHealth {
       this.#options.logger.warn({ err: outage.late }, "the task store answers too late for sends");
     }
     this.#awaitCalm();
+  }
+
+  // The store takes writes, so nothing else names the cause.
+  #logLateCall(): void {
+    const { clock, logger } = this.#options;
+    const isLogged = this.#lateLoggedUntil !== undefined && monotonic(clock) < this.#lateLoggedUntil;
+    if (this.#lateCall !== undefined && this.#outage === undefined && !isLogged) {
+      this.#lateLoggedUntil = monotonic(clock) + lateLogPauseMs;
+      logger.warn({ err: this.#lateCall }, "the task store answers too late for some calls");
+    }
+    this.#lateCall = undefined;
   }
 
   #begin(): Outage {

@@ -59,6 +59,8 @@ export class SharedCounters implements Counters {
   #sweepAt = blocksBeforeSweep;
   /** When the store is asked again; `undefined` while it answers. */
   #retryAt: number | undefined;
+  /** Statements without an answer so far. */
+  #failures = 0;
 
   constructor(options: SharedCountersOptions) {
     this.#options = options;
@@ -150,18 +152,21 @@ export class SharedCounters implements Counters {
       this.#openClaims.set(claim.key, openClaim);
     }
     if (this.#next === undefined) {
-      this.#next = this.#lastQuery.then(() => this.#ask());
+      const failures = this.#failures;
+      this.#next = this.#lastQuery.then(() => this.#ask(failures));
       this.#lastQuery = this.#next;
     }
     return this.#next;
   }
 
-  async #ask(): Promise<void> {
+  // Once a statement has failed, those that wait behind it are not tried: their calls have waited already. `failures`: of
+  // statements before the first of them began to wait.
+  async #ask(failures: number): Promise<void> {
     const openClaims = [...this.#openClaims.values()];
     this.#openClaims = new Map();
     this.#next = undefined;
     this.#sweep();
-    for (let first = 0; first < openClaims.length; first += drawsMax) {
+    for (let first = 0; first < openClaims.length && this.#failures === failures; first += drawsMax) {
       await this.#askFor(openClaims.slice(first, first + drawsMax));
     }
   }
@@ -182,6 +187,7 @@ export class SharedCounters implements Counters {
       this.#retryAt = undefined;
     } catch (error) {
       answer.catch(noop);
+      this.#failures += 1;
       if (this.#retryAt === undefined) {
         logger.warn({ err: error }, "the store does not count callers: each process limits them by itself");
       }

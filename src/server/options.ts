@@ -147,8 +147,8 @@ export interface AgentOptions extends HostOptions {
   readonly store?: Store | undefined;
   /**
    * What `turn.conversation()` and `turn.context` remember, in the store: 1,000 entries of a context, for 30 days after
-   * the last one. `false`: nothing. Without this option, direct replies are written only once the agent has read a
-   * conversation in this process. Default: the defaults of `ConversationOptions`.
+   * the last one. Direct replies are among them, written right behind the answer. `false`: nothing. Default: the
+   * defaults of `ConversationOptions`.
    */
   readonly conversations?: ConversationOptions | false | undefined;
   /** Push notifications, and which addresses they may call. Default: off. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { defaultCoreLimits } from "../../src/core/limits.js";
 import { createReadGate } from "../../src/core/read/read-gate.js";
 import { completed } from "../../src/protocol/events.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";
@@ -6,11 +7,11 @@ import { alice, bob } from "../../src/testing/contract/fixtures.js";
 import { temporaryFolder } from "../store/sql/temporary-folder.js";
 import { contextOf, startHandler } from "../support/handler.js";
 import { requestOf, taskOf } from "../support/say.js";
-import { settle } from "../support/virtual-clock.js";
+import { createVirtualClock, settle } from "../support/virtual-clock.js";
 
 describe("the reads of one owner", () => {
   it("are so many at once, in their order, and failed ones make room too", async () => {
-    const gate = createReadGate(2);
+    const gate = createReadGate(2, { clock: createVirtualClock(), limits: defaultCoreLimits });
     const started: number[] = [];
     const ends = [0, 1, 2, 3].map(() => Promise.withResolvers<void>());
     const reads = ends.map(({ promise }, index) =>

@@ -13,7 +13,7 @@ import { hasPostgres, startTimeoutMs } from "../support/postgres.js";
 import { createStoreDatabase } from "../support/postgres-databases.js";
 import { recordingLogger } from "../support/recording-logger.js";
 import { tries } from "../support/tries.js";
-import { createVirtualClock } from "../support/virtual-clock.js";
+import { createVirtualClock, settle } from "../support/virtual-clock.js";
 
 const dayMs = 86_400_000;
 
@@ -55,6 +55,37 @@ async function replicas(count: number, store: RateStore = opened.rates): Promise
 
 const isTaken = async (counters: SharedCounters, ...claims: readonly Claim[]): Promise<boolean> =>
   (await counters.take(claims)).refusal === undefined;
+
+describe("a store that takes draws and does not answer", () => {
+  it("is waited for by no call for longer than half a second, however many callers there are", async () => {
+    const clock = createVirtualClock();
+    const asked: number[] = [];
+    const silent: RateStore = {
+      draw(draws) {
+        asked.push(draws.length);
+        return new Promise(() => {});
+      },
+    };
+    const { log, logger } = recordingLogger();
+    const counters = await replica(silent, `test ${++scopes}`, logger, clock);
+    const owner = limitOf(1);
+    const callers = Array.from({ length: 3000 }, (_, index) => `owner ${index}`);
+    const takings = callers.map((key) => isTaken(counters, claim(owner, key)));
+    await clock.advance(100);
+    takings.push(...callers.map((key) => isTaken(counters, claim(owner, key))));
+    await clock.advance(400);
+    const taken = await Promise.all(takings);
+    // Each has a limit of one, by the counts of the process.
+    expect(taken.filter((isOne) => isOne)).toHaveLength(callers.length);
+    expect(asked).toEqual([500]);
+    expect(log.map(({ level }) => level)).toEqual(["warn"]);
+    // Later calls do not wait at all, and one of them asks again.
+    await clock.advance(1000);
+    expect(await isTaken(counters, claim(owner, "another"))).toBe(true);
+    await settle();
+    expect(asked).toEqual([500, 1]);
+  });
+});
 
 describe.skipIf(!hasPostgres)("limits that replicas share", () => {
   beforeAll(async () => {

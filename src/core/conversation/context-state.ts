@@ -21,8 +21,17 @@ export interface ContextStateDeps extends StoreTimes {
 /** How often a change is tried while others are faster. */
 const maxTries = 100;
 
+/** The context of a turn. */
+export interface ContextOfTurn {
+  readonly scope: Scope;
+  readonly contextId: string;
+  /** How long a change is tried again while the store fails, in milliseconds. */
+  retryMs(): number;
+}
+
 /** Opens the state of a context. Throws a `TypeError` when the agent has no conversations. */
-export function openContextState(deps: ContextStateDeps, scope: Scope, contextId: string): ContextState {
+export function openContextState(deps: ContextStateDeps, context: ContextOfTurn): ContextState {
+  const { scope, contextId } = context;
   const log = deps.conversations?.log;
   if (log === undefined) throw conversationsOff("turn.context");
   async function get(key: string): Promise<JsonValue | undefined>;
@@ -35,7 +44,8 @@ export function openContextState(deps: ContextStateDeps, scope: Scope, contextId
   }
   return {
     get,
-    update: (key, change) => updateValue({ deps, log, scope, contextId, key: checkKey(key) }, change),
+    update: (key, change) =>
+      updateValue({ deps, log, scope, contextId, key: checkKey(key) }, change, context.retryMs()),
   };
 }
 
@@ -60,11 +70,11 @@ interface StateLocation {
 
 type Change = Parameters<ContextState["update"]>[1];
 
-function updateValue(place: StateLocation, change: Change): Promise<JsonValue | undefined> {
+function updateValue(place: StateLocation, change: Change, retryMs: number): Promise<JsonValue | undefined> {
   const { deps, key } = place;
   /** Values that this call tried to write, by version: a write without an answer may have been stored. */
   const attempts = new Map<string, JsonValue>();
-  const plan = storeRetries(deps);
+  const plan = storeRetries(deps, retryMs);
   const pauseAfter = (error: unknown, failures: number): number | undefined =>
     error instanceof StoreUnavailable ? plan.pauseAfter(error, failures) : undefined;
   const attempt = async (): Promise<JsonValue | undefined> => {

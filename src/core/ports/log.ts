@@ -243,7 +243,8 @@ export const logCalls = {
   head: "read",
   recordsAfter: "read",
   recordsAt: "read",
-  compact: "write",
+  // Behind a write of a turn; nobody waits for it.
+  compact: "turn",
   heads: "read",
   list: "read",
   unfinished: "read",

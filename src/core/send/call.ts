@@ -2,6 +2,7 @@ import { noop } from "../../protocol/async/noop.js";
 import { sizeOfMessage } from "../../protocol/check/size.js";
 import type { CallChain, Scope, ServerContext } from "../../protocol/context.js";
 import { invalidParams } from "../../protocol/errors.js";
+import { idempotentSendExtension } from "../../protocol/extensions.js";
 import type { CopyOptions } from "../../protocol/fold.js";
 import { checkIndexedId } from "../../protocol/indexed-text.js";
 import type { Message, SendMessageRequest, Task } from "../../protocol/model.js";
@@ -79,6 +80,23 @@ export interface SendRenderer<T> {
   answerRepeat(call: SendCall, task: ReachedTask): Promise<T>;
 }
 
+/** True for a send that must take effect only once. */
+export function isOnce({ context, request }: SendCall): boolean {
+  const { extensions } = context;
+  return extensions.length > 0 && extensions.includes(idempotentSendExtension) && request.message?.messageId !== "";
+}
+
+/**
+ * Whether a send is answered without the store, as far as can be known before its agent runs: it asks for no task and
+ * for no record, and the agent has only ever answered with messages.
+ */
+function needsNoStore(call: SendCall): boolean {
+  const { runtime, request, context } = call;
+  if (!runtime.taskUse.isNone || request.message?.taskId !== "" || context.taskName !== undefined) return false;
+  const { returnImmediately, taskPushNotificationConfig } = request.configuration ?? {};
+  return returnImmediately !== true && taskPushNotificationConfig === undefined && !isOnce(call);
+}
+
 /** Returns the registration if the send has a push configuration. */
 export async function registerOf(call: SendCall, entry: string): Promise<Register | undefined> {
   const { taskPushNotificationConfig: config } = call.request.configuration ?? {};
@@ -86,10 +104,11 @@ export async function registerOf(call: SendCall, entry: string): Promise<Registe
 }
 
 /**
- * Runs all checks that need no store, and returns what the turn starts with. Throws while the store is known to be
- * away or the process is overloaded.
+ * Runs all checks that need no store, and returns what the turn starts with. Throws while the process is overloaded,
+ * and while the store is known to be away, unless the send needs none.
  */
-export function openSend({ runtime, policy, request, context, scope, waits }: SendCall): TurnStart {
+export function openSend(call: SendCall): TurnStart {
+  const { runtime, policy, request, context, scope, waits } = call;
   const { message, configuration, metadata } = request;
   if (message === undefined) throw invalidParams({ field: "message", description: "is required" });
   checkIndexedId("message.contextId", message.contextId);
@@ -99,7 +118,7 @@ export function openSend({ runtime, policy, request, context, scope, waits }: Se
   const late = endsTurn ? context.signal : undefined;
   if (taskName !== undefined) checkIndexedId("message.taskId", taskName);
   policy.checkParts(message);
-  runtime.health.check();
+  if (!needsNoStore(call)) runtime.health.check();
   // Messages to a running turn pass in an overload too: they may end it, and its inbox is bounded.
   if (!runsHere(runtime, { scope, id: message.taskId })) runtime.turns.checkLoad(scope);
   const claims = runtime.keptClaims?.(principal);
@@ -152,7 +171,8 @@ export async function withRoom<T>(call: SendCall, start: () => Promise<T>): Prom
   const { runtime, scope, request, context } = call;
   let leave = noop;
   try {
-    const admission = runtime.quota.admit(scope);
+    // An agent that makes no tasks need not wait until they are counted.
+    const admission = needsNoStore(call) ? undefined : runtime.quota.admit(scope);
     if (admission !== undefined) await admission;
     const size = request.message === undefined ? 0 : sizeOfMessage(request.message);
     // No `await` between free room and the start: another send could take the room.

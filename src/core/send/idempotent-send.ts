@@ -1,5 +1,4 @@
 import { invalidParams, taskNotFound } from "../../protocol/errors.js";
-import { idempotentSendExtension } from "../../protocol/extensions.js";
 import type { Message, SendMessageRequest } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 import { abandonSend } from "../ownership/abandoned-sends.js";
@@ -27,12 +26,6 @@ import { IdempotencyClaim, noteTask } from "./idempotency-claim.js";
 
 // Sends under the idempotent-send extension. The first one with a message id runs like any send and is recorded in the
 // store; every later one attaches to its outcome.
-
-/** True for a send that must take effect only once. */
-export function isOnce({ context, request }: SendCall): boolean {
-  const { extensions } = context;
-  return extensions.length > 0 && extensions.includes(idempotentSendExtension) && request.message?.messageId !== "";
-}
 
 /** A send under the extension. */
 export async function sendOnce<T>(call: SendCall, renderer: SendRenderer<T>): Promise<T> {

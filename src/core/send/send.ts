@@ -6,13 +6,14 @@ import { eventIdMarker } from "../task/event-id.js";
 import {
   afterRegistration,
   countTask,
+  isOnce,
   openSend,
   registerOf,
   type SendCall,
   type SendRenderer,
   withRoom,
 } from "./call.js";
-import { isOnce, sendOnce } from "./idempotent-send.js";
+import { sendOnce } from "./idempotent-send.js";
 import { attach, streamRenderer } from "./stream.js";
 import { unaryRenderer } from "./unary.js";
 

@@ -177,7 +177,12 @@ class AgentTurn implements Turn {
   }
 
   get context(): ContextState {
-    return openContextState(this.#run.runtime, this.#run.scope, this.contextId);
+    const run = this.#run;
+    const { runtime, scope, contextId } = run;
+    const { storeWaitMs, storeRetryMs } = runtime.limits;
+    // Without a task, the caller of the send waits for the turn and for nothing else.
+    const retryMs = (): number => (run.live === undefined ? storeWaitMs : storeRetryMs);
+    return openContextState(runtime, { scope, contextId, retryMs });
   }
 
   get charge(): Turn["charge"] {

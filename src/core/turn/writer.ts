@@ -81,6 +81,7 @@ export class TurnWriter {
    */
   write(normal: NormalEvent): Promise<void> | undefined {
     if (normal.kind === "reply") return this.#reply(normal.message);
+    this.#runtime.taskUse.noteTask();
     if (normal.kind === "status") return this.#status(normal.state, normal.event);
     if (normal.kind === "park") return this.#park(normal.wakeAt);
     const begunId = this.#beginArtifact(normal.event);
@@ -113,6 +114,8 @@ export class TurnWriter {
 
   /** Ends the turn in a terminal state, in one write that no inbox can delay. */
   async end(state: TaskState, text?: string): Promise<void> {
+    // The agent has returned without an event. A failure says nothing about what it does else.
+    if (state === TaskState.COMPLETED) this.#runtime.taskUse.noteTask();
     const message = text === undefined ? undefined : reply(text);
     await this.#addStatus(this.#open(true), { state, event: statusUpdate(state, this.identity, message) });
   }
@@ -134,6 +137,7 @@ export class TurnWriter {
 
   /** The task, created now if necessary; a continued one stays as it is. */
   ensureTask(): LiveTask {
+    this.#runtime.taskUse.noteTask();
     if (this.#live !== undefined) return this.#live;
     this.#state.speak();
     const { live, prelude } = this.#open(true);
@@ -196,6 +200,7 @@ export class TurnWriter {
 
   // Without a task the message is the whole answer; with one it completes the task.
   #reply(message: Message): Promise<void> | undefined {
+    if ("receiver" in this.#subject) this.#runtime.taskUse.noteReply();
     if (this.#live !== undefined) {
       return this.#status(TaskState.COMPLETED, statusUpdate(TaskState.COMPLETED, this.identity, message));
     }

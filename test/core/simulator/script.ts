@@ -68,6 +68,11 @@ export async function* script(
   const stage: Stage = { turn, random, clock, receive, ask, flush, deaf: random.chance(0.2), chunk: -1 };
   if (random.chance(0.05)) throw new A2AError("contentTypeNotSupported", refusal);
   if (random.chance(0.1)) await sleep(stage, random.int(1, 600));
+  const { replies } = world.weather;
+  if (replies > 0 && turn.task === undefined && random.chance(replies)) {
+    if (!turn.signal.aborted) journal.lastChunks.set(turn.taskId, stage.chunk);
+    return reply("at once");
+  }
   const count = random.pick([0, 1, 3, 6, 12]);
   try {
     for (let step = 0; step < count; step++) yield* random.pick(steps)(stage, step);

@@ -34,6 +34,8 @@ export interface Weather {
   readonly focus: number;
   /** Probability that a write takes longer than a send waits for it, while leases are renewed in time. */
   readonly lateWrites: number;
+  /** Probability that an agent answers with a message alone, so that a process may take it for one that needs no store. */
+  readonly replies: number;
 }
 
 export function drawWeather(random: Random): Weather {
@@ -59,6 +61,7 @@ export function drawWeather(random: Random): Weather {
     away: random.chance(0.2),
     steps: random.chance(0.2),
     lateWrites: some(0.25, 0.3),
+    replies: random.chance(0.2) ? random.pick([0.5, 0.95, 1]) : 0,
   };
 }
 
