@@ -33,6 +33,7 @@ const reachRemedies = {
 const remedies: Readonly<Partial<Record<StoreFailure, string>>> = {
   damaged: "check the path; if it is the right one, restore a backup",
   locked: "find the connection that holds the lock, and end it",
+  incomplete: "restore the backup from before, or delete a database that has no tasks yet",
   readOnly: "let this user write to the database and its folder",
   full: "make room on the disk",
 };

@@ -10,6 +10,8 @@ export type StoreFailure =
   | "unreachable"
   | "outOfMemory"
   | "newerFormat"
+  | "incomplete"
+  | "moved"
   | "other";
 
 /**
@@ -27,7 +29,8 @@ export class StoreError extends Error {
   }
 }
 
-const sentences: Readonly<Record<Exclude<StoreFailure, "other" | "newerFormat">, string>> = {
+/** Of the failures that a driver reports. */
+const sentences: Readonly<Partial<Record<StoreFailure, string>>> = {
   full: "the database is full",
   readOnly: "the database is read-only",
   locked: "the database is locked by another connection",
@@ -60,6 +63,7 @@ const byCode: readonly (readonly [RegExp, StoreFailure])[] = [
   [/^XX00[12]/, "damaged"],
   [/^(?:08|57P0|53300|28|3D)/, "unreachable"],
   [/^(?:ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_|EHOST|ENET)/, "unreachable"],
+  [/^58/, "unusable"],
   [/^(?:ENOSPC|EDQUOT)/, "full"],
   [/^EROFS/, "readOnly"],
   [/^(?:EACCES|EPERM|ENOTDIR|EISDIR)/, "unusable"],
@@ -73,8 +77,7 @@ export function storeErrorFrom(error: unknown): A2AError | StoreError {
   if (error instanceof A2AError || error instanceof StoreError) return error;
   const failure = failureOf(error);
   const detail = messageOf(error);
-  const sentence = failure === "other" || failure === "newerFormat" ? "the database failed" : sentences[failure];
-  return new StoreError(failure, `${sentence}: ${detail}`, { cause: error });
+  return new StoreError(failure, `${sentences[failure] ?? "the database failed"}: ${detail}`, { cause: error });
 }
 
 function failureOf(error: unknown): StoreFailure {
