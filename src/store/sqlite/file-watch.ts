@@ -11,9 +11,10 @@ import { StoreError } from "../sql/store-error.js";
 // |------------------------------------------------|--------------------------------------------------------------|
 // | `rm`, the folder removed or renamed            | the path leads nowhere                                       |
 // | `mv` or `rsync` of another file, a link turned | the path leads to another inode                              |
-// | `cp` of another file                           | the counter of changes in the header went back, or stands still while the header is another |
+// | `cp` of another file                           | the header in the file is one that cannot follow the last    |
 //
-// SQLite raises the counter with each change of the header. Several processes may write, so it may rise at any time.
+// SQLite raises a counter in the header with each change of it. A copy made before has a lower one. Another database with a
+// higher one is not recognized by it. Several processes may write, so the counter may rise at any time.
 
 /** Compares the files of a database with those that were opened. */
 export interface FileWatch {
@@ -38,9 +39,10 @@ interface Opened {
   readonly identity: string;
 }
 
-/** SQLite's header, and its counter of changes therein. */
+/** SQLite's header, and therein its counter of changes, and page size and journal mode, which stay while it is open. */
 const headerBytes = 100;
 const counterAt = 24;
+const fixed = [16, 20] as const;
 
 /** `path`: as the options name it. `file`: where SQLite found it. Called once the database has been opened and written. */
 export async function watchFile(path: string, file: string): Promise<FileWatch> {
@@ -113,6 +115,7 @@ async function identityAt(path: string): Promise<string> {
 function mayFollow(before: Buffer, now: Buffer): boolean {
   if (before.length < headerBytes) return true;
   if (now.length < headerBytes) return false;
+  if (before.compare(now, ...fixed, ...fixed) !== 0) return false;
   const rise = (now.readUInt32BE(counterAt) - before.readUInt32BE(counterAt)) | 0;
   return rise > 0 || now.equals(before);
 }
