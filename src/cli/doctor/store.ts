@@ -1,28 +1,32 @@
 import type { StoreFailure } from "../../store/sql/store-error.js";
 import { locationText, type StoreLocation, UnusableStoreError } from "../store-location.js";
 import { type Finding, findings, reasonOf } from "./finding.js";
+import { checkPages } from "./pages.js";
 
 /** Largest difference of the clocks without a warning: signatures, tokens and leases depend on the time. */
 const clockWarningMs = 2000;
 const clockFailedMs = 60_000;
 
-/** Checks that a database is reachable, has the schema of this release and about the same time, and leases of one length. */
-export async function checkStore(location: StoreLocation): Promise<readonly Finding[]> {
+/**
+ * Checks that a database is reachable, has the schema of this release and about the same time, leases of one length, and
+ * no damaged pages. `pagesMs`: how long the pages may take.
+ */
+export async function checkStore(location: StoreLocation, pagesMs: number): Promise<readonly Finding[]> {
   const reach = findings("store");
   if (location.kind === "memory") return [reach.skipped("tasks are kept in memory and are lost with the process")];
   const databases = await import("../db/databases.js");
+  const found: Finding[] = [];
   try {
     const { version, latest, pending } = await databases.status(location);
-    return [
-      reach.ok(`${locationText(location)} is reachable`),
-      schemaFinding(version, latest, pending.length),
-      ...(location.kind === "postgres" ? [await clockFinding(() => databases.clockOffset(location))] : []),
-      ...(version === latest ? leasesFinding(await databases.leaseLengths(location)) : []),
-    ];
+    found.push(reach.ok(`${locationText(location)} is reachable`), schemaFinding(version, latest, pending.length));
+    if (location.kind === "sqlite") found.push(await checkPages(location.path, pagesMs));
+    else found.push(await clockFinding(() => databases.clockOffset(location)));
+    if (version === latest) found.push(...leasesFinding(await databases.leaseLengths(location)));
   } catch (error) {
     const failure = error instanceof UnusableStoreError ? error.failure : undefined;
-    return [reach.failed(reasonOf(error), remedies[failure ?? "other"] ?? reachRemedies[location.kind])];
+    found.push(reach.failed(reasonOf(error), remedies[failure ?? "other"] ?? reachRemedies[location.kind]));
   }
+  return found;
 }
 
 const reachRemedies = {
