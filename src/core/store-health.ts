@@ -50,12 +50,14 @@ const meanings: Readonly<Record<string, "full" | "lost" | "broken">> = {
 
 /** The records of an outage. Each is written once. */
 const records = {
-  away: ["error", "the task store is away"],
-  full: ["error", "the task store is full"],
-  lost: ["error", "the task store cannot be used any more: it needs a restart of this process"],
-  broken: ["error", "the task store fails calls, although it takes small writes"],
-  late: ["warn", "the task store answers too late for sends"],
-} as const;
+  away: (logger: Logger, err: unknown) => logger.error({ err }, "the task store is away"),
+  full: (logger: Logger, err: unknown) => logger.error({ err }, "the task store is full"),
+  lost: (logger: Logger, err: unknown) =>
+    logger.error({ err }, "the task store cannot be used any more: it needs a restart of this process"),
+  broken: (logger: Logger, err: unknown) =>
+    logger.error({ err }, "the task store fails calls, although it takes small writes"),
+  late: (logger: Logger, err: unknown) => logger.warn({ err }, "the task store answers too late for sends"),
+};
 
 export interface StoreHealthOptions {
   readonly clock: Clock;
@@ -315,8 +317,7 @@ export class StoreHealth {
     const { logged } = this.#begin();
     if (logged.has(record)) return;
     logged.add(record);
-    const [level, message] = records[record];
-    this.#options.logger[level]({ err: error }, message);
+    records[record](this.#options.logger, error);
   }
 
   #awaitAway(): void {

@@ -1,6 +1,9 @@
 import { A2AError, messageOf } from "../../protocol/errors.js";
 
-/** Why a database did not answer. */
+/**
+ * Why a database did not answer. `"incomplete"`: SQL that was run by hand has made a part of the schema. `"moved"`: the
+ * SQLite file was removed, replaced or overwritten while it was in use; nothing is written until the process restarts.
+ */
 export type StoreFailure =
   | "full"
   | "readOnly"
@@ -77,7 +80,8 @@ export function storeErrorFrom(error: unknown): A2AError | StoreError {
   if (error instanceof A2AError || error instanceof StoreError) return error;
   const failure = failureOf(error);
   const detail = messageOf(error);
-  return new StoreError(failure, `${sentences[failure] ?? "the database failed"}: ${detail}`, { cause: error });
+  const sentence = sentences[failure] ?? "the database failed";
+  return new StoreError(failure, `${sentence}: ${detail}`, { cause: error });
 }
 
 function failureOf(error: unknown): StoreFailure {
