@@ -66,7 +66,7 @@ const byCode: readonly (readonly [RegExp, StoreFailure])[] = [
   [/^XX00[12]/, "damaged"],
   [/^(?:08|57P0|53300|28|3D)/, "unreachable"],
   [/^(?:ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_|EHOST|ENET)/, "unreachable"],
-  [/^58/, "unusable"],
+  [/^(?:58|EIO)/, "unusable"],
   [/^(?:ENOSPC|EDQUOT)/, "full"],
   [/^EROFS/, "readOnly"],
   [/^(?:EACCES|EPERM|ENOTDIR|EISDIR)/, "unusable"],

@@ -27,7 +27,7 @@ export interface FileWatch {
 }
 
 /** What happened to the files. */
-export interface Move {
+interface Move {
   readonly error: StoreError;
   /** Whether only the write-ahead log is gone, so that the database can take what is in it. */
   readonly isLogGone: boolean;
@@ -44,12 +44,16 @@ const headerBytes = 100;
 const counterAt = 24;
 const fixed = [16, 20] as const;
 
-/** `path`: as the options name it. `file`: where SQLite found it. Called once the database has been opened and written. */
-export async function watchFile(path: string, file: string): Promise<FileWatch> {
+/**
+ * Called once the database has been opened and written. `path`: as the options name it. `file`: where SQLite found it;
+ * `undefined` when nothing is there, as for a database that another VFS keeps.
+ */
+export async function watchFile(path: string, file: string): Promise<FileWatch | undefined> {
   const named = path.startsWith("file:") ? file : resolve(path);
   const identify = async (path: string): Promise<Opened> => ({ path, identity: await identityAt(path) });
   const readLogs = () => Promise.all([identify(`${file}-wal`), identify(`${file}-shm`)]);
   const database = await identify(named);
+  if (database.identity === nowhere) return undefined;
   let logs = await readLogs();
   const { fd, release } = await hold(named, database.identity);
   let header = await readHeader(fd);
@@ -57,11 +61,11 @@ export async function watchFile(path: string, file: string): Promise<FileWatch> 
     async check() {
       const moved = await findMoved([database]);
       if (moved !== undefined) return { error: movedError(file, moved, remedies.database), isLogGone: false };
-      const before = header;
-      header = await readHeader(fd);
-      if (!mayFollow(before, header)) {
+      const now = await readHeader(fd).catch(() => header);
+      if (!mayFollow(header, now)) {
         return { error: movedError(file, `${named} was overwritten`, remedies.database), isLogGone: false };
       }
+      header = now;
       const movedLog = await findMoved(logs);
       if (movedLog === undefined) return undefined;
       const isLogGone = (await identityAt(`${file}-wal`)) === nowhere;

@@ -18,7 +18,7 @@ export type ThreadRequest =
   | { readonly kind: "close" };
 
 /**
- * What a call is besides a read. `heartbeat`: a write that is answered before all requests that wait, and checks the file before.
+ * What a call is besides a read. `heartbeat`: a write that is answered before all requests that wait, with a look at the file.
  */
 export type CallRole = "write" | "heartbeat";
 

@@ -44,6 +44,7 @@ class ThreadOwner implements DatabaseThread {
   #lastId = 0;
   #failure: StoreError | undefined;
   #file: FileWatch | undefined;
+  #checking: Promise<void> | undefined;
   /** Why nothing is written any more. */
   #moved: StoreError | undefined;
 
@@ -70,27 +71,37 @@ class ThreadOwner implements DatabaseThread {
     return file;
   }
 
+  // The lease does not wait for the file system, whose threads others may keep busy. What is found later, the next write says.
   async #beat(file: FileWatch, request: ThreadRequest): Promise<unknown> {
-    await this.#check(file);
-    return this.#post(request);
+    void this.#check(file);
+    const answer = await this.#post(request);
+    if (this.#moved !== undefined) throw this.#moved;
+    return answer;
   }
 
   /** A new thread opens what is at the path, and would create a file that is gone. */
   async #reopen(file: FileWatch, request: ThreadRequest): Promise<unknown> {
     await file.renewLogs();
     await this.#check(file);
+    if (this.#moved !== undefined) throw this.#moved;
     const answer = await this.#post(request);
     await file.renewLogs();
     return answer;
   }
 
-  async #check(file: FileWatch): Promise<void> {
+  #check(file: FileWatch): Promise<void> {
+    this.#checking ??= this.#checkOnce(file).finally(() => {
+      this.#checking = undefined;
+    });
+    return this.#checking;
+  }
+
+  async #checkOnce(file: FileWatch): Promise<void> {
     const move = await file.check();
-    if (move === undefined) return;
-    this.#moved ??= move.error;
+    if (move === undefined || this.#moved !== undefined) return;
+    this.#moved = move.error;
     // The log is still open here, and gone once the process ends.
     if (move.isLogGone) await this.#post({ kind: "checkpoint" }).catch(noop);
-    throw this.#moved;
   }
 
   #post(request: ThreadRequest, report?: ReportMigration): Promise<unknown> {
@@ -107,6 +118,8 @@ class ThreadOwner implements DatabaseThread {
   }
 
   async close(): Promise<void> {
+    // It may ask the thread for a checkpoint.
+    await this.#checking;
     const worker = this.#worker;
     if (worker !== undefined) {
       await this.#post({ kind: "close" });

@@ -200,6 +200,21 @@ describe("a server whose file stays in its place", () => {
   });
 });
 
+it("a store that is closed leaves the locks of another one on the same file in place", async () => {
+  const { path } = await newPlace();
+  const stores = [sqliteStore({ path }), sqliteStore({ path })] as const;
+  for (const store of stores) await store.open?.();
+  await stores[0].close();
+  // The last process to leave a file removes its log.
+  const visit = `const file = new (require("node:sqlite").DatabaseSync)(process.argv[1]);
+    file.prepare("select count(*) from trivium_tasks").get(); file.close()`;
+  execFileSync(process.execPath, ["-e", visit, path], { stdio: "ignore" });
+  expect(existsSync(`${path}-wal`)).toBe(true);
+  await stores[1].renew("here", 1000);
+  await stores[1].close();
+  expect(existsSync(`${path}-wal`)).toBe(false);
+});
+
 describe("the thread of a database that ends", () => {
   function storeOn(path: string) {
     const thread = createDatabaseThread({ settings: resolveSettings({ path }) });
