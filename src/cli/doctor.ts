@@ -11,6 +11,7 @@ import { agentUrl } from "./target.js";
 
 interface DoctorFlags extends CallerFlags {
   readonly store?: string;
+  readonly storeCheck: number;
   readonly port: number;
   readonly send?: string;
   readonly idle: number;
@@ -32,6 +33,11 @@ export function doctorCommand(command: Command): void {
   addCallerOptions(command)
     .addOption(
       new Option("--store <place>", "database to check: a file (SQLite), or postgres://…").env("TRIVIUM_STORE"),
+    )
+    .addOption(
+      new Option("--store-check <time>", "longest check of the pages of a SQLite file: 10m; 0s for none")
+        .default(30_000, "30s")
+        .argParser(parseDuration),
     )
     .addOption(
       new Option("--port <number>", "port that an agent will listen on")
@@ -68,7 +74,7 @@ async function doctor(command: Command, url: string | undefined, flags: DoctorFl
     // A database that only the environment names may be of another agent.
     if (location !== undefined && (agent === undefined || command.getOptionValueSource("store") === "cli")) {
       const { checkStore } = await import("./doctor/store.js");
-      await report(await checkStore(location));
+      await report(await checkStore(location, flags.storeCheck));
     }
     if (agent !== undefined) await examine(agent, { ...flags, options }, report);
     const failureCount = findings.filter(({ result }) => result === "failed").length;

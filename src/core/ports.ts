@@ -25,8 +25,9 @@ export * from "./ports/signals.js";
 
 /**
  * The store of tasks. Every method may reject when the store is unreachable; the caller then does not know whether a
- * write took effect and reads the head to find out. An error whose member `failure` is `"full"` means that the store
- * has no room for writes.
+ * write took effect and reads the head to find out. Of errors with a member `failure`, `"full"` means
+ * that the store has no room for writes, `"moved"` that what is written would be lost until the process restarts, and
+ * `"damaged"`, `"unusable"` and `"readOnly"` that the database itself fails.
  */
 export interface TaskStore extends TaskLog, TaskInbox, Instances, SendRecords, Conversations {
   /** Waits for writes under way and releases everything. */

@@ -7,7 +7,7 @@ import { inStoreTime, isAnswer, NoAnswer, StoreUnavailable, Unanswered } from ".
 
 // A failed call alone may be about one task or one connection. It causes a probe, a small write. If that fails too, or
 // takes longer than `storeWaitMs`, the store is away. Probes then continue until one succeeds. A call that fails because
-// there is no room needs no probe to confirm it.
+// there is no room, or because the database is no longer in its place, needs no probe to confirm it.
 //
 // | state | transition | next  |                                                                        |
 // |-------|------------|-------|------------------------------------------------------------------------|
@@ -16,20 +16,52 @@ import { inStoreTime, isAnswer, NoAnswer, StoreUnavailable, Unanswered } from ".
 // | doubt, away, full | probe fails | away, full | the next probe follows after `probeMs`                  |
 // | doubt, away | answered | ready | a probe succeeded in time, or another write                         |
 // | full  | answered   | ready | a probe found room                                                     |
+// | any   | moved      | lost  | a call found that what is written would be lost; only a restart ends it |
 //
-// The log and readiness follow outages, which are longer: an outage begins when the store is away or full, or when a send
-// got no answer in time, although the store may answer probes. It ends with the state `ready`. After late answers it
-// ends only once writes have been in time for `calmMs`, or a store of changing speed would come and go.
+// The log and readiness follow outages, which are longer: an outage begins when the store is away, full or lost, and when
+// callers do not get their answers although the store may answer probes:
+//
+// - A send got no answer in time. The outage ends once writes have been in time for `calmMs`, or a store of changing speed
+//   would come and go.
+// - A call failed because the database is damaged, unreadable or not writable, in parts that no probe touches. The process is
+//   not ready once such calls have come for `storeAwayMs`. Probes prove nothing then, and a process that is not ready gets no
+//   calls, so the outage ends `mendedMs` after the last of them.
+//
+// In all other cases it ends with the state `ready`.
 
 /** Pause between two probes. Refused callers get it as the time to wait. */
 const probeMs = 1000;
 /** How long writes must be in time before an outage with late ones is over. More than a late probe and the pause before it. */
 const calmMs = ({ storeWaitMs }: StoreHealthOptions["limits"]): number => storeWaitMs + 3 * probeMs;
 
+/** How long no call must have failed by the database before an outage is over in which probes succeeded. */
+const mendedMs = 600_000;
+
 /** Least time between two records of late calls that come without an outage. */
 const lateLogPauseMs = 60_000;
 
-type State = "ready" | "doubt" | "away" | "full";
+type State = "ready" | "doubt" | "away" | "full" | "lost";
+
+/** What the `failure` of an error says of the store. A call that fails in another way is followed up by a probe alone. */
+const meanings: Readonly<Record<string, "full" | "lost" | "broken">> = {
+  full: "full",
+  moved: "lost",
+  damaged: "broken",
+  unusable: "broken",
+  forbidden: "broken",
+  readOnly: "broken",
+};
+
+/** The records of an outage. Each is written once. */
+const records = {
+  away: (logger: Logger, err: unknown) => logger.error({ err }, "the task store is away"),
+  full: (logger: Logger, err: unknown) => logger.error({ err }, "the task store is full"),
+  lost: (logger: Logger, err: unknown) =>
+    logger.error({ err }, "the task store cannot be used any more: it needs a restart of this process"),
+  broken: (logger: Logger, err: unknown) =>
+    logger.error({ err }, "the task store fails calls, although it takes small writes"),
+  late: (logger: Logger, err: unknown) => logger.warn({ err }, "the task store answers too late for sends"),
+};
 
 export interface StoreHealthOptions {
   readonly clock: Clock;
@@ -51,8 +83,10 @@ interface Outage {
   readonly since: number;
   /** The first call of a send that got no answer in time. */
   late?: unknown;
+  /** Whether calls failed by the database while probes succeeded. */
+  isBroken: boolean;
   /** What the log has of it already. */
-  readonly logged: Set<"away" | "full" | "late">;
+  readonly logged: Set<keyof typeof records>;
 }
 
 /** Whether the store takes writes: learned from all calls, and from probes once one has failed. */
@@ -62,10 +96,12 @@ export class StoreHealth {
   #state: State = "ready";
   #cause: unknown;
   #outage: Outage | undefined;
+  /** The error of a call that failed by the database, until a probe has shown whether all of it fails. */
+  #suspicion: unknown;
   #probing: Promise<void> | undefined;
   #confirmation: Promise<boolean> | undefined;
   #cancelProbe = noop;
-  #cancelAway = noop;
+  #cancelAway: (() => void) | undefined;
   #cancelCalm = noop;
   #closed = false;
   #isReady = true;
@@ -88,7 +124,7 @@ export class StoreHealth {
 
   /** True while the store is known to take no writes. */
   get away(): boolean {
-    return this.#state === "away" || this.#state === "full";
+    return this.#state === "away" || this.#state === "full" || this.#state === "lost";
   }
 
   /** Throws `StoreUnavailable` while the store is known to take no writes. */
@@ -122,8 +158,12 @@ export class StoreHealth {
   readonly noteFailure = (error: unknown): void => {
     if (isAnswer(error) || this.#closed || this.#probes === undefined) return;
     if (this.#state !== "ready") this.#note(error);
+    const meaning = meaningOf(error);
+    if (this.#state === "lost") return;
+    if (meaning === "lost") return this.#markLost(error);
     if (error instanceof Unanswered || error instanceof NoAnswer) this.#noteLate(error);
-    if (hasNoRoom(error)) return this.#markAway(error, "full");
+    if (meaning === "full") return this.#markAway(error, "full");
+    if (meaning === "broken") this.#suspect(error);
     this.#doubt();
   };
 
@@ -158,13 +198,14 @@ export class StoreHealth {
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelProbe();
-    this.#cancelAway();
+    this.#stopAwaitingAway();
     this.#cancelCalm();
     await this.#probing;
   }
 
   readonly #onAnswer = (): void => {
-    if (this.#state !== "full") this.#markReady();
+    // An answer of before says nothing about what failed since.
+    if (this.#state !== "full" && this.#suspicion === undefined) this.#markReady();
   };
 
   async #confirm(): Promise<boolean> {
@@ -189,7 +230,7 @@ export class StoreHealth {
     this.#cancelProbe();
     this.#probing ??= this.#tryOnce().finally(() => {
       this.#probing = undefined;
-      if (!this.#closed && (this.#state !== "ready" || this.#outage !== undefined)) {
+      if (!this.#closed && this.#state !== "lost" && (this.#state !== "ready" || this.#outage !== undefined)) {
         this.#cancelProbe = this.#options.clock.after(probeMs, () => this.#probe());
       }
     });
@@ -208,20 +249,52 @@ export class StoreHealth {
     } catch (error) {
       if (isAnswer(error)) this.#markReady();
       else if (state === "ready") this.noteFailure(error);
+      else if (meaningOf(error) === "lost") this.#markLost(error);
       // Other writes were answered meanwhile: the probe was slow, and the store is there.
       else if (this.#state !== "ready")
-        this.#markAway(error, hasNoRoom(error) || this.#state === "full" ? "full" : "away");
+        this.#markAway(error, meaningOf(error) === "full" || this.#state === "full" ? "full" : "away");
     }
+  }
+
+  #suspect(error: unknown): void {
+    this.#note(error);
+    if (this.away) return;
+    if (this.#outage?.isBroken === true) this.#markBroken(error);
+    else this.#suspicion ??= error;
+  }
+
+  #markBroken(error: unknown): void {
+    const { clock, limits } = this.#options;
+    const outage = this.#begin();
+    outage.isBroken = true;
+    this.#log("broken", error);
+    if (monotonic(clock) - outage.since >= limits.storeAwayMs) this.#setReady(false);
+    this.#awaitCalm();
+  }
+
+  #markLost(error: unknown): void {
+    if (this.#state === "lost") return;
+    this.#state = "lost";
+    this.#cause = error;
+    this.#note(error);
+    this.#begin();
+    this.#log("lost", error);
+    this.#cancelProbe();
+    this.#stopAwaitingAway();
+    this.#cancelCalm();
+    // Nothing is gained by waiting: the store does not come back.
+    this.#setReady(false);
   }
 
   #noteLate(error: unknown): void {
     this.#begin().late ??= error;
+    this.#awaitAway();
     this.#awaitCalm();
   }
 
   #markAway(error: unknown, state: "away" | "full"): void {
-    if (this.#closed) return;
-    const { clock, logger } = this.#options;
+    if (this.#closed || this.#state === "lost") return;
+    const { clock } = this.#options;
     const wasAway = this.away;
     this.#state = state;
     this.#note(error);
@@ -229,29 +302,32 @@ export class StoreHealth {
     this.#cause = error;
     const outage = this.#begin();
     if (error instanceof Unanswered) outage.late ??= error;
-    if (!outage.logged.has(state)) {
-      outage.logged.add(state);
-      if (state === "full") logger.error({ err: error }, "the task store is full");
-      else logger.error({ err: error }, "the task store is away");
-    }
+    // Probes fail now, so they will show when it is over.
+    outage.isBroken = false;
+    this.#suspicion = undefined;
+    this.#log(state, error);
+    this.#awaitAway();
     if (this.#probing === undefined) this.#cancelProbe = clock.after(probeMs, () => this.#probe());
   }
 
   #markReady(): void {
-    if (this.#state === "ready") return;
+    if (this.#state === "lost") return;
+    const suspicion = this.#suspicion;
+    this.#suspicion = undefined;
+    const wasReady = this.#state === "ready";
     this.#state = "ready";
+    if (suspicion !== undefined) this.#markBroken(suspicion);
+    if (wasReady) return;
     const outage = this.#outage;
-    if (outage?.late === undefined) {
+    if (outage === undefined || (outage.late === undefined && !outage.isBroken)) {
       this.#cancelProbe();
       this.#logLateCall();
       this.#end();
       return;
     }
+    if (outage.late === undefined) this.#stopAwaitingAway();
     // It answers probes, so nothing else names the cause.
-    if (outage.logged.size === 0) {
-      outage.logged.add("late");
-      this.#options.logger.warn({ err: outage.late }, "the task store answers too late for sends");
-    }
+    else if (outage.logged.size === 0) this.#log("late", outage.late);
     this.#awaitCalm();
   }
 
@@ -267,18 +343,33 @@ export class StoreHealth {
   }
 
   #begin(): Outage {
-    const { clock, limits } = this.#options;
-    if (this.#outage !== undefined) return this.#outage;
-    this.#outage = { since: monotonic(clock), logged: new Set() };
-    this.#cancelAway = clock.after(limits.storeAwayMs, () => this.#setReady(false));
+    this.#outage ??= { since: monotonic(this.#options.clock), isBroken: false, logged: new Set() };
     return this.#outage;
+  }
+
+  #log(record: keyof typeof records, error: unknown): void {
+    const { logged } = this.#begin();
+    if (logged.has(record)) return;
+    logged.add(record);
+    records[record](this.#options.logger, error);
+  }
+
+  #awaitAway(): void {
+    const { clock, limits } = this.#options;
+    this.#cancelAway ??= clock.after(limits.storeAwayMs, () => this.#setReady(false));
+  }
+
+  #stopAwaitingAway(): void {
+    this.#cancelAway?.();
+    this.#cancelAway = undefined;
   }
 
   // The probes go on meanwhile, since a process that is not ready gets no sends.
   #awaitCalm(): void {
     const { clock, limits } = this.#options;
     this.#cancelCalm();
-    this.#cancelCalm = clock.after(calmMs(limits), () => {
+    const ms = this.#outage?.isBroken === true ? mendedMs : calmMs(limits);
+    this.#cancelCalm = clock.after(ms, () => {
       if (this.#state === "ready") this.#end();
     });
     if (this.#probing !== undefined) return;
@@ -292,7 +383,7 @@ export class StoreHealth {
     const awayMs = monotonic(clock) - this.#outage.since;
     this.#outage = undefined;
     this.#cancelProbe();
-    this.#cancelAway();
+    this.#stopAwaitingAway();
     this.#cancelCalm();
     logger.info({ awayMs }, "the task store is back");
     this.#setReady(true);
@@ -317,8 +408,8 @@ export class StoreHealth {
   }
 }
 
-/** True for a store that answers reads and has no room for writes. */
-function hasNoRoom(error: unknown): boolean {
+function meaningOf(error: unknown): (typeof meanings)[string] | undefined {
   const cause = error instanceof StoreUnavailable ? error.cause : error;
-  return typeof cause === "object" && cause !== null && "failure" in cause && cause.failure === "full";
+  if (typeof cause !== "object" || cause === null || !("failure" in cause)) return undefined;
+  return meanings[String(cause.failure)];
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer as createHttpServer, request } from "node:http";
 import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
 import { type AddressInfo, connect, createServer, type Server } from "node:net";
@@ -11,6 +11,7 @@ import { A2AError, type AgentServer, artifact, completed, type ServeOptions, ser
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthority } from "../support/certificates.js";
 import { trivium, triviumAlone } from "../support/command.js";
+import { damagePage } from "../support/damage.js";
 import { fixedPort } from "../support/fixed-port.js";
 import { hasPostgres, type SharedPostgres, sharedPostgres } from "../support/postgres.js";
 
@@ -155,6 +156,52 @@ describe.concurrent("trivium doctor checks a database", () => {
       result: "warning",
       seen: "processes on the store have leases of different length: 6 s, 15 s",
       remedy: "give all of them the same instanceTtlMs, or tasks of one that lives may be taken over",
+    });
+  });
+
+  it("finds damaged pages in a SQLite file, shows some of the errors, and leaves the file as it is", async () => {
+    const file = await migrated();
+    const filling = new DatabaseSync(file);
+    filling.exec(`insert into trivium_instances (name, expires_at)
+      with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000) select hex(randomblob(64)), i from n`);
+    filling.close();
+    expect((await doctor(["--store", file])).of("store pages")).toMatchObject({
+      result: "ok",
+      seen: expect.stringMatching(/^no damage in \d+\.\d MiB$/),
+    });
+    damagePage(file, "trivium_instances");
+    damagePage(file, "trivium_tasks_id");
+    const before = readFileSync(file);
+    const { ok, of } = await doctor(["--store", file]);
+    expect(ok).toBe(false);
+    expect(of("store pages")).toMatchObject({
+      result: "failed",
+      seen: expect.stringMatching(/^damaged: .*page/),
+      remedy: expect.stringMatching(/restore a backup/),
+    });
+    expect(of("store pages")?.seen.split("; ").length).toBeLessThanOrEqual(11);
+    expect(readFileSync(file)).toEqual(before);
+  });
+
+  it("checks the pages for a limited time", async () => {
+    const file = await migrated();
+    expect((await doctor(["--store", file, "--store-check", "1ms"])).of("store pages")).toMatchObject({
+      result: "warning",
+      seen: expect.stringMatching(/^\d+\.\d MiB could not be checked within 0\.001 s$/),
+      remedy: expect.stringContaining("--store-check"),
+    });
+    expect((await doctor(["--store", file, "--store-check", "0s"])).of("store pages")?.result).toBe("skipped");
+  });
+
+  it("says what to do with a file that SQL run by hand has made in part", async () => {
+    const file = await migrated();
+    const broken = new DatabaseSync(file);
+    broken.exec("delete from trivium_schema");
+    broken.close();
+    expect((await doctor(["--store", file])).of("store")).toMatchObject({
+      result: "failed",
+      seen: expect.stringContaining("tables and no schema version"),
+      remedy: expect.stringContaining("restore the backup"),
     });
   });
 

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import {
   accessSync,
   chownSync,
@@ -105,6 +105,15 @@ export type SharedPostgres = Pick<PostgresServer, "url" | "createDatabase" | "qu
 export function sharedPostgres(): Promise<SharedPostgres> {
   sharedServer ??= startPostgres({ settings: { fsync: "off" }, until: "process" });
   return sharedServer;
+}
+
+/** Feeds a script to `psql`, as a person would, without the settings of this user. */
+export function runPsql(url: string, script: string): Promise<void> {
+  return new Promise((resolve) => {
+    // Without `ON_ERROR_STOP` it goes on after an error.
+    const child = execFile(join(bin ?? "", "psql"), ["--no-psqlrc", "--quiet", url], () => resolve());
+    child.stdin?.end(script);
+  });
 }
 
 interface ServerUser {

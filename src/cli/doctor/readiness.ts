@@ -20,7 +20,7 @@ type Status = keyof typeof unready | "ready";
 const unready = {
   draining: ["it is draining: it refuses new work and ends", "wait for its replacement; if there is none, start one"],
   "store-away": [
-    "its store does not answer in time, so it refuses work",
+    "its store fails or does not answer in time, so it refuses work",
     "run trivium doctor --store on the server's machine, and read the server's log",
   ],
   overloaded: [

@@ -1,33 +1,41 @@
 import type { ConnectionReport } from "../../store/postgres/connection-report.js";
 import type { StoreFailure } from "../../store/sql/store-error.js";
-import { locationText, type StoreLocation, UnusableStoreError } from "../store-location.js";
+import { type DatabaseLocation, locationText, type StoreLocation, UnusableStoreError } from "../store-location.js";
 import { type Finding, findings, reasonOf } from "./finding.js";
+import { checkPages } from "./pages.js";
 
 /** Largest difference of the clocks without a warning: signatures, tokens and leases depend on the time. */
 const clockWarningMs = 2000;
 const clockFailedMs = 60_000;
 
-/** Checks that a database is reachable, has the schema of this release and about the same time, and leases of one length. */
-export async function checkStore(location: StoreLocation): Promise<readonly Finding[]> {
+/**
+ * Checks that a database is reachable, has the schema of this release and about the same time, leases of one length, and
+ * no damaged pages. `pagesMs`: how long the pages may take.
+ */
+export async function checkStore(location: StoreLocation, pagesMs: number): Promise<readonly Finding[]> {
   const reach = findings("store");
   if (location.kind === "memory") return [reach.skipped("tasks are kept in memory and are lost with the process")];
   const databases = await import("../db/databases.js");
+  const found: Finding[] = [];
   try {
     const { version, latest, pending } = await databases.status(location);
-    return [
-      reach.ok(`${locationText(location)} is reachable`),
-      ...(location.kind === "postgres" ? connectionFindings(await databases.connectionReport(location)) : []),
-      schemaFinding(version, latest, pending.length),
-      ...(location.kind === "postgres" ? [await clockFinding(() => databases.clockOffset(location))] : []),
-      ...(version === latest ? leasesFinding(await databases.leaseLengths(location)) : []),
-    ];
+    found.push(reach.ok(`${locationText(location)} is reachable`));
+    if (location.kind === "postgres") found.push(...connectionFindings(await databases.connectionReport(location)));
+    found.push(schemaFinding(version, latest, pending.length));
+    if (location.kind === "sqlite") found.push(await checkPages(location.path, pagesMs));
+    else found.push(await clockFinding(() => databases.clockOffset(location)));
+    if (version === latest) found.push(...leasesFinding(await databases.leaseLengths(location)));
   } catch (error) {
     const failure = error instanceof UnusableStoreError ? error.failure : undefined;
-    // What makes a PostgreSQL unusable, its error says with the remedy.
-    if (failure === "unusable" && location.kind === "postgres") return [reach.failed(reasonOf(error))];
-    const remedy = ofKind[location.kind][failure ?? "other"] ?? remedies[failure ?? "other"];
-    return [reach.failed(reasonOf(error), remedy ?? reachRemedies[location.kind])];
+    found.push(reach.failed(reasonOf(error), remedyOf(location, failure)));
   }
+  return found;
+}
+
+function remedyOf({ kind }: DatabaseLocation, failure: StoreFailure = "other"): string | undefined {
+  // What makes a PostgreSQL unusable, its error says with the remedy.
+  if (failure === "unusable" && kind === "postgres") return undefined;
+  return ofKind[kind][failure] ?? remedies[failure] ?? reachRemedies[kind];
 }
 
 const reachRemedies = {
@@ -49,6 +57,7 @@ const ofKind: Readonly<Record<keyof typeof reachRemedies, Remedies>> = {
 const remedies: Remedies = {
   damaged: "check the path; if it is the right one, restore a backup",
   locked: "find the connection that holds the lock, and end it",
+  incomplete: "restore the backup from before, or delete a database that has no tasks yet",
   full: "make room on the disk",
 };
 

@@ -51,6 +51,8 @@ export function postgresDialect({ now, separately }: PostgresDialectOptions): Sq
     // Not every role may read the identifier of the server, so the times of the migrations are used instead.
     databaseName: sql`(select concat_ws('/', current_database(), 'trivium_tasks'::regclass::oid, min(applied_at), max(applied_at)) from trivium_schema)`,
     nowText: clockText,
+    // After an error PostgreSQL refuses everything up to the end of the transaction, which it then rolls back.
+    joinScript: (statements) => statements.map((statement) => `${statement};\n`).join(""),
     isOneOf: (column, numbers) => sql`${sql.ref(column)} = any(${numbers}::bigint[])`,
     rare: (condition) => condition,
     ranges: tableOfRanges,

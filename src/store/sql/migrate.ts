@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { noop } from "../../protocol/async/noop.js";
-
+import { messageOf } from "../../protocol/errors.js";
 import type { DbContext } from "./dialect.js";
 import type { ReportMigration } from "./migration-report.js";
 import { migrations, schemaTable } from "./migrations.js";
@@ -60,23 +60,36 @@ async function takeSteps(within: DbContext, report: ReportMigration): Promise<nu
     const statements = statementsOf(db, dialect);
     for (const [index, statement] of statements.entries()) {
       report({ kind: "statement", schema: version, name, statement: index + 1, statements: statements.length });
-      await statement.execute();
+      try {
+        await statement.execute();
+      } catch (error) {
+        throw isDuplicate(error) ? incomplete(`schema ${before}, and parts of schema ${version}`, error) : error;
+      }
     }
     await db.insertInto("trivium_schema").values({ version, applied_at: dialect.now() }).execute();
   }
   return before;
 }
 
-/** The statements of all steps after `after`, to be run by hand. */
+/**
+ * The statements of all steps after `after`, to be run by hand, in one transaction. Each step ends with its record, which
+ * the database refuses unless the step before has one. Clients may go on after a statement that failed: PostgreSQL then
+ * commits nothing, and for SQLite the dialect joins the statements so that its shell stops.
+ */
 export function migrationSql({ db, dialect }: DbContext, after = 0): string {
   const statements = stepsAfter(after).flatMap((step) => [
     ...step.statements(db, dialect).map((statement) => statement.compile().sql),
-    `insert into "trivium_schema" ("version", "applied_at") values (${step.version}, ${dialect.nowText})`,
+    recordSql(step.version, dialect.nowText),
   ]);
   if (statements.length === 0) return "";
   const first = schemaTable(db, dialect).compile().sql;
   const last = after === 0 || dialect.analyzeText === undefined ? [] : [dialect.analyzeText];
-  return ["begin", first, ...statements, "commit", ...last].map((statement) => `${statement};\n`).join("");
+  return dialect.joinScript(["begin", first, ...statements, "commit", ...last]);
+}
+
+// After any other step the time is null, which the column does not take.
+function recordSql(version: number, nowText: string): string {
+  return `insert into "trivium_schema" ("version", "applied_at") select ${version}, case when coalesce(max("version"), 0) = ${version - 1} then ${nowText} end from "trivium_schema"`;
 }
 
 function stepsAfter(version: number) {
@@ -84,12 +97,42 @@ function stepsAfter(version: number) {
 }
 
 async function readVersion({ db, dialect }: DbContext): Promise<number> {
-  if (!(await dialect.hasTable(db, "trivium_schema"))) return 0;
+  // Read first: another process may migrate meanwhile, and makes both in one transaction.
+  const hasTasks = await dialect.hasTable(db, "trivium_tasks");
+  const version = (await dialect.hasTable(db, "trivium_schema")) ? await lastVersion(db) : 0;
+  if (version === 0 && hasTasks) throw incomplete("tables and no schema version");
+  return version;
+}
+
+async function lastVersion(db: DbContext["db"]): Promise<number> {
   const row = await db
     .selectFrom("trivium_schema")
     .select(sql<number | null>`max(version)`.as("version"))
     .executeTakeFirst();
   return row?.version ?? 0;
+}
+
+/** SQL that was run by hand left parts of a schema, as the shell of SQLite does, which goes on after an error. */
+function incomplete(parts: string, cause?: unknown): StoreError {
+  const detail = cause === undefined ? "" : ` (${messageOf(cause)})`;
+  return new StoreError(
+    "incomplete",
+    `the database has ${parts}${detail}: SQL that was run by hand has failed in part. Restore the backup from before, or delete a database that has no tasks yet; then run trivium db migrate`,
+    { cause },
+  );
+}
+
+/** By the codes of PostgreSQL; SQLite has only texts. */
+function isDuplicate(error: unknown): boolean {
+  if (
+    typeof error === "object" &&
+    error !== null &&
+    "code" in error &&
+    /^42(?:P07|701|710)$/.test(String(error.code))
+  ) {
+    return true;
+  }
+  return /\balready exists\b|already another table|^duplicate column name/.test(messageOf(error));
 }
 
 function checkVersion(version: number): void {

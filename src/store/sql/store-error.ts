@@ -1,6 +1,9 @@
 import { A2AError, messageOf } from "../../protocol/errors.js";
 
-/** Why a database did not answer. */
+/**
+ * Why a database did not answer. `"incomplete"`: SQL that was run by hand has made a part of the schema. `"moved"`: the
+ * SQLite file was removed, replaced or overwritten while it was in use; nothing is written until the process restarts.
+ */
 export type StoreFailure =
   | "full"
   | "readOnly"
@@ -11,6 +14,8 @@ export type StoreFailure =
   | "unreachable"
   | "outOfMemory"
   | "newerFormat"
+  | "incomplete"
+  | "moved"
   | "other";
 
 /**
@@ -28,7 +33,8 @@ export class StoreError extends Error {
   }
 }
 
-const sentences: Readonly<Record<Exclude<StoreFailure, "other" | "newerFormat">, string>> = {
+/** Of the failures that a driver reports. */
+const sentences: Readonly<Partial<Record<StoreFailure, string>>> = {
   full: "the database is full",
   readOnly: "the database is read-only",
   forbidden: "the role has no right to do this in the database",
@@ -63,6 +69,7 @@ const byCode: readonly (readonly [RegExp, StoreFailure])[] = [
   [/^XX00[12]/, "damaged"],
   [/^(?:08|57P0|53300|28|3D)/, "unreachable"],
   [/^(?:ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_|EHOST|ENET)/, "unreachable"],
+  [/^(?:58|EIO)/, "unusable"],
   [/^(?:ENOSPC|EDQUOT)/, "full"],
   [/^EROFS/, "readOnly"],
   [/^(?:EACCES|EPERM|ENOTDIR|EISDIR)/, "unusable"],
@@ -77,7 +84,7 @@ export function storeErrorFrom(error: unknown): A2AError | StoreError {
   if (error instanceof A2AError || error instanceof StoreError) return error;
   const failure = failureOf(error);
   const detail = messageOf(error);
-  const sentence = failure === "other" || failure === "newerFormat" ? "the database failed" : sentences[failure];
+  const sentence = sentences[failure] ?? "the database failed";
   return new StoreError(failure, `${sentence}: ${detail}`, { cause: error });
 }
 

@@ -16,7 +16,9 @@ export function sqliteDialect(now: () => number, connection?: SqliteConnection |
     now: (late = false) => sql<number>`${late ? new Param(now) : now()}`,
     // A database in memory has no file.
     databaseName: sql`(select nullif(file, '') from pragma_database_list where name = 'main')`,
-    nowText: "cast(unixepoch('subsec') * 1000 as integer)",
+    // Older shells than Node's SQLite run it too: `unixepoch('subsec')` is new in 3.42.
+    nowText: "cast(strftime('%s', 'now') as integer) * 1000",
+    joinScript: joinForShell,
     isOneOf: (column, numbers) =>
       sql`${sql.ref(column)} in (select value from json_each(${mapInput(numbers, (list) => JSON.stringify(list))}))`,
     rare: (condition) => sql`unlikely(${condition})`,
@@ -37,4 +39,13 @@ export function sqliteDialect(now: () => number, connection?: SqliteConnection |
 function tableOfRanges(ranges: QueryInput<readonly LogRange[]>): RawBuilder<LogRange> {
   const rows = mapInput(ranges, (list) => JSON.stringify(list.map(({ key, after, upto }) => [key, after, upto])));
   return sql`(select value ->> 0 as key, value ->> 1 as after, value ->> 2 as upto from json_each(${rows}))`;
+}
+
+// The shell goes on after an error, and would commit the statements around one that failed. But what it has read up to a line that
+// ends with a semicolon is one input, which ends with its first error, and the end of the file rolls back what is open. So lines end
+// after the first word of a statement, which SQLite does not keep.
+function joinForShell(statements: readonly string[]): string {
+  const note =
+    "-- Only the last line ends with a semicolon: so the sqlite3 shell stops at an error, and commits nothing.\n";
+  return `${note}${statements.map((statement) => statement.replace(" ", "\n")).join("; ")}\n;\n`;
 }

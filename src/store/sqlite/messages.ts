@@ -7,13 +7,20 @@ import type { PackedWrites } from "./packed.js";
 // Messages between the main thread and the database's thread.
 
 export type ThreadRequest =
+  /** Answered with the path of the file; empty for a database in memory. */
   | { readonly kind: "open" }
-  /** `isUrgent`: answered before all requests that wait. */
-  | { readonly kind: "call"; readonly call: BackendCall; readonly isUrgent?: boolean | undefined }
+  | { readonly kind: "call"; readonly call: BackendCall; readonly as?: CallRole | undefined }
   /** Writes committed together, answered with a `GroupAnswer`. */
   | ({ readonly kind: "group" } & PackedWrites)
+  /** Moves what the write-ahead log has to the file. */
+  | { readonly kind: "checkpoint" }
   /** Closes the database; the thread ends after the answer. */
   | { readonly kind: "close" };
+
+/**
+ * What a call is besides a read. `heartbeat`: a write that is answered before all requests that wait, with a look at the file.
+ */
+export type CallRole = "write" | "heartbeat";
 
 export interface ThreadMessage {
   readonly id: number;

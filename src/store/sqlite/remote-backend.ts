@@ -3,7 +3,7 @@ import { createGroupCommit } from "../group-commit.js";
 import { type InsertedTask, insertedHead } from "../sql/inserted-head.js";
 import type { Backend, PushBackend, TaskBackend } from "../sql/rows.js";
 import type { BackendCall } from "./backend-call.js";
-import { errorFromFault, type GroupAnswer } from "./messages.js";
+import { type CallRole, errorFromFault, type GroupAnswer } from "./messages.js";
 import { type GroupWrite, type HotWrite, packWrites } from "./packed.js";
 import type { DatabaseThread } from "./thread.js";
 
@@ -20,7 +20,7 @@ export function createRemoteBackend(thread: Pick<DatabaseThread, "ask" | "close"
   };
   const writes = createGroupCommit<GroupWrite, unknown>(flush, { gather: true });
   const hot = <R>(write: HotWrite) => writes.write(write) as Promise<R>;
-  const ask = (call: BackendCall, isUrgent?: boolean) => thread.ask({ kind: "call", call, isUrgent });
+  const ask = (call: BackendCall, as?: CallRole) => thread.ask({ kind: "call", call, as });
   const remote =
     (port: BackendCall["port"]) =>
     (method: string, kind: CallKind): AnyCall =>
@@ -36,9 +36,9 @@ export function createRemoteBackend(thread: Pick<DatabaseThread, "ask" | "close"
     append: (row) => hot<AppendResult>({ kind: "append", row }),
     addToConversations: (rows) => (rows.length === 0 ? Promise.resolve() : hot<void>({ kind: "conversations", rows })),
     // Other processes take this one for dead when its renewal waits behind the reads of its callers.
-    renew: (...args) => ask({ port: "tasks", method: "renew", args }, true) as ReturnType<Backend["renew"]>,
+    renew: (...args) => ask({ port: "tasks", method: "renew", args }, "heartbeat") as ReturnType<Backend["renew"]>,
     // Long, and no caller waits for it: it gets its own transaction.
-    prune: (...args) => ask({ port: "tasks", method: "prune", args }) as ReturnType<Backend["prune"]>,
+    prune: (...args) => ask({ port: "tasks", method: "prune", args }, "write") as ReturnType<Backend["prune"]>,
     onFlush: (listener) => writes.listen((flush) => listener({ system: "sqlite", ...flush })),
     async close() {
       await writes.drain();

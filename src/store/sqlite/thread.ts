@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
 import { Worker } from "node:worker_threads";
+import { noop } from "../../protocol/async/noop.js";
 import type { ReportMigration } from "../sql/migration-report.js";
 import { StoreError } from "../sql/store-error.js";
+import { type FileWatch, watchFile } from "./file-watch.js";
 import { errorFromFault, type ThreadMessage, type ThreadReply, type ThreadRequest } from "./messages.js";
 import type { SqliteSettings } from "./settings.js";
 
@@ -41,6 +43,10 @@ class ThreadOwner implements DatabaseThread {
   #worker: Worker | undefined;
   #lastId = 0;
   #failure: StoreError | undefined;
+  #file: FileWatch | undefined;
+  #checking: Promise<void> | undefined;
+  /** Why nothing is written any more. */
+  #moved: StoreError | undefined;
 
   constructor({ settings, now }: ThreadOptions) {
     this.#settings = settings;
@@ -49,7 +55,57 @@ class ThreadOwner implements DatabaseThread {
 
   ask(request: ThreadRequest, report?: ReportMigration): Promise<unknown> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    if (this.#worker === undefined && mustLoadCode()) return loadCode().then(() => this.ask(request, report));
+    if (this.#moved !== undefined && isWrite(request)) return Promise.reject(this.#moved);
+    if (this.#file !== undefined) {
+      if (this.#worker === undefined) return this.#reopen(this.#file, request);
+      if (request.kind === "call" && request.as === "heartbeat") return this.#beat(this.#file, request);
+    }
+    if (request.kind === "open") return this.#open(request, report);
+    return this.#post(request, report);
+  }
+
+  /** Opens the database, and watches its file from then on. */
+  async #open(request: ThreadRequest, report: ReportMigration | undefined): Promise<unknown> {
+    const file = await this.#post(request, report);
+    if (typeof file === "string" && file !== "") this.#file ??= await watchFile(this.#settings.path, file);
+    return file;
+  }
+
+  // The lease does not wait for the file system, whose threads others may keep busy. What is found later, the next write says.
+  async #beat(file: FileWatch, request: ThreadRequest): Promise<unknown> {
+    void this.#check(file);
+    const answer = await this.#post(request);
+    if (this.#moved !== undefined) throw this.#moved;
+    return answer;
+  }
+
+  /** A new thread opens what is at the path, and would create a file that is gone. */
+  async #reopen(file: FileWatch, request: ThreadRequest): Promise<unknown> {
+    await file.renewLogs();
+    await this.#check(file);
+    if (this.#moved !== undefined) throw this.#moved;
+    const answer = await this.#post(request);
+    await file.renewLogs();
+    return answer;
+  }
+
+  #check(file: FileWatch): Promise<void> {
+    this.#checking ??= this.#checkOnce(file).finally(() => {
+      this.#checking = undefined;
+    });
+    return this.#checking;
+  }
+
+  async #checkOnce(file: FileWatch): Promise<void> {
+    const move = await file.check();
+    if (move === undefined || this.#moved !== undefined) return;
+    this.#moved = move.error;
+    // The log is still open here, and gone once the process ends.
+    if (move.isLogGone) await this.#post({ kind: "checkpoint" }).catch(noop);
+  }
+
+  #post(request: ThreadRequest, report?: ReportMigration): Promise<unknown> {
+    if (this.#worker === undefined && mustLoadCode()) return loadCode().then(() => this.#post(request, report));
     this.#worker ??= this.#start();
     const worker = this.#worker;
     return new Promise((resolve, reject) => {
@@ -62,10 +118,14 @@ class ThreadOwner implements DatabaseThread {
   }
 
   async close(): Promise<void> {
+    // It may ask the thread for a checkpoint.
+    await this.#checking;
     const worker = this.#worker;
-    if (worker === undefined) return;
-    await this.ask({ kind: "close" });
-    await worker.terminate();
+    if (worker !== undefined) {
+      await this.#post({ kind: "close" });
+      await worker.terminate();
+    }
+    await this.#file?.close();
   }
 
   async terminate(): Promise<void> {
@@ -114,6 +174,10 @@ class ThreadOwner implements DatabaseThread {
     this.#requests.clear();
     for (const { reject } of requests) reject(error);
   }
+}
+
+function isWrite(request: ThreadRequest): boolean {
+  return request.kind === "group" || (request.kind === "call" && request.as !== undefined);
 }
 
 /**

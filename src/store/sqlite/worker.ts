@@ -25,7 +25,7 @@ port?.on("message", (message: ThreadMessage) => {
 
 function enqueue(message: ThreadMessage): void {
   const { request } = message;
-  (request.kind === "call" && request.isUrgent === true ? urgent : normal).push(message);
+  (request.kind === "call" && request.as === "heartbeat" ? urgent : normal).push(message);
 }
 
 // A request may take several event-loop turns, and a read must not run in the middle of a write.
@@ -67,11 +67,14 @@ async function run(request: ThreadRequest, report: ReportMigration): Promise<unk
   database ??= openSqlite(settings, () => now ?? Date.now());
   switch (request.kind) {
     case "open":
-      return database.backend.open(report);
+      await database.backend.open(report);
+      return database.connection.database.prepare("pragma database_list").get()?.["file"];
     case "call":
       return callBackend(request.call, database.backend);
     case "group":
       return runGroup(database, unpackWrites(request));
+    case "checkpoint":
+      return database.connection.database.exec("pragma wal_checkpoint(full)");
     default:
       return request satisfies never;
   }

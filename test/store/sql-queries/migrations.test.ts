@@ -25,7 +25,7 @@ function schemaOf(database: DatabaseSync) {
 
 /** Another process that migrates and holds its transaction open for a while after reporting it. */
 async function migratingProcess(sql: string) {
-  const [first, ...rest] = sql.split(";\n").filter((statement) => statement !== "");
+  const [first, ...rest] = sql.split("; ");
   const program = `
     const { DatabaseSync } = require("node:sqlite");
     const database = new DatabaseSync(process.argv[1]);

@@ -44,6 +44,8 @@ describe("an error of a database", () => {
     ["53100", "full"],
     ["25006", "readOnly"],
     ["40P01", "locked"],
+    ["58030", "unusable"],
+    ["EIO", "unusable"],
     ["ENOSPC", "full"],
     ["23505", "other"],
   ])("with the code %s is of the kind %s", (code, failure) => {
