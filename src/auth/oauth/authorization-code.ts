@@ -8,8 +8,8 @@ import {
 import { A2AError } from "../../protocol/errors.js";
 import type { AuthorizationCodeFlow } from "../options.js";
 import { untilAborted } from "../part.js";
-import { assertServer, describeEndpoint } from "./server-call.js";
-import { type OAuthClient, oauthError, requestToken, type Token } from "./token-request.js";
+import { type AuthEndpoint, assertServer, describeEndpoint } from "./server-call.js";
+import { isErrorCode, type OAuthClient, oauthError, requestToken, type Token } from "./token-request.js";
 import type { TokenServer } from "./token-use.js";
 
 interface CodeUse {
@@ -40,30 +40,32 @@ export async function obtainByCode(client: OAuthClient, use: CodeUse, signal: Ab
     return url.href;
   };
   const answer = await untilAborted(() => flow({ urlFor, signal }), signal);
-  const parameters = checkAnswer(client, { call, server, state, answer });
-  const code = parameters.get("code") ?? "";
+  const code = readCode(client, { call, server, state, answer });
   const fields = { grant_type: "authorization_code", code, redirect_uri: redirectUri, code_verifier: verifier };
   return requestToken(client, { url: server.tokenUrl, fields }, signal);
 }
 
 interface AuthorizationAnswer extends Pick<CodeUse, "server"> {
-  readonly call: { readonly what: string; readonly url: string };
+  readonly call: AuthEndpoint;
   readonly state: string;
   readonly answer: string;
 }
 
-/** The parameters of the answer, once it is that of this request (`state`) and of this server (`iss`, RFC 9207). */
-function checkAnswer(client: OAuthClient, { call, server, state, answer }: AuthorizationAnswer): URLSearchParams {
+/** The code of the answer, once it is that of this request (`state`) and of this server (`iss`, RFC 9207). */
+function readCode(client: OAuthClient, { call, server, state, answer }: AuthorizationAnswer): string {
   const url = URL.parse(answer);
   if (url === null) throw new A2AError("unauthenticated", "authorizationCode must return the URL that was called back");
   const issuer = server.issuer ?? issuerIn(url, server.authorizationUrl);
   const { clientId: client_id } = client.secret;
   const names = { issuer, authorization_response_iss_parameter_supported: server.answersWithIssuer === true };
   try {
-    const parameters = validateAuthResponse(names, { client_id }, url, state);
-    if (parameters.has("code")) return parameters;
+    const code = validateAuthResponse(names, { client_id }, url, state).get("code");
+    if (code !== null && code !== "") return code;
   } catch (error) {
-    if (error instanceof AuthorizationResponseError) throw oauthError(call, knownError(error.error));
+    if (error instanceof AuthorizationResponseError) {
+      const code = isErrorCode(error.error) ? error.error : "an error that OAuth does not know";
+      throw oauthError(call, code);
+    }
     throw new A2AError("unauthenticated", `the answer of ${describeEndpoint(call)} is not the answer to this request`, {
       cause: error,
     });
@@ -77,12 +79,3 @@ function issuerIn(answer: URL, authorizationUrl: string): string {
   const issuer = answer.searchParams.get("iss");
   return issuer !== null && URL.parse(issuer)?.origin === origin ? issuer : origin;
 }
-
-const errors: ReadonlySet<string> = new Set([
-  ...["invalid_request", "unauthorized_client", "access_denied", "unsupported_response_type", "invalid_scope"],
-  ...["server_error", "temporarily_unavailable", "login_required", "consent_required", "interaction_required"],
-  ...["invalid_target"],
-]);
-
-// Any other text would come from the page that the browser was on.
-const knownError = (code: string): string => (errors.has(code) ? code : "an error that OAuth does not know");

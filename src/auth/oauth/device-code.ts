@@ -4,7 +4,7 @@ import { mayCarry } from "../../protocol/authorization/may-carry.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { DeviceCodePrompt } from "../options.js";
 import { untilAborted } from "../part.js";
-import { describeEndpoint, durationOf, textOf } from "./server-call.js";
+import { type AuthEndpoint, describeEndpoint, durationOf, textOf } from "./server-call.js";
 import { type OAuthClient, oauthError, oauthErrorOf, requestToken, sendForm, type Token } from "./token-request.js";
 import type { TokenServer } from "./token-use.js";
 
@@ -30,24 +30,14 @@ const stepMs = 5000;
 export function createDeviceCodeFlow(client: OAuthClient): DeviceCodeFlow {
   const { clock } = client.environment;
   let pendingCode: PendingCode | undefined;
-
-  async function start(server: TokenServer, scope: string, signal: AbortSignal): Promise<PendingCode> {
-    const { code, prompt } = await authorize(client, { server, scope }, signal);
-    pendingCode = code;
-    try {
-      await untilAborted(() => client.secret.deviceCode?.(prompt), signal);
-    } catch (error) {
-      if (!signal.aborted) pendingCode = undefined;
-      throw error;
-    }
-    return code;
-  }
-
   return {
     async obtain(server, scope, signal) {
-      const isGood = pendingCode !== undefined && pendingCode.scope === scope && clock.now() < pendingCode.expiresAt;
-      const code = isGood && pendingCode !== undefined ? pendingCode : await start(server, scope, signal);
+      const shown = pendingCode;
+      const isGood = shown?.scope === scope && clock.now() < shown.expiresAt;
+      const { code, prompt } = isGood ? { code: shown } : await authorize(client, { server, scope }, signal);
+      pendingCode = code;
       try {
+        if (prompt !== undefined) await untilAborted(() => client.secret.deviceCode?.(prompt), signal);
         const token = await poll(client, { server, code }, signal);
         pendingCode = undefined;
         return token;
@@ -90,7 +80,7 @@ const userCodeForm = /^[\x20-\x7e]{1,64}$/;
 
 function readPrompt(
   json: JsonObject,
-  call: { readonly url: string; readonly what: string },
+  call: AuthEndpoint,
   allowPlaintext: boolean,
 ): Omit<DeviceCodePrompt, "expiresInMs"> {
   const userCode = textOf(json, "user_code", call);
@@ -106,7 +96,7 @@ function readPrompt(
     throw new A2AError("unauthenticated", `${name} of ${describeEndpoint(call)} must be an https URL`);
   };
   const verificationUri = link("verification_uri");
-  if (json["verification_uri_complete"] === undefined) return { verificationUri, userCode };
+  if ((json["verification_uri_complete"] ?? undefined) === undefined) return { verificationUri, userCode };
   return { verificationUri, verificationUriComplete: link("verification_uri_complete"), userCode };
 }
 

@@ -1,5 +1,5 @@
 import { A2AError } from "../../protocol/errors.js";
-import { callServer, describeEndpoint, type ServerEnvironment, textOf } from "./server-call.js";
+import { answerError, callServer, describeEndpoint, type ServerEnvironment, textOf } from "./server-call.js";
 import type { TokenServer } from "./token-use.js";
 
 const wellKnownPath = "/.well-known/openid-configuration";
@@ -8,15 +8,7 @@ const wellKnownPath = "/.well-known/openid-configuration";
 export async function discover(environment: ServerEnvironment, url: string, signal: AbortSignal): Promise<TokenServer> {
   const call = { url, what: "OpenID Connect document" };
   const { status, json } = await callServer(environment, call, signal);
-  if (status >= 500 || status === 429) {
-    throw new A2AError("unavailable", `${describeEndpoint(call)} answered with HTTP status ${status}`);
-  }
-  if (status !== 200 || json === undefined) {
-    throw new A2AError(
-      "unauthenticated",
-      `${describeEndpoint(call)} answered with HTTP status ${status} and no JSON object`,
-    );
-  }
+  if (status !== 200 || json === undefined) throw answerError(call, status, "no JSON object");
   if (textOf(json, "issuer", call).replace(/\/$/, "") + wellKnownPath !== url) {
     throw new A2AError(
       "unauthenticated",

@@ -27,11 +27,14 @@ export function resolveEnvironment(
   return { fetch, clock, allowPlaintext, timeoutMs, trustedOrigins };
 }
 
-/** A request to an authorization server. */
-export interface AuthServerCall {
+/** A URL of an authorization server, and its name in error messages: `token endpoint`. */
+export interface AuthEndpoint {
   readonly url: string;
-  /** Name of the endpoint in error messages: `token endpoint`. */
   readonly what: string;
+}
+
+/** A request to an authorization server. */
+export interface AuthServerCall extends AuthEndpoint {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Sent by POST; without it the call is a GET. */
   readonly form?: URLSearchParams | undefined;
@@ -75,10 +78,7 @@ export async function callServer(
 }
 
 /** Throws `unauthenticated` unless secrets may be sent to an endpoint, and the user to its page. */
-export function assertServer(
-  { allowPlaintext, trustedOrigins }: ServerEnvironment,
-  call: Pick<AuthServerCall, "what" | "url">,
-): void {
+export function assertServer({ allowPlaintext, trustedOrigins }: ServerEnvironment, call: AuthEndpoint): void {
   if (!mayCarry(call.url, allowPlaintext)) {
     throw new A2AError("unauthenticated", `${describeEndpoint(call)} is not https, and plaintext is not allowed`);
   }
@@ -125,14 +125,25 @@ function parseObject(text: string): JsonObject | undefined {
 const shownLength = 200;
 
 /** The endpoint in error messages: without its query, and shortened if long. */
-export function describeEndpoint({ what, url }: Pick<AuthServerCall, "what" | "url">): string {
+export function describeEndpoint({ what, url }: AuthEndpoint): string {
   const parsed = URL.parse(url);
   const place = parsed === null ? JSON.stringify(url.slice(0, shownLength)) : parsed.origin + parsed.pathname;
   return `the ${what} ${place.slice(0, shownLength)}`;
 }
 
+/** The error for an answer that is not the endpoint's: `unavailable` when the server is at fault, or asks to wait. */
+export function answerError(call: AuthEndpoint, status: number, content: string): A2AError {
+  if (status >= 500 || status === 429) {
+    return new A2AError("unavailable", `${describeEndpoint(call)} answered with HTTP status ${status}`);
+  }
+  return new A2AError(
+    "unauthenticated",
+    `${describeEndpoint(call)} answered with HTTP status ${status} and ${content}`,
+  );
+}
+
 /** A text member of an answer. Throws `unauthenticated` if it is missing or not text. */
-export function textOf(json: JsonObject, name: string, call: Pick<AuthServerCall, "what" | "url">): string {
+export function textOf(json: JsonObject, name: string, call: AuthEndpoint): string {
   const value = json[name];
   if (typeof value === "string" && value !== "") return value;
   throw new A2AError("unauthenticated", `the answer of ${describeEndpoint(call)} has no ${name}`);
@@ -142,7 +153,7 @@ export function textOf(json: JsonObject, name: string, call: Pick<AuthServerCall
 export function durationOf(
   json: JsonObject,
   name: string,
-  { call, mostMs }: { readonly call: Pick<AuthServerCall, "what" | "url">; readonly mostMs: number },
+  { call, mostMs }: { readonly call: AuthEndpoint; readonly mostMs: number },
 ): number | undefined {
   const value = json[name];
   if (value === undefined || value === null) return undefined;

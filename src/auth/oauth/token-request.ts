@@ -1,16 +1,23 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { base64FromBytes } from "../../protocol/base64.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { OAuthSecret } from "../options.js";
 import {
-  type AuthServerCall,
+  type AuthEndpoint,
+  answerError,
   callServer,
   describeEndpoint,
   durationOf,
-  type ServerAnswer,
   type ServerEnvironment,
   textOf,
 } from "./server-call.js";
+
+// The requests of all grants and their answers are read and written here. The grants of oauth4webapi (3.8.8) are not
+// used, because they refuse answers that work today, each grant the same ones:
+// - a token without `token_type` (LinkedIn, Slack), with a list of scopes, or with members that are null
+// - a token beside an ID token of another issuer or algorithm; the OAuth2 scheme of a card names neither
+// - an error with status 200 (GitHub, while it waits for the user) or 500
+// - a device code whose interval is text, or metadata of an issuer whose path ends in a slash (authentik)
+// Its Basic authentication escapes `-` and `_`, and servers that do not decode the secret refuse it.
 
 /** The answer of a token endpoint. */
 export interface Token {
@@ -27,9 +34,7 @@ export interface OAuthClient {
 }
 
 /** A form request on behalf of a client. */
-export interface FormRequest {
-  readonly url: string;
-  readonly what: string;
+export interface FormRequest extends AuthEndpoint {
   readonly fields: Readonly<Record<string, string>>;
 }
 
@@ -42,11 +47,13 @@ export async function sendForm(client: OAuthClient, request: FormRequest, signal
   const { secret, environment } = client;
   const form = new URLSearchParams({ ...secret.parameters, ...fields });
   const headers = authenticate(secret, form);
-  const call: AuthServerCall = { url, what, headers, form };
-  const answer = await callServer(environment, call, signal);
+  const { status, json } = await callServer(environment, { url, what, headers, form }, signal);
+  const error = json?.["error"] ?? undefined;
   // Some servers send errors with status 200.
-  if (answer.status === 200 && answer.json !== undefined && answer.json["error"] === undefined) return answer.json;
-  throw answerError(call, answer);
+  if (status === 200 && json !== undefined && error === undefined) return json;
+  if (isErrorCode(error)) throw oauthError(request, error);
+  const isError = typeof error === "string";
+  throw answerError(request, status, isError ? "an error that OAuth does not know" : "no JSON that OAuth knows");
 }
 
 /** Requests a token. */
@@ -67,8 +74,7 @@ function authenticate(secret: OAuthSecret, form: URLSearchParams): Readonly<Reco
     if (clientSecret !== undefined) form.set("client_secret", clientSecret);
     return {};
   }
-  const pair = new TextEncoder().encode(`${formEncoded(clientId)}:${formEncoded(clientSecret)}`);
-  return { authorization: `Basic ${base64FromBytes(pair)}` };
+  return { authorization: `Basic ${btoa(`${formEncoded(clientId)}:${formEncoded(clientSecret)}`)}` };
 }
 
 // RFC 6749 2.3.1: each half is form-encoded before they are joined.
@@ -101,38 +107,19 @@ function readToken(json: JsonObject, call: FormRequest, now: number): Token {
   };
 }
 
-// Only known codes are shown: any other text from a server might echo a secret.
-const knownErrors: ReadonlySet<unknown> = new Set([
-  "invalid_request",
-  "invalid_client",
-  "invalid_grant",
-  "invalid_scope",
-  "invalid_target",
-  "unauthorized_client",
-  "unsupported_grant_type",
-  "authorization_pending",
-  "slow_down",
-  "access_denied",
-  "expired_token",
-  "server_error",
-  "temporarily_unavailable",
+// Only known codes are shown: any other text from a server, or from the page that a browser was on, might echo a secret.
+const errorCodes: ReadonlySet<unknown> = new Set([
+  ...["invalid_request", "invalid_client", "invalid_grant", "invalid_scope", "invalid_target", "unauthorized_client"],
+  ...["unsupported_grant_type", "unsupported_response_type", "server_error", "temporarily_unavailable"],
+  ...["authorization_pending", "slow_down", "access_denied", "expired_token"],
+  ...["login_required", "consent_required", "interaction_required"],
 ]);
 
-function answerError(call: AuthServerCall, { status, json }: ServerAnswer): A2AError {
-  const code = json?.["error"];
-  if (typeof code === "string" && knownErrors.has(code)) return oauthError(call, code);
-  if (status >= 500 || status === 429) {
-    return new A2AError("unavailable", `${describeEndpoint(call)} answered with HTTP status ${status}`);
-  }
-  const content = typeof code === "string" ? "an error that OAuth does not know" : "no JSON that OAuth knows";
-  return new A2AError(
-    "unauthenticated",
-    `${describeEndpoint(call)} answered with HTTP status ${status} and ${content}`,
-  );
-}
+/** Whether a value is an error code of OAuth or of OpenID Connect. */
+export const isErrorCode = (value: unknown): value is string => errorCodes.has(value);
 
 /** The error for an OAuth error code. */
-export function oauthError(call: Pick<AuthServerCall, "what" | "url">, code: string): A2AError {
+export function oauthError(call: AuthEndpoint, code: string): A2AError {
   return new A2AError("unauthenticated", `${describeEndpoint(call)} refused: ${code}`, {
     metadata: { oauthError: code },
   });

@@ -26,7 +26,7 @@ async function provider(document: (url: string) => unknown, token: Answer = toke
   return server;
 }
 
-it.each(["", "/", "/tenant"])("finds the token endpoint of the issuer at its path '%s'", async (path) => {
+it.each(["", "/", "/tenant", "/tenant/"])("finds the token endpoint of the issuer at its path '%s'", async (path) => {
   await using server = await provider((url) => ({ issuer: url + path, token_endpoint: `${url}/token` }));
   const credentials = source(server.url + path.replace(/\/$/, "") + wellKnown);
   const refused = await credentials.get(undefined);
