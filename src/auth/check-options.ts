@@ -1,3 +1,4 @@
+import { isRecord } from "../protocol/check/kinds.js";
 import type { CredentialOptions } from "./options.js";
 
 /** Validates the options. Throws a `TypeError` that names the option, never its value. */
@@ -13,8 +14,8 @@ type Members = Readonly<Record<string, unknown>>;
 function secretProblem(secret: unknown): string | undefined {
   if (typeof secret === "string") return secret === "" ? " is empty" : undefined;
   if (typeof secret === "function") return undefined;
-  if (isMembers(secret) && "username" in secret) return basicProblem(secret);
-  if (isMembers(secret) && "clientId" in secret) return oauthProblem(secret);
+  if (isRecord(secret) && "username" in secret) return basicProblem(secret);
+  if (isRecord(secret) && "clientId" in secret) return oauthProblem(secret);
   return " must be a string, a function, { username, password } or { clientId, … }";
 }
 
@@ -36,14 +37,14 @@ const oauthMembers: readonly (readonly [name: string, is: (value: unknown) => bo
   ["clientSecret", isText, "a string that is not empty"],
   ["deviceCode", isFunction, "a function"],
   ["authorizationCode", isFunction, "a function"],
-  ["tokenStore", (value) => isMembers(value) && "load" in value && "save" in value, "an object with load() and save()"],
+  ["tokenStore", (value) => isRecord(value) && "load" in value && "save" in value, "an object with load() and save()"],
   ["scopes", (value) => isListOf(value, isText), "a list of strings"],
   [
     "authentication",
     (value) => value === "client_secret_basic" || value === "client_secret_post",
     '"client_secret_basic" or "client_secret_post"',
   ],
-  ["parameters", isMembers, "an object"],
+  ["parameters", isRecord, "an object"],
   ["trustedOrigins", (value) => isListOf(value, isOrigin), 'a list of origins such as "https://login.example"'],
 ];
 
@@ -52,12 +53,8 @@ function oauthProblem(secret: Members): string | undefined {
   if (!isText(clientId)) return ".clientId must be a string that is not empty";
   const violation = oauthMembers.find(([name, is]) => secret[name] !== undefined && !is(secret[name]));
   if (violation !== undefined) return `.${violation[0]} must be ${violation[2]}`;
-  const parameter = reservedParameters.find((name) => isMembers(parameters) && name in parameters);
+  const parameter = reservedParameters.find((name) => isRecord(parameters) && name in parameters);
   return parameter === undefined ? undefined : `.parameters.${parameter} cannot be given: the flow writes it`;
-}
-
-function isMembers(value: unknown): value is Members {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isText(value: unknown): boolean {

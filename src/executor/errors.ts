@@ -1,5 +1,5 @@
+import { isRecord } from "../protocol/check/kinds.js";
 import { A2AError, type ErrorCode, errorCodeFromReason, errorCodes, errorTable } from "../protocol/errors.js";
-import { isRecord } from "./objects.js";
 
 /** A member of every error of the SDK 1.x. */
 const brand = Symbol.for("@a2a-js/sdk.A2AError");

@@ -1,4 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
+import { isRecord } from "../protocol/check/kinds.js";
 import { readJson } from "../protocol/codec/json/reader.js";
 import type { A2AError } from "../protocol/errors.js";
 import { type StreamResponse, StreamResponseSchema } from "../protocol/model.js";
@@ -6,7 +7,7 @@ import { violationText } from "../protocol/violations.js";
 import { upgradeEvent } from "../version/v0.3/json/upgrade.js";
 import { messageToKindJson, taskToKindJson } from "../version/v0.3/json/write.js";
 import { callContext } from "./call-context.js";
-import { invalidEvent, isRecord, type Json, type PublishedEvent, type SdkObjects } from "./objects.js";
+import { invalidEvent, type Json, type PublishedEvent, type SdkObjects } from "./objects.js";
 
 // The SDK's objects of 0.3 are its JSON, so the codec of 0.3 reads and writes them.
 

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isRecord } from "../protocol/check/kinds.js";
 import { valueToJson } from "../protocol/codec/json/struct.js";
 import type { A2AError } from "../protocol/errors.js";
 import { artifactEvent, statusEvent } from "../protocol/events.js";
@@ -15,7 +16,7 @@ import {
 import { data } from "../protocol/parts.js";
 import { formatTimestamp, parseTimestamp } from "../protocol/timestamp.js";
 import { callContext } from "./call-context.js";
-import { invalidEvent, isRecord, type Json, type PublishedEvent, type SdkObjects } from "./objects.js";
+import { invalidEvent, type Json, type PublishedEvent, type SdkObjects } from "./objects.js";
 
 // The SDK's objects of 1.x: messages of the schema with `$case` in oneofs, strings for times, and empty strings for missing
 // members. Enums have the numbers of the model. Wrong types are left for the check of every agent event.

@@ -35,10 +35,6 @@ export interface SdkObjects {
 /** A record with members of any kind. */
 export type Json = Readonly<Record<string, unknown>>;
 
-export function isRecord(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The error for an event that the SDK of the executor does not publish. */
 export function invalidEvent(message: string, cause?: unknown): A2AError {
   return new A2AError("invalidAgentResponse", message, { cause });

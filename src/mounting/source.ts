@@ -1,4 +1,5 @@
 import { noop } from "../protocol/async/noop.js";
+import { isObject } from "../protocol/check/kinds.js";
 import type { MountedAgent } from "../server/agent.js";
 
 // What the entries of all frameworks share: the agent to mount, which may still be under construction.
@@ -32,8 +33,6 @@ export function agentOf(entry: string, source: AgentSource): () => Promise<Mount
     return agentPromise;
   };
 }
-
-const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
 /** The options of an agent are often given in its place. */
 function assertMounted(entry: string, agent: unknown): void {

@@ -1,4 +1,5 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import { isObject } from "../../protocol/check/kinds.js";
 import { dynamic } from "../../protocol/codec/outline/dynamic.js";
 import type { AddressedService, Service } from "../service.js";
 import { groupByPath, type ServedPath } from "./method.js";
@@ -39,8 +40,8 @@ export function takeName(wire: AnyMessage, resolveTenant: NonNullable<AddressedS
   if (name === "") return { name, destination };
   request["tenant"] = rest;
   const configuration = request["configuration"];
-  const inline = isRecord(configuration) ? configuration["taskPushNotificationConfig"] : undefined;
-  if (isRecord(inline) && typeof inline["tenant"] === "string") inline["tenant"] = withoutName(name, inline["tenant"]);
+  const inline = isObject(configuration) ? configuration["taskPushNotificationConfig"] : undefined;
+  if (isObject(inline) && typeof inline["tenant"] === "string") inline["tenant"] = withoutName(name, inline["tenant"]);
   return { name, destination };
 }
 
@@ -61,8 +62,4 @@ function withoutName(name: string, tenant: string): string {
 
 function withName(name: string, tenant: string): string {
   return tenant === "" ? name : `${name}/${tenant}`;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }

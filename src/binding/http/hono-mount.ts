@@ -1,3 +1,4 @@
+import { isObject } from "../../protocol/check/kinds.js";
 import { splitTarget } from "./node-request.js";
 
 // Hono's `app.mount(path, handler)` cuts its path off the request and calls `handler(request, env, executionContext)`.
@@ -24,8 +25,4 @@ function urlOfNode(env: unknown): string | undefined {
   if (!isObject(env) || !("incoming" in env) || !isObject(env.incoming) || !("url" in env.incoming)) return undefined;
   const { url } = env.incoming;
   return typeof url === "string" ? url : undefined;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }

@@ -3,6 +3,7 @@ import { compactValue, keptJsonOf } from "../codec/json/compact-value.js";
 import { checkDepth, checkKey, type FreeJsonCheck } from "../codec/json/struct.js";
 import type { OneofValue } from "../codec/outline/dynamic.js";
 import { addViolation, underIndex, underMember } from "../violations.js";
+import { isObject } from "./kinds.js";
 
 // Free JSON of untyped code, in both of its message forms: plain objects (`metadata`) and Value messages (`data`). A
 // run ends with the first violation, since a cyclic object would never end.
@@ -15,8 +16,8 @@ export const mendString: Mend = (value, run) =>
 
 /** A JSON object. As in `JSON.stringify`, undefined members are omitted and a Date converts itself. */
 export const mendJsonObject: Mend = (value, run, depth) => {
-  const result = isRecord(value) ? mendJson(value, run, depth) : value;
-  const isFit = run.violations.length > 0 || (isRecord(result) && !Array.isArray(result));
+  const result = isObject(value) ? mendJson(value, run, depth) : value;
+  const isFit = run.violations.length > 0 || (isObject(result) && !Array.isArray(result));
   return isFit ? result : misfit(result, "an object", run);
 };
 
@@ -24,7 +25,7 @@ function mendJson(value: unknown, run: FreeJsonCheck, depth: number): unknown {
   if (typeof value === "string") return value.toWellFormed();
   if (typeof value === "number") return mendNumber(value, run, depth);
   if (typeof value === "boolean" || value === null) return value;
-  if (!isRecord(value)) return misfit(value, "JSON", run);
+  if (!isObject(value)) return misfit(value, "JSON", run);
   if (!checkDepth(run, depth)) return value;
   if (Array.isArray(value)) return mendJsonList(value, run, depth);
   const { toJSON } = value;
@@ -39,13 +40,13 @@ const mendNumber: Mend = (value, run) => (Number.isFinite(value) ? value : misfi
 
 /** A `google.protobuf.Value`. */
 export const mendValue: Mend = (value, run, depth) => {
-  const json = isRecord(value) ? keptJsonOf(value) : undefined;
+  const json = isObject(value) ? keptJsonOf(value) : undefined;
   if (json !== undefined) {
     const result = mendJson(json, run, depth);
     return result === json ? value : compactValue(result as JsonValue);
   }
-  const kind = isRecord(value) ? value["kind"] : undefined;
-  const { case: name, value: content } = (isRecord(kind) ? kind : {}) as Partial<OneofValue>;
+  const kind = isObject(value) ? value["kind"] : undefined;
+  const { case: name, value: content } = (isObject(kind) ? kind : {}) as Partial<OneofValue>;
   const mend = kinds.get(name);
   if (mend === undefined) return misfit(value, "a google.protobuf.Value", run);
   const result = mend(content, run, depth);
@@ -64,7 +65,7 @@ const kinds: ReadonlyMap<unknown, Mend> = new Map<unknown, Mend>([
 ]);
 
 function mendListValue(value: unknown, run: FreeJsonCheck, depth: number): unknown {
-  const values = isRecord(value) ? value["values"] : undefined;
+  const values = isObject(value) ? value["values"] : undefined;
   if (!Array.isArray(values)) return misfit(value, "a google.protobuf.ListValue", run);
   return withValues(value, checkDepth(run, depth) ? mendValues(values, run, depth) : values);
 }
@@ -73,8 +74,8 @@ const mendValues = listMend(mendValue);
 const withValues = rebuild("google.protobuf.ListValue", "values");
 
 function mendStructValue(value: unknown, run: FreeJsonCheck, depth: number): unknown {
-  const fields = isRecord(value) ? value["fields"] : undefined;
-  if (!isRecord(fields)) return misfit(value, "a google.protobuf.Struct", run);
+  const fields = isObject(value) ? value["fields"] : undefined;
+  if (!isObject(fields)) return misfit(value, "a google.protobuf.Struct", run);
   return withFields(value, checkDepth(run, depth) ? mendFields(fields, run, depth) : fields);
 }
 
@@ -84,7 +85,7 @@ const withFields = rebuild("google.protobuf.Struct", "fields");
 /** Returns a message of one field unchanged, or rebuilt if its type or its field differs. */
 function rebuild(typeName: string, name: string): (value: unknown, field: unknown) => unknown {
   return (value, field) => {
-    const isFit = isRecord(value) && value["$typeName"] === typeName && value[name] === field;
+    const isFit = isObject(value) && value["$typeName"] === typeName && value[name] === field;
     return isFit ? value : { $typeName: typeName, [name]: field };
   };
 }
@@ -126,10 +127,6 @@ function entriesMend(mend: Mend): MendAll<object> {
     }
     return isChanged ? copy : object;
   };
-}
-
-export function isRecord(value: unknown): value is { readonly [key: string]: unknown } {
-  return typeof value === "object" && value !== null;
 }
 
 /** Records that a value has the wrong kind. */

@@ -5,7 +5,8 @@ import { type DynamicMessage, isOneof, type OneofValue, perMessageType, wordsOf 
 import { A2AError } from "../errors.js";
 import { defaultValidationLimits } from "../validation-limits.js";
 import { addViolation, underMember, violationText } from "../violations.js";
-import { isRecord, listMend, type Mend, mendJsonObject, mendString, mendValue, misfit } from "./conform-json.js";
+import { listMend, type Mend, mendJsonObject, mendString, mendValue, misfit } from "./conform-json.js";
+import { isObject } from "./kinds.js";
 
 // An agent may be written in JavaScript or pass on a model's output. So its events are checked against their types
 // before they are stored: a task with content that no binding can encode could never be read again. Closures are
@@ -59,7 +60,7 @@ interface Member {
 const messageMend = perMessageType((desc: DescMessage): Mend => {
   const members = desc.members.map((member) => (isOneof(member) ? oneofMember(member) : fieldMember(member)));
   return (value, run, depth) => {
-    if (!isRecord(value)) return misfit(value, "an object", run);
+    if (!isObject(value)) return misfit(value, "an object", run);
     let copy: DynamicMessage | undefined;
     if (value["$typeName"] !== desc.typeName) copy = { ...value, $typeName: desc.typeName };
     for (const { name, mend } of members) {
@@ -80,7 +81,7 @@ function oneofMember({ localName, fields }: DescOneof): Member {
   return {
     name: localName,
     mend(value, run, depth) {
-      const { case: name, value: content } = (isRecord(value) ? value : {}) as Partial<OneofValue>;
+      const { case: name, value: content } = (isObject(value) ? value : {}) as Partial<OneofValue>;
       const mend = content === undefined ? undefined : members.get(name);
       if (mend === undefined) {
         addViolation(run.violations, missingText);

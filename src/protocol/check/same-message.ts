@@ -1,5 +1,6 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { keptJsonOf } from "../codec/json/compact-value.js";
+import { isObject } from "./kinds.js";
 
 /** Whether two messages are equal, ignoring the order of keys in free JSON and unknown fields. */
 export function isSameMessage(a: AnyMessage, b: AnyMessage): boolean {
@@ -15,10 +16,6 @@ function isSame(a: unknown, b: unknown): boolean {
   if (json !== undefined && other !== undefined) return isSame(json, other);
   const names = namesOf(a);
   return names.length === namesOf(b).length && names.every((name) => isSame(a[name], b[name]));
-}
-
-function isObject(value: unknown): value is { readonly [name: string]: unknown } {
-  return typeof value === "object" && value !== null;
 }
 
 // An unset optional field may be present or absent.
