@@ -15,7 +15,7 @@ import type { Runtime } from "./runtime.js";
 import { guardStore } from "./store-guard.js";
 import { TurnRun } from "./turn/run.js";
 import { createTurnCounter } from "./turn-counter.js";
-import type { TurnClients, TurnStart, TurnSubject } from "./turn-start.js";
+import { noteBegun, type TurnClients, type TurnStart, type TurnSubject } from "./turn-start.js";
 import { partOf } from "./watch.js";
 
 /** What may change when an agent is replaced. */
@@ -146,6 +146,7 @@ export class HandlerState {
 }
 
 function startTurn(runtime: Runtime, start: TurnStart, subject: TurnSubject): void {
+  noteBegun(start);
   const { configuration } = start.send;
   const early = configuration?.returnImmediately === true ? "next" : "later";
   const atOnce = "receiver" in subject && (subject.name !== undefined || hasInline(configuration));
