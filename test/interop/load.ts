@@ -87,7 +87,7 @@ export function startLoad({ targets, texts, certificate }: LoadOptions): Load {
     program.stderr.setEncoding("utf8").on("data", (text: string) => {
       complaints = `${complaints}${text}`.slice(-4000);
     });
-    void exitOf(program).then((code) => {
+    program.once("close", (code) => {
       if (!isOver || code !== 0)
         ended.reject(new Error(`the callers of ${sdk.name} ended with ${code}: ${complaints}`));
     });

@@ -20,7 +20,9 @@ const factories = {
 
 const calls = {
   async send(client, request) {
-    return textOf(await client.sendMessage(request));
+    const answer = await client.sendMessage(request);
+    // A reply that takes long is the message of a task.
+    return textOf(answer.status?.message ?? answer);
   },
   async stream(client, request) {
     const events = await collect(client.sendMessageStream(request));

@@ -17,7 +17,9 @@ from peer import collect, one, send, text_of
 
 
 async def send_once(clients, request):
-    return text_of(await one(clients['send'].send_message(request)))
+    answer = await one(clients['send'].send_message(request))
+    # A reply that takes long is the message of a task.
+    return text_of(answer.status.message if hasattr(answer, 'status') else answer)
 
 
 async def stream_once(clients, request):

@@ -50,6 +50,10 @@ func sendOnce(ctx context.Context, client *a2aclient.Client, request *a2a.SendMe
 	if err != nil {
 		return "", err
 	}
+	// A reply that takes long is the message of a task.
+	if task, ok := answer.(*a2a.Task); ok && task.Status.Message != nil {
+		return textOf(task.Status.Message.Parts), nil
+	}
 	message, ok := answer.(*a2a.Message)
 	if !ok {
 		return "", fmt.Errorf("%+v is no message", answer)
@@ -103,7 +107,9 @@ func connect(ctx context.Context, to target) (*a2aclient.Client, error) {
 }
 
 func main() {
+	// What fails is reported, and the SDK also logs it.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
+	log.SetOutput(os.Stderr)
 	var targets []target
 	if err := json.Unmarshal([]byte(os.Args[1]), &targets); err != nil {
 		log.Fatal(err)
@@ -118,7 +124,7 @@ func main() {
 	for _, to := range targets {
 		client, err := connect(context.Background(), to)
 		if err != nil {
-			log.Fatal(to, err)
+			log.Fatal(to.Name, ": ", err)
 		}
 		for index, each := range calls {
 			running.Go(func() {
