@@ -27,7 +27,7 @@ export function hasSdks(): boolean {
 }
 
 /** An agent that is called. */
-export interface LoadTarget {
+interface LoadTarget {
   readonly name: string;
   readonly url: string;
   readonly binding: BindingName;
