@@ -9,7 +9,7 @@ import {
   type Principal,
   type ServerContext,
 } from "../protocol/context.js";
-import { A2AError } from "../protocol/errors.js";
+import { A2AError, errorTable } from "../protocol/errors.js";
 import { type Message, SendMessageRequestSchema } from "../protocol/model.js";
 import { invokeStream, invokeUnary, type Operation, type Operations, type StreamItem } from "../protocol/operations.js";
 import { requestedExtensions, versionParameter } from "../protocol/service-parameters.js";
@@ -290,6 +290,21 @@ export class ServerCall<S extends CallGate = Service> {
     const publicError = meter?.trace === undefined ? mask() : meter.trace.run(mask);
     meter?.fail(publicError.code, publicError);
     return publicError;
+  }
+
+  /**
+   * Whether anyone may send the call again after an error: nothing of it has begun, or its operation does nothing twice.
+   */
+  get isRepeatable(): boolean {
+    return this.#context?.progress.begun !== true || this.target?.operation.idempotent === true;
+  }
+
+  /**
+   * The HTTP status of an error that ends the call. Proxies know nothing but the status, and repeat 503. So `unavailable`
+   * has it only where the call may be repeated, and 502 once its work has begun.
+   */
+  httpStatusOf({ code }: A2AError): number {
+    return code === "unavailable" && !this.isRepeatable ? 502 : errorTable[code].http;
   }
 
   /** The caller left or its deadline passed. Aborts the signal of the operation. */

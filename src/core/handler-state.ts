@@ -16,7 +16,7 @@ import { guardStore, type StoreUser } from "./store-guard.js";
 import { TaskUse } from "./task-use.js";
 import { TurnRun } from "./turn/run.js";
 import { createTurnCounter } from "./turn-counter.js";
-import type { TurnClients, TurnStart, TurnSubject } from "./turn-start.js";
+import { noteBegun, type TurnClients, type TurnStart, type TurnSubject } from "./turn-start.js";
 import { partOf } from "./watch.js";
 
 /** What may change when an agent is replaced. */
@@ -154,6 +154,7 @@ export class HandlerState {
 }
 
 function startTurn(runtime: Runtime, start: TurnStart, subject: TurnSubject): void {
+  noteBegun(start);
   const { configuration } = start.send;
   const early = configuration?.returnImmediately === true ? "next" : "later";
   const atOnce = "receiver" in subject && (subject.name !== undefined || hasInline(configuration));

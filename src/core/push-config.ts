@@ -1,6 +1,6 @@
 import { noop } from "../protocol/async/noop.js";
 import { retry } from "../protocol/async/retry.js";
-import type { Scope } from "../protocol/context.js";
+import type { Scope, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams, taskNotFound } from "../protocol/errors.js";
 import { checkIndexedId } from "../protocol/indexed-text.js";
 import type {
@@ -35,13 +35,14 @@ export interface PushCall {
 export async function createPushConfig(
   call: PushCall,
   request: TaskPushNotificationConfig,
-  registrant: Registrant,
+  registrant: Registrant & Pick<ServerContext, "progress">,
 ): Promise<TaskPushNotificationConfig> {
   const { runtime, push } = call;
   const head = await headOf(call, request.taskId);
   check(push, request, "");
   const candidate = registrationOf(runtime, head, { config: request, registrant });
   const registration = request.id === "" ? candidate : await inheritCursor(push, candidate);
+  registrant.progress.begun = true;
   await keep(runtime, push, owesNothing(head, registration) ? settle(registration) : registration);
   return hideCredentials(candidate);
 }

@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Client } from "../client/base-client.js";
 import type { Place } from "../protocol/async/places.js";
-import type { CallChain, Principal, ReadHeader, Scope } from "../protocol/context.js";
+import type { CallChain, CallProgress, Principal, ReadHeader, Scope } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { Message } from "../protocol/model.js";
 import type { Trace, TraceContext } from "../protocol/telemetry/trace.js";
@@ -37,10 +37,17 @@ export interface TurnStart {
   readonly late?: AbortSignal | undefined;
   /** What calls of the turn to other agents of the process pass on. */
   readonly chain?: CallChain | undefined;
+  /** Where the call of the send learns that its work has begun. Never stored. */
+  readonly progress?: CallProgress | undefined;
   /** Data of the wake that started the turn. */
   readonly wake?: JsonValue | undefined;
   /** What ended the wait of a turn that is re-run; the entry is in the inbox. */
   readonly answeredBy?: "message" | "wake" | undefined;
+}
+
+/** Notes that the agent starts or that the message may reach its task: from now on the send must not be repeated. */
+export function noteBegun({ progress }: TurnStart): void {
+  if (progress !== undefined) progress.begun = true;
 }
 
 /** Whether a call's deadline aborted its signal, and not the caller who left. */

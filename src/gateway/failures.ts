@@ -11,6 +11,11 @@ export function isOutage(error: unknown): boolean {
   return error instanceof ConnectionError || error.code === "versionNotSupported" || foreignStatus(error) !== undefined;
 }
 
+/** Whether nothing of a failed call has left the gateway. */
+export function isUnsent(error: unknown): boolean {
+  return error instanceof CredentialsError || (error instanceof ConnectionError && !error.written);
+}
+
 /**
  * The failure for the gateway's callers, unless they have left. Anything but an `A2AError` stays as it is, for
  * admission to mask.

@@ -20,7 +20,7 @@ import {
   type StreamItem,
 } from "../protocol/operations.js";
 import { BookedAnswer } from "./booked-answer.js";
-import { isOutage, publicFailure } from "./failures.js";
+import { isOutage, isUnsent, publicFailure } from "./failures.js";
 import { passStream, type StreamWatch } from "./passed-stream.js";
 import type { Upstream } from "./upstream.js";
 
@@ -50,7 +50,10 @@ export interface PassedOperations {
 export function passOperations(calls: PassingCalls): PassedOperations {
   const { client, doubt } = calls.upstream;
   const activeCalls = createIdleCounter();
-  const failureOf = (error: unknown): unknown => {
+  const failureOf = (error: unknown, { progress }: ServerContext, { refusal }: BookedAnswer): unknown => {
+    // What has left the gateway may have started the agent.
+    if (!isUnsent(error)) progress.begun = true;
+    if (refusal !== undefined) return refusal;
     if (isOutage(error)) doubt();
     return publicFailure(error);
   };
@@ -60,7 +63,7 @@ export function passOperations(calls: PassingCalls): PassedOperations {
     try {
       return await answer.run(() => call(callOptions(calls, context, answer.signal)));
     } catch (error) {
-      throw context.signal.aborted ? callerLeft(error) : (answer.refusal ?? failureOf(error));
+      throw context.signal.aborted ? callerLeft(error) : failureOf(error, context, answer);
     } finally {
       answer.end();
       leave();
@@ -79,8 +82,14 @@ export function passOperations(calls: PassingCalls): PassedOperations {
       admittedRequest,
       callOptions(calls, context, answer.signal),
     );
-    const marks = context.extensions.includes(resumeExtension);
-    return passStream(items, { marks, signal: context.signal, answer, enter: activeCalls.enter, failureOf, watch });
+    return passStream(items, {
+      marks: context.extensions.includes(resumeExtension),
+      signal: context.signal,
+      answer,
+      enter: activeCalls.enter,
+      failureOf: (error) => failureOf(error, context, answer),
+      watch,
+    });
   };
   const entries = operations.map((operation) => {
     const call = operation.streams ? stream : unary;

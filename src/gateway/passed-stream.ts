@@ -49,7 +49,7 @@ export function passStream(
     } catch (error) {
       end();
       if (signal.aborted) return over;
-      throw answer.refusal ?? failureOf(error);
+      throw failureOf(error);
     }
   };
   return streamOfSteps(next, async () => {

@@ -88,6 +88,15 @@ export interface CallMemory {
   release(bytes: number): void;
 }
 
+/** How far the work of a call has come. Its operation notes it; its binding reads it when the call fails. */
+export interface CallProgress {
+  /**
+   * Whether something has begun that a second call would do again: an agent has started, or a message may be with its
+   * task.
+   */
+  begun: boolean;
+}
+
 /** The context of a server operation: everything about its call beside the request message. */
 export interface ServerContext {
   /** Who calls. */
@@ -118,6 +127,8 @@ export interface ServerContext {
   readonly chain?: CallChain | undefined;
   /** Books what the operation brings into memory from elsewhere, where a service asks for it. */
   readonly memory?: CallMemory | undefined;
+  /** Where an operation that must not be repeated notes that its work has begun. */
+  readonly progress: CallProgress;
   /** Aborts when the caller leaves or its deadline passes. Created on first use. */
   readonly signal: AbortSignal;
 }
@@ -142,7 +153,10 @@ export interface OpenContext extends ServerContext {
   leave(reason?: unknown): void;
 }
 
-type CallFacts = Omit<ServerContext, "signal" | "caller" | "header" | "taskName" | "requestId" | "quota"> & {
+type CallFacts = Omit<
+  ServerContext,
+  "signal" | "caller" | "header" | "taskName" | "requestId" | "quota" | "progress"
+> & {
   readonly requestId?: string | undefined;
   readonly caller?: CallAddress | undefined;
   readonly header?: ReadHeader | undefined;
@@ -160,10 +174,10 @@ export function changeContext(
   changes: Partial<Pick<ServerContext, "after" | "taskName" | "quota">>,
 ): ServerContext {
   const { principal, binding, version, extensions, after, caller, header, taskName } = context;
-  const { requestId, deadline, trace, quota, chain, memory } = context;
+  const { requestId, deadline, trace, quota, chain, memory, progress } = context;
   return {
     ...{ principal, binding, version, extensions, after, caller, header, taskName },
-    ...{ requestId, deadline, trace, quota, chain, memory },
+    ...{ requestId, deadline, trace, quota, chain, memory, progress },
     ...changes,
     // Created on first use.
     get signal() {
@@ -186,6 +200,7 @@ class CallContext implements OpenContext {
   readonly trace: Trace | undefined;
   readonly chain: CallChain | undefined;
   readonly memory: CallMemory | undefined;
+  readonly progress: CallProgress = { begun: false };
   #controller: AbortController | undefined;
   #hasLeft = false;
   #quota: CallQuota | undefined;

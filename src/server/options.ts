@@ -207,7 +207,8 @@ export interface ListenOptions {
   /**
    * How long the server accepts work after it has begun to close, in milliseconds: readiness and the health service of
    * gRPC fail meanwhile, so that a load balancer sends its callers elsewhere before any is refused. Give it twice the
-   * balancer's check interval. Default: 0, work is refused at once.
+   * balancer's check interval. Then work is refused for a second at least before the port closes, for balancers without
+   * checks. Default: 0, work is refused at once.
    */
   readonly lameDuckMs?: number | undefined;
   /** How long turns may continue when the server closes, in milliseconds, after `lameDuckMs`. Default: 10 s. */

@@ -1,10 +1,9 @@
-import { readFileSync } from "node:fs";
 import { Client, reply, serve } from "trivium";
 import { mutualTls } from "trivium/auth";
 import { describe, expect, it } from "vitest";
 import { createAuthority } from "../support/certificates.js";
 import { fixedPort } from "../support/fixed-port.js";
-import { deployFile, hasProxy, startProxy } from "./proxy.js";
+import { hasProxy, shippedConfig, startProxy } from "./proxy.js";
 
 // Envoy ends mutual TLS, as a sidecar does, and reports the caller's certificate; the agent trusts it alone.
 
@@ -12,9 +11,7 @@ const spiffe = "spiffe://example/travel";
 
 /** The configuration of deploy/ with what docs/guides/mesh.md adds for client certificates. */
 function configuration(port: number, agent: number): string {
-  return readFileSync(deployFile("envoy.yaml"), "utf8")
-    .replace("address: 0.0.0.0, port_value: 443", `address: 127.0.0.1, port_value: ${port}`)
-    .replace("address: harbour, port_value: 8080", `address: 127.0.0.1, port_value: ${agent}`)
+  return shippedConfig("envoy", port, [agent])
     .replace(
       "              common_tls_context:\n",
       "              require_client_certificate: true\n              common_tls_context:\n                validation_context: { trusted_ca: { filename: ca.pem } }\n",

@@ -1,49 +1,15 @@
-import { readFileSync } from "node:fs";
 import { artifact, Client, serve, working } from "trivium";
 import { describe, expect, it } from "vitest";
 import { fixedPort } from "../support/fixed-port.js";
 import { requestOf, textIn } from "../support/say.js";
 import { silentRelay } from "../support/silent-relay.js";
 import { localTls } from "../support/tls.js";
-import { deployFile, hasProxy, type ProxyName, startProxy } from "./proxy.js";
+import { hasProxy, type ProxyName, shippedConfig, shippedFiles, startProxy } from "./proxy.js";
 
 // Real proxies with the configurations of deploy/, which end TLS before an agent: each binding, with streams whose chunks
 // must come one by one.
 
-interface Row {
-  readonly proxy: ProxyName;
-  readonly file: string;
-  /** Puts the ports of the test into the configuration. */
-  readonly adapt: (config: string, port: number, agent: number) => string;
-}
-
-const rows: readonly Row[] = [
-  {
-    proxy: "haproxy",
-    file: "haproxy.cfg",
-    adapt: (config, port, agent) =>
-      config
-        .replace("maxconn 20000", "maxconn 2000")
-        .replace("bind :443", `bind 127.0.0.1:${port}`)
-        .replace(/10\.0\.0\.1\d:8080/g, `127.0.0.1:${agent}`),
-  },
-  {
-    proxy: "nginx",
-    file: "nginx.conf",
-    adapt: (config, port, agent) =>
-      config.replace("listen 443", `listen 127.0.0.1:${port}`).replaceAll("127.0.0.1:8080", `127.0.0.1:${agent}`),
-  },
-  {
-    proxy: "envoy",
-    file: "envoy.yaml",
-    adapt: (config, port, agent) =>
-      config
-        .replace("address: 0.0.0.0, port_value: 443", `address: 127.0.0.1, port_value: ${port}`)
-        .replace("address: harbour, port_value: 8080", `address: 127.0.0.1, port_value: ${agent}`),
-  },
-];
-
-const files = { "cert.pem": localTls.cert, "key.pem": localTls.key, "agents.pem": localTls.cert + localTls.key };
+const proxies: readonly ProxyName[] = ["haproxy", "nginx", "envoy"];
 
 /** An agent that makes each of its chunks when the one before has arrived. */
 function counter(chunks: number) {
@@ -66,10 +32,10 @@ function counter(chunks: number) {
 
 const card = { name: "Harbour", description: "Counts", version: "1.0.0" };
 
-for (const { proxy, file, adapt } of rows) {
-  describe.skipIf(!hasProxy(proxy))(`behind ${proxy} with deploy/${file}`, () => {
+for (const proxy of proxies) {
+  describe.skipIf(!hasProxy(proxy))(`behind ${proxy} with its configuration of deploy/`, () => {
     const start = (port: number, agent: number) =>
-      startProxy(proxy, { config: adapt(readFileSync(deployFile(file), "utf8"), port, agent), files, port });
+      startProxy(proxy, { config: shippedConfig(proxy, port, [agent]), files: shippedFiles, port });
     const connect = (port: number, binding: string) =>
       Client.connect(`https://localhost:${port}`, { prefer: [binding], tls: { ca: localTls.cert } });
 
@@ -134,3 +100,19 @@ for (const { proxy, file, adapt } of rows) {
     );
   });
 }
+
+describe.skipIf(!hasProxy("haproxy"))("deploy/haproxy.cfg", () => {
+  it.each([20_000, 4_096, 1_024])("starts where the hard limit of open files is %i", async (openFilesMax) => {
+    const port = await fixedPort();
+    await using server = await serve({
+      card,
+      port: 0,
+      publicUrl: `https://localhost:${port}`,
+      agent: counter(0).agent,
+    });
+    const config = shippedConfig("haproxy", port, [server.port]);
+    await using _ = await startProxy("haproxy", { config, files: shippedFiles, port, openFilesMax });
+    await using client = await Client.connect(`https://localhost:${port}`, { tls: { ca: localTls.cert } });
+    expect((await client.send("count")).state).toBe("completed");
+  });
+});

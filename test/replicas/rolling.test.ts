@@ -29,7 +29,7 @@ async function replicas(store: string, runs: string): Promise<readonly MortalSer
 /** The configuration of deploy/ on other addresses, without TLS, with a socket for its figures. */
 function configuration(port: number, stats: string, servers: readonly MortalServer[]): string {
   const configText = readFileSync(deployFile("haproxy.cfg"), "utf8")
-    .replace("maxconn 20000", `maxconn 2000\n  stats socket ${stats} mode 600 level admin`)
+    .replace("global\n", `global\n  stats socket ${stats} mode 600 level admin\n`)
     .replace(/bind .*/, `bind 127.0.0.1:${port}`)
     .replace("inter 1s", "inter 200ms");
   return servers.reduce(

@@ -88,7 +88,8 @@ it("a full store counts as away", async () => {
     isOver = true;
   });
   while (!isOver) await clock.advance(100);
-  expect((await refused).status).toBe(503);
+  // The agent had started when its first write found no room: nobody but the caller may repeat that.
+  expect((await refused).status).toBe(502);
   await clock.advance(11_000);
   expect(await probe()).toEqual(away);
   line.restore();
@@ -136,6 +137,12 @@ it("during `lameDuckMs` a server is not ready and takes work, and then it closes
   await clock.advance(200);
   await goAway;
   raw[Symbol.dispose]();
+  // Balancers that ask nobody learn by refusals, before connects fail.
+  let status = 200;
+  while (status === 200) status = (await send()).status;
+  expect(status).toBe(503);
+  await clock.advance(800);
+  expect([await readyz(), (await send()).status]).toEqual([503, 503]);
   await turnUntil(clock, closed);
   await expect(readyz()).rejects.toThrow("ECONN");
 });

@@ -27,6 +27,7 @@ export class ConnectCall {
   #hasBody: boolean = false;
   #reached: boolean = false;
   #answered = false;
+  #failedStatus: number | undefined;
 
   constructor(options: ConnectCallOptions) {
     this.#options = options;
@@ -59,6 +60,11 @@ export class ConnectCall {
     } catch (error) {
       throw this.#publicError(error);
     }
+  }
+
+  /** The HTTP status of the error that has ended the call; `undefined` while none has. */
+  get failedStatus(): number | undefined {
+    return this.#failedStatus;
   }
 
   async *body(): AsyncGenerator<Uint8Array> {
@@ -154,8 +160,10 @@ export class ConnectCall {
   #publicError(error: unknown): Error {
     this.#answered = true;
     const call = this.#call ?? new ServerCall(this.#options.service, headOf("CONNECT", this.#options.request));
-    const connectError = errorToConnect(call.publicError(error));
+    const publicError = call.publicError(error);
+    const connectError = errorToConnect(publicError);
     addFields(connectError.metadata, call);
+    this.#failedStatus = call.httpStatusOf(publicError);
     return connectError;
   }
 }

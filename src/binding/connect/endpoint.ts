@@ -69,12 +69,20 @@ function serve(path: ServedPath, service: Service): (request: HttpRequest) => Pr
         signal: leave.signal,
         contextValues: createContextValues().set(callKey, call),
       });
-    const response = await handle();
+    const response = withStatus(await handle(), call);
     if (call.reached && method.operation.streams) return streamReply(response, call);
     // connect-es reports an undecodable body as an internal error. `handle()` again reports it as the caller's fault.
     const blamesUs = response.status === 500 || response.status === 200;
     return bookWhole(call, await readWhole(call.misread && blamesUs ? await handle() : response));
   };
+}
+
+/**
+ * Takes 503 from a call whose work had begun, since connect-es derives it from the code. Streams and gRPC-Web have 200,
+ * with the error in the body: their clients read no details otherwise.
+ */
+function withStatus(response: UniversalServerResponse, { failedStatus }: ConnectCall): UniversalServerResponse {
+  return response.status === 503 ? { ...response, status: failedStatus ?? 503 } : response;
 }
 
 function createHandler({ descriptor }: RpcMethod, limits: BindingLimits): UniversalHandler {

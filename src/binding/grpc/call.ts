@@ -14,6 +14,7 @@ import { requestTooLarge } from "../request-too-large.js";
 import { oneStep, ServerCall } from "../server-call.js";
 import type { AddressedService } from "../service.js";
 import { errorToStatus } from "./errors.js";
+import { setHttpStatus } from "./internals/http-status.js";
 import type { RawCall, TakenCallListener } from "./internals/taken-call.js";
 import { asBuffer, decodeMessage, headersOf, methodFor, type RpcMethod } from "./method.js";
 import { type GrpcTarget, type NamedAgent, putName, takeName } from "./target.js";
@@ -249,8 +250,11 @@ export class GrpcCall implements TakenCallListener {
   #fail(error: unknown): void {
     const call = this.#serverCall;
     if (this.#over || call === undefined) return;
-    const status = errorToStatus(call.publicError(error), this.#adapter());
+    const publicError = call.publicError(error);
+    const status = errorToStatus(publicError, this.#adapter());
     if (!this.#headersSent) {
+      // Proxies repeat HTTP 503. gRPC's clients take the gRPC status, or UNAVAILABLE for it.
+      if (call.httpStatusOf(publicError) === 503) setHttpStatus(this.#call, 503);
       status.metadata?.set(requestIdParameter, call.requestId);
       addFields(status.metadata, call.rateFields);
     }

@@ -7,7 +7,6 @@ import {
   callUnary,
   errorHeaders,
   headOf,
-  httpStatusOf,
   parseJson,
   readJsonBody,
   replyHeaders,
@@ -162,7 +161,7 @@ function failure(request: HttpRequest, errorContext: CallErrorContext, cause: un
   const error = call.publicError(cause);
   const headers = errorHeaders(error);
   if (allow !== undefined) headers["Allow"] = allow;
-  const head = jsonHead(httpStatusOf(error), { ...errorContext, type: errorTypeOf(request) });
+  const head = jsonHead(call.httpStatusOf(error), { ...errorContext, type: errorTypeOf(request) });
   const body = JSON.stringify(adapter.writeError(error));
   call.countReply(body);
   return { ...head, headers: { ...head.headers, ...headers }, body };

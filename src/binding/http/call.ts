@@ -1,7 +1,7 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
 import type { Binding } from "../../protocol/bindings.js";
 import { isTooShort, JsonValueCounter } from "../../protocol/codec/value-count.js";
-import { A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
+import { A2AError, type ErrorCode } from "../../protocol/errors.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
 import type { JsonRpcAdapter, OperationCodec } from "../../version/codec.js";
@@ -125,7 +125,3 @@ export function errorHeaders(error: A2AError): Record<string, string> {
 }
 
 const challengeCodes: ReadonlySet<ErrorCode> = new Set(["unauthenticated", "permissionDenied"]);
-
-export function httpStatusOf(error: A2AError): number {
-  return errorTable[error.code].http;
-}

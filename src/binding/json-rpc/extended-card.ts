@@ -3,7 +3,7 @@ import { A2AError } from "../../protocol/errors.js";
 import { operationOf } from "../../protocol/operations.js";
 import type { JsonRpcAdapter } from "../../version/codec.js";
 import { versionsOf } from "../../version/detect.js";
-import { callUnary, errorHeaders, headOf, httpStatusOf, replyHeaders } from "../http/call.js";
+import { callUnary, errorHeaders, headOf, replyHeaders } from "../http/call.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import { jsonMediaType } from "../http/media-type.js";
 import { ServerCall } from "../server-call.js";
@@ -42,7 +42,7 @@ export function extendedCardEndpoint({ adapters, service }: JsonRpcOptions): Htt
       const body = JSON.stringify({ error: error.message });
       call.countReply(body);
       return {
-        status: statusOf(error),
+        status: statusOf(call, error),
         headers: replyHeaders({ ...headers, ...errorHeaders(error) }, adapter, call),
         body,
       };
@@ -57,7 +57,7 @@ export function extendedCardEndpoint({ adapters, service }: JsonRpcOptions): Htt
 }
 
 /** Maps an error to an HTTP status. An agent without an extended card answers 404. */
-function statusOf(error: A2AError): number {
+function statusOf(call: ServerCall, error: A2AError): number {
   const isMissing = error.code === "extendedAgentCardNotConfigured" || error.code === "unsupportedOperation";
-  return isMissing ? 404 : httpStatusOf(error);
+  return isMissing ? 404 : call.httpStatusOf(error);
 }

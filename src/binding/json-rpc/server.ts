@@ -8,7 +8,6 @@ import {
   callUnary,
   errorHeaders,
   headOf,
-  httpStatusOf,
   readJsonBody,
   replyHeaders,
   replyTexts,
@@ -53,7 +52,7 @@ const jsonHeaders: Readonly<Record<string, string>> = { "Content-Type": jsonMedi
  * Errors of HTTP itself and of overload keep their status. All others are sent with 200, since some readers drop them
  * otherwise.
  */
-const keptStatuses: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 429, 503]);
+const keptStatuses: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 429, 502, 503]);
 
 /** The server side of JSON-RPC 2.0: one URL for every method of every adapter (spec 9). */
 export function jsonRpcEndpoint({ adapters, service }: JsonRpcOptions): HttpEndpoint {
@@ -213,12 +212,13 @@ function rpcForm(errorContext: CallErrorContext, writer: ReturnType<JsonRpcAdapt
 function failure(errorContext: CallErrorContext, cause: unknown): HttpReply {
   const { call, adapter } = errorContext;
   const error = call.publicError(cause);
-  const keepsStatus = keptStatuses.has(httpStatusOf(error));
+  const status = call.httpStatusOf(error);
+  const keepsStatus = keptStatuses.has(status);
   const asEvent = errorContext.readsEvents && !keepsStatus;
   const headers = { ...(asEvent ? eventStreamHeaders : jsonHeaders), ...errorHeaders(error) };
   const body = asEvent ? failureEvent(errorContext, error) : errorText(errorContext, error);
   call.countReply(body);
-  return { status: keepsStatus ? httpStatusOf(error) : 200, headers: replyHeaders(headers, adapter, call), body };
+  return { status: keepsStatus ? status : 200, headers: replyHeaders(headers, adapter, call), body };
 }
 
 /** Only HTTP distinguishes an unreadable body from unaccepted content. The protocol has one error for both. */

@@ -63,6 +63,8 @@ class Session {
   readonly #session: ServerHttp2Session;
   readonly #socket: Socket | undefined;
   #isReady = false;
+  /** Resolves with the peer's preface, or when the session is over. */
+  readonly #ready = Promise.withResolvers<void>();
   #retirement: Promise<void> | undefined;
 
   constructor(session: ServerHttp2Session, socket: Socket | undefined, limits: ListenerLimits) {
@@ -73,8 +75,10 @@ class Session {
     // on.
     const mute = (): void => session.destroy();
     session.setTimeout(timerMs(limits.headerTimeoutMs), mute);
+    session.once("close", this.#ready.resolve);
     session.once("remoteSettings", () => {
       this.#isReady = true;
+      this.#ready.resolve();
       session.removeListener("timeout", mute);
       session.setTimeout(timerMs(limits.http2IdleMs), () => void this.retire(noticeMs));
     });
@@ -82,8 +86,14 @@ class Session {
   }
 
   retire(ms: number): Promise<void> {
-    this.#retirement ??= this.#goAway(ms);
+    this.#retirement ??= this.#isReady ? this.#goAway(ms) : this.#goAwayLater(ms);
     return this.#retirement;
+  }
+
+  /** A new session may have its first request on the way: it goes away behind it, whether or not anybody waits. */
+  #goAwayLater(ms: number): Promise<void> {
+    const retirement = this.#ready.promise.then(() => this.#goAway(Math.max(ms, noticeMs)));
+    return within(callerClock, ms, retirement);
   }
 
   async #goAway(ms: number): Promise<void> {

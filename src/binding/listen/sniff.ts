@@ -8,7 +8,7 @@ export type HttpProtocol = "http1" | "http2";
 /** Detects the protocol of a connection from its first bytes. */
 export interface Sniffer {
   take(socket: Socket): void;
-  /** Closes the connections that have sent nothing yet. */
+  /** Closes the connections that have sent nothing yet, once what has arrived is read. */
   drain(): void;
 }
 
@@ -30,7 +30,10 @@ export function createSniffer(
       });
     },
     drain: () => {
-      for (const socket of undecidedSockets) socket.destroy();
+      const close = (): void => {
+        for (const socket of undecidedSockets) socket.destroy();
+      };
+      setImmediate(() => setImmediate(close));
     },
   };
 }

@@ -13,7 +13,7 @@ import { LiveTask } from "../task/live-task.js";
 import { messageDraft, withoutPush } from "../task/message-record.js";
 import { historyFull } from "../task/task-size.js";
 import { causeOfLastTurn, type TurnOrigin } from "../turn/origin.js";
-import type { TurnStart } from "../turn-start.js";
+import { noteBegun, type TurnStart } from "../turn-start.js";
 import { claimTurn, contentionError, isOrphan } from "./claim-turn.js";
 import { claimRestart, waitingTurn } from "./restart.js";
 import { takeOver } from "./take-over.js";
@@ -119,6 +119,7 @@ async function claim(runtime: Runtime, start: TurnStart, storedTask: StoredTask)
     runtime.startTurn({ ...start, before }, { live });
     leave();
   };
+  noteBegun(start);
   const outcome = await claimTurn(runtime, live, { turn, drafts, start: run }).catch((error: unknown) => {
     leave();
     throw error;
@@ -170,6 +171,7 @@ async function enqueue(
   const entry: InboxEntry = { id: start.entry, kind: "message", send: withoutPush(start.send) };
   const live = runtime.live.get(id);
   live?.rememberSender(entry.id, start);
+  noteBegun(start);
   const result = await runtime.store.put(key, entry, runtime.limits.inboxMaxMessages, fence);
   if (result !== "stored") live?.forgetSender(entry.id);
   if (result === "full") {

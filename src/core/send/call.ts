@@ -112,7 +112,7 @@ export function openSend(call: SendCall): TurnStart {
   const { message, configuration, metadata } = request;
   if (message === undefined) throw invalidParams({ field: "message", description: "is required" });
   checkIndexedId("message.contextId", message.contextId);
-  const { principal, extensions, header, taskName, requestId, trace, quota, deadline, chain } = context;
+  const { principal, extensions, header, taskName, requestId, trace, quota, deadline, chain, progress } = context;
   // A context creates its signal on first use, which most calls never need.
   const endsTurn = waits === true && deadline !== undefined && (runtime.deadlines === "abort" || isOfTurn(chain));
   const late = endsTurn ? context.signal : undefined;
@@ -140,6 +140,7 @@ export function openSend(call: SendCall): TurnStart {
     trace,
     chain,
     places,
+    progress,
   };
 }
 

@@ -49,6 +49,11 @@ const defaultPort = 41241;
 const lastWordsMs = 2000;
 /** How long connections may still bring work once they were asked to close. */
 const lastRequestsMs = 1000;
+/**
+ * How long new work is refused at least, after a lame duck, before the port closes. Balancers without health checks learn
+ * of the end by these refusals, which they may repeat elsewhere. A connection that comes while the port closes breaks.
+ */
+const lastRefusalsMs = 1000;
 
 /** The address of a server: what it was asked for, and from when it listens what it got. */
 export interface BoundAddress {
@@ -148,7 +153,7 @@ export async function listenWith(
     site.refuse();
     void retire(0);
     // The port stays open meanwhile: new calls get `unavailable` with a retry delay, and readiness checks are answered.
-    await site.end(drainMs);
+    await Promise.all([site.end(drainMs), lameDuckMs > 0 ? pause(clock, lastRefusalsMs) : undefined]);
     await listeners.drain(lastWordsMs);
   };
   let closing: Promise<void> | undefined;

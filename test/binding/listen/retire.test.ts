@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { Agent } from "node:http";
 import { type ClientHttp2Session, connect, constants } from "node:http2";
+import { createConnection } from "node:net";
 import { expect, it } from "vitest";
 import { createGrpcTransport } from "../../../src/binding/grpc/client.js";
 import { createListener, type Listener, type ListenerOptions } from "../../../src/binding/listen/listener.js";
@@ -79,6 +80,33 @@ it.each([
   await retired;
   client.close();
 });
+
+it.each([0, 1_000])(
+  "answers the first request of a connection that has begun when it sends GOAWAY, waiting %i ms",
+  async (ms) => {
+    const listener = await listen();
+    const socket = createConnection(listener.port, "127.0.0.1");
+    socket.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    // The settings of the server, which has the connection now.
+    const [first] = (await once(socket, "data")) as [Buffer];
+    const retired = listener.retire(ms);
+    const pieces = [first];
+    socket.on("data", (piece: Buffer) => pieces.push(piece));
+    const settings = http2Frame(4, 0, 0, []);
+    // GET / over http, in the indexed form of HPACK, which ends the headers and the stream.
+    const request = http2Frame(1, 5, 1, [0x82, 0x86, 0x84, 0x41, 1, 0x78]);
+    socket.write(Buffer.concat([settings, request]));
+    await once(socket, "close");
+    await retired;
+    // The answer begins with `:status 200`.
+    expect(Buffer.concat(pieces).includes(Buffer.from([1, 4, 0, 0, 0, 1, 0x88]))).toBe(true);
+    await listener.close();
+  },
+);
+
+function http2Frame(type: number, flags: number, stream: number, payload: readonly number[]): Buffer {
+  return Buffer.from([0, 0, payload.length, type, flags, 0, 0, 0, stream, ...payload]);
+}
 
 it("waits for a peer that confirms nothing only as long as it is told to", async () => {
   const listener = await listen();
