@@ -1,5 +1,5 @@
 import type { IdentifiedCaller, Principal } from "../protocol/context.js";
-import type { A2AError } from "../protocol/errors.js";
+import { A2AError, CallFailure } from "../protocol/errors.js";
 import type { Message } from "../protocol/model.js";
 import type { OperationName } from "../protocol/operations.js";
 import type { AuthenticatedCaller, AuthOptions } from "./auth-options.js";
@@ -9,6 +9,7 @@ import { type RefusedCredential, refusal } from "./refusal.js";
 import { judge, type Needs, needsOf, type Requirements } from "./requirements.js";
 import {
   type AuthCall,
+  CheckError,
   CredentialError,
   type Identity,
   type SchemeCheck,
@@ -21,7 +22,7 @@ import {
 
 /** Holds calls to the requirements of `auth`. */
 export interface AuthGate {
-  /** Throws `unauthenticated` or `permissionDenied`, and `unavailable` when a check could not be made. */
+  /** Throws `unauthenticated` or `permissionDenied`, and a `CheckError` when a check could not be made. */
   identify(call: AuthCall): IdentifiedCaller | Promise<IdentifiedCaller>;
 }
 
@@ -57,7 +58,7 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
       const verdict = judge(alternatives, findings.identities);
       // A caller with a wrong credential is not let in as one without.
       if (verdict.is === "met" && (verdict.needs.length > 0 || findings.failures.length === 0)) return verdict.needs;
-      if (verdict.is !== "narrow" && findings.checkError !== undefined) throw findings.checkError;
+      if (verdict.is !== "narrow" && findings.checkError !== undefined) throw checkFailure(findings.checkError);
       throw refuse(alternatives, verdict.is === "narrow" ? verdict.missingScopes : undefined);
     };
     const principal = principalOf(check(requiredNeeds), findings.identities, options);
@@ -82,6 +83,12 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
       return findings instanceof Promise ? findings.then(admit) : admit(findings);
     },
   };
+}
+
+// A scheme of the program's own may tell the caller something with an `A2AError`.
+function checkFailure(error: unknown): unknown {
+  if (error instanceof CheckError || (error instanceof A2AError && !(error instanceof CallFailure))) return error;
+  return new CheckError(error);
 }
 
 /** What the schemes found in a call. */

@@ -1,8 +1,7 @@
 import { type CryptoKey, errors, type JWK, type JWTPayload, jwtVerify, type KeyObject } from "jose";
-import { A2AError } from "../../protocol/errors.js";
 import { isNestedOver } from "../freeze.js";
 import { IssuerKeys } from "./issuer-keys.js";
-import { CredentialError, type Identity, type SchemeEnvironment, SharedIdentity } from "./scheme.js";
+import { CheckError, CredentialError, type Identity, type SchemeEnvironment, SharedIdentity } from "./scheme.js";
 import { hasSingleMembers } from "./single-members.js";
 import { TokenCache } from "./token-cache.js";
 
@@ -100,11 +99,8 @@ function problemOf(error: unknown): unknown {
     error instanceof errors.JWTInvalid ||
     error instanceof errors.JWSSignatureVerificationFailed;
   if (isTokens) return new CredentialError("the token is not valid", { cause: error });
-  if (error instanceof A2AError || error instanceof CredentialError) return error;
-  return new A2AError("unavailable", "the keys of the token's issuer cannot be read: try again", {
-    retryAfterMs: 1000,
-    cause: error,
-  });
+  if (error instanceof CheckError || error instanceof CredentialError) return error;
+  return new CheckError(new Error("the keys of the token's issuer cannot be read", { cause: error }));
 }
 
 const claimProblems: Readonly<Record<string, string>> = {

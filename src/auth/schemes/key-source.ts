@@ -1,11 +1,11 @@
 import type { JSONWebKeySet } from "jose";
 import { allowInsecureRequests, customFetch, discoveryRequest, processDiscoveryResponse } from "oauth4webapi";
 import { mayCarry } from "../../protocol/authorization/may-carry.js";
-import { A2AError } from "../../protocol/errors.js";
+import { messageOf } from "../../protocol/errors.js";
 import type { Fetch } from "../../protocol/fetch.js";
 import { libraryFetch } from "./fetch-response.js";
 import { failedMs, IssuerKeys } from "./issuer-keys.js";
-import type { SchemeEnvironment } from "./scheme.js";
+import { CheckError, type SchemeEnvironment } from "./scheme.js";
 
 const oldKeysServe = "the keys of an issuer cannot be read: those of before are used, for 24 hours at most";
 
@@ -58,12 +58,8 @@ async function keyUrlOf(issuer: string, fetch: Fetch, previousUrl: string | unde
     }
   }
   if (previousUrl !== undefined) return previousUrl;
-  throw unreachable(issuer, new AggregateError(failures, `the metadata of ${issuer} cannot be read`));
+  const cause = new AggregateError(failures, failures.map(messageOf).join("; "));
+  throw new CheckError(new Error(`the metadata of the issuer ${issuer} cannot be read`, { cause }), failedMs);
 }
 
 const isOwn = (url: string, issuer: string): boolean => new URL(url).origin === new URL(issuer).origin;
-
-function unreachable(issuer: string, cause: unknown): A2AError {
-  const text = `the metadata of the issuer ${issuer} cannot be read: try again`;
-  return new A2AError("unavailable", text, { retryAfterMs: failedMs, cause });
-}

@@ -1,6 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Clock } from "../../protocol/async/clock.js";
 import type { CallOrigin, PeerCertificate } from "../../protocol/context.js";
+import { MaskedFailure } from "../../protocol/errors.js";
 import type { Fetch } from "../../protocol/fetch.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { AgentCardSchema } from "../../protocol/model.js";
@@ -68,7 +69,8 @@ export interface SchemeEnvironment {
 
 /**
  * Finds the identity of a call. `undefined`: the call has no credential of this scheme. Throws a `CredentialError` for
- * an invalid one; any other error means that the check itself failed. An identity that is returned a second time,
+ * an invalid one. An `A2AError` is the caller's error as it is. Any other error means that the check itself failed: the
+ * caller gets `unavailable`, and the log the reason. An identity that is returned a second time,
  * without a promise, must not have changed.
  */
 export type SchemeCheck = (call: AuthCall) => Identity | undefined | Promise<Identity | undefined>;
@@ -94,6 +96,15 @@ export class CredentialError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = "CredentialError";
+  }
+}
+
+/** A credential could not be checked, for a reason that is not its sender's. */
+export class CheckError extends MaskedFailure {
+  /** `retryAfterMs`: when the check may succeed, in milliseconds. */
+  constructor(cause: unknown, retryAfterMs = 1000) {
+    const publicText = "cannot verify credentials now, try again";
+    super("unavailable", "a caller could not be authenticated", { publicText, cause, retryAfterMs });
   }
 }
 
