@@ -72,12 +72,12 @@ async function verifyJwt(keys: JwtKey | IssuerKeys, token: string, { rules, now 
     assertSingleMembers(body, payload);
     return payload;
   } catch (error) {
-    throw problemOf(error);
+    throw problemOf(error, issuer);
   }
 }
 
 /** A problem of the token is its sender's; one of the keys is not. */
-function problemOf(error: unknown): unknown {
+function problemOf(error: unknown, issuer: string): unknown {
   if (error instanceof errors.JWTExpired) return new CredentialError("the token has expired", { cause: error });
   if (error instanceof errors.JWTClaimValidationFailed) {
     const problem = error.reason === "missing" ? "is missing" : (claimProblems[error.claim] ?? "is not as required");
@@ -100,7 +100,7 @@ function problemOf(error: unknown): unknown {
     error instanceof errors.JWSSignatureVerificationFailed;
   if (isTokens) return new CredentialError("the token is not valid", { cause: error });
   if (error instanceof CheckError || error instanceof CredentialError) return error;
-  return new CheckError(new Error("the keys of the token's issuer cannot be read", { cause: error }));
+  return new CheckError(new Error(`the keys of the issuer ${issuer} cannot be read`, { cause: error }));
 }
 
 const claimProblems: Readonly<Record<string, string>> = {

@@ -36,9 +36,15 @@ export function keysOf(issuer: string, environment: SchemeEnvironment): IssuerKe
 }
 
 async function readKeys(url: string, fetch: Fetch): Promise<JSONWebKeySet> {
-  const answer = await libraryFetch(fetch)(url, { headers: { accept: "application/json, application/jwk-set+json" } });
-  if (answer.status !== 200) throw new Error(`${url} answered with status ${answer.status}, not with keys`);
-  return (await answer.json()) as JSONWebKeySet;
+  try {
+    const answer = await libraryFetch(fetch)(url, {
+      headers: { accept: "application/json, application/jwk-set+json" },
+    });
+    if (answer.status !== 200) throw new Error(`it answered with status ${answer.status}`);
+    return (await answer.json()) as JSONWebKeySet;
+  } catch (cause) {
+    throw new Error(`the keys at ${url} cannot be read: ${messageOf(cause)}`, { cause });
+  }
 }
 
 /** Where the keys are by the issuer's metadata, or were before it could not be read. */

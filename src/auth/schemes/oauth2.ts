@@ -16,6 +16,7 @@ import {
   string,
   text,
 } from "../../protocol/check/rules.js";
+import { messageOf } from "../../protocol/errors.js";
 import {
   bearerChallenge,
   bearerCheck,
@@ -194,7 +195,7 @@ function introspectionCheck(options: IntrospectionOptions, { fetch, clock }: Sch
       const answer = await introspectionRequest(server, client, ClientSecretBasic(clientSecret), token, request);
       return await processIntrospectionResponse(server, client, answer);
     } catch (cause) {
-      throw new CheckError(new Error("the authorization server does not answer about the token", { cause }));
+      throw new CheckError(new Error(`${endpoint} does not answer about the token: ${messageOf(cause)}`, { cause }));
     }
   };
   const check = async (token: string) => {
