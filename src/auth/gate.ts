@@ -12,6 +12,7 @@ import {
   CheckError,
   CredentialError,
   type Identity,
+  NoIdentityError,
   type SchemeCheck,
   type SchemeEnvironment,
   SharedIdentity,
@@ -87,8 +88,8 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
 
 // A scheme of the program's own may tell the caller something with an `A2AError`.
 function checkFailure(error: unknown): unknown {
-  if (error instanceof CheckError || (error instanceof A2AError && !(error instanceof CallFailure))) return error;
-  return new CheckError(error);
+  const isFinal = error instanceof NoIdentityError || (error instanceof A2AError && !(error instanceof CallFailure));
+  return isFinal || error instanceof CheckError ? error : new CheckError(error);
 }
 
 /** What the schemes found in a call. */

@@ -18,9 +18,12 @@ export type SchemeDeclaration = NonNullable<
 export interface AuthCall {
   /** The binding of the call, or `"in-process"`. */
   readonly binding: CallOrigin;
-  /** A header or metadata value; names are case-insensitive. */
+  /** A header or metadata value; names are case-insensitive. Several of one name are joined by `, `. */
   header(name: string): string | undefined;
-  /** A parameter of the query string; `undefined` over gRPC, which has none. */
+  /**
+   * A parameter of the query string; `undefined` over gRPC, which has none. Throws `invalidRequest` for several values that
+   * differ.
+   */
   query(name: string): string | undefined;
   /** The certificate that the caller has shown over TLS, verified, or that a trusted proxy reports. */
   certificate(): PeerCertificate | undefined;
@@ -98,6 +101,9 @@ export class CredentialError extends Error {
     this.name = "CredentialError";
   }
 }
+
+/** A function of the program returned no identity: a fault of the program, which a later attempt does not mend. */
+export class NoIdentityError extends TypeError {}
 
 /** A credential could not be checked, for a reason that is not its sender's. */
 export class CheckError extends MaskedFailure {
