@@ -4,7 +4,7 @@ import type { Message } from "../protocol/model.js";
 import type { OperationName } from "../protocol/operations.js";
 import type { AuthenticatedCaller, AuthOptions } from "./auth-options.js";
 import { copyFrozen } from "./freeze.js";
-import { namedSkill } from "./named-skill.js";
+import { assertSkillId, namedSkill } from "./named-skill.js";
 import { type RefusedCredential, refusal } from "./refusal.js";
 import { judge, type Needs, needsOf, type Requirements } from "./requirements.js";
 import {
@@ -46,10 +46,13 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
     return scheme === undefined ? [] : [[name, scheme.open(environment)] as const];
   });
 
+  const needsOfSkill = (message: Message | undefined): readonly Needs[] | undefined => {
+    const skill = message === undefined || bySkill.size === 0 ? undefined : skillOf(message);
+    return skill === undefined ? undefined : bySkill.get(skill);
+  };
   const furtherOf = (operation: OperationName, message: Message | undefined): readonly (readonly Needs[])[] => {
-    const skill = message && skillOf(message);
-    const furtherNeeds = [byOperation.get(operation), skill === undefined ? undefined : bySkill.get(skill)];
-    return furtherNeeds.filter((each) => each !== undefined);
+    if (message !== undefined && bySkill.size > 0 && options.skillOf === undefined) assertSkillId(message);
+    return [byOperation.get(operation), needsOfSkill(message)].filter((each) => each !== undefined);
   };
 
   const admit = (findings: Findings): IdentifiedCaller => {
@@ -72,6 +75,13 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
         if (operation === "getExtendedAgentCard" && !isKnown) throw refuse(credentialNeeds);
         for (const more of furtherOf(operation, message)) check(more);
       },
+      authorizeAnswer:
+        bySkill.size === 0
+          ? undefined
+          : (earlier) => {
+              const furtherNeeds = earlier === undefined ? bySkill.values() : new Set(earlier.map(needsOfSkill));
+              for (const more of furtherNeeds) if (more !== undefined) check(more);
+            },
     };
   };
   const [first, second] = checks;

@@ -361,8 +361,9 @@ export class ServerCall<S extends CallGate = Service> {
     const { principal, extensions, requestId } = this;
     const head = this.#openHead();
     const { binding, header, address, via, deadline } = head;
-    const authorize = this.#caller?.authorize;
-    const chain = via === undefined && authorize === undefined ? undefined : { via: via ?? [], authorize };
+    const { authorize, authorizeAnswer } = this.#caller ?? {};
+    const holds = authorize !== undefined || authorizeAnswer !== undefined;
+    const chain = via === undefined && !holds ? undefined : { via: via ?? [], authorize, authorizeAnswer };
     const trace = this.#startTrace();
     if (this.#meter !== undefined) this.#meter.trace = trace;
     this.#head = undefined;

@@ -1,14 +1,21 @@
-import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import { type Message as AnyMessage, create, isMessage } from "@bufbuild/protobuf";
 import { requestIdParameter } from "../binding/request-id.js";
 import type { Clock } from "../core/ports.js";
 import type { ProcessLoad } from "../core/process-load.js";
 import { createIdleCounter } from "../protocol/async/idle-counter.js";
 import { within } from "../protocol/async/pause.js";
+import { streamFrom } from "../protocol/async/steps.js";
 import { dynamic } from "../protocol/codec/outline/dynamic.js";
 import type { CallOptions, Principal, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
 import { resumeExtension } from "../protocol/extensions.js";
-import type { SendMessageRequest } from "../protocol/model.js";
+import {
+  GetTaskRequestSchema,
+  type Message,
+  Role,
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+} from "../protocol/model.js";
 import {
   invokeStream,
   invokeUnary,
@@ -68,19 +75,40 @@ export function passOperations(calls: PassingCalls): PassedOperations {
   };
   const unary = async (operation: Operation, request: AnyMessage, context: ServerContext): Promise<AnyMessage> => {
     const admittedRequest = admit(calls, { operation, request, context });
+    if (answeredTask(request, context) !== undefined) await checkSkills(request, context);
     return forward(context, (options) => invokeUnary(client.operations, operation, admittedRequest, options));
+  };
+  // The gateway has no tasks: the agent knows for which skills the messages of one are.
+  const checkSkills = async (request: AnyMessage, context: ServerContext): Promise<void> => {
+    const id = answeredTask(request, context);
+    if (id !== undefined) context.chain?.authorizeAnswer?.(await readEarlier(id, context));
+  };
+  /** The messages of callers that a task has; `undefined` when the agent does not tell. None for a task that is not there. */
+  const readEarlier = async (id: string, context: ServerContext): Promise<readonly Message[] | undefined> => {
+    const request = create(GetTaskRequestSchema, { id });
+    try {
+      const { history } = await forward(context, (options) => client.operations.getTask(request, options));
+      const messages = history.filter(({ role }) => role === Role.USER);
+      return messages.length === 0 ? undefined : messages;
+    } catch (error) {
+      if (error instanceof A2AError && error.code === "taskNotFound") return [];
+      throw error;
+    }
   };
   const stream = (operation: Operation, request: AnyMessage, context: ServerContext, watch?: StreamWatch) => {
     const admittedRequest = admit(calls, { operation, request, context });
-    const answer = new BookedAnswer(context);
-    const items = invokeStream(
-      client.operations,
-      operation,
-      admittedRequest,
-      callOptions(calls, context, answer.signal),
-    );
-    const marks = context.extensions.includes(resumeExtension);
-    return passStream(items, { marks, signal: context.signal, answer, enter: activeCalls.enter, failureOf, watch });
+    const open = () => {
+      const answer = new BookedAnswer(context);
+      const options = callOptions(calls, context, answer.signal);
+      const items = invokeStream(client.operations, operation, admittedRequest, options);
+      const marks = context.extensions.includes(resumeExtension);
+      return passStream(items, { marks, signal: context.signal, answer, enter: activeCalls.enter, failureOf, watch });
+    };
+    if (answeredTask(request, context) === undefined) return open();
+    return streamFrom(async () => {
+      await checkSkills(request, context);
+      return open();
+    });
   };
   const entries = operations.map((operation) => {
     const call = operation.streams ? stream : unary;
@@ -94,6 +122,12 @@ export function passOperations(calls: PassingCalls): PassedOperations {
     stream: (request, context, watch) => stream(operationOf("sendStreamingMessage"), request, context, watch),
     drain: (ms) => within(calls.clock, ms, activeCalls.idle()),
   };
+}
+
+/** The id of the task that a message is sent to, where skills require something of its sender. */
+function answeredTask(request: AnyMessage, { chain }: ServerContext): string | undefined {
+  if (chain?.authorizeAnswer === undefined || !isMessage(request, SendMessageRequestSchema)) return undefined;
+  return request.message?.taskId || undefined;
 }
 
 // The common signature of all operations, since a table row is not typed by its operation.

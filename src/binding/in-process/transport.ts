@@ -212,6 +212,6 @@ const openAdmission: InProcessAdmission = {
 /** Returns the admission, with the principal of the options. */
 function gateOf({ admission = openAdmission, principal, chain }: InProcessOptions): InProcessAdmission {
   if (principal === undefined) return admission;
-  const caller = { principal, authorize: chain?.authorize };
+  const caller = { principal, authorize: chain?.authorize, authorizeAnswer: chain?.authorizeAnswer };
   return { ...admission, authenticate: () => caller };
 }
