@@ -11,10 +11,12 @@ import { A2AError, invalidParams } from "../protocol/errors.js";
 import { resumeExtension } from "../protocol/extensions.js";
 import {
   GetTaskRequestSchema,
+  ListTaskPushNotificationConfigsResponseSchema,
   type Message,
   Role,
   type SendMessageRequest,
   SendMessageRequestSchema,
+  TaskPushNotificationConfigSchema,
 } from "../protocol/model.js";
 import {
   invokeStream,
@@ -26,6 +28,7 @@ import {
   operations,
   type StreamItem,
 } from "../protocol/operations.js";
+import { withoutSecrets } from "../protocol/push-secrets.js";
 import { BookedAnswer } from "./booked-answer.js";
 import { isOutage, publicFailure } from "./failures.js";
 import { passStream, type StreamWatch } from "./passed-stream.js";
@@ -76,7 +79,10 @@ export function passOperations(calls: PassingCalls): PassedOperations {
   const unary = async (operation: Operation, request: AnyMessage, context: ServerContext): Promise<AnyMessage> => {
     const admittedRequest = admit(calls, { operation, request, context });
     if (answeredTask(request, context) !== undefined) await checkSkills(request, context);
-    return forward(context, (options) => invokeUnary(client.operations, operation, admittedRequest, options));
+    const reply = await forward(context, (options) =>
+      invokeUnary(client.operations, operation, admittedRequest, options),
+    );
+    return hideSecrets(reply);
   };
   // The gateway has no tasks: the agent knows for which skills the messages of one are.
   const checkSkills = async (request: AnyMessage, context: ServerContext): Promise<void> => {
@@ -122,6 +128,13 @@ export function passOperations(calls: PassingCalls): PassedOperations {
     stream: (request, context, watch) => stream(operationOf("sendStreamingMessage"), request, context, watch),
     drain: (ms) => within(calls.clock, ms, activeCalls.idle()),
   };
+}
+
+/** Leaves out what an agent repeats of the secrets of a webhook. */
+function hideSecrets(reply: AnyMessage): AnyMessage {
+  if (isMessage(reply, TaskPushNotificationConfigSchema)) return withoutSecrets(reply);
+  if (!isMessage(reply, ListTaskPushNotificationConfigsResponseSchema)) return reply;
+  return Object.assign({ ...reply }, { configs: reply.configs.map(withoutSecrets) });
 }
 
 /** The id of the task that a message is sent to, where skills require something of its sender. */

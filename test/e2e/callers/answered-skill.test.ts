@@ -113,7 +113,7 @@ it("reading and canceling a task of a protected skill need what their operations
 });
 
 it("limits of skills refuse a skill that is no text", async () => {
-  const rate = { skills: { book: { owner: { requests: "1/minute" } } } };
+  const rate = { skills: { book: { owner: { requests: "1/minute" } } } } as const;
   await using served = await startAgent("JSONRPC", {
     card,
     authenticate: () => ({ owner: "o" }),
