@@ -201,6 +201,7 @@ export const listenMembers: MembersOf<ListenOptions> = {
   host: { rule: text },
   allowedHosts: names,
   grpcPort: port,
+  reflection: { rule: flag },
   tls: { rule: tlsRule },
   app: { rule: withMethods("a Koa app", "callback") },
   lameDuckMs: { rule: passing },

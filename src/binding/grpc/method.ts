@@ -78,6 +78,11 @@ function headerOf(metadata: Metadata, name: string): string | undefined {
   );
 }
 
+/** The address of a peer, without its port. */
+export function addressOf(peer: string): string {
+  return peer.slice(0, peer.lastIndexOf(":"));
+}
+
 /** Returns a reader of the metadata that keeps nothing else in memory. */
 export function headersOf(metadata: Metadata): ReadHeader {
   return (name) => headerOf(metadata, name);
