@@ -1,5 +1,5 @@
 import type { IdentifiedCaller, Principal } from "../protocol/context.js";
-import { A2AError, CallFailure } from "../protocol/errors.js";
+import { A2AError, CallError, MaskedError } from "../protocol/errors.js";
 import type { Message } from "../protocol/model.js";
 import type { OperationName } from "../protocol/operations.js";
 import type { AuthenticatedCaller, AuthOptions } from "./auth-options.js";
@@ -9,8 +9,8 @@ import { type RefusedCredential, refusal } from "./refusal.js";
 import { judge, type Needs, needsOf, type Requirements } from "./requirements.js";
 import {
   type AuthCall,
-  CheckError,
   CredentialError,
+  checkFailed,
   type Identity,
   NoIdentityError,
   type SchemeCheck,
@@ -23,7 +23,7 @@ import {
 
 /** Holds calls to the requirements of `auth`. */
 export interface AuthGate {
-  /** Throws `unauthenticated` or `permissionDenied`, and a `CheckError` when a check could not be made. */
+  /** Throws `unauthenticated` or `permissionDenied`, and a `MaskedError` when a check could not be made. */
   identify(call: AuthCall): IdentifiedCaller | Promise<IdentifiedCaller>;
 }
 
@@ -62,7 +62,7 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
       const verdict = judge(alternatives, findings.identities);
       // A caller with a wrong credential is not let in as one without.
       if (verdict.is === "met" && (verdict.needs.length > 0 || findings.failures.length === 0)) return verdict.needs;
-      if (verdict.is !== "narrow" && findings.checkError !== undefined) throw checkFailure(findings.checkError);
+      if (verdict.is !== "narrow" && findings.checkError !== undefined) throw failureOf(findings.checkError);
       throw refuse(alternatives, verdict.is === "narrow" ? verdict.missingScopes : undefined);
     };
     const principal = principalOf(check(requiredNeeds), findings.identities, options);
@@ -97,9 +97,9 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
 }
 
 // A scheme of the program's own may tell the caller something with an `A2AError`.
-function checkFailure(error: unknown): unknown {
-  const isFinal = error instanceof NoIdentityError || (error instanceof A2AError && !(error instanceof CallFailure));
-  return isFinal || error instanceof CheckError ? error : new CheckError(error);
+function failureOf(error: unknown): unknown {
+  const isFinal = error instanceof NoIdentityError || (error instanceof A2AError && !(error instanceof CallError));
+  return isFinal || error instanceof MaskedError ? error : checkFailed(error);
 }
 
 /** What the schemes found in a call. */

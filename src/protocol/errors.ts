@@ -205,7 +205,7 @@ export function changeError(
   const { violations, metadata, retryAfterMs, challenge, cause } = error;
   const { code = error.code, message = error.message, ...others } = changes;
   const members = { violations, metadata, ...ownReason(error), retryAfterMs, challenge, cause };
-  const Type = error instanceof CallFailure ? CallFailure : A2AError;
+  const Type = error instanceof CallError ? CallError : A2AError;
   return new Type(code, message, { ...members, ...others });
 }
 
@@ -213,27 +213,27 @@ export function changeError(
  * The failure of a call, found on this side of it: no agent said it. Its text names addresses, so a process that made
  * the call for a caller of its own shows that caller `maskedError` instead.
  */
-export class CallFailure extends A2AError {}
+export class CallError extends A2AError {}
 
 /**
  * A failure whose reason is for the log alone, such as that of another server that a call needs. Callers get its code and
- * `publicText`.
+ * its message.
  */
-export class MaskedFailure extends Error {
+export class MaskedError extends Error {
   readonly code: ErrorCode;
-  readonly publicText: string;
+  /** The message of the record in the log, which has the `cause`. */
+  readonly record: string;
   readonly retryAfterMs: number | undefined;
 
-  /** `message` is that of the record in the log. */
   constructor(
     code: ErrorCode,
     message: string,
-    options: { readonly publicText: string; readonly cause: unknown; readonly retryAfterMs?: number | undefined },
+    options: { readonly record: string; readonly cause: unknown; readonly retryAfterMs?: number | undefined },
   ) {
     super(message, { cause: options.cause });
-    this.name = "MaskedFailure";
+    this.name = "MaskedError";
     this.code = code;
-    this.publicText = options.publicText;
+    this.record = options.record;
     this.retryAfterMs = options.retryAfterMs;
   }
 }
@@ -258,7 +258,7 @@ interface ConnectionErrorOptions extends ErrorOptions {
  * byte of the request was sent (the name is unknown, or the connection was refused, timed out or was not trusted), so
  * the agent cannot have acted on it.
  */
-export class ConnectionError extends CallFailure {
+export class ConnectionError extends CallError {
   /** Whether any byte of the request was sent. */
   readonly written: boolean;
   /**

@@ -2,7 +2,7 @@ import type { AdmittedCall, EnteringCall, Service } from "../binding/service.js"
 import type { Clock } from "../protocol/async/clock.js";
 import { createIdleCounter, type IdleCounter } from "../protocol/async/idle-counter.js";
 import type { Principal } from "../protocol/context.js";
-import { A2AError, CallFailure, errorForPeer, MaskedFailure, maskedError } from "../protocol/errors.js";
+import { A2AError, CallError, errorForPeer, MaskedError, maskedError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import { type ByteLedger, createByteLedger, type LedgerEntry, type MemoryLoad } from "./byte-ledger.js";
 import type { AdmissionLimits } from "./limits.js";
@@ -127,16 +127,16 @@ export function createAdmission(options: AdmissionOptions): Admission {
       return new CallAdmission(place, call);
     },
     publicError(error, request) {
-      if (error instanceof A2AError && !(error instanceof CallFailure)) return errorForPeer(error);
+      if (error instanceof A2AError && !(error instanceof CallError)) return errorForPeer(error);
       const reference = newId();
-      const fields = { requestId: request.requestId, reference };
-      if (error instanceof MaskedFailure) {
+      const { requestId } = request;
+      if (error instanceof MaskedError) {
         const { cause: err } = error;
-        logger.warn({ ...fields, err }, error.message);
-        return maskedError(error.code, error.publicText, { reference, retryAfterMs: error.retryAfterMs });
+        logger.warn({ requestId, reference, err }, error.record);
+        return maskedError(error.code, error.message, { reference, retryAfterMs: error.retryAfterMs });
       }
-      logger.error({ ...fields, err: error }, "an operation failed");
-      if (!(error instanceof CallFailure)) return maskedError("internalError", "internal error", { reference });
+      logger.error({ requestId, reference, err: error }, "an operation failed");
+      if (!(error instanceof CallError)) return maskedError("internalError", "internal error", { reference });
       const { retryAfterMs } = error;
       return maskedError("unavailable", "an agent that this one calls did not answer", { reference, retryAfterMs });
     },

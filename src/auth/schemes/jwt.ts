@@ -1,7 +1,8 @@
 import { type CryptoKey, errors, type JWK, type JWTPayload, jwtVerify, type KeyObject } from "jose";
+import { MaskedError } from "../../protocol/errors.js";
 import { isNestedOver } from "../freeze.js";
 import { IssuerKeys } from "./issuer-keys.js";
-import { CheckError, CredentialError, type Identity, type SchemeEnvironment, SharedIdentity } from "./scheme.js";
+import { CredentialError, checkFailed, type Identity, type SchemeEnvironment, SharedIdentity } from "./scheme.js";
 import { hasSingleMembers } from "./single-members.js";
 import { TokenCache } from "./token-cache.js";
 
@@ -99,8 +100,8 @@ function problemOf(error: unknown, issuer: string): unknown {
     error instanceof errors.JWTInvalid ||
     error instanceof errors.JWSSignatureVerificationFailed;
   if (isTokens) return new CredentialError("the token is not valid", { cause: error });
-  if (error instanceof CheckError || error instanceof CredentialError) return error;
-  return new CheckError(new Error(`the keys of the issuer ${issuer} cannot be read`, { cause: error }));
+  if (error instanceof MaskedError || error instanceof CredentialError) return error;
+  return checkFailed(new Error(`the keys of the issuer ${issuer} cannot be read`, { cause: error }));
 }
 
 const claimProblems: Readonly<Record<string, string>> = {

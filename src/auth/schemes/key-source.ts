@@ -5,7 +5,7 @@ import { messageOf } from "../../protocol/errors.js";
 import type { Fetch } from "../../protocol/fetch.js";
 import { libraryFetch } from "./fetch-response.js";
 import { failedMs, IssuerKeys } from "./issuer-keys.js";
-import { CheckError, type SchemeEnvironment } from "./scheme.js";
+import { checkFailed, type SchemeEnvironment } from "./scheme.js";
 
 const oldKeysServe = "the keys of an issuer cannot be read: those of before are used, for 24 hours at most";
 
@@ -65,7 +65,7 @@ async function keyUrlOf(issuer: string, fetch: Fetch, previousUrl: string | unde
   }
   if (previousUrl !== undefined) return previousUrl;
   const cause = new AggregateError(failures, failures.map(messageOf).join("; "));
-  throw new CheckError(new Error(`the metadata of the issuer ${issuer} cannot be read`, { cause }), failedMs);
+  throw checkFailed(new Error(`the metadata of the issuer ${issuer} cannot be read`, { cause }), failedMs);
 }
 
 const isOwn = (url: string, issuer: string): boolean => new URL(url).origin === new URL(issuer).origin;

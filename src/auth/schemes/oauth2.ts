@@ -27,13 +27,7 @@ import {
 } from "./bearer-jwt.js";
 import { libraryFetch } from "./fetch-response.js";
 import { identityFrom, type TokenCheck } from "./jwt.js";
-import {
-  type AuthScheme,
-  CheckError,
-  CredentialError,
-  type SchemeDeclaration,
-  type SchemeEnvironment,
-} from "./scheme.js";
+import { type AuthScheme, CredentialError, checkFailed, type SchemeDeclaration, type SchemeEnvironment } from "./scheme.js";
 import { TokenCache } from "./token-cache.js";
 
 /** Scopes with a description each, for people. */
@@ -195,7 +189,7 @@ function introspectionCheck(options: IntrospectionOptions, { fetch, clock }: Sch
       const answer = await introspectionRequest(server, client, ClientSecretBasic(clientSecret), token, request);
       return await processIntrospectionResponse(server, client, answer);
     } catch (cause) {
-      throw new CheckError(new Error(`${endpoint} does not answer about the token: ${messageOf(cause)}`, { cause }));
+      throw checkFailed(new Error(`${endpoint} does not answer about the token: ${messageOf(cause)}`, { cause }));
     }
   };
   const check = async (token: string) => {

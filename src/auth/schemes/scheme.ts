@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Clock } from "../../protocol/async/clock.js";
 import type { CallOrigin, PeerCertificate } from "../../protocol/context.js";
-import { MaskedFailure } from "../../protocol/errors.js";
+import { MaskedError } from "../../protocol/errors.js";
 import type { Fetch } from "../../protocol/fetch.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { AgentCardSchema } from "../../protocol/model.js";
@@ -105,13 +105,13 @@ export class CredentialError extends Error {
 /** A function of the program returned no identity: a fault of the program, which a later attempt does not mend. */
 export class NoIdentityError extends TypeError {}
 
-/** A credential could not be checked, for a reason that is not its sender's. */
-export class CheckError extends MaskedFailure {
-  /** `retryAfterMs`: when the check may succeed, in milliseconds. */
-  constructor(cause: unknown, retryAfterMs = 1000) {
-    const publicText = "cannot verify credentials now, try again";
-    super("unavailable", "a caller could not be authenticated", { publicText, cause, retryAfterMs });
-  }
+/**
+ * The error for a credential that could not be checked, for a reason that is not its sender's. `retryAfterMs`: when the
+ * check may succeed, in milliseconds.
+ */
+export function checkFailed(cause: unknown, retryAfterMs = 1000): MaskedError {
+  const record = "a caller could not be authenticated";
+  return new MaskedError("unavailable", "cannot verify credentials now, try again", { record, cause, retryAfterMs });
 }
 
 /** Longest credential that is looked at, in characters. */
