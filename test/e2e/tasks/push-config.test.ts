@@ -147,7 +147,7 @@ overEveryWire((start) => {
 });
 
 overEach(wiresThat("keep several push configurations"), (start) => {
-  it("a configuration gets an id, is listed, and is returned without its secrets", async () => {
+  it("a configuration gets an id, is listed, and is returned without its credentials", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;
     const { client } = served;
