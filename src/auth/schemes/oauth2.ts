@@ -27,7 +27,13 @@ import {
 } from "./bearer-jwt.js";
 import { libraryFetch } from "./fetch-response.js";
 import { identityFrom, type TokenCheck } from "./jwt.js";
-import { type AuthScheme, CredentialError, checkFailed, type SchemeDeclaration, type SchemeEnvironment } from "./scheme.js";
+import {
+  type AuthScheme,
+  CredentialError,
+  checkFailed,
+  type SchemeDeclaration,
+  type SchemeEnvironment,
+} from "./scheme.js";
 import { TokenCache } from "./token-cache.js";
 
 /** Scopes with a description each, for people. */
