@@ -125,14 +125,19 @@ function otherTextsOf({ room, makers }: SourceFile): ErrorText[] {
 function textsOfCall({ call, source }: ErrorCall, textsByName: Texts): Omit<ErrorText, "room">[] {
   const { callee, arguments: args } = call;
   const name = callee.type === "Identifier" ? callee.name : "";
-  const codes = name === "A2AError" ? stringsOf(args[0], source, textsByName) : [];
+  const codes = hasCode(name) ? stringsOf(args[0], source, textsByName) : [];
   const kinds = codes.length > 0 ? codes : [name];
   const texts = textArguments(call).flatMap((each) => stringsOf(each, source, textsByName));
   return texts.filter((text) => /[ {]/.test(text)).flatMap((text) => kinds.map((kind) => ({ text, kind })));
 }
 
 function textArguments({ callee, arguments: args }: Call): readonly Argument[] {
-  return callee.type === "Identifier" && callee.name === "A2AError" ? args.slice(1, 2) : args.slice(0, 2);
+  return callee.type === "Identifier" && hasCode(callee.name) ? args.slice(1, 2) : args.slice(0, 2);
+}
+
+/** Whether the first argument of what makes an error is its code. */
+function hasCode(name: string): boolean {
+  return ["A2AError", "CallError", "MaskedError", "maskedError"].includes(name);
 }
 
 /** Whether the text of an expression depends on one of these names. */

@@ -1,16 +1,18 @@
 import type { IdentifiedCaller, Principal } from "../protocol/context.js";
-import type { A2AError } from "../protocol/errors.js";
+import { A2AError, CallError, MaskedError } from "../protocol/errors.js";
 import type { Message } from "../protocol/model.js";
 import type { OperationName } from "../protocol/operations.js";
 import type { AuthenticatedCaller, AuthOptions } from "./auth-options.js";
 import { copyFrozen } from "./freeze.js";
-import { namedSkill } from "./named-skill.js";
+import { assertSkillId, namedSkill } from "./named-skill.js";
 import { type RefusedCredential, refusal } from "./refusal.js";
 import { judge, type Needs, needsOf, type Requirements } from "./requirements.js";
 import {
   type AuthCall,
   CredentialError,
+  checkFailed,
   type Identity,
+  NoIdentityError,
   type SchemeCheck,
   type SchemeEnvironment,
   SharedIdentity,
@@ -21,7 +23,7 @@ import {
 
 /** Holds calls to the requirements of `auth`. */
 export interface AuthGate {
-  /** Throws `unauthenticated` or `permissionDenied`, and `unavailable` when a check could not be made. */
+  /** Throws `unauthenticated` or `permissionDenied`, and a `MaskedError` when a check could not be made. */
   identify(call: AuthCall): IdentifiedCaller | Promise<IdentifiedCaller>;
 }
 
@@ -44,10 +46,13 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
     return scheme === undefined ? [] : [[name, scheme.open(environment)] as const];
   });
 
+  const needsOfSkill = (message: Message | undefined): readonly Needs[] | undefined => {
+    const skill = message === undefined || bySkill.size === 0 ? undefined : skillOf(message);
+    return skill === undefined ? undefined : bySkill.get(skill);
+  };
   const furtherOf = (operation: OperationName, message: Message | undefined): readonly (readonly Needs[])[] => {
-    const skill = message && skillOf(message);
-    const furtherNeeds = [byOperation.get(operation), skill === undefined ? undefined : bySkill.get(skill)];
-    return furtherNeeds.filter((each) => each !== undefined);
+    if (message !== undefined && bySkill.size > 0 && options.skillOf === undefined) assertSkillId(message);
+    return [byOperation.get(operation), needsOfSkill(message)].filter((each) => each !== undefined);
   };
 
   const admit = (findings: Findings): IdentifiedCaller => {
@@ -57,7 +62,7 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
       const verdict = judge(alternatives, findings.identities);
       // A caller with a wrong credential is not let in as one without.
       if (verdict.is === "met" && (verdict.needs.length > 0 || findings.failures.length === 0)) return verdict.needs;
-      if (verdict.is !== "narrow" && findings.checkError !== undefined) throw findings.checkError;
+      if (verdict.is !== "narrow" && findings.checkError !== undefined) throw failureOf(findings.checkError);
       throw refuse(alternatives, verdict.is === "narrow" ? verdict.missingScopes : undefined);
     };
     const principal = principalOf(check(requiredNeeds), findings.identities, options);
@@ -70,6 +75,13 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
         if (operation === "getExtendedAgentCard" && !isKnown) throw refuse(credentialNeeds);
         for (const more of furtherOf(operation, message)) check(more);
       },
+      authorizeAnswer:
+        bySkill.size === 0
+          ? undefined
+          : (earlier) => {
+              const furtherNeeds = earlier === undefined ? bySkill.values() : new Set(earlier.map(needsOfSkill));
+              for (const more of furtherNeeds) if (more !== undefined) check(more);
+            },
     };
   };
   const [first, second] = checks;
@@ -82,6 +94,12 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
       return findings instanceof Promise ? findings.then(admit) : admit(findings);
     },
   };
+}
+
+// A scheme of the program's own may tell the caller something with an `A2AError`.
+function failureOf(error: unknown): unknown {
+  const isFinal = error instanceof NoIdentityError || (error instanceof A2AError && !(error instanceof CallError));
+  return isFinal || error instanceof MaskedError ? error : checkFailed(error);
 }
 
 /** What the schemes found in a call. */

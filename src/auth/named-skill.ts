@@ -1,7 +1,16 @@
+import { invalidParams } from "../protocol/errors.js";
 import type { Message } from "../protocol/model.js";
+import { mustBe } from "../protocol/violations.js";
 
 /** The skill of a message whose metadata names it. */
 export function namedSkill({ metadata }: Message): string | undefined {
   const skill = metadata?.["skillId"];
   return typeof skill === "string" ? skill : undefined;
+}
+
+/** Throws `invalidParams` for a message whose `skillId` is no string: it would count as one for no skill. */
+export function assertSkillId({ metadata }: Message): void {
+  const skill = metadata?.["skillId"];
+  if (skill === undefined || typeof skill === "string") return;
+  throw invalidParams({ field: "message.metadata.skillId", description: mustBe("a string", skill) });
 }

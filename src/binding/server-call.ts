@@ -18,6 +18,7 @@ import type { JsonRpcAdapter } from "../version/codec.js";
 import { declaredVersion } from "../version/detect.js";
 import { type AnnouncedDeadline, startDeadline } from "./announced-deadline.js";
 import type { CallMeter } from "./call-meter.js";
+import { assertOneCredential } from "./one-credential.js";
 import { queryValue } from "./query-value.js";
 import { requestIdOf, requestIdParameter } from "./request-id.js";
 import type { AdmittedCall, CallHead, LimitedCall, Service } from "./service.js";
@@ -102,6 +103,7 @@ export class ServerCall<S extends CallGate = Service> {
    * answers at once.
    */
   authenticate(): undefined | Promise<void> {
+    assertOneCredential(this.#openHead().header("authorization") ?? "");
     const { rates } = this.service;
     if (rates !== undefined) return this.#identifyWithin(rates(this.#openHead()));
     const caller = this.service.authenticate(this.#openHead(), this);
@@ -374,8 +376,9 @@ export class ServerCall<S extends CallGate = Service> {
     const { principal, extensions, requestId } = this;
     const head = this.#openHead();
     const { binding, header, address, via, deadline } = head;
-    const authorize = this.#caller?.authorize;
-    const chain = via === undefined && authorize === undefined ? undefined : { via: via ?? [], authorize };
+    const { authorize, authorizeAnswer } = this.#caller ?? {};
+    const holds = authorize !== undefined || authorizeAnswer !== undefined;
+    const chain = via === undefined && !holds ? undefined : { via: via ?? [], authorize, authorizeAnswer };
     const trace = this.#startTrace();
     if (this.#meter !== undefined) this.#meter.trace = trace;
     this.#head = undefined;

@@ -1,4 +1,4 @@
-import { A2AError, ConnectionError, ownReason } from "../protocol/errors.js";
+import { A2AError, CallError, ConnectionError, ownReason } from "../protocol/errors.js";
 
 /** An interface of a card. */
 export interface InterfaceName {
@@ -33,7 +33,7 @@ export class NotCalledError extends ConnectionError {
 }
 
 /** Credentials for a call could not be obtained; nothing was sent to the agent. */
-export class CredentialsError extends A2AError {
+export class CredentialsError extends CallError {
   constructor(error: A2AError, cause: unknown) {
     const { code, message, metadata, retryAfterMs, challenge } = error;
     super(code, message, { cause, ...ownReason(error), metadata, retryAfterMs, challenge });

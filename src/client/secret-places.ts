@@ -1,6 +1,7 @@
 import { isLoopback, mayCarry, mayCarryTo } from "../protocol/authorization/may-carry.js";
 import { isAuthority } from "../protocol/bindings.js";
 import type { AgentCard } from "../protocol/model.js";
+import { hasSecretWord } from "../protocol/secret-names.js";
 
 /** What an interface is not called with, as reasons for people. */
 export interface SecretPlace {
@@ -41,7 +42,7 @@ export function secretPlace(facts: PlaceFacts): SecretPlace {
   const foreignReason = foreignPlace(placeOf(binding, url, secure), facts);
   return {
     noCredentials: foreignReason ?? (safe ? undefined : plaintext),
-    noHeaders: (names) => (names.some((name) => isSecret(name.toLowerCase(), card)) ? foreignReason : undefined),
+    noHeaders: (names) => (names.some((name) => isSecret(name, card)) ? foreignReason : undefined),
   };
 }
 
@@ -83,12 +84,14 @@ export function isSameHost(one: string | URL, other: string | URL): boolean {
 }
 
 // A card from elsewhere need not declare the API key that the caller has for its agent.
-const secretName = /auth|cookie|credential|(?<!idempotency-)key|passw|secret|session|token/;
+const secretName = /auth|cookie|(?<!idempotency-)key|session|token/;
 
 /** Whether a header or a query parameter of this name holds a secret. */
-function isSecret(name: string, { securitySchemes }: AgentCard): boolean {
+function isSecret(given: string, { securitySchemes }: AgentCard): boolean {
+  const name = given.toLowerCase();
   return (
     secretName.test(name) ||
+    hasSecretWord(given) ||
     Object.values(securitySchemes).some(
       ({ scheme: { case: kind, value } }) => kind === "apiKeySecurityScheme" && value.name.toLowerCase() === name,
     )

@@ -10,14 +10,15 @@ import type {
   ListTaskPushNotificationConfigsResponse,
   TaskPushNotificationConfig,
 } from "../protocol/model.js";
+import { withoutSecrets } from "../protocol/push-secrets.js";
 import { isTerminal } from "../protocol/states.js";
 import type { Head, PushRegistration, PushService } from "./ports.js";
 import type { Runtime } from "./runtime.js";
 import type { Register, SendCall } from "./send/call.js";
 import { isAnswer, storeRetries } from "./store-failure.js";
 
-// The four operations on push configurations, and the inline one of a send (spec 3.1.7 to 3.1.10, 4.3). Credentials are
-// never returned.
+// The four operations on push configurations, and the inline one of a send (spec 3.1.7 to 3.1.10, 4.3). What the
+// webhook is called with, its token and its credentials, is never returned.
 
 /** Who registers: the caller's protocol version and its name for the task. Deliveries use both. */
 export interface Registrant {
@@ -44,7 +45,7 @@ export async function createPushConfig(
   const registration = request.id === "" ? candidate : await inheritCursor(push, candidate);
   registrant.progress.begun = true;
   await keep(runtime, push, owesNothing(head, registration) ? settle(registration) : registration);
-  return hideCredentials(candidate);
+  return withoutSecrets(candidate.config);
 }
 
 export async function getPushConfig(
@@ -59,7 +60,7 @@ export async function getPushConfig(
       metadata: { taskId: request.taskId, id: request.id },
     });
   }
-  return hideCredentials(registration);
+  return withoutSecrets(registration.config);
 }
 
 export async function listPushConfigs(
@@ -77,7 +78,7 @@ export async function listPushConfigs(
   const last = all[to - 1];
   return {
     $typeName: "lf.a2a.v1.ListTaskPushNotificationConfigsResponse",
-    configs: all.slice(from, to).map(hideCredentials),
+    configs: all.slice(from, to).map(({ config }) => withoutSecrets(config)),
     nextPageToken: to < all.length && last !== undefined ? tokenOf(last.config) : "",
   };
 }
@@ -181,11 +182,6 @@ function tooManyConfigs(limit: number): A2AError {
     field: "id",
     description: `is over the limit of ${limit} configurations of a task (pushConfigsPerTask)`,
   });
-}
-
-function hideCredentials({ config }: PushRegistration): TaskPushNotificationConfig {
-  const { authentication } = config;
-  return authentication === undefined ? config : { ...config, authentication: { ...authentication, credentials: "" } };
 }
 
 function tokenOf({ id }: TaskPushNotificationConfig): string {

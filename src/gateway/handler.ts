@@ -1,14 +1,23 @@
-import type { Message as AnyMessage } from "@bufbuild/protobuf";
+import { type Message as AnyMessage, create, isMessage } from "@bufbuild/protobuf";
 import { requestIdParameter } from "../binding/request-id.js";
 import type { Clock } from "../core/ports.js";
 import type { ProcessLoad } from "../core/process-load.js";
 import { createIdleCounter } from "../protocol/async/idle-counter.js";
 import { within } from "../protocol/async/pause.js";
+import { streamFrom } from "../protocol/async/steps.js";
 import { dynamic } from "../protocol/codec/outline/dynamic.js";
-import type { CallOptions, Principal, ServerContext } from "../protocol/context.js";
+import type { CallOptions, CallProgress, Principal, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
 import { resumeExtension } from "../protocol/extensions.js";
-import type { SendMessageRequest } from "../protocol/model.js";
+import {
+  GetTaskRequestSchema,
+  ListTaskPushNotificationConfigsResponseSchema,
+  type Message,
+  Role,
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+  TaskPushNotificationConfigSchema,
+} from "../protocol/model.js";
 import {
   invokeStream,
   invokeUnary,
@@ -19,6 +28,7 @@ import {
   operations,
   type StreamItem,
 } from "../protocol/operations.js";
+import { withoutSecrets } from "../protocol/push-secrets.js";
 import { BookedAnswer } from "./booked-answer.js";
 import { isOutage, isUnsent, publicFailure } from "./failures.js";
 import { passStream, type StreamWatch } from "./passed-stream.js";
@@ -50,20 +60,24 @@ export interface PassedOperations {
 export function passOperations(calls: PassingCalls): PassedOperations {
   const { client, doubt } = calls.upstream;
   const activeCalls = createIdleCounter();
-  const failureOf = (error: unknown, { progress }: ServerContext, { refusal }: BookedAnswer): unknown => {
-    // What has left the gateway may have started the agent.
-    if (!isUnsent(error)) progress.begun = true;
+  /** `progress`: that of a call which must not be repeated once it has left the gateway. */
+  const failureOf = (error: unknown, progress: CallProgress | undefined, { refusal }: BookedAnswer): unknown => {
+    if (progress !== undefined && !isUnsent(error)) progress.begun = true;
     if (refusal !== undefined) return refusal;
     if (isOutage(error)) doubt();
     return publicFailure(error);
   };
-  const forward = async <T>(context: ServerContext, call: (options: CallOptions) => Promise<T>): Promise<T> => {
+  const forward = async <T>(
+    context: ServerContext,
+    progress: CallProgress | undefined,
+    call: (options: CallOptions) => Promise<T>,
+  ): Promise<T> => {
     const leave = activeCalls.enter();
     const answer = new BookedAnswer(context);
     try {
       return await answer.run(() => call(callOptions(calls, context, answer.signal)));
     } catch (error) {
-      throw context.signal.aborted ? callerLeft(error) : failureOf(error, context, answer);
+      throw context.signal.aborted ? callerLeft(error) : failureOf(error, progress, answer);
     } finally {
       answer.end();
       leave();
@@ -71,24 +85,48 @@ export function passOperations(calls: PassingCalls): PassedOperations {
   };
   const unary = async (operation: Operation, request: AnyMessage, context: ServerContext): Promise<AnyMessage> => {
     const admittedRequest = admit(calls, { operation, request, context });
-    return forward(context, (options) => invokeUnary(client.operations, operation, admittedRequest, options));
+    if (answeredTask(request, context) !== undefined) await checkSkills(request, context);
+    const reply = await forward(context, context.progress, (options) =>
+      invokeUnary(client.operations, operation, admittedRequest, options),
+    );
+    return hideSecrets(reply);
+  };
+  // The gateway has no tasks: the agent knows for which skills the messages of one are.
+  const checkSkills = async (request: AnyMessage, context: ServerContext): Promise<void> => {
+    const id = answeredTask(request, context);
+    if (id !== undefined) context.chain?.authorizeAnswer?.(await readEarlier(id, context));
+  };
+  /** The messages of callers that a task has; `undefined` when the agent does not tell. None for a task that is not there. */
+  const readEarlier = async (id: string, context: ServerContext): Promise<readonly Message[] | undefined> => {
+    const request = create(GetTaskRequestSchema, { id });
+    try {
+      const { history } = await forward(context, undefined, (options) => client.operations.getTask(request, options));
+      const messages = history.filter(({ role }) => role === Role.USER);
+      return messages.length === 0 ? undefined : messages;
+    } catch (error) {
+      if (error instanceof A2AError && error.code === "taskNotFound") return [];
+      throw error;
+    }
   };
   const stream = (operation: Operation, request: AnyMessage, context: ServerContext, watch?: StreamWatch) => {
     const admittedRequest = admit(calls, { operation, request, context });
-    const answer = new BookedAnswer(context);
-    const items = invokeStream(
-      client.operations,
-      operation,
-      admittedRequest,
-      callOptions(calls, context, answer.signal),
-    );
-    return passStream(items, {
-      marks: context.extensions.includes(resumeExtension),
-      signal: context.signal,
-      answer,
-      enter: activeCalls.enter,
-      failureOf: (error) => failureOf(error, context, answer),
-      watch,
+    const open = () => {
+      const answer = new BookedAnswer(context);
+      const options = callOptions(calls, context, answer.signal);
+      const items = invokeStream(client.operations, operation, admittedRequest, options);
+      return passStream(items, {
+        marks: context.extensions.includes(resumeExtension),
+        signal: context.signal,
+        answer,
+        enter: activeCalls.enter,
+        failureOf: (error) => failureOf(error, context.progress, answer),
+        watch,
+      });
+    };
+    if (answeredTask(request, context) === undefined) return open();
+    return streamFrom(async () => {
+      await checkSkills(request, context);
+      return open();
     });
   };
   const entries = operations.map((operation) => {
@@ -103,6 +141,19 @@ export function passOperations(calls: PassingCalls): PassedOperations {
     stream: (request, context, watch) => stream(operationOf("sendStreamingMessage"), request, context, watch),
     drain: (ms) => within(calls.clock, ms, activeCalls.idle()),
   };
+}
+
+/** Leaves out what an agent repeats of the secrets of a webhook. */
+function hideSecrets(reply: AnyMessage): AnyMessage {
+  if (isMessage(reply, TaskPushNotificationConfigSchema)) return withoutSecrets(reply);
+  if (!isMessage(reply, ListTaskPushNotificationConfigsResponseSchema)) return reply;
+  return Object.assign({ ...reply }, { configs: reply.configs.map(withoutSecrets) });
+}
+
+/** The id of the task that a message is sent to, where skills require something of its sender. */
+function answeredTask(request: AnyMessage, { chain }: ServerContext): string | undefined {
+  if (chain?.authorizeAnswer === undefined || !isMessage(request, SendMessageRequestSchema)) return undefined;
+  return request.message?.taskId || undefined;
 }
 
 // The common signature of all operations, since a table row is not typed by its operation.

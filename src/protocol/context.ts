@@ -31,6 +31,12 @@ export interface IdentifiedCaller {
    * skill that a message is for, requires more of the caller. Absent when nothing does.
    */
   readonly authorize?: ((operation: OperationName, message: Message | undefined) => void) | undefined;
+  /**
+   * Called when a message is sent to a task, with the messages that the task has from its callers: throws
+   * `unauthenticated` or `permissionDenied` when the skill of one of them requires more of the caller. `undefined` stands
+   * for messages that are not known: they may be for any skill. Absent when no skill requires anything.
+   */
+  readonly authorizeAnswer?: ((earlier: readonly Message[] | undefined) => void) | undefined;
 }
 
 /** What a turn passes on with the calls that it makes to other agents of its process. */
@@ -39,6 +45,7 @@ export interface CallChain {
   readonly via: readonly string[];
   /** Holds further calls of the same caller to what they require. Default: nothing is required of it. */
   readonly authorize?: IdentifiedCaller["authorize"];
+  readonly authorizeAnswer?: IdentifiedCaller["authorizeAnswer"];
 }
 
 /** A client certificate (RFC 5280). */

@@ -205,7 +205,46 @@ export function changeError(
   const { violations, metadata, retryAfterMs, challenge, cause } = error;
   const { code = error.code, message = error.message, ...others } = changes;
   const members = { violations, metadata, ...ownReason(error), retryAfterMs, challenge, cause };
-  return new A2AError(code, message, { ...members, ...others });
+  const Type = error instanceof CallError ? CallError : A2AError;
+  return new Type(code, message, { ...members, ...others });
+}
+
+/**
+ * The failure of a call, found on this side of it: no agent said it. Its text names addresses, so a process that made
+ * the call for a caller of its own shows that caller `maskedError` instead.
+ */
+export class CallError extends A2AError {}
+
+/**
+ * A failure whose reason is for the log alone, such as that of another server that a call needs. Callers get its code and
+ * its message.
+ */
+export class MaskedError extends Error {
+  readonly code: ErrorCode;
+  /** The message of the record in the log, which has the `cause`. */
+  readonly record: string;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { readonly record: string; readonly cause: unknown; readonly retryAfterMs?: number | undefined },
+  ) {
+    super(message, { cause: options.cause });
+    this.name = "MaskedError";
+    this.code = code;
+    this.record = options.record;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** The error for a caller who must not learn the reason. The log has it under the reference. */
+export function maskedError(
+  code: ErrorCode,
+  text: string,
+  { reference, retryAfterMs }: { readonly reference: string; readonly retryAfterMs?: number | undefined },
+): A2AError {
+  return new A2AError(code, `${text} (reference ${reference})`, { metadata: { reference }, retryAfterMs });
 }
 
 interface ConnectionErrorOptions extends ErrorOptions {
@@ -219,7 +258,7 @@ interface ConnectionErrorOptions extends ErrorOptions {
  * byte of the request was sent (the name is unknown, or the connection was refused, timed out or was not trusted), so
  * the agent cannot have acted on it.
  */
-export class ConnectionError extends A2AError {
+export class ConnectionError extends CallError {
   /** Whether any byte of the request was sent. */
   readonly written: boolean;
   /**

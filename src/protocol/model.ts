@@ -7,6 +7,7 @@ import type {
   AgentCard,
   Artifact,
   GetTaskRequest,
+  ListTaskPushNotificationConfigsResponse,
   ListTasksRequest,
   Message,
   Part,
@@ -68,6 +69,9 @@ export const AgentCardSchema = schema<AgentCard>("lf.a2a.v1.AgentCard");
 export const ArtifactSchema = schema<Artifact>("lf.a2a.v1.Artifact");
 export const GetTaskRequestSchema = schema<GetTaskRequest>("lf.a2a.v1.GetTaskRequest");
 export const ListTasksRequestSchema = schema<ListTasksRequest>("lf.a2a.v1.ListTasksRequest");
+export const ListTaskPushNotificationConfigsResponseSchema = schema<ListTaskPushNotificationConfigsResponse>(
+  "lf.a2a.v1.ListTaskPushNotificationConfigsResponse",
+);
 export const MessageSchema = schema<Message>("lf.a2a.v1.Message");
 export const PartSchema = schema<Part>("lf.a2a.v1.Part");
 export const SendMessageConfigurationSchema = schema<SendMessageConfiguration>("lf.a2a.v1.SendMessageConfiguration");

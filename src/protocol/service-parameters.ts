@@ -47,7 +47,13 @@ export function withoutEmptyCredentials(headers: Readonly<Record<string, string>
   return entries.some(isEmpty) ? Object.fromEntries(entries.filter((entry) => !isEmpty(entry))) : headers;
 }
 
-/** The same headers with their names in lower case. */
+/** The same headers with their names in lower case. Throws a `TypeError` for one that two spellings give two values. */
 export function lowerCaseNames(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  const lower = new Map<string, string>();
+  for (const [name, value] of Object.entries(headers)) {
+    const key = name.toLowerCase();
+    if ((lower.get(key) ?? value) !== value) throw new TypeError(`headers has ${key} in two spellings: give one`);
+    lower.set(key, value);
+  }
+  return Object.fromEntries(lower);
 }

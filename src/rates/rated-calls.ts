@@ -28,6 +28,8 @@ export interface RatedCallsOptions {
   /** Distinguishes the agent's callers from those of others on the server. */
   readonly realm: string;
   readonly skillOf: (message: Message) => string | undefined;
+  /** Throws for a message that names its skill in a wrong form. */
+  readonly checkSkill?: ((message: Message) => void) | undefined;
   /** The tenants that a caller without one may name. */
   readonly tenants: ReadonlySet<string>;
 }
@@ -189,6 +191,8 @@ export class RatedCall {
   /** Counts a decoded call. A stream holds its places until `leave`. */
   async admit({ principal, operation, request, bytes }: DecodedCall): Promise<CallQuota> {
     const message = isMessage(request, SendMessageRequestSchema) ? request.message : undefined;
+    const { table, checkSkill } = this.#calls.options;
+    if (message !== undefined && table.skills.size > 0) checkSkill?.(message);
     const plan = this.#calls.planFor(operation, message);
     const subject = this.#subjectOf(principal, request);
     if (operation.streams) this.#enterStream(this.#calls.placesOf(plan.streams, subject));

@@ -2,7 +2,7 @@ import type { AdmittedCall, EnteringCall, Service } from "../binding/service.js"
 import type { Clock } from "../protocol/async/clock.js";
 import { createIdleCounter, type IdleCounter } from "../protocol/async/idle-counter.js";
 import type { Principal } from "../protocol/context.js";
-import { A2AError, errorForPeer } from "../protocol/errors.js";
+import { A2AError, CallError, errorForPeer, MaskedError, maskedError } from "../protocol/errors.js";
 import type { Logger } from "../protocol/logger.js";
 import { type ByteLedger, createByteLedger, type LedgerEntry, type MemoryLoad } from "./byte-ledger.js";
 import type { AdmissionLimits } from "./limits.js";
@@ -127,10 +127,18 @@ export function createAdmission(options: AdmissionOptions): Admission {
       return new CallAdmission(place, call);
     },
     publicError(error, request) {
-      if (error instanceof A2AError) return errorForPeer(error);
+      if (error instanceof A2AError && !(error instanceof CallError)) return errorForPeer(error);
       const reference = newId();
-      logger.error({ requestId: request.requestId, reference, err: error }, "an operation failed");
-      return new A2AError("internalError", `internal error (reference ${reference})`, { metadata: { reference } });
+      const { requestId } = request;
+      if (error instanceof MaskedError) {
+        const { cause: err } = error;
+        logger.warn({ requestId, reference, err }, error.record);
+        return maskedError(error.code, error.message, { reference, retryAfterMs: error.retryAfterMs });
+      }
+      logger.error({ requestId, reference, err: error }, "an operation failed");
+      if (!(error instanceof CallError)) return maskedError("internalError", "internal error", { reference });
+      const { retryAfterMs } = error;
+      return maskedError("unavailable", "an agent that this one calls did not answer", { reference, retryAfterMs });
     },
   };
 }

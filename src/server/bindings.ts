@@ -42,6 +42,8 @@ export interface EngineSetting {
   /** Books what the peers of HTTP/2 do not take. */
   readonly unsent: OpenUnsent;
   readonly logger: Logger;
+  /** Whether gRPC describes its services. Default: true. */
+  readonly reflection?: boolean | undefined;
   /** Whether agents may come later that serve more than `versions`. Default: false. */
   readonly grows?: boolean | undefined;
   /** Returns why a call is refused, before anything else of it is checked. */
@@ -90,7 +92,7 @@ export const serverBindings: Readonly<Record<Binding, ServerBinding>> = {
     },
   },
   GRPC: {
-    engine({ versions, at, limits, unsent, logger, refuse, grows }) {
+    engine({ versions, at, limits, unsent, logger, reflection, refuse, grows }) {
       const adaptersOf = (of: readonly Version[]) => of.flatMap(({ grpc }) => grpc ?? []);
       const adapters = adaptersOf(versions);
       if (adapters.length === 0 && grows !== true) return undefined;
@@ -109,7 +111,7 @@ export const serverBindings: Readonly<Record<Binding, ServerBinding>> = {
           const [{ createGrpcServer }, { createGrpcEngine }] = await loadPackage("@grpc/grpc-js", () =>
             Promise.all([import("../binding/grpc/server.js"), import("../binding/grpc/listener.js")]),
           );
-          const grpc = createGrpcServer({ adapters, service: { limits }, at, limits });
+          const grpc = createGrpcServer({ adapters, service: { limits }, at, limits, reflection });
           grpc.setServing(isServing);
           server = grpc;
           return createGrpcEngine({ grpc, http, limits, unsent, logger, refuse });

@@ -9,7 +9,10 @@ import { everyone } from "./anonymous.js";
 export interface Caller {
   /** The binding of the call, or `"in-process"`. */
   readonly binding: CallOrigin;
-  /** A header or metadata value; names are case-insensitive. */
+  /**
+   * A header or metadata value; names are case-insensitive. Several of one name are joined by `, `. A call with several
+   * `Authorization` headers that differ is refused before.
+   */
   header(name: string): string | undefined;
   /**
    * The token of `Authorization: Bearer …`, unchecked. `undefined` without such a header, and for other schemes.
@@ -19,7 +22,10 @@ export interface Caller {
   readonly address: string | undefined;
   /** The certificate that the caller has shown over TLS, verified, or that a trusted proxy reports. */
   certificate(): PeerCertificate | undefined;
-  /** A parameter of the query string. `undefined` over gRPC and in process. */
+  /**
+   * A parameter of the query string. `undefined` over gRPC and in process. Throws `invalidRequest` for several values that
+   * differ.
+   */
   query(name: string): string | undefined;
   /**
    * The request as the framework gave it, with what middleware before the agent left on it: `req` of Node and Express,
@@ -97,6 +103,13 @@ function refuse(error: unknown, { binding }: CallHead, { request: { requestId },
   throw error;
 }
 
+/** The value of a query parameter. Throws `invalidRequest` for several that differ: a proxy may have checked another. */
+function oneValue(name: string, values: readonly string[]): string | undefined {
+  const [first] = values;
+  if (values.every((value) => value === first)) return first;
+  throw new A2AError("invalidRequest", `the query has several values of ${name} that differ: send one`);
+}
+
 /** What `authenticate` and schemes see of a call. Its members may be taken apart; those that few read cost nothing. */
 class CallFacts implements Caller {
   readonly binding: CallOrigin;
@@ -121,7 +134,7 @@ class CallFacts implements Caller {
 
   get query(): Caller["query"] {
     const { query } = this.#head;
-    return (name) => (query === undefined ? undefined : (new URLSearchParams(query).get(name) ?? undefined));
+    return (name) => (query === undefined ? undefined : oneValue(name, new URLSearchParams(query).getAll(name)));
   }
 
   get certificate(): Caller["certificate"] {

@@ -201,6 +201,7 @@ export const listenMembers: MembersOf<ListenOptions> = {
   port,
   host: { rule: text },
   grpcPort: port,
+  reflection: { rule: flag },
   tls: { rule: tlsRule },
   app: { rule: withMethods("a Koa app", "callback") },
   lameDuckMs: { rule: passing },

@@ -200,6 +200,11 @@ export interface ListenOptions {
   readonly host?: string | undefined;
   /** A separate port for gRPC. Default: gRPC shares the port. */
   readonly grpcPort?: number | undefined;
+  /**
+   * Whether gRPC describes its services to tools such as `grpcurl`, to callers whose credentials `auth` or `authenticate`
+   * accepts. Default: true.
+   */
+  readonly reflection?: boolean | undefined;
   /** Key, certificate and related options. Default: no TLS. */
   readonly tls?: TlsOptions | undefined;
   /** A Koa app for requests outside the protocol. Default: only health checks. */

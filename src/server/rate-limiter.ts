@@ -1,4 +1,4 @@
-import { namedSkill } from "../auth/named-skill.js";
+import { assertSkillId, namedSkill } from "../auth/named-skill.js";
 import type { CallHead, Service } from "../binding/service.js";
 import { callerNetwork, type TrustProxy, unknownNetwork } from "../card/proxy.js";
 import type { RateStore } from "../core/ports.js";
@@ -75,7 +75,8 @@ export async function createRateLimiter(
     server === undefined ? agentCounters : layeredCounters(await server.counters(parts.rateStore), agentCounters);
   const skillOf = rate.skillOf ?? server?.skillOf ?? auth?.skillOf ?? namedSkill;
   const places = server?.places ?? createPlaces();
-  const calls = new RatedCalls({ table, counters, places, agent, realm, skillOf, tenants: new Set(tenants) });
+  const callParts = { table, counters, places, agent, realm, skillOf, checkSkill: checkOf(skillOf) };
+  const calls = new RatedCalls({ ...callParts, tenants: new Set(tenants) });
   const limitsAddresses = findLimit(table, ({ callerKind }) => callerKind === "address") !== undefined;
   const addressOf = limitsAddresses ? countedNetwork(options.trustProxy, parts.logger) : () => undefined;
   return { calls: (head) => calls.open(addressOf(head)), charge: (turn, tokens) => calls.charge(turn, tokens) };
@@ -106,12 +107,18 @@ export function createServerLimits(
     },
     async calls(rateStore, trustProxy) {
       const { places } = this;
-      const callParts = { table, places, skillOf, agent: "", realm: "", tenants: new Set<string>() };
+      const skillParts = { skillOf, checkSkill: checkOf(skillOf) };
+      const callParts = { table, places, ...skillParts, agent: "", realm: "", tenants: new Set<string>() };
       const calls = new RatedCalls({ ...callParts, counters: await this.counters(rateStore) });
       const addressOf = countedNetwork(trustProxy, parts.logger);
       return (head) => calls.open(addressOf(head));
     },
   };
+}
+
+/** The check of what the default reads. A function of the program decides by itself what it takes. */
+function checkOf(skillOf: typeof namedSkill): typeof assertSkillId | undefined {
+  return skillOf === namedSkill ? assertSkillId : undefined;
 }
 
 /**

@@ -47,3 +47,33 @@ describe("secrets for the host of the card", () => {
     expect(mayGo(binding, url)).toBe(false);
   });
 });
+
+describe("a header or a parameter for another host is held back", () => {
+  const { noHeaders } = secretPlace({ ...facts, binding: "JSONRPC", url: "https://other.example/" });
+
+  it.each([
+    ...[
+      "authorization",
+      "Proxy-Authorization",
+      "cookie",
+      "x-api-key",
+      "x-auth",
+      "session",
+      "x-session-id",
+      "access_token",
+    ],
+    ...["jwt", "X-JWT-Assertion", "signature", "Signature-Input", "X-Hub-Signature-256", "x-goog-signature", "sig"],
+    ...["X-Amz-Security-Token", "X-Amz-Signature", "X-Amz-Credential", "client_assertion", "SAMLResponse", "x-saml"],
+    ...["otp", "X-OTP", "otpCode", "totp", "x-pin", "userPin", "pwd", "passphrase", "x-passcode", "x-password"],
+    ...["DPoP", "sid", "x-csrf", "X-XSRF", "hmac", "x-client-secret", "my-credentials"],
+  ])("by the name %s", (name) => {
+    expect(noHeaders([name])).toContain("secrets go to agent.example only");
+  });
+
+  it.each([
+    ...["x-trace", "traceparent", "idempotency-key", "x-request-id", "a2a-version", "a2a-extensions", "accept"],
+    ...["shipping", "x-design", "option", "mapping", "signal", "x-passenger", "residence", "content-type", "x-assign"],
+  ])("and not by the name %s", (name) => {
+    expect(noHeaders([name])).toBeUndefined();
+  });
+});

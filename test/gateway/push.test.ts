@@ -1,10 +1,16 @@
-import { create } from "@bufbuild/protobuf";
+import { createServer } from "node:http";
+import { json } from "node:stream/consumers";
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { gateway } from "trivium";
 import { afterEach, describe, expect, it } from "vitest";
 import { TaskPushNotificationConfigSchema } from "../../src/protocol/model.js";
 import { type VersionName, versionTable } from "../../src/version/versions.js";
 import { type Receiver, webhook } from "../push/receiver.js";
+import { serveHttp } from "../support/http-agent.js";
 import { errorOf, requestOf, say, stateOf, taskOf } from "../support/say.js";
-import { type Scene, startScene } from "./scene.js";
+import { bareTransport } from "../support/serve-agent.js";
+import { wiresOf } from "../support/wires.js";
+import { bindings as all, type Scene, startScene } from "./scene.js";
 
 const versions = versionTable.map(({ name }) => name);
 const pairs = versions.flatMap((behind) => versions.map((caller) => ({ behind, caller })));
@@ -112,4 +118,63 @@ describe("the card of a gateway", () => {
     expect(await list()).toEqual([]);
     expect(stateOf(await operations.cancelTask(requestOf("cancelTask", { id: task.id }), {}))).toBe("CANCELED");
   });
+});
+
+describe("the secrets of a webhook", () => {
+  /** An agent that repeats everything that it is told about webhooks. */
+  async function startRepeating() {
+    const told: JsonObject[] = [];
+    const server = createServer(async (request, response) => {
+      const body = request.method === "POST" ? ((await json(request)) as JsonObject) : undefined;
+      const origin = `http://${request.headers.host}`;
+      const supportedInterfaces = [{ url: origin, protocolBinding: "JSONRPC", protocolVersion: "1.0" }];
+      const capabilities = { pushNotifications: true };
+      const skill = { id: "s", name: "s", description: "s", tags: [] };
+      const card = { name: "r", description: "r", version: "1", supportedInterfaces, capabilities, skills: [skill] };
+      const answers: Readonly<Record<string, () => unknown>> = {
+        CreateTaskPushNotificationConfig: () => told.at(-1),
+        GetTaskPushNotificationConfig: () => told[0],
+        ListTaskPushNotificationConfigs: () => ({ configs: told.slice(0, 1) }),
+      };
+      const method = String(body?.["method"]);
+      if (method.startsWith("Create")) told.push({ id: "h", ...(body?.["params"] as JsonObject) });
+      const error = { code: -32001, message: "Task not found" };
+      const outcome = method in answers ? { result: answers[method]?.() } : { error };
+      const answer = body === undefined ? card : { jsonrpc: "2.0", id: body["id"], ...outcome };
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
+    });
+    return { told, served: await serveHttp(server) };
+  }
+
+  it.each(wiresOf("1.0").filter((wire) => wire !== "in-process"))(
+    "are passed on and not told again, whatever the agent answers (%s)",
+    async (wire) => {
+      const { told, served } = await startRepeating();
+      await using _ = served;
+      const front = await gateway({
+        upstream: served.url,
+        port: 0,
+        drainMs: 0,
+        logger: false,
+        versions: ["1.0"],
+        bindings: all,
+      });
+      const client = await bareTransport(wire, front);
+      const authentication = { scheme: "Bearer", credentials: "s3cret" };
+      const config = { taskId: "t", url: "http://hook.example/", token: "t0ken", authentication };
+      const wanted = create(TaskPushNotificationConfigSchema, config);
+      const made = await client.createTaskPushNotificationConfig(wanted, {});
+      const got = await client.getTaskPushNotificationConfig(
+        requestOf("getTaskPushNotificationConfig", { taskId: "t", id: "h" }),
+        {},
+      );
+      const list = requestOf("listTaskPushNotificationConfigs", { taskId: "t" });
+      const { configs } = await client.listTaskPushNotificationConfigs(list, {});
+      const kept = { ...config, id: "h", token: "", authentication: { scheme: "Bearer", credentials: "" } };
+      for (const each of [made, got, ...configs]) expect(each).toMatchObject(kept);
+      expect([told[0], configs.length]).toMatchObject([config, 1]);
+      await client.close?.();
+      await front.close();
+    },
+  );
 });

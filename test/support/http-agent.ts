@@ -36,8 +36,8 @@ export async function serveEndpoint(endpoint: HttpEndpoint, options: NodeListene
   );
 }
 
-export async function serveHttp(server: Server, faults: unknown[] = []): Promise<HttpServer> {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+export async function serveHttp(server: Server, faults: unknown[] = [], atPort = 0): Promise<HttpServer> {
+  await new Promise<void>((resolve) => server.listen(atPort, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,

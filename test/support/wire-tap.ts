@@ -1,5 +1,5 @@
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from "node:http";
-import { connect, createServer as createHttp2Server } from "node:http2";
+import { connect, constants, createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 
 /** The header that identifies a call. */
@@ -56,9 +56,10 @@ export async function tapHttp2(port: number): Promise<WireTap> {
     let answerHeaders: IncomingHttpHeaders = {};
     let trailers: IncomingHttpHeaders = {};
     let body = "";
-    onward.on("response", (receivedHeaders) => {
+    onward.on("response", (receivedHeaders, flags) => {
       answerHeaders = receivedHeaders;
-      incoming.respond(receivedHeaders, { waitForTrailers: true });
+      const endsStream = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
+      incoming.respond(receivedHeaders, endsStream ? { endStream: true } : { waitForTrailers: true });
     });
     onward.on("trailers", (receivedHeaders) => {
       trailers = receivedHeaders;

@@ -1,6 +1,13 @@
 import { assertOptions, func, type MembersOf, object, oneOf, string } from "../../protocol/check/rules.js";
 import { isHttpToken } from "../../protocol/http-token.js";
-import { type AuthCall, type AuthScheme, CredentialError, type Identity, quotedString } from "./scheme.js";
+import {
+  type AuthCall,
+  type AuthScheme,
+  CredentialError,
+  type Identity,
+  NoIdentityError,
+  quotedString,
+} from "./scheme.js";
 
 /** What `verify` may return: an identity, its subject alone, or nothing for a credential that is not known. */
 export type VerifyResult = Identity | string | undefined | null | false;
@@ -63,25 +70,28 @@ export function identityOf(result: VerifyResult, { what, refusal }: Verifier): I
   if (typeof result === "string" && result !== "") return { subject: result };
   if (typeof result !== "object" || result === null) throw new CredentialError(refusal);
   if (typeof result.subject === "string" && result.subject !== "") return result;
-  throw new TypeError(
+  throw new NoIdentityError(
     `${what} must return the name of the owner or an object with a subject, not an object without one`,
   );
 }
 
 const readers: Readonly<Record<ApiKeyOptions["in"], (call: AuthCall, name: string) => string | undefined>> = {
-  header: (call, name) => call.header(name.toLowerCase()),
+  header: (call, name) => oneKey(`header ${name}`, call.header(name.toLowerCase())?.split(", ") ?? []),
   query: (call, name) => call.query(name),
-  cookie: (call, name) => cookieOf(call.header("cookie"), name),
+  cookie: (call, name) => oneKey(`cookie ${name}`, cookiesOf(call.header("cookie"), name)),
 };
 
-function cookieOf(header: string | undefined, name: string): string | undefined {
-  for (const pair of header?.split(";") ?? []) {
+/** The key of a request. Several that differ are refused: a proxy may have checked another one. */
+function oneKey(place: string, keys: readonly string[]): string | undefined {
+  const [first] = keys;
+  if (keys.every((key) => key === first)) return first;
+  throw new CredentialError(`the ${place} has several values that differ: send one API key`);
+}
+
+function cookiesOf(header: string | undefined, name: string): readonly string[] {
+  return (header?.split(";") ?? []).flatMap((pair) => {
     const [key = "", ...value] = pair.split("=");
-    if (key.trim() === name)
-      return value
-        .join("=")
-        .trim()
-        .replace(/^"(.*)"$/, "$1");
-  }
-  return undefined;
+    const text = value.join("=").trim();
+    return key.trim() === name ? [text.replace(/^"(.*)"$/, "$1")] : [];
+  });
 }

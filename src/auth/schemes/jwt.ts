@@ -1,8 +1,8 @@
 import { type CryptoKey, errors, type JWK, type JWTPayload, jwtVerify, type KeyObject } from "jose";
-import { A2AError } from "../../protocol/errors.js";
+import { MaskedError } from "../../protocol/errors.js";
 import { isNestedOver } from "../freeze.js";
 import { IssuerKeys } from "./issuer-keys.js";
-import { CredentialError, type Identity, type SchemeEnvironment, SharedIdentity } from "./scheme.js";
+import { CredentialError, checkFailed, type Identity, type SchemeEnvironment, SharedIdentity } from "./scheme.js";
 import { hasSingleMembers } from "./single-members.js";
 import { TokenCache } from "./token-cache.js";
 
@@ -73,12 +73,12 @@ async function verifyJwt(keys: JwtKey | IssuerKeys, token: string, { rules, now 
     assertSingleMembers(body, payload);
     return payload;
   } catch (error) {
-    throw problemOf(error);
+    throw problemOf(error, issuer);
   }
 }
 
 /** A problem of the token is its sender's; one of the keys is not. */
-function problemOf(error: unknown): unknown {
+function problemOf(error: unknown, issuer: string): unknown {
   if (error instanceof errors.JWTExpired) return new CredentialError("the token has expired", { cause: error });
   if (error instanceof errors.JWTClaimValidationFailed) {
     const problem = error.reason === "missing" ? "is missing" : (claimProblems[error.claim] ?? "is not as required");
@@ -100,11 +100,8 @@ function problemOf(error: unknown): unknown {
     error instanceof errors.JWTInvalid ||
     error instanceof errors.JWSSignatureVerificationFailed;
   if (isTokens) return new CredentialError("the token is not valid", { cause: error });
-  if (error instanceof A2AError || error instanceof CredentialError) return error;
-  return new A2AError("unavailable", "the keys of the token's issuer cannot be read: try again", {
-    retryAfterMs: 1000,
-    cause: error,
-  });
+  if (error instanceof MaskedError || error instanceof CredentialError) return error;
+  return checkFailed(new Error(`the keys of the issuer ${issuer} cannot be read`, { cause: error }));
 }
 
 const claimProblems: Readonly<Record<string, string>> = {

@@ -1,11 +1,11 @@
 import type { JSONWebKeySet } from "jose";
 import { allowInsecureRequests, customFetch, discoveryRequest, processDiscoveryResponse } from "oauth4webapi";
 import { mayCarry } from "../../protocol/authorization/may-carry.js";
-import { A2AError } from "../../protocol/errors.js";
+import { messageOf } from "../../protocol/errors.js";
 import type { Fetch } from "../../protocol/fetch.js";
 import { libraryFetch } from "./fetch-response.js";
 import { failedMs, IssuerKeys } from "./issuer-keys.js";
-import type { SchemeEnvironment } from "./scheme.js";
+import { checkFailed, type SchemeEnvironment } from "./scheme.js";
 
 const oldKeysServe = "the keys of an issuer cannot be read: those of before are used, for 24 hours at most";
 
@@ -36,9 +36,15 @@ export function keysOf(issuer: string, environment: SchemeEnvironment): IssuerKe
 }
 
 async function readKeys(url: string, fetch: Fetch): Promise<JSONWebKeySet> {
-  const answer = await libraryFetch(fetch)(url, { headers: { accept: "application/json, application/jwk-set+json" } });
-  if (answer.status !== 200) throw new Error(`${url} answered with status ${answer.status}, not with keys`);
-  return (await answer.json()) as JSONWebKeySet;
+  try {
+    const answer = await libraryFetch(fetch)(url, {
+      headers: { accept: "application/json, application/jwk-set+json" },
+    });
+    if (answer.status !== 200) throw new Error(`it answered with status ${answer.status}`);
+    return (await answer.json()) as JSONWebKeySet;
+  } catch (cause) {
+    throw new Error(`the keys at ${url} cannot be read: ${messageOf(cause)}`, { cause });
+  }
 }
 
 /** Where the keys are by the issuer's metadata, or were before it could not be read. */
@@ -58,12 +64,8 @@ async function keyUrlOf(issuer: string, fetch: Fetch, previousUrl: string | unde
     }
   }
   if (previousUrl !== undefined) return previousUrl;
-  throw unreachable(issuer, new AggregateError(failures, `the metadata of ${issuer} cannot be read`));
+  const cause = new AggregateError(failures, failures.map(messageOf).join("; "));
+  throw checkFailed(new Error(`the metadata of the issuer ${issuer} cannot be read`, { cause }), failedMs);
 }
 
 const isOwn = (url: string, issuer: string): boolean => new URL(url).origin === new URL(issuer).origin;
-
-function unreachable(issuer: string, cause: unknown): A2AError {
-  const text = `the metadata of the issuer ${issuer} cannot be read: try again`;
-  return new A2AError("unavailable", text, { retryAfterMs: failedMs, cause });
-}

@@ -16,7 +16,7 @@ import {
   string,
   text,
 } from "../../protocol/check/rules.js";
-import { A2AError } from "../../protocol/errors.js";
+import { messageOf } from "../../protocol/errors.js";
 import {
   bearerChallenge,
   bearerCheck,
@@ -27,7 +27,13 @@ import {
 } from "./bearer-jwt.js";
 import { libraryFetch } from "./fetch-response.js";
 import { identityFrom, type TokenCheck } from "./jwt.js";
-import { type AuthScheme, CredentialError, type SchemeDeclaration, type SchemeEnvironment } from "./scheme.js";
+import {
+  type AuthScheme,
+  CredentialError,
+  checkFailed,
+  type SchemeDeclaration,
+  type SchemeEnvironment,
+} from "./scheme.js";
 import { TokenCache } from "./token-cache.js";
 
 /** Scopes with a description each, for people. */
@@ -189,8 +195,7 @@ function introspectionCheck(options: IntrospectionOptions, { fetch, clock }: Sch
       const answer = await introspectionRequest(server, client, ClientSecretBasic(clientSecret), token, request);
       return await processIntrospectionResponse(server, client, answer);
     } catch (cause) {
-      const text = "the authorization server does not answer about the token, try again";
-      throw new A2AError("unavailable", text, { retryAfterMs: 1000, cause });
+      throw checkFailed(new Error(`${endpoint} does not answer about the token: ${messageOf(cause)}`, { cause }));
     }
   };
   const check = async (token: string) => {

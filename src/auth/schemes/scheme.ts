@@ -1,6 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Clock } from "../../protocol/async/clock.js";
 import type { CallOrigin, PeerCertificate } from "../../protocol/context.js";
+import { MaskedError } from "../../protocol/errors.js";
 import type { Fetch } from "../../protocol/fetch.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { AgentCardSchema } from "../../protocol/model.js";
@@ -17,9 +18,12 @@ export type SchemeDeclaration = NonNullable<
 export interface AuthCall {
   /** The binding of the call, or `"in-process"`. */
   readonly binding: CallOrigin;
-  /** A header or metadata value; names are case-insensitive. */
+  /** A header or metadata value; names are case-insensitive. Several of one name are joined by `, `. */
   header(name: string): string | undefined;
-  /** A parameter of the query string; `undefined` over gRPC, which has none. */
+  /**
+   * A parameter of the query string; `undefined` over gRPC, which has none. Throws `invalidRequest` for several values that
+   * differ.
+   */
   query(name: string): string | undefined;
   /** The certificate that the caller has shown over TLS, verified, or that a trusted proxy reports. */
   certificate(): PeerCertificate | undefined;
@@ -68,7 +72,8 @@ export interface SchemeEnvironment {
 
 /**
  * Finds the identity of a call. `undefined`: the call has no credential of this scheme. Throws a `CredentialError` for
- * an invalid one; any other error means that the check itself failed. An identity that is returned a second time,
+ * an invalid one. An `A2AError` is the caller's error as it is. Any other error means that the check itself failed: the
+ * caller gets `unavailable`, and the log the reason. An identity that is returned a second time,
  * without a promise, must not have changed.
  */
 export type SchemeCheck = (call: AuthCall) => Identity | undefined | Promise<Identity | undefined>;
@@ -95,6 +100,18 @@ export class CredentialError extends Error {
     super(message, options);
     this.name = "CredentialError";
   }
+}
+
+/** A function of the program returned no identity: a fault of the program, which a later attempt does not mend. */
+export class NoIdentityError extends TypeError {}
+
+/**
+ * The error for a credential that could not be checked, for a reason that is not its sender's. `retryAfterMs`: when the
+ * check may succeed, in milliseconds.
+ */
+export function checkFailed(cause: unknown, retryAfterMs = 1000): MaskedError {
+  const record = "a caller could not be authenticated";
+  return new MaskedError("unavailable", "cannot verify credentials now, try again", { record, cause, retryAfterMs });
 }
 
 /** Longest credential that is looked at, in characters. */

@@ -1,7 +1,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { EventSourceMessage } from "eventsource-parser";
 import { noop } from "../../protocol/async/noop.js";
-import { A2AError, changeError, type ErrorCode } from "../../protocol/errors.js";
+import { A2AError, CallError, changeError, type ErrorCode } from "../../protocol/errors.js";
 import { type AnswerBody, type HttpAnswer, readTextWithin, retryAfterOf } from "../../protocol/fetch.js";
 import { eventStreamType, mediaTypeOf } from "../http/media-type.js";
 import type { UnreadAnswer } from "./call.js";
@@ -134,7 +134,7 @@ export function errorFromHttpStatus({ response: { status, headers } }: UnreadAns
   const code = codesByHttpStatus.get(status) ?? "invalidAgentResponse";
   const target = status >= 300 && status < 400 ? redirectTarget(headers.get("location")) : undefined;
   const advice = target === undefined ? "" : `, a redirect to ${target}: list that URL in the card`;
-  return new A2AError(code, `the agent answered with HTTP status ${status}${advice}`, {
+  return new CallError(code, `the agent answered with HTTP status ${status}${advice}`, {
     metadata: { httpStatus: String(status) },
   });
 }

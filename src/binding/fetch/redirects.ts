@@ -1,5 +1,5 @@
 import { noop } from "../../protocol/async/noop.js";
-import { A2AError } from "../../protocol/errors.js";
+import { A2AError, CallError } from "../../protocol/errors.js";
 import type { HttpAnswer } from "../../protocol/fetch.js";
 import { isLoopback } from "./address-policy.js";
 
@@ -69,7 +69,7 @@ function publicHeaders(headers: Record<string, string>): Record<string, string> 
 }
 
 function badRedirect({ status }: HttpAnswer, what: string): A2AError {
-  return new A2AError("invalidAgentResponse", `the agent answered with ${what}`, {
+  return new CallError("invalidAgentResponse", `the agent answered with ${what}`, {
     metadata: { httpStatus: String(status) },
   });
 }

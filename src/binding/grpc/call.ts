@@ -16,7 +16,7 @@ import type { AddressedService } from "../service.js";
 import { errorToStatus } from "./errors.js";
 import { setHttpStatus } from "./internals/http-status.js";
 import type { RawCall, TakenCallListener } from "./internals/taken-call.js";
-import { asBuffer, decodeMessage, headersOf, methodFor, type RpcMethod } from "./method.js";
+import { addressOf, asBuffer, decodeMessage, headersOf, methodFor, type RpcMethod } from "./method.js";
 import { type GrpcTarget, type NamedAgent, putName, takeName } from "./target.js";
 
 // Unsent bytes of a stream above which reading its subscription pauses.
@@ -295,11 +295,6 @@ function addFields(metadata: Metadata | null, fields: ServerCall["rateFields"]):
 
 function finiteOrNone(time: number): number | undefined {
   return Number.isFinite(time) ? time : undefined;
-}
-
-/** The address of a peer, without its port. */
-function addressOf(peer: string): string {
-  return peer.slice(0, peer.lastIndexOf(":"));
 }
 
 // Each event is encoded once, however many streams send it. Not with `writeBuffer`: the cached bytes must not keep

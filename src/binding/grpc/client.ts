@@ -6,7 +6,7 @@ import { maxReplyValues, tooManyReplyValues } from "../../protocol/codec/reply-v
 import type { CallOptions } from "../../protocol/context.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
-import { formatExtensions, versionParameter } from "../../protocol/service-parameters.js";
+import { formatExtensions, lowerCaseNames, versionParameter } from "../../protocol/service-parameters.js";
 import type { GrpcAdapter, StreamReader } from "../../version/codec.js";
 import type { AddressPolicy, Lookup } from "../fetch/address-policy.js";
 import type { ClientTls } from "../fetch/client-tls.js";
@@ -220,7 +220,7 @@ function failureOf(outcome: StatusObject, { method, channel, call }: ChannelCall
  */
 function metadataWriter({ adapter, headers = {} }: GrpcTransportOptions): (options: CallOptions) => Metadata {
   const baseMetadata = new Metadata();
-  for (const [name, value] of Object.entries(headers)) set(baseMetadata, name, value);
+  for (const [name, value] of Object.entries(lowerCaseNames(headers))) set(baseMetadata, name, value);
   if (adapter.declares !== undefined) baseMetadata.set(versionParameter, adapter.declares);
   let last = { extensions: "", metadata: baseMetadata };
   const withExtensions = ({ extensions }: CallOptions): Metadata => {
@@ -236,7 +236,7 @@ function metadataWriter({ adapter, headers = {} }: GrpcTransportOptions): (optio
     const base = withExtensions(options);
     if (options.headers === undefined && options.after === undefined) return base;
     const metadata = base.clone();
-    for (const [name, value] of Object.entries(options.headers ?? {})) set(metadata, name, value);
+    for (const [name, value] of Object.entries(lowerCaseNames(options.headers))) set(metadata, name, value);
     if (options.after !== undefined) metadata.set("last-event-id", options.after);
     return metadata;
   };

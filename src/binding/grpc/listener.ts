@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { constants, createServer, type Http2Server, type ServerHttp2Stream } from "node:http2";
 import { type A2AError, errorTable } from "../../protocol/errors.js";
 import type { Logger } from "../../protocol/logger.js";
@@ -8,6 +9,7 @@ import { refuseHttp } from "../listen/http1-engine.js";
 import type { Http2Engine } from "../listen/http2-engine.js";
 import { keepSessions } from "../listen/sessions.js";
 import type { OpenUnsent } from "../listen/unsent.js";
+import { linesIn } from "../one-credential.js";
 import type { CallHead } from "../service.js";
 import { injectConnections, isEndless, takeStreams } from "./internals/http2-server.js";
 import type { GrpcServer } from "./server.js";
@@ -61,6 +63,7 @@ function shareStreams(server: Http2Server, { grpc, http = refuseHttp, refuse }: 
     const refusal = refuse?.({ header: (name) => headerIn(headers, name) });
     if (refusal !== undefined) return refuseCall(stream, refusal);
     if (isEndless(headers["grpc-timeout"])) delete headers["grpc-timeout"];
+    keepCredentials(headers, rest[1]);
     const loading = grpc.prepare(headers[":path"] ?? "");
     if (loading === undefined) return serveGrpc(stream, headers, ...rest);
     loading.then(
@@ -68,6 +71,13 @@ function shareStreams(server: Http2Server, { grpc, http = refuseHttp, refuse }: 
       () => stream.close(),
     );
   });
+}
+
+/** Gives grpc-js every line of a header that names one caller: Node keeps the first. */
+function keepCredentials(headers: IncomingHttpHeaders, rawHeaders: unknown): void {
+  if (headers.authorization === undefined || !Array.isArray(rawHeaders)) return;
+  const lines = linesIn(rawHeaders, "authorization");
+  if (lines.length > 1) Object.assign(headers, { authorization: lines });
 }
 
 /**

@@ -6,6 +6,7 @@ import { A2AError } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import type { GrpcAdapter } from "../../version/codec.js";
 import { adaptersFor } from "../../version/detect.js";
+import { joinLines } from "../one-credential.js";
 import type { ServerCall } from "../server-call.js";
 import { handlerFor } from "../version-handler.js";
 
@@ -65,11 +66,21 @@ export function methodFor(call: ServerCall, { methods }: ServedPath): RpcMethod 
   return method;
 }
 
-/** A metadata value as one string: repeated values joined by commas, binary values in base64. */
+/**
+ * A metadata value as one string: repeated values joined by commas, binary values in base64. Throws `invalidRequest` for
+ * credentials that differ.
+ */
 function headerOf(metadata: Metadata, name: string): string | undefined {
   const values = metadata.get(name);
-  if (values.length === 0) return undefined;
-  return values.map((value) => (typeof value === "string" ? value : value.toString("base64"))).join(",");
+  return joinLines(
+    name,
+    values.map((value) => (typeof value === "string" ? value : value.toString("base64"))),
+  );
+}
+
+/** The address of a peer, without its port. */
+export function addressOf(peer: string): string {
+  return peer.slice(0, peer.lastIndexOf(":"));
 }
 
 /** Returns a reader of the metadata that keeps nothing else in memory. */

@@ -1,7 +1,7 @@
 import { create, type DescExtension, type DescFile, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { nestedTypes } from "@bufbuild/protobuf/reflect";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
-import { type Server, type ServerDuplexStream, status } from "@grpc/grpc-js";
+import { type Server, type ServerDuplexStream, type StatusObject, status } from "@grpc/grpc-js";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.js";
 import { file_grpc_health_v1_health } from "../../../gen/grpc/health/v1/health_pb.js";
 import {
@@ -11,6 +11,11 @@ import {
   ServerReflectionResponseSchema,
 } from "../../../gen/grpc/reflection/v1/reflection_pb.js";
 import type { GrpcAdapter } from "../../version/codec.js";
+import { certificateFrom } from "../peer-certificate.js";
+import { ServerCall } from "../server-call.js";
+import type { AddressedService, CallHead, Service } from "../service.js";
+import { errorToStatus } from "./errors.js";
+import { addressOf, headersOf } from "./method.js";
 import { definitionOf } from "./own-services.js";
 
 /** The service is served under two names, with the same messages. */
@@ -22,9 +27,13 @@ type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema
 
 /**
  * Adds `grpc.reflection.v1` and `v1alpha`. With it, tools list, describe and call the services without the proto files,
- * and read error details.
+ * and read error details. Callers are held to what every call requires.
  */
-export async function addReflection(server: Server, adapters: readonly GrpcAdapter[]): Promise<void> {
+export async function addReflection(
+  server: Server,
+  adapters: readonly GrpcAdapter[],
+  at: (authority: string) => AddressedService,
+): Promise<void> {
   const served = await Promise.all(adapters.map(({ service }) => fullFiles.get(service.typeName)?.() ?? service.file));
   const index = new SchemaIndex([...served, file_google_rpc_error_details, file_grpc_health_v1_health]);
   const answer = (request: ServerReflectionRequest): ServerReflectionResponse =>
@@ -33,7 +42,12 @@ export async function addReflection(server: Server, adapters: readonly GrpcAdapt
       originalRequest: request,
       messageResponse: index.answer(request.messageRequest),
     });
-  const ServerReflectionInfo = (dialog: Dialog): void => {
+  const ServerReflectionInfo = async (dialog: Dialog): Promise<void> => {
+    const refusal = await refusalOf(dialog, at(dialog.getHost()).service);
+    if (refusal !== undefined) {
+      dialog.emit("error", refusal);
+      return;
+    }
     dialog.on("data", (request: ServerReflectionRequest) => {
       if (dialog.write(answer(request))) return;
       // Answers are far larger than requests: a caller that does not read them would fill the memory.
@@ -43,6 +57,28 @@ export async function addReflection(server: Server, adapters: readonly GrpcAdapt
     dialog.on("end", () => dialog.end());
   };
   for (const name of typeNames) server.addService(definitionOf(ServerReflection, name), { ServerReflectionInfo });
+}
+
+/** Authenticates the caller, within the limits of its address. Returns the status of a call that is refused. */
+async function refusalOf(dialog: Dialog, service: Service): Promise<Partial<StatusObject> | undefined> {
+  const call = new ServerCall(service, headOf(dialog));
+  try {
+    await call.authenticate();
+    return undefined;
+  } catch (error) {
+    return errorToStatus(call.publicError(error));
+  } finally {
+    call.end();
+  }
+}
+
+function headOf(dialog: Dialog): CallHead {
+  return {
+    binding: "GRPC",
+    header: headersOf(dialog.metadata),
+    peer: () => addressOf(dialog.getPeer()),
+    certificate: () => certificateFrom(dialog.getAuthContext().sslPeerCertificate?.raw),
+  };
 }
 
 // The services are built from outlines, which omit what only readers of a schema need.

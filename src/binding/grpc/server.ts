@@ -18,6 +18,8 @@ export interface GrpcServerOptions {
   readonly service: Pick<Service, "limits">;
   /** What answers at an authority (`host:port`). */
   readonly at: (authority: string) => AddressedService;
+  /** Whether the services are described to tools. Default: true. */
+  readonly reflection?: boolean | undefined;
   /** Limits of connections and of request messages. Default: the listener's. */
   readonly limits?: ListenerLimits | undefined;
 }
@@ -41,7 +43,7 @@ export interface GrpcServer {
 
 /** Creates a server with every operation of every adapter. Callers are authenticated before a message is read. */
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
-  const { service, at, limits = defaultListenerLimits } = options;
+  const { service, at, reflection = true, limits = defaultListenerLimits } = options;
   const targetOf = createTargets();
   const paths = new Set<string>();
   const server = new Server({
@@ -65,10 +67,12 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   };
   register(options.adapters);
   const health = createHealth(options.adapters.map(({ service }) => service.typeName));
-  const onDemand = new Map([
-    ["grpc.health.v1", once(() => health.addTo(server))],
-    ["grpc.reflection.", once(() => addReflection(server, options.adapters))],
-  ]);
+  const onDemand = new Map([["grpc.health.v1", once(() => health.addTo(server))]]);
+  if (reflection)
+    onDemand.set(
+      "grpc.reflection.",
+      once(() => addReflection(server, options.adapters, at)),
+    );
   return {
     server,
     register,

@@ -2,7 +2,7 @@ import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
 import { readAnswer } from "../../protocol/codec/json/reading.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { CallOptions } from "../../protocol/context.js";
-import { A2AError } from "../../protocol/errors.js";
+import { A2AError, CallError } from "../../protocol/errors.js";
 import { trimSlashes } from "../../protocol/http-rules.js";
 import type { Operation, Operations } from "../../protocol/operations.js";
 import type { HttpJsonAdapter } from "../../version/codec.js";
@@ -135,7 +135,7 @@ async function errorOf({ adapter, replyMaxBytes }: HttpClient, answer: UnreadAns
 
 /** A reply that is not a JSON object did not come from an agent: `metadata.httpStatus` marks such errors. */
 function fromStatusAlone({ code, message }: A2AError, status: number): A2AError {
-  return new A2AError(code, message, { metadata: { httpStatus: String(status) } });
+  return new CallError(code, message, { metadata: { httpStatus: String(status) } });
 }
 
 function eventOf(text: string): JsonValue {

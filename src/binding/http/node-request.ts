@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { Http2ServerResponse } from "node:http2";
 import type { PeerCertificate, ReadHeader } from "../../protocol/context.js";
 import type { CallTimes } from "../listen/connection.js";
+import { isSingleHeader, joinLines, linesIn } from "../one-credential.js";
 import { certificateOf } from "../peer-certificate.js";
 import type { HttpRequest } from "./http.js";
 import { type NodeIncoming, type ParsedBody, parsedBodyOf, readNodeBody } from "./node-body.js";
@@ -79,12 +80,19 @@ export class NodeRequest implements HttpRequest {
   }
 
   header(name: string): string | undefined {
-    return headerIn(this.#req.headers, name);
+    const { headers, rawHeaders } = this.#req;
+    return isSingleHeader(name) ? joinLines(name, linesIn(rawHeaders, name)) : headerIn(headers, name);
   }
 
   headers(): ReadHeader {
-    const { headers } = this.#req;
-    return (name) => headerIn(headers, name);
+    const { headers, rawHeaders } = this.#req;
+    // The lines alone: the raw headers would stay in memory as long as a stream is open.
+    const authorization = linesIn(rawHeaders, "authorization");
+    const proxyAuthorization = linesIn(rawHeaders, "proxy-authorization");
+    return (name) => {
+      if (!isSingleHeader(name)) return headerIn(headers, name);
+      return joinLines(name, name === "authorization" ? authorization : proxyAuthorization);
+    };
   }
 
   get isParsed(): boolean {

@@ -6,7 +6,7 @@ import { leaveStream } from "../../protocol/async/steps.js";
 import { validate } from "../../protocol/check/validate.js";
 import { readBinary } from "../../protocol/codec/binary/reader.js";
 import type { CallChain, CallOptions, Principal, ServerContext } from "../../protocol/context.js";
-import { A2AError, changeError, errorForPeer, invalidParams } from "../../protocol/errors.js";
+import { A2AError, errorForPeer, invalidParams } from "../../protocol/errors.js";
 import { type StreamResponse, StreamResponseSchema } from "../../protocol/model.js";
 import type { Operation, Operations, StreamItem } from "../../protocol/operations.js";
 import {
@@ -197,7 +197,7 @@ const decodeOptions = { recursionLimit: 1_000 } as const;
 
 /** Copies an error as the agent's answer, including one that the agent received from another agent. */
 function copyError(error: A2AError): A2AError {
-  return changeError(error, {});
+  return new A2AError(error.code, error.message, error);
 }
 
 const openAdmission: InProcessAdmission = {
@@ -212,6 +212,6 @@ const openAdmission: InProcessAdmission = {
 /** Returns the admission, with the principal of the options. */
 function gateOf({ admission = openAdmission, principal, chain }: InProcessOptions): InProcessAdmission {
   if (principal === undefined) return admission;
-  const caller = { principal, authorize: chain?.authorize };
+  const caller = { principal, authorize: chain?.authorize, authorizeAnswer: chain?.authorizeAnswer };
   return { ...admission, authenticate: () => caller };
 }

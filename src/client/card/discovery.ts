@@ -1,6 +1,6 @@
 import { parseAnswer, readText, withAnswerHeaders } from "../../binding/fetch/answer.js";
 import { fetchFailure } from "../../binding/fetch/failure.js";
-import { A2AError } from "../../protocol/errors.js";
+import { A2AError, CallError } from "../../protocol/errors.js";
 import type { Fetch } from "../../protocol/fetch.js";
 import { trimSlashes } from "../../protocol/http-rules.js";
 import type { AgentCard } from "../../protocol/model.js";
@@ -76,7 +76,7 @@ export async function findCard(urls: readonly string[], options: DiscoveryOption
   }
   // An invalid card is more informative than a page that is not a card.
   const worst = cardErrors.find(({ violations }) => violations.length > 0) ?? cardErrors[0];
-  throw new A2AError(worst?.code ?? "unavailable", `no agent card: ${problems.join("; ")}`, {
+  throw new CallError(worst?.code ?? "unavailable", `no agent card: ${problems.join("; ")}`, {
     cause: worst,
     violations: worst?.violations,
     // So that the search is repeated for a server that is down, unless it has a card that is wrong.
@@ -131,7 +131,7 @@ async function fetchCard(url: string, options: DiscoveryOptions, limit: SearchLi
     const { status, headers: answerHeaders } = response;
     if (status === 304 && entry !== undefined) return entry.card;
     const metadata = { httpStatus: String(status) };
-    const error = new A2AError("unavailable", `${url} answered with HTTP status ${status}`, { metadata });
+    const error = new CallError("unavailable", `${url} answered with HTTP status ${status}`, { metadata });
     return withAnswerHeaders(error, answerHeaders);
   } catch (cause) {
     throw failure(cause);
@@ -159,7 +159,7 @@ function limitOf({ signal, timeoutMs, leftMs = timeoutMs }: DiscoveryOptions): S
       if (cause instanceof A2AError) return cause;
       if (signal?.aborted === true) return signal.reason;
       if (timeout.aborted)
-        return new A2AError("deadlineExceeded", `${url} gave no card within ${timeoutMs} ms`, { cause });
+        return new CallError("deadlineExceeded", `${url} gave no card within ${timeoutMs} ms`, { cause });
       return fetchFailure({ what: `cannot fetch the agent card from ${url}`, cause, started: true });
     },
   };

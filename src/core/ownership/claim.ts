@@ -2,7 +2,7 @@ import { noop } from "../../protocol/async/noop.js";
 import { sizeOfMessage, sizeOfTask } from "../../protocol/check/size.js";
 import type { Scope } from "../../protocol/context.js";
 import { A2AError, invalidParams, taskNotFound } from "../../protocol/errors.js";
-import type { Message, Task } from "../../protocol/model.js";
+import { type Message, Role, type Task } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { InboxEntry, PutFence, StoredTask } from "../ports.js";
 import { isPlaced } from "../read/read-task.js";
@@ -34,6 +34,7 @@ export async function deliver(runtime: Runtime, start: TurnStart): Promise<Deliv
   for (let tries = 0; tries < maxTries; tries++) {
     const storedTask = await readSettled(runtime, start.scope, start.send.message.taskId);
     checkOpen(storedTask, start);
+    checkSkills(storedTask, start);
     const delivery =
       storedTask.head.holder === ""
         ? await claim(runtime, start, storedTask)
@@ -70,6 +71,7 @@ export async function deliverOnce(
       if (await isPlaced(runtime, { head: storedTask.head, after, entry, messageId })) return "placed";
     }
     checkOpen(storedTask, start);
+    checkSkills(storedTask, start);
     const { holder, epoch, inboxPut } = storedTask.head;
     const delivery =
       holder === ""
@@ -103,6 +105,18 @@ function checkOpen({ head }: StoredTask, { send }: TurnStart): void {
   if (contextId !== "" && contextId !== head.contextId) {
     throw invalidParams({ field: "message.contextId", description: "is not the context of the task" });
   }
+}
+
+/**
+ * Holds the sender of a message to what the skills of the task's messages require: its own may name none. Throws
+ * `unauthenticated` or `permissionDenied`.
+ */
+export function checkSkills({ snapshot, records }: StoredTask, { chain }: Pick<TurnStart, "chain">): void {
+  const authorize = chain?.authorizeAnswer;
+  if (authorize === undefined) return;
+  const stored = snapshot?.task.history.filter(({ role }) => role === Role.USER) ?? [];
+  const recent = records.flatMap((record) => (record.kind === "message" ? record.message : []));
+  authorize([...stored, ...recent]);
 }
 
 async function claim(runtime: Runtime, start: TurnStart, storedTask: StoredTask): Promise<Delivery | undefined> {

@@ -183,7 +183,7 @@ export interface ListQuery {
    * but neither artifacts nor history. Default: false.
    */
   readonly summaries?: boolean | undefined;
-  /** The last task of the previous page. A forged one may have a fractional time or match no task. */
+  /** The last task of the previous page. One that is gone since has the highest safe integer as its key. */
   readonly after?: { readonly statusTime: number; readonly key: number } | undefined;
 }
 

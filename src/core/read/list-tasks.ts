@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Scope } from "../../protocol/context.js";
 import { invalidParams } from "../../protocol/errors.js";
 import { type ListTasksRequest, type ListTasksResponse, TaskState } from "../../protocol/model.js";
@@ -14,10 +15,9 @@ const defaultPageSize = 50;
 export async function listTasks(runtime: Runtime, request: ListTasksRequest, scope: Scope): Promise<ListTasksResponse> {
   const pageSize = request.pageSize ?? defaultPageSize;
   const filters = filtersOf(request);
-  const filterDigest = digest(
-    JSON.stringify([scope.agent, scope.tenant, scope.owner, filters.contextId, filters.state, filters.since]),
-  );
-  const after = request.pageToken === "" ? undefined : readCursor(request.pageToken, filterDigest);
+  const list: List = { scope, filters };
+  const after =
+    request.pageToken === "" ? undefined : await placeOf(runtime, readCursor(request.pageToken, list), scope);
   const options = { historyLength: request.historyLength ?? 0, artifacts: request.includeArtifacts === true };
   const page = await runtime.store.list(scope, {
     ...filters,
@@ -30,13 +30,21 @@ export async function listTasks(runtime: Runtime, request: ListTasksRequest, sco
   return {
     $typeName: "lf.a2a.v1.ListTasksResponse",
     tasks: page.tasks.map((task) => foldStored(task, options)),
-    nextPageToken: page.more && last !== undefined ? writeCursor(last.head, filterDigest) : "",
+    nextPageToken: page.more && last !== undefined ? writeCursor(last.head, list) : "",
     pageSize,
     totalSize: page.total,
   };
 }
 
-function filtersOf(request: ListTasksRequest): Pick<ListQuery, "contextId" | "state" | "since"> {
+type Filters = Pick<ListQuery, "contextId" | "state" | "since">;
+
+/** The list that a cursor belongs to. */
+interface List {
+  readonly scope: Scope;
+  readonly filters: Filters;
+}
+
+function filtersOf(request: ListTasksRequest): Filters {
   const since = request.statusTimestampAfter;
   return {
     contextId: request.contextId === "" ? undefined : request.contextId,
@@ -46,35 +54,58 @@ function filtersOf(request: ListTasksRequest): Pick<ListQuery, "contextId" | "st
   };
 }
 
-function writeCursor(
-  { statusTime, key }: { readonly statusTime: number; readonly key: number },
-  filterDigest: string,
-): string {
-  return btoa(`${statusTime}:${key}:${filterDigest}`).replaceAll("=", "");
+/** The last task of a page, as its caller knows it: the number by which the store sorts counts everybody's tasks. */
+interface Cursor {
+  readonly statusTime: number;
+  readonly id: string;
 }
 
-function readCursor(token: string, filterDigest: string): { readonly statusTime: number; readonly key: number } {
-  const match = /^(\d{1,16}(?:\.\d+)?):(\d{1,16}):([0-9a-z]+)$/.exec(decode(token));
-  if (match === null) throw invalidParams({ field: "pageToken", description: "was not issued by this agent" });
-  if (match[3] !== filterDigest) {
-    throw invalidParams({ field: "pageToken", description: "belongs to a list with other filters" });
-  }
-  return { statusTime: Number(match[1]), key: Number(match[2]) };
+/** The highest number that a store gives a task. */
+const lastKey = Number.MAX_SAFE_INTEGER;
+
+/** Where a page begins. A task that is gone leaves its time: tasks of the same millisecond are then listed again. */
+async function placeOf(
+  { store }: Runtime,
+  { statusTime, id }: Cursor,
+  scope: Scope,
+): Promise<NonNullable<ListQuery["after"]>> {
+  return { statusTime, key: (await store.head(scope, id))?.key ?? lastKey };
 }
 
+// Every process on the store reads the cursors of the others, so no secret of a process goes into one. The digests find a
+// cursor that was changed, or is of another caller or list; one that is forged with both selects another place in the
+// caller's own list.
+function writeCursor({ statusTime, id }: Cursor, { scope, filters }: List): string {
+  const content = JSON.stringify([statusTime, id, digest(filters)]);
+  return encode(JSON.stringify([content, digest([content, scope])]));
+}
+
+function readCursor(token: string, { scope, filters }: List): Cursor {
+  const [content, check] = listIn(decode(token));
+  const [statusTime, id, filterDigest] = typeof content === "string" ? listIn(content) : [];
+  const isWhole = typeof statusTime === "number" && typeof id === "string" && check === digest([content, scope]);
+  if (!isWhole) throw invalidParams({ field: "pageToken", description: "was not issued by this agent" });
+  if (filterDigest === digest(filters)) return { statusTime, id };
+  throw invalidParams({ field: "pageToken", description: "belongs to a list with other filters" });
+}
+
+const encode = (text: string): string => Buffer.from(text).toString("base64url");
+
+// Node decodes other texts to the same bytes.
 function decode(token: string): string {
+  const text = Buffer.from(token, "base64url").toString();
+  return encode(text) === token ? text : "";
+}
+
+function listIn(json: string): readonly unknown[] {
   try {
-    return atob(token);
+    const value: unknown = JSON.parse(json);
+    return Array.isArray(value) ? value : [];
   } catch {
-    return "";
+    return [];
   }
 }
 
-// Not a secret: a forged cursor only selects another position in the caller's own list.
-function digest(text: string): string {
-  let hash = 0xcbf29ce484222325n;
-  for (let index = 0; index < text.length; index++) {
-    hash = BigInt.asUintN(64, (hash ^ BigInt(text.charCodeAt(index))) * 0x100000001b3n);
-  }
-  return hash.toString(36);
+function digest(value: unknown): string {
+  return createHash("sha256").update(JSON.stringify(value)).digest("base64url").slice(0, 16);
 }

@@ -2,7 +2,7 @@ import { invalidParams, taskNotFound } from "../../protocol/errors.js";
 import type { Message, SendMessageRequest } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 import { abandonSend } from "../ownership/abandoned-sends.js";
-import { deliverOnce } from "../ownership/claim.js";
+import { checkSkills, deliverOnce } from "../ownership/claim.js";
 import { isGone } from "../ownership/claim-turn.js";
 import { TaskWaiter } from "../ownership/task-waiter.js";
 import type { NewSend, SendRecord, StoredTask } from "../ports.js";
@@ -73,6 +73,7 @@ async function find(call: SendCall): Promise<FoundSend> {
   for (;;) {
     const before = taskId === "" ? undefined : await runtime.store.read(scope, taskId);
     if (taskId !== "" && before === undefined) throw taskNotFound(taskId);
+    if (before !== undefined) checkSkills(before, start);
     const { entry } = start;
     const { record, uncount } = await beginCounted(call, {
       scope,

@@ -1,4 +1,4 @@
-import { A2AError, ConnectionError } from "../../protocol/errors.js";
+import { A2AError, CallError, maskedError } from "../../protocol/errors.js";
 import type { Logger } from "../../protocol/logger.js";
 import { TaskState } from "../../protocol/model.js";
 import { isInterrupted } from "../../protocol/states.js";
@@ -98,7 +98,7 @@ async function leaveWaiting(live: LiveTask, reason: TurnAborted): Promise<void> 
 
 async function endFailed(turn: EndingTurn, cause: unknown): Promise<void> {
   const { writer, subject, state } = turn;
-  const error = cause instanceof ConnectionError ? maskUnreachable(turn, cause) : cause;
+  const error = cause instanceof CallError ? maskCallError(turn, cause) : cause;
   if (!(error instanceof A2AError)) return writer.end(TaskState.FAILED, mask(turn, error));
   if (error.code === "invalidAgentResponse") {
     turn.run.logger.error({ err: error }, "the agent emitted what cannot be sent");
@@ -118,14 +118,11 @@ function refuse({ start, writer, inbox }: EndingTurn, live: LiveTask, error: A2A
 }
 
 // The caller must not learn which service the agent calls, or why it failed.
-function maskUnreachable({ runtime, run }: EndingTurn, error: ConnectionError): A2AError {
+function maskCallError({ runtime, run }: EndingTurn, error: CallError): A2AError {
   const reference = runtime.newId();
   run.logger.error({ reference, err: error }, "an agent that this one calls did not answer");
   const { retryAfterMs } = error;
-  return new A2AError("unavailable", `an agent that this one calls did not answer (reference ${reference})`, {
-    metadata: { reference },
-    retryAfterMs,
-  });
+  return maskedError("unavailable", "an agent that this one calls did not answer", { reference, retryAfterMs });
 }
 
 function mask({ runtime, run }: EndingTurn, error: unknown): string {

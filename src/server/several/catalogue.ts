@@ -116,10 +116,13 @@ async function visibleTo(head: CallHead, { directory }: SharedParts): Promise<re
 }
 
 async function isLetIn(head: CallHead, { destination: { service } }: ServedEntry): Promise<boolean> {
+  const request = { requestId: requestIdOf(head.header(requestIdParameter)) };
   try {
-    await service.authenticate(head, { requestId: requestIdOf(head.header(requestIdParameter)) });
+    await service.authenticate(head, request);
     return true;
-  } catch {
+  } catch (error) {
+    // For the log: this list has no error for its caller.
+    service.publicError(error, request);
     return false;
   }
 }

@@ -78,8 +78,8 @@ export class LocalClients {
     }
     const { principal = turn.principal } = options;
     const via = [...(turn.chain?.via ?? []), pathOf(from.key)];
-    const authorize = options.principal === undefined ? turn.chain?.authorize : undefined;
-    const chain = { via, authorize };
+    const { authorize, authorizeAnswer } = (options.principal === undefined ? turn.chain : undefined) ?? {};
+    const chain = { via, authorize, authorizeAnswer };
     const headers = { ...forwardHeaders(turn), ...options.headers };
     return this.#clientOf(
       path,

@@ -56,7 +56,11 @@ export async function composeEntry(shared: SharedParts, newEntry: NewEntry): Pro
   const destination = { service: agent.service, versions: hasGrpc ? agent.versions : [] };
   try {
     if (grpcPort !== undefined)
-      port ??= await openGrpcPort(grpcPort, destination, { ...shared, unsent: shared.process.admission.unsent.open });
+      port ??= await openGrpcPort(grpcPort, destination, {
+        ...shared,
+        unsent: shared.process.admission.unsent.open,
+        reflection: shared.options.reflection,
+      });
   } catch (error) {
     await agent.dismiss();
     throw error;

@@ -19,6 +19,8 @@ export interface PortOptions {
   /** Books what the peers of HTTP/2 do not take. */
   readonly unsent: OpenUnsent;
   readonly logger: Logger;
+  /** Whether gRPC describes its services. Default: true. */
+  readonly reflection: boolean | undefined;
 }
 
 export interface ListenersOptions extends PortOptions, Pick<EngineSetting, "at" | "refuse" | "versions" | "grows"> {
@@ -118,11 +120,11 @@ export interface GrpcPort {
 export async function openGrpcPort(
   requestedPort: number,
   destination: AddressedService,
-  { host, tls, limits, unsent, logger }: PortOptions,
+  { host, tls, limits, unsent, logger, reflection }: PortOptions,
 ): Promise<GrpcPort> {
   let current = destination;
   const engine = engineOf(["GRPC"], {
-    ...{ limits, unsent, logger, refuse: undefined },
+    ...{ limits, unsent, logger, reflection, refuse: undefined },
     versions: destination.versions,
     at: () => current,
   });

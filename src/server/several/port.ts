@@ -125,6 +125,7 @@ export async function listenWith(
       limits,
       unsent,
       logger,
+      reflection: options.reflection,
     },
     ...{ bindings: site.bindings, at: directory.at, versions: directory.versions, grows: site.grows },
     refuse: guard && ((caller: Pick<CallHead, "header">) => guard.grpc(caller)?.error),

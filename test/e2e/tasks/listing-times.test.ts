@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
-import { completed, type Store, type Task } from "trivium";
+import { completed, memoryTaskStore, type Store, type Task } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { postgresStore } from "../../../src/store/postgres/index.js";
 import { createSqlStore } from "../../../src/store/sql/task-store.js";
 import { localSqliteBackend } from "../../../src/store/sqlite/database.js";
 import { hasPostgres, startTimeoutMs } from "../../support/postgres.js";
 import { createStoreDatabase, type StoreDatabase } from "../../support/postgres-databases.js";
-import { requestOf, say, taskOf } from "../../support/say.js";
+import { errorOf, requestOf, say, taskOf } from "../../support/say.js";
 import { overEach, type ServedAgent } from "../../support/serve-agent.js";
 import { createVirtualClock, type VirtualClock } from "../../support/virtual-clock.js";
 import { wiresThat } from "../../support/wires.js";
@@ -92,19 +92,47 @@ describe.each(Object.keys(stores))("on the store: %s", (name) => {
 
   overEach(["HTTP+JSON"], (start) => {
     it.skipIf(name === "PostgreSQL" && !hasPostgres)(
-      "a page token with a fraction of a millisecond is a place like any other",
+      "a page token names a task of its caller and no number of the store, and survives a restart",
       async () => {
         const clock = createVirtualClock();
-        const store = await stores[name]?.(clock);
+        const store = (await stores[name]?.(clock)) ?? memoryTaskStore();
         await using _ = closing(store);
-        await using served = await start({ clock, store, agent: async () => completed() });
-        const [first] = await threeTasks(served, clock);
-        const page = await served.client.listTasks(requestOf("listTasks", { pageSize: 1 }), {});
-        const [, key, bound] = atob(page.nextPageToken).split(":");
-        const place = `${timestampMs(timeOf(first, 0))}.5:${key}:${bound}`;
-        const rest = await served.client.listTasks(requestOf("listTasks", { pageToken: btoa(place) }), {});
-        expect([rest.tasks.map(({ id }) => id), rest.totalSize]).toEqual([[first?.id], 3]);
+        const options = { clock, store, agent: async () => completed() };
+        await using served = await start(options);
+        const [first, second, third] = await threeTasks(served, clock);
+        const { nextPageToken } = await served.client.listTasks(requestOf("listTasks", { pageSize: 1 }), {});
+        const shown = Buffer.from(nextPageToken, "base64url").toString();
+        const own = [third?.id ?? "", String(timestampMs(timeOf(third, 0)))].reduce(
+          (text, each) => text.replaceAll(each, ""),
+          shown,
+        );
+        expect(shown.length - own.length).toBeGreaterThan(40);
+        expect(own).not.toMatch(/[[,]\d/);
+        await using replica = await start(options);
+        const rest = await replica.client.listTasks(requestOf("listTasks", { pageToken: nextPageToken }), {});
+        expect(rest.tasks.map(({ id }) => id)).toEqual([second?.id, first?.id]);
       },
     );
+
+    it.skipIf(name === "PostgreSQL" && !hasPostgres)("a page token that was changed is refused", async () => {
+      const clock = createVirtualClock();
+      const store = (await stores[name]?.(clock)) ?? memoryTaskStore();
+      await using _ = closing(store);
+      await using served = await start({ clock, store, agent: async () => completed() });
+      const [first, second] = await threeTasks(served, clock);
+      const { nextPageToken } = await served.client.listTasks(requestOf("listTasks", { pageSize: 1 }), {});
+      const text = Buffer.from(nextPageToken, "base64url").toString();
+      const changed = [
+        text.replace(/\d,/, "0.5,"),
+        text.replace(/[0-9a-f-]{36}/, first?.id ?? ""),
+        text.slice(0, -3),
+        "[]",
+      ];
+      for (const each of [...changed, text.replace(/[0-9a-f-]{36}/, second?.id ?? "")]) {
+        const pageToken = Buffer.from(each).toString("base64url");
+        const error = await errorOf(served.client.listTasks(requestOf("listTasks", { pageToken }), {}));
+        expect(error).toMatchObject({ code: "invalidParams", violations: [{ field: "pageToken" }] });
+      }
+    });
   });
 });

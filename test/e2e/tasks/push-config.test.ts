@@ -35,6 +35,26 @@ overEveryWire((start) => {
     expect(hook.calls).toEqual([]);
   });
 
+  it("neither its token nor its credentials are told, by any operation", async () => {
+    const { served, taskId } = await withTask(start);
+    await using _ = served;
+    const { client } = served;
+    const authentication = {
+      $typeName: "lf.a2a.v1.AuthenticationInfo",
+      scheme: "Bearer",
+      credentials: "s3cret",
+    } as const;
+    const secret = config({ taskId, token: "t0ken", authentication });
+    const made = await client.createTaskPushNotificationConfig(secret, {});
+    const again = await client.createTaskPushNotificationConfig({ ...secret, id: made.id }, {});
+    const ref = { taskId, id: made.id };
+    const got = await client.getTaskPushNotificationConfig(requestOf("getTaskPushNotificationConfig", ref), {});
+    const list = requestOf("listTaskPushNotificationConfigs", { taskId });
+    const { configs } = await client.listTaskPushNotificationConfigs(list, {});
+    for (const each of [made, again, got, ...configs]) expect(each).toMatchObject({ url, token: "" });
+    expect(JSON.stringify([made, again, got, configs])).not.toMatch(/s3cret|t0ken/);
+  });
+
   it("deleting is permanent and idempotent", async () => {
     const { served, taskId } = await withTask(start);
     await using _ = served;

@@ -148,6 +148,9 @@ describe("credentials", () => {
     { headers: { Cookie: secret, "X-API-Key": secret, "proxy-authorization": secret } },
     { credentials: { user: secret } },
     { push: [{ token: secret, accessToken: secret, client_secret: secret, password: secret }] },
+    { jwt: secret, signature: secret, clientAssertion: secret, SAMLResponse: secret, otp: secret, passphrase: secret },
+    { headers: { "x-goog-signature": secret, "X-Amz-Security-Token": secret, DPoP: secret, "session-cookie": secret } },
+    { url: `https://hook.example/x?X-Amz-Signature=${secret}&otp=${secret}&client_assertion=${secret}` },
     { url: `postgres://user:${secret}@db/tasks` },
     { url: `https://${secret}@example.org` },
     { url: `https://hook.example/x?a=1&access_token=${secret}&b=2` },
@@ -164,7 +167,15 @@ describe("credentials", () => {
   });
 
   it("are not what counts tokens, names one or links to a page", () => {
-    const fields = { inputTokens: 12, token: 7, nextPage: "abc", url: "https://a.example/x?page=2" };
+    const fields = {
+      inputTokens: 12,
+      token: 7,
+      shipping: "sea",
+      sessionId: "s-1",
+      signal: "SIGTERM",
+      nextPage: "abc",
+      url: "https://a.example/x?page=2",
+    };
     expect(jsonOf(fields)).toMatchObject(fields);
   });
 });

@@ -119,7 +119,7 @@ describe("a client of 0.3", () => {
       authentication,
     });
     const createdConfig = await called.agent.createTaskPushNotificationConfig(config, {});
-    const shown = { taskId, id: taskId, token: "tk", authentication: { scheme: "Bearer", credentials: "" } };
+    const shown = { taskId, id: taskId, token: "", authentication: { scheme: "Bearer", credentials: "" } };
     expect(createdConfig).toMatchObject(shown);
     const one = { taskId, id: taskId };
     const list = requestOf("listTaskPushNotificationConfigs", { taskId });

@@ -87,7 +87,7 @@ describe("gRPC of 0.3", () => {
       config: { pushNotificationConfig: hook },
     });
     const name = `${parent}/pushNotificationConfigs/hook-3`;
-    expect(createdConfig).toEqual({ name, pushNotificationConfig: { id: "hook-3", ...hook } });
+    expect(createdConfig).toEqual({ name, pushNotificationConfig: { id: "hook-3", url: hook.url } });
     expect(await grpc.call("GetTaskPushNotificationConfig", { name })).toEqual(createdConfig);
     expect(await grpc.call("GetTaskPushNotificationConfig", { name: `${parent}/pushNotificationConfigs/` })).toEqual(
       createdConfig,

@@ -1,6 +1,6 @@
 import { type ChannelInterface, type StatusObject, status } from "@grpc/grpc-js";
 import { replyTooLarge } from "../../../protocol/codec/reply-too-large.js";
-import { A2AError, ConnectionError } from "../../../protocol/errors.js";
+import { type A2AError, CallError, ConnectionError } from "../../../protocol/errors.js";
 import { errorFromStatus } from "../errors.js";
 import type { RpcMethod } from "../method.js";
 
@@ -51,7 +51,7 @@ function errorOfAnswer(outcome: StatusObject, method: RpcMethod): A2AError {
   }
   const [, httpStatus] = /^Received HTTP status code (\d{3})$/.exec(outcome.details) ?? [];
   if (httpStatus === undefined) return error;
-  return new A2AError(error.code, `the agent answered with HTTP status ${httpStatus}`, { metadata: { httpStatus } });
+  return new CallError(error.code, `the agent answered with HTTP status ${httpStatus}`, { metadata: { httpStatus } });
 }
 
 /** Statuses that grpc-js gives calls without a connection. */
