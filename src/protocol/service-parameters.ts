@@ -49,11 +49,9 @@ export function withoutEmptyCredentials(headers: Readonly<Record<string, string>
 
 /** The same headers with their names in lower case. Throws a `TypeError` for one that two spellings give two values. */
 export function lowerCaseNames(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
-  const lower = new Map<string, string>();
-  for (const [name, value] of Object.entries(headers)) {
-    const key = name.toLowerCase();
-    if ((lower.get(key) ?? value) !== value) throw new TypeError(`headers has ${key} in two spellings: give one`);
-    lower.set(key, value);
-  }
-  return Object.fromEntries(lower);
+  const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+  const lower = Object.fromEntries(entries);
+  const twice = entries.find(([name, value]) => lower[name] !== value);
+  if (twice !== undefined) throw new TypeError(`headers has ${twice[0]} in two spellings`);
+  return lower;
 }

@@ -27,8 +27,7 @@ export const versionTable: readonly VersionEntry[] = [
   {
     name: "1.0",
     adapters: allAdapters,
-    load: async ({ limits, securityRequirements } = {}) =>
-      (await import("./v1.0/v1.js")).createV1(limits, securityRequirements),
+    load: async (options = {}) => (await import("./v1.0/v1.js")).createV1(options),
   },
   {
     name: "0.3",

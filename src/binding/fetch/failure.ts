@@ -16,7 +16,7 @@ export function fetchFailure({ what, cause, started }: FetchFailure): A2AError {
   const causes = causesOf(cause);
   for (const error of causes) {
     if (error instanceof A2AError) return error;
-    if (headerOverflows.has(codeOf(error))) {
+    if (headerOverflow.test(codeOf(error))) {
       const limit = "the limit of Node (node --max-http-header-size)";
       return new A2AError("contentTooLarge", `the headers of the agent's answer are over ${limit}`, { cause });
     }
@@ -35,53 +35,30 @@ function reasonOf(error: Error | undefined): string {
   return (error instanceof AggregateError ? error.errors.map(messageOf).join(", ") : "") || error?.message || "";
 }
 
-const headerOverflows: ReadonlySet<unknown> = new Set(["UND_ERR_HEADERS_OVERFLOW", "HPE_HEADER_OVERFLOW"]);
+const headerOverflow = /^(?:UND_ERR_HEADERS|HPE_HEADER)_OVERFLOW$/;
 
 /** Codes of Node and its `fetch` for failures before a connection exists. Another attempt may succeed. */
-const connectErrorCodes: ReadonlySet<unknown> = new Set([
-  "ECONNREFUSED",
-  "EHOSTUNREACH",
-  "EHOSTDOWN",
-  "ENETUNREACH",
-  "ENETDOWN",
-  "EADDRNOTAVAIL",
-  "UND_ERR_CONNECT_TIMEOUT",
-  "ERR_TLS_HANDSHAKE_TIMEOUT",
-]);
+const connectErrorCodes =
+  /^(?:ECONNREFUSED|E(?:HOST|NET)(?:UNREACH|DOWN)|EADDRNOTAVAIL|EAI_\w+|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_HANDSHAKE_TIMEOUT)$/;
 
-/** Codes for failures before a connection exists. Another attempt would fail in the same way. */
-const finalErrorCodes: ReadonlySet<unknown> = new Set([
+/** Codes for failures before a request is read. Another attempt would fail in the same way. */
+const finalErrorCodes: readonly RegExp[] = [
   // Names that do not exist.
-  "ENOTFOUND",
-  // Server certificate errors; the certificate is checked before anything is sent.
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "ERR_TLS_CERT_ALTNAME_FORMAT",
-  "ERR_TLS_CERT_ALTNAME_INVALID",
-  "HOSTNAME_MISMATCH",
-  "INVALID_CA",
-  "INVALID_PURPOSE",
-  "PATH_LENGTH_EXCEEDED",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-]);
-
-/** Prefixes of such codes: certificates. */
-const finalErrorPrefix = /^(?:CERT|UNABLE_TO)_/;
-
-/** A server that refuses the handshake, over TLS parameters or the client certificate, has not read a request. */
-const handshakeRefusal =
-  /^ERR_SSL_(?:SSLV3|TLSV1|TLSV13)_(?:ALERT_)?(?:HANDSHAKE_FAILURE|PROTOCOL_VERSION|INSUFFICIENT_SECURITY|UNRECOGNIZED_NAME|NO_APPLICATION_PROTOCOL|UNKNOWN_CA|ACCESS_DENIED|BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_\w+)$/;
+  /^ENOTFOUND$/,
+  // Server certificates; they are checked before anything is sent.
+  /^(?:CERT|UNABLE_TO|ERR_TLS_CERT_ALTNAME)_|SELF_SIGNED_CERT|^(?:HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED)$/,
+  // A server that refuses the handshake, over TLS parameters or the client certificate.
+  /^ERR_SSL_(?:SSLV3|TLSV1|TLSV13)_(?:ALERT_)?(?:HANDSHAKE_FAILURE|PROTOCOL_VERSION|INSUFFICIENT_SECURITY|UNRECOGNIZED_NAME|NO_APPLICATION_PROTOCOL|UNKNOWN_CA|ACCESS_DENIED|(?:BAD_|UNSUPPORTED_)?CERTIFICATE(?:_\w+)?)$/,
+];
 
 function isUnsent(error: Error): boolean {
-  const code = codeOf(error);
-  if (connectErrorCodes.has(code) || isFinal(error)) return true;
-  if (typeof code === "string" && code.startsWith("EAI_")) return true;
+  if (connectErrorCodes.test(codeOf(error)) || isFinal(error)) return true;
   return "socket" in error && isUntouched(error.socket);
 }
 
 function isFinal(error: Error): boolean {
   const code = codeOf(error);
-  if (finalErrorCodes.has(code)) return true;
-  return typeof code === "string" && (finalErrorPrefix.test(code) || handshakeRefusal.test(code));
+  return finalErrorCodes.some((form) => form.test(code));
 }
 
 /** Whether a server speaks no TLS or no HTTP, for which undici has a text alone. It may have read some of the request. */
@@ -94,6 +71,7 @@ function isUntouched(socket: unknown): boolean {
   return typeof socket === "object" && socket !== null && "bytesWritten" in socket && socket.bytesWritten === 0;
 }
 
-function codeOf(error: Error): unknown {
-  return "code" in error ? error.code : undefined;
+/** The code of an error; `""` for one without. */
+function codeOf(error: Error): string {
+  return "code" in error ? String(error.code) : "";
 }

@@ -1,18 +1,15 @@
 import { validate, validateRead } from "../../protocol/check/validate.js";
-import { defaultValidationLimits, type ValidationLimits } from "../../protocol/validation-limits.js";
+import { defaultValidationLimits } from "../../protocol/validation-limits.js";
 import type { Version } from "../codec.js";
 import { foreignNamesIn } from "../foreign-names.js";
-import type { RequirementForm } from "../options.js";
+import type { VersionOptions } from "../options.js";
 import { withGoRequirements } from "./go-requirements.js";
 import { jsonTexts, pageTexts } from "./json-texts.js";
 import { versionOf } from "./version.js";
 
-/** Creates version 1.0 with custom limits, and cards in JSON in one of the forms of requirements. */
-export function createV1(
-  limits: ValidationLimits = defaultValidationLimits,
-  requirementForm: RequirementForm = "protojson",
-): Version {
-  const rewriteCard = requirementForm === "go" ? withGoRequirements : undefined;
+/** Creates version 1.0. */
+export function createV1({ limits = defaultValidationLimits, securityRequirements }: VersionOptions = {}): Version {
+  const rewriteCard = securityRequirements === "go" ? withGoRequirements : undefined;
   return versionOf(limits, { validate, validateRead, foreignNamesIn, jsonTexts, pageTexts, rewriteCard });
 }
 
