@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { exitCodes } from "../../src/cli/exit-codes.js";
 import { endSignals } from "../../src/server/end-signals.js";
 import { root, startTrivium, triviumAlone } from "../support/command.js";
@@ -54,14 +54,16 @@ async function serveOf(
     });
   if (signals.length > 0) {
     const ready = until(isReady);
-    if (text === holding) void until(/listens at/).then(() => sendTo(/listens at (\S+)/.exec(output)?.[1] ?? ""));
+    if (text.includes("agent()")) void until(/listens at/).then(() => sendTo(/listens at (\S+)/.exec(output)?.[1] ?? ""));
     await ready;
   }
   for (const [index, signal] of signals.entries()) {
     if (index === 0) child.kill(signal);
     // Two signals that are not handled yet may come as one.
     else
-      await expect.poll(() => child.kill(signal) && child.exitCode === null && child.signalCode === null).toBe(false);
+      await vi.waitUntil(() => !child.kill(signal) || child.exitCode !== null || child.signalCode !== null, {
+        timeout: 20_000,
+      });
   }
   const [code, signal] = (await end) as [number | null, keyof typeof endSignals | null];
   return signal === null ? code : endSignals[signal];
@@ -99,7 +101,7 @@ const cases: Readonly<Record<string, (own: Project) => Promise<Codes>>> = {
       await serveOf(own, "export default 5;\n"),
       await serveOf(own, "await new Promise(() => {});\n"),
       await serveOf(own, "export default {\n"),
-      await serveOf(own, plain, ["--store", "nowhere/nothing/tasks.db"]),
+      await serveOf(own, plain, ["--store", "agent.mjs/tasks.db"]),
       await serveOf(own, `export default ${options("nonsense: 1")};\n`),
       await serveOf(own, plain, ["--config", "missing.ts"]),
     ];
