@@ -4,14 +4,14 @@ export interface TelemetryOptions {
   readonly metrics?: MetricsOptions | undefined;
   /**
    * What spans say about errors. Their messages and stacks may hold texts of callers and of models: `"type"` leaves both
-   * out, of the events `exception` and of the status of spans, and keeps the type. Also for clients that the server gives
-   * its agents (`turn.client`, `agents`). Default: `"full"`.
+   * out, of the events `exception` and of the status of spans, and keeps the type. It holds for the clients of `turn.client`, too.
+   * Default: `"full"`.
    */
-  readonly exceptions?: ExceptionDetail | undefined;
+  readonly exceptions?: "full" | "type" | undefined;
 }
 
 /** `full`: type, message and stack of an error; `type`: its type. */
-export type ExceptionDetail = "full" | "type";
+export type ExceptionDetail = NonNullable<TelemetryOptions["exceptions"]>;
 
 /**
  * The port that serves metrics, at `/metrics`. Needs `@opentelemetry/exporter-prometheus` and
