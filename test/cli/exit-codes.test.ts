@@ -54,7 +54,8 @@ async function serveOf(
     });
   if (signals.length > 0) {
     const ready = until(isReady);
-    if (text.includes("agent()")) void until(/listens at/).then(() => sendTo(/listens at (\S+)/.exec(output)?.[1] ?? ""));
+    if (text.includes("agent()"))
+      void until(/listens at/).then(() => sendTo(/listens at (\S+)/.exec(output)?.[1] ?? ""));
     await ready;
   }
   for (const [index, signal] of signals.entries()) {

@@ -38,7 +38,7 @@ export async function* saveFiles(
   await mkdir(options.folder, { recursive: true });
   let savedBytes = 0;
   for (const [index, file] of files.entries()) {
-    const { path, bytes } = await save(file, { ...options, maxBytes: options.maxBytes - savedBytes }, index + 1);
+    const { path, bytes } = await save(file, options, { position: index + 1, savedBytes });
     savedBytes += bytes;
     yield path;
   }
@@ -47,7 +47,7 @@ export async function* saveFiles(
 async function save(
   file: FileContent,
   options: SaveOptions,
-  position: number,
+  { position, savedBytes }: { readonly position: number; readonly savedBytes: number },
 ): Promise<{ readonly path: string; readonly bytes: number }> {
   options.signal.throwIfAborted();
   const draft = join(options.folder, `.trivium-${randomUUID()}.part`);
@@ -58,7 +58,7 @@ async function save(
       const pieces = file.url === undefined ? [file.bytes()] : fetchFile(file.url, options);
       for await (const piece of pieces) {
         bytes += piece.length;
-        if (bytes > options.maxBytes) throw tooLarge(file);
+        if (savedBytes + bytes > options.maxBytes) throw tooLarge(file, options);
         await handle.writeFile(piece);
       }
     } finally {
@@ -71,9 +71,12 @@ async function save(
   }
 }
 
-function tooLarge({ name, url }: FileContent): A2AError {
+function tooLarge({ name, url }: FileContent, { maxBytes }: SaveOptions): A2AError {
   const what = url ?? JSON.stringify(name ?? "a file");
-  return new A2AError("contentTooLarge", `${what} is not saved: with it, the files are larger than --max-bytes allows`);
+  return new A2AError(
+    "contentTooLarge",
+    `${what} is not saved: with it, the files have more than ${maxBytes} bytes, the limit of --max-bytes`,
+  );
 }
 
 /** A file name without folders, whatever name the agent has chosen. */
@@ -130,10 +133,14 @@ async function* fetchFile(
   const policy = clientPolicy({ allowPrivate: undefined, cardHost: new URL(agent).hostname });
   const fetch = createNodeFetch({ policy, tls: { ca: tls?.ca } });
   const limit = new AbortController();
-  const abortAfter = (ms: number, what: string): (() => void) =>
-    clock.after(Math.min(ms, longestTimerMs), () => limit.abort(new A2AError("unavailable", `${url} ${what}`)));
-  const silence = (): (() => void) => abortAfter(silenceMs, `has sent nothing for ${silenceMs / 1000} s`);
-  const stopTimer = abortAfter(timeoutMs, `is not whole after ${timeoutMs / 1000} s: --save-timeout sets that limit`);
+  const abortAfter = (ms: number, reason: () => A2AError): (() => void) =>
+    clock.after(Math.min(ms, longestTimerMs), () => limit.abort(reason()));
+  const silence = (): (() => void) =>
+    abortAfter(silenceMs, () => new A2AError("unavailable", `${url} has sent nothing for ${silenceMs / 1000} s`));
+  const stopTimer = abortAfter(timeoutMs, () => {
+    const time = `${timeoutMs / 1000} s`;
+    return new A2AError("unavailable", `${url} is not whole after ${time}, the limit of --save-timeout`);
+  });
   let stopSilence = silence();
   try {
     const response = await fetch(url, { signal: AbortSignal.any([signal, limit.signal]) });
