@@ -18,10 +18,12 @@ const names = Object.keys(endSignals) as readonly EndSignal[];
  */
 export function onEndSignal(first: (signal: EndSignal) => void, again?: (signal: EndSignal) => void): () => void {
   let stop = listen(names, (signal) => {
-    stop();
     // While the program listens for a signal itself, the system does not end the process.
-    const others = again === undefined ? names.filter((name) => process.listenerCount(name) > 0) : names;
-    stop = listen(others, again ?? ((name) => process.exit(endSignals[name])));
+    const others = again === undefined ? names.filter((name) => process.listenerCount(name) > 1) : names;
+    // In this order: a signal with another listener never gets what the system does with it.
+    const stopOthers = listen(others, again ?? ((name) => process.exit(endSignals[name])));
+    stop();
+    stop = stopOthers;
     first(signal);
   });
   return () => stop();

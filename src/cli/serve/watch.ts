@@ -20,7 +20,7 @@ export async function runWatched({ args: [file] }: Command): Promise<void> {
   const stopRequest = Promise.withResolvers<void>();
   let [child, stopSignal]: [ServerRun | undefined, EndSignal | undefined] = [undefined, undefined];
   const isStopped = (): boolean => stopSignal !== undefined;
-  const stopListening = onEndSignal(
+  onEndSignal(
     (signal) => {
       stopSignal = signal;
       void child?.end();
@@ -47,7 +47,6 @@ export async function runWatched({ args: [file] }: Command): Promise<void> {
     if (isStopped()) break;
   }
   process.exitCode = exitCodeOf(await child.ending, stopSignal);
-  stopListening();
   changes.close();
 }
 
