@@ -3,7 +3,6 @@ import type { ConnectOptions } from "../client/options.js";
 import { bindingNameOf } from "../protocol/bindings.js";
 import { addCallerOptions, type CallerFlags, callerOptions, checkUsage } from "./caller.js";
 import { type Finding, findingText } from "./doctor/finding.js";
-import { runInterruptible } from "./interruption.js";
 import { parseDuration, parsePort } from "./option-values.js";
 import { print, printJson } from "./print.js";
 import { storeLocation } from "./store-location.js";
@@ -61,26 +60,25 @@ async function doctor(command: Command, url: string | undefined, flags: DoctorFl
   const location = store === undefined || store === "" ? undefined : checkUsage(command, () => storeLocation(store));
   const agent = url === undefined ? undefined : checkUsage(command, () => agentUrl(url));
   const options = agent === undefined ? undefined : checkUsage(command, () => optionsOf(flags, agent));
-  await runInterruptible(async () => {
-    const findings: Finding[] = [];
-    const report = async (newFindings: readonly Finding[]): Promise<void> => {
-      findings.push(...newFindings);
-      if (!json) for (const each of newFindings) await print(findingText(each));
-    };
-    if (agent === undefined) {
-      const { checkMachine } = await import("./doctor/machine.js");
-      await report(await checkMachine(flags.port));
-    }
-    // A database that only the environment names may be of another agent.
-    if (location !== undefined && (agent === undefined || command.getOptionValueSource("store") === "cli")) {
-      const { checkStore } = await import("./doctor/store.js");
-      await report(await checkStore(location, flags.storeCheck));
-    }
-    if (agent !== undefined) await examine(agent, { ...flags, options }, report);
-    const failureCount = findings.filter(({ result }) => result === "failed").length;
-    if (json) await printJson({ ok: failureCount === 0, findings });
-    if (failureCount > 0) process.exitCode = 1;
-  });
+  // A check leaves nothing to end in order: a signal ends the command at once.
+  const findings: Finding[] = [];
+  const report = async (newFindings: readonly Finding[]): Promise<void> => {
+    findings.push(...newFindings);
+    if (!json) for (const each of newFindings) await print(findingText(each));
+  };
+  if (agent === undefined) {
+    const { checkMachine } = await import("./doctor/machine.js");
+    await report(await checkMachine(flags.port));
+  }
+  // A database that only the environment names may be of another agent.
+  if (location !== undefined && (agent === undefined || command.getOptionValueSource("store") === "cli")) {
+    const { checkStore } = await import("./doctor/store.js");
+    await report(await checkStore(location, flags.storeCheck));
+  }
+  if (agent !== undefined) await examine(agent, { ...flags, options }, report);
+  const failureCount = findings.filter(({ result }) => result === "failed").length;
+  if (json) await printJson({ ok: failureCount === 0, findings });
+  if (failureCount > 0) process.exitCode = 1;
 }
 
 async function examine(

@@ -1,23 +1,23 @@
 import type { Store } from "../core/ports.js";
+import { noop } from "../protocol/async/noop.js";
 import type { Logger } from "../protocol/logger.js";
+import { closeOnSignals } from "../server/end-signals.js";
 import type { Server } from "../server/serve.js";
 
-/** Closes the server and then its store on SIGTERM and SIGINT, and ends the process. */
-export function endOnSignals(server: Server, store: Pick<Store, "close"> | undefined, logger: Logger): void {
-  const end = async (): Promise<void> => {
+/**
+ * Closes the server and then its store at a signal, and ends the process. A second signal ends it at once, except where
+ * `onClosing` tells a process that watches it: a terminal signals both, and that one kills it.
+ */
+export function endOnSignals(
+  server: Server,
+  store: Pick<Store, "close"> | undefined,
+  logger: Logger,
+  onClosing?: () => void,
+): void {
+  const close = async (): Promise<void> => {
+    onClosing?.();
     await server.close();
     await store?.close();
   };
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.once(signal, () => {
-      logger.info({ signal }, "closing");
-      end().then(
-        () => process.exit(0),
-        (error: unknown) => {
-          logger.error({ err: error }, "the server could not be closed");
-          process.exit(1);
-        },
-      );
-    });
-  }
+  closeOnSignals(close, logger, onClosing && noop);
 }

@@ -18,6 +18,15 @@ export function parseDuration(text: string): number {
   throw new InvalidArgumentError("A time is a whole number with its unit: 30d, 12h, 90m, 45s.");
 }
 
+const sizeUnits = ["", "k", "m", "g"];
+
+/** Bytes of a size such as `1000`, `500k`, `64m` or `2g`, in units of 1024. */
+export function parseSize(text: string): number {
+  const [, count = "", unit = ""] = /^(\d{1,9})([kmg]?)$/i.exec(text) ?? [];
+  if (count !== "") return Number(count) * 1024 ** sizeUnits.indexOf(unit.toLowerCase());
+  throw new InvalidArgumentError("A size is a whole number of bytes, or with its unit: 500k, 64m, 2g.");
+}
+
 export function parsePort(text: string): number {
   const port = Number(text);
   if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;

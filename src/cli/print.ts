@@ -1,16 +1,14 @@
 import { once } from "node:events";
 import type { JsonValue } from "@bufbuild/protobuf";
+import { escapeChar, replaceUnseen } from "./visible-text.js";
 
-// Everything that a command prints may contain text of an agent. Control characters in it could set the title of a terminal,
-// fill the clipboard, or hide lines. Files and pipes get stdout unchanged.
+// Everything that a command prints may contain text of an agent. Files and pipes get stdout unchanged.
 
-/** Replaces control characters by the escapes of JSON, except line breaks and tabs. */
-function printable(text: string): string {
-  return text.replace(/\r\n|(?![\n\t])\p{Cc}/gu, (match) => (match === "\r\n" ? "\n" : escapeChar(match)));
-}
-
-function escapeChar(char: string): string {
-  return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+/** Replaces characters that are not seen by the escapes of JSON, except line breaks and tabs. */
+export function printable(text: string): string {
+  return replaceUnseen(text.replaceAll("\r\n", "\n"), (char) =>
+    char === "\n" || char === "\t" ? char : escapeChar(char),
+  );
 }
 
 /** Writes a text to stdout and waits for a slow reader. */

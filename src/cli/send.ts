@@ -1,6 +1,6 @@
 import { text } from "node:stream/consumers";
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import type { Answer } from "../client/answer/answer.js";
 import type { Continuation } from "../client/send-options.js";
 import type { Part } from "../protocol/model.js";
@@ -10,7 +10,7 @@ import { addCallerOptions, type CallerFlags, callerOptions, checkUsage } from ".
 import { connectAt } from "./connect.js";
 import { runInterruptible } from "./interruption.js";
 import { showAuthorization } from "./login/login.js";
-import { appendText } from "./option-values.js";
+import { appendText, parseDuration, parseSize } from "./option-values.js";
 import { print, printJson, printNote } from "./print.js";
 import { agentUrl } from "./target.js";
 
@@ -20,6 +20,8 @@ interface SendFlags extends CallerFlags {
   readonly file: readonly string[];
   readonly data?: string;
   readonly save?: string;
+  readonly maxBytes: number;
+  readonly saveTimeout: number;
   readonly verbose: boolean;
 }
 
@@ -41,6 +43,16 @@ export function sendCommand(command: Command): void {
     .option("--file <path>", "file to send with the message; may be repeated", appendText, [])
     .option("--data <json>", "JSON value to send with the message")
     .option("--save <folder>", "folder to write the files of the answer into")
+    .addOption(
+      new Option("--max-bytes <size>", "most bytes that --save writes, of all files together: 500k, 64m, 2g")
+        .default(256 << 20, "256m")
+        .argParser(parseSize),
+    )
+    .addOption(
+      new Option("--save-timeout <time>", "how long --save may fetch one file: 90s, 10m")
+        .default(300_000, "5m")
+        .argParser(parseDuration),
+    )
     .option("--verbose", "report on stderr which interface is used, and why others are not", false)
     .addHelpText("after", examples)
     .action((url: string, content: string | undefined, flags: SendFlags) => send(command, { url, content }, flags));
@@ -70,8 +82,9 @@ async function send(command: Command, { url, content }: SendArguments, flags: Se
     if (flags.save === undefined) showFiles(answer);
     else {
       const { saveFiles } = await import("./send/save-files.js");
-      const saveOptions = { folder: flags.save, agent, tls: caller.tls, signal };
-      for (const path of await saveFiles(answer.files, saveOptions)) printNote(`saved ${path}`);
+      const limits = { maxBytes: flags.maxBytes, timeoutMs: flags.saveTimeout };
+      const saveOptions = { folder: flags.save, ...limits, agent, tls: caller.tls, signal };
+      for await (const path of saveFiles(answer.files, saveOptions)) printNote(`saved ${path}`);
     }
     await finish(answer);
   });

@@ -7,7 +7,8 @@ import { checkUsage } from "./caller.js";
 import { endOnSignals } from "./ending.js";
 import { print } from "./print.js";
 import { cardOfPackage, readAgentModule, readConfiguration, type ServeSettings } from "./serve/agent-module.js";
-import { endWithWatcher, runWatched, watchedDrainMs, watchedStore, watchedVariable } from "./serve/watch.js";
+import { runWatched } from "./serve/watch.js";
+import { endWithWatcher, isWatched, watchedDrainMs, watchedStore } from "./serve/watched.js";
 import { accessLogOption, hostOption, logLevelOption, portOption, type ServingFlags } from "./serving.js";
 import { openStorage, storeLocation } from "./store-location.js";
 
@@ -46,14 +47,14 @@ export function serveCommand(command: Command): void {
 
 async function run(file: string, flags: ServeFlags, command: Command): Promise<void> {
   if (flags.watch) return await runWatched(command);
-  const isWatched = process.env[watchedVariable] !== undefined;
+  const watched = isWatched() ? endWithWatcher() : undefined;
   const moduleSettings = await readAgentModule(file);
   const settings: ServeSettings = {
     ...moduleSettings,
     ...(await readConfiguration(flags.config)),
     ...settingsFromFlags(flags, command),
   };
-  const place = flags.store ?? (isWatched && settings.store === undefined ? watchedStore : undefined);
+  const place = flags.store ?? (watched !== undefined && settings.store === undefined ? watchedStore : undefined);
   const location = place === undefined ? undefined : checkUsage(command, () => storeLocation(place));
   const { stderrLogger } = await import("../server/log/stderr-logger.js");
   const logger = settings.logger === false ? stderrLogger("silent") : (settings.logger ?? stderrLogger(flags.logLevel));
@@ -61,20 +62,27 @@ async function run(file: string, flags: ServeFlags, command: Command): Promise<v
   const { serve } = await import("../server/serve.js");
   const { isLoopback } = await import("../server/caller-guard.js");
   try {
-    const drainMs = settings.drainMs ?? (isWatched ? watchedDrainMs : undefined);
+    const drainMs = settings.drainMs ?? (watched && watchedDrainMs);
     const isLocal = isLoopback(settings.host ?? "127.0.0.1");
     const card = "agents" in settings ? {} : { card: settings.card ?? cardOfPackage(file, isLocal) };
     // serve() checks these options.
     const options = { ...settings, ...card, store, logger, drainMs, handleSignals: false } as ServeOptions;
     const server: AgentServer | AgentsServer = await serve(options);
-    endOnSignals(server, store, logger);
-    endWithWatcher();
+    const closingMs = await closingTime(options);
+    endOnSignals(server, store, logger, watched && (() => watched.reportClosing(closingMs)));
     const agents = isOfSeveral(server) ? [...server.agents] : [server];
     for (const { card, url } of agents) await print(`${card.name} listens at ${url}`);
   } catch (error) {
     await store?.close();
     throw error;
   }
+}
+
+/** How long a watched server may take to close, in milliseconds, before it is killed. */
+async function closingTime({ lameDuckMs = 0, drainMs = watchedDrainMs, limits }: ServeOptions): Promise<number> {
+  const { defaultLimits } = await import("../server/limits.js");
+  // As the guide for deployments tells supervisors.
+  return lameDuckMs + drainMs + (limits?.graceMs ?? defaultLimits.graceMs) + 5_000;
 }
 
 function isOfSeveral(server: AgentServer | AgentsServer): server is AgentsServer {

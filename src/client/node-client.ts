@@ -37,8 +37,9 @@ const platform: Platform = {
 export const nodeClients: ClientFactory = {
   async connect(agent, options) {
     const api = await loadOpenTelemetry(undefined);
-    const base =
-      api === undefined ? platform : (await import("./telemetry/observed-platform.js")).observePlatform(platform, api);
+    if (api === undefined) return clientFactory(platform).connect(agent, options);
+    const { observePlatform } = await import("./telemetry/observed-platform.js");
+    const base = observePlatform(platform, api, options?.telemetry?.exceptions ?? "full");
     return clientFactory(base).connect(agent, options);
   },
 };

@@ -50,6 +50,7 @@ export const clientMembers: MembersOf<ClientOptions> = {
   fileBytes: { rule: oneOf("base64", "raw") },
   credentials: { rule: credentials },
   onAuthRequired: { rule: func },
+  telemetry: { rule: object({ exceptions: { rule: oneOf("full", "type") } }) },
   headers: { rule: record(string) },
   extensions: { rule: entries(text) },
   sendOnce: { rule: flag },

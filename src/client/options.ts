@@ -4,6 +4,7 @@ import type { Clock } from "../protocol/async/clock.js";
 import type { CallOptions } from "../protocol/context.js";
 import type { Interceptor } from "../protocol/intercept.js";
 import type { Logger } from "../protocol/logger.js";
+import type { TelemetryOptions } from "../telemetry/options.js";
 import type { FileBytes } from "../version/options.js";
 import type { VersionName } from "../version/versions.js";
 import type { CardCache } from "./card/card-cache.js";
@@ -117,6 +118,11 @@ export interface ClientOptions {
    * it. What it throws fails the call. Default: none, and `send` answers with the state `"auth-required"`.
    */
   readonly onAuthRequired?: ((prompt: AuthorizationPrompt) => void | Promise<void>) | undefined;
+  /**
+   * What spans of OpenTelemetry say about errors of calls: with `exceptions: "type"` they have no messages, which may hold
+   * texts of users and of agents. Node alone has spans. Default: `{ exceptions: "full" }`.
+   */
+  readonly telemetry?: Pick<TelemetryOptions, "exceptions"> | undefined;
   /** Headers, or gRPC metadata, of every call and of card requests. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Extensions to activate in every call. */

@@ -108,7 +108,10 @@ const metrics: MembersOf<MetricsOptions> = {
   host: { rule: text },
 };
 
-const telemetry: MembersOf<TelemetryOptions> = { metrics: { rule: object(metrics) } };
+const telemetry: MembersOf<TelemetryOptions> = {
+  metrics: { rule: object(metrics) },
+  exceptions: { rule: oneOf("full", "type") },
+};
 
 const declares: MembersOf<AuthDeclaration> = {
   schemes: { rule: record(jsonObject), missing: "declare at least one scheme, in the JSON form of a 1.0 card" },

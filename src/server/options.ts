@@ -218,7 +218,11 @@ export interface ListenOptions {
   readonly lameDuckMs?: number | undefined;
   /** How long turns may continue when the server closes, in milliseconds, after `lameDuckMs`. Default: 10 s. */
   readonly drainMs?: number | undefined;
-  /** Closes the server on SIGTERM and SIGINT, then ends the process. Default: false. */
+  /**
+   * Closes the server at SIGTERM, SIGINT, SIGHUP and, on Windows, Ctrl-Break, then ends the process with 0, or with 1 if it
+   * cannot be closed. A second signal, of whatever kind, ends the process at once. Several servers of one process close
+   * together. Leave it out if your program uses one of these signals for something else, and call `close()`. Default: false.
+   */
   readonly handleSignals?: boolean | undefined;
 }
 

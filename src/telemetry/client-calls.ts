@@ -8,6 +8,7 @@ import { type OperationName, operationOf, type StreamItem } from "../protocol/op
 import type { OpenTelemetry } from "./api.js";
 import { type CallInterface, callAttributes, isInProcess, methodOf, outcomeAttributes } from "./calls.js";
 import { type Meters, metersOf, scope } from "./meters.js";
+import type { ExceptionDetail } from "./options.js";
 import { quietly } from "./trace-context.js";
 
 /** The interface over which a client reaches its agent. */
@@ -31,7 +32,7 @@ export interface ClientTelemetry {
 }
 
 /** Follows the calls of clients with a span and a duration each. */
-export function followClientCalls(api: OpenTelemetry): ClientTelemetry {
+export function followClientCalls(api: OpenTelemetry, exceptions: ExceptionDetail): ClientTelemetry {
   const { context, metrics, trace } = api;
   const tracer = trace.getTracer(...scope);
   const meters = metersOf(metrics.getMeterProvider());
@@ -46,7 +47,10 @@ export function followClientCalls(api: OpenTelemetry): ClientTelemetry {
       const attributes = callAttributes(operation, interfaceNow() ?? noInterface);
       const span = tracer.startSpan(methodOf(operation), { kind: api.SpanKind.CLIENT, attributes }, parent);
       const callContext = trace.setSpan(parent, span);
-      const call = new ClientCall({ api, meters, span, callContext, operation: request.operation, interfaceNow });
+      const call = new ClientCall({
+        ...{ api, meters, exceptions, span, callContext, interfaceNow },
+        operation: request.operation,
+      });
       const inside = <T>(work: () => T): T => calls.run(call, () => context.with(callContext, work));
       const headers = withTraceHeaders(api, callContext, request.context.headers);
       const tracedRequest = { ...request, context: { ...request.context, headers } };
@@ -113,6 +117,7 @@ function followStream(
 interface ClientCallFacts {
   readonly api: OpenTelemetry;
   readonly meters: Meters;
+  readonly exceptions: ExceptionDetail;
   readonly span: Span;
   readonly callContext: Context;
   readonly operation: OperationName;
@@ -147,7 +152,7 @@ class ClientCall {
   end(failure: { readonly error: unknown } | undefined): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    const { api, meters, span, callContext: within, operation, interfaceNow } = this.#facts;
+    const { api, meters, exceptions, span, callContext: within, operation, interfaceNow } = this.#facts;
     const at = interfaceNow();
     const way = at ?? noInterface;
     const attributes = {
@@ -159,7 +164,9 @@ class ClientCall {
     meters.record("clientCall", seconds, attributes, within);
     if (span.isRecording()) {
       span.setAttributes({ ...attributes, ...referenceOf(failure?.error) });
-      if (failure !== undefined) span.setStatus({ code: api.SpanStatusCode.ERROR, message: messageOf(failure.error) });
+      const status = { code: api.SpanStatusCode.ERROR };
+      if (failure !== undefined)
+        span.setStatus(exceptions === "full" ? { ...status, message: messageOf(failure.error) } : status);
     }
     span.end();
   }

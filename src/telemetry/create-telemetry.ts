@@ -12,15 +12,20 @@ import { followTurns } from "./turns.js";
 import { followWebhooks } from "./webhooks.js";
 
 /** Creates the telemetry of a server: spans and metrics for the SDK, and with `metrics` also an endpoint for Prometheus. */
-export async function createTelemetry(api: OpenTelemetry, { metrics }: TelemetryOptions): Promise<Telemetry> {
+export async function createTelemetry(
+  api: OpenTelemetry,
+  { metrics, exceptions = "full" }: TelemetryOptions,
+): Promise<Telemetry> {
   const metricsServer = metrics && (await (await import("./prometheus.js")).serveMetrics(api, metrics));
   const sdkMeters = metersOf(api.metrics.getMeterProvider());
   const meters = metricsServer === undefined ? sdkMeters : both(sdkMeters, metersOf(metricsServer.provider));
 
   const outsideTrace = <T>(work: () => T): T => api.context.with(api.ROOT_CONTEXT, work);
   return {
-    calls: (agent) => followServerCalls(api, meters, agent === undefined ? {} : { "gen_ai.agent.name": agent.name }),
-    turns: (agent) => followTurns(api, meters, agent),
+    exceptions,
+    calls: (agent) =>
+      followServerCalls({ api, meters, exceptions }, agent === undefined ? {} : { "gen_ai.agent.name": agent.name }),
+    turns: (agent) => followTurns({ api, meters, exceptions }, agent),
     webhooks: (agent) => followWebhooks(api, meters, { "gen_ai.agent.name": agent.name }),
     recordFlush({ system, writes, durationMs }) {
       const attributes = { "db.system.name": system };

@@ -4,7 +4,9 @@ import type { Telemetry } from "./telemetry.js";
 
 /** Opens the telemetry of a server. `undefined` if it is off (`HostOptions`); its code is then not loaded. */
 export async function openTelemetry(setting: boolean | TelemetryOptions | undefined): Promise<Telemetry | undefined> {
-  const isOptions = typeof setting === "object";
-  const api = await loadOpenTelemetry(isOptions ? true : setting);
-  return api && (await import("./create-telemetry.js")).createTelemetry(api, isOptions ? setting : {});
+  const options = typeof setting === "object" ? setting : {};
+  // Metrics are served without an SDK, too.
+  const isOn = typeof setting === "object" ? setting.metrics && true : setting;
+  const api = await loadOpenTelemetry(isOn);
+  return api && (await import("./create-telemetry.js")).createTelemetry(api, options);
 }

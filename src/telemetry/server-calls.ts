@@ -5,10 +5,12 @@ import type { OpenTelemetry } from "./api.js";
 import { type CallInterface, callAttributes, isServerFault, outcomeAttributes } from "./calls.js";
 import { memoize } from "./memo.js";
 import { type Meters, scope } from "./meters.js";
+import type { ExceptionDetail } from "./options.js";
 import { callerContexts, SpanTrace, type StartedSpan, startedSpan } from "./trace-context.js";
 
 /** Shared by all calls of one operation over one binding in one version. */
 interface CallKind {
+  readonly exceptions: ExceptionDetail;
   readonly api: OpenTelemetry;
   readonly meters: Meters;
   readonly agent: Attributes;
@@ -23,14 +25,17 @@ interface CallKind {
 }
 
 /** Follows the calls of an agent's server with a span and a duration each. */
-export function followServerCalls(api: OpenTelemetry, meters: Meters, agent: Attributes): CallTelemetry {
+export function followServerCalls(
+  { api, meters, exceptions }: Pick<CallKind, "api" | "meters" | "exceptions">,
+  agent: Attributes,
+): CallTelemetry {
   const tracer = api.trace.getTracer(...scope);
   const contextFor = callerContexts(api);
   const kindOf = memoize((operation: Operation | undefined) =>
     memoize((binding: string) =>
       memoize((version: string | undefined): CallKind => {
         const attributes = kindAttributes(operation, { binding, version }, agent);
-        return { ...{ api, meters, agent, binding }, ...attributes };
+        return { ...{ api, meters, exceptions, agent, binding }, ...attributes };
       }),
     ),
   );
@@ -106,13 +111,15 @@ class ServerCallTrace extends SpanTrace implements CallTrace {
 
   #describe({ code, error, requestId, events }: CallOutcome): void {
     const { span, api } = this;
-    const { attributes, binding } = this.#kind;
+    const { attributes, binding, exceptions } = this.#kind;
     span.setAttributes({
       ...attributes,
       ...outcomeAttributes(code, binding),
       "trivium.request.id": requestId,
       ...(events === undefined ? {} : { "trivium.stream.events": events }),
     });
-    if (isServerFault(code)) span.setStatus({ code: api.SpanStatusCode.ERROR, message: error?.message ?? code });
+    if (!isServerFault(code)) return;
+    const message = exceptions === "full" ? (error?.message ?? code) : code;
+    span.setStatus({ code: api.SpanStatusCode.ERROR, message });
   }
 }

@@ -8,6 +8,7 @@ import type {
   TurnTelemetry,
   WebhookTelemetry,
 } from "../protocol/telemetry/follow.js";
+import type { ExceptionDetail } from "./options.js";
 
 // Telemetry by OpenTelemetry: spans, metrics and ids in log records for what `protocol/telemetry` reports.
 
@@ -40,6 +41,8 @@ export interface HostFigures extends Partial<AgentFigures> {
 
 /** Telemetry of a server. */
 export interface Telemetry {
+  /** What spans say about errors. */
+  readonly exceptions: ExceptionDetail;
   /** `undefined`: calls that end before their agent is known. */
   calls(agent: FollowedAgent | undefined): CallTelemetry;
   turns(agent: FollowedAgent): TurnTelemetry;

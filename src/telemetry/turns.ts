@@ -7,12 +7,14 @@ import type { Trace, TraceContext } from "../protocol/telemetry/trace.js";
 import type { OpenTelemetry } from "./api.js";
 import { memoize } from "./memo.js";
 import { type Meters, scope } from "./meters.js";
+import type { ExceptionDetail } from "./options.js";
 import type { FollowedAgent } from "./telemetry.js";
 import { contextOf, SpanTrace, type StartedSpan, spanContextOf, startedSpan } from "./trace-context.js";
 
 interface TurnKind {
   readonly api: OpenTelemetry;
   readonly meters: Meters;
+  readonly exceptions: ExceptionDetail;
   /** Attributes of metrics. */
   readonly agent: Attributes;
   /** Attributes of the end of a turn, shared by turns that ended alike. */
@@ -27,15 +29,14 @@ const notableWaitMs = 1;
 
 /** Follows turns by the conventions for agents. The agent runs in the context of the span of its turn. */
 export function followTurns(
-  api: OpenTelemetry,
-  meters: Meters,
+  { api, meters, exceptions }: Pick<TurnKind, "api" | "meters" | "exceptions">,
   { name: agentName, version }: FollowedAgent,
 ): TurnTelemetry {
   const tracer = api.trace.getTracer(...scope);
   const agent = { "gen_ai.agent.name": agentName };
   const name = `invoke_agent ${agentName}`;
   const attributes = { ...operation, ...agent, "gen_ai.agent.version": version };
-  const kind: TurnKind = { api, meters, agent, endAttributes: endAttributesOf(agent) };
+  const kind: TurnKind = { api, meters, exceptions, agent, endAttributes: endAttributesOf(agent) };
   return {
     begin(turn) {
       const { parent, before } = turn;
@@ -153,7 +154,9 @@ class AgentTurnTrace extends SpanTrace implements TurnTrace {
     if (!this.isRecorded) return;
     this.span.setAttributes(attributes);
     if (outcome === "failed") this.span.setStatus({ code: this.api.SpanStatusCode.ERROR });
-    if (outcome === "failed" && error instanceof Error) this.span.recordException(error);
+    if (outcome === "failed" && error instanceof Error) {
+      this.span.recordException(this.#kind.exceptions === "full" ? error : { name: kindOfError(error) });
+    }
     this.span.end();
   }
 

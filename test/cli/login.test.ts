@@ -167,7 +167,8 @@ describe("a task that needs an authorization", () => {
         yield artifact("Tuesday is free");
       },
     });
-    const run = await trivium(["send", calendar.url, "When am I free?"], { env: await home() });
+    const args = ["send", calendar.url, "When am I free?", "--trust", page.url];
+    const run = await trivium(args, { env: await home() });
     expect([run.code, run.stdout]).toEqual([0, "Tuesday is free\n"]);
     expect(run.stderr).toMatch(
       /^The agent asks for an authorization: I need your calendar.\\u001b\[2J The code is WDJB-MJHT.\nOpened in your browser: http/,

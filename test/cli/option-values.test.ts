@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseDuration } from "../../src/cli/option-values.js";
+import { parseDuration, parseSize } from "../../src/cli/option-values.js";
 
 it.each([
   ["500ms", 500],
@@ -14,4 +14,18 @@ it.each([
 
 it.each(["", "30", "d", "1.5h", "-1s", "1 d", "1w", "1D", "9999999999s"])("takes %j for no time", (text) => {
   expect(() => parseDuration(text)).toThrow("A time is a whole number with its unit");
+});
+
+it.each([
+  ["0", 0],
+  ["1000", 1000],
+  ["500k", 512_000],
+  ["64M", 67_108_864],
+  ["2g", 2_147_483_648],
+])("reads the size %s", (text, bytes) => {
+  expect(parseSize(text)).toBe(bytes);
+});
+
+it.each(["", "k", "1.5m", "-1", "1 m", "1t", "1kb", "9999999999"])("takes %j for no size", (text) => {
+  expect(() => parseSize(text)).toThrow("A size is a whole number of bytes");
 });

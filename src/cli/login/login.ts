@@ -29,18 +29,18 @@ export function loginOf(agentUrl: string, flags: LoginFlags & { readonly login: 
     ...oauthOptions,
     tokenStore: loginTokenStore({ agent, scheme, clientId }),
     authorizationCode: (request) =>
-      signInByLoopback(request, (url) => showPage({ text: `Sign in to use ${agent}.`, url }, browser)),
+      signInByLoopback(request, (url) => showPage({ text: `Sign in to use ${agent}.`, url }, { browser, trust })),
     deviceCode: ({ verificationUri: url, verificationUriComplete: urlToOpen, userCode }) =>
-      showPage({ text: `Sign in to use ${agent}, with the code ${userCode}.`, url, urlToOpen }, browser),
+      showPage({ text: `Sign in to use ${agent}, with the code ${userCode}.`, url, urlToOpen }, { browser, trust }),
   };
   return [scheme, secret];
 }
 
 /** Shows why a task needs an authorization, and opens the page. */
-export function showAuthorization({ browser }: LoginFlags): (prompt: AuthorizationPrompt) => Promise<void> {
+export function showAuthorization({ browser, trust }: LoginFlags): (prompt: AuthorizationPrompt) => Promise<void> {
   return async ({ text, url, userCode }) => {
     const code = userCode === undefined || text.includes(userCode) ? "" : ` The code is ${userCode}.`;
     if (url !== undefined)
-      await showPage({ text: `The agent asks for an authorization: ${text}${code}`, url }, browser);
+      await showPage({ text: `The agent asks for an authorization: ${text}${code}`, url }, { browser, trust });
   };
 }

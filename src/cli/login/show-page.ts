@@ -1,5 +1,7 @@
-import { printNote } from "../print.js";
-import { openInBrowser } from "./browser.js";
+import { createInterface } from "node:readline/promises";
+import { noop } from "../../protocol/async/noop.js";
+import { printable, printNote } from "../print.js";
+import { openerOf, openInBrowser } from "./browser.js";
 
 /** A page to show, with the reason. */
 export interface Page {
@@ -10,9 +12,59 @@ export interface Page {
   readonly urlToOpen?: string | undefined;
 }
 
-/** Prints a page on stderr and opens it, unless the user wants no browser. */
-export async function showPage({ text, url, urlToOpen = url }: Page, browser: boolean): Promise<void> {
-  const isOpened = browser && (await openInBrowser(urlToOpen));
+/** Which pages are opened without a question. */
+export interface PageOptions {
+  /** Whether the user wants a browser. */
+  readonly browser: boolean;
+  /** Origins that the user trusts, wherever they are. */
+  readonly trust?: readonly string[] | undefined;
+}
+
+/**
+ * Prints a page on stderr and opens it, unless the user wants no browser. An agent or a card chose its URL, and the browser is
+ * on this machine: a page that is not on the internet is opened only when the user says so.
+ */
+export async function showPage({ text, url, urlToOpen = url }: Page, { browser, trust }: PageOptions): Promise<void> {
   // A text of several lines could pass for another page.
-  printNote(`${text.replace(/\s+/gu, " ")}\n${isOpened ? "Opened in your browser" : "Open in a browser"}: ${url}`);
+  const show = (note: string, shown = url): void => printNote(`${text.replace(/\s+/gu, " ")}\n${note}: ${shown}`);
+  const page = URL.parse(urlToOpen);
+  const canOpen = browser && openerOf(process.platform, process.env) !== undefined;
+  // Another scheme starts another program.
+  if (!canOpen || page === null || !/^https?:$/.test(page.protocol)) return show("Open in a browser");
+  if (trust?.some((origin) => URL.parse(origin)?.origin === page.origin) || (await isPublic(page.hostname))) {
+    return show((await openInBrowser(page.href)) ? "Opened in your browser" : "Open in a browser");
+  }
+  show(`Not opened, since it is not on the internet (--trust ${page.origin} opens it)`, page.href);
+  // The command goes on meanwhile: the user may open the page elsewhere.
+  if (process.stdin.isTTY && process.stderr.isTTY) void askToOpen(page).catch(noop);
+}
+
+/** How long a name may take to be resolved, in milliseconds. */
+const lookupMs = 5_000;
+
+/** Whether a host, in the form of `URL.hostname`, has only addresses of the internet. */
+async function isPublic(host: string): Promise<boolean> {
+  const { addressPolicy, allowedAddresses } = await import("../../binding/fetch/address-policy.js");
+  // Nobody knows where a name leads that cannot be resolved.
+  const late = new Promise<readonly string[]>((resolve) => setTimeout(resolve, lookupMs, []).unref());
+  const lookup = allowedAddresses(host, addressPolicy("public", "--trust")).catch(() => []);
+  return (await Promise.race([lookup, late])).length > 0;
+}
+
+/** One question at a time. */
+let lastQuestion: Promise<unknown> = Promise.resolve();
+
+function askToOpen(page: URL): Promise<void> {
+  const question = async (): Promise<void> => {
+    // Not in raw mode: Ctrl-C stays a signal.
+    const terminal = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
+    // A question does not keep the command running.
+    process.stdin.unref();
+    const answer = await terminal.question(printable(`Open ${page.origin} in your browser? [y/N] `));
+    terminal.close();
+    if (/^y(?:es)?$/i.test(answer.trim())) await openInBrowser(page.href);
+  };
+  const asked = lastQuestion.then(question, question);
+  lastQuestion = asked;
+  return asked;
 }

@@ -61,9 +61,13 @@ function nearestPackage(file: string): string | undefined {
 async function loadDefault(file: string): Promise<unknown> {
   const path = resolve(file);
   if (!existsSync(path)) throw new Error(`there is no file ${file}`);
+  // Node would end the process without a word about the file.
+  const stall = Promise.withResolvers<never>();
+  const onStall = (): void => stall.reject("nothing is left that its top-level `await` could wait for");
+  process.once("beforeExit", onStall);
   try {
-    const module = (await import(pathToFileURL(path).href)) as { readonly default?: unknown };
-    return module.default;
+    const module = await Promise.race([import(pathToFileURL(path).href), stall.promise]);
+    return (module as { readonly default?: unknown }).default;
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ERR_UNKNOWN_FILE_EXTENSION") {
       const requirement =
@@ -71,6 +75,8 @@ async function loadDefault(file: string): Promise<unknown> {
       throw new Error(`${file} cannot be loaded: ${requirement}`, { cause: error });
     }
     throw new Error(`${file} cannot be loaded: ${(await syntaxErrorAt(path, error)) ?? stackOf(error)}`);
+  } finally {
+    process.off("beforeExit", onStall);
   }
 }
 

@@ -2,20 +2,15 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { isAbsolute, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
+import { type EndSignal, endSignals, onEndSignal } from "../../server/end-signals.js";
+import { exitCodes } from "../exit-codes.js";
 import { printNote } from "../print.js";
 import { FileChanges } from "./file-changes.js";
+import { closingTimeIn, unresponsiveMs, watchedVariable } from "./watched.js";
 
-/** Set for the process that is restarted. */
-export const watchedVariable = "TRIVIUM_WATCHED";
-
-/** Default store while watching: tasks persist across restarts, and streams resume. */
-export const watchedStore = ".trivium/tasks.db";
-
-/** How long a restart waits for turns, in milliseconds. Longer turns run again if the agent is restartable. */
-export const watchedDrainMs = 1_000;
-
-/** Exit code of a command with wrong arguments, which no change of a file mends. */
-const wrongUsage = 2;
+// The process that watches, and restarts the one that serves. That one runs code that is being written, so nothing is expected
+// of it: it may never return to its event loop, while it starts or in a call. It gets SIGTERM, and says how long it needs to
+// close; when it does not say so, or is not gone by then, SIGKILL. A second signal to the watching process ends both at once.
 
 /** Runs the same command in a child process, and restarts it when a file that it has loaded changes. */
 export async function runWatched({ args: [file] }: Command): Promise<void> {
@@ -23,56 +18,96 @@ export async function runWatched({ args: [file] }: Command): Promise<void> {
   const changes = new FileChanges();
   changes.add(resolve(file));
   const stopRequest = Promise.withResolvers<void>();
-  let [child, isStopped]: [ServerRun | undefined, boolean] = [undefined, false];
-  // The child gets SIGINT from the terminal as well. A second SIGINT would end it at once.
-  const stop = (): void => {
-    isStopped = true;
-    child?.process.kill("SIGTERM");
-    stopRequest.resolve();
-  };
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, stop);
+  let [child, stopSignal]: [ServerRun | undefined, EndSignal | undefined] = [undefined, undefined];
+  const isStopped = (): boolean => stopSignal !== undefined;
+  onEndSignal(
+    (signal) => {
+      stopSignal = signal;
+      void child?.end();
+      stopRequest.resolve();
+    },
+    (signal) => {
+      child?.process.kill("SIGKILL");
+      process.exit(endSignals[signal]);
+    },
+  );
   for (;;) {
     const change = changes.next();
     child = start(changes);
-    const code = await Promise.race([child.exitCode, change.then(() => undefined)]);
-    const isWrong = code === wrongUsage;
-    if (code !== undefined && !isStopped && !isWrong) printNote(`ended with ${code}: starts again when a file changes`);
+    const ending = await Promise.race([child.ending, change.then(() => undefined)]);
+    // No change of a file mends wrong arguments.
+    const isWrong = ending?.code === exitCodes.wrongUsage;
+    if (ending !== undefined && !isStopped() && !isWrong) {
+      printNote(`ended with ${ending.code ?? ending.signal}: starts again when a file changes`);
+    }
     if (!isWrong) await Promise.race([change, stopRequest.promise]);
-    if (isWrong || isStopped) break;
+    if (isWrong || isStopped()) break;
     printNote(`${relative("", await change)} has changed: restarting`);
-    child.process.kill("SIGTERM");
-    await child.exitCode;
+    await child.end();
+    if (isStopped()) break;
   }
-  process.exitCode = await child.exitCode;
+  process.exitCode = exitCodeOf(await child.ending, stopSignal);
   changes.close();
 }
 
-/** Ends the child process when the watching process is gone. */
-export function endWithWatcher(): void {
-  if (process.env[watchedVariable] !== undefined)
-    process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
+/** The exit code for the last process: its own, or that of the signal which it did not handle. */
+function exitCodeOf({ code, isKilled }: Ending, stopSignal: EndSignal | undefined): number {
+  if (code !== null) return code;
+  return isKilled || stopSignal === undefined ? exitCodes.failure : endSignals[stopSignal];
+}
+
+/** How the process that serves has ended. */
+interface Ending {
+  /** `null` if a signal ended it. */
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** Whether it had to be killed. */
+  readonly isKilled: boolean;
 }
 
 interface ServerRun {
   readonly process: ChildProcess;
-  /** Resolves with the exit code. */
-  readonly exitCode: Promise<number>;
+  readonly ending: Promise<Ending>;
+  /** Asks it to close, and kills it when it does not. Resolves when it is gone. */
+  end(): Promise<Ending>;
 }
 
 /** Starts the command without `--watch`. Node reports the files that it loads, as for its own `--watch`. */
 function start(changes: FileChanges): ServerRun {
   const args = process.argv.slice(1).filter((argument) => argument !== "--watch");
   const child = spawn(process.execPath, [...process.execArgv, ...args], {
-    stdio: ["inherit", "inherit", "inherit", "ipc"],
+    // The last one ends with this process, however it ends.
+    stdio: ["inherit", "inherit", "inherit", "ipc", "pipe"],
     env: { ...process.env, [watchedVariable]: "1", WATCH_REPORT_DEPENDENCIES: "1" },
   });
+  let [killTimer, isKilled]: [NodeJS.Timeout | undefined, boolean] = [undefined, false];
+  const killAfter = (ms: number): void => {
+    clearTimeout(killTimer);
+    killTimer = setTimeout(() => {
+      isKilled = child.kill("SIGKILL");
+      printNote(`did not end within ${ms / 1000} s: killed`);
+    }, ms);
+  };
   child.on("message", (message) => {
     for (const file of loadedFiles(message)) changes.add(file);
+    const closingMs = closingTimeIn(message);
+    if (closingMs !== undefined) killAfter(closingMs);
   });
-  return {
-    process: child,
-    exitCode: new Promise((end) => child.once("exit", (code) => end(code ?? 1))),
+  const ending = new Promise<Ending>((resolve) => {
+    child.once("exit", (code, signal) => {
+      clearTimeout(killTimer);
+      resolve({ code, signal, isKilled });
+    });
+  });
+  const end = (): Promise<Ending> => {
+    // It may have been asked before.
+    if (killTimer === undefined && child.exitCode === null && child.signalCode === null) {
+      killAfter(unresponsiveMs);
+      child.kill("SIGTERM");
+    }
+    return ending;
   };
+  return { process: child, ending, end };
 }
 
 /** The loaded files in a message of Node, without those of packages. Tried with Node 22 and 24. */

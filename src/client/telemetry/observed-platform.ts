@@ -1,13 +1,14 @@
 import type { OpenTelemetry } from "../../telemetry/api.js";
 import { type ClientTelemetry, followClientCalls } from "../../telemetry/client-calls.js";
+import type { ExceptionDetail } from "../../telemetry/options.js";
 import type { ClientParts } from "../base-client.js";
 import type { Platform } from "../platform.js";
 import type { Retries } from "../retrying.js";
 import type { TransportFactory } from "../transports.js";
 
 /** A platform whose clients' calls are followed. */
-export function observePlatform(platform: Platform, api: OpenTelemetry): Platform {
-  const telemetry = followClientCalls(api);
+export function observePlatform(platform: Platform, api: OpenTelemetry, exceptions: ExceptionDetail): Platform {
+  const telemetry = followClientCalls(api, exceptions);
   return {
     ...platform,
     transports: (versions) => platform.transports(versions).map((factory) => quietTransport(factory, telemetry)),
@@ -16,8 +17,8 @@ export function observePlatform(platform: Platform, api: OpenTelemetry): Platfor
 }
 
 /** Follows the calls of clients that are made of parts. */
-export function partsObserver(api: OpenTelemetry): (parts: ClientParts) => ClientParts {
-  const telemetry = followClientCalls(api);
+export function partsObserver(api: OpenTelemetry, exceptions: ExceptionDetail): (parts: ClientParts) => ClientParts {
+  const telemetry = followClientCalls(api, exceptions);
   return (parts) => observeParts(parts, telemetry);
 }
 

@@ -8,6 +8,7 @@ import { askForBody } from "../../binding/listen/continue.js";
 import type { OpenUnsent } from "../../binding/listen/unsent.js";
 import type { CallHead } from "../../binding/service.js";
 import { trustedPeers } from "../../card/proxy.js";
+import { noop } from "../../protocol/async/noop.js";
 import { pause } from "../../protocol/async/pause.js";
 import { systemClock } from "../../protocol/async/system-clock.js";
 import type { Binding } from "../../protocol/bindings.js";
@@ -159,10 +160,14 @@ export async function listenWith(
   };
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
-    closing ??= shutDown();
+    closing ??= shutDown().finally(() => stopHandlingSignals());
     return closing;
   };
-  if (options.handleSignals === true) closeOnSignals(close, logger);
+  let stopHandlingSignals = noop;
+  if (options.handleSignals === true) {
+    const { closeOnSignals } = await import("../end-signals.js");
+    stopHandlingSignals = closeOnSignals(close, logger);
+  }
   const { port, grpcPort = port } = listeners;
   const url = boundAddress.address().origin + basePath;
   return { url, port, grpcPort, close, [Symbol.asyncDispose]: close };
@@ -193,21 +198,6 @@ function createHttp(
       askForBody(request);
       fallback(request as IncomingMessage, response as ServerResponse);
     });
-}
-
-function closeOnSignals(close: () => Promise<void>, logger: Logger): void {
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.once(signal, () => {
-      logger.info({ signal }, "closing");
-      close().then(
-        () => process.exit(0),
-        (error: unknown) => {
-          logger.error({ err: error }, "the server could not be closed");
-          process.exit(1);
-        },
-      );
-    });
-  }
 }
 
 function hostInUrl(host: string): string {

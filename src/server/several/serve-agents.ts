@@ -140,5 +140,5 @@ async function loadClients({ telemetry }: HostProcess): Promise<ClientCode> {
   const api = telemetry === undefined ? undefined : await loadOpenTelemetry(true);
   if (api === undefined) return { localClient, observe: undefined };
   const { partsObserver } = await import("../../client/telemetry/observed-platform.js");
-  return { localClient, observe: partsObserver(api) };
+  return { localClient, observe: partsObserver(api, telemetry?.exceptions ?? "full") };
 }
