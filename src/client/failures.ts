@@ -19,16 +19,16 @@ function foreignStatus(error: A2AError): number | undefined {
 }
 
 /** Statuses of a server without such an endpoint, which therefore did nothing. */
-const noEndpointStatuses: ReadonlySet<number> = new Set([404, 405, 410, 415, 501]);
+const noEndpointStatuses: readonly number[] = [404, 405, 410, 415, 501];
 /** The same as errors of a server that answers in JSON. */
-const noEndpointCodes: ReadonlySet<string> = new Set(["methodNotFound", "methodNotAllowed", "unsupportedMediaType"]);
+const noEndpointCodes: readonly string[] = ["methodNotFound", "methodNotAllowed", "unsupportedMediaType"];
 /** Errors for answers that make no sense. */
-const nonsenseCodes: ReadonlySet<string> = new Set(["invalidAgentResponse", "contentTooLarge"]);
+const nonsenseCodes: readonly string[] = ["invalidAgentResponse", "contentTooLarge"];
 /** Statuses of a gateway whose agent is down. */
-const gatewayStatuses: ReadonlySet<number> = new Set([502, 503]);
+const gatewayStatuses: readonly number[] = [502, 503];
 
 /** Statuses of a server that needs something from the caller. */
-const callerStatuses: ReadonlySet<number> = new Set([401, 403, 407, 429]);
+const callerStatuses: readonly number[] = [401, 403, 407, 429];
 
 /** Whether a failure leads to the next interface (the card may list a broken one). */
 export function leadsOn(error: unknown, { repeatable, proven }: CallCircumstances): boolean {
@@ -36,30 +36,30 @@ export function leadsOn(error: unknown, { repeatable, proven }: CallCircumstance
   if (!(error instanceof A2AError) || error instanceof CredentialsError) return false;
   const status = foreignStatus(error);
   if (status !== undefined) {
-    if (gatewayStatuses.has(status)) return repeatable;
-    return !proven && (noEndpointStatuses.has(status) || (repeatable && !callerStatuses.has(status)));
+    if (gatewayStatuses.includes(status)) return repeatable;
+    return !proven && (noEndpointStatuses.includes(status) || (repeatable && !callerStatuses.includes(status)));
   }
   if (error.code === "unavailable") return repeatable;
   if (error.code === "versionNotSupported") return true;
-  return !proven && (noEndpointCodes.has(error.code) || (repeatable && nonsenseCodes.has(error.code)));
+  return !proven && (noEndpointCodes.includes(error.code) || (repeatable && nonsenseCodes.includes(error.code)));
 }
 
 /** Whether the agent itself does not know the method, and so did nothing. */
 export function isUnknownMethod(error: unknown): boolean {
   if (!(error instanceof A2AError) || error instanceof ConnectionError || foreignStatus(error) !== undefined)
     return false;
-  return noEndpointCodes.has(error.code) || error.code === "invalidRequest";
+  return noEndpointCodes.includes(error.code) || error.code === "invalidRequest";
 }
 
 /** Whether the failure is an answer of the agent. */
 export function isAnswer(error: unknown): boolean {
   if (!(error instanceof A2AError) || clientErrors.some((type) => error instanceof type)) return false;
-  return foreignStatus(error) === undefined && !noAnswerCodes.has(error.code);
+  return foreignStatus(error) === undefined && !noAnswerCodes.includes(error.code);
 }
 
 /** Errors that never come from an agent. */
 const clientErrors = [ConnectionError, CredentialsError, MissingOperationError];
-const noAnswerCodes: ReadonlySet<string> = new Set(["unavailable", "deadlineExceeded", "invalidAgentResponse"]);
+const noAnswerCodes: readonly string[] = ["unavailable", "deadlineExceeded", "invalidAgentResponse"];
 
 /** Whether the same call may succeed a little later. */
 export function mayPass(error: unknown, repeatable: boolean): boolean {
@@ -82,7 +82,7 @@ export function isUnsent(error: unknown): boolean {
 /** Whether a server may be back a little later: it, or the one behind a proxy, is down. */
 export function isAway(error: unknown): boolean {
   if (error instanceof ConnectionError) return !error.isFinal;
-  return error instanceof A2AError && gatewayStatuses.has(foreignStatus(error) ?? 0);
+  return error instanceof A2AError && gatewayStatuses.includes(foreignStatus(error) ?? 0);
 }
 
 /** Whether a stream was cut off instead of ended by the agent. */

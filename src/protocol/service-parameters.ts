@@ -51,7 +51,8 @@ export function withoutEmptyCredentials(headers: Readonly<Record<string, string>
 export function lowerCaseNames(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
   const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   const lower = Object.fromEntries(entries);
-  const twice = entries.find(([name, value]) => lower[name] !== value);
-  if (twice !== undefined) throw new TypeError(`headers has ${twice[0]} in two spellings`);
+  for (const [name, value] of entries) {
+    if (lower[name] !== value) throw new TypeError(`headers has ${name} in two spellings`);
+  }
   return lower;
 }

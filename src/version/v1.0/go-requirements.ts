@@ -1,11 +1,38 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
+import type { JsonRpcAdapter, Version } from "../codec.js";
 
-/**
- * Rewrites the security requirements of a card and its skills as the Go SDK reads them: the scopes of a scheme are a
- * bare list, and not a message with a `list`, which its parser refuses.
- */
-export function withGoRequirements(card: JsonObject): JsonObject {
+// Cards as the Go SDK reads them: the scopes of a required scheme are a bare list, and not a message with a `list`, which its
+// parser refuses.
+
+/** The version, whose public and extended cards in JSON have that form. */
+export function withGoCards({ jsonRpc, httpJson, writeCard, ...version }: Version): Version {
+  return {
+    ...version,
+    jsonRpc: jsonRpc && { ...jsonRpc, codec: withGoReplies(jsonRpc.codec) },
+    httpJson: httpJson && { ...httpJson, codec: withGoReplies(httpJson.codec) },
+    writeCard(card) {
+      const json = writeCard(card);
+      return json && withGoRequirements(json);
+    },
+  };
+}
+
+type CodecOf = JsonRpcAdapter["codec"];
+
+function withGoReplies(codecOf: CodecOf): CodecOf {
+  return (operation) => {
+    const codec = codecOf(operation);
+    if (operation.name !== "getExtendedAgentCard") return codec;
+    const writeReply: typeof codec.writeReply = (reply, request) => {
+      const json = codec.writeReply(reply, request);
+      return isJsonObject(json) ? withGoRequirements(json) : json;
+    };
+    return { ...codec, writeReply, replyTexts: (reply, request) => [JSON.stringify(writeReply(reply, request))] };
+  };
+}
+
+function withGoRequirements(card: JsonObject): JsonObject {
   const { skills } = card;
   if (!Array.isArray(skills)) return withBareScopes(card);
   return {

@@ -22,20 +22,16 @@ export interface ServerCode {
   readonly foreignNamesIn: typeof foreignNamesIn;
   readonly jsonTexts: typeof jsonTexts;
   readonly pageTexts: typeof pageTexts;
-  /** Changes the JSON of cards, for readers that expect another form. */
-  readonly rewriteCard?: RewriteCard | undefined;
 }
 
-type RewriteCard = (card: JsonObject) => JsonObject;
-
 /** Rewrites the forms that released SDKs give cards (`sdk-forms.ts`), once a card has needed it. */
-let readSdkForms: RewriteCard = (card) => card;
+let readSdkForms = (card: JsonObject): JsonObject => card;
 
 /**
  * Reads extended cards by this function from now on. Few agents need it, so the client loads it with the first card that
  * lists security schemes; an extended card comes only after such a card.
  */
-export function readExtendedCardsBy(read: RewriteCard): void {
+export function readExtendedCardsBy(read: typeof readSdkForms): void {
   readSdkForms = read;
 }
 
@@ -52,9 +48,9 @@ export function jsonCodecs(limits: ValidationLimits, code: ServerCode): (operati
 function codecOf(
   { name, input, output }: Operation,
   limits: ValidationLimits,
-  { validateRead, foreignNamesIn, jsonTexts, pageTexts, rewriteCard }: ServerCode,
+  { validateRead, foreignNamesIn, jsonTexts, pageTexts }: ServerCode,
 ): OperationCodec {
-  const writeMembers = name === "getExtendedAgentCard" ? rewriteCard : replyWriters[name];
+  const writeMembers = replyWriters[name];
   return {
     readRequest(json) {
       const { message, violations } = readJson(input, json, { maxDepth: limits.jsonDepthMax });
@@ -79,9 +75,6 @@ function codecOf(
       return writeMembers === undefined ? json : writeMembers(json, request);
     },
     replyTexts(reply, request) {
-      if (writeMembers !== undefined && name !== "listTasks") {
-        return [JSON.stringify(writeMembers(writeJson(output, reply), request))];
-      }
       return name === "listTasks"
         ? pageTexts(output, reply as ListTasksResponse, hasArtifacts(request))
         : jsonTexts(output, reply);

@@ -3,14 +3,14 @@ import { defaultValidationLimits } from "../../protocol/validation-limits.js";
 import type { Version } from "../codec.js";
 import { foreignNamesIn } from "../foreign-names.js";
 import type { VersionOptions } from "../options.js";
-import { withGoRequirements } from "./go-requirements.js";
+import { withGoCards } from "./go-requirements.js";
 import { jsonTexts, pageTexts } from "./json-texts.js";
 import { versionOf } from "./version.js";
 
 /** Creates version 1.0. */
 export function createV1({ limits = defaultValidationLimits, securityRequirements }: VersionOptions = {}): Version {
-  const rewriteCard = securityRequirements === "go" ? withGoRequirements : undefined;
-  return versionOf(limits, { validate, validateRead, foreignNamesIn, jsonTexts, pageTexts, rewriteCard });
+  const version = versionOf(limits, { validate, validateRead, foreignNamesIn, jsonTexts, pageTexts });
+  return securityRequirements === "go" ? withGoCards(version) : version;
 }
 
 /** Version 1.0 with the default limits. */

@@ -33,7 +33,7 @@ export interface ServerParts extends ServerCode {
 
 /** Version 1.0. Requests are checked against the limits when they are read. */
 export function versionOf(limits: ValidationLimits, server: ServerParts): Version {
-  const { validate, rewriteCard } = server;
+  const { validate } = server;
   const eventTexts = createEventTexts(server);
   const streamWriter = createStreamWriter(eventTexts);
   const adapter = { version: name, isImplied: false, declares: name, extensionsName: "A2A-Extensions" };
@@ -70,7 +70,7 @@ export function versionOf(limits: ValidationLimits, server: ServerParts): Versio
     httpJson,
     grpc: grpcAdapter({ ...adapter, methods }, limits, server),
     push,
-    writeCard: rewriteCard === undefined ? writeCard : (card) => rewriteCard(writeCard(card)),
+    writeCard,
     readCard: (json) => readCard(json, (card) => validate(AgentCardSchema, card)),
   };
 }
