@@ -68,9 +68,9 @@ export class HandlerState {
 
   constructor(process: CoreProcess, { agentId, limits }: Pick<Runtime, "agentId"> & Pick<RuntimeOptions, "limits">) {
     this.#process = process;
-    const { signals, clock, health, lease, instance, newId, yields, room } = process;
+    const { signals, clock, health, lease, instance, newId, yields, memory, room } = process;
     this.#shared = {
-      ...{ agentId, signals, clock, health, lease, instance, newId, yields },
+      ...{ agentId, signals, clock, health, lease, instance, newId, yields, memory },
       alarm: createAlarm(clock, () => ring(this.#latest())),
       watch: partOf(process.watch),
       turns: createTurnCounter(coreLimits(limits), clock, room),

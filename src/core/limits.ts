@@ -1,3 +1,5 @@
+import { quarterOfHeap } from "../protocol/heap-size.js";
+
 /** Limits of tasks, turns and conversations. */
 export interface CoreLimits {
   /** Size of one event of an agent. Default: 4 MiB. */
@@ -42,6 +44,17 @@ export interface CoreLimits {
    * MiB.
    */
   readonly turnWaitMaxBytes: number;
+  /**
+   * Memory of the tasks that turns run, as far as they have grown, with what is not stored yet. Those of one owner, at all
+   * agents, take half of what those of others leave: then its turns wait where they emit, and one turn of the process at a
+   * time goes on nevertheless. Default: a quarter of the heap.
+   */
+  readonly runningMaxBytes: number;
+  /**
+   * How long turns of an owner wait for memory while none of its turns ends. Then its largest ones end: FAILED, or without
+   * a process if they wait for their callers. Default: 30 s.
+   */
+  readonly runningWaitMs: number;
   /** Events that a turn may be ahead of the store. Default: 64. */
   readonly batchMaxEvents: number;
   /** Size of the events that a turn may be ahead of the store. Default: 256 KiB. */
@@ -115,6 +128,8 @@ export const defaultCoreLimits: CoreLimits = {
   taskWaitMaxMs: 30 * 24 * 3_600_000,
   turnWaitMs: 1000,
   turnWaitMaxBytes: 64 << 20,
+  runningMaxBytes: quarterOfHeap(),
+  runningWaitMs: 30_000,
   batchMaxEvents: 64,
   batchMaxBytes: 256 << 10,
   inboxMaxMessages: 16,

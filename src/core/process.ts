@@ -7,6 +7,7 @@ import { checkHeld } from "./ownership/held.js";
 import { type Instance, startInstance } from "./ownership/instance.js";
 import type { Clock, Signals, TaskStore } from "./ports.js";
 import type { ProcessLoad } from "./process-load.js";
+import { RunningMemory } from "./running-memory.js";
 import type { Runtime } from "./runtime.js";
 import { observeStore } from "./store-guard.js";
 import { StoreHealth } from "./store-health.js";
@@ -32,7 +33,7 @@ export interface CoreProcessOptions {
 
 /**
  * What a process has once, however many agents it serves: its lease in the store with one heartbeat, the store's health,
- * one poll for all watched tasks, and the room for turns.
+ * one poll for all watched tasks, the room for turns, and the memory of their tasks.
  */
 export interface CoreProcess {
   readonly store: TaskStore;
@@ -46,6 +47,7 @@ export interface CoreProcess {
   readonly watch: Watch;
   readonly room: TurnRoom;
   readonly yields: TurnYields;
+  readonly memory: RunningMemory;
   /** Gives up the lease. Call it once all handlers are closed. */
   close(): Promise<void>;
 }
@@ -74,6 +76,7 @@ export function createCoreProcess(options: CoreProcessOptions): CoreProcess {
     ...{ store: options.store, signals, clock, newId: makeId, instance, health, lease, members: { join }, watch },
     room: createTurnRoom(limits, options.load),
     yields: createTurnYields(clock),
+    memory: new RunningMemory(clock, limits),
     async close() {
       watch.close();
       // A probe renews the lease, which must not happen after the instance has retired.

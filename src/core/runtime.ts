@@ -6,6 +6,7 @@ import type { Agent, TokenBudget } from "./agent.js";
 import type { Alarm } from "./alarm.js";
 import type { SendClaim } from "./ports.js";
 import type { TaskQuota } from "./quota.js";
+import type { RunningMemory } from "./running-memory.js";
 import type { LiveTask } from "./task/live-task.js";
 import type { LiveTaskDeps } from "./task/live-task-deps.js";
 import type { TurnCounter } from "./turn-counter.js";
@@ -44,6 +45,7 @@ export interface Runtime extends LiveTaskDeps {
   readonly clients?: TurnClients | undefined;
   readonly turns: TurnCounter;
   readonly yields: TurnYields;
+  readonly memory: RunningMemory;
   readonly quota: TaskQuota;
   /** Open subscriptions. */
   readonly subscriptions: Set<{ dismiss(error: unknown): void }>;

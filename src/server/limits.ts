@@ -9,6 +9,7 @@ import {
   type OptionPair,
 } from "../protocol/check/contradictions.js";
 import { duration, type Rule, wholeUpTo } from "../protocol/check/rules.js";
+import { quarterOfHeap } from "../protocol/heap-size.js";
 import { defaultValidationLimits, type ValidationLimits } from "../protocol/validation-limits.js";
 import { defaultPushLimits, type PushLimits } from "../push/limits.js";
 import { defaultOverloadLimits, type OverloadLimits } from "./overload/limits.js";
@@ -20,7 +21,7 @@ export interface AdmissionLimits extends BindingLimits {
    * also of what the agent answers; beyond it calls are `unavailable`. Small replies that an HTTP/2 peer does not take
    * count for its address, and beyond it their streams end (`CANCEL`) and calls are refused for a moment. One caller
    * may hold half of what the others leave; without `authenticate`, callers are distinguished by address: the one that
-   * proxies in `trustProxy` report, and networks of 64 bits in IPv6. Default: 256 MiB.
+   * proxies in `trustProxy` report, and networks of 64 bits in IPv6. Default: 256 MiB, but at most a quarter of the heap.
    */
   readonly inFlightMaxBytes: number;
   /** Open streams of one principal. Without `authenticate` only the process limit applies. Default: 1,000. */
@@ -44,7 +45,7 @@ export const defaultLimits: Limits = {
   jsonMaxValues: 250_000,
   // The official Python client abandons a stream that is silent for 5 s.
   keepAliveMs: 4000,
-  inFlightMaxBytes: 256 << 20,
+  inFlightMaxBytes: Math.min(256 << 20, quarterOfHeap()),
   streamsPerPrincipal: 1000,
   streamsPerProcess: 20_000,
 };
@@ -112,6 +113,10 @@ export const limitPairs: readonly LimitPair[] = [
   {
     ...{ lower: "pageMaxBytes", upper: "inFlightMaxBytes", factor: 2 },
     why: "one caller may hold half of the bytes in flight, so a full page of ListTasks could not be read beside another call",
+  },
+  {
+    ...{ lower: "taskMaxBytes", upper: "runningMaxBytes", factor: 2 },
+    why: "one caller may hold half of the memory of running tasks, so the largest task could not run beside another",
   },
   { lower: "pushRetryMs", upper: "pushPauseMaxMs", why: "the first pause would be longer than the longest" },
   {
@@ -183,5 +188,5 @@ export function resolveLimits(options: Partial<Limits> = {}, tellsApart = true):
 /** The limits of a whole server, which its agents cannot have each for itself. */
 export const processLimits: ReadonlySet<string> = new Set([
   ...Object.keys(defaultListenerLimits),
-  ...["inFlightMaxBytes", "heartbeatMs", "instanceTtlMs", "pollMs", "storeAwayMs"],
+  ...["inFlightMaxBytes", "runningMaxBytes", "runningWaitMs", "heartbeatMs", "instanceTtlMs", "pollMs", "storeAwayMs"],
 ]);

@@ -39,13 +39,17 @@ export async function endTurn(turn: EndingTurn, failure: { readonly error: unkno
 }
 
 async function endAborted(
-  { runtime, start, writer, inbox, subject, state }: EndingTurn,
+  { runtime, run, start, writer, inbox, subject, state }: EndingTurn,
   reason: TurnAborted,
 ): Promise<void> {
   const { live } = writer;
   if (reason.kind === "OwnershipLost") return live?.abandon(reason);
   if (reason.kind === "Canceled") return writer.end(TaskState.CANCELED);
   if (reason.kind === "DeadlineExceeded") return writer.end(TaskState.FAILED, deadlineExceeded(runtime, start));
+  if (reason.kind === "ResourceExhausted" && !waitsForCaller(state, live)) {
+    run.logger.warn({ limit: "runningMaxBytes", bytes: live?.bytes }, "a turn was ended to make room in memory");
+    return writer.end(TaskState.FAILED, runtime.memory.refusal);
+  }
   // A cancel that arrived while the turn was being aborted for another reason.
   if (await inbox.holdsCancel()) return writer.end(TaskState.CANCELED);
   if (live !== undefined && runtime.restartable) {
@@ -57,6 +61,11 @@ async function endAborted(
   if ("receiver" in subject) subject.receiver.fail(shuttingDown());
 }
 
+// Such a task needs no memory: the next message starts a turn.
+function waitsForCaller({ output }: TurnState, live: LiveTask | undefined): boolean {
+  return live !== undefined && output.name === "stopped" && isInterrupted(live.state);
+}
+
 function deadlineExceeded({ limits, deadlines }: Runtime, { late }: TurnStart): string {
   if (late !== undefined && isPassed(late)) {
     if (deadlines === "wait") return "turn deadline exceeded: the deadline of the turn that called has passed";
@@ -66,7 +75,7 @@ function deadlineExceeded({ limits, deadlines }: Runtime, { late }: TurnStart): 
 }
 
 function mayPark(reason: TurnAborted | undefined): boolean {
-  return reason === undefined || reason.kind === "Draining";
+  return reason === undefined || reason.kind === "Draining" || reason.kind === "ResourceExhausted";
 }
 
 // The record does not end the turn, so senders keep waiting.
