@@ -1,4 +1,4 @@
-import { quarterOfHeap } from "../protocol/heap-size.js";
+import { partOfHeap } from "../protocol/heap-size.js";
 
 /** Limits of tasks, turns and conversations. */
 export interface CoreLimits {
@@ -47,7 +47,7 @@ export interface CoreLimits {
   /**
    * Memory of the tasks that turns run, as far as they have grown, with what is not stored yet. Those of one owner, at all
    * agents, take half of what those of others leave: then its turns wait where they emit, and one turn of the process at a
-   * time goes on nevertheless. Default: a quarter of the heap.
+   * time goes on nevertheless. Default: a sixth of the heap.
    */
   readonly runningMaxBytes: number;
   /**
@@ -128,7 +128,7 @@ export const defaultCoreLimits: CoreLimits = {
   taskWaitMaxMs: 30 * 24 * 3_600_000,
   turnWaitMs: 1000,
   turnWaitMaxBytes: 64 << 20,
-  runningMaxBytes: quarterOfHeap(),
+  runningMaxBytes: partOfHeap(1 / 6),
   runningWaitMs: 30_000,
   batchMaxEvents: 64,
   batchMaxBytes: 256 << 10,

@@ -23,13 +23,13 @@ export function readHeapSize(): number | undefined {
   }
 }
 
-/** A quarter of the heap in bytes, in whole mebibytes: the default for what each of several users of it may keep there. */
-export function quarterOfHeap(): number {
-  quarterBytes ??= Math.floor((readHeapSize() ?? usualBytes) / 4 / mebibyte) * mebibyte;
-  return quarterBytes;
+/** A part of the heap, in whole mebibytes: the default for what one of its users may keep there. */
+export function partOfHeap(part: number): number {
+  heapBytes ??= readHeapSize() ?? usualBytes;
+  return Math.floor((heapBytes * part) / mebibyte) * mebibyte;
 }
 
-let quarterBytes: number | undefined;
+let heapBytes: number | undefined;
 
 // V8's own limit also has the young generation, whose size does not follow from the option.
 function sizeOption({ env, execArgv }: NodeJS.Process): number | undefined {

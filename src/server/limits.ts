@@ -9,7 +9,7 @@ import {
   type OptionPair,
 } from "../protocol/check/contradictions.js";
 import { duration, type Rule, wholeUpTo } from "../protocol/check/rules.js";
-import { quarterOfHeap } from "../protocol/heap-size.js";
+import { partOfHeap } from "../protocol/heap-size.js";
 import { defaultValidationLimits, type ValidationLimits } from "../protocol/validation-limits.js";
 import { defaultPushLimits, type PushLimits } from "../push/limits.js";
 import { defaultOverloadLimits, type OverloadLimits } from "./overload/limits.js";
@@ -45,7 +45,7 @@ export const defaultLimits: Limits = {
   jsonMaxValues: 250_000,
   // The official Python client abandons a stream that is silent for 5 s.
   keepAliveMs: 4000,
-  inFlightMaxBytes: Math.min(256 << 20, quarterOfHeap()),
+  inFlightMaxBytes: Math.min(256 << 20, partOfHeap(1 / 4)),
   streamsPerPrincipal: 1000,
   streamsPerProcess: 20_000,
 };

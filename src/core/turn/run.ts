@@ -50,6 +50,7 @@ export class TurnRun {
   #startedAt = 0;
   #earlierQuestions: EarlierQuestions | undefined;
   #memory: TurnMemory | undefined;
+  #isCutOff = false;
   #timers: (() => void)[] = [];
   readonly #trace: TurnTrace | undefined;
 
@@ -249,7 +250,11 @@ export class TurnRun {
     if (this.#waits?.end(reason) === true) this.state.refusal();
     this.#controller?.abort(reason);
     if (kind === "OwnershipLost") return void this.#conclude(undefined);
-    this.#timers.push(this.runtime.clock.after(this.runtime.limits.graceMs, () => void this.#conclude(undefined)));
+    const cutOff = (): void => {
+      this.#isCutOff = true;
+      void this.#conclude(undefined);
+    };
+    this.#timers.push(this.runtime.clock.after(this.runtime.limits.graceMs, cutOff));
   }
 
   /** Aborts a turn that waits for its caller: its task waits without it. */
@@ -370,7 +375,8 @@ export class TurnRun {
 
   #endingTurn(): EndingTurn {
     const { runtime, start, subject, state, inbox } = this;
-    return { run: this, runtime, start, subject, state, inbox, writer: this.#writer, startedAt: this.#startedAt };
+    const agent = { startedAt: this.#startedAt, isCutOff: this.#isCutOff };
+    return { run: this, runtime, start, subject, state, inbox, writer: this.#writer, ...agent };
   }
 
   /** Ends a task whose cancel arrived while its turn was ending. */

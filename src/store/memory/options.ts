@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/ports.js";
 import { amount, clock, func, type MembersOf, object, type Rule, text } from "../../protocol/check/rules.js";
-import { quarterOfHeap } from "../../protocol/heap-size.js";
+import { partOfHeap } from "../../protocol/heap-size.js";
 import type { RetentionLimits } from "./retention.js";
 import type { SendLimits } from "./send-records.js";
 
@@ -58,7 +58,7 @@ export const memoryRule: Rule = object(members);
 const mebibyte = 2 ** 20;
 
 export function resolveLimits(options: MemoryTaskStoreOptions): RetentionLimits {
-  const { maxBytes = Math.min(256 * mebibyte, quarterOfHeap()), finishedLogMs = 60_000 } = options;
+  const { maxBytes = Math.min(256 * mebibyte, partOfHeap(1 / 4)), finishedLogMs = 60_000 } = options;
   const { finishedLogMaxBytes = Math.min(64 * mebibyte, maxBytes / 4) } = options;
   return { maxBytes, finishedLogMs, finishedLogMaxBytes };
 }

@@ -34,6 +34,8 @@ export interface Weather {
   readonly focus: number;
   /** Probability that a write takes longer than a send waits for it, while leases are renewed in time. */
   readonly lateWrites: number;
+  /** Running tasks take more memory than there is: turns wait, and some are ended. */
+  readonly crowded: boolean;
 }
 
 export function drawWeather(random: Random): Weather {
@@ -59,6 +61,7 @@ export function drawWeather(random: Random): Weather {
     away: random.chance(0.2),
     steps: random.chance(0.2),
     lateWrites: some(0.25, 0.3),
+    crowded: random.chance(0.3),
   };
 }
 
@@ -78,7 +81,7 @@ export function isPrompt(weather: Weather): boolean {
 }
 
 /** Limits that a short run reaches. */
-export function drawLimits(random: Random, { away }: Weather): Partial<CoreLimits> {
+export function drawLimits(random: Random, { away, crowded }: Weather): Partial<CoreLimits> {
   return {
     batchMaxEvents: random.pick([1, 2, 8, 64]),
     inboxMaxMessages: random.pick([1, 2, 16]),
@@ -92,5 +95,6 @@ export function drawLimits(random: Random, { away }: Weather): Partial<CoreLimit
     instanceTtlMs: 4000,
     pollMs: 500,
     historyMaxMessages: random.chance(0.1) ? 4 : 1000,
+    ...(crowded ? { runningMaxBytes: random.pick([200, 1000, 4000]), runningWaitMs: random.pick([200, 3000]) } : {}),
   };
 }
