@@ -11,6 +11,7 @@ import { wakeDue } from "./ownership/wake.js";
 import type { QueuedSend } from "./ports.js";
 import type { CoreProcess } from "./process.js";
 import { createTaskQuota } from "./quota.js";
+import { createReadGate } from "./read/read-gate.js";
 import type { Runtime } from "./runtime.js";
 import { guardStore } from "./store-guard.js";
 import { TurnRun } from "./turn/run.js";
@@ -53,6 +54,7 @@ type ReleaseMember =
   | "store"
   | "conversations"
   | "quota"
+  | "reads"
   | "startTurn";
 
 /**
@@ -96,6 +98,7 @@ export class HandlerState {
       ...{ logger, limits, store },
       conversations: this.#open({ ...this.#shared, store, limits, logger }, options.conversations),
       quota: createTaskQuota(store, limits),
+      reads: createReadGate(limits.readsPerOwner, this.#process.readMemory),
       startTurn: (start, subject) => startTurn(runtime, start, subject),
     };
     this.use(runtime);

@@ -23,8 +23,8 @@ export interface CoreLimits {
   /** Concurrent turns of the process. Default: 20,000. */
   readonly turnsPerProcess: number;
   /**
-   * GetTask and ListTasks of one owner that read the store at once; others wait in order. Not without `authenticate`.
-   * Default: 4.
+   * GetTask, ListTasks and first events of subscriptions of one owner that read the store at once; others wait in order,
+   * also while the owner reads more than its share of `runningMaxBytes`. Not without `authenticate`. Default: 4.
    */
   readonly readsPerOwner: number;
   /**
@@ -47,7 +47,7 @@ export interface CoreLimits {
   /**
    * Memory of the tasks that turns run, as far as they have grown, with what is not stored yet. Those of one owner, at all
    * agents, take half of what those of others leave: then its turns wait where they emit, and one turn of the process at a
-   * time goes on nevertheless. Default: a sixth of the heap.
+   * time goes on nevertheless. Default: a sixth of the heap, with the memory store at most a quarter of its `maxBytes`.
    */
   readonly runningMaxBytes: number;
   /**

@@ -5,8 +5,9 @@ import { createLease, type Lease } from "./lease.js";
 import { type CoreLimits, coreLimits } from "./limits.js";
 import { checkHeld } from "./ownership/held.js";
 import { type Instance, startInstance } from "./ownership/instance.js";
-import type { Clock, Signals, TaskStore } from "./ports.js";
+import type { Clock, Signals, Store, TaskStore } from "./ports.js";
 import type { ProcessLoad } from "./process-load.js";
+import { ReadMemory } from "./read/read-gate.js";
 import { RunningMemory } from "./running-memory.js";
 import type { Runtime } from "./runtime.js";
 import { observeStore } from "./store-guard.js";
@@ -16,7 +17,7 @@ import { createTurnYields, type TurnYields } from "./turn-yields.js";
 import { createWatch, type Watch } from "./watch.js";
 
 export interface CoreProcessOptions {
-  readonly store: TaskStore;
+  readonly store: TaskStore & Pick<Store, "heapMaxBytes">;
   readonly signals: Signals;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -48,6 +49,7 @@ export interface CoreProcess {
   readonly room: TurnRoom;
   readonly yields: TurnYields;
   readonly memory: RunningMemory;
+  readonly readMemory: ReadMemory;
   /** Gives up the lease. Call it once all handlers are closed. */
   close(): Promise<void>;
 }
@@ -76,7 +78,8 @@ export function createCoreProcess(options: CoreProcessOptions): CoreProcess {
     ...{ store: options.store, signals, clock, newId: makeId, instance, health, lease, members: { join }, watch },
     room: createTurnRoom(limits, options.load),
     yields: createTurnYields(clock),
-    memory: new RunningMemory(clock, limits),
+    memory: new RunningMemory(clock, { ...limits, runningMaxBytes: runningMaxBytes(limits, options.store) }),
+    readMemory: new ReadMemory(clock, limits),
     async close() {
       watch.close();
       // A probe renews the lease, which must not happen after the instance has retired.
@@ -84,6 +87,11 @@ export function createCoreProcess(options: CoreProcessOptions): CoreProcess {
       await stop();
     },
   };
+}
+
+// Otherwise the store would be full, and refuse writes, before running tasks wait for each other.
+function runningMaxBytes(limits: CoreLimits, { heapMaxBytes = Number.POSITIVE_INFINITY }: Pick<Store, "heapMaxBytes">): number {
+  return Math.min(limits.runningMaxBytes, Math.floor(heapMaxBytes / 4));
 }
 
 // Writes the record of a send that does not exist, larger than the free space of a page in use.

@@ -6,6 +6,7 @@ import type { Agent, TokenBudget } from "./agent.js";
 import type { Alarm } from "./alarm.js";
 import type { SendClaim } from "./ports.js";
 import type { TaskQuota } from "./quota.js";
+import type { ReadGate } from "./read/read-gate.js";
 import type { RunningMemory } from "./running-memory.js";
 import type { LiveTask } from "./task/live-task.js";
 import type { LiveTaskDeps } from "./task/live-task-deps.js";
@@ -46,6 +47,8 @@ export interface Runtime extends LiveTaskDeps {
   readonly turns: TurnCounter;
   readonly yields: TurnYields;
   readonly memory: RunningMemory;
+  /** Bounds the reads of an owner. */
+  readonly reads: ReadGate;
   readonly quota: TaskQuota;
   /** Open subscriptions. */
   readonly subscriptions: Set<{ dismiss(error: unknown): void }>;

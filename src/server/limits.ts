@@ -21,7 +21,7 @@ export interface AdmissionLimits extends BindingLimits {
    * also of what the agent answers; beyond it calls are `unavailable`. Small replies that an HTTP/2 peer does not take
    * count for its address, and beyond it their streams end (`CANCEL`) and calls are refused for a moment. One caller
    * may hold half of what the others leave; without `authenticate`, callers are distinguished by address: the one that
-   * proxies in `trustProxy` report, and networks of 64 bits in IPv6. Default: 256 MiB, but at most a quarter of the heap.
+   * proxies in `trustProxy` report, and networks of 64 bits in IPv6. Default: 256 MiB, but at most an eighth of the heap.
    */
   readonly inFlightMaxBytes: number;
   /** Open streams of one principal. Without `authenticate` only the process limit applies. Default: 1,000. */
@@ -45,7 +45,7 @@ export const defaultLimits: Limits = {
   jsonMaxValues: 250_000,
   // The official Python client abandons a stream that is silent for 5 s.
   keepAliveMs: 4000,
-  inFlightMaxBytes: Math.min(256 << 20, partOfHeap(1 / 4)),
+  inFlightMaxBytes: Math.min(256 << 20, partOfHeap(1 / 8)),
   streamsPerPrincipal: 1000,
   streamsPerProcess: 20_000,
 };
