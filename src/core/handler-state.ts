@@ -11,7 +11,7 @@ import { wakeDue } from "./ownership/wake.js";
 import type { QueuedSend } from "./ports.js";
 import type { CoreProcess } from "./process.js";
 import { createTaskQuota } from "./quota.js";
-import { createReadGate } from "./read/read-gate.js";
+import { createReadGate } from "./read-gate.js";
 import type { Runtime } from "./runtime.js";
 import { guardStore } from "./store-guard.js";
 import { TurnRun } from "./turn/run.js";

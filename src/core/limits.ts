@@ -47,7 +47,8 @@ export interface CoreLimits {
   /**
    * Memory of the tasks that turns run, as far as they have grown, with what is not stored yet. Those of one owner, at all
    * agents, take half of what those of others leave: then its turns wait where they emit, and one turn of the process at a
-   * time goes on nevertheless. Default: a sixth of the heap, with the memory store at most a quarter of its `maxBytes`.
+   * time goes on nevertheless. The default is at most a sixth of the heap, and with the memory store no more than a quarter
+   * of its `maxBytes` is used. Default: 512 MiB.
    */
   readonly runningMaxBytes: number;
   /**
@@ -128,7 +129,7 @@ export const defaultCoreLimits: CoreLimits = {
   taskWaitMaxMs: 30 * 24 * 3_600_000,
   turnWaitMs: 1000,
   turnWaitMaxBytes: 64 << 20,
-  runningMaxBytes: partOfHeap(1 / 6),
+  runningMaxBytes: 512 << 20,
   runningWaitMs: 30_000,
   batchMaxEvents: 64,
   batchMaxBytes: 256 << 10,
@@ -156,5 +157,6 @@ export const defaultCoreLimits: CoreLimits = {
 /** The limits with their defaults filled in. */
 export function coreLimits(overrides: Partial<CoreLimits> = {}): CoreLimits {
   const set = Object.entries(overrides).filter(([, value]) => value !== undefined);
-  return { ...defaultCoreLimits, ...(Object.fromEntries(set) as Partial<CoreLimits>) };
+  const runningMaxBytes = Math.min(defaultCoreLimits.runningMaxBytes, partOfHeap(1 / 6));
+  return { ...defaultCoreLimits, runningMaxBytes, ...(Object.fromEntries(set) as Partial<CoreLimits>) };
 }

@@ -7,7 +7,7 @@ import { checkHeld } from "./ownership/held.js";
 import { type Instance, startInstance } from "./ownership/instance.js";
 import type { Clock, Signals, Store, TaskStore } from "./ports.js";
 import type { ProcessLoad } from "./process-load.js";
-import { ReadMemory } from "./read/read-gate.js";
+import { ReadMemory } from "./read-gate.js";
 import { RunningMemory } from "./running-memory.js";
 import type { Runtime } from "./runtime.js";
 import { observeStore } from "./store-guard.js";
@@ -90,7 +90,10 @@ export function createCoreProcess(options: CoreProcessOptions): CoreProcess {
 }
 
 // Otherwise the store would be full, and refuse writes, before running tasks wait for each other.
-function runningMaxBytes(limits: CoreLimits, { heapMaxBytes = Number.POSITIVE_INFINITY }: Pick<Store, "heapMaxBytes">): number {
+function runningMaxBytes(
+  limits: CoreLimits,
+  { heapMaxBytes = Number.POSITIVE_INFINITY }: Pick<Store, "heapMaxBytes">,
+): number {
   return Math.min(limits.runningMaxBytes, Math.floor(heapMaxBytes / 4));
 }
 

@@ -6,7 +6,7 @@ import type { Agent, TokenBudget } from "./agent.js";
 import type { Alarm } from "./alarm.js";
 import type { SendClaim } from "./ports.js";
 import type { TaskQuota } from "./quota.js";
-import type { ReadGate } from "./read/read-gate.js";
+import type { ReadGate } from "./read-gate.js";
 import type { RunningMemory } from "./running-memory.js";
 import type { LiveTask } from "./task/live-task.js";
 import type { LiveTaskDeps } from "./task/live-task-deps.js";

@@ -1,6 +1,6 @@
 import { defaultListenerLimits, type ListenerLimits } from "../binding/listen/connection.js";
 import type { BindingLimits } from "../binding/service.js";
-import { type CoreLimits, defaultCoreLimits } from "../core/limits.js";
+import { type CoreLimits, coreLimits, defaultCoreLimits } from "../core/limits.js";
 import {
   type Contradiction,
   contradictionsIn,
@@ -21,7 +21,8 @@ export interface AdmissionLimits extends BindingLimits {
    * also of what the agent answers; beyond it calls are `unavailable`. Small replies that an HTTP/2 peer does not take
    * count for its address, and beyond it their streams end (`CANCEL`) and calls are refused for a moment. One caller
    * may hold half of what the others leave; without `authenticate`, callers are distinguished by address: the one that
-   * proxies in `trustProxy` report, and networks of 64 bits in IPv6. Default: 256 MiB, but at most an eighth of the heap.
+   * proxies in `trustProxy` report, and networks of 64 bits in IPv6. The default is at most an eighth of the heap.
+   * Default: 256 MiB.
    */
   readonly inFlightMaxBytes: number;
   /** Open streams of one principal. Without `authenticate` only the process limit applies. Default: 1,000. */
@@ -45,7 +46,7 @@ export const defaultLimits: Limits = {
   jsonMaxValues: 250_000,
   // The official Python client abandons a stream that is silent for 5 s.
   keepAliveMs: 4000,
-  inFlightMaxBytes: Math.min(256 << 20, partOfHeap(1 / 8)),
+  inFlightMaxBytes: 256 << 20,
   streamsPerPrincipal: 1000,
   streamsPerProcess: 20_000,
 };
@@ -141,7 +142,8 @@ export function limitProblems(given: Partial<Limits>, path = "limits"): readonly
 
 /** The defaults of the limits that are not given, adapted to those that are. */
 function defaultsBeside(given: Partial<Limits>): Limits {
-  const adapted: Limits = { ...defaultLimits, ...given };
+  const inFlightMaxBytes = Math.min(defaultLimits.inFlightMaxBytes, partOfHeap(1 / 8));
+  const adapted: Limits = { ...defaultLimits, ...coreLimits(), inFlightMaxBytes, ...given };
   const adapt = (name: keyof Limits, value: number): void => {
     Object.assign(adapted, { [name]: value });
   };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createReadGate, ReadMemory } from "../../src/core/read/read-gate.js";
+import { createReadGate, ReadMemory } from "../../src/core/read-gate.js";
 import type { Scope } from "../../src/protocol/context.js";
 import { completed } from "../../src/protocol/events.js";
 import { sqliteStore } from "../../src/store/sqlite/index.js";

@@ -1,8 +1,8 @@
-import { noop } from "../../protocol/async/noop.js";
-import type { Scope } from "../../protocol/context.js";
-import { exceedsShare, ownerKey } from "../../protocol/fair-share.js";
-import type { CoreLimits } from "../limits.js";
-import type { Clock } from "../ports.js";
+import { noop } from "../protocol/async/noop.js";
+import type { Scope } from "../protocol/context.js";
+import { exceedsShare, ownerKey } from "../protocol/fair-share.js";
+import type { CoreLimits } from "./limits.js";
+import type { Clock } from "./ports.js";
 
 /** Runs a read in its owner's turn. `sizeOf`: the size of what it has read. Default: it takes no memory. */
 export type ReadGate = <T>(scope: Scope, read: () => Promise<T>, sizeOf?: (result: T) => number) => Promise<T>;
