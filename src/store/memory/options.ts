@@ -17,7 +17,7 @@ export interface MemoryTaskStoreOptions {
   readonly maxBytes?: number | undefined;
   /** How long the log of a finished task is kept, so that late subscribers get every event. Default: 60 s. */
   readonly finishedLogMs?: number | undefined;
-  /** Size of the logs of finished tasks. Default: 64 MiB, but at most a quarter of `maxBytes`. */
+  /** Size of the logs of finished tasks. Default: 64 MiB, but at most a sixteenth of the heap. */
   readonly finishedLogMaxBytes?: number | undefined;
   /** Number of idempotent sends to remember; the oldest are forgotten first. Default: 100,000. */
   readonly sendsMax?: number | undefined;
@@ -59,7 +59,7 @@ const mebibyte = 2 ** 20;
 
 export function resolveLimits(options: MemoryTaskStoreOptions): RetentionLimits {
   const { maxBytes = Math.min(256 * mebibyte, partOfHeap(1 / 4)), finishedLogMs = 60_000 } = options;
-  const { finishedLogMaxBytes = Math.min(64 * mebibyte, maxBytes / 4) } = options;
+  const { finishedLogMaxBytes = Math.min(64 * mebibyte, partOfHeap(1 / 16)) } = options;
   return { maxBytes, finishedLogMs, finishedLogMaxBytes };
 }
 
