@@ -74,11 +74,12 @@ export function createCoreProcess(options: CoreProcessOptions): CoreProcess {
     writeTask: async () => void (await store.append({ key: 0, epoch: 0, seq: 0, records: [], bytes: 0 })),
   });
   const { join, stop } = startInstance({ store, clock, limits, instance, lease, logger, members });
+  const memory = new RunningMemory(clock, { ...limits, runningMaxBytes: runningMaxBytes(limits, options.store) });
   return {
     ...{ store: options.store, signals, clock, newId: makeId, instance, health, lease, members: { join }, watch },
-    room: createTurnRoom(limits, options.load),
+    room: createTurnRoom(limits, memory, options.load),
     yields: createTurnYields(clock),
-    memory: new RunningMemory(clock, { ...limits, runningMaxBytes: runningMaxBytes(limits, options.store) }),
+    memory,
     readMemory: new ReadMemory(clock, limits),
     async close() {
       watch.close();

@@ -1,6 +1,7 @@
 import { monotonic } from "../protocol/async/clock.js";
 import { noop } from "../protocol/async/noop.js";
 import type { Scope } from "../protocol/context.js";
+import { A2AError } from "../protocol/errors.js";
 import { exceedsShare, ownerKey } from "../protocol/fair-share.js";
 import type { AbortKind } from "./agent.js";
 import type { CoreLimits } from "./limits.js";
@@ -17,6 +18,8 @@ import type { Clock } from "./ports.js";
 //   in the end, and owners below their share never wait: the shares of any number of owners leave room for one more.
 // - If none of its turns ends for `runningWaitMs`, its largest turns do, until the owner has half of its share, so that a
 //   turn that waits never waits for one that waits too.
+//
+// A message, wake or take-over that would load a task of such an owner is refused: it can come again.
 //
 // So running tasks take less than `runningMaxBytes` and one task of `taskMaxBytes`, besides one event for each owner.
 
@@ -77,6 +80,19 @@ export class RunningMemory {
     return `the running tasks of this caller take too much memory: the limit is half of what others leave of ${this.#maxBytes} bytes (runningMaxBytes)`;
   }
 
+  /** Throws `resourceExhausted` for an owner with more than its share, before a task of any size is loaded for a turn. */
+  check(scope: Scope): void {
+    if (!this.isTight) return;
+    const owner = this.#owners.get(ownerKey(scope));
+    if (owner === undefined || !this.#exceedsShare(owner)) return;
+    // What is refused waits as well, though none of its turns may.
+    if (owner.stopTimer === noop) this.#startTimer(owner);
+    throw new A2AError("resourceExhausted", this.refusal, {
+      retryAfterMs: 1000,
+      metadata: { limit: "runningMaxBytes" },
+    });
+  }
+
   /** Counts a turn that has a task from now on. Release it when the turn has ended. */
   open(turn: CountedTurn): TurnMemory {
     const key = ownerKey(turn.scope);
@@ -94,6 +110,11 @@ export class RunningMemory {
   count(owner: OwnerMemory, bytes: number): void {
     owner.bytes += bytes;
     this.#bytes += bytes;
+  }
+
+  /** Lets a turn go on after its owner's tasks have shrunk: records that waited for the store are counted no more. */
+  afterShrinking(owner: OwnerMemory): void {
+    if (owner.waiting.size > 0 && !this.#exceedsShare(owner)) this.#wakeNext(owner);
   }
 
   /** `undefined` when a turn may go on, else a promise that resolves when it is to ask again. */
@@ -122,6 +143,7 @@ export class RunningMemory {
     owner.turns.delete(memory);
     this.#leaveQueue(memory);
     if (owner.turns.size === 0) this.#owners.delete(owner.key);
+    this.#stopTimer(owner);
     if (owner.waiting.size > 0) this.#startTimer(owner);
     if (this.#reserve?.turn === memory) this.#passReserve();
     for (const each of [...this.#waiting]) if (!this.#exceedsShare(each)) this.#wakeNext(each);
@@ -148,7 +170,7 @@ export class RunningMemory {
     const { owner } = memory;
     if (!owner.waiting.delete(memory) || owner.waiting.size > 0) return;
     this.#waiting.delete(owner);
-    owner.stopTimer();
+    this.#stopTimer(owner);
   }
 
   #passReserve(): void {
@@ -163,13 +185,19 @@ export class RunningMemory {
   }
 
   #startTimer(owner: OwnerMemory): void {
-    owner.stopTimer();
+    this.#stopTimer(owner);
     owner.stopTimer = this.#clock.after(this.#waitMs, () => this.#makeRoom(owner));
+  }
+
+  #stopTimer(owner: OwnerMemory): void {
+    owner.stopTimer();
+    owner.stopTimer = noop;
   }
 
   // None of the owner's turns has ended for so long.
   #makeRoom(owner: OwnerMemory): void {
-    this.#startTimer(owner);
+    owner.stopTimer = noop;
+    if (owner.waiting.size > 0) this.#startTimer(owner);
     const { since = Number.POSITIVE_INFINITY } = this.#reserve ?? {};
     if (monotonic(this.#clock) - since >= this.#waitMs) this.#passReserve();
     if (!this.#exceedsShare(owner)) return this.#wakeNext(owner);
@@ -209,6 +237,7 @@ export class TurnMemory {
     if (this.#isClosed) return;
     this.bytes += bytes;
     this.#memory.count(this.owner, bytes);
+    if (bytes < 0) this.#memory.afterShrinking(this.owner);
   }
 
   /** As `RunningMemory` says. */

@@ -107,6 +107,33 @@ describe("the memory of running tasks", () => {
     expect(turns.filter((turn) => !ended.includes(turn)).map((turn) => turn.room())).toEqual([undefined, undefined]);
   });
 
+  it("lets a turn go on when what its owner's tasks have written is stored", async () => {
+    const { open } = createMemory();
+    const [, writing, waiting] = [open("alice", 100), open("alice", 600), open("alice", 100)];
+    const reserved = follow(open("alice", 10));
+    const state = follow(waiting);
+    expect([reserved.goesOn, state.goesOn]).toEqual([true, false]);
+    writing.add(-400);
+    await turnOver();
+    expect(state.goesOn).toBe(true);
+  });
+
+  it("refuses to load another task for an owner with more than its share, and makes room for it in time", async () => {
+    const { clock, memory, open, ended } = createMemory();
+    open("alice", 200);
+    const large = open("alice", 600);
+    const load = (owner: string) => () => memory.check({ agent: "", tenant: "", owner });
+    expect(load("bob")).not.toThrow();
+    expect(load("alice")).toThrow(
+      expect.objectContaining({ code: "resourceExhausted", metadata: { limit: "runningMaxBytes" } }),
+    );
+    await clock.advance(waitMs);
+    expect(ended).toEqual([large]);
+    large.close();
+    expect(load("alice")).not.toThrow();
+    expect(clock.pending()).toEqual([]);
+  });
+
   it("lets a turn that was ended write its end, and counts nothing of it afterwards", async () => {
     const { clock, memory, open, ended } = createMemory();
     const turns = [open("alice", 700), open("alice", 600)];

@@ -428,7 +428,7 @@ export class LiveTask {
       if (record.kind === "message") this.#size.addMessage(sizeOfMessage(record.message));
       for (const observer of this.#observers) observer.record(record, this.task);
     }
-    this.tail.push(records, bytes);
+    if (this.tail.push(records, bytes)) this.recentItems.clear();
     this.#window.count(this, body);
     if (end !== undefined) this.#close(endedPhase);
     this.#deps.watch.noteChange(this.id);

@@ -9,7 +9,7 @@ import { processSignals } from "../../../src/signals/in-process.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
 import { startHandler, type TestHandler } from "../../support/handler.js";
 import { recordingLogger } from "../../support/recording-logger.js";
-import { stateOf, taskOf } from "../../support/say.js";
+import { errorOf, stateOf, taskOf } from "../../support/say.js";
 import { createVirtualClock, settle, turnUntil, type VirtualClock } from "../../support/virtual-clock.js";
 
 // What running tasks take in memory, and what becomes of an owner that takes too much.
@@ -92,7 +92,7 @@ describe("an owner whose running tasks take more memory than its share", () => {
       yield completed();
     });
     const sends: Promise<SendMessageResponse>[] = [];
-    for (const chunks of ["7", "1", "2", "4"]) {
+    for (const chunks of ["7", "1", "2", "6"]) {
       sends.push(served.send(chunks));
       await settle();
     }
@@ -173,5 +173,35 @@ describe("an owner whose running tasks take more memory than its share", () => {
     const states = await Promise.all(ids.slice(0, 4).map(async (id) => stateOf(await served.get(id))));
     expect(states).toEqual(["COMPLETED", "INPUT_REQUIRED", "WORKING", "COMPLETED"]);
     expect(served.process.memory.waitingTurns).toBe(1);
+  });
+
+  it("has messages and wakes refused that would load another task, which stays as it is, until a turn has ended", async () => {
+    const go = Promise.withResolvers<void>();
+    await using served = serve(async function* ({ text, task, cause }) {
+      if (task !== undefined || cause !== "message") return yield completed("more");
+      yield working();
+      if (text === "ask") return yield inputRequired("more?");
+      if (text === "park") return yield park();
+      for (let index = 0; index < 9; index++) yield artifact(chunk, { artifactId: "all", append: index > 0 });
+      await go.promise;
+      yield completed();
+    });
+    const immediately = { configuration: { returnImmediately: true } };
+    const { id: taskId } = taskOf(await served.send("ask"));
+    const { id: parkedId } = taskOf(await served.send("park", immediately));
+    const growing = [served.send("grow"), served.send("grow")];
+    await settle();
+    expect(served.process.memory.waitingTurns).toBe(1);
+    const refused = { code: "resourceExhausted", message: refusal, metadata: { limit: "runningMaxBytes" } };
+    expect(await errorOf(served.send("answer", { taskId }))).toMatchObject(refused);
+    const owner = { owner: "alice", tenant: "" };
+    expect(await errorOf(served.handler.wake(owner, parkedId))).toMatchObject(refused);
+    expect(stateOf(await served.get(taskId))).toBe("INPUT_REQUIRED");
+    go.resolve();
+    await Promise.all(growing);
+    expect(stateOf(taskOf(await served.send("answer", { taskId })))).toBe("COMPLETED");
+    expect(await served.handler.wake(owner, parkedId)).toBe(true);
+    await settle();
+    expect(stateOf(await served.get(parkedId))).toBe("COMPLETED");
   });
 });
