@@ -11,6 +11,7 @@ import { wakeDue } from "./ownership/wake.js";
 import type { QueuedSend, TaskStore } from "./ports.js";
 import type { CoreProcess } from "./process.js";
 import { createTaskQuota } from "./quota.js";
+import { createReadGate } from "./read-gate.js";
 import type { Runtime } from "./runtime.js";
 import { guardStore, type StoreUser } from "./store-guard.js";
 import { TaskUse } from "./task-use.js";
@@ -56,6 +57,7 @@ type ReleaseMember =
   | "taskUse"
   | "conversations"
   | "quota"
+  | "reads"
   | "startTurn";
 
 /**
@@ -73,9 +75,9 @@ export class HandlerState {
 
   constructor(process: CoreProcess, { agentId, limits }: Pick<Runtime, "agentId"> & Pick<RuntimeOptions, "limits">) {
     this.#process = process;
-    const { signals, clock, health, lease, instance, newId, yields, room } = process;
+    const { signals, clock, health, lease, instance, newId, yields, memory, room } = process;
     this.#shared = {
-      ...{ agentId, signals, clock, health, lease, instance, newId, yields },
+      ...{ agentId, signals, clock, health, lease, instance, newId, yields, memory },
       alarm: createAlarm(clock, () => ring(this.#latest())),
       watch: partOf(process.watch),
       turns: createTurnCounter(coreLimits(limits), clock, room),
@@ -103,6 +105,7 @@ export class HandlerState {
       // Written behind the answers, so no caller waits.
       conversations: this.#open({ ...this.#shared, store: storeFor("sweep"), limits, logger }, options.conversations),
       quota: createTaskQuota(storeFor("send"), limits),
+      reads: createReadGate(limits.readsPerOwner, { clock, limits }, this.#process.readMemory),
       startTurn: (start, subject) => startTurn(runtime, start, subject),
     };
     this.use(runtime);

@@ -1,3 +1,5 @@
+import { partOfHeap } from "../protocol/heap-size.js";
+
 /** Limits of tasks, turns and conversations. */
 export interface CoreLimits {
   /** Size of one event of an agent. Default: 4 MiB. */
@@ -21,8 +23,8 @@ export interface CoreLimits {
   /** Concurrent turns of the process. Default: 20,000. */
   readonly turnsPerProcess: number;
   /**
-   * GetTask and ListTasks of one owner that read the store at once; others wait in order. Not without `authenticate`.
-   * Default: 4.
+   * GetTask, ListTasks and first events of subscriptions of one owner that read the store at once; others wait in order,
+   * also while the owner reads more than its share of `runningMaxBytes`. Not without `authenticate`. Default: 4.
    */
   readonly readsPerOwner: number;
   /**
@@ -42,6 +44,18 @@ export interface CoreLimits {
    * MiB.
    */
   readonly turnWaitMaxBytes: number;
+  /**
+   * Memory of the tasks that turns run, as far as they have grown, with what is not stored yet. Those of one owner, at all
+   * agents, take half of what those of others leave: then its turns wait where they emit, and one turn of the process at a
+   * time goes on nevertheless. The default is at most a sixth of the heap, and with the memory store no more than a quarter
+   * of its `maxBytes` is used. Default: 512 MiB.
+   */
+  readonly runningMaxBytes: number;
+  /**
+   * How long turns of an owner wait for memory while none of its turns ends. Then its largest ones end: FAILED, or without
+   * a process if they wait for their callers. Default: 30 s.
+   */
+  readonly runningWaitMs: number;
   /** Events that a turn may be ahead of the store. Default: 64. */
   readonly batchMaxEvents: number;
   /** Size of the events that a turn may be ahead of the store. Default: 256 KiB. */
@@ -115,6 +129,8 @@ export const defaultCoreLimits: CoreLimits = {
   taskWaitMaxMs: 30 * 24 * 3_600_000,
   turnWaitMs: 1000,
   turnWaitMaxBytes: 64 << 20,
+  runningMaxBytes: 512 << 20,
+  runningWaitMs: 30_000,
   batchMaxEvents: 64,
   batchMaxBytes: 256 << 10,
   inboxMaxMessages: 16,
@@ -141,5 +157,6 @@ export const defaultCoreLimits: CoreLimits = {
 /** The limits with their defaults filled in. */
 export function coreLimits(overrides: Partial<CoreLimits> = {}): CoreLimits {
   const set = Object.entries(overrides).filter(([, value]) => value !== undefined);
-  return { ...defaultCoreLimits, ...(Object.fromEntries(set) as Partial<CoreLimits>) };
+  const runningMaxBytes = Math.min(defaultCoreLimits.runningMaxBytes, partOfHeap(1 / 6));
+  return { ...defaultCoreLimits, runningMaxBytes, ...(Object.fromEntries(set) as Partial<CoreLimits>) };
 }

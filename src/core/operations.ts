@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
+import { sizeOfContentIn, sizeOfTask } from "../protocol/check/size.js";
 import type { CallAddress, Principal, Scope, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
 import { checkIndexedScope } from "../protocol/indexed-text.js";
@@ -16,7 +17,6 @@ import {
   type PushCall,
 } from "./push-config.js";
 import { listTasks } from "./read/list-tasks.js";
-import { createReadGate } from "./read/read-gate.js";
 import { currentCopy, readTask } from "./read/read-task.js";
 import { subscribeToTask } from "./read/subscribe.js";
 import type { Runtime } from "./runtime.js";
@@ -54,7 +54,7 @@ export function createOperations(runtime: Runtime, options: OperationOptions): O
   const { extendedCard, streaming = true } = options;
   const push = options.push === undefined ? undefined : guardPush(options.push, runtime);
   const scopeOf = createScopes(runtime.agentId, options.tenants);
-  const reads = createReadGate(runtime.limits.readsPerOwner, runtime);
+  const { reads } = runtime;
   const gate = createCapabilityGate({
     streaming,
     pushNotifications: push !== undefined,
@@ -67,11 +67,18 @@ export function createOperations(runtime: Runtime, options: OperationOptions): O
       const { id, historyLength } = request;
       const ref = { scope: scopeOf(context, request), id };
       const current = currentCopy(runtime, ref, { historyLength });
-      return (current ?? (await reads(ref.scope, () => readTask(runtime, ref, { historyLength })))).task;
+      return (
+        current ??
+        (await reads(
+          ref.scope,
+          () => readTask(runtime, ref, { historyLength }),
+          ({ task }) => sizeOfTask(task),
+        ))
+      ).task;
     },
     listTasks: async (request, context) => {
       const scope = scopeOf(context, request);
-      return reads(scope, () => listTasks(runtime, request, scope));
+      return reads(scope, () => listTasks(runtime, request, scope), sizeOfContentIn);
     },
     cancelTask: async (request, context) => cancelTask(runtime, request, scopeOf(context, request)),
     subscribeToTask: (request, context) => {

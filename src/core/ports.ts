@@ -44,6 +44,11 @@ export const taskCalls = { ...logCalls, ...inboxCalls, ...instanceCalls, ...send
 export interface Store extends TaskStore {
   /** Whether other processes are likely to use it, so that a dismissed stream can resume there. Default: false. */
   readonly shared?: boolean | undefined;
+  /**
+   * Size of what the store keeps in the heap of its process. Running tasks take at most a quarter of it, since it has them
+   * as well, with their logs and snapshots. Default: it keeps nothing there.
+   */
+  readonly heapMaxBytes?: number | undefined;
   /** Push configurations. Default: none; without a push store there are no push notifications. */
   readonly push?: PushStore | undefined;
   /** Limits of callers (`rate`), shared by the processes on the store. Default: each process counts for itself. */

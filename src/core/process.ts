@@ -5,8 +5,10 @@ import { createLease, type Lease } from "./lease.js";
 import { type CoreLimits, coreLimits } from "./limits.js";
 import { checkHeld } from "./ownership/held.js";
 import { type Instance, startInstance } from "./ownership/instance.js";
-import type { Clock, Signals, TaskStore } from "./ports.js";
+import type { Clock, Signals, Store, TaskStore } from "./ports.js";
 import type { ProcessLoad } from "./process-load.js";
+import { ReadMemory } from "./read-gate.js";
+import { RunningMemory } from "./running-memory.js";
 import type { Runtime } from "./runtime.js";
 import { observeStore } from "./store-guard.js";
 import { StoreHealth } from "./store-health.js";
@@ -15,7 +17,7 @@ import { createTurnYields, type TurnYields } from "./turn-yields.js";
 import { createWatch, type Watch } from "./watch.js";
 
 export interface CoreProcessOptions {
-  readonly store: TaskStore;
+  readonly store: TaskStore & Pick<Store, "heapMaxBytes">;
   readonly signals: Signals;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -32,7 +34,7 @@ export interface CoreProcessOptions {
 
 /**
  * What a process has once, however many agents it serves: its lease in the store with one heartbeat, the store's health,
- * one poll for all watched tasks, and the room for turns.
+ * one poll for all watched tasks, the room for turns, and the memory of their tasks.
  */
 export interface CoreProcess {
   readonly store: TaskStore;
@@ -46,6 +48,8 @@ export interface CoreProcess {
   readonly watch: Watch;
   readonly room: TurnRoom;
   readonly yields: TurnYields;
+  readonly memory: RunningMemory;
+  readonly readMemory: ReadMemory;
   /** Gives up the lease. Call it once all handlers are closed. */
   close(): Promise<void>;
 }
@@ -70,10 +74,13 @@ export function createCoreProcess(options: CoreProcessOptions): CoreProcess {
     writeTask: async () => void (await store.append({ key: 0, epoch: 0, seq: 0, records: [], bytes: 0 })),
   });
   const { join, stop } = startInstance({ store, clock, limits, instance, lease, logger, members });
+  const memory = new RunningMemory(clock, { ...limits, runningMaxBytes: runningMaxBytes(limits, options.store) });
   return {
     ...{ store: options.store, signals, clock, newId: makeId, instance, health, lease, members: { join }, watch },
-    room: createTurnRoom(limits, options.load),
+    room: createTurnRoom(limits, memory, options.load),
     yields: createTurnYields(clock),
+    memory,
+    readMemory: new ReadMemory(clock, limits),
     async close() {
       watch.close();
       // A probe renews the lease, which must not happen after the instance has retired.
@@ -81,6 +88,14 @@ export function createCoreProcess(options: CoreProcessOptions): CoreProcess {
       await stop();
     },
   };
+}
+
+// Otherwise the store would be full, and refuse writes, before running tasks wait for each other.
+function runningMaxBytes(
+  limits: CoreLimits,
+  { heapMaxBytes = Number.POSITIVE_INFINITY }: Pick<Store, "heapMaxBytes">,
+): number {
+  return Math.min(limits.runningMaxBytes, Math.floor(heapMaxBytes / 4));
 }
 
 // Writes the record of a send that does not exist, larger than the free space of a page in use.

@@ -24,7 +24,7 @@ interface ReleaseOptions extends RuntimeOptions, OperationOptions {}
 export interface RequestHandlerOptions extends ReleaseOptions, CoreProcessOptions {
   /** The agent's id in the store: it sees and runs only its own tasks. Default: `""`. */
   readonly agentId?: string | undefined;
-  readonly store: TaskStore & Pick<Store, "shared">;
+  readonly store: TaskStore & Pick<Store, "shared" | "heapMaxBytes">;
   readonly limits?: Partial<CoreLimits> | undefined;
   /** The process, when the handler is one of several. It stays open. Default: the handler's own. */
   readonly process?: CoreProcess | undefined;

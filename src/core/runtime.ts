@@ -6,6 +6,8 @@ import type { Agent, TokenBudget } from "./agent.js";
 import type { Alarm } from "./alarm.js";
 import type { SendClaim, TaskStore } from "./ports.js";
 import type { TaskQuota } from "./quota.js";
+import type { ReadGate } from "./read-gate.js";
+import type { RunningMemory } from "./running-memory.js";
 import type { StoreUser } from "./store-guard.js";
 import type { LiveTask } from "./task/live-task.js";
 import type { LiveTaskDeps } from "./task/live-task-deps.js";
@@ -46,6 +48,9 @@ export interface Runtime extends LiveTaskDeps {
   readonly clients?: TurnClients | undefined;
   readonly turns: TurnCounter;
   readonly yields: TurnYields;
+  readonly memory: RunningMemory;
+  /** Bounds the reads of an owner. */
+  readonly reads: ReadGate;
   readonly quota: TaskQuota;
   /** The store as others use it. `store` is for operations and agents. */
   readonly storeFor: (user: StoreUser) => TaskStore;

@@ -161,6 +161,7 @@ export function createTurnCounter(first: TurnLimits, clock: Clock, room: TurnRoo
       const error = refusal({ scope });
       if (error !== undefined) throw error;
       room.shares.check(scope);
+      room.memory.check(scope);
       const leave = occupy({ scope });
       try {
         return await start();

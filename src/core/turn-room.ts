@@ -1,6 +1,7 @@
 import { createPlaces, type Place, type Places } from "../protocol/async/places.js";
 import type { CoreLimits } from "./limits.js";
 import { type ProcessLoad, TurnShares, type WeighedTurn } from "./process-load.js";
+import type { RunningMemory } from "./running-memory.js";
 
 /** Room for the turns of a process, which all its agents share. */
 export interface TurnRoom {
@@ -17,6 +18,8 @@ export interface TurnRoom {
   join(agent: RoomAgent): () => void;
   /** The shares of owners in the running turns. */
   readonly shares: TurnShares;
+  /** What the tasks of the turns take. */
+  readonly memory: RunningMemory;
 }
 
 /** An agent whose turns take room. */
@@ -30,6 +33,7 @@ interface RoomAgent {
 /** Creates the room for turns of one process. */
 export function createTurnRoom(
   { turnsPerProcess: max }: Pick<CoreLimits, "turnsPerProcess">,
+  memory: RunningMemory,
   load?: ProcessLoad,
 ): TurnRoom {
   const agents = new Set<RoomAgent>();
@@ -40,6 +44,7 @@ export function createTurnRoom(
   }
   return {
     max,
+    memory,
     get isFull() {
       return count >= max;
     },

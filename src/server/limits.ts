@@ -1,6 +1,6 @@
 import { defaultListenerLimits, type ListenerLimits } from "../binding/listen/connection.js";
 import type { BindingLimits } from "../binding/service.js";
-import { type CoreLimits, defaultCoreLimits } from "../core/limits.js";
+import { type CoreLimits, coreLimits, defaultCoreLimits } from "../core/limits.js";
 import {
   type Contradiction,
   contradictionsIn,
@@ -9,6 +9,7 @@ import {
   type OptionPair,
 } from "../protocol/check/contradictions.js";
 import { duration, type Rule, wholeUpTo } from "../protocol/check/rules.js";
+import { partOfHeap } from "../protocol/heap-size.js";
 import { defaultValidationLimits, type ValidationLimits } from "../protocol/validation-limits.js";
 import { defaultPushLimits, type PushLimits } from "../push/limits.js";
 import { defaultOverloadLimits, type OverloadLimits } from "./overload/limits.js";
@@ -20,7 +21,8 @@ export interface AdmissionLimits extends BindingLimits {
    * also of what the agent answers; beyond it calls are `unavailable`. Small replies that an HTTP/2 peer does not take
    * count for its address, and beyond it their streams end (`CANCEL`) and calls are refused for a moment. One caller
    * may hold half of what the others leave; without `authenticate`, callers are distinguished by address: the one that
-   * proxies in `trustProxy` report, and networks of 64 bits in IPv6. Default: 256 MiB.
+   * proxies in `trustProxy` report, and networks of 64 bits in IPv6. The default is at most an eighth of the heap.
+   * Default: 256 MiB.
    */
   readonly inFlightMaxBytes: number;
   /** Open streams of one principal. Without `authenticate` only the process limit applies. Default: 1,000. */
@@ -113,6 +115,10 @@ export const limitPairs: readonly LimitPair[] = [
     ...{ lower: "pageMaxBytes", upper: "inFlightMaxBytes", factor: 2 },
     why: "one caller may hold half of the bytes in flight, so a full page of ListTasks could not be read beside another call",
   },
+  {
+    ...{ lower: "taskMaxBytes", upper: "runningMaxBytes", factor: 2 },
+    why: "one caller may hold half of the memory of running tasks, so the largest task could not run beside another",
+  },
   { lower: "pushRetryMs", upper: "pushPauseMaxMs", why: "the first pause would be longer than the longest" },
   {
     ...{ lower: "conversationEntryMaxBytes", upper: "conversationOwnerMaxBytes" },
@@ -136,7 +142,8 @@ export function limitProblems(given: Partial<Limits>, path = "limits"): readonly
 
 /** The defaults of the limits that are not given, adapted to those that are. */
 function defaultsBeside(given: Partial<Limits>): Limits {
-  const adapted: Limits = { ...defaultLimits, ...given };
+  const inFlightMaxBytes = Math.min(defaultLimits.inFlightMaxBytes, partOfHeap(1 / 8));
+  const adapted: Limits = { ...defaultLimits, ...coreLimits(), inFlightMaxBytes, ...given };
   const adapt = (name: keyof Limits, value: number): void => {
     Object.assign(adapted, { [name]: value });
   };
@@ -183,5 +190,5 @@ export function resolveLimits(options: Partial<Limits> = {}, tellsApart = true):
 /** The limits of a whole server, which its agents cannot have each for itself. */
 export const processLimits: ReadonlySet<string> = new Set([
   ...Object.keys(defaultListenerLimits),
-  ...["inFlightMaxBytes", "heartbeatMs", "instanceTtlMs", "pollMs", "storeAwayMs"],
+  ...["inFlightMaxBytes", "runningMaxBytes", "runningWaitMs", "heartbeatMs", "instanceTtlMs", "pollMs", "storeAwayMs"],
 ]);

@@ -11,6 +11,7 @@ import type { Draft } from "../task/draft.js";
 import { foldStored } from "../task/fold.js";
 import { LiveTask } from "../task/live-task.js";
 import { messageDraft, withoutPush } from "../task/message-record.js";
+import { sizeOfRecord } from "../task/record-size.js";
 import { historyFull } from "../task/task-size.js";
 import { causeOfLastTurn, type TurnOrigin } from "../turn/origin.js";
 import { noteBegun, type TurnStart } from "../turn-start.js";
@@ -85,13 +86,23 @@ export async function deliverOnce(
 
 // Reads the task. If its holder has expired, the task is taken over first.
 async function readSettled(runtime: Runtime, scope: Scope, taskId: string): Promise<StoredTask> {
-  let storedTask = await runtime.store.read(scope, taskId);
+  const read = (): Promise<StoredTask | undefined> =>
+    runtime.reads(scope, () => runtime.store.read(scope, taskId), sizeOfStored);
+  let storedTask = await read();
   if (storedTask !== undefined && (await isOrphan(runtime, storedTask))) {
     await takeOver(runtime, storedTask);
-    storedTask = await runtime.store.read(scope, taskId);
+    storedTask = await read();
   }
   if (storedTask === undefined) throw taskNotFound(taskId);
   return storedTask;
+}
+
+function sizeOfStored(storedTask: StoredTask | undefined): number {
+  const { snapshot, records = [] } = storedTask ?? {};
+  return records.reduce(
+    (sum, record) => sum + sizeOfRecord(record),
+    snapshot === undefined ? 0 : sizeOfTask(snapshot.task),
+  );
 }
 
 // Throws unless the task can still take the message.
@@ -125,6 +136,7 @@ async function claim(runtime: Runtime, start: TurnStart, storedTask: StoredTask)
   const live = new LiveTask(runtime, storedTask);
   const before = await causeOfLastTurn(runtime, storedTask);
   checkRoom(runtime, live.task, start.send.message);
+  runtime.memory.check(start.scope);
   const leave = (await runtime.turns.room(start, sizeOfMessage(start.send.message))) ?? noop;
   const turn = live.turn + 1;
   const { cause, attempt, entry, send } = start;
@@ -150,6 +162,7 @@ async function answer(
   { storedTask, origin }: { readonly storedTask: StoredTask; readonly origin: TurnOrigin },
 ): Promise<Delivery | undefined> {
   checkRoom(runtime, foldStored(storedTask), start.send.message);
+  runtime.memory.check(start.scope);
   const leave = (await runtime.turns.room(start, sizeOfMessage(start.send.message))) ?? noop;
   const restart = await claimRestart(runtime, storedTask, origin).catch((error: unknown) => {
     leave();

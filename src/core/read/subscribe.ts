@@ -1,3 +1,4 @@
+import { sizeOfTask } from "../../protocol/check/size.js";
 import type { ServerContext } from "../../protocol/context.js";
 import { A2AError, taskNotFound } from "../../protocol/errors.js";
 import type { CopyOptions } from "../../protocol/fold.js";
@@ -7,7 +8,7 @@ import type { Head } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { type EventPosition, eventIdMarker, eventIdPrefix, parseEventId } from "../task/event-id.js";
 import { stateOf } from "../task/record-state.js";
-import { readStoredTask, readTask, type TaskRef } from "./read-task.js";
+import { currentCopy, readStoredTask, type TaskRef, type TaskSnapshot } from "./read-task.js";
 import { RecordReader } from "./record-reader.js";
 import { type StreamStart, snapshotItem, TaskStream } from "./task-stream.js";
 
@@ -73,8 +74,14 @@ function streamFrom(
 /** A stream that starts with the current task, even if its log was dropped before the read. */
 export async function streamFromNow(runtime: Runtime, ref: TaskRef, options: StreamFromOptions): Promise<StreamStart> {
   const { see, untilIdle, shown, compacted } = options;
-  const read = compacted === true ? readStoredTask : readTask;
-  const { id, key, idPrefix, seq, state, task } = await read(runtime, ref, shown);
+  const current = compacted === true ? undefined : currentCopy(runtime, ref, shown);
+  const stored = (): Promise<TaskSnapshot> =>
+    runtime.reads(
+      ref.scope,
+      () => readStoredTask(runtime, ref, shown),
+      (read) => sizeOfTask(read.task),
+    );
+  const { id, key, idPrefix, seq, state, task } = current ?? (await stored());
   const items = [snapshotItem(task, idPrefix, seq)];
   if (isTerminal(state)) return { items };
   const reader = new RecordReader(runtime, { id, key }, seq);

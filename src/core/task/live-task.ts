@@ -6,6 +6,7 @@ import { type Task, TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 import { TurnAborted } from "../agent.js";
 import type { AppendResult, LogRecord, StoredTask } from "../ports.js";
+import type { TurnMemory } from "../running-memory.js";
 import { isAnswer } from "../store-failure.js";
 import { entriesOf, type OpenArtifacts, openAfter } from "./conversation-tracker.js";
 import type { Draft } from "./draft.js";
@@ -85,7 +86,10 @@ export class LiveTask {
   readonly #writes: WriteQueue;
   /** Whether a write of this object has been stored. */
   #hasWritten = false;
-  readonly #size = new TaskSize();
+  readonly #size = new TaskSize((bytes) => this.#hold(bytes));
+  /** What the task takes in memory: its content, and the records that wait for the store. */
+  #heldBytes = 0;
+  #memory: TurnMemory | undefined;
   readonly #window: LogWindow;
   readonly #statusTimes: StatusTimes;
   #openArtifacts: OpenArtifacts;
@@ -99,6 +103,7 @@ export class LiveTask {
       write: (batch) => this.#write(batch),
       apply: (batch, outcome) => this.#apply(batch, outcome),
       fail: (batch, error) => this.#fail(batch, error),
+      hold: (bytes) => this.#hold(bytes),
     });
     this.#window = new LogWindow(deps);
     this.#statusTimes = new StatusTimes(deps.lease, "head" in source ? source.head.statusTime : 0);
@@ -110,6 +115,7 @@ export class LiveTask {
       this.#state = head.state;
       this.#wakeAt = head.wakeAt;
       this.#size.resume(source, this.task);
+      this.#hold(this.#size.task);
       this.#identify(head.incarnation);
       return;
     }
@@ -240,6 +246,17 @@ export class LiveTask {
 
   room(): Promise<void> | undefined {
     return this.#writes.room();
+  }
+
+  /** Counts what the task takes towards the memory of its turn from now on. */
+  countIn(memory: TurnMemory): void {
+    this.#memory = memory;
+    memory.add(this.#heldBytes);
+  }
+
+  #hold(bytes: number): void {
+    this.#heldBytes += bytes;
+    this.#memory?.add(bytes);
   }
 
   /** Whether the store may already have more than this process knows of. */
@@ -411,7 +428,7 @@ export class LiveTask {
       if (record.kind === "message") this.#size.addMessage(sizeOfMessage(record.message));
       for (const observer of this.#observers) observer.record(record, this.task);
     }
-    this.tail.push(records, bytes);
+    if (this.tail.push(records, bytes)) this.recentItems.clear();
     this.#window.count(this, body);
     if (end !== undefined) this.#close(endedPhase);
     this.#deps.watch.noteChange(this.id);

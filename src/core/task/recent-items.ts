@@ -10,6 +10,8 @@ type EventRecord = LogRecord & { readonly kind: "event" };
  */
 export interface RecentItems {
   of(record: EventRecord, idPrefix: string): StreamItem;
+  /** Forgets them, once the records are gone from the tail: large ones would be kept for as long as the task runs. */
+  clear(): void;
 }
 
 const maxItems = 64;
@@ -23,6 +25,9 @@ export function createRecentItems(): RecentItems {
       const item = streamItem(record, idPrefix);
       items[record.seq % maxItems] = { seq: record.seq, item };
       return item;
+    },
+    clear() {
+      items.length = 0;
     },
   };
 }

@@ -5,7 +5,8 @@ import type { LogRecord } from "../ports.js";
  * store.
  */
 export interface Tail {
-  push(records: readonly LogRecord[], bytes: number): void;
+  /** Returns whether it has begun anew: then the records before these are gone. */
+  push(records: readonly LogRecord[], bytes: number): boolean;
   /** Records with `seq > after`; `undefined` when the tail no longer reaches back that far. */
   after(after: number): readonly LogRecord[] | undefined;
 }
@@ -18,13 +19,15 @@ export function createTail(): Tail {
   let size = 0;
   return {
     push(more, bytes) {
-      if (size + bytes > maxBytes) {
+      const isFull = size + bytes > maxBytes;
+      if (isFull) {
         records = [];
         size = 0;
       }
       size += bytes;
       for (const record of more) records.push(record);
       if (records.length > 2 * keepRecords) records = records.slice(-keepRecords);
+      return isFull;
     },
     after(after) {
       const first = records[0];

@@ -8,9 +8,15 @@ const leastSnapshotBytes = 64 << 10;
 
 /** The sizes of a task: its content, its last snapshot, and the log since that snapshot. */
 export class TaskSize {
+  readonly #hold: (bytes: number) => void;
   #task = 0;
   #snapshot = 0;
   #log = 0;
+
+  /** `hold`: counts what the content takes more, or less. */
+  constructor(hold: (bytes: number) => void) {
+    this.#hold = hold;
+  }
 
   /** Size of the content. */
   get task(): number {
@@ -28,12 +34,14 @@ export class TaskSize {
   grow(bytes: number, maxBytes: number): boolean {
     if (this.#task + bytes > maxBytes) return false;
     this.#task += bytes;
+    this.#hold(bytes);
     return true;
   }
 
   /** Adds a message of the caller, which was admitted before. */
   addMessage(bytes: number): void {
     this.#task += bytes;
+    this.#hold(bytes);
   }
 
   /**

@@ -13,6 +13,8 @@ export interface BatchWriter {
   apply(batch: WriteBatch, outcome: Outcome): AppendResult;
   /** A write failed for good: closes or interrupts the queue. */
   fail(batch: WriteBatch, error: unknown): void;
+  /** Counts bytes that wait for the store more, or less. */
+  hold(bytes: number): void;
 }
 
 /**
@@ -54,6 +56,7 @@ export class WriteQueue {
     if (this.#refusal !== undefined) return Promise.reject(this.#refusal());
     const batch = exclusiveBatch(drafts, extras);
     this.#batches.push(batch);
+    this.#writer.hold(batch.bytes);
     const result = promiseOf(batch);
     this.#schedule();
     return result;
@@ -85,7 +88,10 @@ export class WriteQueue {
   /** Rejects what waits, and all that follows, with the error that `refusal` makes. */
   close(refusal: () => unknown): void {
     this.#refusal = refusal;
-    for (const { resolvers } of this.#batches.splice(0)) resolvers?.reject(refusal());
+    for (const { bytes, resolvers } of this.#batches.splice(0)) {
+      this.#writer.hold(-bytes);
+      resolvers?.reject(refusal());
+    }
     this.#wake();
   }
 
@@ -96,7 +102,9 @@ export class WriteQueue {
       batch = openBatch();
       this.#batches.push(batch);
     }
+    const before = batch.bytes;
     join(batch, drafts);
+    this.#writer.hold(batch.bytes - before);
     return batch;
   }
 
@@ -116,6 +124,7 @@ export class WriteQueue {
         batch.resolvers?.reject(error);
         this.#writer.fail(batch, error);
       }
+      this.#writer.hold(-batch.bytes);
       this.#wake();
     }
     this.#writing = false;

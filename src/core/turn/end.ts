@@ -3,7 +3,7 @@ import type { Logger } from "../../protocol/logger.js";
 import { TaskState } from "../../protocol/model.js";
 import { isInterrupted } from "../../protocol/states.js";
 import type { TurnAborted } from "../agent.js";
-import type { Park } from "../ports.js";
+import type { AppendResult, Park } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import type { LiveTask } from "../task/live-task.js";
 import { recordOfError } from "../task/recorded-error.js";
@@ -24,6 +24,8 @@ export interface EndingTurn {
   readonly state: TurnState;
   /** When it began. */
   readonly startedAt: number;
+  /** Whether the agent has not unwound in time, and may still run. */
+  readonly isCutOff: boolean;
 }
 
 /** Writes the end of a turn. `failure`: what its agent threw. */
@@ -31,23 +33,23 @@ export async function endTurn(turn: EndingTurn, failure: { readonly error: unkno
   const { live } = turn.writer;
   const { abortReason, output } = turn.state;
   if (output.name === "answered") return live?.flush();
-  if (output.name === "parked" && failure === undefined && mayPark(abortReason)) return endParked(turn, output.park);
+  if (output.name === "parked" && failure === undefined && mayPark(abortReason, turn))
+    return endParked(turn, output.park);
   if (abortReason !== undefined) return endAborted(turn, abortReason);
   if (failure !== undefined) return endFailed(turn, failure.error);
   if (live !== undefined && output.name === "stopped") return turn.inbox.endTurn(live, [{ kind: "turnEnded" }]);
   return turn.writer.end(TaskState.COMPLETED);
 }
 
-async function endAborted(
-  { runtime, start, writer, inbox, subject, state }: EndingTurn,
-  reason: TurnAborted,
-): Promise<void> {
+async function endAborted(turn: EndingTurn, reason: TurnAborted): Promise<void> {
+  const { runtime, start, writer, inbox, subject, state } = turn;
   const { live } = writer;
   if (reason.kind === "OwnershipLost") return live?.abandon(reason);
   if (reason.kind === "Canceled") return writer.end(TaskState.CANCELED);
   if (reason.kind === "DeadlineExceeded") return writer.end(TaskState.FAILED, deadlineExceeded(runtime, start));
   // A cancel that arrived while the turn was being aborted for another reason.
   if (await inbox.holdsCancel()) return writer.end(TaskState.CANCELED);
+  if (reason.kind === "ResourceExhausted") return endForMemory(turn);
   if (live !== undefined && runtime.restartable) {
     return state.output.name === "stopped" ? leaveWaiting(live, reason) : release(live, reason);
   }
@@ -55,6 +57,18 @@ async function endAborted(
   if (live !== undefined && isInterrupted(live.state)) return inbox.endTurn(live, [{ kind: "turnEnded" }]);
   if (live !== undefined) return writer.end(TaskState.FAILED, "the server was shut down before the task was done");
   if ("receiver" in subject) subject.receiver.fail(shuttingDown());
+}
+
+// A task that waits for its caller needs no memory: the next message starts a turn, for which the agent has to be gone.
+async function endForMemory({ runtime, run, writer, inbox, state, isCutOff }: EndingTurn): Promise<void> {
+  const { live } = writer;
+  run.logger.warn({ limit: "runningMaxBytes", bytes: live?.bytes }, "a turn was ended to make room in memory");
+  if (live !== undefined && !isCutOff && state.output.name === "stopped" && isInterrupted(live.state)) {
+    if (!runtime.restartable) return inbox.endTurn(live, [{ kind: "turnEnded" }]);
+    // With a message that has arrived already, the turn is one that runs.
+    if ((await leave(live)) !== "inboxMoved") return;
+  }
+  return writer.end(TaskState.FAILED, runtime.memory.refusal);
 }
 
 function deadlineExceeded({ limits, deadlines }: Runtime, { late }: TurnStart): string {
@@ -65,8 +79,8 @@ function deadlineExceeded({ limits, deadlines }: Runtime, { late }: TurnStart): 
   return `turn deadline exceeded: the limit is ${limits.turnDeadlineMs} ms (turnDeadlineMs)`;
 }
 
-function mayPark(reason: TurnAborted | undefined): boolean {
-  return reason === undefined || reason.kind === "Draining";
+function mayPark(reason: TurnAborted | undefined, { isCutOff }: EndingTurn): boolean {
+  return reason === undefined || reason.kind === "Draining" || (reason.kind === "ResourceExhausted" && !isCutOff);
 }
 
 // The record does not end the turn, so senders keep waiting.
@@ -92,8 +106,11 @@ async function release(live: LiveTask, reason: TurnAborted): Promise<void> {
 
 // No process runs the task until its caller has answered. If a message has arrived already, another process takes over.
 async function leaveWaiting(live: LiveTask, reason: TurnAborted): Promise<void> {
-  const result = await live.exclusive([{ kind: "turnReleased" }], { end: { inboxPut: live.inboxPut } });
-  if (result === "inboxMoved") await release(live, reason);
+  if ((await leave(live)) === "inboxMoved") await release(live, reason);
+}
+
+function leave(live: LiveTask): Promise<AppendResult> {
+  return live.exclusive([{ kind: "turnReleased" }], { end: { inboxPut: live.inboxPut } });
 }
 
 async function endFailed(turn: EndingTurn, cause: unknown): Promise<void> {

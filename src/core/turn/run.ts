@@ -10,6 +10,7 @@ import { isInterrupted } from "../../protocol/states.js";
 import type { TurnTrace } from "../../protocol/telemetry/follow.js";
 import { type AbortKind, TurnAborted } from "../agent.js";
 import type { InboxEntry, LogRecord } from "../ports.js";
+import type { TurnMemory } from "../running-memory.js";
 import type { Runtime } from "../runtime.js";
 import type { LiveTask } from "../task/live-task.js";
 import { normalizeEvent } from "../task/normalize.js";
@@ -21,6 +22,7 @@ import { outcomeOf } from "./outcome.js";
 import { TurnState } from "./phase.js";
 import { EarlierQuestions } from "./question.js";
 import { runAgent } from "./run-agent.js";
+import { isReply, stopsTurn } from "./stops-turn.js";
 import { createTurn } from "./turn.js";
 import { TurnWaits } from "./waits.js";
 import { TurnWriter } from "./writer.js";
@@ -47,6 +49,8 @@ export class TurnRun {
   #line: Promise<void> | undefined;
   #startedAt = 0;
   #earlierQuestions: EarlierQuestions | undefined;
+  #memory: TurnMemory | undefined;
+  #isCutOff = false;
   #timers: (() => void)[] = [];
   readonly #trace: TurnTrace | undefined;
 
@@ -161,7 +165,7 @@ export class TurnRun {
   emit(event: AgentEvent): Promise<void> | undefined {
     const refusal = this.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
-    const room = this.#line ?? this.live?.room();
+    const room = this.#line ?? this.#room(event);
     if (room === undefined) return this.#accept(event);
     const emission = this.#standInLine(event, room);
     return this.#trace === undefined ? emission : this.#measureWait(emission, this.#trace);
@@ -184,10 +188,18 @@ export class TurnRun {
   }
 
   async #waitInLine(event: AgentEvent, first: Promise<void>): Promise<void> {
-    for (let room: Promise<void> | undefined = first; room !== undefined; room = this.live?.room()) {
+    for (let room: Promise<void> | undefined = first; room !== undefined; room = this.#room(event)) {
       await this.orAborted(room);
     }
     return this.#accept(event);
+  }
+
+  // `undefined` when the event may be accepted. What ends the turn gives memory back, so it does not wait for any.
+  #room(event: AgentEvent): Promise<void> | undefined {
+    const needsMemory = this.runtime.memory.isTight && !this.state.closed && !stopsTurn(event, this.bytes);
+    if (needsMemory && this.live === undefined && this.alive() && !isReply(event)) this.ensureTask();
+    const room = this.live?.room();
+    return needsMemory ? (room ?? this.#memory?.room()) : room;
   }
 
   #accept(event: AgentEvent): Promise<void> | undefined {
@@ -238,7 +250,11 @@ export class TurnRun {
     if (this.#waits?.end(reason) === true) this.state.refusal();
     this.#controller?.abort(reason);
     if (kind === "OwnershipLost") return void this.#conclude(undefined);
-    this.#timers.push(this.runtime.clock.after(this.runtime.limits.graceMs, () => void this.#conclude(undefined)));
+    const cutOff = (): void => {
+      this.#isCutOff = true;
+      void this.#conclude(undefined);
+    };
+    this.#timers.push(this.runtime.clock.after(this.runtime.limits.graceMs, cutOff));
   }
 
   /** Aborts a turn that waits for its caller: its task waits without it. */
@@ -296,6 +312,8 @@ export class TurnRun {
 
   // An abandoned task ends its turn, and an ended one gets no more messages.
   #follow(live: LiveTask): void {
+    this.#memory = this.runtime.memory.open(this);
+    live.countIn(this.#memory);
     live.whenClosed(() => {
       if (live.failure === undefined) this.inbox.close();
       else this.abort("OwnershipLost");
@@ -334,6 +352,7 @@ export class TurnRun {
     } finally {
       if (this.live?.closed === true && this.runtime.live.get(this.taskId) === this.live)
         this.runtime.live.delete(this.taskId);
+      this.#memory?.close();
       this.runtime.turns.leave(this);
       this.#trace?.end(
         outcomeOf(this.state, this.live, failure !== undefined),
@@ -356,7 +375,8 @@ export class TurnRun {
 
   #endingTurn(): EndingTurn {
     const { runtime, start, subject, state, inbox } = this;
-    return { run: this, runtime, start, subject, state, inbox, writer: this.#writer, startedAt: this.#startedAt };
+    const agent = { startedAt: this.#startedAt, isCutOff: this.#isCutOff };
+    return { run: this, runtime, start, subject, state, inbox, writer: this.#writer, ...agent };
   }
 
   /** Ends a task whose cancel arrived while its turn was ending. */

@@ -6,6 +6,8 @@ export interface LevelRule {
   readonly all: LevelBounds;
   /** Whether a single measurement begins a refusal. */
   readonly isUrgent: boolean;
+  /** Whether a measurement is a duration, which counts as often as it has the limit in it. */
+  readonly isDuration?: boolean;
 }
 
 interface LevelBounds {
@@ -13,13 +15,14 @@ interface LevelBounds {
   readonly ends: number;
 }
 
-/** How many measurements in a row begin or end a refusal. */
+/** How many measurements in a row begin or end a refusal. Of durations two are enough that last as long. */
 const inARow = 5;
+const leastInARow = 2;
 
 /** Follows one measure and says whose sends it refuses. */
 export class Level {
   readonly #rule: LevelRule;
-  /** The last measurements as parts of the limit. */
+  /** The last measurements as parts of the limit, as many as begin or end a refusal. */
   #parts: readonly number[] = [];
   #isAll = false;
   #isExcess = false;
@@ -38,8 +41,7 @@ export class Level {
   /** Takes a measurement, 1 being the limit. */
   measure(part: number): void {
     const { excess, all } = this.#rule;
-    this.#parts = [...this.#parts, part].slice(-inARow);
-    const isFull = this.#parts.length === inARow;
+    const isFull = this.#remember(part);
     const lowest = Math.min(...this.#parts);
     this.highest = Math.max(...this.#parts);
     const holds = (was: boolean, { begins, ends }: LevelBounds): boolean =>
@@ -47,6 +49,19 @@ export class Level {
     this.#isAll = holds(this.#isAll, all);
     this.#isExcess = holds(this.#isExcess, excess);
     this.glance(part);
+  }
+
+  // Returns whether there are as many as begin or end a refusal.
+  #remember(part: number): boolean {
+    const parts = [...this.#parts, part];
+    let from = parts.length;
+    let count = 0;
+    while (from > 0 && (count < inARow || parts.length - from < leastInARow)) {
+      from -= 1;
+      count += this.#rule.isDuration === true ? Math.max(1, parts[from] ?? 0) : 1;
+    }
+    this.#parts = parts.slice(from);
+    return count >= inARow && this.#parts.length >= leastInARow;
   }
 
   /** Takes a measurement between two others, which can only begin an urgent refusal. */

@@ -29,6 +29,7 @@ const eventLoopRule: LevelRule = {
   excess: { begins: 0.5, ends: 0.4 },
   all: { begins: 1, ends: 0.8 },
   isUrgent: false,
+  isDuration: true,
 };
 
 /** The event loop, unless it is not to be measured. */

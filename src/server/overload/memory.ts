@@ -1,9 +1,9 @@
 import { totalmem } from "node:os";
 import { PerformanceObserver } from "node:perf_hooks";
 import process from "node:process";
-import { getHeapSpaceStatistics, getHeapStatistics } from "node:v8";
-import { resourceLimits } from "node:worker_threads";
+import { getHeapSpaceStatistics } from "node:v8";
 import { noop } from "../../protocol/async/noop.js";
+import { readHeapSize } from "../../protocol/heap-size.js";
 
 /** Reads how full a memory is. */
 export interface MemoryGauge {
@@ -42,8 +42,8 @@ function ifReported(gauge: () => MemoryGauge | undefined): MemoryGauge | undefin
  * the last collection left `2 * used - 1` at least.
  */
 function heapGauge(): MemoryGauge | undefined {
-  const size = oldGenerationSize();
-  if (!(size > 0)) return undefined;
+  const size = readHeapSize();
+  if (size === undefined) return undefined;
   afterCollections(noop)();
   let partAfterCollection = 0;
   return {
@@ -81,21 +81,6 @@ function oldGenerationUsed(): number {
     if (!space_name.startsWith("new_")) bytes += space_used_size;
   }
   return bytes;
-}
-
-/** What the young generation takes of V8's limit at most, unless the size of the old one is set. */
-const youngPart = 0.05;
-
-function oldGenerationSize(): number {
-  const megabytes = resourceLimits.maxOldGenerationSizeMb ?? sizeOption();
-  return megabytes === undefined ? getHeapStatistics().heap_size_limit * (1 - youngPart) : megabytes * 2 ** 20;
-}
-
-// V8's own limit also has the young generation, whose size does not follow from the option.
-function sizeOption(): number | undefined {
-  const options = `${process.env["NODE_OPTIONS"] ?? ""} ${process.execArgv.join(" ")}`;
-  const [, megabytes] = [...options.matchAll(/--max[-_]old[-_]space[-_]size[= ]+(\d+)/g)].at(-1) ?? [];
-  return megabytes === undefined || Number(megabytes) === 0 ? undefined : Number(megabytes);
 }
 
 function containerGauge(): MemoryGauge | undefined {

@@ -1,5 +1,6 @@
 import type { Clock } from "../../core/ports.js";
 import { amount, clock, func, type MembersOf, object, type Rule, text } from "../../protocol/check/rules.js";
+import { partOfHeap } from "../../protocol/heap-size.js";
 import type { RetentionLimits } from "./retention.js";
 import type { SendLimits } from "./send-records.js";
 
@@ -11,12 +12,12 @@ export interface MemoryTaskStoreOptions {
    * Size of all tasks and conversations. Unfinished tasks of one owner, at all agents, take at most half of what those of others
    * leave: then its sends are refused (`resourceExhausted`), and its running tasks end FAILED when they grow. Finished tasks are
    * dropped to make room, the oldest first, those of an owner with more than its share before any other. Callers that cannot
-   * be distinguished share all of it. Default: 256 MiB.
+   * be distinguished share all of it. Default: 256 MiB, but at most a quarter of the heap.
    */
   readonly maxBytes?: number | undefined;
   /** How long the log of a finished task is kept, so that late subscribers get every event. Default: 60 s. */
   readonly finishedLogMs?: number | undefined;
-  /** Size of the logs of finished tasks. Default: 64 MiB. */
+  /** Size of the logs of finished tasks. Default: 64 MiB, but at most a sixteenth of the heap. */
   readonly finishedLogMaxBytes?: number | undefined;
   /** Number of idempotent sends to remember; the oldest are forgotten first. Default: 100,000. */
   readonly sendsMax?: number | undefined;
@@ -26,7 +27,7 @@ export interface MemoryTaskStoreOptions {
   readonly sendsMaxBytes?: number | undefined;
   /**
    * Size of all conversations and states of contexts, which count towards `maxBytes` as well; the least recently used
-   * are dropped first. Those of one owner, at all agents, take at most half of what those of others leave. Default: an eighth of `maxBytes`, 32 MiB.
+   * are dropped first. Those of one owner, at all agents, take at most half of what those of others leave. Default: an eighth of `maxBytes`.
    */
   readonly conversationsMaxBytes?: number | undefined;
   /** Identifies the event ids of this store. Default: random. */
@@ -57,7 +58,8 @@ export const memoryRule: Rule = object(members);
 const mebibyte = 2 ** 20;
 
 export function resolveLimits(options: MemoryTaskStoreOptions): RetentionLimits {
-  const { maxBytes = 256 * mebibyte, finishedLogMs = 60_000, finishedLogMaxBytes = 64 * mebibyte } = options;
+  const { maxBytes = Math.min(256 * mebibyte, partOfHeap(1 / 4)), finishedLogMs = 60_000 } = options;
+  const { finishedLogMaxBytes = Math.min(64 * mebibyte, partOfHeap(1 / 16)) } = options;
   return { maxBytes, finishedLogMs, finishedLogMaxBytes };
 }
 

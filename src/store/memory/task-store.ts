@@ -70,6 +70,7 @@ export function memoryTaskStore(options: MemoryTaskStoreOptions = {}): Store {
 class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
   readonly push: MemoryPushStore = memoryPushStore();
   readonly rates: RateStore;
+  readonly heapMaxBytes: number;
   readonly #clock: Clock;
   readonly #incarnation: string;
   readonly #byId = new Map<string, TaskEntry>();
@@ -90,6 +91,7 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
     const { clock = systemClock, incarnation = randomUUID().slice(0, 8), beforeFlush } = options;
     this.#clock = clock;
     this.rates = memoryRates(clock);
+    this.heapMaxBytes = resolveLimits(options).maxBytes;
     this.#incarnation = incarnation;
     this.#instances = new Instances(clock);
     const maxBytes = resolveConversationBytes(options);

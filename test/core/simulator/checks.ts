@@ -55,7 +55,7 @@ export async function checkEnd(world: World): Promise<void> {
     if (outcome === "replied" && isTaken) journal.fail(`${messageId} was replied to and taken by a task`);
   }
   const { weather } = world;
-  if (isFair(weather) && !weather.leaves && journal.restarts > 0)
+  if (isFair(weather) && !weather.leaves && !weather.crowded && journal.restarts > 0)
     journal.fail(`${journal.restarts} turns were run again whose process was there`);
   for (const once of world.onceSends) once.checkEnd();
   for (const turn of waiting) {

@@ -36,6 +36,8 @@ export interface Weather {
   readonly lateWrites: number;
   /** Probability that an agent answers with a message alone, so that a process may take it for one that needs no store. */
   readonly replies: number;
+  /** Running tasks take more memory than there is: turns wait, and some are ended. */
+  readonly crowded: boolean;
 }
 
 export function drawWeather(random: Random): Weather {
@@ -62,6 +64,7 @@ export function drawWeather(random: Random): Weather {
     steps: random.chance(0.2),
     lateWrites: some(0.25, 0.3),
     replies: random.chance(0.2) ? random.pick([0.5, 0.95, 1]) : 0,
+    crowded: random.chance(0.3),
   };
 }
 
@@ -81,7 +84,7 @@ export function isPrompt(weather: Weather): boolean {
 }
 
 /** Limits that a short run reaches. */
-export function drawLimits(random: Random, { away }: Weather): Partial<CoreLimits> {
+export function drawLimits(random: Random, { away, crowded }: Weather): Partial<CoreLimits> {
   return {
     batchMaxEvents: random.pick([1, 2, 8, 64]),
     inboxMaxMessages: random.pick([1, 2, 16]),
@@ -95,5 +98,6 @@ export function drawLimits(random: Random, { away }: Weather): Partial<CoreLimit
     instanceTtlMs: 4000,
     pollMs: 500,
     historyMaxMessages: random.chance(0.1) ? 4 : 1000,
+    ...(crowded ? { runningMaxBytes: random.pick([200, 1000, 4000]), runningWaitMs: random.pick([200, 3000]) } : {}),
   };
 }

@@ -10,11 +10,11 @@ const measureMs = 251;
 function measured(limits: Partial<OverloadLimits> = {}) {
   const clock = createVirtualClock();
   const { log, logger } = recordingLogger();
-  const readings = { heap: 0, container: 0, roundMs: 0, reads: 0 };
+  const readings = { heap: 0, container: 0, roundMs: 0, pauseMs: 0, reads: 0 };
   let collected: (() => void) | undefined;
   const load = createLoad({
     // The timer of one millisecond fires when a round of the event loop has passed.
-    clock: { ...clock, after: (ms, run) => clock.after(ms === 1 ? ms + readings.roundMs : ms, run) },
+    clock: { ...clock, after: (ms, run) => clock.after(ms + (ms === 1 ? readings.roundMs : readings.pauseMs), run) },
     limits: { ...defaultOverloadLimits, ...limits },
     logger,
     memories: {
@@ -138,11 +138,12 @@ describe("the event loop", () => {
     await measure(5);
     for (let computation = 0; computation < 5; computation++) {
       readings.roundMs = 10_000;
-      await measure(4);
-      readings.roundMs = 0;
       await measure();
+      readings.roundMs = 0;
+      await measure(4);
       expect(refuses()).toBe("none");
     }
+    await measure();
     readings.roundMs = 1200;
     await measure(4);
     expect(refuses()).toBe("none");
@@ -155,6 +156,44 @@ describe("the event loop", () => {
     });
     // Enough memory is left for large requests of reads.
     load.checkRequest(1 << 20);
+  });
+
+  it.each([
+    { roundMs: 5000, rounds: 2 },
+    { roundMs: 3000, rounds: 2 },
+    { roundMs: 2400, rounds: 3 },
+    { roundMs: 1300, rounds: 4 },
+  ])(
+    "refuses all sends after $rounds rounds of $roundMs ms, which last for five times the limit",
+    async ({ roundMs, rounds }) => {
+      const { load, refuses, readings, measure } = measured();
+      refuses();
+      await measure(5);
+      readings.roundMs = roundMs;
+      await measure(rounds - 1);
+      expect(refuses()).toBe("none");
+      await measure();
+      expect(refuses()).toBe("all");
+      expect(load.overload()?.refuse().message).toContain(`takes ${roundMs} ms, the limit is 1000 ms`);
+      readings.roundMs = 0;
+      await measure(4);
+      expect(refuses()).toBe("all");
+      await measure();
+      expect(refuses()).toBe("none");
+    },
+  );
+
+  it("counts rounds that delay the pause between two measurements", async () => {
+    const { clock, refuses, readings, measure } = measured();
+    refuses();
+    await measure(5);
+    readings.pauseMs = 3000;
+    await measure();
+    readings.roundMs = 3000;
+    await clock.advance(250 + 3000);
+    expect(refuses()).toBe("none");
+    await clock.advance(1 + 3000);
+    expect(refuses()).toBe("all");
   });
 
   it("refuses excess from half of the limit on, until five rounds in a row are short", async () => {
