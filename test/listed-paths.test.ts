@@ -2,6 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { longest, slow } from "../vitest.config.js";
+import { rolling } from "../vitest.replicas.config.js";
 import sweeps from "../vitest.sweeps.config.js";
 import { namedPaths } from "./support/architecture.js";
 
@@ -20,6 +21,7 @@ const lists: Readonly<Record<string, readonly string[]>> = {
   "the slow tests": slow,
   "the tests that run first": longest.map((name) => `test/**/${name}.test.ts`),
   "the sweeps": sweeps.test?.include ?? [],
+  "the rolling restarts": rolling,
   "the rules of imports": namedPaths,
   "the entries of knip": Object.entries(knip.workspaces).flatMap(([folder, { entry }]) =>
     entry.map((pattern) => `${folder}/${pattern}`),
