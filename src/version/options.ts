@@ -3,14 +3,14 @@ import type { ValidationLimits } from "../protocol/validation-limits.js";
 /** Encoding of file bytes in the binary form of a version whose peers disagree on it. */
 export type FileBytes = "base64" | "raw";
 
-/** How cards in JSON write the scopes of a required scheme. `"go"`: the bare list, which the Go SDK reads. */
-export type RequirementForm = "protojson" | "go";
-
 export interface VersionOptions {
   /** Limits on requests. */
   readonly limits?: ValidationLimits | undefined;
   /** Encoding of file bytes for a peer that has not shown its own. Default: `"base64"`. */
   readonly fileBytes?: FileBytes | undefined;
-  /** The form of security requirements in cards of 1.0. Default: `"protojson"`. */
-  readonly securityRequirements?: RequirementForm | undefined;
+  /**
+   * The form of required scopes in the JSON of cards of 1.0. `"go"`: the bare list, which the Go SDK reads. Default:
+   * `"protojson"`.
+   */
+  readonly securityRequirements?: "protojson" | "go" | undefined;
 }

@@ -127,23 +127,27 @@ describe.each(["memory", "SQLite"] as const)(
 );
 
 describe.each([true, false])("a server whose callers read more than its heap (they have names: %s)", (named) => {
-  it.each(["GetTask", "ListTasks"])("lives, and answers each %s or refuses it with the limit", {
-    timeout: 180_000,
-  }, async (method) => {
-    const { process, call, send } = await start({ store: "SQLite", named });
-    const ids: string[] = [];
-    for (let count = 0; count < 3; count++) {
-      ids.push(JSON.parse((await send("greedy", `${answer} text`)).text).result.task.id);
-    }
-    const params = method === "GetTask" ? { id: ids[0] } : { includeArtifacts: true, pageSize: 3 };
-    const reads = Promise.all(Array.from({ length: 60 }, () => call("greedy", method, params)));
-    const others = await Promise.all(Array.from({ length: 5 }, () => send("alice", "1 x 256 text")));
-    const answers = (await reads).map(({ text }) => JSON.parse(text));
-    const limits = answers.filter(({ error }) => error).map(({ error }) => error.data[0].metadata.limit);
-    expect(["inFlightMaxBytes"]).toEqual(expect.arrayContaining([...new Set(limits)]));
-    expect(limits.length).toBeLessThan(60);
-    if (named) expect([...new Set(others.map(outcomeOf))]).toEqual(["TASK_STATE_COMPLETED"]);
-    expect(outcomeOf(await send("greedy", "1 x 256 text"))).toBe("TASK_STATE_COMPLETED");
-    expect(process.exitCode).toBeNull();
-  });
+  it.each(["GetTask", "ListTasks"])(
+    "lives, and answers each %s or refuses it with the limit",
+    {
+      timeout: 180_000,
+    },
+    async (method) => {
+      const { process, call, send } = await start({ store: "SQLite", named });
+      const ids: string[] = [];
+      for (let count = 0; count < 3; count++) {
+        ids.push(JSON.parse((await send("greedy", `${answer} text`)).text).result.task.id);
+      }
+      const params = method === "GetTask" ? { id: ids[0] } : { includeArtifacts: true, pageSize: 3 };
+      const reads = Promise.all(Array.from({ length: 60 }, () => call("greedy", method, params)));
+      const others = await Promise.all(Array.from({ length: 5 }, () => send("alice", "1 x 256 text")));
+      const answers = (await reads).map(({ text }) => JSON.parse(text));
+      const limits = answers.filter(({ error }) => error).map(({ error }) => error.data[0].metadata.limit);
+      expect(["inFlightMaxBytes"]).toEqual(expect.arrayContaining([...new Set(limits)]));
+      expect(limits.length).toBeLessThan(60);
+      if (named) expect([...new Set(others.map(outcomeOf))]).toEqual(["TASK_STATE_COMPLETED"]);
+      expect(outcomeOf(await send("greedy", "1 x 256 text"))).toBe("TASK_STATE_COMPLETED");
+      expect(process.exitCode).toBeNull();
+    },
+  );
 });
