@@ -10,7 +10,7 @@ type EventRecord = LogRecord & { readonly kind: "event" };
  */
 export interface RecentItems {
   of(record: EventRecord, idPrefix: string): StreamItem;
-  /** Drops all items, when the tail drops their records. Otherwise large items would stay until the task ends. */
+  /** Drops all items once the tail has dropped their records. Otherwise large items would stay until the task ends. */
   clear(): void;
 }
 
