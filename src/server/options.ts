@@ -90,9 +90,9 @@ export interface HostOptions {
   /** Protocol versions to serve, or settings for them. Default: every supported protocol version. */
   readonly versions?: readonly VersionName[] | VersionSettings | undefined;
   /**
-   * Additional hosts that requests may name: host names, `*.example.org`, addresses and CIDR blocks. Checked if callers are not
-   * authenticated and only this machine reaches the port. At a mount without `trustProxy`, calls from this machine are
-   * checked. Loopback names and the host of `publicUrl` are always served. Default: none.
+   * Additional hosts that requests may name: host names, `*.example.org`, addresses and CIDR blocks. Checked while callers
+   * are not authenticated: on its own port, if only this machine reaches it; at a mount without `trustProxy`, for calls
+   * from this machine. Loopback names and the host of `publicUrl` are always served. Default: none.
    */
   readonly allowedHosts?: readonly string[] | undefined;
   /** Allows pages of other origins to call the agent. Default: off. */
