@@ -47,8 +47,8 @@ export interface CoreLimits {
   /**
    * Memory of running tasks: their present size, with the records that are not stored yet. The tasks of one owner, at all
    * agents, take at most half of what others leave. Beyond that, the owner's turns wait where they emit; one turn of the
-   * process at a time continues. With the memory store, at most a quarter of its `maxBytes` is used. Default: 512 MiB, but
-   * at most a sixth of the heap.
+   * process at a time continues. With the memory store, at most a quarter of its `maxBytes` is used. The default is at
+   * most a sixth of the heap. Default: 512 MiB.
    */
   readonly runningMaxBytes: number;
   /**

@@ -21,8 +21,8 @@ export interface AdmissionLimits extends BindingLimits {
    * also of what the agent answers; beyond it calls are `unavailable`. Small replies that an HTTP/2 peer does not take
    * count for its address, and beyond it their streams end (`CANCEL`) and calls are refused for a moment. One caller
    * may hold half of what the others leave; without `authenticate`, callers are distinguished by address: the one that
-   * proxies in `trustProxy` report, and networks of 64 bits in IPv6. Default: 256 MiB,
-   * but at most an eighth of the heap.
+   * proxies in `trustProxy` report, and networks of 64 bits in IPv6. The default is at most an eighth of the heap.
+   * Default: 256 MiB.
    */
   readonly inFlightMaxBytes: number;
   /** Open streams of one principal. Without `authenticate` only the process limit applies. Default: 1,000. */
