@@ -23,7 +23,7 @@ import {
 
 /** Holds calls to the requirements of `auth`. */
 export interface AuthGate {
-  /** Throws `unauthenticated` or `permissionDenied`, and a `MaskedError` when a check could not be made. */
+  /** Throws `unauthenticated` or `permissionDenied`, or a `MaskedError` when a check could not be made. */
   identify(call: AuthCall): IdentifiedCaller | Promise<IdentifiedCaller>;
 }
 
@@ -96,7 +96,7 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
   };
 }
 
-// A scheme of the program's own may tell the caller something with an `A2AError`.
+// A custom scheme may throw an `A2AError` for the caller.
 function failureOf(error: unknown): unknown {
   const isFinal = error instanceof NoIdentityError || (error instanceof A2AError && !(error instanceof CallError));
   return isFinal || error instanceof MaskedError ? error : checkFailed(error);

@@ -8,7 +8,7 @@ export function namedSkill({ metadata }: Message): string | undefined {
   return typeof skill === "string" ? skill : undefined;
 }
 
-/** Throws `invalidParams` for a message whose `skillId` is no string: it would count as one for no skill. */
+/** Throws `invalidParams` for a message whose `skillId` is not a string. It would count as a message for no skill. */
 export function assertSkillId({ metadata }: Message): void {
   const skill = metadata?.["skillId"];
   if (skill === undefined || typeof skill === "string") return;

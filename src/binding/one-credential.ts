@@ -3,7 +3,7 @@ import { A2AError } from "../protocol/errors.js";
 // A request with two credentials is ambiguous: a proxy may check one and the server use the other. `Authorization` has
 // one value (RFC 9110, 11.6.2), of which Node silently keeps the first.
 
-/** Headers that name one caller. */
+/** Headers that carry the credential of one caller. */
 const singleHeaders: ReadonlySet<string> = new Set(["authorization", "proxy-authorization"]);
 
 /** Whether a header, by its lower-case name, may have one value only. */
@@ -11,7 +11,7 @@ export function isSingleHeader(name: string): boolean {
   return singleHeaders.has(name);
 }
 
-/** The value of a header that came in these lines. Throws `invalidRequest` when lines differ that name one caller. */
+/** The value of a header from its lines. Throws `invalidRequest` when lines of a credential header differ. */
 export function joinLines(name: string, lines: readonly string[]): string | undefined {
   const [first] = lines;
   if (first === undefined || lines.length === 1) return first;
@@ -20,7 +20,7 @@ export function joinLines(name: string, lines: readonly string[]): string | unde
   return first;
 }
 
-/** The values of a header in what Node received, which has names and values in turn. */
+/** The values of a header in Node's `rawHeaders`, where names and values alternate. */
 export function linesIn(rawHeaders: readonly string[], name: string): readonly string[] {
   const lines: string[] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -31,8 +31,8 @@ export function linesIn(rawHeaders: readonly string[], name: string): readonly s
 }
 
 /**
- * Throws `invalidRequest` for a value of `Authorization` that something before this server joined from several. After a
- * comma, a credential has its scheme and a space where a parameter has `=`.
+ * Throws `invalidRequest` for a value of `Authorization` that a proxy has joined from several. After a comma, a credential
+ * has its scheme and a space; a parameter has `=`.
  */
 export function assertOneCredential(authorization: string): void {
   if (!authorization.includes(",")) return;

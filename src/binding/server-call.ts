@@ -295,15 +295,15 @@ export class ServerCall<S extends CallGate = Service> {
   }
 
   /**
-   * Whether anyone may send the call again after an error: nothing of it has begun, or its operation does nothing twice.
+   * Whether the call may be repeated after an error: its work has not begun, or its operation is idempotent.
    */
   get isRepeatable(): boolean {
     return this.#context?.progress.begun !== true || this.target?.operation.idempotent === true;
   }
 
   /**
-   * The HTTP status of an error that ends the call. Proxies know nothing but the status, and repeat 503. So `unavailable`
-   * has it only where the call may be repeated, and 502 once its work has begun.
+   * The HTTP status of an error that ends the call. Proxies see only the status, and repeat calls with 503. So `unavailable`
+   * is 503 only if the call may be repeated; otherwise it is 502.
    */
   httpStatusOf({ code }: A2AError): number {
     return code === "unavailable" && !this.isRepeatable ? 502 : errorTable[code].http;

@@ -106,7 +106,7 @@ const additions = object(optionalMembers, hints);
 const isRequirementForm = oneOf("protojson", "go");
 const requirementForm: Rule = (value, path) => {
   const problems = isRequirementForm(value, path);
-  // The author took it for the requirements themselves.
+  // The author mistook the option for the requirements themselves.
   return Array.isArray(value)
     ? problems.map((problem) => `${problem}: give the requirements as \`auth.require\``)
     : problems;

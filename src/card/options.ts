@@ -79,8 +79,8 @@ export interface CardOptions {
   readonly audience?: "both" | VersionName | undefined;
   /**
    * How the public and the extended card write the scopes of a required scheme in JSON (spec 4.5). `"protojson"`:
-   * `{ "list": ["read"] }`, as specified. `"go"`: `["read"]`, the only form that the Go SDK reads; the Python and
-   * JavaScript SDKs lose the scopes of that form. Default: `"protojson"`.
+   * `{ "list": ["read"] }`, as specified. `"go"`: `["read"]`, the only form that the Go SDK reads. The Python and
+   * JavaScript SDKs ignore scopes in that form. Default: `"protojson"`.
    */
   readonly securityRequirements?: "protojson" | "go" | undefined;
 }

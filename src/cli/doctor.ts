@@ -60,7 +60,7 @@ async function doctor(command: Command, url: string | undefined, flags: DoctorFl
   const location = store === undefined || store === "" ? undefined : checkUsage(command, () => storeLocation(store));
   const agent = url === undefined ? undefined : checkUsage(command, () => agentUrl(url));
   const options = agent === undefined ? undefined : checkUsage(command, () => optionsOf(flags, agent));
-  // A check leaves nothing to end in order: a signal ends the command at once.
+  // A check needs no orderly end: a signal ends the command at once.
   const findings: Finding[] = [];
   const report = async (newFindings: readonly Finding[]): Promise<void> => {
     findings.push(...newFindings);
@@ -70,7 +70,7 @@ async function doctor(command: Command, url: string | undefined, flags: DoctorFl
     const { checkMachine } = await import("./doctor/machine.js");
     await report(await checkMachine(flags.port));
   }
-  // A database that only the environment names may be of another agent.
+  // A database that only the environment names may belong to another agent.
   if (location !== undefined && (agent === undefined || command.getOptionValueSource("store") === "cli")) {
     const { checkStore } = await import("./doctor/store.js");
     await report(await checkStore(location, flags.storeCheck));

@@ -5,8 +5,9 @@ import { closeOnSignals } from "../server/end-signals.js";
 import type { Server } from "../server/serve.js";
 
 /**
- * Closes the server and then its store at a signal, and ends the process. A second signal ends it at once, except where
- * `onClosing` tells a process that watches it: a terminal signals both, and that one kills it.
+ * Closes the server and then its store at a signal, and ends the process. A second signal ends it at once. With `onClosing`,
+ * which tells a watching process, a second signal has no effect: a terminal signals both, and the watching process kills
+ * this one.
  */
 export function endOnSignals(
   server: Server,

@@ -1,8 +1,8 @@
 import { endSignals, onEndSignal } from "../server/end-signals.js";
 
 /**
- * Runs a function with a signal that the first Ctrl-C aborts, or another signal that asks the process to end; the exit code
- * is then that of the interruption. A second one, of whatever kind, ends the process at once.
+ * Runs a function with an `AbortSignal` that Ctrl-C, or another signal that asks the process to end, aborts. The exit code
+ * is then the one of that signal. A second signal, of whatever kind, ends the process at once.
  */
 export async function runInterruptible(run: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const interruption = new AbortController();

@@ -20,11 +20,11 @@ export function parseDuration(text: string): number {
 
 const sizeUnits = ["", "k", "m", "g"];
 
-/** Bytes of a size such as `1000`, `500k`, `64m` or `2g`, in units of 1024. */
+/** Parses a size such as `1000`, `500k`, `64m` or `2g` into bytes. Units are powers of 1024. */
 export function parseSize(text: string): number {
   const [, count = "", unit = ""] = /^(\d{1,9})([kmg]?)$/i.exec(text) ?? [];
   if (count !== "") return Number(count) * 1024 ** sizeUnits.indexOf(unit.toLowerCase());
-  throw new InvalidArgumentError("A size is a whole number of bytes, or with its unit: 500k, 64m, 2g.");
+  throw new InvalidArgumentError("A size is a whole number of bytes, or a number with a unit: 500k, 64m, 2g.");
 }
 
 export function parsePort(text: string): number {

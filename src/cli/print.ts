@@ -2,9 +2,9 @@ import { once } from "node:events";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { escapeChar, replaceUnseen } from "./visible-text.js";
 
-// Everything that a command prints may contain text of an agent. Files and pipes get stdout unchanged.
+// All output of a command may contain text of an agent. Files and pipes get stdout unchanged.
 
-/** Replaces characters that are not seen by the escapes of JSON, except line breaks and tabs. */
+/** Replaces invisible characters by JSON escapes, except line breaks and tabs. */
 export function printable(text: string): string {
   return replaceUnseen(text.replaceAll("\r\n", "\n"), (char) =>
     char === "\n" || char === "\t" ? char : escapeChar(char),

@@ -8,7 +8,7 @@ export async function run(): Promise<void> {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     process.exit(error.code === "EPIPE" ? exitCodes.success : exitCodes.failure);
   });
-  // What a command says must not fail what it does: a terminal that was closed takes nothing more.
+  // A closed terminal takes no more messages. That must not fail the command.
   process.stderr.on("error", () => {});
   try {
     await (await createProgram(process.argv.slice(2))).parseAsync();

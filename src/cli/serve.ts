@@ -78,10 +78,10 @@ async function run(file: string, flags: ServeFlags, command: Command): Promise<v
   }
 }
 
-/** How long a watched server may take to close, in milliseconds, before it is killed. */
+/** How long a watched server may take to close before it is killed, in milliseconds. */
 async function closingTime({ lameDuckMs = 0, drainMs = watchedDrainMs, limits }: ServeOptions): Promise<number> {
   const { defaultLimits } = await import("../server/limits.js");
-  // As the guide for deployments tells supervisors.
+  // The same time as the deployment guide gives supervisors.
   return lameDuckMs + drainMs + (limits?.graceMs ?? defaultLimits.graceMs) + 5_000;
 }
 

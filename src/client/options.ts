@@ -119,8 +119,8 @@ export interface ClientOptions {
    */
   readonly onAuthRequired?: ((prompt: AuthorizationPrompt) => void | Promise<void>) | undefined;
   /**
-   * What spans of OpenTelemetry say about errors of calls: with `exceptions: "type"` they have no messages, which may hold
-   * texts of users and of agents. Node alone has spans. Default: `{ exceptions: "full" }`.
+   * Errors in the spans of OpenTelemetry. `exceptions: "type"` leaves out their messages, which may hold texts of users and
+   * agents. Only the client for Node has spans. Default: `{ exceptions: "full" }`.
    */
   readonly telemetry?: Pick<TelemetryOptions, "exceptions"> | undefined;
   /** Headers, or gRPC metadata, of every call and of card requests. Default: none. */

@@ -13,7 +13,7 @@ import type { TurnCause } from "./ports.js";
  * Why a turn's signal was aborted. `Canceled`: the caller canceled the task. `DeadlineExceeded`: the turn's time limit
  * passed, or, with `deadlines: "abort"`, the deadline of the caller that waits for the task. `Draining`: the server is
  * shutting down. `OwnershipLost`: another process took the task over, or the store refused what the turn has written.
- * `ResourceExhausted`: the running tasks of the caller take too much memory, and this one was among the largest.
+ * `ResourceExhausted`: the caller's running tasks took too much memory, and this task was among the largest.
  */
 export type AbortKind = "Canceled" | "DeadlineExceeded" | "Draining" | "OwnershipLost" | "ResourceExhausted";
 

@@ -27,7 +27,7 @@ const pausesPerCount = 100;
  */
 export function countParked(runtime: Runtime): () => Promise<ParkedCount | undefined> {
   const { agentId, clock } = runtime;
-  // A long count goes on when its call waits no more.
+  // A long count continues after its caller has stopped waiting.
   const store = runtime.storeFor("sweep");
   let last: { readonly count: ParkedCount; readonly until: number } | undefined;
   let counting: Promise<ParkedCount> | undefined;

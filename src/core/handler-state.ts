@@ -69,7 +69,7 @@ export class HandlerState {
   readonly #shared: Omit<Runtime, ReleaseMember>;
   #member: Member | undefined;
   #current: Runtime | undefined;
-  /** The same for work that no caller waits for: a slow store must not keep it from being done. */
+  /** The runtime for work that no caller waits for: a slow store must not prevent it. */
   #sweeping: Runtime | undefined;
   #conversations: { readonly settings: string; readonly current: Conversations | undefined } | undefined;
 
@@ -102,7 +102,7 @@ export class HandlerState {
     const runtime: Runtime = {
       ...{ ...this.#shared, agent, restartable, deadlines, keptClaims, charge, telemetry, clients },
       ...{ logger, limits, storeFor, store: storeFor("call"), taskUse: new TaskUse() },
-      // Written behind the answers, so no caller waits.
+      // Written after the answers, so no caller waits.
       conversations: this.#open({ ...this.#shared, store: storeFor("sweep"), limits, logger }, options.conversations),
       quota: createTaskQuota(storeFor("send"), limits),
       reads: createReadGate(limits.readsPerOwner, { clock, limits }, this.#process.readMemory),

@@ -23,8 +23,8 @@ export interface CoreLimits {
   /** Concurrent turns of the process. Default: 20,000. */
   readonly turnsPerProcess: number;
   /**
-   * GetTask, ListTasks and first events of subscriptions of one owner that read the store at once; others wait in order,
-   * also while the owner reads more than its share of `runningMaxBytes`. Not without `authenticate`. Default: 4.
+   * Concurrent reads of the store by one owner: GetTask, ListTasks and first events of subscriptions. Others wait in order,
+   * also while the owner reads more than its share of `runningMaxBytes`. Ignored without `authenticate`. Default: 4.
    */
   readonly readsPerOwner: number;
   /**
@@ -45,15 +45,15 @@ export interface CoreLimits {
    */
   readonly turnWaitMaxBytes: number;
   /**
-   * Memory of the tasks that turns run, as far as they have grown, with what is not stored yet. Those of one owner, at all
-   * agents, take half of what those of others leave: then its turns wait where they emit, and one turn of the process at a
-   * time goes on nevertheless. The default is at most a sixth of the heap, and with the memory store no more than a quarter
-   * of its `maxBytes` is used. Default: 512 MiB.
+   * Memory of running tasks: their present size, with the records that are not stored yet. The tasks of one owner, at all
+   * agents, take at most half of what others leave. Beyond that, the owner's turns wait where they emit; one turn of the
+   * process at a time continues. With the memory store, at most a quarter of its `maxBytes` is used. The default is at
+   * most a sixth of the heap. Default: 512 MiB.
    */
   readonly runningMaxBytes: number;
   /**
-   * How long turns of an owner wait for memory while none of its turns ends. Then its largest ones end: FAILED, or without
-   * a process if they wait for their callers. Default: 30 s.
+   * How long turns of an owner wait for memory while none of its turns ends. Then its largest turns are aborted. Their tasks
+   * end FAILED; tasks that wait for their callers stay, without a running turn. Default: 30 s.
    */
   readonly runningWaitMs: number;
   /** Events that a turn may be ahead of the store. Default: 64. */
@@ -71,8 +71,8 @@ export interface CoreLimits {
   /** How long a running turn, and the webhook that came with its message, wait for a failing store. Default: 30 s. */
   readonly storeRetryMs: number;
   /**
-   * How long a caller waits for each call of the store, a send also for the first write of its turn; then the call is
-   * `unavailable`. Later writes of the turn have `storeRetryMs`. Default: 2 s.
+   * How long a caller waits for each call of the store; then its call is `unavailable`. A send also waits this long for the
+   * first write of its turn. Later writes of the turn have `storeRetryMs`. Default: 2 s.
    */
   readonly storeWaitMs: number;
   /** How long the store may be away, or too late for sends, before `/readyz` and gRPC health checks report it. Default: 10 s. */

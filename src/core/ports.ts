@@ -25,9 +25,9 @@ export * from "./ports/signals.js";
 
 /**
  * The store of tasks. Every method may reject when the store is unreachable; the caller then does not know whether a
- * write took effect and reads the head to find out. Of errors with a member `failure`, `"full"` means
- * that the store has no room for writes, `"moved"` that what is written would be lost until the process restarts, and
- * `"damaged"`, `"unusable"` and `"readOnly"` that the database itself fails.
+ * write took effect and reads the head to find out. The member `failure` of an error may say why: `"full"` means
+ * that the store has no room for writes, `"moved"` that writes would be lost until the process restarts, and `"damaged"`,
+ * `"unusable"`, `"forbidden"` and `"readOnly"` that the database itself fails.
  */
 export interface TaskStore extends TaskLog, TaskInbox, Instances, SendRecords, Conversations {
   /** Waits for writes under way and releases everything. */
@@ -45,8 +45,8 @@ export interface Store extends TaskStore {
   /** Whether other processes are likely to use it, so that a dismissed stream can resume there. Default: false. */
   readonly shared?: boolean | undefined;
   /**
-   * Size of what the store keeps in the heap of its process. Running tasks take at most a quarter of it, since it has them
-   * as well, with their logs and snapshots. Default: it keeps nothing there.
+   * Limit of the store's own data in the heap of its process, in bytes. Running tasks take at most a quarter of it, since
+   * the store has them too, with their logs and snapshots. Default: it keeps nothing there.
    */
   readonly heapMaxBytes?: number | undefined;
   /** Push configurations. Default: none; without a push store there are no push notifications. */

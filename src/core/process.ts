@@ -90,7 +90,7 @@ export function createCoreProcess(options: CoreProcessOptions): CoreProcess {
   };
 }
 
-// Otherwise the store would be full, and refuse writes, before running tasks wait for each other.
+// Otherwise the store would be full and refuse writes before running tasks wait.
 function runningMaxBytes(
   limits: CoreLimits,
   { heapMaxBytes = Number.POSITIVE_INFINITY }: Pick<Store, "heapMaxBytes">,

@@ -17,8 +17,8 @@ import type { Runtime } from "./runtime.js";
 import type { Register, SendCall } from "./send/call.js";
 import { isAnswer, storeRetries } from "./store-failure.js";
 
-// The four operations on push configurations, and the inline one of a send (spec 3.1.7 to 3.1.10, 4.3). What the
-// webhook is called with, its token and its credentials, is never returned.
+// The four operations on push configurations, and the inline configuration of a send (spec 3.1.7 to 3.1.10, 4.3). The token
+// and the credentials of a webhook are never returned.
 
 /** Who registers: the caller's protocol version and its name for the task. Deliveries use both. */
 export interface Registrant {

@@ -19,14 +19,14 @@ const ownersMax = 10_000;
 /** How many tasks an unknown owner may start before it is counted. */
 const unknownMax = 100;
 
-/** How many tasks an owner may still start, for all sends that wait for one count. */
+/** How many tasks an owner may still start. Shared by all sends that wait for one count. */
 interface Count {
   left: number;
 }
 
 /**
  * Counts the sends of each owner in memory, and its tasks in the store only when they could be over the limit. Several
- * processes on a store may let an owner exceed the limit by some tasks. `store`: with a time limit, since sends wait.
+ * processes on a store may let an owner exceed the limit by some tasks. Sends wait for `store`, so its calls need a time limit.
  */
 export function createTaskQuota(
   store: Pick<TaskStore, "unfinished">,

@@ -6,17 +6,17 @@ import type { CoreLimits } from "./limits.js";
 import type { Clock } from "./ports.js";
 import { type StoreTimes, Unanswered } from "./store-failure.js";
 
-/** Runs a read in its owner's turn. `sizeOf`: the size of what it has read. Default: it takes no memory. */
+/** Runs a read when it is its owner's turn. `sizeOf`: the size of the result in bytes. Default: 0. */
 export type ReadGate = <T>(scope: Scope, read: () => Promise<T>, sizeOf?: (result: T) => number) => Promise<T>;
 
-/** Reads that an owner may have at once while the size of what it reads is not known. */
+/** Concurrent reads of an owner until the size of its first result is known. */
 const firstReads = 4;
 /** How much of the largest size remains after each smaller one. */
 const decay = 0.75;
 
 /**
- * The memory of what is being read, over all agents of a process. An owner may read half of what others leave of
- * `runningMaxBytes` at once, as its last reads tell how much one more will be.
+ * The memory of reads under way, over all agents of a process. An owner may read half of what others leave of
+ * `runningMaxBytes` at once. The size of a read is estimated from the owner's last ones.
  */
 export class ReadMemory {
   readonly clock: Clock;
@@ -53,18 +53,18 @@ interface WaitingRead {
 interface OwnerReads {
   active: number;
   readonly queue: WaitingRead[];
-  /** What one more read will take; `undefined` before the first one has ended. */
+  /** Expected bytes of the next read; `undefined` before the first one has ended. */
   expectedBytes: number | undefined;
-  /** What is counted for the active ones. */
+  /** Bytes counted for the active reads. */
   countedBytes: number;
   stopTimer: () => void;
 }
 
 /**
- * Lets each owner have `max` reads at once, and no more than its share of the memory; further ones wait in order. This
- * keeps connections, the thread of the database, and the heap free for other owners. One read of an owner may always run.
- * When a read has no answer in time, those that have waited for half of that time fail with it: one after the other, each
- * would wait for as long again.
+ * Lets each owner have `max` reads at once, within its share of the memory; further ones wait in order. This keeps
+ * connections, the thread of the database, and the heap free for other owners. One read of an owner may always run. When a
+ * read has no answer within `storeWaitMs`, the reads that have waited for half of that time fail too. Otherwise each would
+ * wait for as long again.
  */
 export function createReadGate(max: number, { clock, limits }: StoreTimes, memory?: ReadMemory): ReadGate {
   const owners = new Map<string, OwnerReads>();
@@ -90,7 +90,7 @@ export function createReadGate(max: number, { clock, limits }: StoreTimes, memor
     next.start();
   };
 
-  // A read that never ends, as of a store that is silent, holds up the others for so long only.
+  // Limits how long a read that never ends, as with a silent store, holds up the others.
   const startTimer = (owner: string, reads: OwnerReads): void => {
     reads.stopTimer();
     if (memory === undefined || reads.queue.length === 0) return;
@@ -111,14 +111,14 @@ export function createReadGate(max: number, { clock, limits }: StoreTimes, memor
     return admission;
   };
 
-  // Those that have waited for longest come first.
+  // The queue is in order of arrival.
   const refuseWaiting = (reads: OwnerReads, error: Unanswered): void => {
     const until = monotonic(clock) - limits.storeWaitMs / 2;
     const first = reads.queue.findIndex(({ since }) => since > until);
     for (const { refuse } of reads.queue.splice(0, first < 0 ? reads.queue.length : first)) refuse(error);
   };
 
-  // Reads that wait go on in their order.
+  // Waiting reads start in order.
   const leave = (owner: string, reads: OwnerReads): void => {
     count(owner, reads, -1);
     while (reads.queue.length > 0 && mayBegin(owner, reads)) beginNext(owner, reads);

@@ -9,19 +9,20 @@ import type { Clock } from "./ports.js";
 
 // The memory of the tasks that turns run, counted by owner over all agents of a process.
 //
-// A turn counts the size of its task, and what of it is on its way to the store. An owner may take half of what others
-// leave of `runningMaxBytes`. Over that share:
+// A turn counts the size of its task and of the task's records that are not stored yet. An owner may take half of what
+// others leave of `runningMaxBytes`. Over that share:
 //
-// - Its turns wait where they emit. Each is asked again before its next event, so that only one event can be too many.
-// - One turn of the process goes on: it has the reserve, and counts towards no share as long as it has it. It ends, gives
-//   back what it took, and the reserve goes to the next owner that waits. So an owner whose turns are many but end is served
-//   in the end, and owners below their share never wait: the shares of any number of owners leave room for one more.
-// - If none of its turns ends for `runningWaitMs`, its largest turns do, until the owner has half of its share, so that a
-//   turn that waits never waits for one that waits too.
+// - Its turns wait where they emit. Each turn is checked again before its next event, so an owner exceeds its share by one
+//   event at most.
+// - One turn of the process continues: it holds the reserve, and counts towards no share meanwhile. When it ends, its
+//   memory is free and the reserve goes to the next waiting owner. So an owner with many turns gets through, if they end.
+//   Owners below their share never wait: the shares of any number of owners leave room for one more.
+// - If none of its turns ends for `runningWaitMs`, its largest turns are aborted until the owner has half of its share.
+//   So waiting turns cannot wait for each other forever.
 //
-// A message, wake or take-over that would load a task of such an owner is refused: it can come again.
+// A message, wake or take-over that would load a task of such an owner is refused. It can be repeated later.
 //
-// So running tasks take less than `runningMaxBytes` and one task of `taskMaxBytes`, besides one event for each owner.
+// So running tasks take less than `runningMaxBytes` plus one task of `taskMaxBytes` and one event for each owner.
 
 /** A turn whose task is counted. */
 interface CountedTurn {
@@ -29,14 +30,14 @@ interface CountedTurn {
   abort(kind: AbortKind): void;
 }
 
-/** What an owner's running tasks take. */
+/** The memory of an owner's running tasks. */
 interface OwnerMemory {
   readonly key: string;
   bytes: number;
   readonly turns: Set<TurnMemory>;
-  /** Its turns that wait, the first one first, with their wake-ups. */
+  /** Its waiting turns in order, with the functions that wake them. */
   readonly waiting: Map<TurnMemory, () => void>;
-  /** Ends the time in which one of its turns has to end. */
+  /** Stops the timer within which one of its turns has to end. */
   stopTimer: () => void;
 }
 
@@ -49,7 +50,7 @@ export class RunningMemory {
   /** Owners with turns that wait, in round-robin order: the next one comes first. */
   readonly #waiting = new Set<OwnerMemory>();
   #bytes = 0;
-  /** The turn that goes on beyond its owner's share, and since when. */
+  /** The turn that continues beyond its owner's share, and since when. */
   #reserve: { readonly turn: TurnMemory; readonly since: number } | undefined;
 
   constructor(clock: Clock, { runningMaxBytes, runningWaitMs }: Pick<CoreLimits, "runningMaxBytes" | "runningWaitMs">) {
@@ -58,19 +59,19 @@ export class RunningMemory {
     this.#waitMs = runningWaitMs;
   }
 
-  /** What all running tasks take. */
+  /** Bytes of all running tasks. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Turns that wait for memory. */
+  /** Number of turns that wait for memory. */
   get waitingTurns(): number {
     let count = 0;
     for (const { waiting } of this.#waiting) count += waiting.size;
     return count;
   }
 
-  /** Whether a turn may have to wait. While less than half is taken, no owner can have more than its share. */
+  /** Whether a turn may have to wait. Up to half of the limit, no owner can exceed its share. */
   get isTight(): boolean {
     return this.#bytes * 2 > this.#maxBytes || this.#waiting.size > 0;
   }
@@ -80,12 +81,12 @@ export class RunningMemory {
     return `the running tasks of this caller take too much memory: the limit is half of what others leave of ${this.#maxBytes} bytes (runningMaxBytes)`;
   }
 
-  /** Throws `resourceExhausted` for an owner with more than its share, before a task of any size is loaded for a turn. */
+  /** Throws `resourceExhausted` for an owner over its share. Call it before a task is loaded for a turn. */
   check(scope: Scope): void {
     if (!this.isTight) return;
     const owner = this.#owners.get(ownerKey(scope));
     if (owner === undefined || !this.#exceedsShare(owner)) return;
-    // What is refused waits as well, though none of its turns may.
+    // A refused caller waits too, even if none of the owner's turns does.
     if (owner.stopTimer === noop) this.#startTimer(owner);
     throw new A2AError("resourceExhausted", this.refusal, {
       retryAfterMs: 1000,
@@ -106,18 +107,18 @@ export class RunningMemory {
     return memory;
   }
 
-  /** Counts what the task of a turn takes more, or less. */
+  /** Adds to the bytes of an owner, or subtracts from them. */
   count(owner: OwnerMemory, bytes: number): void {
     owner.bytes += bytes;
     this.#bytes += bytes;
   }
 
-  /** Lets a turn go on after its owner's tasks have shrunk: records that waited for the store are counted no more. */
+  /** Wakes a turn after its owner's tasks have shrunk: stored records no longer count. */
   afterShrinking(owner: OwnerMemory): void {
     if (owner.waiting.size > 0 && !this.#exceedsShare(owner)) this.#wakeNext(owner);
   }
 
-  /** `undefined` when a turn may go on, else a promise that resolves when it is to ask again. */
+  /** `undefined` if a turn may continue; otherwise a promise that resolves when it should ask again. */
   room(memory: TurnMemory): Promise<void> | undefined {
     const { owner } = memory;
     if (memory.isEnding) return undefined;
@@ -136,7 +137,7 @@ export class RunningMemory {
     });
   }
 
-  /** Gives back the memory of a turn that has ended. */
+  /** Releases the memory of a turn that has ended. */
   close(memory: TurnMemory): void {
     const { owner } = memory;
     this.count(owner, -memory.bytes);
@@ -149,7 +150,7 @@ export class RunningMemory {
     for (const each of [...this.#waiting]) if (!this.#exceedsShare(each)) this.#wakeNext(each);
   }
 
-  // The turn with the reserve counts for nobody.
+  // The turn with the reserve counts towards no share.
   #exceedsShare(owner: OwnerMemory): boolean {
     const { turn } = this.#reserve ?? {};
     const reserved = turn?.bytes ?? 0;
@@ -157,7 +158,7 @@ export class RunningMemory {
     return exceedsShare(own, this.#bytes - reserved, this.#maxBytes);
   }
 
-  // The one that is woken asks again, and wakes the next one when it may go on.
+  // The woken turn asks again, and wakes the next one if it may continue.
   #wakeNext(owner: OwnerMemory): void {
     const [first] = owner.waiting;
     if (first === undefined) return;
@@ -194,7 +195,7 @@ export class RunningMemory {
     owner.stopTimer = noop;
   }
 
-  // None of the owner's turns has ended for so long.
+  // None of the owner's turns has ended for `runningWaitMs`.
   #makeRoom(owner: OwnerMemory): void {
     owner.stopTimer = noop;
     if (owner.waiting.size > 0) this.#startTimer(owner);
@@ -202,7 +203,7 @@ export class RunningMemory {
     if (monotonic(this.#clock) - since >= this.#waitMs) this.#passReserve();
     if (!this.#exceedsShare(owner)) return this.#wakeNext(owner);
     const reserve = this.#reserve?.turn;
-    // What is ending has not given back its memory yet, but will.
+    // Turns that are ending still count, but will release their memory.
     const turns = [...owner.turns].filter((turn) => turn !== reserve && !turn.isEnding);
     let own = turns.reduce((sum, { bytes }) => sum + bytes, 0);
     const others = this.#bytes - owner.bytes - (reserve === undefined || reserve.owner === owner ? 0 : reserve.bytes);
@@ -216,7 +217,7 @@ export class RunningMemory {
   }
 }
 
-/** What the task of one turn takes. */
+/** The memory of the task of one turn. */
 export class TurnMemory {
   readonly owner: OwnerMemory;
   readonly #memory: RunningMemory;
@@ -232,7 +233,7 @@ export class TurnMemory {
     this.#turn = turn;
   }
 
-  /** Counts what the task takes more, or less. */
+  /** Adds to the bytes of the task, or subtracts from them. */
   add(bytes: number): void {
     if (this.#isClosed) return;
     this.bytes += bytes;
@@ -240,7 +241,7 @@ export class TurnMemory {
     if (bytes < 0) this.#memory.afterShrinking(this.owner);
   }
 
-  /** As `RunningMemory` says. */
+  /** See `RunningMemory.room`. */
   room(): Promise<void> | undefined {
     return this.#memory.room(this);
   }
@@ -251,7 +252,7 @@ export class TurnMemory {
     this.#turn.abort("ResourceExhausted");
   }
 
-  /** The turn has ended. */
+  /** Call it when the turn has ended. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

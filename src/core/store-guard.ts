@@ -11,8 +11,8 @@ import {
 } from "./store-failure.js";
 import type { StoreHealth } from "./store-health.js";
 
-// Stores as their users see them: what happens to calls that fail or take too long. Every call of the store passes one
-// of these, so that none that a caller waits for is without a time limit.
+// Guards handle calls of a store that fail or take too long. Every call passes a guard, so that each call that a caller
+// waits for has a time limit.
 //
 // | user               | waits for an answer                                 | a late answer                     |
 // |--------------------|-----------------------------------------------------|-----------------------------------|
@@ -62,7 +62,7 @@ export function guardPushStore(store: PushStore, options: GuardOptions): PushSto
   return wrapPushStore(store, (call) => (args) => inStoreTime(options, call(args)).catch(fail));
 }
 
-// One slow read, such as a long list, must not make a process that is not ready. A send that is refused may.
+// One slow read, such as a long list, must not make a process unready. A refused send may.
 function noteLate(health: StoreHealth, user: StoreUser): (error: unknown) => never {
   return (error) => {
     if (error instanceof Unanswered && user === "send") health.noteFailure(error);

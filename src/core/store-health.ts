@@ -6,8 +6,8 @@ import type { CallKind, Clock } from "./ports.js";
 import { inStoreTime, isAnswer, NoAnswer, StoreUnavailable, Unanswered } from "./store-failure.js";
 
 // A failed call alone may be about one task or one connection. It causes a probe, a small write. If that fails too, or
-// takes longer than `storeWaitMs`, the store is away. Probes then continue until one succeeds. A call that fails because
-// there is no room, or because the database is no longer in its place, needs no probe to confirm it.
+// takes longer than `storeWaitMs`, the store is away. Probes then continue until one succeeds. A call that fails for want
+// of room, or because the database file was moved, needs no probe to confirm it.
 //
 // | state | transition | next  |                                                                        |
 // |-------|------------|-------|------------------------------------------------------------------------|
@@ -16,16 +16,16 @@ import { inStoreTime, isAnswer, NoAnswer, StoreUnavailable, Unanswered } from ".
 // | doubt, away, full | probe fails | away, full | the next probe follows after `probeMs`                  |
 // | doubt, away | answered | ready | a probe succeeded in time, or another write                         |
 // | full  | answered   | ready | a probe found room                                                     |
-// | any   | moved      | lost  | a call found that what is written would be lost; only a restart ends it |
+// | any   | moved      | lost  | a call found that writes would be lost; only a restart ends it         |
 //
-// The log and readiness follow outages, which are longer: an outage begins when the store is away, full or lost, and when
-// callers do not get their answers although the store may answer probes:
+// The log and readiness follow outages, which are longer. An outage begins when the store is away, full or lost. It also
+// begins when calls fail although probes may succeed:
 //
-// - A send got no answer in time. The outage ends once writes have been in time for `calmMs`, or a store of changing speed
-//   would come and go.
-// - A call failed because the database is damaged, unreadable or not writable, in parts that no probe touches. The process is
-//   not ready once such calls have come for `storeAwayMs`. Probes prove nothing then, and a process that is not ready gets no
-//   calls, so the outage ends `mendedMs` after the last of them.
+// - A send got no answer in time. The outage ends once writes have been in time for `calmMs`. Otherwise the outages of a
+//   store of changing speed would begin and end every few seconds.
+// - A call failed because the database is damaged, unreadable or not writable in parts that no probe touches. The process is
+//   not ready once such calls have come for `storeAwayMs`. Successful probes prove nothing then, and a process that is not
+//   ready gets no calls. So the outage ends `mendedMs` after the last such call.
 //
 // In all other cases it ends with the state `ready`.
 
@@ -34,15 +34,15 @@ const probeMs = 1000;
 /** How long writes must be in time before an outage with late ones is over. More than a late probe and the pause before it. */
 const calmMs = ({ storeWaitMs }: StoreHealthOptions["limits"]): number => storeWaitMs + 3 * probeMs;
 
-/** How long no call must have failed by the database before an outage is over in which probes succeeded. */
+/** How long no call may have failed before an outage is over in which probes succeeded, in milliseconds. */
 const mendedMs = 600_000;
 
-/** Least time between two records of late calls that come without an outage. */
+/** Minimum time between two records of late calls outside an outage. */
 const lateLogPauseMs = 60_000;
 
 type State = "ready" | "doubt" | "away" | "full" | "lost";
 
-/** What the `failure` of an error says of the store. A call that fails in another way is followed up by a probe alone. */
+/** The meaning of an error's `failure` for the store. A call that fails in another way only causes a probe. */
 const meanings: Readonly<Record<string, "full" | "lost" | "broken">> = {
   full: "full",
   moved: "lost",
@@ -83,7 +83,7 @@ interface Outage {
   readonly since: number;
   /** The first call of a send that got no answer in time. */
   late?: unknown;
-  /** Whether calls failed by the database while probes succeeded. */
+  /** Whether the database failed calls while probes succeeded. */
   isBroken: boolean;
   /** What the log has of it already. */
   readonly logged: Set<keyof typeof records>;
@@ -96,7 +96,7 @@ export class StoreHealth {
   #state: State = "ready";
   #cause: unknown;
   #outage: Outage | undefined;
-  /** The error of a call that failed by the database, until a probe has shown whether all of it fails. */
+  /** The error of a call that the database failed, until a probe has shown whether it fails all calls. */
   #suspicion: unknown;
   #probing: Promise<void> | undefined;
   #confirmation: Promise<boolean> | undefined;
@@ -107,7 +107,7 @@ export class StoreHealth {
   #isReady = true;
   /** The first call that was late while the store was not in doubt. */
   #lateCall: unknown;
-  /** Late calls that the log has are not logged again until then. */
+  /** No late call is logged again until then. */
   #lateLoggedUntil: number | undefined;
   readonly #listeners: ((ready: boolean) => void)[] = [];
   /** Failures that came while the store was in doubt or away: the log has the first one. */
@@ -204,7 +204,7 @@ export class StoreHealth {
   }
 
   readonly #onAnswer = (): void => {
-    // An answer of before says nothing about what failed since.
+    // An earlier answer says nothing about later failures.
     if (this.#state !== "full" && this.#suspicion === undefined) this.#markReady();
   };
 
@@ -219,7 +219,7 @@ export class StoreHealth {
     }
   }
 
-  // The calls of a probe fail too.
+  // The calls of a probe also fail.
   #doubt(): void {
     if (this.#state !== "ready" || this.#probing !== undefined) return;
     this.#state = "doubt";
@@ -282,7 +282,7 @@ export class StoreHealth {
     this.#cancelProbe();
     this.#stopAwaitingAway();
     this.#cancelCalm();
-    // Nothing is gained by waiting: the store does not come back.
+    // Waiting does not help: the store does not come back.
     this.#setReady(false);
   }
 
@@ -302,7 +302,7 @@ export class StoreHealth {
     this.#cause = error;
     const outage = this.#begin();
     if (error instanceof Unanswered) outage.late ??= error;
-    // Probes fail now, so they will show when it is over.
+    // Probes fail now, so they will show when the outage is over.
     outage.isBroken = false;
     this.#suspicion = undefined;
     this.#log(state, error);

@@ -1,7 +1,7 @@
 /**
- * Whether an agent makes tasks, as its turns have shown. What it does with a message is unknown before it runs. One that
- * has only ever answered with messages needs no store, so its sends neither wait for it nor are refused while it is
- * away. The first turn that needs a task changes that for good. Each release of an agent begins anew.
+ * Whether an agent makes tasks, as far as its turns have shown: its answer to a message is unknown before it runs. An agent
+ * that has only ever answered with messages needs no store. Its sends neither wait for the store nor are refused while it
+ * is away. The first turn that needs a task changes that for good. Each release of an agent begins anew.
  */
 export class TaskUse {
   #hasReplied = false;
@@ -12,12 +12,12 @@ export class TaskUse {
     return this.#hasReplied && !this.#makesTasks;
   }
 
-  /** The agent has answered with a message alone, whether or not its caller has got a task meanwhile. */
+  /** Notes that the agent has answered with a message alone, even if its caller got a task meanwhile. */
   noteReply(): void {
     this.#hasReplied = true;
   }
 
-  /** The agent has done what needs a task. */
+  /** Notes that the agent has done something that needs a task. */
   noteTask(): void {
     this.#makesTasks = true;
   }

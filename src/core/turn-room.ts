@@ -18,7 +18,7 @@ export interface TurnRoom {
   join(agent: RoomAgent): () => void;
   /** The shares of owners in the running turns. */
   readonly shares: TurnShares;
-  /** What the tasks of the turns take. */
+  /** The memory of the turns' tasks. */
   readonly memory: RunningMemory;
 }
 

@@ -37,7 +37,7 @@ export interface TurnStart {
   readonly late?: AbortSignal | undefined;
   /** What calls of the turn to other agents of the process pass on. */
   readonly chain?: CallChain | undefined;
-  /** Where the call of the send learns that its work has begun. Never stored. */
+  /** Tells the call of the send that its work has begun. Never stored. */
   readonly progress?: CallProgress | undefined;
   /** Data of the wake that started the turn. */
   readonly wake?: JsonValue | undefined;
@@ -45,7 +45,7 @@ export interface TurnStart {
   readonly answeredBy?: "message" | "wake" | undefined;
 }
 
-/** Notes that the agent starts or that the message may reach its task: from now on the send must not be repeated. */
+/** Notes that the agent starts or that the message may reach its task. From now on the send must not be repeated. */
 export function noteBegun({ progress }: TurnStart): void {
   if (progress !== undefined) progress.begun = true;
 }

@@ -11,7 +11,7 @@ export function isOutage(error: unknown): boolean {
   return error instanceof ConnectionError || error.code === "versionNotSupported" || foreignStatus(error) !== undefined;
 }
 
-/** Whether nothing of a failed call has left the gateway. */
+/** Whether the gateway has sent nothing of a failed call. */
 export function isUnsent(error: unknown): boolean {
   return error instanceof CredentialsError || (error instanceof ConnectionError && !error.written);
 }

@@ -60,7 +60,7 @@ export interface PassedOperations {
 export function passOperations(calls: PassingCalls): PassedOperations {
   const { client, doubt } = calls.upstream;
   const activeCalls = createIdleCounter();
-  /** `progress`: that of a call which must not be repeated once it has left the gateway. */
+  /** `progress`: of a call that must not be repeated once the gateway has sent it. */
   const failureOf = (error: unknown, progress: CallProgress | undefined, { refusal }: BookedAnswer): unknown => {
     if (progress !== undefined && !isUnsent(error)) progress.begun = true;
     if (refusal !== undefined) return refusal;
@@ -91,12 +91,12 @@ export function passOperations(calls: PassingCalls): PassedOperations {
     );
     return hideSecrets(reply);
   };
-  // The gateway has no tasks: the agent knows for which skills the messages of one are.
+  // The gateway has no tasks: only the agent knows the skills of a task's messages.
   const checkSkills = async (request: AnyMessage, context: ServerContext): Promise<void> => {
     const id = answeredTask(request, context);
     if (id !== undefined) context.chain?.authorizeAnswer?.(await readEarlier(id, context));
   };
-  /** The messages of callers that a task has; `undefined` when the agent does not tell. None for a task that is not there. */
+  /** The callers' messages of a task; `undefined` when the agent does not return them. Empty for an unknown task. */
   const readEarlier = async (id: string, context: ServerContext): Promise<readonly Message[] | undefined> => {
     const request = create(GetTaskRequestSchema, { id });
     try {
@@ -143,14 +143,14 @@ export function passOperations(calls: PassingCalls): PassedOperations {
   };
 }
 
-/** Leaves out what an agent repeats of the secrets of a webhook. */
+/** Leaves out the secrets of a webhook that an agent returns. */
 function hideSecrets(reply: AnyMessage): AnyMessage {
   if (isMessage(reply, TaskPushNotificationConfigSchema)) return withoutSecrets(reply);
   if (!isMessage(reply, ListTaskPushNotificationConfigsResponseSchema)) return reply;
   return Object.assign({ ...reply }, { configs: reply.configs.map(withoutSecrets) });
 }
 
-/** The id of the task that a message is sent to, where skills require something of its sender. */
+/** The id of the task that a message is sent to, if any skill requires something of its sender. */
 function answeredTask(request: AnyMessage, { chain }: ServerContext): string | undefined {
   if (chain?.authorizeAnswer === undefined || !isMessage(request, SendMessageRequestSchema)) return undefined;
   return request.message?.taskId || undefined;

@@ -32,9 +32,9 @@ export interface IdentifiedCaller {
    */
   readonly authorize?: ((operation: OperationName, message: Message | undefined) => void) | undefined;
   /**
-   * Called when a message is sent to a task, with the messages that the task has from its callers: throws
-   * `unauthenticated` or `permissionDenied` when the skill of one of them requires more of the caller. `undefined` stands
-   * for messages that are not known: they may be for any skill. Absent when no skill requires anything.
+   * Called when a message is sent to a task, with the callers' earlier messages of the task. Throws `unauthenticated` or
+   * `permissionDenied` when the skill of one of them requires more of the caller. `undefined`: the earlier messages are
+   * unknown and may be for any skill. Absent when no skill requires anything.
    */
   readonly authorizeAnswer?: ((earlier: readonly Message[] | undefined) => void) | undefined;
 }
@@ -98,8 +98,7 @@ export interface CallMemory {
 /** How far the work of a call has come. Its operation notes it; its binding reads it when the call fails. */
 export interface CallProgress {
   /**
-   * Whether something has begun that a second call would do again: an agent has started, or a message may be with its
-   * task.
+   * Whether work has begun that a second call would repeat: an agent has started, or a message may have reached its task.
    */
   begun: boolean;
 }

@@ -210,18 +210,18 @@ export function changeError(
 }
 
 /**
- * The failure of a call, found on this side of it: no agent said it. Its text names addresses, so a process that made
- * the call for a caller of its own shows that caller `maskedError` instead.
+ * A failure that the client of a call has found, not one that the agent reported. Its text names addresses. A process that
+ * made the call for its own caller shows that caller `maskedError` instead.
  */
 export class CallError extends A2AError {}
 
 /**
- * A failure whose reason is for the log alone, such as that of another server that a call needs. Callers get its code and
- * its message.
+ * A failure whose reason is only for the log, such as the failure of another server that a call needs. Callers get its code
+ * and its message.
  */
 export class MaskedError extends Error {
   readonly code: ErrorCode;
-  /** The message of the record in the log, which has the `cause`. */
+  /** The message of the log record, which has the `cause`. */
   readonly record: string;
   readonly retryAfterMs: number | undefined;
 

@@ -1,14 +1,14 @@
-// V8 ends a process whose old generation is full, so limits of what is kept there are parts of its size.
+// V8 ends a process whose old generation is full, so limits of its contents are fractions of its size.
 
-/** What the young generation takes of V8's limit at most, unless the size of the old one is set. */
+/** Maximum size of the young generation within V8's limit, unless the size of the old one is set. */
 const youngPart = 0.05;
 
 const mebibyte = 2 ** 20;
 
-/** What is assumed where the runtime does not report it. */
+/** Assumed size where the runtime does not report it. */
 const usualBytes = 2 * 2 ** 30;
 
-/** Size in bytes of the heap's old generation, as `--max-old-space-size` or the machine limits it; `undefined` where the runtime does not report it. */
+/** Limit of the heap's old generation in bytes, from `--max-old-space-size` or the machine; `undefined` if unknown. */
 export function readHeapSize(): number | undefined {
   const { process } = globalThis;
   try {
@@ -23,7 +23,7 @@ export function readHeapSize(): number | undefined {
   }
 }
 
-/** A part of the heap, in whole mebibytes: the default for what one of its users may keep there. */
+/** A fraction of the heap, in whole mebibytes: the default limit for one kind of data. */
 export function partOfHeap(part: number): number {
   heapBytes ??= readHeapSize() ?? usualBytes;
   return Math.floor((heapBytes * part) / mebibyte) * mebibyte;

@@ -1,8 +1,8 @@
 import type { TaskPushNotificationConfig } from "./model.js";
 
 /**
- * A push configuration as it is told to callers: without what the webhook is called with. Whoever may read a task, or the
- * log of a proxy, could otherwise forge its notifications.
+ * A push configuration for callers: without its token and credentials. Otherwise, anyone who may read a task, or the log of
+ * a proxy, could forge its notifications.
  */
 export function withoutSecrets(config: TaskPushNotificationConfig): TaskPushNotificationConfig {
   const { authentication } = config;

@@ -47,7 +47,7 @@ export function withoutEmptyCredentials(headers: Readonly<Record<string, string>
   return entries.some(isEmpty) ? Object.fromEntries(entries.filter((entry) => !isEmpty(entry))) : headers;
 }
 
-/** The same headers with their names in lower case. Throws a `TypeError` for one that two spellings give two values. */
+/** The same headers with their names in lower case. Throws a `TypeError` if two spellings have different values. */
 export function lowerCaseNames(headers: Readonly<Record<string, string>> = {}): Record<string, string> {
   const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   const lower = Object.fromEntries(entries);

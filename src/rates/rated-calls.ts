@@ -28,7 +28,7 @@ export interface RatedCallsOptions {
   /** Distinguishes the agent's callers from those of others on the server. */
   readonly realm: string;
   readonly skillOf: (message: Message) => string | undefined;
-  /** Throws for a message that names its skill in a wrong form. */
+  /** Throws for a message with an invalid `skillId`. */
   readonly checkSkill?: ((message: Message) => void) | undefined;
   /** The tenants that a caller without one may name. */
   readonly tenants: ReadonlySet<string>;

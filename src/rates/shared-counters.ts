@@ -159,8 +159,8 @@ export class SharedCounters implements Counters {
     return this.#next;
   }
 
-  // Once a statement has failed, those that wait behind it are not tried: their calls have waited already. `failures`: of
-  // statements before the first of them began to wait.
+  // Once a statement has failed, the waiting ones are not tried: their calls have waited already. `failures`: the number of
+  // failed statements when the first of them began to wait.
   async #ask(failures: number): Promise<void> {
     const openClaims = [...this.#openClaims.values()];
     this.#openClaims = new Map();

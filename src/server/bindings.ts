@@ -42,7 +42,7 @@ export interface EngineSetting {
   /** Books what the peers of HTTP/2 do not take. */
   readonly unsent: OpenUnsent;
   readonly logger: Logger;
-  /** Whether gRPC describes its services. Default: true. */
+  /** Whether to serve gRPC reflection. Default: true. */
   readonly reflection?: boolean | undefined;
   /** Whether agents may come later that serve more than `versions`. Default: false. */
   readonly grows?: boolean | undefined;
@@ -62,7 +62,7 @@ export interface ConnectionEngine {
 
 /** The server side of a binding: HTTP requests, connections, or both. */
 interface ServerBinding {
-  /** Whether it answers without being on the card where the options list no bindings. */
+  /** Whether it is served, though not on the card, when the options list no bindings. */
   readonly isServedUnlisted?: boolean;
   routes?(setting: BindingSetting): Routes;
   /**

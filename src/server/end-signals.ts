@@ -1,10 +1,10 @@
 import type { Logger } from "../protocol/logger.js";
 
-// Signals that ask a process to end, for servers and for commands. The first one starts an orderly end. After it nothing here
-// listens any more, so that a second one, of whatever kind, gets what the system does with it: it ends the process at once,
-// even while the event loop is blocked. Loaded only where signals are handled.
+// Signals that ask a process to end, for servers and for commands. The first one starts an orderly end and removes the
+// listeners. So a second one, of whatever kind, has the system's default effect: it ends the process at once, even while
+// the event loop is blocked. Loaded only where signals are handled.
 
-/** The signals, with the exit codes by which a shell names them. Ctrl-Break of Windows is SIGBREAK. */
+/** The signals, with the exit codes that a shell reports for them. Ctrl-Break on Windows is SIGBREAK. */
 export const endSignals = { SIGTERM: 143, SIGINT: 130, SIGHUP: 129, SIGBREAK: 149 } as const;
 
 /** The name of a signal that asks a process to end. */
@@ -13,14 +13,14 @@ export type EndSignal = keyof typeof endSignals;
 const names = Object.keys(endSignals) as readonly EndSignal[];
 
 /**
- * Calls `first` with the first signal that asks this process to end. Later ones, of whatever kind, end the process at once,
- * or go to `again`. Returns a function that stops listening.
+ * Calls `first` with the first signal that asks this process to end. Later ones, of whatever kind, end the process at once;
+ * with `again`, they call it instead. Returns a function that stops listening.
  */
 export function onEndSignal(first: (signal: EndSignal) => void, again?: (signal: EndSignal) => void): () => void {
   let stop = listen(names, (signal) => {
     // While the program listens for a signal itself, the system does not end the process.
     const others = again === undefined ? names.filter((name) => process.listenerCount(name) > 1) : names;
-    // In this order: a signal with another listener never gets what the system does with it.
+    // In this order: a signal with another listener never gets its default effect.
     const stopOthers = listen(others, again ?? ((name) => process.exit(endSignals[name])));
     stop();
     stop = stopOthers;
@@ -45,9 +45,8 @@ const closings = new Set<Closing>();
 let stopListening: (() => void) | undefined;
 
 /**
- * Calls `close` at the first signal, and ends the process once it has resolved, and so has that of all others: with 0, or
- * with 1 if one rejects. Later signals are as in `onEndSignal`. Returns a function for a server that was closed without a
- * signal.
+ * Calls `close` at the first signal. Ends the process once every server's `close` has settled: with 0, or with 1 if one
+ * rejects. For later signals, see `onEndSignal`. Call the returned function when a server was closed without a signal.
  */
 export function closeOnSignals(
   close: () => Promise<void>,

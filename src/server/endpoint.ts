@@ -5,7 +5,7 @@ import { type Binding, bindingNames, bindingRow } from "../protocol/bindings.js"
 import { type BindingSetting, serverBindings } from "./bindings.js";
 import type { HostOptions } from "./options.js";
 
-/** The bindings that answer, and what answers there. */
+/** The served bindings, and their handlers. */
 export interface EndpointOptions extends BindingSetting {
   readonly bindings: readonly Binding[];
   readonly card: HttpEndpoint;

@@ -30,7 +30,7 @@ export interface HostGuard {
 
 export type HostGuardOptions = Pick<HostOptions, "publicUrl" | "cors" | "allowedHosts">;
 
-/** Creates the guard of what only this machine reaches. Throws a `TypeError` for invalid host names in `allowedHosts`. */
+/** Guards an agent that only this machine reaches. Throws a `TypeError` for invalid host names in `allowedHosts`. */
 export function createHostGuard({ publicUrl, cors, allowedHosts = [] }: HostGuardOptions): HostGuard {
   const allowList = allowedHosts.length === 0 ? undefined : addressPolicy(allowedHosts, "allowedHosts");
   const publicBase = URL.parse(publicUrl ?? "");
@@ -79,8 +79,8 @@ const healthPaths: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 interface GuardedPlace {
   readonly basePath?: string | undefined;
   /**
-   * Whether it is mounted in a server of others: only callers on this machine are checked, and requests that are not for
-   * the agent pass. Default: false, and everything on its port is checked.
+   * Whether it is mounted in another server: then only callers on this machine are checked, and requests that are not for
+   * the agent pass. Default: false, every request on its port is checked.
    */
   readonly isMounted?: boolean | undefined;
 }
@@ -134,7 +134,7 @@ function createRefusingEndpoint(
   return createEndpoint({ basePath }, { bindings, versions, service: { ...service, authenticate }, card });
 }
 
-/** `undefined` for a request beside a mounted agent, which is not the agent's to refuse. */
+/** `undefined` for a request that is not for the mounted agent, which must not refuse it. */
 async function refuse(
   refuseAll: HttpEndpoint,
   request: HttpRequest,

@@ -73,7 +73,7 @@ export interface HostBackend<H extends RequestHandler = RequestHandler> {
 /** Where an agent is hosted among others. */
 export interface HostPlace {
   readonly process: HostProcess;
-  /** Whether it is mounted in a server of others, which answers plain HTTP requests alone. Default: false. */
+  /** Whether it is mounted in another server, which answers only plain HTTP requests. Default: false. */
   readonly isMounted?: boolean | undefined;
   /** Distinguishes callers of the agent's own authentication from others with the same owner. Default: `""`. */
   readonly realm?: string | undefined;
@@ -88,9 +88,9 @@ export interface ComposedAgent<H extends RequestHandler = RequestHandler> extend
   readonly endpoint: HttpEndpoint;
   readonly service: Service;
   readonly versions: readonly [Version, ...Version[]];
-  /** Those of the card. */
+  /** The bindings on the card. */
   readonly bindings: readonly Binding[];
-  /** Those that answer, on the card or not. */
+  /** The served bindings, on the card or not. */
   readonly servedBindings: readonly Binding[];
   readonly card: PublishedCard;
   readonly admission: Admission;
@@ -110,7 +110,7 @@ export function bindingsOf({ bindings: names = defaultBindings }: Pick<HostOptio
   return names;
 }
 
-/** The bindings that answer: those of the card, and the unlisted ones unless the options name all bindings. */
+/** The served bindings: the card's, and the unlisted ones too unless the options list bindings. */
 function servedBindings(
   { bindings: names }: Pick<HostOptions, "bindings">,
   listed: readonly Binding[],

@@ -10,8 +10,8 @@ export interface Caller {
   /** The binding of the call, or `"in-process"`. */
   readonly binding: CallOrigin;
   /**
-   * A header or metadata value; names are case-insensitive. Several of one name are joined by `, `. A call with several
-   * `Authorization` headers that differ is refused before.
+   * A header or metadata value; names are case-insensitive. Several of one name are joined by `, `. A call with different
+   * `Authorization` headers is refused before `authenticate` is called.
    */
   header(name: string): string | undefined;
   /**
@@ -23,8 +23,7 @@ export interface Caller {
   /** The certificate that the caller has shown over TLS, verified, or that a trusted proxy reports. */
   certificate(): PeerCertificate | undefined;
   /**
-   * A parameter of the query string. `undefined` over gRPC and in process. Throws `invalidRequest` for several values that
-   * differ.
+   * A parameter of the query string. `undefined` over gRPC and in process. Throws `invalidRequest` for different values.
    */
   query(name: string): string | undefined;
   /**
@@ -103,7 +102,7 @@ function refuse(error: unknown, { binding }: CallHead, { request: { requestId },
   throw error;
 }
 
-/** The value of a query parameter. Throws `invalidRequest` for several that differ: a proxy may have checked another. */
+/** The value of a query parameter. Throws `invalidRequest` for different values: a proxy may have checked another one. */
 function oneValue(name: string, values: readonly string[]): string | undefined {
   const [first] = values;
   if (values.every((value) => value === first)) return first;

@@ -55,7 +55,7 @@ export function createHandlers(
 ): Handlers {
   const { limits: times, logger } = agent;
   const guard = createHostGuard(at);
-  // With `trustProxy` the peer is a proxy, whose address says nothing about callers.
+  // With `trustProxy` the peer is a proxy, whose address does not identify callers.
   const isGuarded = !isAuthenticated(at) && (at.trustProxy ?? false) === false;
   const endpoint = isGuarded ? guardEndpoint(agent, guard, { isMounted: true }) : agent.endpoint;
   const loggedMessages = new Set<string>();

@@ -37,7 +37,7 @@ export interface AuthDeclaration {
 export interface HostOptions {
   /**
    * Bindings to mount, in the card's order of preference. Nothing else is served. Default: `"JSONRPC"`, `"GRPC"` and
-   * `"HTTP+JSON"`; Connect and gRPC-Web answer too, without being on the card. An unknown name is a `TypeError`.
+   * `"HTTP+JSON"`; then Connect and gRPC-Web are served too, but not on the card. An unknown name is a `TypeError`.
    */
   readonly bindings?: readonly Binding[] | undefined;
   /**
@@ -90,9 +90,9 @@ export interface HostOptions {
   /** Protocol versions to serve, or settings for them. Default: every supported protocol version. */
   readonly versions?: readonly VersionName[] | VersionSettings | undefined;
   /**
-   * Additional hosts that requests may name if callers are not authenticated and only this machine reaches the port, or,
-   * at a mount without `trustProxy`, if the call comes from this machine: names, `*.example.org`, addresses and CIDR
-   * blocks. Loopback names and the host of `publicUrl` are always served. Default: none.
+   * Additional hosts that requests may name: host names, `*.example.org`, addresses and CIDR blocks. Checked while callers
+   * are not authenticated: on its own port, if only this machine reaches it; at a mount without `trustProxy`, for calls
+   * from this machine. Loopback names and the host of `publicUrl` are always served. Default: none.
    */
   readonly allowedHosts?: readonly string[] | undefined;
   /** Allows pages of other origins to call the agent. Default: off. */
@@ -147,7 +147,7 @@ export interface AgentOptions extends HostOptions {
   readonly store?: Store | undefined;
   /**
    * What `turn.conversation()` and `turn.context` remember, in the store: 1,000 entries of a context, for 30 days after
-   * the last one. Direct replies are among them, written right behind the answer. `false`: nothing. Default: the
+   * the last one. Direct replies are among them, written right after the answer. `false`: nothing. Default: the
    * defaults of `ConversationOptions`.
    */
   readonly conversations?: ConversationOptions | false | undefined;
@@ -201,7 +201,7 @@ export interface ListenOptions {
   /** A separate port for gRPC. Default: gRPC shares the port. */
   readonly grpcPort?: number | undefined;
   /**
-   * Whether gRPC describes its services to tools such as `grpcurl`, to callers whose credentials `auth` or `authenticate`
+   * Whether to serve gRPC reflection, for tools such as `grpcurl`. Callers need credentials that `auth` or `authenticate`
    * accepts. Default: true.
    */
   readonly reflection?: boolean | undefined;
@@ -212,7 +212,7 @@ export interface ListenOptions {
   /**
    * How long the server accepts work after it has begun to close, in milliseconds: readiness and the health service of
    * gRPC fail meanwhile, so that a load balancer sends its callers elsewhere before any is refused. Give it twice the
-   * balancer's check interval. Then work is refused for a second at least before the port closes, for balancers without
+   * balancer's check interval. Then work is refused for at least a second before the port closes, for balancers without
    * checks. Default: 0, work is refused at once.
    */
   readonly lameDuckMs?: number | undefined;
@@ -221,7 +221,7 @@ export interface ListenOptions {
   /**
    * Closes the server at SIGTERM, SIGINT, SIGHUP and, on Windows, Ctrl-Break, then ends the process with 0, or with 1 if it
    * cannot be closed. A second signal, of whatever kind, ends the process at once. Several servers of one process close
-   * together. Leave it out if your program uses one of these signals for something else, and call `close()`. Default: false.
+   * together. If your program uses one of these signals for something else, leave it out and call `close()`. Default: false.
    */
   readonly handleSignals?: boolean | undefined;
 }

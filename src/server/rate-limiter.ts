@@ -116,7 +116,7 @@ export function createServerLimits(
   };
 }
 
-/** The check of what the default reads. A function of the program decides by itself what it takes. */
+/** Checks the `skillId` that the default `skillOf` reads. A custom function accepts any form. */
 function checkOf(skillOf: typeof namedSkill): typeof assertSkillId | undefined {
   return skillOf === namedSkill ? assertSkillId : undefined;
 }

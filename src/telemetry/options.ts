@@ -3,14 +3,14 @@ export interface TelemetryOptions {
   /** Serves the metrics of the agent for Prometheus, with or without an SDK. Default: off. */
   readonly metrics?: MetricsOptions | undefined;
   /**
-   * What spans say about errors. Their messages and stacks may hold texts of callers and of models: `"type"` leaves both
-   * out, of the events `exception` and of the status of spans, and keeps the type. It holds for the clients of `turn.client`, too.
+   * Errors in spans. Their messages and stacks may hold texts of callers and models. `"type"` leaves both out of the
+   * `exception` events and of the status of spans, and keeps the type. It also applies to the clients of `turn.client`.
    * Default: `"full"`.
    */
   readonly exceptions?: "full" | "type" | undefined;
 }
 
-/** `full`: type, message and stack of an error; `type`: its type. */
+/** `full`: type, message and stack of an error; `type`: only its type. */
 export type ExceptionDetail = NonNullable<TelemetryOptions["exceptions"]>;
 
 /**

@@ -41,7 +41,7 @@ export interface HostFigures extends Partial<AgentFigures> {
 
 /** Telemetry of a server. */
 export interface Telemetry {
-  /** What spans say about errors. */
+  /** How much of an error spans show. */
   readonly exceptions: ExceptionDetail;
   /** `undefined`: calls that end before their agent is known. */
   calls(agent: FollowedAgent | undefined): CallTelemetry;

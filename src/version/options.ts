@@ -9,7 +9,7 @@ export interface VersionOptions {
   /** Encoding of file bytes for a peer that has not shown its own. Default: `"base64"`. */
   readonly fileBytes?: FileBytes | undefined;
   /**
-   * The form of required scopes in the JSON of cards of 1.0. `"go"`: the bare list, which the Go SDK reads. Default:
+   * The form of required scopes in JSON cards of 1.0. `"go"`: a bare list, as the Go SDK reads it. Default:
    * `"protojson"`.
    */
   readonly securityRequirements?: "protojson" | "go" | undefined;

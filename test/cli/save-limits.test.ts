@@ -68,7 +68,7 @@ describe.concurrent("--save", () => {
     const run = await trivium(["send", agent.url, "/stuck.bin", "--save", to, "--save-timeout", "300ms"]);
     expect(run).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/is not whole after 0\.3 s, the limit of --save-timeout/),
+      stderr: expect.stringMatching(/is incomplete after 0\.3 s, the limit of --save-timeout/),
     });
     expect(await readdir(to)).toEqual([]);
   });

@@ -51,7 +51,7 @@ interface AuthorizationAnswer extends Pick<CodeUse, "server"> {
   readonly answer: string;
 }
 
-/** The code of the answer, once it is that of this request (`state`) and of this server (`iss`, RFC 9207). */
+/** The code of the answer, after a check that it belongs to this request (`state`) and server (`iss`, RFC 9207). */
 function readCode(client: OAuthClient, { call, server, state, answer }: AuthorizationAnswer): string {
   const url = URL.parse(answer);
   if (url === null) throw new A2AError("unauthenticated", "authorizationCode must return the URL that was called back");

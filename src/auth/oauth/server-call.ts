@@ -131,7 +131,7 @@ export function describeEndpoint({ what, url }: AuthEndpoint): string {
   return `the ${what} ${place.slice(0, shownLength)}`;
 }
 
-/** The error for an answer that is not the endpoint's: `unavailable` when the server is at fault, or asks to wait. */
+/** The error for an unusable answer: `unavailable` when the server is at fault, or asks to wait. */
 export function answerError(call: AuthEndpoint, status: number, content: string): A2AError {
   if (status >= 500 || status === 429) {
     return new A2AError("unavailable", `${describeEndpoint(call)} answered with HTTP status ${status}`);

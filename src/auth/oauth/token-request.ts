@@ -11,10 +11,10 @@ import {
   textOf,
 } from "./server-call.js";
 
-// The requests of all grants and their answers are read and written here. The grants of oauth4webapi (3.8.8) are not
-// used, because they refuse answers that work today, each grant the same ones:
+// Writes the requests of all grants and reads their answers. The grants of oauth4webapi (3.8.8) are not used: each of
+// them refuses answers that work today:
 // - a token without `token_type` (LinkedIn, Slack), with a list of scopes, or with members that are null
-// - a token beside an ID token of another issuer or algorithm; the OAuth2 scheme of a card names neither
+// - a token beside an ID token of another issuer or algorithm; the OAuth2 scheme of a card names neither of the two
 // - an error with status 200 (GitHub, while it waits for the user) or 500
 // - a device code whose interval is text, or metadata of an issuer whose path ends in a slash (authentik)
 // Its Basic authentication escapes `-` and `_`, and servers that do not decode the secret refuse it.
@@ -107,7 +107,7 @@ function readToken(json: JsonObject, call: FormRequest, now: number): Token {
   };
 }
 
-// Only known codes are shown: any other text from a server, or from the page that a browser was on, might echo a secret.
+// Only known codes are shown: any other text from a server or a browser's page might echo a secret.
 const errorCodes: ReadonlySet<unknown> = new Set([
   ...["invalid_request", "invalid_client", "invalid_grant", "invalid_scope", "invalid_target", "unauthorized_client"],
   ...["unsupported_grant_type", "unsupported_response_type", "server_error", "temporarily_unavailable"],

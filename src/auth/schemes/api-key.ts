@@ -81,7 +81,7 @@ const readers: Readonly<Record<ApiKeyOptions["in"], (call: AuthCall, name: strin
   cookie: (call, name) => oneKey(`cookie ${name}`, cookiesOf(call.header("cookie"), name)),
 };
 
-/** The key of a request. Several that differ are refused: a proxy may have checked another one. */
+/** The key of a request. Different keys are refused: a proxy may have checked another one. */
 function oneKey(place: string, keys: readonly string[]): string | undefined {
   const [first] = keys;
   if (keys.every((key) => key === first)) return first;

@@ -21,8 +21,7 @@ export interface AuthCall {
   /** A header or metadata value; names are case-insensitive. Several of one name are joined by `, `. */
   header(name: string): string | undefined;
   /**
-   * A parameter of the query string; `undefined` over gRPC, which has none. Throws `invalidRequest` for several values that
-   * differ.
+   * A parameter of the query string; `undefined` over gRPC, which has none. Throws `invalidRequest` for different values.
    */
   query(name: string): string | undefined;
   /** The certificate that the caller has shown over TLS, verified, or that a trusted proxy reports. */
@@ -72,9 +71,9 @@ export interface SchemeEnvironment {
 
 /**
  * Finds the identity of a call. `undefined`: the call has no credential of this scheme. Throws a `CredentialError` for
- * an invalid one. An `A2AError` is the caller's error as it is. Any other error means that the check itself failed: the
- * caller gets `unavailable`, and the log the reason. An identity that is returned a second time,
- * without a promise, must not have changed.
+ * an invalid one. The caller gets an `A2AError` unchanged. Any other error means that the check itself failed: the caller
+ * gets `unavailable`, and the log has the reason. An identity that is returned a second time, without a promise, must not
+ * have changed.
  */
 export type SchemeCheck = (call: AuthCall) => Identity | undefined | Promise<Identity | undefined>;
 
@@ -102,12 +101,12 @@ export class CredentialError extends Error {
   }
 }
 
-/** A function of the program returned no identity: a fault of the program, which a later attempt does not mend. */
+/** A function of the program returned no identity: a bug in the program, so a retry does not help. */
 export class NoIdentityError extends TypeError {}
 
 /**
- * The error for a credential that could not be checked, for a reason that is not its sender's. `retryAfterMs`: when the
- * check may succeed, in milliseconds.
+ * The error for a credential that could not be checked, through no fault of its sender. `retryAfterMs`: when the check may
+ * succeed, in milliseconds.
  */
 export function checkFailed(cause: unknown, retryAfterMs = 1000): MaskedError {
   const record = "a caller could not be authenticated";

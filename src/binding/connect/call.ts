@@ -62,7 +62,7 @@ export class ConnectCall {
     }
   }
 
-  /** The HTTP status of the error that has ended the call; `undefined` while none has. */
+  /** The HTTP status of the error that has ended the call; `undefined` if none has. */
   get failedStatus(): number | undefined {
     return this.#failedStatus;
   }

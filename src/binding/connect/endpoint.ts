@@ -78,8 +78,8 @@ function serve(path: ServedPath, service: Service): (request: HttpRequest) => Pr
 }
 
 /**
- * Takes 503 from a call whose work had begun, since connect-es derives it from the code. Streams and gRPC-Web have 200,
- * with the error in the body: their clients read no details otherwise.
+ * Replaces 503, which connect-es derives from the code, for a call whose work had begun. Streams and gRPC-Web have 200 with
+ * the error in the body: otherwise their clients read no details.
  */
 function withStatus(response: UniversalServerResponse, { failedStatus }: ConnectCall): UniversalServerResponse {
   return response.status === 503 ? { ...response, status: failedStatus ?? 503 } : response;

@@ -41,13 +41,13 @@ const headerOverflow = /^(?:UND_ERR_HEADERS|HPE_HEADER)_OVERFLOW$/;
 const connectErrorCodes =
   /^(?:ECONNREFUSED|E(?:HOST|NET)(?:UNREACH|DOWN)|EADDRNOTAVAIL|EAI_\w+|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_HANDSHAKE_TIMEOUT)$/;
 
-/** Codes for failures before a request is read. Another attempt would fail in the same way. */
+/** Codes of failures before a request is read. A retry would fail in the same way. */
 const finalErrorCodes: readonly RegExp[] = [
   // Names that do not exist.
   /^ENOTFOUND$/,
   // Server certificates; they are checked before anything is sent.
   /^(?:CERT|UNABLE_TO|ERR_TLS_CERT_ALTNAME)_|SELF_SIGNED_CERT|^(?:HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED)$/,
-  // A server that refuses the handshake, over TLS parameters or the client certificate.
+  // The server refuses the handshake because of TLS parameters or the client certificate.
   /^ERR_SSL_(?:SSLV3|TLSV1|TLSV13)_(?:ALERT_)?(?:HANDSHAKE_FAILURE|PROTOCOL_VERSION|INSUFFICIENT_SECURITY|UNRECOGNIZED_NAME|NO_APPLICATION_PROTOCOL|UNKNOWN_CA|ACCESS_DENIED|(?:BAD_|UNSUPPORTED_)?CERTIFICATE(?:_\w+)?)$/,
 ];
 
@@ -71,7 +71,7 @@ function isUntouched(socket: unknown): boolean {
   return typeof socket === "object" && socket !== null && "bytesWritten" in socket && socket.bytesWritten === 0;
 }
 
-/** The code of an error; `""` for one without. */
+/** The code of an error; `""` if it has none. */
 function codeOf(error: Error): string {
   return "code" in error ? String(error.code) : "";
 }

@@ -253,7 +253,7 @@ export class GrpcCall implements TakenCallListener {
     const publicError = call.publicError(error);
     const status = errorToStatus(publicError, this.#adapter());
     if (!this.#headersSent) {
-      // Proxies repeat HTTP 503. gRPC's clients take the gRPC status, or UNAVAILABLE for it.
+      // Proxies repeat calls with HTTP 503. gRPC clients read the gRPC status, or take 503 as UNAVAILABLE.
       if (call.httpStatusOf(publicError) === 503) setHttpStatus(this.#call, 503);
       status.metadata?.set(requestIdParameter, call.requestId);
       addFields(status.metadata, call.rateFields);

@@ -73,7 +73,7 @@ function shareStreams(server: Http2Server, { grpc, http = refuseHttp, refuse }: 
   });
 }
 
-/** Gives grpc-js every line of a header that names one caller: Node keeps the first. */
+/** Passes every line of a credential header to grpc-js. Node keeps only the first. */
 function keepCredentials(headers: IncomingHttpHeaders, rawHeaders: unknown): void {
   if (headers.authorization === undefined || !Array.isArray(rawHeaders)) return;
   const lines = linesIn(rawHeaders, "authorization");

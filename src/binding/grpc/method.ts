@@ -68,7 +68,7 @@ export function methodFor(call: ServerCall, { methods }: ServedPath): RpcMethod 
 
 /**
  * A metadata value as one string: repeated values joined by commas, binary values in base64. Throws `invalidRequest` for
- * credentials that differ.
+ * different credentials.
  */
 function headerOf(metadata: Metadata, name: string): string | undefined {
   const values = metadata.get(name);

@@ -27,7 +27,7 @@ type Answer = NonNullable<MessageInitShape<typeof ServerReflectionResponseSchema
 
 /**
  * Adds `grpc.reflection.v1` and `v1alpha`. With it, tools list, describe and call the services without the proto files,
- * and read error details. Callers are held to what every call requires.
+ * and read error details. Callers need the same credentials as for other calls.
  */
 export async function addReflection(
   server: Server,
@@ -59,7 +59,7 @@ export async function addReflection(
   for (const name of typeNames) server.addService(definitionOf(ServerReflection, name), { ServerReflectionInfo });
 }
 
-/** Authenticates the caller, within the limits of its address. Returns the status of a call that is refused. */
+/** Authenticates the caller, within the limits of its address. Returns the status of a refused call. */
 async function refusalOf(dialog: Dialog, service: Service): Promise<Partial<StatusObject> | undefined> {
   const call = new ServerCall(service, headOf(dialog));
   try {

@@ -18,7 +18,7 @@ export interface GrpcServerOptions {
   readonly service: Pick<Service, "limits">;
   /** What answers at an authority (`host:port`). */
   readonly at: (authority: string) => AddressedService;
-  /** Whether the services are described to tools. Default: true. */
+  /** Whether to serve gRPC reflection. Default: true. */
   readonly reflection?: boolean | undefined;
   /** Limits of connections and of request messages. Default: the listener's. */
   readonly limits?: ListenerLimits | undefined;

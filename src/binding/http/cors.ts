@@ -101,7 +101,7 @@ function originCheckOf(origins: readonly string[]): (origin: string) => boolean 
     );
 }
 
-/** What may stand for the asterisk: labels of a host name. */
+/** Matches the text for the asterisk: labels of a host name. */
 const hostLabels = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/i;
 
 function originOf(text: string, value: string): string {

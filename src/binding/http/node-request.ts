@@ -86,7 +86,7 @@ export class NodeRequest implements HttpRequest {
 
   headers(): ReadHeader {
     const { headers, rawHeaders } = this.#req;
-    // The lines alone: the raw headers would stay in memory as long as a stream is open.
+    // Keep only these lines: the raw headers would stay in memory while a stream is open.
     const authorization = linesIn(rawHeaders, "authorization");
     const proxyAuthorization = linesIn(rawHeaders, "proxy-authorization");
     return (name) => {

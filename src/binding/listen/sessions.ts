@@ -90,7 +90,7 @@ class Session {
     return this.#retirement;
   }
 
-  /** A new session may have its first request on the way: it goes away behind it, whether or not anybody waits. */
+  /** The first request of a new session may be on its way: the session ends after it, even if nobody waits. */
   #goAwayLater(ms: number): Promise<void> {
     const retirement = this.#ready.promise.then(() => this.#goAway(Math.max(ms, noticeMs)));
     return within(callerClock, ms, retirement);

@@ -8,7 +8,7 @@ export type HttpProtocol = "http1" | "http2";
 /** Detects the protocol of a connection from its first bytes. */
 export interface Sniffer {
   take(socket: Socket): void;
-  /** Closes the connections that have sent nothing yet, once what has arrived is read. */
+  /** Reads what has arrived, then closes the connections that have sent nothing. */
   drain(): void;
 }
 

@@ -27,7 +27,7 @@ export function clockOffset(location: DatabaseLocation): Promise<number> {
   });
 }
 
-/** How connections get to the sessions of a PostgreSQL server. */
+/** How connections reach the sessions of a PostgreSQL server. */
 export async function connectionReport({ url }: PostgresLocation): Promise<ConnectionReport> {
   const { reportConnection } = await import("../../store/postgres/connection-report.js");
   return await reportConnection({ url }).catch((error: unknown) => {

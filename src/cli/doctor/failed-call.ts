@@ -4,13 +4,13 @@ import { bindingNameOf } from "../../protocol/bindings.js";
 import { A2AError, ConnectionError } from "../../protocol/errors.js";
 import { type Finding, reasonOf } from "./finding.js";
 
-/** A call that failed, and what is known about it. */
+/** A failed call and its circumstances. */
 export interface FailedCall {
   readonly error: unknown;
   readonly binding: string;
   /** Whether the call carried credentials or headers of the caller. */
   readonly hasSecrets: boolean;
-  /** Why it carried none although there are some. */
+  /** Why the call carried no credentials although some were given. */
   readonly withholdReason: string | undefined;
   /** Whether the server says that it refuses work, which another check reports. */
   readonly isUnready: boolean;
@@ -25,7 +25,7 @@ export function hasSecrets({ credentials, headers }: ConnectOptions): boolean {
   return given(credentials) || given(headers);
 }
 
-/** Returns the cause of a failed call, and what to do about it. */
+/** Returns the cause of a failed call, and the remedy. */
 export function causeOf(call: FailedCall): Cause {
   const error = answerOf(call.error);
   const reason = reasonOf(error);
@@ -44,7 +44,7 @@ export function causeOf(call: FailedCall): Cause {
 
 const failed = (seen: string, remedy: string): Cause => ({ result: "failed", seen, remedy });
 
-/** Causes of errors in the protocol's own form, which the agent itself has written. */
+/** Causes of errors in the protocol's own form, which come from the agent itself. */
 const causes: Readonly<Partial<Record<A2AError["code"] | "other", (call: FailedCall, reason: string) => Cause>>> = {
   unauthenticated({ hasSecrets, withholdReason }, reason) {
     if (hasSecrets) {
@@ -76,7 +76,7 @@ const causes: Readonly<Partial<Record<A2AError["code"] | "other", (call: FailedC
   unavailable: ({ isUnready }, reason) =>
     failed(
       `the agent answers and takes no work: ${reason}`,
-      isUnready ? "see readiness" : "try again later; if it stays, read the server's log",
+      isUnready ? "see readiness" : "try again later; if that does not help, read the server's log",
     ),
   internalError: (_, reason) =>
     failed(`the agent failed: ${reason}`, "read the server's log under the reference of the error"),
@@ -84,7 +84,7 @@ const causes: Readonly<Partial<Record<A2AError["code"] | "other", (call: FailedC
     failed(reason, "the request did not arrive in time: check the connection, and proxies that hold requests back"),
 };
 
-/** What to do about a call that had no answer, by what its error says. */
+/** Remedies for a call without an answer, by the text of its error. */
 const unreached: readonly (readonly [said: RegExp, remedy: string])[] = [
   [/client certificate/, "give the certificate that the server expects: --cert and --key"],
   [
@@ -100,7 +100,7 @@ const byStatus: Readonly<Record<string, string>> = {
   "429": "a proxy limits this caller: look at its rules, or try again later",
   "502": "the proxy cannot reach the agent: check that it runs, and the address that the proxy has for it",
   "503": "the proxy has no agent that takes calls: check that one runs and is ready",
-  "504": "the proxy had no answer of the agent in time: check that it runs, and the proxy's timeouts",
+  "504": "the agent did not answer the proxy in time: check that it runs, and the proxy's timeouts",
 };
 
 /** The answer of the one interface that was called, instead of the error about all interfaces. */
@@ -119,7 +119,7 @@ function proxyRemedy(binding: string): string {
   return "check that the proxy passes this path and its method POST, and that publicUrl is the address that callers use";
 }
 
-/** What to do about a card that cannot be read, by the status of the answer. */
+/** The remedy for a card that cannot be read, by the status of the answer. */
 export function cardRemedyOf(error: unknown): string | undefined {
   const status = httpStatusOf(error) ?? /HTTP status (\d{3})/.exec(reasonOf(error))?.[1];
   if (status === "401")

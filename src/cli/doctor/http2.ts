@@ -8,7 +8,7 @@ export interface Http2Check {
   /** Whether the card has a gRPC interface. */
   readonly hasGrpc: boolean;
   readonly timeoutMs: number;
-  /** Whether the server ends, and its streams with it. */
+  /** Whether the server is draining, so that its streams end. */
   readonly isDraining: boolean;
   /** How long an idle stream must last. */
   readonly idleMs: number;

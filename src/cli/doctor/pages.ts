@@ -4,12 +4,12 @@ import { promisify } from "node:util";
 import { longestTimerMs } from "../../protocol/async/clock.js";
 import { type Finding, findings } from "./finding.js";
 
-/** Most errors of the pages that are shown. One damaged page causes many. */
+/** Maximum number of page errors to show. One damaged page causes many. */
 const maxErrors = 10;
 
 const run = promisify(execFile);
 
-// SQLite checks all pages in one call, which nothing but the end of its process interrupts.
+// SQLite checks all pages in one call. Only ending its process interrupts it.
 const script = `
 const { DatabaseSync } = require("node:sqlite");
 const [path, max] = process.argv.slice(1);
@@ -33,7 +33,7 @@ export async function checkPages(path: string, limitMs: number): Promise<Finding
   const errors = await errorsIn(path, limitMs);
   if (errors === undefined) {
     const seconds = limitMs / 1000;
-    return warning(`${size} could not be checked within ${seconds} s`, "take more time: --store-check 10m");
+    return warning(`${size} could not be checked within ${seconds} s`, "allow more time: --store-check 10m");
   }
   if (errors.length === 1 && errors[0] === "ok") return ok(`no damage in ${size}`);
   const lines = errors.flatMap((text) => text.split("\n")).filter((line) => !line.startsWith("***"));

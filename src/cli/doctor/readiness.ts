@@ -8,9 +8,9 @@ export interface ReadinessCheck {
   readonly tls?: ClientTls | undefined;
 }
 
-/** What the server says of itself at `/readyz`, and the findings about it. */
+/** The server's status at `/readyz`, and the findings about it. */
 export interface ServerReadiness {
-  /** `undefined` where nothing of Trivium answers. */
+  /** `undefined` if no server of Trivium answers. */
   readonly status: Status | undefined;
   readonly findings: readonly Finding[];
 }
@@ -18,7 +18,10 @@ export interface ServerReadiness {
 type Status = keyof typeof unready | "ready";
 
 const unready = {
-  draining: ["it is draining: it refuses new work and ends", "wait for its replacement; if there is none, start one"],
+  draining: [
+    "it is draining: it refuses new work and shuts down",
+    "wait for its replacement; if there is none, start one",
+  ],
   "store-away": [
     "its store fails or does not answer in time, so it refuses work",
     "run trivium doctor --store on the server's machine, and read the server's log",
@@ -29,7 +32,7 @@ const unready = {
   ],
 } as const satisfies Record<string, readonly [seen: string, remedy: string]>;
 
-/** Asks the server whether it takes work. Nothing is reported of a server that does not answer: other checks do that. */
+/** Asks the server whether it takes work. Reports nothing if the server does not answer: other checks do that. */
 export async function checkReadiness({ url, timeoutMs, tls }: ReadinessCheck): Promise<ServerReadiness> {
   const { ok, failed, skipped } = findings("readiness");
   const { origin } = new URL(url);
@@ -37,7 +40,7 @@ export async function checkReadiness({ url, timeoutMs, tls }: ReadinessCheck): P
   if (answer === undefined) return { status: undefined, findings: [] };
   const body = readBody(answer.body);
   if (body === undefined) {
-    const seen = `${origin}/readyz answers with ${answer.status} and is not Trivium's: another server, or a proxy that does not pass it`;
+    const seen = `${origin}/readyz answers with ${answer.status}, not from Trivium: another server answers, or a proxy does not pass /readyz`;
     return { status: undefined, findings: [skipped(seen)] };
   }
   const { status } = body;
@@ -47,7 +50,7 @@ export async function checkReadiness({ url, timeoutMs, tls }: ReadinessCheck): P
 
 function oneAddress(): Finding {
   return findings("caller addresses").warning(
-    "a proxy reports the addresses of callers, and the server does not trust it: all callers have the proxy's address, and share what is limited by address",
+    "a proxy reports the addresses of callers, and the server does not trust it: all callers have the proxy's address, and share the limits by address",
     'set trustProxy to the addresses of your proxies, as ["10.0.0.0/8"]',
   );
 }

@@ -9,8 +9,8 @@ const clockWarningMs = 2000;
 const clockFailedMs = 60_000;
 
 /**
- * Checks that a database is reachable, has the schema of this release and about the same time, leases of one length, and
- * no damaged pages. `pagesMs`: how long the pages may take.
+ * Checks that a database is reachable and has the schema of this release, about the same time, leases of one length, and
+ * no damaged pages. `pagesMs`: time limit for the check of the pages.
  */
 export async function checkStore(location: StoreLocation, pagesMs: number): Promise<readonly Finding[]> {
   const reach = findings("store");
@@ -33,7 +33,7 @@ export async function checkStore(location: StoreLocation, pagesMs: number): Prom
 }
 
 function remedyOf({ kind }: DatabaseLocation, failure: StoreFailure = "other"): string | undefined {
-  // What makes a PostgreSQL unusable, its error says with the remedy.
+  // The error of an unusable PostgreSQL has its own remedy.
   if (failure === "unusable" && kind === "postgres") return undefined;
   return ofKind[kind][failure] ?? remedies[failure] ?? reachRemedies[kind];
 }
@@ -68,7 +68,7 @@ const connections: Readonly<Record<ConnectionReport["mode"], string>> = {
     "through a pooler in transaction mode: no hints without directUrl, no prepared statements without prepare: true",
 };
 
-// What a pooler in transaction mode takes from nobody, only the role can have.
+// A pooler in transaction mode takes no time limit from its clients, so the role needs one.
 function connectionFindings({ mode, role, database, statementTimeoutMs, left }: ConnectionReport): readonly Finding[] {
   const connection = findings("store connection").ok(connections[mode]);
   if (mode !== "transaction") return [connection];
@@ -90,7 +90,7 @@ function leftFinding(left: readonly string[]): Finding {
   const seen = `other clients of the pooler have left their ${left.join(", ")} in its sessions`;
   return findings("store sessions").warning(
     seen,
-    "have them use SET LOCAL, or their roles; then let the pooler reconnect",
+    "let them use SET LOCAL, or set the values for their roles; then let the pooler reconnect",
   );
 }
 

@@ -60,7 +60,7 @@ export async function checkStreaming(check: StreamingCheck): Promise<readonly Fi
         hasSecrets: hasSecrets(options),
       };
       const cause = causeOf(call);
-      // It was told to send.
+      // The user asked for this message, so any failure counts.
       return [failed(cause.seen, cause.remedy)];
     }
     const remedy = "raise the proxy's timeouts for streams (proxy_read_timeout, timeout server)";

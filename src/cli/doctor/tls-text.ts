@@ -1,4 +1,4 @@
-/** What OpenSSL says, and what it means. The first match counts. */
+/** Texts of OpenSSL and their meanings. The first match counts. */
 const meanings: readonly (readonly [said: RegExp, meaning: string])[] = [
   [/wrong version number|packet length too long|http request|record layer failure/i, "the port does not speak TLS"],
   [/certificate required|peer did not return a certificate/i, "the server requires a client certificate"],
@@ -19,11 +19,11 @@ const meanings: readonly (readonly [said: RegExp, meaning: string])[] = [
   [/unexpected eof/i, "the connection was closed during the handshake"],
 ];
 
-/** An error of OpenSSL in the message of another: library, function, reason, file and line. */
+/** An error of OpenSSL within the message of another error: library, function, reason, file and line. */
 const raw =
   /(?:\b\w+ EPROTO )?(?:\b[0-9A-F]+:)?error:[0-9A-F]+:[^:\n]*:[^:\n]*:([^:\n]+)(?::[^:\n]*:\d+:?[^\n]*)?\s*/gi;
 
-/** The text with errors of OpenSSL in words. */
+/** Replaces errors of OpenSSL in a text by their meanings. */
 export function readableTls(text: string): string {
   return text.replace(
     raw,

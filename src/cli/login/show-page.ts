@@ -12,40 +12,40 @@ export interface Page {
   readonly urlToOpen?: string | undefined;
 }
 
-/** Which pages are opened without a question. */
+/** Which pages open without a question. */
 export interface PageOptions {
   /** Whether the user wants a browser. */
   readonly browser: boolean;
-  /** Origins that the user trusts, wherever they are. */
+  /** Origins that the user trusts, on the internet or not. */
   readonly trust?: readonly string[] | undefined;
 }
 
 /**
- * Prints a page on stderr and opens it, unless the user wants no browser. An agent or a card chose its URL, and the browser is
- * on this machine: a page that is not on the internet is opened only when the user says so.
+ * Prints the URL of a page on stderr and opens it, unless the user wants no browser. An agent or a card chose the URL, and
+ * the browser runs on this machine. So a page that is not on the internet opens only if the user agrees.
  */
 export async function showPage({ text, url, urlToOpen = url }: Page, { browser, trust }: PageOptions): Promise<void> {
   // A text of several lines could pass for another page.
   const show = (note: string, shown = url): void => printNote(`${text.replace(/\s+/gu, " ")}\n${note}: ${shown}`);
   const page = URL.parse(urlToOpen);
   const canOpen = browser && openerOf(process.platform, process.env) !== undefined;
-  // Another scheme starts another program.
+  // Other schemes start other programs.
   if (!canOpen || page === null || !/^https?:$/.test(page.protocol)) return show("Open in a browser");
   if (trust?.some((origin) => URL.parse(origin)?.origin === page.origin) || (await isPublic(page.hostname))) {
     return show((await openInBrowser(page.href)) ? "Opened in your browser" : "Open in a browser");
   }
   show(`Not opened, since it is not on the internet (--trust ${page.origin} opens it)`, page.href);
-  // The command goes on meanwhile: the user may open the page elsewhere.
+  // The command continues meanwhile: the user may open the page elsewhere.
   if (process.stdin.isTTY && process.stderr.isTTY) void askToOpen(page).catch(noop);
 }
 
-/** How long a name may take to be resolved, in milliseconds. */
+/** Time limit for resolving a name, in milliseconds. */
 const lookupMs = 5_000;
 
-/** Whether a host, in the form of `URL.hostname`, has only addresses of the internet. */
+/** Whether a host, in the form of `URL.hostname`, has only public addresses. */
 async function isPublic(host: string): Promise<boolean> {
   const { addressPolicy, allowedAddresses } = await import("../../binding/fetch/address-policy.js");
-  // Nobody knows where a name leads that cannot be resolved.
+  // A name that cannot be resolved does not count as public.
   const late = new Promise<readonly string[]>((resolve) => setTimeout(resolve, lookupMs, []).unref());
   const lookup = allowedAddresses(host, addressPolicy("public", "--trust")).catch(() => []);
   return (await Promise.race([lookup, late])).length > 0;

@@ -13,9 +13,9 @@ import { replaceUnseen } from "../visible-text.js";
 /** The folder for the files, limits, and settings for files that are fetched by URL. */
 export interface SaveOptions {
   readonly folder: string;
-  /** Bytes of all files together; with more, the file that has them is not saved. */
+  /** Limit of all files together, in bytes. The file that exceeds it is not saved. */
   readonly maxBytes: number;
-  /** How long fetching one file may take, in milliseconds. */
+  /** Time limit for fetching one file, in milliseconds. */
   readonly timeoutMs: number;
   /** URL of the agent, whose machine may also have the files. */
   readonly agent: string;
@@ -24,12 +24,12 @@ export interface SaveOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** How long a server may send nothing, in milliseconds, before a file is given up. */
+/** How long a server may send nothing before its file is given up, in milliseconds. */
 export const silenceMs = 30_000;
 
 /**
- * Writes the files of an answer into a folder, and gives the path of each once it is whole. Never replaces a file. Until then a
- * file has a temporary name, and is removed when it cannot be saved or `signal` aborts.
+ * Writes the files of an answer into a folder, and yields the path of each complete file. Never replaces a file. An
+ * incomplete file has a temporary name, and is removed when it cannot be saved or `signal` aborts.
  */
 export async function* saveFiles(
   files: readonly FileContent[],
@@ -75,7 +75,7 @@ function tooLarge({ name, url }: FileContent, { maxBytes }: SaveOptions): A2AErr
   const what = url ?? JSON.stringify(name ?? "a file");
   return new A2AError(
     "contentTooLarge",
-    `${what} is not saved: with it, the files have more than ${maxBytes} bytes, the limit of --max-bytes`,
+    `${what} is not saved: the files would exceed ${maxBytes} bytes, the limit of --max-bytes`,
   );
 }
 
@@ -101,13 +101,13 @@ function shortenName(name: string): string {
 
 const nameMaxBytes = 240;
 
-/** Gives a file its name; if there is such a file, with a number in it. */
+/** Gives a file its name, with a number if the name is taken. */
 async function moveToFreeName(draft: string, folder: string, name: string): Promise<string> {
   const { name: stem, ext } = parse(name);
   for (let number = 1; ; number++) {
     const path = join(folder, number === 1 ? name : `${stem}-${number}${ext}`);
     try {
-      // A rename alone would replace a file, and not every file system has links.
+      // A rename would replace a file, and not every file system has links.
       await (await open(path, "wx")).close();
     } catch (error) {
       if (error instanceof Error && "code" in error && error.code === "EEXIST") continue;
@@ -139,7 +139,7 @@ async function* fetchFile(
     abortAfter(silenceMs, () => new A2AError("unavailable", `${url} has sent nothing for ${silenceMs / 1000} s`));
   const stopTimer = abortAfter(timeoutMs, () => {
     const time = `${timeoutMs / 1000} s`;
-    return new A2AError("unavailable", `${url} is not whole after ${time}, the limit of --save-timeout`);
+    return new A2AError("unavailable", `${url} is incomplete after ${time}, the limit of --save-timeout`);
   });
   let stopSilence = silence();
   try {
@@ -151,7 +151,7 @@ async function* fetchFile(
       stopSilence();
       if (piece === undefined) return;
       yield piece;
-      // A slow disk is not the server's silence.
+      // The time of a slow disk does not count as silence of the server.
       stopSilence = silence();
     }
   } finally {

@@ -61,7 +61,7 @@ function nearestPackage(file: string): string | undefined {
 async function loadDefault(file: string): Promise<unknown> {
   const path = resolve(file);
   if (!existsSync(path)) throw new Error(`there is no file ${file}`);
-  // Node would end the process without a word about the file.
+  // Otherwise Node would end the process without naming the file.
   const stall = Promise.withResolvers<never>();
   const onStall = (): void => stall.reject("nothing is left that its top-level `await` could wait for");
   process.once("beforeExit", onStall);

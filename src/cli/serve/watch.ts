@@ -8,9 +8,9 @@ import { printNote } from "../print.js";
 import { FileChanges } from "./file-changes.js";
 import { closingTimeIn, unresponsiveMs, watchedVariable } from "./watched.js";
 
-// The process that watches, and restarts the one that serves. That one runs code that is being written, so nothing is expected
-// of it: it may never return to its event loop, while it starts or in a call. It gets SIGTERM, and says how long it needs to
-// close; when it does not say so, or is not gone by then, SIGKILL. A second signal to the watching process ends both at once.
+// The watching process restarts the serving one. The serving process runs code under development, so it may never return to
+// its event loop, at the start or in a call. It gets SIGTERM, and reports how long it needs to close. If it does not report,
+// or takes longer, it gets SIGKILL. A second signal to the watching process ends both at once.
 
 /** Runs the same command in a child process, and restarts it when a file that it has loaded changes. */
 export async function runWatched({ args: [file] }: Command): Promise<void> {
@@ -35,7 +35,7 @@ export async function runWatched({ args: [file] }: Command): Promise<void> {
     const change = changes.next();
     child = start(changes);
     const ending = await Promise.race([child.ending, change.then(() => undefined)]);
-    // No change of a file mends wrong arguments.
+    // Changing a file does not fix wrong arguments.
     const isWrong = ending?.code === exitCodes.wrongUsage;
     if (ending !== undefined && !isStopped() && !isWrong) {
       printNote(`ended with ${ending.code ?? ending.signal}: starts again when a file changes`);
@@ -50,25 +50,25 @@ export async function runWatched({ args: [file] }: Command): Promise<void> {
   changes.close();
 }
 
-/** The exit code for the last process: its own, or that of the signal which it did not handle. */
+/** The exit code for the last process: its own, or the one of the signal that ended it. */
 function exitCodeOf({ code, isKilled }: Ending, stopSignal: EndSignal | undefined): number {
   if (code !== null) return code;
   return isKilled || stopSignal === undefined ? exitCodes.failure : endSignals[stopSignal];
 }
 
-/** How the process that serves has ended. */
+/** How the serving process has ended. */
 interface Ending {
   /** `null` if a signal ended it. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** Whether it had to be killed. */
+  /** Whether the watching process killed it. */
   readonly isKilled: boolean;
 }
 
 interface ServerRun {
   readonly process: ChildProcess;
   readonly ending: Promise<Ending>;
-  /** Asks it to close, and kills it when it does not. Resolves when it is gone. */
+  /** Asks the process to close, and kills it if it does not. Resolves when it has ended. */
   end(): Promise<Ending>;
 }
 
@@ -76,7 +76,7 @@ interface ServerRun {
 function start(changes: FileChanges): ServerRun {
   const args = process.argv.slice(1).filter((argument) => argument !== "--watch");
   const child = spawn(process.execPath, [...process.execArgv, ...args], {
-    // The last one ends with this process, however it ends.
+    // The pipe closes when this process ends, in whatever way.
     stdio: ["inherit", "inherit", "inherit", "ipc", "pipe"],
     env: { ...process.env, [watchedVariable]: "1", WATCH_REPORT_DEPENDENCIES: "1" },
   });
@@ -100,7 +100,7 @@ function start(changes: FileChanges): ServerRun {
     });
   });
   const end = (): Promise<Ending> => {
-    // It may have been asked before.
+    // An earlier call may have asked already.
     if (killTimer === undefined && child.exitCode === null && child.signalCode === null) {
       killAfter(unresponsiveMs);
       child.kill("SIGTERM");

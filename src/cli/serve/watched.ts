@@ -1,8 +1,8 @@
 import { Worker } from "node:worker_threads";
 import { noop } from "../../protocol/async/noop.js";
 
-// The process that `--watch` restarts. It tells the watching process how long it needs to close, and ends when that one is
-// gone: in order while its event loop runs, otherwise by a thread of its own.
+// The process that `--watch` restarts. It tells the watching process how long it needs to close. It ends when the watching
+// process is gone: in order while its event loop runs, otherwise a separate thread kills it.
 
 /** Set for the process that is restarted. */
 export const watchedVariable = "TRIVIUM_WATCHED";
@@ -18,29 +18,29 @@ export const watchedStore = ".trivium/tasks.db";
 /** How long a restart waits for turns, in milliseconds. Longer turns run again if the agent is restartable. */
 export const watchedDrainMs = 1_000;
 
-/** How long the process may take to say that it closes, in milliseconds. Then it is killed. */
+/** How long the process may take to report that it closes, in milliseconds. After that it is killed. */
 export const unresponsiveMs = 3_000;
 
-/** The pipe that the watching process holds open. */
+/** File descriptor of the pipe that the watching process holds open. */
 const pipe = 4;
 
 const closingField = "trivium:closingMs";
 
-/** The time to close in a message of the watched process, in milliseconds. */
+/** Reads the time to close from a message of the watched process, in milliseconds. */
 export function closingTimeIn(message: unknown): number | undefined {
   const { [closingField]: ms } = Object(message) as Readonly<Record<string, unknown>>;
   return typeof ms === "number" ? ms : undefined;
 }
 
-/** A process that is restarted, seen from inside. */
+/** The restarted process, seen from inside. */
 export interface WatchedProcess {
-  /** Says that this process closes and how long that may take, in milliseconds. It is killed when it takes longer. */
+  /** Reports that this process closes, and how long that may take in milliseconds. If it takes longer, it is killed. */
   reportClosing(withinMs: number): void;
 }
 
 /**
- * Ends this process when the watching one is gone. To be called before code of the user is loaded, which may never return
- * to the event loop.
+ * Ends this process when the watching one is gone. Call it before loading the user's code, which may never return to the
+ * event loop.
  */
 export function endWithWatcher(): WatchedProcess {
   const guard = new Worker(guardCode, { eval: true, execArgv: [], workerData: { pipe, unresponsiveMs } });
@@ -48,7 +48,7 @@ export function endWithWatcher(): WatchedProcess {
   // Without a thread, the process still ends in order.
   guard.on("error", noop);
   process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
-  // An agent that could not be loaded ends the process.
+  // The channel must not keep the process alive if the agent could not be loaded.
   process.channel?.unref();
   return {
     reportClosing(ms) {
@@ -59,8 +59,8 @@ export function endWithWatcher(): WatchedProcess {
 }
 
 /**
- * Runs in a thread. It kills the process when the pipe has ended and the process does not close, or when it takes too long to.
- * The signal needs no event loop.
+ * Runs in a thread. Kills the process when it takes too long to close, or when the pipe has ended and it does not close.
+ * SIGKILL needs no event loop.
  */
 const guardCode = `
 const { parentPort, workerData } = require("node:worker_threads");

@@ -25,7 +25,7 @@ const maxTries = 100;
 export interface ContextOfTurn {
   readonly scope: Scope;
   readonly contextId: string;
-  /** How long a change is tried again while the store fails, in milliseconds. */
+  /** How long a change is retried while the store fails, in milliseconds. */
   retryMs(): number;
 }
 

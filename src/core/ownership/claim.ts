@@ -119,8 +119,8 @@ function checkOpen({ head }: StoredTask, { send }: TurnStart): void {
 }
 
 /**
- * Holds the sender of a message to what the skills of the task's messages require: its own may name none. Throws
- * `unauthenticated` or `permissionDenied`.
+ * Checks that the sender of a message may use the skills of the task's earlier messages: its own message may name none.
+ * Throws `unauthenticated` or `permissionDenied`.
  */
 export function checkSkills({ snapshot, records }: StoredTask, { chain }: Pick<TurnStart, "chain">): void {
   const authorize = chain?.authorizeAnswer;

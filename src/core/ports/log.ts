@@ -183,7 +183,7 @@ export interface ListQuery {
    * but neither artifacts nor history. Default: false.
    */
   readonly summaries?: boolean | undefined;
-  /** The last task of the previous page. One that is gone since has the highest safe integer as its key. */
+  /** The last task of the previous page. If it is gone since, `key` is the highest safe integer. */
   readonly after?: { readonly statusTime: number; readonly key: number } | undefined;
 }
 
@@ -243,7 +243,7 @@ export const logCalls = {
   head: "read",
   recordsAfter: "read",
   recordsAt: "read",
-  // Behind a write of a turn; nobody waits for it.
+  // Follows a write of a turn; nobody waits for it.
   compact: "turn",
   heads: "read",
   list: "read",

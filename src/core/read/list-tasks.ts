@@ -54,16 +54,16 @@ function filtersOf(request: ListTasksRequest): Filters {
   };
 }
 
-/** The last task of a page, as its caller knows it: the number by which the store sorts counts everybody's tasks. */
+/** The last task of a page, as its caller knows it. The store's sort key would tell the number of everybody's tasks. */
 interface Cursor {
   readonly statusTime: number;
   readonly id: string;
 }
 
-/** The highest number that a store gives a task. */
+/** The highest key that a store gives a task. */
 const lastKey = Number.MAX_SAFE_INTEGER;
 
-/** Where a page begins. A task that is gone leaves its time: tasks of the same millisecond are then listed again. */
+/** Where a page begins. If the last task is gone, its time remains: tasks of the same millisecond are listed again. */
 async function placeOf(
   { store }: Runtime,
   { statusTime, id }: Cursor,
@@ -72,9 +72,9 @@ async function placeOf(
   return { statusTime, key: (await store.head(scope, id))?.key ?? lastKey };
 }
 
-// Every process on the store reads the cursors of the others, so no secret of a process goes into one. The digests find a
-// cursor that was changed, or is of another caller or list; one that is forged with both selects another place in the
-// caller's own list.
+// Every process on the store reads the cursors of the others, so they are not signed with a secret. The digests detect a
+// cursor that was changed, or that belongs to another caller or list. A forged cursor with right digests only selects
+// another place in the caller's own list.
 function writeCursor({ statusTime, id }: Cursor, { scope, filters }: List): string {
   const content = JSON.stringify([statusTime, id, digest(filters)]);
   return encode(JSON.stringify([content, digest([content, scope])]));
@@ -91,7 +91,7 @@ function readCursor(token: string, { scope, filters }: List): Cursor {
 
 const encode = (text: string): string => Buffer.from(text).toString("base64url");
 
-// Node decodes other texts to the same bytes.
+// Several texts decode to the same bytes, since Node ignores invalid characters.
 function decode(token: string): string {
   const text = Buffer.from(token, "base64url").toString();
   return encode(text) === token ? text : "";

@@ -87,8 +87,8 @@ export function isOnce({ context, request }: SendCall): boolean {
 }
 
 /**
- * Whether a send is answered without the store, as far as can be known before its agent runs: it asks for no task and
- * for no record, and the agent has only ever answered with messages.
+ * Whether a send probably needs no store: it asks for no task and for no record, and the agent has only ever answered
+ * with messages. Its agent may still make a task.
  */
 function needsNoStore(call: SendCall): boolean {
   const { runtime, request, context } = call;
@@ -172,7 +172,7 @@ export async function withRoom<T>(call: SendCall, start: () => Promise<T>): Prom
   const { runtime, scope, request, context } = call;
   let leave = noop;
   try {
-    // An agent that makes no tasks need not wait until they are counted.
+    // An agent that makes no tasks need not wait for their count.
     const admission = needsNoStore(call) ? undefined : runtime.quota.admit(scope);
     if (admission !== undefined) await admission;
     const size = request.message === undefined ? 0 : sizeOfMessage(request.message);

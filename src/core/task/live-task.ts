@@ -87,7 +87,7 @@ export class LiveTask {
   /** Whether a write of this object has been stored. */
   #hasWritten = false;
   readonly #size = new TaskSize((bytes) => this.#hold(bytes));
-  /** What the task takes in memory: its content, and the records that wait for the store. */
+  /** Bytes of the task in memory: its content, and the records that wait for the store. */
   #heldBytes = 0;
   #memory: TurnMemory | undefined;
   readonly #window: LogWindow;
@@ -248,7 +248,7 @@ export class LiveTask {
     return this.#writes.room();
   }
 
-  /** Counts what the task takes towards the memory of its turn from now on. */
+  /** Counts the task towards the memory of its turn from now on. */
   countIn(memory: TurnMemory): void {
     this.#memory = memory;
     memory.add(this.#heldBytes);

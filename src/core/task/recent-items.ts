@@ -10,7 +10,7 @@ type EventRecord = LogRecord & { readonly kind: "event" };
  */
 export interface RecentItems {
   of(record: EventRecord, idPrefix: string): StreamItem;
-  /** Forgets them, once the records are gone from the tail: large ones would be kept for as long as the task runs. */
+  /** Drops all items once the tail has dropped their records. Otherwise large items would stay until the task ends. */
   clear(): void;
 }
 

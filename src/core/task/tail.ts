@@ -5,7 +5,7 @@ import type { LogRecord } from "../ports.js";
  * store.
  */
 export interface Tail {
-  /** Returns whether it has begun anew: then the records before these are gone. */
+  /** Adds records. Returns whether the limit of bytes has dropped all earlier ones. */
   push(records: readonly LogRecord[], bytes: number): boolean;
   /** Records with `seq > after`; `undefined` when the tail no longer reaches back that far. */
   after(after: number): readonly LogRecord[] | undefined;

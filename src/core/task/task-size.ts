@@ -13,7 +13,7 @@ export class TaskSize {
   #snapshot = 0;
   #log = 0;
 
-  /** `hold`: counts what the content takes more, or less. */
+  /** `hold` is called with the change of the content's size in bytes. */
   constructor(hold: (bytes: number) => void) {
     this.#hold = hold;
   }

@@ -13,7 +13,7 @@ export interface BatchWriter {
   apply(batch: WriteBatch, outcome: Outcome): AppendResult;
   /** A write failed for good: closes or interrupts the queue. */
   fail(batch: WriteBatch, error: unknown): void;
-  /** Counts bytes that wait for the store more, or less. */
+  /** Called with the change of the bytes that wait for the store. */
   hold(bytes: number): void;
 }
 

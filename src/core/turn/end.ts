@@ -24,7 +24,7 @@ export interface EndingTurn {
   readonly state: TurnState;
   /** When it began. */
   readonly startedAt: number;
-  /** Whether the agent has not unwound in time, and may still run. */
+  /** Whether the agent did not unwind in time and may still run. */
   readonly isCutOff: boolean;
 }
 
@@ -59,13 +59,13 @@ async function endAborted(turn: EndingTurn, reason: TurnAborted): Promise<void> 
   if ("receiver" in subject) subject.receiver.fail(shuttingDown());
 }
 
-// A task that waits for its caller needs no memory: the next message starts a turn, for which the agent has to be gone.
+// A task that waits for its caller needs no memory: the next message starts a turn. The old agent must have ended by then.
 async function endForMemory({ runtime, run, writer, inbox, state, isCutOff }: EndingTurn): Promise<void> {
   const { live } = writer;
   run.logger.warn({ limit: "runningMaxBytes", bytes: live?.bytes }, "a turn was ended to make room in memory");
   if (live !== undefined && !isCutOff && state.output.name === "stopped" && isInterrupted(live.state)) {
     if (!runtime.restartable) return inbox.endTurn(live, [{ kind: "turnEnded" }]);
-    // With a message that has arrived already, the turn is one that runs.
+    // If a message has arrived already, the task does not wait for its caller.
     if ((await leave(live)) !== "inboxMoved") return;
   }
   return writer.end(TaskState.FAILED, runtime.memory.refusal);

@@ -194,7 +194,7 @@ export class TurnRun {
     return this.#accept(event);
   }
 
-  // `undefined` when the event may be accepted. What ends the turn gives memory back, so it does not wait for any.
+  // `undefined` when the event may be accepted. An event that ends the turn releases memory, so it does not wait for any.
   #room(event: AgentEvent): Promise<void> | undefined {
     const needsMemory = this.runtime.memory.isTight && !this.state.closed && !stopsTurn(event, this.bytes);
     if (needsMemory && this.live === undefined && this.alive() && !isReply(event)) this.ensureTask();

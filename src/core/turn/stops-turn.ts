@@ -6,8 +6,8 @@ import { isStop } from "../../protocol/states.js";
 const smallBytes = 64 << 10;
 
 /**
- * Whether a turn gives its memory back after an event: a reply, a status at which it ends or waits for its caller, or
- * `park`. False for one that is larger than both 64 KiB and its task.
+ * Whether a turn releases its memory after an event: a reply, a status at which it ends or waits for its caller, or
+ * `park`. False for an event that is larger than both 64 KiB and its task.
  */
 export function stopsTurn(event: AgentEvent, taskBytes: number): boolean {
   try {
@@ -25,7 +25,7 @@ export function isReply(event: AgentEvent): boolean {
   return event?.$typeName === "lf.a2a.v1.Message";
 }
 
-/** Size of an event after which its turn gives memory back; `undefined` for any other. */
+/** Size of an event after which its turn releases memory; `undefined` for any other. */
 function sizeOfStop(event: AgentEvent): number | undefined {
   switch (event.$typeName) {
     case "lf.a2a.v1.Message":

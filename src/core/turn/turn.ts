@@ -180,7 +180,7 @@ class AgentTurn implements Turn {
     const run = this.#run;
     const { runtime, scope, contextId } = run;
     const { storeWaitMs, storeRetryMs } = runtime.limits;
-    // Without a task, the caller of the send waits for the turn and for nothing else.
+    // Without a task, the caller of the send waits for the turn.
     const retryMs = (): number => (run.live === undefined ? storeWaitMs : storeRetryMs);
     return openContextState(runtime, { scope, contextId, retryMs });
   }

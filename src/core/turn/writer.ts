@@ -114,7 +114,7 @@ export class TurnWriter {
 
   /** Ends the turn in a terminal state, in one write that no inbox can delay. */
   async end(state: TaskState, text?: string): Promise<void> {
-    // The agent has returned without an event. A failure says nothing about what it does else.
+    // The agent has returned without an event. A failure would not show whether it makes tasks.
     if (state === TaskState.COMPLETED) this.#runtime.taskUse.noteTask();
     const message = text === undefined ? undefined : reply(text);
     await this.#addStatus(this.#open(true), { state, event: statusUpdate(state, this.identity, message) });

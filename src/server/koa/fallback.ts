@@ -9,7 +9,7 @@ type Handle = (request: IncomingMessage, response: ServerResponse) => unknown;
 export interface FallbackOptions {
   readonly app: ServeOptions["app"];
   readonly readiness: Pick<Readiness, "status">;
-  /** Whether a request reports its caller through a proxy that is not trusted. */
+  /** Whether a request came through a proxy that is not trusted. */
   readonly ignoresForwarded: (request: IncomingMessage) => boolean;
   readonly logger: Logger;
   /** Says what a request looked for, for callers of an unknown path. */

@@ -6,7 +6,7 @@ export interface LevelRule {
   readonly all: LevelBounds;
   /** Whether a single measurement begins a refusal. */
   readonly isUrgent: boolean;
-  /** Whether a measurement is a duration, which counts as often as it has the limit in it. */
+  /** Whether a measurement is a duration. A duration of n times the limit counts as n measurements. */
   readonly isDuration?: boolean;
 }
 
@@ -15,14 +15,14 @@ interface LevelBounds {
   readonly ends: number;
 }
 
-/** How many measurements in a row begin or end a refusal. Of durations two are enough that last as long. */
+/** How many measurements in a row begin or end a refusal. Two durations suffice if they last as long together. */
 const inARow = 5;
 const leastInARow = 2;
 
 /** Follows one measure and says whose sends it refuses. */
 export class Level {
   readonly #rule: LevelRule;
-  /** The last measurements as parts of the limit, as many as begin or end a refusal. */
+  /** The last measurements as parts of the limit: as many as are needed to begin or end a refusal. */
   #parts: readonly number[] = [];
   #isAll = false;
   #isExcess = false;
@@ -51,7 +51,7 @@ export class Level {
     this.glance(part);
   }
 
-  // Returns whether there are as many as begin or end a refusal.
+  // Returns whether there are enough measurements to begin or end a refusal.
   #remember(part: number): boolean {
     const parts = [...this.#parts, part];
     let from = parts.length;

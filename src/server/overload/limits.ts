@@ -12,7 +12,8 @@ export interface OverloadLimits {
   readonly containerMaxRatio: number | false;
   /**
    * Duration of one round of the event loop from which on every send is refused, if five measurements in a row are as
-   * long, or fewer, but at least two, last for five times as long together. `false`: it is not measured. Default: 1 s.
+   * long. Fewer measurements, but at least two, suffice if they last five times as long together. `false`: it is not
+   * measured. Default: 1 s.
    */
   readonly eventLoopMaxMs: number | false;
   /** How long every send may be refused for overload before `/readyz` and gRPC health checks report it. Default: 30 s. */

@@ -10,13 +10,13 @@ import { type Memories, processMemories } from "./memory.js";
 // Memory and event loop are measured four times a second while calls come; memory also after garbage collections and
 // when many bytes have come.
 // An idle server measures nothing. A garbage collection or one long computation makes one bad measurement, and `level.ts`
-// wants five in a row, or rounds of the event loop that last as long; only memory at its limit refuses at once.
+// needs five in a row, or rounds of the event loop that last as long together. Only memory at its limit refuses at once.
 
 /** Pause between two measurements. */
 const pauseMs = 250;
 /** The shortest timer: it fires in the next round of the event loop. */
 const roundTimerMs = 1;
-/** From this part of its limit on, a delay of the pause is a measurement of its own. */
+/** A delay of the pause counts as a measurement from this part of the limit on. */
 const longPart = 0.5;
 /** After so many measurements without a call, measuring rests until the next call. */
 const idleMeasurements = 20;
@@ -131,8 +131,7 @@ export class Load implements ProcessLoad {
     });
   }
 
-  // A pause that ends too late shows a long round as well as one that is timed: agents that compute for seconds leave few
-  // rounds to time.
+  // A pause that ends too late also shows a long round. Agents that compute for seconds leave few rounds to time.
   #noteDelay(delayMs: number): void {
     if (this.#eventLoop === undefined || delayMs < this.#eventLoop.max * longPart) return;
     this.#eventLoop.level.measure(delayMs / this.#eventLoop.max);

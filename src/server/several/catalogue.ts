@@ -121,7 +121,7 @@ async function isLetIn(head: CallHead, { destination: { service } }: ServedEntry
     await service.authenticate(head, request);
     return true;
   } catch (error) {
-    // For the log: this list has no error for its caller.
+    // Logs the error: the catalogue shows none to its caller.
     service.publicError(error, request);
     return false;
   }

@@ -19,7 +19,7 @@ export interface PortOptions {
   /** Books what the peers of HTTP/2 do not take. */
   readonly unsent: OpenUnsent;
   readonly logger: Logger;
-  /** Whether gRPC describes its services. Default: true. */
+  /** Whether to serve gRPC reflection. Default: true. */
   readonly reflection: boolean | undefined;
 }
 

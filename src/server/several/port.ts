@@ -51,8 +51,9 @@ const lastWordsMs = 2000;
 /** How long connections may still bring work once they were asked to close. */
 const lastRequestsMs = 1000;
 /**
- * How long new work is refused at least, after a lame duck, before the port closes. Balancers without health checks learn
- * of the end by these refusals, which they may repeat elsewhere. A connection that comes while the port closes breaks.
+ * Minimum time for which new work is refused after `lameDuckMs`, before the port closes. Balancers without health checks
+ * learn of the end by these refusals, and may repeat the calls elsewhere. A connection that comes while the port closes
+ * breaks.
  */
 const lastRefusalsMs = 1000;
 

@@ -27,7 +27,8 @@ export interface MemoryTaskStoreOptions {
   readonly sendsMaxBytes?: number | undefined;
   /**
    * Size of all conversations and states of contexts, which count towards `maxBytes` as well; the least recently used
-   * are dropped first. Those of one owner, at all agents, take at most half of what those of others leave. Default: an eighth of `maxBytes`.
+   * are dropped first. Those of one owner, at all agents, take at most half of what those of others leave. Default: an
+   * eighth of `maxBytes`.
    */
   readonly conversationsMaxBytes?: number | undefined;
   /** Identifies the event ids of this store. Default: random. */

@@ -1,19 +1,19 @@
 import { type ConnectionMode, createConnector, createPoolerMode, loadPg } from "./connection.js";
 import { type PostgresConnectOptions, resolveConnect } from "./settings.js";
 
-/** How connections get to the sessions of a server, and what those have by themselves. */
+/** How connections reach the sessions of a server, and the settings of these sessions. */
 export interface ConnectionReport {
   readonly mode: ConnectionMode;
   /** The role and the database, quoted where SQL needs it. */
   readonly role: string;
   readonly database: string;
-  /** The time limit that statements have where the store sets none, in milliseconds; 0 for none. */
+  /** Time limit of statements for which the store sets none, in milliseconds; 0: no limit. */
   readonly statementTimeoutMs: number;
-  /** Parameters with values that other clients of the pooler have set. */
+  /** Parameters that other clients of the pooler have changed. */
   readonly left: readonly string[];
 }
 
-/** Parameters that change what statements do, or whether they may. */
+/** Parameters that change the effect of statements, or forbid some. */
 const checkedSettings = [
   "default_transaction_isolation",
   "default_transaction_read_only",
@@ -24,7 +24,7 @@ const checkedSettings = [
   "statement_timeout",
 ];
 
-// A session that a pooler lends may have a limit that another client has set: `reset_val` is what it began with.
+// Another client may have set a limit in a pooler's session: `reset_val` is its initial value.
 const text = `
 select quote_ident(current_user) as role, quote_ident(current_database()) as database,
   (select reset_val::bigint from pg_settings where name = 'statement_timeout') as timeout,

@@ -7,10 +7,10 @@ import { StoreError } from "../sql/store-error.js";
 import type { ConnectOptions } from "./settings.js";
 import { textFromDatabase } from "./text.js";
 
-// Connections to a database, by itself or through a pooler. Nothing but what every pooler knows is sent before a
-// connection is open: time limits and the like would be refused, so they are set afterwards. A pooler in transaction
-// mode runs each transaction in the session of another server process, which later serves somebody else: such a
-// connection sets nothing that outlives its transaction, and its statements have no names.
+// Connections to a database, directly or through a pooler. A connection opens only with parameters that every pooler
+// accepts. Poolers would refuse time limits there, so they are set afterwards. A pooler in transaction mode may run each
+// transaction in the session of another server process, which later serves another client. Such a connection sets nothing
+// that outlives its transaction, and by default its statements have no names.
 
 type Pg = typeof pg;
 
@@ -25,15 +25,15 @@ export async function loadPg(load: () => Promise<{ readonly default: Pg }> = () 
 }
 
 /**
- * How a connection gets to the sessions of the server: one of its own, one that a pooler lends it until it closes, or
- * one for each transaction.
+ * How a connection reaches the sessions of the server: `direct`, its own; `session`, one that a pooler lends it until it
+ * closes; `transaction`, one for each transaction.
  */
 export type ConnectionMode = "direct" | "session" | "transaction";
 
 /** The session of an open connection. */
 export interface Session {
   readonly mode: ConnectionMode;
-  /** The server process that serves it; `undefined` if each transaction may have another. */
+  /** The server process behind it; `undefined` if it may change with each transaction. */
   readonly processId: number | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface StoreClient extends pg.Client {
   readonly session: Session;
 }
 
-/** Makes connections, which know their mode. Those of one database find the mode of its pooler once. */
+/** Makes connections that know their mode. The mode of a database's pooler is detected once for all of them. */
 export interface Connector {
   /** For a pool of the driver. */
   readonly clientClass: new (
@@ -54,7 +54,7 @@ export interface Connector {
   connect(): Promise<StoreClient>;
 }
 
-/** The mode of the pooler before one database. */
+/** The mode of the pooler in front of one database. */
 export interface PoolerMode {
   /** Finds whether the pooler that `client` is connected to, now served by `processId`, keeps its sessions. */
   find(
@@ -62,11 +62,11 @@ export interface PoolerMode {
     processId: number,
     openOther: () => Promise<pg.Client>,
   ): Promise<"session" | "transaction">;
-  /** A client of the pooler has not kept its session: the mode is another one than was found. */
+  /** Corrects the mode: a client of the pooler has not kept its session. */
   correct(): void;
 }
 
-/** `onFind`: called with a mode that was found, once. */
+/** `onFind`: called once, with the detected mode. */
 export function createPoolerMode(onFind: (mode: "session" | "transaction") => void = noop): PoolerMode {
   let finding: Promise<"session" | "transaction"> | undefined;
   let isCorrected = false;
@@ -94,12 +94,12 @@ export function createPoolerMode(onFind: (mode: "session" | "transaction") => vo
   };
 }
 
-/** How often two clients are compared. A pooler in transaction mode is found by the first comparison, unless it is busy. */
+/** How often two clients are compared. The first comparison detects a pooler in transaction mode, unless it is busy. */
 const comparisons = 3;
 
 /**
- * Two clients that are served by one process, or one client by two, are not given sessions of their own. Each client
- * asks twice in a row: poolers lend either the connection that was used last or the one that is idle for longest.
+ * If one process serves two clients, or two processes serve one, the clients have no sessions of their own. Each client
+ * asks twice in a row: poolers lend either the connection used last or the one idle for longest.
  */
 async function compareProcesses(
   client: pg.ClientBase,
@@ -136,7 +136,7 @@ async function keepProcesses(client: pg.ClientBase, processId: number, other: pg
   return true;
 }
 
-/** A pooler may also lend a session for each statement, and refuse transactions. */
+/** Throws for a pooler in statement mode, which refuses transactions. */
 async function checkTransactions(client: pg.Client): Promise<void> {
   try {
     await client.query("begin");
@@ -171,7 +171,7 @@ export function createConnector(driver: Pg, options: ConnectOptions, pooler: Poo
   }
 
   async function openOther(): Promise<pg.Client> {
-    // The pool gives up the first one after its time.
+    // The pool gives up the first connection after `connectTimeoutMs`.
     const limitMs = Math.min(options.connectTimeoutMs / 2, otherTimeoutMs);
     const other = new driver.Client({ ...config, connectionTimeoutMillis: limitMs, query_timeout: limitMs });
     other.on("error", noop);
@@ -215,7 +215,7 @@ export function createConnector(driver: Pg, options: ConnectOptions, pooler: Poo
   return { clientClass: Client, config, connect: () => new Client(config).connect() };
 }
 
-/** Sets what holds for all statements of a session. */
+/** Parameters for all statements of a session. */
 interface Settings {
   readonly statement_timeout: number;
   readonly idle_in_transaction_session_timeout: number;
@@ -230,14 +230,14 @@ function limitsOf({ statementTimeoutMs }: ConnectOptions): Settings {
 }
 
 /**
- * By default PostgreSQL plans a prepared statement again whenever its arrays are shorter than expected, and planning a
- * small flush costs more than running it: two processes then cost two to three times as much. Nothing else is set: each
- * query plans well by itself.
+ * By default PostgreSQL plans a prepared statement again whenever its arrays are shorter than expected. Planning a small
+ * flush costs more than running it: two processes then cost two to three times as much. Other planner settings stay: each
+ * query plans well without them.
  */
 const planning = { plan_cache_mode: "force_generic_plan" };
 
-// Only in the session of the process that is expected, if one is: another is lent to somebody else soon. What the
-// connection string says about plans takes precedence.
+// With an expected process, sets nothing in the session of another one, which soon serves another client. The connection
+// string's own setting for plans takes precedence.
 const settingsText = `
 select pg_backend_pid() as pid, (
   select count(set_config(name, wanted.value, false))
@@ -258,8 +258,7 @@ async function applySettings(
 }
 
 /**
- * The statement that begins a transaction of a connection without a session: the time limits of a session are set for
- * the transaction.
+ * The text that begins a transaction of a connection without a session. It sets the time limits for the transaction.
  */
 export function beginText(text: string, options: ConnectOptions): string {
   const limits = Object.entries(limitsOf(options)).map(([name, ms]) => `set local ${name} = ${ms}`);
@@ -267,19 +266,19 @@ export function beginText(text: string, options: ConnectOptions): string {
 }
 
 /**
- * Names a statement after its text. A pooler may run a statement that one process has prepared for another one: under a
- * name it is always the same statement.
+ * Names a statement after its text. Behind a pooler, a process may run a statement that another one has prepared, so a name
+ * must always mean the same statement.
  */
 export function statementName(text: string): string {
   return `trivium_${createHash("sha256").update(text).digest("hex").slice(0, 32)}`;
 }
 
-/** The process that the server named when the connection began. A pooler names one that does not exist. */
+/** The process id that the server reported on connecting. A pooler reports one that does not exist. */
 function announcedProcessId(client: pg.Client): number {
   return "processID" in client && typeof client.processID === "number" ? client.processID : 0;
 }
 
-/** Says what to do about a parameter of the connection string that a pooler does not know. */
+/** Adds the remedy to the error for a parameter of the connection string that a pooler does not know. */
 function explainRefusal(error: unknown): unknown {
   const reason = messageOf(error);
   if (!reason.includes("unsupported startup parameter")) return error;
@@ -295,7 +294,7 @@ function clientConfig(driver: Pg, options: ConnectOptions): pg.ClientConfig {
   return {
     connectionString: url,
     types: { getTypeParser: typeParsers(driver) },
-    // A middlebox may drop a connection that is silent for long, as during a long statement.
+    // A middlebox may drop a connection that is silent, as during a long statement.
     keepAlive: true,
     keepAliveInitialDelayMillis: 30_000,
     connectionTimeoutMillis: connectTimeoutMs,
@@ -303,12 +302,12 @@ function clientConfig(driver: Pg, options: ConnectOptions): pg.ClientConfig {
   };
 }
 
-/** The client waits longer than the server, whose error says more. */
+/** The client waits longer than the server, since the server's error says more. */
 export function clientTimeoutMs({ statementTimeoutMs }: Pick<ConnectOptions, "statementTimeoutMs">): number {
   return statementTimeoutMs === undefined ? noTimeoutMs : statementTimeoutMs + graceMs;
 }
 
-/** A pooler whose sessions are all in use lets another client wait. */
+/** A pooler whose sessions are all in use makes a second client wait. */
 const otherTimeoutMs = 3_000;
 const graceMs = 5_000;
 const noTimeoutMs = 2 ** 31 - 1;

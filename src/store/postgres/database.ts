@@ -19,11 +19,11 @@ export interface PostgresDatabase {
   readonly rates: RateStore;
 }
 
-/** The modes of the poolers that the URLs of a database lead through. */
+/** The modes of the poolers behind the URLs of a database. */
 export interface PoolerModes {
-  /** That of `url`. */
+  /** The mode of the pooler behind `url`. */
   readonly mode: PoolerMode;
-  /** That of `directUrl`; the same without one. */
+  /** The mode of the pooler behind `directUrl`; without one, the same as `mode`. */
   readonly directMode: PoolerMode;
 }
 

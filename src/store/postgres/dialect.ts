@@ -51,7 +51,7 @@ export function postgresDialect({ now, separately }: PostgresDialectOptions): Sq
     // Not every role may read the identifier of the server, so the times of the migrations are used instead.
     databaseName: sql`(select concat_ws('/', current_database(), 'trivium_tasks'::regclass::oid, min(applied_at), max(applied_at)) from trivium_schema)`,
     nowText: clockText,
-    // After an error PostgreSQL refuses everything up to the end of the transaction, which it then rolls back.
+    // After an error PostgreSQL refuses all statements until the transaction ends, and rolls it back.
     joinScript: (statements) => statements.map((statement) => `${statement};\n`).join(""),
     isOneOf: (column, numbers) => sql`${sql.ref(column)} = any(${numbers}::bigint[])`,
     rare: (condition) => condition,
@@ -62,7 +62,7 @@ export function postgresDialect({ now, separately }: PostgresDialectOptions): Sq
     },
     withoutLimits: (_, run) =>
       separately(async (transaction) => {
-        // A role or a database may have its own limits. The last of these is new in PostgreSQL 17.
+        // A role or a database may have its own limits. `transaction_timeout` is new in PostgreSQL 17.
         const limits = sql.join(["statement_timeout", "lock_timeout", "transaction_timeout"]);
         await sql`select set_config(name, '0', true) from pg_settings where name in (${limits})`.execute(transaction);
         return await run(transaction);

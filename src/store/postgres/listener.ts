@@ -11,19 +11,20 @@ type Channel = keyof typeof channels;
 
 export interface ListenerOptions extends Omit<ConnectOptions, "max"> {
   readonly clock: Clock;
-  /** The mode of the pooler before the database. */
+  /** The mode of the pooler in front of the database. */
   readonly mode: PoolerMode;
   /** Called with a notification from another process. */
   onNotification(text: string, channel: Channel): void;
   /** Called when notifications are received from now on. */
   onConnect(): void;
-  /** Called when no notification can ever be sent or received. */
+  /** Called when notifications are impossible for good. */
   onUnavailable(): void;
 }
 
 /**
  * A connection that exchanges notifications with other processes. It reconnects when it is lost; notifications
- * meanwhile are lost. Behind a pooler in transaction mode there are none, and it stops. It does not keep the process alive.
+ * meanwhile are lost. Behind a pooler in transaction mode there are no notifications: it stops. It does not keep
+ * the process alive.
  */
 export interface Listener {
   start(): void;

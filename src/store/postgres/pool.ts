@@ -29,7 +29,7 @@ export interface Pool {
   close(): Promise<void>;
 }
 
-/** `mode`: that of the pooler before the database, which all connections to it share. */
+/** `mode`: of the pooler in front of the database. All connections to it share the mode. */
 export function createPool(options: ConnectOptions, mode: PoolerMode): Pool {
   let pgPool: Promise<pg.Pool> | undefined;
   const pool = (): Promise<pg.Pool> => {
@@ -113,7 +113,7 @@ function createNames(): (text: string, values: readonly unknown[]) => string | u
 
 const noResult = { command: "", rowCount: 0, rows: [] };
 
-/** Codes of the server for a name of a prepared statement that it does not know, or knows already. */
+/** Codes of the server for an unknown, and for a duplicate, name of a prepared statement. */
 const namesConfused = ["26000", "42P05"];
 
 /** The error for a query that the server did not answer in time. */
@@ -124,7 +124,7 @@ function timeoutError(error: unknown): StoreError | undefined {
 
 interface ClientDeps {
   readonly nameOf: ReturnType<typeof createNames>;
-  /** Called when the connection proves not to keep its session, though it seemed to. */
+  /** Called when the connection turns out not to keep its session. */
   onSessionLost(): void;
 }
 
@@ -157,7 +157,7 @@ function clientFor(
     const config = { name, text: whole, values: values.map(valueToDatabase), query_timeout: timeout };
     try {
       const results: pg.QueryResult | pg.QueryResult[] = await client.query(config);
-      // Each of several statements has a result.
+      // A text of several statements has a result for each.
       const [result = noResult] = Array.isArray(results) ? results : [results];
       const { command, rowCount, rows } = result;
       return { command: command as PostgresQueryResult<R>["command"], rowCount: rowCount ?? 0, rows };

@@ -7,7 +7,7 @@ export interface Presence {
   announce(): void;
   /** A word from another process arrived. */
   receive(word: string): void;
-  /** Nobody is present from now on. */
+  /** Marks everyone as absent from now on. */
   close(): void;
 }
 

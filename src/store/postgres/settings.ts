@@ -11,19 +11,19 @@ export interface PostgresConnectOptions {
   readonly pool?: { readonly max?: number | undefined } | undefined;
   /**
    * Whether a connection keeps the same database session. It does not behind a pooler in transaction mode: then the
-   * store sets nothing that outlives a transaction, statements have the time limits of their role, and hints need a
-   * `directUrl`. Default: found when the first connection opens.
+   * store sets nothing that outlives a transaction, and hints need a `directUrl`. Statements outside transactions have the
+   * time limits of their role. Default: detected when the first connection opens.
    */
   readonly sessions?: boolean | undefined;
   /**
    * Whether statements are prepared, so that each is planned once per connection. `true` also suits a pooler in
    * transaction mode that keeps track of prepared statements: PgBouncer from 1.21, with `max_prepared_statements` over 0.
-   * Default: where connections keep their sessions.
+   * Default: true where connections keep their sessions.
    */
   readonly prepare?: boolean | undefined;
   /**
-   * URL of the same database without the pooler, for what a pooler in transaction mode does not pass on or may cut off:
-   * hints, and migrations. Default: `url`.
+   * URL of the same database without the pooler, for hints and migrations: a pooler in transaction mode does not pass on
+   * hints, and may cut off migrations. Default: `url`.
    */
   readonly directUrl?: string | undefined;
   /** How long a call waits for a connection, in milliseconds. Default: 10,000. */
@@ -40,13 +40,13 @@ export interface ConnectOptions {
   readonly connectTimeoutMs: number;
   /** Time limit of a statement on the server; the client waits a little longer. `undefined`: no limit. */
   readonly statementTimeoutMs: number | undefined;
-  /** Whether a connection keeps the same session; `undefined`: to be found. */
+  /** Whether a connection keeps the same session; `undefined`: to be detected. */
   readonly sessions: boolean | undefined;
   /** Whether statements are prepared; `undefined`: where connections keep their sessions. */
   readonly prepare: boolean | undefined;
 }
 
-/** How to connect to a database, through a pooler or not, and without one if that is known. */
+/** How to connect to a database: by `url`, perhaps through a pooler, and directly if `directUrl` is given. */
 export interface ResolvedConnect {
   readonly connect: ConnectOptions;
   readonly direct: ConnectOptions;

@@ -26,7 +26,7 @@ export interface SqlDialect {
   readonly databaseName: RawBuilder<string | null>;
   /** The database's clock, for SQL that is run by hand. */
   readonly nowText: string;
-  /** Joins statements to a script for the database's own shell, which must commit nothing after one that fails. */
+  /** Joins statements to a script for the database's own shell. If one fails, the shell must commit nothing. */
   joinScript(statements: readonly string[]): string;
   /** Whether a column equals one of the numbers, with the same SQL text for any count. */
   isOneOf(column: string, numbers: QueryInput<readonly number[]>): RawBuilder<SqlBool>;

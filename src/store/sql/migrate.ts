@@ -73,8 +73,8 @@ async function takeSteps(within: DbContext, report: ReportMigration): Promise<nu
 
 /**
  * The statements of all steps after `after`, to be run by hand, in one transaction. Each step ends with its record, which
- * the database refuses unless the step before has one. Clients may go on after a statement that failed: PostgreSQL then
- * commits nothing, and for SQLite the dialect joins the statements so that its shell stops.
+ * the database refuses unless the previous step has one. Shells may continue after a failed statement: PostgreSQL then
+ * commits nothing, and the SQLite dialect joins the statements so that its shell stops.
  */
 export function migrationSql({ db, dialect }: DbContext, after = 0): string {
   const statements = stepsAfter(after).flatMap((step) => [
@@ -87,7 +87,7 @@ export function migrationSql({ db, dialect }: DbContext, after = 0): string {
   return dialect.joinScript(["begin", first, ...statements, "commit", ...last]);
 }
 
-// After any other step the time is null, which the column does not take.
+// Unless the previous step is the last one recorded, the time is null, and the column refuses it.
 function recordSql(version: number, nowText: string): string {
   return `insert into "trivium_schema" ("version", "applied_at") select ${version}, case when coalesce(max("version"), 0) = ${version - 1} then ${nowText} end from "trivium_schema"`;
 }
@@ -97,7 +97,7 @@ function stepsAfter(version: number) {
 }
 
 async function readVersion({ db, dialect }: DbContext): Promise<number> {
-  // Read first: another process may migrate meanwhile, and makes both in one transaction.
+  // Read the tasks first: another process may migrate meanwhile, and creates both tables in one transaction.
   const hasTasks = await dialect.hasTable(db, "trivium_tasks");
   const version = (await dialect.hasTable(db, "trivium_schema")) ? await lastVersion(db) : 0;
   if (version === 0 && hasTasks) throw incomplete("tables and no schema version");
@@ -112,7 +112,7 @@ async function lastVersion(db: DbContext["db"]): Promise<number> {
   return row?.version ?? 0;
 }
 
-/** SQL that was run by hand left parts of a schema, as the shell of SQLite does, which goes on after an error. */
+/** The error for parts of a schema: SQL was run by hand, and SQLite's shell continues after an error. */
 function incomplete(parts: string, cause?: unknown): StoreError {
   const detail = cause === undefined ? "" : ` (${messageOf(cause)})`;
   return new StoreError(
@@ -122,7 +122,7 @@ function incomplete(parts: string, cause?: unknown): StoreError {
   );
 }
 
-/** By the codes of PostgreSQL; SQLite has only texts. */
+/** Recognized by the codes of PostgreSQL and the texts of SQLite, which has no codes for it. */
 function isDuplicate(error: unknown): boolean {
   if (
     typeof error === "object" &&

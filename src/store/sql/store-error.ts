@@ -1,8 +1,8 @@
 import { A2AError, messageOf } from "../../protocol/errors.js";
 
 /**
- * Why a database did not answer. `"incomplete"`: SQL that was run by hand has made a part of the schema. `"moved"`: the
- * SQLite file was removed, replaced or overwritten while it was in use; nothing is written until the process restarts.
+ * Why a database did not answer. `"incomplete"`: SQL that was run by hand has created only a part of the schema. `"moved"`: the
+ * SQLite file was removed, replaced or overwritten while it was in use; the process writes nothing until it restarts.
  */
 export type StoreFailure =
   | "full"
@@ -33,7 +33,7 @@ export class StoreError extends Error {
   }
 }
 
-/** Of the failures that a driver reports. */
+/** Sentences for failures that a driver reports. */
 const sentences: Readonly<Partial<Record<StoreFailure, string>>> = {
   full: "the database is full",
   readOnly: "the database is read-only",

@@ -16,7 +16,7 @@ export function sqliteDialect(now: () => number, connection?: SqliteConnection |
     now: (late = false) => sql<number>`${late ? new Param(now) : now()}`,
     // A database in memory has no file.
     databaseName: sql`(select nullif(file, '') from pragma_database_list where name = 'main')`,
-    // Older shells than Node's SQLite run it too: `unixepoch('subsec')` is new in 3.42.
+    // Also runs in shells older than Node's SQLite: `unixepoch('subsec')` is new in 3.42.
     nowText: "cast(strftime('%s', 'now') as integer) * 1000",
     joinScript: joinForShell,
     isOneOf: (column, numbers) =>
@@ -41,9 +41,9 @@ function tableOfRanges(ranges: QueryInput<readonly LogRange[]>): RawBuilder<LogR
   return sql`(select value ->> 0 as key, value ->> 1 as after, value ->> 2 as upto from json_each(${rows}))`;
 }
 
-// The shell goes on after an error, and would commit the statements around one that failed. But what it has read up to a line that
-// ends with a semicolon is one input, which ends with its first error, and the end of the file rolls back what is open. So lines end
-// after the first word of a statement, which SQLite does not keep.
+// The shell continues after an error, and would commit the statements around a failed one. But everything up to a line that
+// ends with a semicolon is one input: its first error ends it, and the end of the file rolls back the open transaction. So
+// only the last line ends with a semicolon. SQLite stores the text of a statement without the break after its first word.
 function joinForShell(statements: readonly string[]): string {
   const note =
     "-- Only the last line ends with a semicolon: so the sqlite3 shell stops at an error, and commits nothing.\n";

@@ -4,49 +4,49 @@ import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { StoreError } from "../sql/store-error.js";
 
-// What is written to a file that is no longer at its path is lost with the process, and SQLite does not notice. So the files are
-// compared with those that were opened:
+// Writes to a file that is no longer at its path are lost with the process, and SQLite does not notice. So the files at the
+// paths are compared with the opened files:
 //
 // | what was done                                  | how it shows                                                 |
 // |------------------------------------------------|--------------------------------------------------------------|
 // | `rm`, the folder removed or renamed            | the path leads nowhere                                       |
 // | `mv` or `rsync` of another file, a link turned | the path leads to another inode                              |
-// | `cp` of another file                           | the header in the file is one that cannot follow the last    |
+// | `cp` of another file                           | the header of the file cannot follow the last one            |
 //
-// SQLite raises a counter in the header with each change of it. A copy made before has a lower one. Another database with a
-// higher one is not recognized by it. Several processes may write, so the counter may rise at any time.
+// SQLite raises a counter in the header with each change of it. An earlier copy has a lower counter. Another database with a
+// higher counter is not recognized. Several processes may write, so the counter may rise at any time.
 
-/** Compares the files of a database with those that were opened. */
+/** Compares the files at the paths of a database with the opened files. */
 export interface FileWatch {
-  /** What happened to them, if anything. */
+  /** Returns what happened to the files; `undefined`: nothing. */
   check(): Promise<Move | undefined>;
-  /** Takes the log and its index as they are now, when the database was opened again. */
+  /** Takes the present log and its index as the opened ones. Call it when the database was opened again. */
   renewLogs(): Promise<void>;
-  /** Frees what it holds. Call it once the database is closed. */
+  /** Releases the file descriptor. Call it once the database is closed. */
   close(): Promise<void>;
 }
 
 /** What happened to the files. */
 interface Move {
   readonly error: StoreError;
-  /** Whether only the write-ahead log is gone, so that the database can take what is in it. */
+  /** Whether only the write-ahead log is gone: the database can still take its contents. */
   readonly isLogGone: boolean;
 }
 
-/** A path, and the file to which it led. */
+/** A path, and the file at it when it was opened. */
 interface Opened {
   readonly path: string;
   readonly identity: string;
 }
 
-/** SQLite's header, and therein its counter of changes, and page size and journal mode, which stay while it is open. */
+/** SQLite's header. It has a counter of changes, and the page size and journal mode, which stay while the file is open. */
 const headerBytes = 100;
 const counterAt = 24;
 const fixed = [16, 20] as const;
 
 /**
- * Called once the database has been opened and written. `path`: as the options name it. `file`: where SQLite found it;
- * `undefined` when nothing is there, as for a database that another VFS keeps.
+ * Call it once the database has been opened and written. `path`: as the options name it. `file`: the path that SQLite
+ * reports. Returns `undefined` when no file is there, as for a database that another VFS keeps.
  */
 export async function watchFile(path: string, file: string): Promise<FileWatch | undefined> {
   const named = path.startsWith("file:") ? file : resolve(path);
@@ -78,7 +78,7 @@ export async function watchFile(path: string, file: string): Promise<FileWatch |
   };
 }
 
-/** Says which of the files is no longer at its path. One that was not there is not missed. */
+/** Says which file is no longer at its path. A file that was not there at first does not count. */
 async function findMoved(files: readonly Opened[]): Promise<string | undefined> {
   for (const { path, identity } of files) {
     const now = await identityAt(path);
@@ -104,14 +104,14 @@ function movedError(file: string, what: string, remedy: string): StoreError {
 const nowhere = "nowhere";
 const unknown = "unknown";
 
-/** What stays the same for as long as a path leads to one file. */
+/** Identifies the file at a path, by device and inode. */
 async function identityAt(path: string): Promise<string> {
   try {
     const { dev, ino } = await stat(path, { bigint: true });
     return `${dev} ${ino}`;
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
-    // A file that cannot be looked at may be there. Where the disk fails, so do the writes.
+    // After other errors the file may still be there. If the disk fails, writes fail too.
     return code === "ENOENT" || code === "ENOTDIR" ? nowhere : unknown;
   }
 }
@@ -124,7 +124,7 @@ function mayFollow(before: Buffer, now: Buffer): boolean {
   return rise > 0 || now.equals(before);
 }
 
-/** The header as it is on disk. A checkpoint may be writing it, so it counts once it was read twice. */
+/** The header on disk. A checkpoint may be writing it, so it counts once two reads agree. */
 async function readHeader(fd: number): Promise<Buffer> {
   for (let before = await readStart(fd); ; ) {
     const now = await readStart(fd);
@@ -151,8 +151,8 @@ const openFile = promisify(open);
 const closeFile = promisify(close);
 
 /**
- * Opens a file to read it beside SQLite. When a process closes any descriptor of a file, POSIX drops all its locks on the file,
- * those of SQLite too. So all watches of a file in this process share one, which the last of them closes.
+ * Opens a file to read it beside SQLite. When a process closes any descriptor of a file, POSIX drops all its locks on the
+ * file, also those of SQLite. So all watches of a file in this process share one descriptor, which the last of them closes.
  */
 async function hold(path: string, identity: string): Promise<{ readonly fd: number; release(): Promise<void> }> {
   const held = descriptors.get(identity) ?? { fd: openFile(path, "r"), users: 0 };

@@ -12,13 +12,14 @@ export type ThreadRequest =
   | { readonly kind: "call"; readonly call: BackendCall; readonly as?: CallRole | undefined }
   /** Writes committed together, answered with a `GroupAnswer`. */
   | ({ readonly kind: "group" } & PackedWrites)
-  /** Moves what the write-ahead log has to the file. */
+  /** Moves the contents of the write-ahead log to the file. */
   | { readonly kind: "checkpoint" }
   /** Closes the database; the thread ends after the answer. */
   | { readonly kind: "close" };
 
 /**
- * What a call is besides a read. `heartbeat`: a write that is answered before all requests that wait, with a look at the file.
+ * The kind of a call that is not a read. `heartbeat`: a write that is answered before all waiting requests; the file is
+ * checked meanwhile.
  */
 export type CallRole = "write" | "heartbeat";
 

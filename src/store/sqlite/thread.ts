@@ -45,7 +45,7 @@ class ThreadOwner implements DatabaseThread {
   #failure: StoreError | undefined;
   #file: FileWatch | undefined;
   #checking: Promise<void> | undefined;
-  /** Why nothing is written any more. */
+  /** Why no write is possible any more. */
   #moved: StoreError | undefined;
 
   constructor({ settings, now }: ThreadOptions) {
@@ -71,7 +71,7 @@ class ThreadOwner implements DatabaseThread {
     return file;
   }
 
-  // The lease does not wait for the file system, whose threads others may keep busy. What is found later, the next write says.
+  // The lease does not wait for the file system, whose threads may be busy. The next write reports a later result.
   async #beat(file: FileWatch, request: ThreadRequest): Promise<unknown> {
     void this.#check(file);
     const answer = await this.#post(request);
@@ -79,7 +79,7 @@ class ThreadOwner implements DatabaseThread {
     return answer;
   }
 
-  /** A new thread opens what is at the path, and would create a file that is gone. */
+  /** Checks first: a new thread opens the file at the path, and would create a missing one. */
   async #reopen(file: FileWatch, request: ThreadRequest): Promise<unknown> {
     await file.renewLogs();
     await this.#check(file);
@@ -100,7 +100,7 @@ class ThreadOwner implements DatabaseThread {
     const move = await file.check();
     if (move === undefined || this.#moved !== undefined) return;
     this.#moved = move.error;
-    // The log is still open here, and gone once the process ends.
+    // The log is still open here, but lost once the process ends.
     if (move.isLogGone) await this.#post({ kind: "checkpoint" }).catch(noop);
   }
 
@@ -118,7 +118,7 @@ class ThreadOwner implements DatabaseThread {
   }
 
   async close(): Promise<void> {
-    // It may ask the thread for a checkpoint.
+    // The check may ask the thread for a checkpoint.
     await this.#checking;
     const worker = this.#worker;
     if (worker !== undefined) {

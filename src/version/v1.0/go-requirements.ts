@@ -2,10 +2,10 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { JsonRpcAdapter, Version } from "../codec.js";
 
-// Cards as the Go SDK reads them: the scopes of a required scheme are a bare list, and not a message with a `list`, which its
-// parser refuses.
+// Cards as the Go SDK reads them: the scopes of a required scheme are a bare list. Its parser refuses the specified message
+// with a `list`.
 
-/** The version, whose public and extended cards in JSON have that form. */
+/** Returns the version with public and extended JSON cards in that form. */
 export function withGoCards({ jsonRpc, httpJson, writeCard, ...version }: Version): Version {
   return {
     ...version,

@@ -24,12 +24,12 @@ export interface ServerCode {
   readonly pageTexts: typeof pageTexts;
 }
 
-/** Rewrites the forms that released SDKs give cards (`sdk-forms.ts`), once a card has needed it. */
+/** Rewrites the card forms of released SDKs (`sdk-forms.ts`), once a card has needed it. */
 let readSdkForms = (card: JsonObject): JsonObject => card;
 
 /**
- * Reads extended cards by this function from now on. Few agents need it, so the client loads it with the first card that
- * lists security schemes; an extended card comes only after such a card.
+ * Sets the function that reads extended cards. Few agents need it, so the client loads it with the first card that lists
+ * security schemes. An extended card comes only after such a card.
  */
 export function readExtendedCardsBy(read: typeof readSdkForms): void {
   readSdkForms = read;

@@ -1,9 +1,9 @@
 import type { RawCall } from "./taken-call.js";
 
 /**
- * Gives a call another HTTP status than 200 when it fails before its first message. grpc-js has no interface for that; the
+ * Sets an HTTP status other than 200 for a call that fails before its first message. grpc-js has no interface for that: the
  * stream of a call is private. Tried with grpc-js 1.14.7 and Node 24.21. Costs one function for such a call. Without it,
- * no proxy but Envoy could tell a refused call from one that has begun.
+ * only Envoy could distinguish a refused call from one that has begun.
  */
 export function setHttpStatus(call: RawCall, status: number): void {
   const stream: unknown = Reflect.get(call, "stream");
