@@ -77,8 +77,8 @@ export function sizeOfArtifact(artifact: Artifact, max?: number): number {
 }
 
 /** Size of a whole task. */
-export function sizeOfTask({ artifacts, history, status }: Task, max = noLimit): number {
-  let size = status?.message === undefined ? 0 : sizeOfMessage(status.message);
+export function sizeOfTask({ artifacts, history, status, metadata }: Task, max = noLimit): number {
+  let size = sizeOfJson(metadata) + (status?.message === undefined ? 0 : sizeOfMessage(status.message));
   size += sumOf(history, sizeOfMessage, max - size);
   return size + sumOf(artifacts, sizeOfArtifact, max - size);
 }

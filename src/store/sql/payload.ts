@@ -26,7 +26,7 @@ import type {
   TurnCause,
   WrittenStatus,
 } from "../../core/ports.js";
-import { sizeOfJson, sizeOfTask } from "../../protocol/check/size.js";
+import { sizeOfTask } from "../../protocol/check/size.js";
 import { writeBinary } from "../../protocol/codec/binary/writer.js";
 import { A2AError, type ErrorCode, errorTable } from "../../protocol/errors.js";
 import {
@@ -99,7 +99,7 @@ const summaryMaxBytes = 1_024;
 
 function summaryToRow(summary: Task): Uint8Array | undefined {
   // In memory a value takes several times its encoded size: what is much larger is not encoded.
-  if (sizeOfTask(summary) + sizeOfJson(summary.metadata) > 8 * summaryMaxBytes) return undefined;
+  if (sizeOfTask(summary) > 8 * summaryMaxBytes) return undefined;
   // The head has the ids.
   const { bytes } = encode(TaskSchema, { ...summary, id: "", contextId: "" });
   return bytes.length <= summaryMaxBytes ? bytes : undefined;

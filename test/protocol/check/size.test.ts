@@ -1,8 +1,17 @@
-import { create } from "@bufbuild/protobuf";
+import { type Message as AnyMessage, create, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { isLargerJson, sizeOfContentIn, sizeOfJson, sizeOfMessage } from "../../../src/protocol/check/size.js";
 import { compactValue } from "../../../src/protocol/codec/json/compact-value.js";
-import { type Message, MessageSchema, type Part, SendMessageRequestSchema } from "../../../src/protocol/model.js";
+import {
+  ArtifactSchema,
+  type Message,
+  MessageSchema,
+  type Part,
+  PartSchema,
+  SendMessageRequestSchema,
+  TaskSchema,
+  TaskStatusSchema,
+} from "../../../src/protocol/model.js";
 
 /** An object of so many members, which counts how often the first one is read. */
 function countedObject(members: number) {
@@ -43,6 +52,54 @@ describe("the size of a message", () => {
     expect(sizeOfContentIn(request)).toBe(size);
     expect(sizeOfMessage({ ...message, taskId: "t" })).toBe(size);
     expect(reads()).toBe(1);
+  });
+});
+
+/** Fields whose length another limit holds, or that have no length. */
+const uncounted = new Set([
+  ...["Task.id", "Task.context_id", "Message.context_id", "Message.task_id", "Message.role"],
+  ...["TaskStatus.state", "TaskStatus.timestamp"],
+]);
+
+/** A large value of a field. A field of another message has that message with one large field. */
+function largeValue(field: DescField): unknown {
+  const { scalar, message } = field;
+  const text = "x".repeat(10_000);
+  if (field.fieldKind === "list") return field.listKind === "message" ? [largeMessage(field.message)] : [text];
+  if (message === undefined) return scalar === ScalarType.BYTES ? Buffer.from(text) : text;
+  if (message.typeName === "google.protobuf.Struct") return { text };
+  return message.typeName === "google.protobuf.Value" ? compactValue(text) : largeMessage(message);
+}
+
+function largeMessage(desc: DescMessage | undefined): AnyMessage {
+  const field = desc?.fields.find((each) => !uncounted.has(`${desc.name}.${each.name}`));
+  if (desc === undefined || field === undefined) throw new TypeError("the message has no field that counts");
+  return messageWith(desc, field);
+}
+
+function messageWith(desc: DescMessage, field: DescField): AnyMessage {
+  const value = largeValue(field);
+  const member = field.oneof
+    ? { [field.oneof.localName]: { case: field.localName, value } }
+    : { [field.localName]: value };
+  return Object.assign(create(desc), member);
+}
+
+const counted = [TaskSchema, TaskStatusSchema, MessageSchema, ArtifactSchema, PartSchema].flatMap((desc) =>
+  desc.fields.map((field) => ({ name: `${desc.name}.${field.name}`, desc, field })),
+);
+
+describe("the size of a task", () => {
+  it.each(counted.filter(({ name }) => !uncounted.has(name)))("counts $name", ({ desc, field }) => {
+    const part = messageWith(desc, field);
+    const whole = desc === TaskStatusSchema ? Object.assign(create(TaskSchema), { status: part }) : part;
+    const size = sizeOfContentIn(whole);
+    expect(size).toBeGreaterThanOrEqual(10_000);
+  });
+
+  it("leaves out the fields that are listed, and no others", () => {
+    const names = new Set(counted.map(({ name }) => name));
+    expect([...uncounted].filter((name) => !names.has(name))).toEqual([]);
   });
 });
 
