@@ -28,7 +28,7 @@ export const slow = [
   "test/cli/{demo/store,serve-watch}.test.ts",
   "test/client/flat.test.ts",
   "test/examples/{approval,client-resume,durable,replicas}.test.ts",
-  "test/server/overload/out-of-memory.test.ts",
+  "test/server/overload/{growing,out-of-memory}.test.ts",
   "test/store/postgres/{away,closing,contract-pooled,leases,long-migration}.test.ts",
 ];
 

@@ -12,12 +12,12 @@ export interface MemoryTaskStoreOptions {
    * Size of all tasks and conversations. Unfinished tasks of one owner, at all agents, take at most half of what those of others
    * leave: then its sends are refused (`resourceExhausted`), and its running tasks end FAILED when they grow. Finished tasks are
    * dropped to make room, the oldest first, those of an owner with more than its share before any other. Callers that cannot
-   * be distinguished share all of it. Default: 256 MiB, but at most a quarter of the heap.
+   * be distinguished share all of it. Default: 256 MiB, but at most a sixth of the heap.
    */
   readonly maxBytes?: number | undefined;
   /** How long the log of a finished task is kept, so that late subscribers get every event. Default: 60 s. */
   readonly finishedLogMs?: number | undefined;
-  /** Size of the logs of finished tasks. Default: 64 MiB, but at most a sixteenth of the heap. */
+  /** Size of the logs of finished tasks. Default: 64 MiB, but at most a 24th of the heap. */
   readonly finishedLogMaxBytes?: number | undefined;
   /** Number of idempotent sends to remember; the oldest are forgotten first. Default: 100,000. */
   readonly sendsMax?: number | undefined;
@@ -59,8 +59,8 @@ export const memoryRule: Rule = object(members);
 const mebibyte = 2 ** 20;
 
 export function resolveLimits(options: MemoryTaskStoreOptions): RetentionLimits {
-  const { maxBytes = Math.min(256 * mebibyte, partOfHeap(1 / 4)), finishedLogMs = 60_000 } = options;
-  const { finishedLogMaxBytes = Math.min(64 * mebibyte, partOfHeap(1 / 16)) } = options;
+  const { maxBytes = Math.min(256 * mebibyte, partOfHeap(1 / 6)), finishedLogMs = 60_000 } = options;
+  const { finishedLogMaxBytes = Math.min(64 * mebibyte, partOfHeap(1 / 24)) } = options;
   return { maxBytes, finishedLogMs, finishedLogMaxBytes };
 }
 
