@@ -13,8 +13,9 @@ import { StoreError } from "../sql/store-error.js";
 // | `mv` or `rsync` of another file, a link turned | the path leads to another inode                              |
 // | `cp` of another file                           | the header of the file cannot follow the last one            |
 //
-// SQLite raises a counter in the header with each change of it. An earlier copy has a lower counter. Another database with a
-// higher counter is not recognized. Several processes may write, so the counter may rise at any time.
+// SQLite raises a counter in the header when it reads the header and then changes it. A connection that has the header in its
+// cache writes the same counter again, with other sizes. So an equal counter proves nothing, and an earlier copy with a lower
+// one is recognized. Several processes may write, so the counter may rise at any time.
 
 /** Compares the files at the paths of a database with the opened files. */
 export interface FileWatch {
@@ -121,7 +122,7 @@ function mayFollow(before: Buffer, now: Buffer): boolean {
   if (now.length < headerBytes) return false;
   if (before.compare(now, ...fixed, ...fixed) !== 0) return false;
   const rise = (now.readUInt32BE(counterAt) - before.readUInt32BE(counterAt)) | 0;
-  return rise > 0 || now.equals(before);
+  return rise >= 0;
 }
 
 /** The header on disk. A checkpoint may be writing it, so it counts once two reads agree. */
