@@ -117,7 +117,7 @@ describe.concurrent("a proxy", () => {
     [429, /a proxy limits/],
     [502, /cannot reach the agent/],
     [503, /has no agent that takes calls/],
-    [504, /no answer of the agent in time/],
+    [504, /did not answer the proxy in time/],
   ])("that answers calls with a page of %i is named as the cause", async (status, remedy) => {
     await using agent = await serve(options);
     await using proxy = await passing(agent, (path) =>

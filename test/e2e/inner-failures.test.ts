@@ -78,6 +78,8 @@ interface Scene {
   readonly isReferred?: boolean;
   /** Whether a turn of the agent meets the failure. Default: false. */
   readonly isOfTurn?: boolean;
+  /** Whether the agent has started before. Default: as `isOfTurn`. */
+  readonly hasBegun?: boolean;
 }
 
 const card = { name: "Tested", description: "Does what the test says", version: "1.0.0" };
@@ -205,6 +207,7 @@ const parts: Readonly<Record<string, Scene>> = {
   "its interceptor": { code: "internalError", options: () => ({ interceptors: [failInside] }) },
   "its store, of a task": {
     isReferred: false,
+    hasBegun: true,
     code: "unavailable",
     options: () => ({
       store: failingStore(),
@@ -316,7 +319,9 @@ async function expectMasked(watched: Watched, wire: Wire, scene: Scene): Promise
   // gRPC-Web has its status in a binary body.
   if (["in-process", "grpc-web"].includes(wireRow(wire).binding)) return;
   const [status = ""] = text.split("\n");
-  expect(/grpc-status: (\d+)/.exec(text)?.[1] ?? status).toBe(wireRow(wire).binding === "GRPC" ? "14" : "503");
+  // A call whose agent has started must not be repeated.
+  const http = (scene.hasBegun ?? scene.isOfTurn) === true ? "502" : "503";
+  expect(/grpc-status: (\d+)/.exec(text)?.[1] ?? status).toBe(wireRow(wire).binding === "GRPC" ? "14" : http);
   if (text.includes("cannot verify")) expect(text).toMatch(/^retry-after: [1-9]|grpc-status: 14/m);
 }
 

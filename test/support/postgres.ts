@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import {
   accessSync,
   chownSync,
@@ -111,8 +111,10 @@ export function sharedPostgres(): Promise<SharedPostgres> {
 export function runPsql(url: string, script: string): Promise<void> {
   return new Promise((resolve) => {
     // Without `ON_ERROR_STOP` it goes on after an error.
-    const child = execFile(join(bin ?? "", "psql"), ["--no-psqlrc", "--quiet", url], () => resolve());
-    child.stdin?.end(script);
+    const args = ["--no-psqlrc", "--quiet", url];
+    const child = owned(spawn(join(bin ?? "", "psql"), args, { stdio: ["pipe", "ignore", "ignore"] }));
+    child.once("close", () => resolve());
+    child.stdin.end(script);
   });
 }
 

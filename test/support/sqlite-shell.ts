@@ -1,4 +1,6 @@
-import { execFile, execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
+import { owned } from "./owned.js";
 
 /** Whether the shell of SQLite is installed. Required in CI. */
 export const hasSqliteShell = findShell();
@@ -11,12 +13,10 @@ if (!hasSqliteShell) {
 
 /** Feeds a script to `sqlite3 FILE`, as a person would, without the settings of this user. Returns what the shell prints to stderr. */
 export function runInShell(path: string, script: string): Promise<string> {
-  return new Promise((resolve) => {
-    // The shell ends with 1 after an error, which is no reason to fail here.
-    const env = { ...process.env, HOME: "/nonexistent" };
-    const child = execFile("sqlite3", [path], { env }, (_error, _stdout, stderr) => resolve(stderr));
-    child.stdin?.end(script);
-  });
+  const env = { ...process.env, HOME: "/nonexistent" };
+  const child = owned(spawn("sqlite3", [path], { env, stdio: ["pipe", "ignore", "pipe"] }));
+  child.stdin?.end(script);
+  return text(child.stderr);
 }
 
 function findShell(): boolean {

@@ -121,7 +121,7 @@ const codesByHttpStatus: ReadonlyMap<number, ErrorCode> = new Map([
 
 const vagueCodes: ReadonlySet<ErrorCode> = new Set(["internalError", "invalidRequest"]);
 /** Statuses specific enough to override a vague error code. */
-const specificStatuses: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 429, 503]);
+const specificStatuses: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 429, 502, 503]);
 
 /** Replaces a vague error code by that of the HTTP status, if the status is specific. */
 export function withStatus(error: A2AError, { response: { status } }: UnreadAnswer): A2AError {

@@ -62,7 +62,7 @@ describe("a request over HTTP/1.1", () => {
   });
 
   it("is also refused by a mounted agent", async () => {
-    await using mounted = await createAgent({ card, agent });
+    await using mounted = await createAgent({ card, agent, allowedHosts: ["a"] });
     const app = new Koa().use(await mounted.koa());
     await using node = await serveHttp(createServer(mounted.nodeListener()));
     await using koa = await serveHttp(createServer(app.callback()));
