@@ -58,7 +58,7 @@ function placed(
     .replaceAll(/\bport: \d{4,5}\b/g, "port: 0")
     .replaceAll(/https:\/\/(?:agent|old|weather\.mesh)\.example/g, peer.url)
     .replaceAll("/run/certificates/", "./")
-    .replaceAll("postgres://agent@db.internal/agent", database)
+    .replaceAll(/postgres:\/\/agent@(?:db\.internal|pooler\.internal:6432)\/agent/g, database)
     .replaceAll("41241", String(port))
     .split("\n");
   // The line before a block is that of its fence.
