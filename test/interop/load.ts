@@ -1,4 +1,5 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
@@ -16,9 +17,10 @@ const programs: Readonly<Record<string, string>> = {
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
-/** Whether each SDK is installed. Required in CI. */
+/** Whether each SDK and its program are there. Required in CI. */
 export function hasSdks(): boolean {
-  const missing = sdks.filter(({ installed }) => !installed).map(({ name }) => name);
+  const isMissing = ({ name, installed }: Sdk): boolean => !installed || !existsSync(path(programs[name] ?? ""));
+  const missing = sdks.filter(isMissing).map(({ name }) => name);
   if (missing.length === 0) return true;
   const line = `no SDK for ${missing.join(", ")}: tests are skipped (test/interop/setup.sh)`;
   if (process.env["CI"] === "true") throw new Error(line);

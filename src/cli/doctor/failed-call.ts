@@ -34,18 +34,16 @@ export function causeOf(call: FailedCall): Cause {
     const known = unreached.find(([said]) => said.test(reason));
     return failed(reason, known?.[1] ?? proxyRemedy(call.binding));
   }
-  if (error instanceof A2AError) {
-    const cause = causes[status === undefined || status === "401" ? error.code : "other"]?.(call, reason);
-    if (cause !== undefined) return cause;
-  }
-  if (status !== undefined) return failed(reason, byStatus[status] ?? proxyRemedy(call.binding));
-  return failed(reason, proxyRemedy(call.binding));
+  // Agents behind middleware have only a status for missing credentials too.
+  const isAgents = error instanceof A2AError && (status === undefined || status === "401");
+  const cause = isAgents ? causes[error.code]?.(call, reason) : undefined;
+  return cause ?? failed(reason, byStatus[status ?? ""] ?? proxyRemedy(call.binding));
 }
 
 const failed = (seen: string, remedy: string): Cause => ({ result: "failed", seen, remedy });
 
 /** Causes of errors in the protocol's own form, which come from the agent itself. */
-const causes: Readonly<Partial<Record<A2AError["code"] | "other", (call: FailedCall, reason: string) => Cause>>> = {
+const causes: Readonly<Partial<Record<A2AError["code"], (call: FailedCall, reason: string) => Cause>>> = {
   unauthenticated({ hasSecrets, withholdReason }, reason) {
     if (hasSecrets) {
       return failed(
@@ -53,9 +51,11 @@ const causes: Readonly<Partial<Record<A2AError["code"] | "other", (call: FailedC
         "check that they are not expired, and that they were issued for this agent",
       );
     }
-    const remedy =
-      withholdReason === undefined ? "give --bearer, --credential or --header" : `${withholdReason} (--trust)`;
-    return { result: "warning", seen: "the agent answers and wants credentials", remedy };
+    return {
+      result: "warning",
+      seen: "the agent answers and wants credentials",
+      remedy: credentialRemedy(withholdReason),
+    };
   },
   permissionDenied({ hasSecrets, withholdReason }, reason) {
     if (hasSecrets) {
@@ -64,9 +64,11 @@ const causes: Readonly<Partial<Record<A2AError["code"] | "other", (call: FailedC
         "use credentials with the scopes that the card requires",
       );
     }
-    const remedy =
-      withholdReason === undefined ? "give --bearer, --credential or --header" : `${withholdReason} (--trust)`;
-    return { result: "warning", seen: `the agent answers and refuses this caller: ${reason}`, remedy };
+    return {
+      result: "warning",
+      seen: `the agent answers and refuses this caller: ${reason}`,
+      remedy: credentialRemedy(withholdReason),
+    };
   },
   resourceExhausted: (_, reason) => ({
     result: "warning",
@@ -83,6 +85,10 @@ const causes: Readonly<Partial<Record<A2AError["code"] | "other", (call: FailedC
   requestTimeout: (_, reason) =>
     failed(reason, "the request did not arrive in time: check the connection, and proxies that hold requests back"),
 };
+
+function credentialRemedy(withholdReason: string | undefined): string {
+  return withholdReason === undefined ? "give --bearer, --credential or --header" : `${withholdReason} (--trust)`;
+}
 
 /** Remedies for a call without an answer, by the text of its error. */
 const unreached: readonly (readonly [said: RegExp, remedy: string])[] = [
