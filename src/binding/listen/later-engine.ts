@@ -10,7 +10,7 @@ export interface LaterEngine extends Http2Engine {
 /**
  * An engine that is created by its first connection, or by `load`: gRPC would add 35 ms to a start (Node 24.21).
  * Connections wait until it is loaded. If loading fails, they are closed, and the next connection tries again.
- * Connections that wait while the port retires are accepted.
+ * Connections that wait while the port retires are accepted, and end after their first request.
  */
 export function laterEngine(make: () => Promise<Http2Engine>, onError: (error: unknown) => void): LaterEngine {
   let engine: Http2Engine | undefined;
@@ -46,7 +46,7 @@ export function laterEngine(make: () => Promise<Http2Engine>, onError: (error: u
       if (engine === undefined) void acceptLater(socket);
       else engine.accept(socket);
     },
-    retire: async (ms) => engine?.retire(ms),
+    retire: async (ms) => (engine ?? (await loading))?.retire(ms),
     close() {
       closed = true;
       engine?.close();

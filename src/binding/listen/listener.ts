@@ -1,4 +1,5 @@
 import { createServer as createTcpServer, type Server as NetServer, type Socket } from "node:net";
+import { setImmediate } from "node:timers/promises";
 import type { TLSSocket, TlsOptions } from "node:tls";
 import { callerClock } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
@@ -50,6 +51,7 @@ export async function createListener(options: ListenerOptions): Promise<Listener
   const plainHttp2 = async (): Promise<Http2Engine> =>
     (await import("./http2-engine.js")).createHttp2Engine(options.http ?? refuseHttp, limits, options.unsent);
   const http2 = options.http2 ?? laterEngine(plainHttp2, noop);
+  let closing: Promise<void> | undefined;
   const hand = (socket: Socket, protocol: HttpProtocol): void => {
     if (protocol === "http1") {
       http1.accept(socket);
@@ -58,6 +60,8 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     // An HTTP/2 connection ends when its peer ends it, while an HTTP/1.1 connection still waits for its response.
     socket.allowHalfOpen = false;
     http2.accept(socket);
+    // Its peer connected just before the port closed. The connection ends after its first request.
+    if (closing !== undefined) void http2.retire(0);
   };
   const sniffer = createSniffer(limits.headerTimeoutMs, hand);
   const server =
@@ -70,7 +74,6 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     throw error;
   });
 
-  let closing: Promise<void> | undefined;
   const stop = (): Promise<void> => {
     closing ??= new Promise((resolve) => server.close(() => resolve()));
     return closing;
@@ -86,6 +89,8 @@ export async function createListener(options: ListenerOptions): Promise<Listener
     await Promise.all([http1.retire(ms), http2.retire(ms)]);
   };
   const drain = async (ms: number): Promise<void> => {
+    // The kernel breaks the connections that it has accepted for a port that closes: they are taken first.
+    await setImmediate();
     const stopping = stop();
     sniffer.drain();
     void Promise.all([http1.retire(0), http2.retire(ms / 2)]);

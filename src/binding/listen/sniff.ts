@@ -8,9 +8,15 @@ export type HttpProtocol = "http1" | "http2";
 /** Detects the protocol of a connection from its first bytes. */
 export interface Sniffer {
   take(socket: Socket): void;
-  /** Reads what has arrived, then closes the connections that have sent nothing. */
+  /** Closes the connections that have sent nothing. New ones get a moment: their first request is often on its way. */
   drain(): void;
 }
+
+/**
+ * How long the first bytes of a connection may take to arrive while the port closes. A busy proxy connects, and writes its
+ * request a moment later; it counts as sent, so a proxy that loses the connection cannot repeat the request.
+ */
+const firstBytesMs = 500;
 
 /**
  * Calls `decided` with each socket once its protocol is known: HTTP/2 by its preface, else HTTP/1.1. Puts the read
@@ -20,20 +26,21 @@ export function createSniffer(
   timeoutMs: number,
   onProtocol: (socket: Socket, protocol: HttpProtocol) => void,
 ): Sniffer {
-  const undecidedSockets = new Set<Socket>();
+  const acceptTimes = new Map<Socket, number>();
   return {
     take: (socket) => {
-      undecidedSockets.add(socket);
+      acceptTimes.set(socket, performance.now());
       sniff(socket, timeoutMs, (protocol) => {
-        undecidedSockets.delete(socket);
+        acceptTimes.delete(socket);
         if (protocol !== undefined) onProtocol(socket, protocol);
       });
     },
     drain: () => {
-      const close = (): void => {
-        for (const socket of undecidedSockets) socket.destroy();
-      };
-      setImmediate(() => setImmediate(close));
+      // What has arrived is read first, also where a busy process reads it late.
+      const close = (socket: Socket): unknown =>
+        setImmediate(() => setImmediate(() => acceptTimes.has(socket) && socket.destroy()));
+      for (const [socket, acceptTime] of acceptTimes)
+        setTimeout(close, Math.max(0, acceptTime + firstBytesMs - performance.now()), socket);
     },
   };
 }

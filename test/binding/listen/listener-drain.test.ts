@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { Agent } from "node:http";
-import { expect, it } from "vitest";
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
 import { createListener } from "../../../src/binding/listen/listener.js";
 import { getOverHttp1, getOverHttp2, http2Session, wireTo } from "../../support/http-calls.js";
 
@@ -67,4 +69,35 @@ it("destroys connections that do not end in time", async () => {
   await both;
   await listener.drain(50);
   expect((await stuck).map(({ status }) => status)).not.toContain("fulfilled");
+});
+
+describe("a connection that comes just before the port closes", () => {
+  /** Connects, and sends `text` when the port has begun to close and has read everything that had arrived. */
+  async function sendLate(text: string) {
+    const listener = await createListener({
+      host: "127.0.0.1",
+      port: 0,
+      http: (_, response) => void response.end("done"),
+    });
+    const wire = wireTo(listener.port);
+    await once(wire.socket, "connect");
+    const drained = listener.drain(60_000);
+    for (let round = 0; round < 20; round += 1) await setImmediate();
+    wire.socket.write(text, "latin1");
+    const [answer] = await Promise.all([wire.whenClosed, drained]);
+    return answer;
+  }
+
+  it("gets an answer over HTTP/1.1, and ends", async () => {
+    const answer = await sendLate("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    expect(answer).toMatch(/^HTTP\/1\.1 200 OK[\s\S]*connection: close[\s\S]*done/i);
+  });
+
+  it("gets an answer over HTTP/2, and ends", async () => {
+    const settings = "\0\0\0\x04\0\0\0\0\0";
+    // :method GET, :scheme http, :path /, and :authority a (RFC 7541, 6.1 and 6.2.2).
+    const headers = "\0\0\x06\x01\x05\0\0\0\x01\x82\x86\x84\x01\x01a";
+    const answer = await sendLate(`PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n${settings}${headers}`);
+    expect(answer).toContain("done");
+  });
 });
