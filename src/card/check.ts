@@ -14,6 +14,7 @@ import {
   text,
   url,
 } from "../protocol/check/rules.js";
+import { isObject } from "../protocol/kinds.js";
 import { parseVersion } from "../protocol/service-parameters.js";
 import type { MountAddress } from "./mounts.js";
 
@@ -38,8 +39,7 @@ export function assertNone(problems: readonly string[]): void {
   if (problems.length > 0) throw new CardError(problems);
 }
 
-const member = (name: string) => (entry: unknown) =>
-  typeof entry === "object" && entry !== null ? Reflect.get(entry, name) : undefined;
+const member = (name: string) => (entry: unknown) => (isObject(entry) ? entry[name] : undefined);
 
 const webUrl = url("https", "http");
 

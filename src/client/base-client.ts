@@ -34,7 +34,7 @@ import type { ClientLimits, ClientOptions } from "./options.js";
 import { type Retries, withRetries } from "./retrying.js";
 import { complete, sendRequest } from "./send.js";
 import { checkCallOptions, checkOperationOptions, type SendOptions, type TaskCallOptions } from "./send-options.js";
-import type { LastingStream } from "./stream/lasting-stream.js";
+import type { ResumingStream } from "./stream/resuming-stream.js";
 import { type Allowance, allowanceOf, lateAnswer, pollPause } from "./timing.js";
 
 // The client finds an agent by its card, calls it over one of its interfaces, retries what is safe to retry, and
@@ -66,7 +66,7 @@ export interface ClientParts {
   readonly refresh: (operations: Operations<CallOptions>) => Promise<void>;
   readonly close: () => Promise<void>;
   /** Code of streams. Default: loaded with the first stream. */
-  readonly lastingStream?: typeof LastingStream | undefined;
+  readonly resumingStream?: typeof ResumingStream | undefined;
 }
 
 /**
@@ -277,10 +277,10 @@ function wrapCaller(caller: OperationCaller, options: ClientParts["options"]): O
   };
 }
 
-let loadedStream: typeof LastingStream | undefined;
+let loadedStream: typeof ResumingStream | undefined;
 
-async function loadStream(): Promise<typeof LastingStream> {
-  loadedStream ??= (await import("./stream/lasting-stream.js")).LastingStream;
+async function loadStream(): Promise<typeof ResumingStream> {
+  loadedStream ??= (await import("./stream/resuming-stream.js")).ResumingStream;
   return loadedStream;
 }
 
@@ -324,9 +324,9 @@ function callerOf(parts: ClientParts): OperationCaller {
       const call = prepare(operation, request, { ...options, signal });
       const { isRepeatable } = access;
       const ways = { firstAttempt, attempt, clock, streaming, numbers, isRepeatable };
-      const open = (Stream: typeof LastingStream) =>
+      const open = (Stream: typeof ResumingStream) =>
         new Stream({ ...ways, maxBreaks, pollMs, snapshotTimeoutMs }, call);
-      const Stream = parts.lastingStream ?? loadedStream;
+      const Stream = parts.resumingStream ?? loadedStream;
       return Stream === undefined ? streamFrom(async () => open(await loadStream())) : open(Stream);
     },
   };

@@ -7,7 +7,7 @@ import { webBindings } from "./bindings.js";
 import { createCardCache } from "./card/card-cache.js";
 import { type ClientFactory, clientFactory } from "./connect.js";
 import type { NetworkOptions, Platform } from "./platform.js";
-import { LastingStream } from "./stream/lasting-stream.js";
+import { ResumingStream } from "./stream/resuming-stream.js";
 import { type ClientBindings, transportsFor } from "./transports.js";
 
 /** gRPC is loaded when a card names it, since loading takes longer than the rest of a first call. */
@@ -23,7 +23,7 @@ const nodeBindings: ClientBindings = {
 const platform: Platform = {
   transports: (versions) => transportsFor(nodeBindings, versions).map(announceTimeouts),
   cardCache: createCardCache(),
-  lastingStream: LastingStream,
+  resumingStream: ResumingStream,
   network({ connectTimeoutMs, tls, namedBy, cardUrl, allowPrivate }: NetworkOptions) {
     const redirectPolicy = clientPolicy({ allowPrivate, cardHost: URL.parse(cardUrl ?? "")?.hostname });
     // An address given by the caller is allowed unless `allowPrivate` is false.

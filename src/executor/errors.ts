@@ -1,4 +1,4 @@
-import { isRecord } from "../protocol/check/kinds.js";
+import { isRecord } from "../protocol/kinds.js";
 import { A2AError, type ErrorCode, errorCodeFromReason, errorCodes, errorTable } from "../protocol/errors.js";
 
 /** A member of every error of the SDK 1.x. */

@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isRecord } from "../protocol/check/kinds.js";
 import { valueToJson } from "../protocol/codec/json/struct.js";
 import type { A2AError } from "../protocol/errors.js";
 import { artifactEvent, statusEvent } from "../protocol/events.js";
+import { isRecord } from "../protocol/kinds.js";
 import {
   type Artifact,
   type Message,

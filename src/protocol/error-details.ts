@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "./codec/outline/dynamic.js";
 import {
   A2AError,
   type ErrorCode,
@@ -77,7 +78,7 @@ export function detailsFromError(error: A2AError): JsonObject[] {
  * Reads an error from the details that a peer sent. `fallback` is the code if they have no `ErrorInfo`. Never throws.
  */
 export function errorFromDetails(details: JsonValue | undefined, message: string, fallback: ErrorCode): A2AError {
-  const all = (Array.isArray(details) ? details : [details]).filter(isObject);
+  const all = (Array.isArray(details) ? details : [details]).filter(isJsonObject);
   const every = (name: string) => all.filter((detail) => String(detail["@type"] ?? "").endsWith(name));
   const last = (name: string) => every(name).at(-1);
   const { code, ...info } = readErrorInfos(every("ErrorInfo").map(infoOf), fallback);
@@ -97,18 +98,14 @@ function stringOf(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : "";
 }
 
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function stringsOf(value: JsonValue | undefined): Record<string, string> {
-  if (!isObject(value)) return {};
+  if (!isJsonObject(value)) return {};
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, String(entry)]));
 }
 
 function violationsOf(value: JsonValue | undefined): FieldViolation[] {
   if (!Array.isArray(value)) return [];
   return value
-    .filter(isObject)
+    .filter(isJsonObject)
     .map((entry) => ({ field: String(entry["field"] ?? ""), description: String(entry["description"] ?? "") }));
 }

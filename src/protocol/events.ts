@@ -58,7 +58,12 @@ export interface ArtifactOptions {
 }
 
 const checkArtifactOptions = namesOf<ArtifactOptions>("artifact()", {
-  ...{ name: true, description: true, artifactId: true, append: true, lastChunk: true, metadata: true },
+  name: true,
+  description: true,
+  artifactId: true,
+  append: true,
+  lastChunk: true,
+  metadata: true,
   extensions: true,
 });
 

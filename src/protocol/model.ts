@@ -1,5 +1,6 @@
 // The neutral model: the generated messages of A2A 1.0. Every other room imports them from here (spec 4, style 13).
 // Their descriptors are built from the schema's outline.
+
 import type { Message as AnyMessage, DescMessage } from "@bufbuild/protobuf";
 import { enumDesc, type GenMessage, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 import { files } from "../../gen/lf/a2a/v1/a2a_outline.js";
@@ -25,6 +26,7 @@ import type {
   TaskStatusUpdateEvent,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { fileFromOutlines } from "./codec/outline/outline.js";
+import { isObject } from "./kinds.js";
 
 export type {
   AgentCard,
@@ -88,7 +90,7 @@ export const TaskStatusUpdateEventSchema = schema<TaskStatusUpdateEvent>("lf.a2a
 
 /** Returns the schema of a message of the protocol; `undefined` for anything else. */
 export function schemaOf(message: unknown): DescMessage | undefined {
-  const typeName = typeof message === "object" && message !== null ? Reflect.get(message, "$typeName") : undefined;
+  const typeName = isObject(message) ? message["$typeName"] : undefined;
   return file.messages.find((each) => each.typeName === typeName);
 }
 

@@ -16,7 +16,9 @@ export interface PartOptions {
 }
 
 const checkPartOptions = namesOf<PartOptions>("the options of a part", {
-  ...{ mediaType: true, filename: true, metadata: true },
+  mediaType: true,
+  filename: true,
+  metadata: true,
 });
 
 /** The content of a message or an artifact: a text, one part, or several of either. */

@@ -4,7 +4,9 @@ import { A2AError, CallError } from "../../protocol/errors.js";
 import type { Fetch } from "../../protocol/fetch.js";
 import { trimSlashes } from "../../protocol/http-rules.js";
 import type { AgentCard } from "../../protocol/model.js";
-import { versionParameter } from "../../protocol/service-parameters.js";
+import { parseVersion, versionParameter } from "../../protocol/service-parameters.js";
+import { isListed } from "../../version/traits.js";
+import { versionTable } from "../../version/versions.js";
 import { isAway } from "../failures.js";
 import type { CardCache } from "./card-cache.js";
 import type { ReadCard } from "./read-card.js";
@@ -53,8 +55,41 @@ export function cardUrls(agent: string | URL): readonly string[] {
   return [...new Set([base, url.origin].flatMap((location) => wellKnown.map((path) => `${location}${path}`)))];
 }
 
+/** What a client may call. */
+export interface SupportedProtocols {
+  /** Versions that may be used. Default: any that the client knows. */
+  readonly versions: readonly string[] | undefined;
+  /** Whether a card lists an interface that this client can and may call. */
+  isCallable(card: AgentCard): boolean;
+}
+
+/**
+ * Finds an agent's card. If it lists nothing callable, the card is requested in each version that cards do not list: an
+ * agent shows those interfaces to callers that declare the version. If none is callable the first card is used. Throws
+ * what `findCard` throws.
+ */
+export async function findCallableCard(
+  urls: readonly string[],
+  options: DiscoveryOptions,
+  { versions = versionTable.map(({ name }) => name), isCallable }: SupportedProtocols,
+): Promise<FoundCard> {
+  const firstCard = await findCard(urls, options);
+  if (isCallable(firstCard.card)) return firstCard;
+  const listedVersions = firstCard.card.supportedInterfaces.map(({ protocolVersion }) => parseVersion(protocolVersion));
+  for (const version of versions.filter((each) => !isListed(each) && !listedVersions.includes(each))) {
+    const versionCard = await findCard([firstCard.url], { ...options, version }).catch(ignoreAnswer);
+    if (versionCard !== undefined && isCallable(versionCard.card)) return versionCard;
+  }
+  return firstCard;
+}
+
+// An agent without such a card may answer in any way.
+function ignoreAnswer(error: unknown): undefined {
+  if (!(error instanceof A2AError)) throw error;
+}
+
 /** Fetches an agent's card from the first URL that has one. If none has, throws what the URLs answered. */
-export async function findCard(urls: readonly string[], options: DiscoveryOptions): Promise<FoundCard> {
+async function findCard(urls: readonly string[], options: DiscoveryOptions): Promise<FoundCard> {
   const path = basePathOf(urls[0] ?? "");
   const problems: string[] = [];
   const cardErrors: A2AError[] = [];

@@ -3,6 +3,7 @@ import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { amount, assertOptions, jsonObject, type MembersOf, object, string } from "../../protocol/check/rules.js";
+import { isObject } from "../../protocol/kinds.js";
 import type { Part } from "../../protocol/model.js";
 import { file, type PartOptions } from "../../protocol/parts.js";
 import { mediaTypeOf } from "./media-type.js";
@@ -80,7 +81,7 @@ function tooLarge({ what, maxBytes }: SizeLimit, size: number, least = ""): Rang
 }
 
 function isStream(source: unknown): source is ByteStream {
-  return typeof source === "object" && source !== null && Symbol.asyncIterator in source;
+  return isObject(source) && Symbol.asyncIterator in source;
 }
 
 function pathOf(source: unknown): string {

@@ -1,4 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../codec/outline/dynamic.js";
 import type { Message } from "../model.js";
 import { mayCarry } from "./may-carry.js";
 
@@ -61,7 +62,7 @@ export function authorizationContent({ text, ...request }: AuthorizationRequest)
  */
 export function readAuthorization(message: Pick<Message, "metadata"> | undefined): Authorization | undefined {
   const content = message?.metadata?.[authorizationExtension];
-  if (typeof content !== "object" || content === null || Array.isArray(content)) return undefined;
+  if (!isJsonObject(content)) return undefined;
   const { url, userCode, scopes = [] } = content;
   const request: Readonly<Record<string, JsonValue | undefined>> = { url, userCode, scopes };
   if (problemOf(request) !== undefined || typeof url !== "string" || !Array.isArray(scopes)) return undefined;

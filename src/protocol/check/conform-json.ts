@@ -2,8 +2,8 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { compactValue, keptJsonOf } from "../codec/json/compact-value.js";
 import { checkDepth, checkKey, type FreeJsonCheck } from "../codec/json/struct.js";
 import type { OneofValue } from "../codec/outline/dynamic.js";
+import { isObject } from "../kinds.js";
 import { addViolation, underIndex, underMember } from "../violations.js";
-import { isObject } from "./kinds.js";
 
 // Free JSON of untyped code, in both of its message forms: plain objects (`metadata`) and Value messages (`data`). A
 // run ends with the first violation, since a cyclic object would never end.

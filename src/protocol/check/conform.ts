@@ -3,10 +3,10 @@ import { scalarOf } from "../codec/json/scalars.js";
 import type { FreeJsonCheck } from "../codec/json/struct.js";
 import { type DynamicMessage, isOneof, type OneofValue, perMessageType, wordsOf } from "../codec/outline/dynamic.js";
 import { A2AError } from "../errors.js";
+import { isObject } from "../kinds.js";
 import { defaultValidationLimits } from "../validation-limits.js";
 import { addViolation, underMember, violationText } from "../violations.js";
 import { listMend, type Mend, mendJsonObject, mendString, mendValue, misfit } from "./conform-json.js";
-import { isObject } from "./kinds.js";
 
 // An agent may be written in JavaScript or pass on a model's output. So its events are checked against their types
 // before they are stored: a task with content that no binding can encode could never be read again. Closures are

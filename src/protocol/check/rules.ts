@@ -1,3 +1,4 @@
+import { isObject, isRecord } from "../kinds.js";
 import { nearest } from "../nearest.js";
 
 // Rules for the options that a program gives, perhaps without TypeScript. Each reports every problem by path.
@@ -25,7 +26,7 @@ export function object(members: Readonly<Record<string, Member>>, hints: Readonl
     return near === undefined ? `take it out, or use one of ${names.join(", ")}` : `did you mean ${near}?`;
   };
   return (value, path) => {
-    if (!isObject(value)) return [`${path || "the options"} must be an object, not ${kindOf(value)}`];
+    if (!isPlainObject(value)) return [`${path || "the options"} must be an object, not ${kindOf(value)}`];
     const unknownNames = Object.keys(value).filter(
       (name) => !Object.hasOwn(members, name) && value[name] !== undefined,
     );
@@ -74,7 +75,7 @@ export const entries = (rule: Rule): Rule => {
 /** An object whose members all follow one rule. */
 export const record = (rule: Rule): Rule => {
   return (value, path) =>
-    isObject(value)
+    isPlainObject(value)
       ? Object.entries(value).flatMap(([name, entry]) =>
           entry === undefined ? noProblems : rule(entry, `${path}[${JSON.stringify(name)}]`),
         )
@@ -106,12 +107,10 @@ export const func: Rule = (value, path) =>
 /** An object with these methods; `description` names it for people. */
 export const withMethods = (description: string, ...methods: readonly string[]): Rule => {
   return (value, path) => {
-    const has = (name: string): boolean =>
-      typeof value === "object" && value !== null && typeof Reflect.get(value, name) === "function";
+    const has = (name: string): boolean => isObject(value) && typeof value[name] === "function";
     const missing = methods.filter((name) => !has(name));
     if (missing.length === 0) return noProblems;
-    const actual =
-      typeof value === "object" && value !== null ? `an object without ${missing.join(", ")}` : kindOf(value);
+    const actual = isObject(value) ? `an object without ${missing.join(", ")}` : kindOf(value);
     return [`${path} must be ${description}, not ${actual}`];
   };
 };
@@ -247,7 +246,7 @@ const maxDepth = 32;
 function jsonProblems(value: unknown, path: string, above: readonly object[]): readonly string[] {
   if (value === null || typeof value === "boolean" || Number.isFinite(value)) return noProblems;
   if (typeof value === "string") return value.isWellFormed() ? noProblems : [`${path} holds half a surrogate pair`];
-  if (!Array.isArray(value) && !isObject(value)) return [`${path} must be JSON, not ${kindOf(value)}`];
+  if (!Array.isArray(value) && !isPlainObject(value)) return [`${path} must be JSON, not ${kindOf(value)}`];
   if (above.includes(value)) return [`${path} holds itself`];
   if (above.length === maxDepth) return [`${path} is nested more than ${maxDepth} deep`];
   const within = [...above, value];
@@ -259,16 +258,14 @@ function jsonProblems(value: unknown, path: string, above: readonly object[]): r
 
 /** An object that JSON can express. */
 export const jsonObject: Rule = (value, path) =>
-  isObject(value) ? jsonProblems(value, path, []) : [`${path} must be an object, not ${kindOf(value)}`];
+  isPlainObject(value) ? jsonProblems(value, path, []) : [`${path} must be an object, not ${kindOf(value)}`];
 
 /** An object, of any class; not an array. */
 export const anyObject: Rule = (value, path) =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-    ? noProblems
-    : [`${path} must be an object, not ${kindOf(value)}`];
+  isRecord(value) ? noProblems : [`${path} must be an object, not ${kindOf(value)}`];
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== "object" || value === null) return false;
+function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (!isObject(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }

@@ -1,6 +1,6 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { keptJsonOf } from "../codec/json/compact-value.js";
-import { isObject } from "./kinds.js";
+import { isObject } from "../kinds.js";
 
 /** Whether two messages are equal, ignoring the order of keys in free JSON and unknown fields. */
 export function isSameMessage(a: AnyMessage, b: AnyMessage): boolean {

@@ -4,6 +4,7 @@ import { validateRead } from "../check/validate.js";
 import { readJson } from "../codec/json/reader.js";
 import { writeJson } from "../codec/json/writer.js";
 import { invalidParams } from "../errors.js";
+import { isObject } from "../kinds.js";
 import {
   type AgentCard,
   AgentCardSchema,
@@ -137,5 +138,5 @@ function noLimits(): ValidationLimits {
 }
 
 function isKind(value: unknown, kind: ProtocolKind): boolean {
-  return typeof value === "object" && value !== null && Reflect.get(value, "$typeName") === `lf.a2a.v1.${kind}`;
+  return isObject(value) && value["$typeName"] === `lf.a2a.v1.${kind}`;
 }

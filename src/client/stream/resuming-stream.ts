@@ -15,7 +15,7 @@ import { TaskView, withId } from "./task-view.js";
 
 // Streams of a client: broken ones resume where they left off.
 
-export interface LastingStreamOptions extends ResumptionOptions {
+export interface ResumingStreamOptions extends ResumptionOptions {
   /** Consecutive breaks after which the stream fails. Events and time between them make up for breaks. */
   readonly maxBreaks: number;
   /** Whether the agent resumes after an event id; otherwise its ids are ignored. Default: true. */
@@ -44,8 +44,8 @@ const endMs = 500;
  * A stream that continues when its connection breaks: after the last event if the agent numbers its events, else from a
  * snapshot of the task, else by polling the task (design 7.5).
  */
-export class LastingStream implements AsyncIterableIterator<StreamItem, undefined> {
-  readonly #options: LastingStreamOptions;
+export class ResumingStream implements AsyncIterableIterator<StreamItem, undefined> {
+  readonly #options: ResumingStreamOptions;
   readonly #call: StreamCall;
   readonly #view: TaskView;
   readonly #leaveController = new AbortController();
@@ -73,7 +73,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   #isAsked = false;
   readonly #waiters: (() => void)[] = [];
 
-  constructor(options: LastingStreamOptions, call: StreamCall) {
+  constructor(options: ResumingStreamOptions, call: StreamCall) {
     this.#options = options;
     this.#call = call;
     this.#since = options.clock.now();
