@@ -7,7 +7,7 @@ import { A2AError, ConnectionError } from "../protocol/errors.js";
 import type { Operation } from "../protocol/operations.js";
 import { statesVersion } from "../version/traits.js";
 import { type Connection, type InterfaceName, NoInterfaceError, type UnusedInterface } from "./connection.js";
-import { isAnswer, isUnknownMethod, leadsOn, reasonOf } from "./failures.js";
+import { isAnswer, isUnknownMethod, reasonOf, shouldTryNextInterface } from "./failures.js";
 import type { Attempt, InterfaceClient, OpenStream } from "./interface-client.js";
 import { allowanceOf, callWithin } from "./timing.js";
 
@@ -142,7 +142,7 @@ export class InterfacePool implements Attempt {
         this.#recordAnswer(candidate, round.wrongGuesses);
         return reply;
       } catch (error) {
-        if (!this.#leadsOn(error, { candidate, isProbing }, round)) throw error;
+        if (!this.#shouldTryNext(error, { candidate, isProbing }, round)) throw error;
         failures.push(error);
       }
     }
@@ -152,7 +152,7 @@ export class InterfacePool implements Attempt {
   }
 
   // Whether a failure leads to the next interface. Records what it says about this one.
-  #leadsOn(
+  #shouldTryNext(
     error: unknown,
     { candidate, isProbing }: Pick<Try, "candidate"> & { readonly isProbing: boolean },
     { operation, repeatable, tries, wrongGuesses }: Round,
@@ -170,14 +170,14 @@ export class InterfacePool implements Attempt {
       if (isProbing) tries.push({ candidate, trial: undefined });
       return true;
     }
-    if (error instanceof ConnectionError || leadsOn(error, { repeatable: true, proven })) {
+    if (error instanceof ConnectionError || shouldTryNextInterface(error, { repeatable: true, proven })) {
       this.#rest(candidate, reasonOf(error));
     } else if (isAnswer(error)) {
       this.#recordAnswer(candidate, wrongGuesses);
     } else if (isGivenUp(error)) {
       candidate.doubted = true;
     }
-    return leadsOn(error, { repeatable: isProbing || repeatable, proven });
+    return shouldTryNextInterface(error, { repeatable: isProbing || repeatable, proven });
   }
 
   // In order of preference; recently failed ones come last, the oldest failure first. A version known to be wrong is
@@ -213,7 +213,7 @@ export class InterfacePool implements Attempt {
 
   #unreachable(failures: readonly unknown[], repeatable: boolean): unknown {
     const [first] = failures;
-    if (first !== undefined && failures.every((error) => saysTheSame(error, first))) return first;
+    if (first !== undefined && failures.every((error) => isSameError(error, first))) return first;
     // A call that is not repeatable got here only because none of it was sent.
     const written = repeatable && failures.some((error) => error instanceof ConnectionError && error.written);
     return new NoInterfaceError(this.#unusedOf(this.#options.interfaces), failures, written);
@@ -226,7 +226,7 @@ export class InterfacePool implements Attempt {
 }
 
 // An answer that is the same at every interface is the agent's answer.
-function saysTheSame(error: unknown, first: unknown): boolean {
+function isSameError(error: unknown, first: unknown): boolean {
   if (!(error instanceof A2AError) || !(first instanceof A2AError) || error instanceof ConnectionError) return false;
   return error.code === first.code && error.metadata["httpStatus"] === undefined;
 }

@@ -1,5 +1,5 @@
+import { A2AError, type ErrorCode, errorCodeFromJsonRpc, errorCodeFromReason } from "../protocol/errors.js";
 import { isRecord } from "../protocol/kinds.js";
-import { A2AError, type ErrorCode, errorCodeFromReason, errorCodes, errorTable } from "../protocol/errors.js";
 
 /** A member of every error of the SDK 1.x. */
 const brand = Symbol.for("@a2a-js/sdk.A2AError");
@@ -22,11 +22,5 @@ function codeOf(error: Error): ErrorCode | undefined {
   const code = typeof reason === "string" ? errorCodeFromReason(reason) : undefined;
   if (code !== undefined) return code;
   if (brand in error) return "internalError";
-  const jsonRpc: unknown = Reflect.get(error, "code");
-  return jsonRpc === errorTable.internalError.jsonRpc ? "internalError" : byJsonRpc.get(jsonRpc);
+  return errorCodeFromJsonRpc(Reflect.get(error, "code"));
 }
-
-// Several errors may share a JSON-RPC code: the first of the table counts, which is the protocol's own.
-const byJsonRpc: ReadonlyMap<unknown, ErrorCode> = new Map(
-  errorCodes.map((code) => [errorTable[code].jsonRpc, code] as const).reverse(),
-);

@@ -88,23 +88,3 @@ function errorFromAny(details: readonly Any[], message: string, fallback: ErrorC
   const { code, ...info } = readErrorInfos(infos, fallback);
   return new A2AError(code, message, { ...options, ...info });
 }
-
-// For peers that send no ErrorInfo. CANCELLED: the peer dropped the call by itself, as it does during shutdown.
-const codeByStatus: Readonly<Record<number, ErrorCode>> = {
-  1: "unavailable",
-  3: "invalidParams",
-  4: "deadlineExceeded",
-  5: "taskNotFound",
-  7: "permissionDenied",
-  8: "resourceExhausted",
-  9: "unsupportedOperation",
-  11: "invalidParams",
-  12: "methodNotFound",
-  14: "unavailable",
-  16: "unauthenticated",
-};
-
-/** The code of an error that has only a gRPC status. */
-export function codeOfStatus(status: number): ErrorCode {
-  return codeByStatus[status] ?? "internalError";
-}
