@@ -19,7 +19,7 @@ const onDemand = [
   /\/client\/answer\/text-deltas\./,
   /\/client\/answer\/past-task\./,
   /\/client\/stream\/cancel-on-abort\./,
-  /\/client\/wrapping\//,
+  /\/client\/interceptors\./,
 ];
 const nodePackages = /^(?:node:|@grpc\/|undici\b|ipaddr\.js\b)/;
 const nodeModules = /\/node_modules\/(?:@grpc\/|undici\/|ipaddr\.js\/)/;

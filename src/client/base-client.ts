@@ -267,7 +267,7 @@ function wrapCaller(caller: OperationCaller, options: ClientParts["options"]): O
   if (!options.interceptors?.length && !options.onAuthRequired) return caller;
   let wrappedCaller: OperationCaller | undefined;
   const load = async () => {
-    const { intercept } = await import("./wrapping/intercept.js");
+    const { intercept } = await import("./interceptors.js");
     wrappedCaller ??= intercept(caller, options);
     return wrappedCaller;
   };

@@ -4,11 +4,11 @@ import type { Clock } from "../core/ports.js";
 import type { ProcessLoad } from "../core/process-load.js";
 import { createIdleCounter } from "../protocol/async/idle-counter.js";
 import { within } from "../protocol/async/pause.js";
-import { streamFrom } from "../protocol/async/steps.js";
+import { over, type Step, type StepStream, streamFrom, streamOfSteps } from "../protocol/async/steps.js";
 import { dynamic } from "../protocol/codec/outline/dynamic.js";
 import type { CallOptions, CallProgress, Principal, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
-import { resumeExtension } from "../protocol/extensions.js";
+import { resumeExtension, withEventId } from "../protocol/extensions.js";
 import {
   GetTaskRequestSchema,
   ListTaskPushNotificationConfigsResponseSchema,
@@ -31,7 +31,6 @@ import {
 import { withoutSecrets } from "../protocol/push-secrets.js";
 import { BookedAnswer } from "./booked-answer.js";
 import { isOutage, isUnsent, publicFailure } from "./failures.js";
-import { passStream, type StreamWatch } from "./passed-stream.js";
 import type { Upstream } from "./upstream.js";
 
 /** What the gateway's calls depend on. */
@@ -45,6 +44,14 @@ export interface PassingCalls {
   readonly load?: ProcessLoad | undefined;
   /** Time limit of the gateway's own calls in milliseconds. Default: none. */
   readonly timeoutMs?: number | undefined;
+}
+
+/** Called with the task that a stream belongs to. */
+export interface StreamWatch {
+  /** Called with the task's id for each event that has one. */
+  onTask(taskId: string): void;
+  /** Called when the stream has ended or its reader has left. */
+  onEnd(): void;
 }
 
 /** Operations that call an agent elsewhere. */
@@ -141,6 +148,63 @@ export function passOperations(calls: PassingCalls): PassedOperations {
     stream: (request, context, watch) => stream(operationOf("sendStreamingMessage"), request, context, watch),
     drain: (ms) => within(calls.clock, ms, activeCalls.idle()),
   };
+}
+
+interface PassedStreamOptions {
+  /** Events carry their ids in their metadata. */
+  readonly marks: boolean;
+  /** Aborts when the caller leaves. */
+  readonly signal: AbortSignal;
+  /** Books what arrives of the next event. */
+  readonly answer: BookedAnswer;
+  /** Counts the stream as active from its first event until the returned function is called. */
+  readonly enter: () => () => void;
+  /** Converts a failure into the caller's error. */
+  readonly failureOf: (error: unknown) => unknown;
+  readonly watch?: StreamWatch | undefined;
+}
+
+/** A stream of the upstream agent, read as the caller reads it. Leaving it closes the agent's at once. */
+function passStream(
+  source: AsyncIterable<StreamItem>,
+  { marks, signal, answer, enter, failureOf, watch }: PassedStreamOptions,
+): StepStream<StreamItem> {
+  const items = source[Symbol.asyncIterator]();
+  let exit: (() => void) | undefined;
+  const end = (): Step<StreamItem> => {
+    answer.end();
+    exit?.();
+    watch?.onEnd();
+    return over;
+  };
+  const next = async (): Promise<Step<StreamItem>> => {
+    exit ??= enter();
+    try {
+      const step = await answer.run(() => items.next());
+      answer.release();
+      if (step.done === true) return end();
+      notify(watch, step.value);
+      return { done: false, value: marks ? markItem(step.value) : step.value };
+    } catch (error) {
+      end();
+      if (signal.aborted) return over;
+      throw failureOf(error);
+    }
+  };
+  return streamOfSteps(next, async () => {
+    await items.return?.();
+    end();
+  });
+}
+
+function notify(watch: StreamWatch | undefined, { response: { payload } }: StreamItem): void {
+  if (watch === undefined || payload.case === undefined || payload.case === "message") return;
+  const taskId = payload.case === "task" ? payload.value.id : payload.value.taskId;
+  if (taskId !== "") watch.onTask(taskId);
+}
+
+function markItem(item: StreamItem): StreamItem {
+  return item.id === undefined ? item : { ...item, response: withEventId(item.response, item.id) };
 }
 
 /** Leaves out the secrets of a webhook that an agent returns. */
