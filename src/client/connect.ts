@@ -85,7 +85,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
     const versions = knownVersions(options.fileBytes);
     const allowedVersions = options.versions && versionEntries(options.versions).map(({ name }) => name);
     const readCard = cardReader(versions);
-    const transports = transportsOf(options, platform.transports(versions));
+    const transports = mergeTransports(options, platform.transports(versions));
     const callable = {
       versions: allowedVersions,
       isCallable: (card: AgentCard) => isCallable(card, { transports, allowedVersions }),
@@ -210,7 +210,7 @@ function isCard(agent: AgentCard | JsonObject): agent is AgentCard {
 }
 
 /** The caller's own transports, and the platform's for the remaining bindings. */
-function transportsOf(
+function mergeTransports(
   { transports = [] }: ClientOptions,
   ours: readonly TransportFactory[],
 ): readonly TransportFactory[] {

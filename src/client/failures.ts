@@ -95,7 +95,7 @@ export function isCut(error: unknown): boolean {
 }
 
 /** A failure in a few words. */
-export function reasonOf(error: unknown): string {
+export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause instanceof Error ? rootCause(error.cause) : undefined;
   return cause === undefined || error.message.includes(cause.message)

@@ -50,7 +50,7 @@ function authorizationInterceptor(show: (prompt: AuthorizationPrompt) => void | 
     if (shownKeys.size >= maxKeys) shownKeys.clear();
     shownKeys.add(key);
     const { url, userCode, scopes = [] } = readAuthorization(message) ?? {};
-    await show({ taskId, contextId, text: textOf(message), url, userCode, scopes });
+    await show({ taskId, contextId, text: readText(message), url, userCode, scopes });
   }
 
   async function* lookAtItems(items: AsyncIterable<StreamItem>): AsyncGenerator<StreamItem, void, undefined> {
@@ -69,7 +69,7 @@ function authorizationInterceptor(show: (prompt: AuthorizationPrompt) => void | 
   };
 }
 
-function textOf(message: Message | undefined): string {
+function readText(message: Message | undefined): string {
   return (message?.parts ?? []).map(({ content }) => (content.case === "text" ? content.value : "")).join("");
 }
 

@@ -7,9 +7,9 @@ import { A2AError, ConnectionError } from "../protocol/errors.js";
 import type { Operation } from "../protocol/operations.js";
 import { statesVersion } from "../version/traits.js";
 import { type Connection, type InterfaceName, NoInterfaceError, type UnusedInterface } from "./connection.js";
-import { isAnswer, isUnknownMethod, reasonOf, shouldTryNextInterface } from "./failures.js";
+import { describeFailure, isAnswer, isUnknownMethod, shouldTryNextInterface } from "./failures.js";
 import type { Attempt, InterfaceClient, OpenStream } from "./interface-client.js";
-import { allowanceOf, callWithin } from "./timing.js";
+import { callWithin, startAllowance } from "./timing.js";
 
 export interface InterfacePoolOptions {
   /** All interfaces of the card in order of preference; uncallable ones with the reason. */
@@ -57,7 +57,7 @@ interface Round {
   readonly wrongGuesses: Candidate[];
 }
 
-function triesOf(
+function planTries(
   order: readonly Candidate[],
   { operation, repeatable }: Pick<Round, "operation" | "repeatable">,
 ): Try[] {
@@ -119,9 +119,9 @@ export class InterfacePool implements Attempt {
   async #callFirst<T>(operation: Operation, options: CallOptions, call: Call<T>): Promise<T> {
     const { clock, probeTimeoutMs } = this.#options;
     const repeatable = this.isRepeatable(operation, options);
-    const allowance = allowanceOf(options, clock);
+    const allowance = startAllowance(options, clock);
     const failures: unknown[] = [];
-    const tries = triesOf(this.#order(clock.now()), { operation, repeatable });
+    const tries = planTries(this.#order(clock.now()), { operation, repeatable });
     const round: Round = { operation, repeatable, tries, wrongGuesses: [] };
     // It may grow during iteration.
     for (const [index, { candidate, trial }] of tries.entries()) {
@@ -159,19 +159,19 @@ export class InterfacePool implements Attempt {
   ): boolean {
     const { client, settled, proven } = candidate;
     if (error instanceof OtherVersionError) {
-      this.#rest(candidate, reasonOf(error));
+      this.#rest(candidate, describeFailure(error));
       candidate.restsUntil = forGood;
       return repeatable;
     }
     if (client.isGuess && !settled && (isProbing || isSend(operation)) && isUnknownMethod(error)) {
-      this.#rest(candidate, reasonOf(error));
+      this.#rest(candidate, describeFailure(error));
       wrongGuesses.push(candidate);
       // It may only lack the probe's method, so it gets the call if no other interface takes it.
       if (isProbing) tries.push({ candidate, trial: undefined });
       return true;
     }
     if (error instanceof ConnectionError || shouldTryNextInterface(error, { repeatable: true, proven })) {
-      this.#rest(candidate, reasonOf(error));
+      this.#rest(candidate, describeFailure(error));
     } else if (isAnswer(error)) {
       this.#recordAnswer(candidate, wrongGuesses);
     } else if (isGivenUp(error)) {
@@ -207,7 +207,7 @@ export class InterfacePool implements Attempt {
     if (isSame(this.#connection, candidate.client.name)) return;
     const { interfaces } = this.#options;
     const before = interfaces.slice(0, interfaces.indexOf(candidate.client));
-    this.#connection = { ...candidate.client.name, passedOver: this.#unusedOf(before) };
+    this.#connection = { ...candidate.client.name, passedOver: this.#listUnused(before) };
     this.#options.onConnection?.(this.#connection);
   }
 
@@ -216,10 +216,10 @@ export class InterfacePool implements Attempt {
     if (first !== undefined && failures.every((error) => isSameError(error, first))) return first;
     // A call that is not repeatable got here only because none of it was sent.
     const written = repeatable && failures.some((error) => error instanceof ConnectionError && error.written);
-    return new NoInterfaceError(this.#unusedOf(this.#options.interfaces), failures, written);
+    return new NoInterfaceError(this.#listUnused(this.#options.interfaces), failures, written);
   }
 
-  #unusedOf(interfaces: InterfacePoolOptions["interfaces"]): readonly UnusedInterface[] {
+  #listUnused(interfaces: InterfacePoolOptions["interfaces"]): readonly UnusedInterface[] {
     const reasons = new Map(this.#candidates.map(({ client, reason }) => [client, reason]));
     return interfaces.map((each) => ("reason" in each ? each : { ...each.name, reason: reasons.get(each) ?? "" }));
   }

@@ -7,7 +7,7 @@ import type { Operation } from "../protocol/operations.js";
 import type { DiscoveryOptions } from "./card/discovery.js";
 import { isAway, isRetryable, isUnsent } from "./failures.js";
 import type { Attempt, OpenStream } from "./interface-client.js";
-import { allowanceOf } from "./timing.js";
+import { startAllowance } from "./timing.js";
 
 /** Number and pauses of the retries of a call. */
 export interface RetryOptions {
@@ -130,7 +130,7 @@ export function withRetries(next: Attempt, options: RetryingOptions): Attempt {
     leaveSignal: AbortSignal | undefined,
     call: (options: CallOptions) => Promise<T>,
   ): Promise<T> => {
-    const allowance = allowanceOf(callOptions, clock);
+    const allowance = startAllowance(callOptions, clock);
     const repeatable = isRepeatable(operation, callOptions);
     const attempt = async (): Promise<T> => {
       closeSignal.throwIfAborted();

@@ -10,14 +10,14 @@ const brand = Symbol.for("@a2a-js/sdk.A2AError");
  */
 export function translateError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof A2AError) return error;
-  const code = codeOf(error);
+  const code = findCode(error);
   if (code === undefined) return error;
   const sdkMetadata = Reflect.get(error, "metadata");
   const metadata = isRecord(sdkMetadata) ? Object.entries(sdkMetadata).map(([key, value]) => [key, String(value)]) : [];
   return new A2AError(code, error.message, { cause: error, metadata: Object.fromEntries(metadata) });
 }
 
-function codeOf(error: Error): ErrorCode | undefined {
+function findCode(error: Error): ErrorCode | undefined {
   const reason: unknown = Reflect.get(error, "reason");
   const code = typeof reason === "string" ? errorCodeFromReason(reason) : undefined;
   if (code !== undefined) return code;

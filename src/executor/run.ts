@@ -168,7 +168,7 @@ export class ExecutorRun {
   /** Returns true if the publication ends the execution. */
   async #emitPublication(publication: PublishedEvent): Promise<boolean> {
     if (this.#isUnasked(publication)) return true;
-    const events = this.#eventsOf(publication);
+    const events = this.#translate(publication);
     this.#owesTask ||= this.#isSilent && events.length === 0;
     this.#isSilent = false;
     for (const event of events) await this.#emit(event);
@@ -177,7 +177,7 @@ export class ExecutorRun {
     return isTerminal(this.#state);
   }
 
-  #eventsOf(publication: PublishedEvent): readonly AgentEvent[] {
+  #translate(publication: PublishedEvent): readonly AgentEvent[] {
     switch (publication.kind) {
       case "message":
         return [publication.message];
@@ -205,17 +205,17 @@ export class ExecutorRun {
       case "lf.a2a.v1.TaskStatusUpdateEvent": {
         const state = event.status?.state ?? TaskState.UNSPECIFIED;
         this.#interruption = isInterrupted(state) ? state : undefined;
-        return applyEvent(this.#task, responseOf({ case: "statusUpdate", value: event }));
+        return applyEvent(this.#task, createResponse({ case: "statusUpdate", value: event }));
       }
       case "lf.a2a.v1.TaskArtifactUpdateEvent":
-        return applyEvent(this.#task, responseOf({ case: "artifactUpdate", value: event }));
+        return applyEvent(this.#task, createResponse({ case: "artifactUpdate", value: event }));
     }
   }
 
   // At a shutdown or a deadline, no caller has canceled: the CANCELED with which executors answer `cancelTask` is dropped.
   #isUnasked(publication: PublishedEvent): boolean {
     if (this.#abortKind === undefined || this.#abortKind === "Canceled") return false;
-    return stateOf(publication) === TaskState.CANCELED;
+    return readState(publication) === TaskState.CANCELED;
   }
 
   get #state(): TaskState {
@@ -263,11 +263,11 @@ export class ExecutorRun {
   }
 }
 
-function responseOf(payload: StreamResponse["payload"]): StreamResponse {
+function createResponse(payload: StreamResponse["payload"]): StreamResponse {
   return { $typeName: "lf.a2a.v1.StreamResponse", payload };
 }
 
-function stateOf(publication: PublishedEvent): TaskState | undefined {
+function readState(publication: PublishedEvent): TaskState | undefined {
   if (publication.kind === "status") return publication.event.status?.state;
   return publication.kind === "task" ? publication.task.status?.state : undefined;
 }

@@ -37,7 +37,7 @@ import type { Upstream } from "./upstream.js";
 export interface PassingCalls {
   readonly upstream: Pick<Upstream, "client" | "doubt">;
   /** The caller's headers to forward. */
-  readonly headersOf: (principal: Principal) => Readonly<Record<string, string>>;
+  readonly selectHeaders: (principal: Principal) => Readonly<Record<string, string>>;
   /** Whether webhooks registered by callers of this version get their own dialect. */
   readonly pushes: (version: string) => boolean;
   readonly clock: Clock;
@@ -47,7 +47,7 @@ export interface PassingCalls {
 }
 
 /** Called with the task that a stream belongs to. */
-export interface StreamWatch {
+interface StreamWatch {
   /** Called with the task's id for each event that has one. */
   onTask(taskId: string): void;
   /** Called when the stream has ended or its reader has left. */
@@ -68,7 +68,7 @@ export function passOperations(calls: PassingCalls): PassedOperations {
   const { client, doubt } = calls.upstream;
   const activeCalls = createIdleCounter();
   /** `progress`: of a call that must not be repeated once the gateway has sent it. */
-  const failureOf = (error: unknown, progress: CallProgress | undefined, { refusal }: BookedAnswer): unknown => {
+  const translateFailure = (error: unknown, progress: CallProgress | undefined, { refusal }: BookedAnswer): unknown => {
     if (progress !== undefined && !isUnsent(error)) progress.begun = true;
     if (refusal !== undefined) return refusal;
     if (isOutage(error)) doubt();
@@ -84,7 +84,7 @@ export function passOperations(calls: PassingCalls): PassedOperations {
     try {
       return await answer.run(() => call(callOptions(calls, context, answer.signal)));
     } catch (error) {
-      throw context.signal.aborted ? callerLeft(error) : failureOf(error, progress, answer);
+      throw context.signal.aborted ? callerLeft(error) : translateFailure(error, progress, answer);
     } finally {
       answer.end();
       leave();
@@ -126,7 +126,7 @@ export function passOperations(calls: PassingCalls): PassedOperations {
         signal: context.signal,
         answer,
         enter: activeCalls.enter,
-        failureOf: (error) => failureOf(error, context.progress, answer),
+        translateFailure: (error) => translateFailure(error, context.progress, answer),
         watch,
       });
     };
@@ -160,14 +160,14 @@ interface PassedStreamOptions {
   /** Counts the stream as active from its first event until the returned function is called. */
   readonly enter: () => () => void;
   /** Converts a failure into the caller's error. */
-  readonly failureOf: (error: unknown) => unknown;
+  readonly translateFailure: (error: unknown) => unknown;
   readonly watch?: StreamWatch | undefined;
 }
 
 /** A stream of the upstream agent, read as the caller reads it. Leaving it closes the agent's at once. */
 function passStream(
   source: AsyncIterable<StreamItem>,
-  { marks, signal, answer, enter, failureOf, watch }: PassedStreamOptions,
+  { marks, signal, answer, enter, translateFailure, watch }: PassedStreamOptions,
 ): StepStream<StreamItem> {
   const items = source[Symbol.asyncIterator]();
   let exit: (() => void) | undefined;
@@ -188,7 +188,7 @@ function passStream(
     } catch (error) {
       end();
       if (signal.aborted) return over;
-      throw failureOf(error);
+      throw translateFailure(error);
     }
   };
   return streamOfSteps(next, async () => {
@@ -224,7 +224,7 @@ function answeredTask(request: AnyMessage, { chain }: ServerContext): string | u
 type AnyCall = (request: AnyMessage, context: ServerContext) => Promise<never> & AsyncIterable<never>;
 
 function callOptions(
-  { headersOf, timeoutMs }: PassingCalls,
+  { selectHeaders, timeoutMs }: PassingCalls,
   { principal, after, extensions, requestId, deadline }: ServerContext,
   signal: AbortSignal,
 ): CallOptions {
@@ -232,7 +232,7 @@ function callOptions(
   const agentExtensions = extensions.filter((uri) => uri !== resumeExtension);
   // Both ends then log a call under one id.
   const idHeader = requestId === undefined ? {} : { [requestIdParameter]: requestId };
-  const headers = { ...idHeader, ...headersOf(principal) };
+  const headers = { ...idHeader, ...selectHeaders(principal) };
   return { signal, after, headers, extensions: agentExtensions, timeoutMs: timeLeft(deadline, timeoutMs) };
 }
 

@@ -90,11 +90,11 @@ function ignoreAnswer(error: unknown): undefined {
 
 /** Fetches an agent's card from the first URL that has one. If none has, throws what the URLs answered. */
 async function findCard(urls: readonly string[], options: DiscoveryOptions): Promise<FoundCard> {
-  const path = basePathOf(urls[0] ?? "");
+  const path = readBasePath(urls[0] ?? "");
   const problems: string[] = [];
   const cardErrors: A2AError[] = [];
   let away: A2AError | undefined;
-  const limit = limitOf(options);
+  const limit = createLimit(options);
   for (const url of urls) {
     try {
       const result = await fetchCard(url, options, limit);
@@ -124,7 +124,7 @@ async function findCard(urls: readonly string[], options: DiscoveryOptions): Pro
 /**
  * The part of a path before the well-known one: that of the agent. `""` for an origin, and for a card at another path.
  */
-function basePathOf(url: string): string {
+function readBasePath(url: string): string {
   const { pathname = "" } = URL.parse(url) ?? {};
   const known = wellKnown.find((each) => pathname.endsWith(each));
   return known === undefined ? "" : pathname.slice(0, -known.length);
@@ -134,7 +134,7 @@ function basePathOf(url: string): string {
  * Whether a card belongs to the path that the caller named: it was found there, or lists an interface there or below.
  */
 function isOfPath({ supportedInterfaces }: AgentCard, url: string, path: string): boolean {
-  if (basePathOf(url) === path) return true;
+  if (readBasePath(url) === path) return true;
   return supportedInterfaces.some((each) => `${URL.parse(each.url)?.pathname ?? ""}/`.startsWith(`${path}/`));
 }
 
@@ -149,7 +149,7 @@ async function fetchCard(url: string, options: DiscoveryOptions, limit: SearchLi
   const { cache, maxBytes, readCard, version } = options;
   const name = version === undefined ? url : `${url}#${version}`;
   const entry = cache?.get(name);
-  const headers = headersOf(options);
+  const headers = createHeaders(options);
   if (entry !== undefined) headers["if-none-match"] = entry.etag;
   const failure = (cause: unknown): unknown => limit.failure(url, cause);
   try {
@@ -173,7 +173,7 @@ async function fetchCard(url: string, options: DiscoveryOptions, limit: SearchLi
   }
 }
 
-function headersOf({ headers, version }: DiscoveryOptions): Record<string, string> {
+function createHeaders({ headers, version }: DiscoveryOptions): Record<string, string> {
   const allHeaders = { accept: "application/json", ...headers };
   if (version === undefined) return allHeaders;
   const others = Object.entries(allHeaders).filter(([name]) => name.toLowerCase() !== versionParameter);
@@ -186,7 +186,7 @@ interface SearchLimit {
   failure(url: string, cause: unknown): unknown;
 }
 
-function limitOf({ signal, timeoutMs, leftMs = timeoutMs }: DiscoveryOptions): SearchLimit {
+function createLimit({ signal, timeoutMs, leftMs = timeoutMs }: DiscoveryOptions): SearchLimit {
   const timeout = AbortSignal.timeout(Math.max(1, Math.ceil(leftMs)));
   return {
     signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),

@@ -8,7 +8,7 @@ import type { SendMessageRequest } from "../../protocol/model.js";
 import type { Operation, StreamItem } from "../../protocol/operations.js";
 import { isStop } from "../../protocol/states.js";
 import { isCut } from "../failures.js";
-import { allowanceOf, lateAnswer } from "../timing.js";
+import { lateAnswer, startAllowance } from "../timing.js";
 import { isOfKnownTask, Resumption, type ResumptionOptions, type Source, subscribeToTask } from "./resumption.js";
 import { SilenceWatch } from "./silence-watch.js";
 import { TaskView, withId } from "./task-view.js";
@@ -81,7 +81,7 @@ export class ResumingStream implements AsyncIterableIterator<StreamItem, undefin
     const leaveSignal = this.#leaveController.signal;
     const signal =
       call.options.signal === undefined ? leaveSignal : AbortSignal.any([call.options.signal, leaveSignal]);
-    const allowance = allowanceOf(call.options, options.clock);
+    const allowance = startAllowance(call.options, options.clock);
     const { numbers = true, streaming, clock, snapshotTimeoutMs: silenceMs = Number.POSITIVE_INFINITY } = options;
     const toTheEnd = operation === subscribeToTask;
     const existedBefore = toTheEnd || (streaming !== false && isOfKnownTask(request as SendMessageRequest));
@@ -166,7 +166,7 @@ export class ResumingStream implements AsyncIterableIterator<StreamItem, undefin
   async #change(error: unknown): Promise<void> {
     this.#leave();
     this.#isOriginal = this.#resumption.repeats;
-    const failure = this.#breakOf(error);
+    const failure = this.#findBreak(error);
     if (failure !== undefined) this.#enter(await this.#recover(failure).catch(this.#ignoreOnceLeft));
   }
 
@@ -262,7 +262,7 @@ export class ResumingStream implements AsyncIterableIterator<StreamItem, undefin
   };
 
   /** The error to recover from; `undefined` when nothing more was expected. */
-  #breakOf(error: unknown): unknown {
+  #findBreak(error: unknown): unknown {
     if (this.#leaveController.signal.aborted) return undefined;
     if (this.#isAborted()) throw error;
     if (this.#isStale) return error;

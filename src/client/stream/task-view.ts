@@ -101,7 +101,7 @@ export class TaskView {
   /** The events that the reader missed, given the current task. `id`: that of the snapshot. */
   async catchUp(task: Task, id: string | undefined): Promise<readonly StreamItem[]> {
     const snapshot = taskItem(task, id);
-    const events = this.#task === undefined ? undefined : (await loadComparison())?.differenceOf(this.#task, task);
+    const events = this.#task === undefined ? undefined : (await loadComparison())?.findDifference(this.#task, task);
     this.#keep(snapshot);
     this.isDoubtful = false;
     this.#isJoint = true;
