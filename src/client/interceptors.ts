@@ -1,7 +1,7 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import type { OperationCaller } from "../binding/transport.js";
 import { authorizationExtension, readAuthorization } from "../protocol/authorization/request.js";
-import { interceptionOf } from "../protocol/intercept.js";
+import { composeInterceptors } from "../protocol/intercept.js";
 import type { Message, StreamResponse, Task, TaskStatus } from "../protocol/model.js";
 import type { StreamItem } from "../protocol/operations.js";
 import type { AuthorizationPrompt, ClientInterceptor, ClientOptions } from "./options.js";
@@ -15,7 +15,7 @@ export function intercept(
   { interceptors = [], onAuthRequired }: Pick<ClientOptions, "interceptors" | "onAuthRequired">,
 ): OperationCaller {
   const authorization = onAuthRequired === undefined ? [] : [authorizationInterceptor(onAuthRequired)];
-  const { unary, stream } = interceptionOf([...authorization, ...interceptors]);
+  const { unary, stream } = composeInterceptors([...authorization, ...interceptors]);
   return {
     unary: (operation, request, context) =>
       unary(operation, { request, context }, (...call) => caller.unary(operation, ...call)),

@@ -11,6 +11,13 @@ import { describeFailure, isAnswer, isUnknownMethod, shouldTryNextInterface } fr
 import type { Attempt, InterfaceClient, OpenStream } from "./interface-client.js";
 import { callWithin, startAllowance } from "./timing.js";
 
+// The interfaces of a card, and which of them serves a call. A call makes one round through them, in the order of
+// preference; those that failed a short time ago come last and rest for 30 s, then twice as long after each failure.
+//
+// An interface is unproven until it has answered. While there are others, an unproven one is tried by a probe, or by the
+// call itself in a part of its time. A guessed version is settled by the first answer in its form. A call that must not be
+// sent twice goes on to the next interface only if the last one did nothing (`shouldTryNextInterface`).
+
 export interface InterfacePoolOptions {
   /** All interfaces of the card in order of preference; uncallable ones with the reason. */
   readonly interfaces: readonly (InterfaceClient | UnusedInterface)[];

@@ -7,7 +7,7 @@ import {
   SendMessageConfigurationSchema,
   type SendMessageRequest,
 } from "../protocol/model.js";
-import { type Content, partsOf } from "../protocol/parts.js";
+import { type Content, toParts } from "../protocol/parts.js";
 import type { StateName } from "../protocol/states.js";
 import { type Continuation, checkSendOptions, type SendOptions } from "./send-options.js";
 
@@ -22,7 +22,7 @@ export function sendRequest(content: Content, options: SendOptions): SendMessage
     role: Role.USER,
     taskId,
     contextId,
-    parts: partsOf(content).map(checkPart),
+    parts: toParts(content).map(checkPart),
     extensions: [],
     referenceTaskIds: [...referenceTaskIds],
   };

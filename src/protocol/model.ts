@@ -60,10 +60,10 @@ const file = fileFromOutlines(files);
 
 // Same values as the generated enums, without having to load the generated code.
 /** Who sent a message: `Role.USER` or `Role.AGENT` (spec 4.1.5). */
-export const Role = enumOf("lf.a2a.v1.Role") as typeof RoleEnum;
+export const Role = findEnum("lf.a2a.v1.Role") as typeof RoleEnum;
 export type Role = RoleEnum;
 /** The states of a task, as numbers of the schema: `TaskState.COMPLETED` (spec 4.1.3). */
-export const TaskState = enumOf("lf.a2a.v1.TaskState") as typeof TaskStateEnum;
+export const TaskState = findEnum("lf.a2a.v1.TaskState") as typeof TaskStateEnum;
 export type TaskState = TaskStateEnum;
 
 export const A2AService: typeof Service = serviceDesc(file, 0);
@@ -89,7 +89,7 @@ export const TaskStatusSchema = schema<TaskStatus>("lf.a2a.v1.TaskStatus");
 export const TaskStatusUpdateEventSchema = schema<TaskStatusUpdateEvent>("lf.a2a.v1.TaskStatusUpdateEvent");
 
 /** Returns the schema of a message of the protocol; `undefined` for anything else. */
-export function schemaOf(message: unknown): DescMessage | undefined {
+export function findSchema(message: unknown): DescMessage | undefined {
   const typeName = isObject(message) ? message["$typeName"] : undefined;
   return file.messages.find((each) => each.typeName === typeName);
 }
@@ -103,7 +103,7 @@ function schema<M extends AnyMessage>(typeName: M["$typeName"]): GenMessage<M> {
   );
 }
 
-function enumOf(typeName: string): unknown {
+function findEnum(typeName: string): unknown {
   return tsEnum(
     enumDesc(
       file,

@@ -229,7 +229,7 @@ async function createService(
 }
 
 async function interceptionBy(interceptors: readonly ServerInterceptor[]): Promise<Service["interception"]> {
-  return (await import("../protocol/intercept.js")).interceptionOf(interceptors);
+  return (await import("../protocol/intercept.js")).composeInterceptors(interceptors);
 }
 
 /** What logs and measures calls by the options; `undefined` when nothing does. */

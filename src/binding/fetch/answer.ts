@@ -2,7 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import type { EventSourceMessage } from "eventsource-parser";
 import { noop } from "../../protocol/async/noop.js";
 import { A2AError, CallError, changeError, errorCodeFromHttp, errorTable } from "../../protocol/errors.js";
-import { type AnswerBody, type HttpAnswer, readTextWithin, retryAfterOf } from "../../protocol/fetch.js";
+import { type AnswerBody, type HttpAnswer, readRetryAfter, readTextWithin } from "../../protocol/fetch.js";
 import { eventStreamType, mediaTypeOf } from "../http/media-type.js";
 import type { UnreadAnswer } from "./call.js";
 import { readEventStream } from "./event-stream-reader.js";
@@ -98,7 +98,7 @@ export function readEvents(
 /** Adds what only the headers of the response carry: the challenge and the retry delay. */
 export function withAnswerHeaders(error: A2AError, headers: HttpAnswer["headers"]): A2AError {
   const challenge = error.challenge ?? headers.get("www-authenticate") ?? undefined;
-  const retryAfterMs = error.retryAfterMs ?? retryAfterOf(headers.get("retry-after"), Date.now());
+  const retryAfterMs = error.retryAfterMs ?? readRetryAfter(headers.get("retry-after"), Date.now());
   if (challenge === error.challenge && retryAfterMs === error.retryAfterMs) return error;
   return changeError(error, { challenge, retryAfterMs });
 }

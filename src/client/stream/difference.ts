@@ -4,6 +4,8 @@ import { isSameMessage } from "../../protocol/check/same-message.js";
 import { emptyTask } from "../../protocol/fold.js";
 import { type Artifact, type Part, Role, type StreamResponse, type Task } from "../../protocol/model.js";
 
+// Compares two snapshots of a task. Loaded by the first stream that continues from a snapshot.
+
 /**
  * The events that lead from one state of a task to a later one: additions to its artifacts, and its status if it
  * changed. `undefined` when no events can: something was replaced or removed, or a message in between is only in the

@@ -13,7 +13,13 @@ import { isOfKnownTask, Resumption, type ResumptionOptions, type Source, subscri
 import { SilenceWatch } from "./silence-watch.js";
 import { TaskView, withId } from "./task-view.js";
 
-// Streams of a client: broken ones resume where they left off.
+// One stream of a client, over as many connections as it takes. `Resumption` opens them: after the last event id, from a
+// snapshot of the task, or by polling it. `TaskView` folds what the reader has, and finds what a snapshot adds to it.
+// `SilenceWatch` asks an agent without event ids whether its silent stream has missed something.
+//
+// The stream is new, connected (`#rest`), broken (`#breaks` counts the attempts up to `maxBreaks`) or finished. One read is
+// in progress at a time (`#isAsked`), and the others wait. The reader gets each event once and in order, whichever
+// connection brings it.
 
 export interface ResumingStreamOptions extends ResumptionOptions {
   /** Consecutive breaks after which the stream fails. Events and time between them make up for breaks. */

@@ -7,9 +7,9 @@ import {
   ScalarType,
 } from "@bufbuild/protobuf";
 import { compactValue, keptJsonOf } from "../codec/json/compact-value.js";
-import { scalarOf } from "../codec/json/scalars.js";
+import { findScalar } from "../codec/json/scalars.js";
 import { checkDepth, checkKey, type FreeJsonCheck } from "../codec/json/struct.js";
-import { type DynamicMessage, isOneof, type OneofValue, perMessageType, wordsOf } from "../codec/outline/dynamic.js";
+import { type DynamicMessage, isOneof, listWords, type OneofValue, perMessageType } from "../codec/outline/dynamic.js";
 import { A2AError } from "../errors.js";
 import { isObject } from "../kinds.js";
 import { defaultValidationLimits } from "../validation-limits.js";
@@ -17,7 +17,8 @@ import { addViolation, underIndex, underMember, violationText } from "../violati
 
 // An agent may be written in JavaScript or pass on a model's output. So its events are checked against their types
 // before they are stored: a task with content that no binding can encode could never be read again. Closures are
-// compiled once per message type, like those of the reader.
+// compiled once per message type, like those of the reader. A run ends with the first violation, since a cyclic object would
+// never end. What is valid is returned as it is, and what can be repaired is repaired in a copy.
 
 /** Where content is: its name in errors, and its depth in the largest reply that may contain it. */
 interface ContentPlace {
@@ -103,19 +104,19 @@ function oneofMember({ localName, fields }: DescOneof): Member {
 function fieldMember(field: DescField): Member {
   const { localName: name } = field;
   const one = singleMend(field);
-  const mend = under(name, field.fieldKind === "list" ? listOf(one) : one);
+  const mend = under(name, field.fieldKind === "list" ? checkList(one) : one);
   const isOptional = field.fieldKind === "message" || field.proto.proto3Optional;
-  const missing = isOptional ? () => undefined : zeroOf(field);
+  const missing = isOptional ? () => undefined : findZero(field);
   return { name, mend: (value, run, depth) => (value === undefined ? missing() : mend(value, run, depth)) };
 }
 
-function zeroOf(field: DescField): () => unknown {
+function findZero(field: DescField): () => unknown {
   if (field.fieldKind === "list") return () => [];
-  const zero = field.fieldKind === "scalar" ? scalarOf(field.scalar).zero : 0;
+  const zero = field.fieldKind === "scalar" ? findScalar(field.scalar).zero : 0;
   return () => zero;
 }
 
-function listOf(mend: Mend): Mend {
+function checkList(mend: Mend): Mend {
   const mendAll = listMend(mend);
   return (value, run, depth) =>
     Array.isArray(value) ? mendAll(value, run, depth) : typeMismatch(value, "an array", run);
@@ -124,7 +125,7 @@ function listOf(mend: Mend): Mend {
 function singleMend({ message, enum: words, scalar }: DescField): Mend {
   if (words !== undefined) {
     const numbers = new Set<unknown>(words.values.map(({ number }) => number));
-    return (value, run) => (numbers.has(value) ? value : typeMismatch(value, wordsOf(words), run));
+    return (value, run) => (numbers.has(value) ? value : typeMismatch(value, listWords(words), run));
   }
   const builtIn = scalar === undefined ? wellKnown.get(message?.typeName ?? "") : scalars.get(scalar);
   if (builtIn !== undefined) return builtIn;
@@ -137,8 +138,7 @@ function singleMend({ message, enum: words, scalar }: DescField): Mend {
   };
 }
 
-// Free JSON of untyped code, in both of its message forms: plain objects (`metadata`) and Value messages (`data`). A
-// run ends with the first violation, since a cyclic object would never end.
+// Free JSON of untyped code, in both of its message forms: plain objects (`metadata`) and Value messages (`data`).
 
 /** Returns a value, repaired in a copy where that loses nothing; records what cannot be encoded. */
 type Mend = (value: unknown, run: FreeJsonCheck, depth: number) => unknown;
@@ -263,11 +263,11 @@ function entriesMend(mend: Mend): MendAll<object> {
 
 /** Records that a value has the wrong kind. */
 function typeMismatch(value: unknown, kind: string, { violations }: FreeJsonCheck): unknown {
-  addViolation(violations, `must be ${kind}, not ${kindOf(value)}`);
+  addViolation(violations, `must be ${kind}, not ${describeKind(value)}`);
   return value;
 }
 
-function kindOf(value: unknown): string {
+function describeKind(value: unknown): string {
   if (value === null || typeof value === "number") return String(value);
   return Array.isArray(value) ? "an array" : `of type ${typeof value}`;
 }

@@ -10,6 +10,7 @@ import {
   AgentCardSchema,
   type Artifact,
   ArtifactSchema,
+  findSchema,
   type Message,
   MessageSchema,
   type Part,
@@ -18,7 +19,6 @@ import {
   SendMessageRequestSchema,
   type StreamResponse,
   StreamResponseSchema,
-  schemaOf,
   type Task,
   type TaskArtifactUpdateEvent,
   TaskArtifactUpdateEventSchema,
@@ -87,7 +87,7 @@ export function isMessage(value: unknown): value is Message {
  * `data` are shared with the object. Throws a `TypeError` for anything else.
  */
 export function toJson(object: ProtocolObjects[ProtocolKind]): JsonObject {
-  const schema = schemaOf(object);
+  const schema = findSchema(object);
   if (schema === undefined)
     throw new TypeError(
       "toJson() takes an object with the $typeName of one of the protocol, such as a Task or a Message",
