@@ -15,11 +15,11 @@ const onDemand = [
   /\/auth\/oauth\//,
   /\/auth\/credential-source\./,
   /\/version\/v0\./,
-  /\/client\/stream\/(?:difference|lasting-stream|resumption)\./,
+  /\/client\/stream\/(?:difference|resuming-stream|resumption)\./,
   /\/client\/answer\/text-deltas\./,
   /\/client\/answer\/past-task\./,
   /\/client\/stream\/cancel-on-abort\./,
-  /\/client\/wrapping\//,
+  /\/client\/interceptors\./,
 ];
 const nodePackages = /^(?:node:|@grpc\/|undici\b|ipaddr\.js\b)/;
 const nodeModules = /\/node_modules\/(?:@grpc\/|undici\/|ipaddr\.js\/)/;

@@ -42,7 +42,7 @@ V03-CARD-7 SHOULD: one URL for each interface
   shown version/v0.3/required-card: every place in the card answers
 V03-CARD-8 MUST: no URL stands under two transports
   shown version/v0.3/required-card: every place in the card answers
-  shown card/check-urls: finds %s
+  shown card/check-addresses: finds %s
 V03-CARD-9 MUST: one transport at least is named
   shown version/v0.3/card: does not exist for an agent that has no such interface
   shown card/publish: refuses to be mounted where no reader of an older version

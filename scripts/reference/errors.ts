@@ -11,9 +11,9 @@ export function errorRows(): string {
   const docOf = docstrings(source, comments);
   const lines = tableIn(program).map(({ key, property }) => {
     const text = source.slice(property.start, property.end);
-    const [, reason, jsonRpc, grpc, http] = /\brow\("(\w+)", (-?\d+), (\d+), (\d+)\)/.exec(text) ?? [];
+    const [, reason, jsonRpc, grpc, http] = /\brow\("(\w+)", (-?\d+), (\d+), (\d+),/.exec(text) ?? [];
     if (reason === undefined) throw new Error(`${file}: ${key} has no row`);
-    const [, words] = /^\w+: withWords\([\s\S]*"([^"]+)",?\s*\)$/.exec(text) ?? [];
+    const [, words] = /\bwords: "([^"]+)"/.exec(text) ?? [];
     const begins = words === undefined ? "" : `\`${words}\``;
     const cells = [`\`${key}\``, `\`${reason}\``, jsonRpc, grpc, http, begins, docOf(property)];
     return `| ${cells.join(" | ")} |`;

@@ -1,4 +1,4 @@
-import { isRecord } from "../protocol/check/kinds.js";
+import { isRecord } from "../protocol/kinds.js";
 import type { CredentialOptions } from "./options.js";
 
 /** Validates the options. Throws a `TypeError` that names the option, never its value. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { conformJson } from "../protocol/check/conform.js";
+import { sanitizeJson } from "../protocol/check/sanitize.js";
 import type { Principal } from "../protocol/context.js";
 import type { AuthOptions } from "./auth-options.js";
 import { copyFrozen } from "./freeze.js";
@@ -26,7 +26,7 @@ function keptOf({ owner: _, tenant: __, ...rest }: Principal, names: true | read
     : Object.fromEntries(Object.entries(claims).filter(([name]) => names.includes(name)));
   const members: object = { ...rest, claims: claimsToStore };
   try {
-    return copyFrozen(conformJson(members, { name: "principal", depth: 0 }) as JsonObject);
+    return copyFrozen(sanitizeJson(members, { name: "principal", depth: 0 }) as JsonObject);
   } catch (cause) {
     throw new TypeError("auth.keepClaims: the principal has members that are not JSON: return plain values", { cause });
   }

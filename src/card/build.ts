@@ -82,13 +82,13 @@ export function describeCard(options: CardOptions, capabilities: RunningCapabili
     },
     defaultInputModes: [...(options.defaultInputModes ?? textOnly)],
     defaultOutputModes: [...(options.defaultOutputModes ?? textOnly)],
-    skills: skillsOf(options).map(skillInit),
+    skills: listSkills(options).map(skillInit),
   });
   return capabilities.security === undefined ? card : declareSecurity(card, capabilities.security);
 }
 
 /** The skills of the card; without any, one that is named like the agent. */
-export function skillsOf(options: CardOptions): readonly SkillOptions[] {
+export function listSkills(options: CardOptions): readonly SkillOptions[] {
   return options.skills ?? [defaultSkill(options)];
 }
 

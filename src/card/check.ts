@@ -1,4 +1,5 @@
-import { isAuthority } from "../protocol/bindings.js";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { bindings, isAuthority } from "../protocol/bindings.js";
 import {
   count,
   extensionUri,
@@ -14,6 +15,8 @@ import {
   text,
   url,
 } from "../protocol/check/rules.js";
+import { isJsonObject } from "../protocol/codec/outline/dynamic.js";
+import { isObject } from "../protocol/kinds.js";
 import { parseVersion } from "../protocol/service-parameters.js";
 import type { MountAddress } from "./mounts.js";
 
@@ -38,8 +41,7 @@ export function assertNone(problems: readonly string[]): void {
   if (problems.length > 0) throw new CardError(problems);
 }
 
-const member = (name: string) => (entry: unknown) =>
-  typeof entry === "object" && entry !== null ? Reflect.get(entry, name) : undefined;
+const member = (name: string) => (entry: unknown) => (isObject(entry) ? entry[name] : undefined);
 
 const webUrl = url("https", "http");
 
@@ -159,6 +161,39 @@ export function interfaceProblems(addresses: readonly MountAddress[]): readonly 
     const key = JSON.stringify([binding, address, version, tenant ?? ""]);
     if (keys.has(key)) problems.push(`${name} is mounted twice at ${address}`);
     keys.add(key);
+  }
+  return problems;
+}
+
+/** Bindings that the protocol itself defines. Two of them at one address are a mistake. */
+const coreBindings: readonly JsonValue[] = bindings.filter(({ isCore }) => isCore).map(({ wire }) => wire);
+
+/**
+ * Problems of the addresses in `additionalInterfaces`, including the main one in `url`: another transport than declared, two
+ * transports at one address, or no transport of the protocol.
+ */
+export function addressProblems(version: string, card: JsonObject): readonly string[] {
+  const { url, preferredTransport, additionalInterfaces } = card;
+  if (!Array.isArray(additionalInterfaces)) return [];
+  const locations = additionalInterfaces.filter(isJsonObject);
+  const transportsAt = (address: JsonValue | undefined) =>
+    locations.filter((location) => location["url"] === address).map(({ transport }) => transport ?? "");
+  const problems: string[] = [];
+  if (!transportsAt(url).includes(preferredTransport ?? "")) {
+    const transportsAtUrl = transportsAt(url).join(", ") || "nothing";
+    problems.push(`the card of ${version} prefers ${preferredTransport} at ${url}, where it lists ${transportsAtUrl}`);
+  }
+  for (const address of new Set(locations.map((location) => location["url"]))) {
+    const transports = [...new Set(transportsAt(address).filter((transport) => coreBindings.includes(transport)))];
+    if (transports.length < 2) continue;
+    problems.push(
+      `the card of ${version} lists ${address} as ${transports.join(" and as ")}: give each an address of its own`,
+    );
+  }
+  if (!locations.some(({ transport }) => coreBindings.includes(transport ?? ""))) {
+    problems.push(
+      `the card of ${version} lists none of ${coreBindings.join(", ")}: mount one, or leave ${version} out of the versions`,
+    );
   }
   return problems;
 }

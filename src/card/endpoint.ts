@@ -40,7 +40,7 @@ export function cardEndpoint(options: CardEndpointOptions): HttpEndpoint {
   };
   const cardsByLocation = cacheRecent<CardFor>(maxLocations);
   const cardsAt = (location: Location): CardFor =>
-    cardsByLocation(`${location.base} ${location.grpc}`, () => cardsOf(location, options));
+    cardsByLocation(`${location.base} ${location.grpc}`, () => encodeCards(location, options));
   return (request) => {
     if (!cardPaths.includes(request.path)) return undefined;
     if (request.method !== "GET" && request.method !== "HEAD") {
@@ -66,7 +66,7 @@ type CardFor = (version: string | undefined) => EncodedBody;
  * The card in the form of each version. A version that is not served, or that cannot express the card, gets another
  * form and no error: callers read the card to learn the versions.
  */
-function cardsOf(location: Location, { cardAt, versions, audience = "" }: CardEndpointOptions): CardFor {
+function encodeCards(location: Location, { cardAt, versions, audience = "" }: CardEndpointOptions): CardFor {
   const cards = new Map<string, JsonObject>();
   for (const version of versions) {
     const json = version.writeCard(cardAt(location, version.name));

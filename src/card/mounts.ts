@@ -25,7 +25,7 @@ export interface MountAddress {
 }
 
 /** The mounts of these bindings in these versions: version by version, bindings in order of preference. */
-export function mountsOf(bindings: readonly Binding[], versions: readonly Version[]): readonly Mount[] {
+export function createMounts(bindings: readonly Binding[], versions: readonly Version[]): readonly Mount[] {
   return versions.flatMap((version) => {
     const rows = bindings.map(bindingRow).filter(({ adapter }) => version[adapter] !== undefined);
     return rows.map(({ wire, path }) => ({ binding: wire, version: version.name, path }));

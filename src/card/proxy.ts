@@ -33,14 +33,14 @@ export function trustProblems(trust: TrustProxy): readonly string[] {
   if (typeof trust === "boolean") return [];
   if (!Array.isArray(trust)) return ["trustProxy must be true, false, or a list of addresses and ranges"];
   return trust
-    .filter((range) => rangeOf(range) === undefined)
+    .filter((range) => readRange(range) === undefined)
     .map((range) => `trustProxy: "${range}" is neither an address nor a range such as "10.0.0.0/8"`);
 }
 
 /** Whether a peer at an address is a trusted proxy, for a valid `trustProxy`. */
 export function trustedPeers(trust: TrustProxy): (address: string) => boolean {
   if (typeof trust === "boolean") return () => trust;
-  const ranges = trust.map(rangeOf).filter((range) => range !== undefined);
+  const ranges = trust.map(readRange).filter((range) => range !== undefined);
   return (address) => {
     if (!ipaddr.isValid(address)) return false;
     const ip = ipaddr.process(address);
@@ -52,11 +52,11 @@ export function trustedPeers(trust: TrustProxy): (address: string) => boolean {
 export function forwardedBy(trust: TrustProxy): ReadForwarded {
   if (trust === false) return () => undefined;
   // Every proxy is trusted: the first value is from the outermost one.
-  if (trust === true) return (caller) => pick(chainOf(caller), Number.POSITIVE_INFINITY);
+  if (trust === true) return (caller) => pick(readChain(caller), Number.POSITIVE_INFINITY);
   const trusts = trustedPeers(trust);
   return (caller) => {
     if (!trusts(caller.remoteAddress ?? "")) return undefined;
-    const chain = chainOf(caller);
+    const chain = readChain(caller);
     const stranger = chain.addresses.findLastIndex((address) => !trusts(address));
     // The peer is a trusted proxy, and so is each address that a trusted proxy names, up to the first untrusted one.
     return pick(chain, chain.addresses.length - stranger);
@@ -90,22 +90,22 @@ export function callerNetwork(trust: TrustProxy): (call: CallHead) => string | u
   };
   // Most proxies write one of the headers and pass on the other from the caller. If the two differ, neither counts.
   const reportedNetwork = (peer: string, header: CallHead["header"]): string => {
-    const [one = networkOf(peer), other = one] = reportedChains(header).map((chain) =>
-      networkOf(outermost(peer, chain)),
+    const [one = findNetwork(peer), other = one] = reportedChains(header).map((chain) =>
+      findNetwork(outermost(peer, chain)),
     );
-    return one === other ? one : networkOf(peer);
+    return one === other ? one : findNetwork(peer);
   };
   return ({ peer, header }) => {
     if (peer === undefined) return undefined;
     const address = peer() ?? unknownNetwork;
-    return trusts(address) ? reportedNetwork(address, header) : networkOf(address);
+    return trusts(address) ? reportedNetwork(address, header) : findNetwork(address);
   };
 }
 
 /** The addresses in each of the headers, oldest first. */
 function reportedChains(header: CallHead["header"]): readonly (readonly string[])[] {
   // Only the end of a long list counts: its beginning is the caller's.
-  const xForwardedFor = entriesOf((header("x-forwarded-for") ?? "").slice(-maxHeaderLength)).map(addressOf);
+  const xForwardedFor = splitHeader((header("x-forwarded-for") ?? "").slice(-maxHeaderLength)).map(readAddress);
   const standard = header("forwarded") ?? "";
   return [xForwardedFor, standard === "" ? [] : standardAddresses(standard)].filter(({ length }) => length > 0);
 }
@@ -119,7 +119,7 @@ function standardAddresses(header: string): readonly string[] {
 }
 
 /** The network that limits count as one caller: the address, or 64 bits of IPv6, whose addresses one caller may own. */
-export function networkOf(address: string): string {
+export function findNetwork(address: string): string {
   const cachedNetwork = networks.get(address);
   if (cachedNetwork !== undefined) return cachedNetwork;
   if (networks.size >= networksMax) networks.clear();
@@ -139,7 +139,7 @@ function parseNetwork(address: string): string {
   return `${ip.toByteArray().slice(0, 8).join(".")}/64`;
 }
 
-function rangeOf(text: string): [IPv4 | IPv6, number] | undefined {
+function readRange(text: string): [IPv4 | IPv6, number] | undefined {
   const [address = "", bits, more] = text.split("/");
   if (more !== undefined || !(address.includes(":") || ipaddr.IPv4.isValidFourPartDecimal(address))) return undefined;
   if (bits !== undefined) return ipaddr.isValidCIDR(text) ? ipaddr.parseCIDR(text) : undefined;
@@ -165,10 +165,10 @@ function pick({ proto, host, prefix }: Chain, hops: number): ForwardedOrigin {
 /** Longest header that is read; longer ones are ignored. */
 const maxHeaderLength = 2048;
 
-function chainOf(caller: Caller): Chain {
-  const entries = (name: string) => entriesOf(caller.header(name) ?? "");
+function readChain(caller: Caller): Chain {
+  const entries = (name: string) => splitHeader(caller.header(name) ?? "");
   const chain = {
-    addresses: entries("x-forwarded-for").map(addressOf),
+    addresses: entries("x-forwarded-for").map(readAddress),
     proto: entries("x-forwarded-proto"),
     host: entries("x-forwarded-host"),
     prefix: entries("x-forwarded-prefix"),
@@ -177,7 +177,7 @@ function chainOf(caller: Caller): Chain {
   return chain.proto.length + chain.host.length > 0 ? chain : standardChain(caller.header("forwarded") ?? "", chain);
 }
 
-function entriesOf(header: string): readonly string[] {
+function splitHeader(header: string): readonly string[] {
   return header === "" || header.length > maxHeaderLength ? [] : header.split(",").map((entry) => entry.trim());
 }
 
@@ -194,11 +194,11 @@ function standardChain(header: string, { prefix }: Chain): Chain {
     return new Map(parameters);
   });
   const each = (name: string) => values.map((value) => value.get(name) ?? "");
-  return { addresses: each("for").map(addressOf), proto: each("proto"), host: each("host"), prefix };
+  return { addresses: each("for").map(readAddress), proto: each("proto"), host: each("host"), prefix };
 }
 
 /** The address of a node without port and brackets. */
-function addressOf(node: string): string {
+function readAddress(node: string): string {
   const [, six, four] = /^(?:\[([^\]]*)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/.exec(node) ?? [];
   return six ?? four ?? node;
 }

@@ -67,7 +67,7 @@ export function createLocations(options: UrlOptions, listening: () => ListeningA
   const ownLocation = () => location(new URL(listening().origin), (listening().mountPath ?? "") + basePath);
   const locationFor = (caller: Caller): Location | undefined => {
     const forwardedOrigin = readForwarded(caller);
-    const origin = originOf(caller, forwardedOrigin, listening);
+    const origin = findOrigin(caller, forwardedOrigin, listening);
     const prefix = (forwardedOrigin?.prefix ?? "").replace(/\/$/, "") + (caller.mountPath ?? "");
     return origin === undefined || !prefixForm.test(prefix) ? undefined : location(origin, prefix + basePath);
   };
@@ -100,7 +100,7 @@ export function urlProblems({
   return [...problems, ...basePathRule(basePath, "basePath")];
 }
 
-function originOf(
+function findOrigin(
   caller: Caller,
   forwardedOrigin: ForwardedOrigin | undefined,
   listening: () => ListeningAddress,

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type Connection, interfaceText } from "../client/connection.js";
-import { reasonOf } from "../client/failures.js";
+import { describeFailure } from "../client/failures.js";
 import type { Client } from "../client/node.js";
 import type { ConnectOptions } from "../client/options.js";
 import type { RetryNotice } from "../client/retrying.js";
@@ -50,7 +50,7 @@ export function noteLongWait(): (notice: RetryNotice) => void {
   return ({ error, failingMs, pauseMs }) => {
     if (isPrinted || failingMs + pauseMs < 1_000) return;
     isPrinted = true;
-    printNote(`waiting for the agent: ${reasonOf(error)}`);
+    printNote(`waiting for the agent: ${describeFailure(error)}`);
   };
 }
 

@@ -3,7 +3,7 @@ import { noop } from "../protocol/async/noop.js";
 import type { CallOptions } from "../protocol/context.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Operation } from "../protocol/operations.js";
-import { type Composition, poolOf } from "./compose.js";
+import { type Composition, createPool } from "./compose.js";
 import type { Connection } from "./connection.js";
 import type { Attempt, OpenStream } from "./interface-client.js";
 import type { InterfacePool } from "./interface-pool.js";
@@ -17,7 +17,7 @@ export class AgentAccess implements Attempt {
   constructor(card: AgentCard, composition: (card: AgentCard) => Composition) {
     this.#composition = composition;
     this.#card = card;
-    this.#pool = poolOf(card, composition(card));
+    this.#pool = createPool(card, composition(card));
   }
 
   get card(): AgentCard {
@@ -37,7 +37,7 @@ export class AgentAccess implements Attempt {
     this.#card = card;
     if (isReachedAlike(before, card)) return;
     this.#pool.close().catch(noop);
-    this.#pool = poolOf(card, this.#composition(card));
+    this.#pool = createPool(card, this.#composition(card));
   }
 
   unary(operation: Operation, request: AnyMessage, options: CallOptions): Promise<AnyMessage> {
@@ -55,9 +55,14 @@ export class AgentAccess implements Attempt {
 
 /** Whether two cards describe the same access to their agent, so that connections and tokens remain valid. */
 function isReachedAlike(one: AgentCard, other: AgentCard): boolean {
-  return one === other || accessOf(one) === accessOf(other);
+  return one === other || describeAccess(one) === describeAccess(other);
 }
 
-function accessOf({ supportedInterfaces, securitySchemes, securityRequirements, capabilities }: AgentCard): string {
+function describeAccess({
+  supportedInterfaces,
+  securitySchemes,
+  securityRequirements,
+  capabilities,
+}: AgentCard): string {
   return JSON.stringify([supportedInterfaces, securitySchemes, securityRequirements, capabilities?.extensions]);
 }

@@ -27,15 +27,15 @@ import { isStop } from "../protocol/states.js";
 import type { AgentAccess } from "./agent-access.js";
 import { Answer, answerOf } from "./answer/answer.js";
 import { AnswerStream } from "./answer/answer-stream.js";
-import { lists } from "./compose.js";
+import { declaresExtension } from "./compose.js";
 import type { Connection } from "./connection.js";
 import { isUnsent } from "./failures.js";
 import type { ClientLimits, ClientOptions } from "./options.js";
 import { type Retries, withRetries } from "./retrying.js";
 import { complete, sendRequest } from "./send.js";
 import { checkCallOptions, checkOperationOptions, type SendOptions, type TaskCallOptions } from "./send-options.js";
-import type { LastingStream } from "./stream/lasting-stream.js";
-import { type Allowance, allowanceOf, lateAnswer, pollPause } from "./timing.js";
+import type { ResumingStream } from "./stream/resuming-stream.js";
+import { type Allowance, lateAnswer, pollPause, startAllowance } from "./timing.js";
 
 // The client finds an agent by its card, calls it over one of its interfaces, retries what is safe to retry, and
 // resumes broken streams.
@@ -66,7 +66,7 @@ export interface ClientParts {
   readonly refresh: (operations: Operations<CallOptions>) => Promise<void>;
   readonly close: () => Promise<void>;
   /** Code of streams. Default: loaded with the first stream. */
-  readonly lastingStream?: typeof LastingStream | undefined;
+  readonly resumingStream?: typeof ResumingStream | undefined;
 }
 
 /**
@@ -80,7 +80,7 @@ export class BaseClient {
 
   constructor(parts: ClientParts) {
     this.#parts = parts;
-    this.operations = createTransport(wrapCaller(callerOf(parts), parts.options));
+    this.operations = createTransport(wrapCaller(createCaller(parts), parts.options));
     for (const operation of operations) {
       const value = (request: Record<string, unknown>, options: CallOptions = {}) => {
         try {
@@ -115,7 +115,7 @@ export class BaseClient {
     // The id of the task is needed before the answer, or what follows an authorization.
     const follows = options.cancelOnAbort || this.#parts.options.onAuthRequired;
     if (follows && !options.configuration?.returnImmediately) return this.stream(content, options).answer;
-    const allowance = this.#allowanceOf(options);
+    const allowance = this.#startAllowance(options);
     const answer = answerOf(await this.operations.sendMessage(sendRequest(content, options), allowance.next()));
     const { task } = answer;
     if (task === undefined || options.configuration?.returnImmediately || isStopped(task)) return answer;
@@ -148,7 +148,7 @@ export class BaseClient {
   watch(taskId: string, options: TaskCallOptions = {}): AnswerStream {
     checkCallOptions(options);
     return this.#answerStream(() => {
-      const allowance = this.#allowanceOf(options);
+      const allowance = this.#startAllowance(options);
       const items = this.#subscribe(taskId, options, allowance.next());
       const read = () => this.#read(taskId, options, allowance.next());
       return streamFrom(async () => (await import("./answer/past-task.js")).orPastTask(items, read));
@@ -162,7 +162,7 @@ export class BaseClient {
    */
   async wait(taskId: string, options: TaskCallOptions = {}): Promise<Answer> {
     checkCallOptions(options);
-    return this.#waitFor({ id: taskId }, options, this.#allowanceOf(options));
+    return this.#waitFor({ id: taskId }, options, this.#startAllowance(options));
   }
 
   async #waitFor(
@@ -199,9 +199,9 @@ export class BaseClient {
     }
   }
 
-  #allowanceOf(options: CallOptions): Allowance {
+  #startAllowance(options: CallOptions): Allowance {
     const { clock, options: clientOptions } = this.#parts;
-    return allowanceOf({ ...options, timeoutMs: options.timeoutMs ?? clientOptions.timeoutMs }, clock);
+    return startAllowance({ ...options, timeoutMs: options.timeoutMs ?? clientOptions.timeoutMs }, clock);
   }
 
   #answerStream(open: () => AsyncIterable<StreamItem>, known?: Task): AnswerStream {
@@ -267,7 +267,7 @@ function wrapCaller(caller: OperationCaller, options: ClientParts["options"]): O
   if (!options.interceptors?.length && !options.onAuthRequired) return caller;
   let wrappedCaller: OperationCaller | undefined;
   const load = async () => {
-    const { intercept } = await import("./wrapping/intercept.js");
+    const { intercept } = await import("./interceptors.js");
     wrappedCaller ??= intercept(caller, options);
     return wrappedCaller;
   };
@@ -277,15 +277,15 @@ function wrapCaller(caller: OperationCaller, options: ClientParts["options"]): O
   };
 }
 
-let loadedStream: typeof LastingStream | undefined;
+let loadedStream: typeof ResumingStream | undefined;
 
-async function loadStream(): Promise<typeof LastingStream> {
-  loadedStream ??= (await import("./stream/lasting-stream.js")).LastingStream;
+async function loadStream(): Promise<typeof ResumingStream> {
+  loadedStream ??= (await import("./stream/resuming-stream.js")).ResumingStream;
   return loadedStream;
 }
 
 /** The calls below the interceptors: retries for unary calls, and resumed streams. */
-function callerOf(parts: ClientParts): OperationCaller {
+function createCaller(parts: ClientParts): OperationCaller {
   const { access, clock, limits, retries, closeSignal } = parts;
   const { extensions = [], sendOnce = true, timeoutMs, onRetry } = parts.options;
   const retrying = { retries, clock, isRepeatable: access.isRepeatable, closeSignal, onRetry };
@@ -304,7 +304,8 @@ function callerOf(parts: ClientParts): OperationCaller {
   const prepare = (operation: Operation, request: AnyMessage, options: CallOptions) => {
     if (operation.input !== SendMessageRequestSchema)
       return { operation, request, options: withDefaults(options, callExtensions) };
-    const defaultExtensions = sendOnce && lists(access.card, idempotentSendExtension) ? sendExtensions : callExtensions;
+    const defaultExtensions =
+      sendOnce && declaresExtension(access.card, idempotentSendExtension) ? sendExtensions : callExtensions;
     return {
       operation,
       request: complete(request as SendMessageRequest),
@@ -318,15 +319,15 @@ function callerOf(parts: ClientParts): OperationCaller {
     },
     stream(operation, request, options) {
       const streaming = access.card.capabilities?.streaming;
-      const numbers = lists(access.card, resumeExtension);
+      const numbers = declaresExtension(access.card, resumeExtension);
       const { streamBreaksMax: maxBreaks, pollMs, snapshotTimeoutMs } = limits;
       const signal = options.signal === undefined ? closeSignal : AbortSignal.any([options.signal, closeSignal]);
       const call = prepare(operation, request, { ...options, signal });
       const { isRepeatable } = access;
       const ways = { firstAttempt, attempt, clock, streaming, numbers, isRepeatable };
-      const open = (Stream: typeof LastingStream) =>
+      const open = (Stream: typeof ResumingStream) =>
         new Stream({ ...ways, maxBreaks, pollMs, snapshotTimeoutMs }, call);
-      const Stream = parts.lastingStream ?? loadedStream;
+      const Stream = parts.resumingStream ?? loadedStream;
       return Stream === undefined ? streamFrom(async () => open(await loadStream())) : open(Stream);
     },
   };

@@ -29,7 +29,7 @@ export interface Composition extends Pick<InterfacePoolOptions, "clock" | "probe
 }
 
 /** The callable interfaces of a card, in the order they are tried. */
-export function poolOf(card: AgentCard, composition: Composition): InterfacePool {
+export function createPool(card: AgentCard, composition: Composition): InterfacePool {
   const { clock, probeTimeoutMs, onConnection } = composition;
   const interfaces = dropNameless(
     card,
@@ -37,9 +37,10 @@ export function poolOf(card: AgentCard, composition: Composition): InterfacePool
     composition.sendOnce,
   );
   const knowsMessages =
-    lists(card, idempotentSendExtension) && interfaces.every((each) => "reason" in each || knowsMessageIds(each.entry));
+    declaresExtension(card, idempotentSendExtension) &&
+    interfaces.every((each) => "reason" in each || knowsMessageIds(each.entry));
   return new InterfacePool({
-    interfaces: interfaces.map((each) => ("reason" in each ? each : interfaceOf(card, each, composition))),
+    interfaces: interfaces.map((each) => ("reason" in each ? each : createInterface(card, each, composition))),
     clock,
     probeTimeoutMs,
     onConnection,
@@ -92,7 +93,7 @@ function dropNameless(
     !("reason" in each) && !knowsMessageIds(each.entry);
   if (
     !sendOnce ||
-    !lists(card, idempotentSendExtension) ||
+    !declaresExtension(card, idempotentSendExtension) ||
     interfaces.every((each) => "reason" in each || isNameless(each))
   )
     return interfaces;
@@ -102,10 +103,10 @@ function dropNameless(
 }
 
 function unusedInterface(entry: AgentInterface, reason: string): UnusedInterface {
-  return { ...nameOf(entry), reason };
+  return { ...nameInterface(entry), reason };
 }
 
-function nameOf({ protocolBinding, url, protocolVersion: version }: AgentInterface): InterfaceName {
+function nameInterface({ protocolBinding, url, protocolVersion: version }: AgentInterface): InterfaceName {
   const binding = bindingNameOf(protocolBinding);
   return {
     binding,
@@ -115,7 +116,7 @@ function nameOf({ protocolBinding, url, protocolVersion: version }: AgentInterfa
   };
 }
 
-function interfaceOf(
+function createInterface(
   card: AgentCard,
   { entry, version, factory }: UsableInterface,
   composition: Composition,
@@ -123,7 +124,7 @@ function interfaceOf(
   const { setting, credentials, closeSignal, cardUrl } = composition;
   const { tenant } = entry;
   const url = reachableUrl(entry.url, cardUrl);
-  const name = nameOf(entry);
+  const name = nameInterface(entry);
   const { binding } = name;
   const isGuessed = isGuess(entry, card.supportedInterfaces);
   return new InterfaceClient({
@@ -160,24 +161,25 @@ function sortInterfaces(
     return index < 0 ? prefer.length : index;
   };
   return supportedInterfaces.toSorted(
-    (a, b) => ageOf(a.protocolVersion) - ageOf(b.protocolVersion) || rank(a.protocolBinding) - rank(b.protocolBinding),
+    (a, b) =>
+      rankAge(a.protocolVersion) - rankAge(b.protocolVersion) || rank(a.protocolBinding) - rank(b.protocolBinding),
   );
 }
 
 // Larger for older versions. An unknown name sorts first, like a version newer than all known ones.
-function ageOf(name: string): number {
+function rankAge(name: string): number {
   const version = parseVersion(name);
   if (version === undefined) return Number.NEGATIVE_INFINITY;
   const [major = 0, minor = 0] = version.split(".").map(Number);
   return -(major * 10_000 + minor);
 }
 
-/** Whether a card lists an extension. */
-export function lists({ capabilities }: AgentCard, extension: string): boolean {
+/** Whether a card declares an extension. */
+export function declaresExtension({ capabilities }: AgentCard, extension: string): boolean {
   return capabilities?.extensions.some(({ uri }) => uri === extension) ?? false;
 }
 
 // Server-sent events have a field for event ids.
 function resumesByMetadata(card: AgentCard, binding: string): boolean {
-  return !hasEventIds(binding) && lists(card, resumeExtension);
+  return !hasEventIds(binding) && declaresExtension(card, resumeExtension);
 }

@@ -1,25 +1,25 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { credentialSource } from "../auth/credential-source.js";
 import { callerClock } from "../protocol/async/clock.js";
 import { bindingNameOf } from "../protocol/bindings.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import type { CallOptions } from "../protocol/context.js";
+import { withDefaults } from "../protocol/defaults.js";
 import { A2AError } from "../protocol/errors.js";
+import { isObject } from "../protocol/kinds.js";
 import type { AgentCard } from "../protocol/model.js";
 import type { Operations } from "../protocol/operations.js";
 import { withoutEmptyCredentials } from "../protocol/service-parameters.js";
 import { versionEntries } from "../version/versions.js";
 import { AgentAccess } from "./agent-access.js";
 import { BaseClient, type Client, type ClientParts } from "./base-client.js";
-import { cardUrls, type DiscoveryOptions, type FoundCard } from "./card/discovery.js";
-import { cardReader, type ReadCard } from "./card/read-card.js";
-import { findSpokenCard, type SpokenProtocols } from "./card/spoken-card.js";
-import { type Composition, isCallable } from "./compose.js";
+import { cardUrls, type DiscoveryOptions, type FoundCard, findCallableCard } from "./card/discovery.js";
+import { cardReader } from "./card/read-card.js";
+import { isCallable } from "./compose.js";
 import { connectRule } from "./option-rules.js";
-import { type ClientLimits, type ClientOptions, type ConnectOptions, defaultClientLimits } from "./options.js";
+import { type ClientOptions, type ConnectOptions, defaultClientLimits } from "./options.js";
 import type { Network, NetworkOptions, Platform } from "./platform.js";
 import { createRetries, searchAgain } from "./retrying.js";
-import type { TransportFactory, TransportSetting } from "./transports.js";
+import type { TransportFactory } from "./transports.js";
 import { knownVersions } from "./versions.js";
 
 // `Client.connect()`: finds the card, picks transports and credentials, and creates the client.
@@ -61,91 +61,121 @@ export function clientFactory(platform: Platform): ClientFactory {
 }
 
 async function connectParts(agent: AgentAddress, options: ConnectOptions, platform: Platform): Promise<ClientParts> {
-  const { clock = callerClock, retry = {} } = options;
-  const limits = limitsOf(options.limits);
-  const credentialsFor = options.credentials && (await import("../auth/credential-source.js")).credentialSource;
-  const versions = knownVersions(options.fileBytes);
-  const allowedVersions = options.versions && versionEntries(options.versions).map(({ name }) => name);
-  const address = typeof agent === "string" || agent instanceof URL ? String(agent) : undefined;
-  const cards = networkOf(options, platform, { namedBy: "caller", cardUrl: address, limits });
-  const readCard = cardReader(versions);
-  const discovery: DiscoveryOptions = {
-    fetch: cards.fetch,
-    headers: options.headers ?? {},
-    readCard,
-    // Headers may change the card, so such cards are not shared.
-    cache:
-      options.cardCache === false || options.headers !== undefined
-        ? undefined
-        : (options.cardCache ?? platform.cardCache),
-    maxBytes: limits.cardMaxBytes,
-    timeoutMs: limits.cardTimeoutMs,
+  const {
+    clock = callerClock,
+    retry = {},
+    headers = {},
+    prefer = [],
+    credentials,
+    allowPlaintext = false,
+    tls,
+  } = options;
+  const limits = withDefaults(defaultClientLimits, options.limits);
+  const networks: Network[] = [];
+  const openNetwork = (namedBy: NetworkOptions["namedBy"], cardUrl: string | undefined): Network => {
+    const { connectTimeoutMs } = limits;
+    const network = platform.network({ namedBy, cardUrl, connectTimeoutMs, tls, allowPrivate: options.allowPrivate });
+    networks.push(network);
+    // A custom `fetch` does not replace the address policy, which gRPC's own connections still need.
+    return options.fetch === undefined ? network : { ...network, fetch: options.fetch };
   };
-  const transports = transportsOf(options, platform.transports(versions));
-  const callable: SpokenProtocols = {
-    versions: allowedVersions,
-    isCallable: (card) => isCallable(card, { transports, allowedVersions }),
-  };
-  const retries = createRetries(retry === false ? { maxAttempts: 1 } : retry);
-  const search: Search = {
-    readCard,
-    find: (urls, signal) =>
-      searchAgain((leftMs) => findSpokenCard(urls, { ...discovery, signal, leftMs }, callable), {
+  const closeNetworks = () => Promise.all(networks.map((network) => network.close()));
+  try {
+    const credentialsFor = credentials && (await import("../auth/credential-source.js")).credentialSource;
+    const versions = knownVersions(options.fileBytes);
+    const allowedVersions = options.versions && versionEntries(options.versions).map(({ name }) => name);
+    const readCard = cardReader(versions);
+    const transports = mergeTransports(options, platform.transports(versions));
+    const callable = {
+      versions: allowedVersions,
+      isCallable: (card: AgentCard) => isCallable(card, { transports, allowedVersions }),
+    };
+    const retries = createRetries(retry === false ? { maxAttempts: 1 } : retry);
+    const discovery: DiscoveryOptions = {
+      fetch: openNetwork("caller", typeof agent === "string" || agent instanceof URL ? String(agent) : undefined).fetch,
+      headers,
+      readCard,
+      // Headers may change the card, so such cards are not shared.
+      cache:
+        options.cardCache === false || options.headers !== undefined
+          ? undefined
+          : (options.cardCache ?? platform.cardCache),
+      maxBytes: limits.cardMaxBytes,
+      timeoutMs: limits.cardTimeoutMs,
+    };
+    // Waits for a server that is away.
+    const find = (urls: readonly string[], signal: AbortSignal | undefined): Promise<FoundCard> =>
+      searchAgain((leftMs) => findCallableCard(urls, { ...discovery, signal, leftMs }, callable), {
         retries,
         clock,
         onRetry: options.onRetry,
         timeoutMs: limits.cardTimeoutMs,
         signal,
-      }),
-  };
-  const { card, url } = await findAgentCard(agent, search, options.signal).catch(async (error: unknown) => {
-    await cards.close();
-    throw error;
-  });
-  const closing = new AbortController();
-  const network = networkOf(options, platform, { namedBy: "card", cardUrl: url, limits });
-  const facts = {
-    options,
-    credentialsFor,
-    onLeftOut: options.logger ? (await import("./left-out-log.js")).leftOutLog(options.logger, card, url) : undefined,
-    transports,
-    allowedVersions,
-    network,
-    limits,
-    cardUrl: url,
-    firstCard: card,
-    closeSignal: closing.signal,
-  };
-  const access = await accessOf(card, facts, [cards, network]);
-  const readCardAgain = async (): Promise<AgentCard> =>
-    url === undefined ? access.card : (await search.find([url], closing.signal)).card;
-  const parts: ClientParts = {
-    access,
-    clock,
-    limits,
-    retries,
-    options,
-    closeSignal: closing.signal,
-    lastingStream: platform.lastingStream,
-    async refresh(operations) {
-      access.replaceCard(await readCardAgain());
-      await extend(operations, { access, limits }, options);
-    },
-    async close() {
-      closing.abort(new DOMException("the client is closed", "AbortError"));
-      await access.close();
-      await Promise.all([cards.close(), network.close()]);
-    },
-  };
-  return platform.observe?.(parts) ?? parts;
-}
-
-// Errors in the caller's options surface when the first interfaces are created.
-async function accessOf(card: AgentCard, facts: CompositionFacts, networks: readonly Network[]): Promise<AgentAccess> {
-  try {
-    return new AgentAccess(card, compositionOf(facts));
+      });
+    const { card: firstCard, url: cardUrl } = isCardObject(agent)
+      ? { card: isCard(agent) ? agent : await readCard(agent), url: undefined }
+      : await find(cardUrls(agent), options.signal);
+    const { fetch, policy } = openNetwork("card", cardUrl);
+    const closing = new AbortController();
+    const closeSignal = closing.signal;
+    const onLeftOut = options.logger
+      ? (await import("./left-out-log.js")).leftOutLog(options.logger, firstCard, cardUrl)
+      : undefined;
+    const secure = options.grpcTls ?? cardUrl?.startsWith("https:") ?? true;
+    const isSecure = (url: string): boolean => (/^\w+:\/\//.test(url) ? /^(?:https|grpcs):/i.test(url) : secure);
+    const access = new AgentAccess(firstCard, (card) => ({
+      transports,
+      allowedVersions,
+      prefer,
+      cardUrl,
+      setting: { fetch, policy, headers, tls, isSecure, onLeftOut, ...limits },
+      credentials:
+        credentials &&
+        credentialsFor?.(card, credentials, {
+          fetch,
+          cardUrl,
+          clock,
+          allowPlaintext,
+          certificates: tls?.cert !== undefined,
+        }),
+      // Loaded for calls with secrets.
+      secretPlace: async ({ binding, url }) =>
+        (await import("./secret-places.js")).secretPlace({
+          ...options,
+          card,
+          firstCard,
+          cardUrl,
+          binding,
+          url,
+          secure: isSecure(url),
+        }),
+      clock,
+      probeTimeoutMs: limits.probeTimeoutMs,
+      onConnection: options.onConnection,
+      sendOnce: options.sendOnce ?? true,
+      closeSignal,
+    }));
+    const parts: ClientParts = {
+      access,
+      clock,
+      limits,
+      retries,
+      options,
+      closeSignal,
+      resumingStream: platform.resumingStream,
+      async refresh(operations) {
+        access.replaceCard(cardUrl === undefined ? access.card : (await find([cardUrl], closeSignal)).card);
+        await extend(operations, { access, limits }, options);
+      },
+      async close() {
+        closing.abort(new DOMException("the client is closed", "AbortError"));
+        await access.close();
+        await closeNetworks();
+      },
+    };
+    return platform.observe?.(parts) ?? parts;
   } catch (error) {
-    await Promise.all(networks.map((network) => network.close()));
+    await closeNetworks();
     throw error;
   }
 }
@@ -170,105 +200,20 @@ async function extend(
   }
 }
 
-interface Search {
-  readonly readCard: ReadCard;
-  /** Finds the card at one of these URLs, and waits for a server that is away. */
-  readonly find: (urls: readonly string[], signal: AbortSignal | undefined) => Promise<FoundCard>;
-}
-
-async function findAgentCard(
-  agent: AgentAddress,
-  { readCard, find }: Search,
-  signal: AbortSignal | undefined,
-): Promise<FoundCard | { readonly card: AgentCard; readonly url: undefined }> {
-  // An address that is not there, such as that of a variable that is not set, is no card either.
-  if (typeof agent !== "object" || agent === null || agent instanceof URL) {
-    return find(cardUrls(agent), signal);
-  }
-  return { card: isCard(agent) ? agent : await readCard(agent), url: undefined };
+/** An address that is not there, such as that of a variable that is not set, is no card either. */
+function isCardObject(agent: AgentAddress): agent is AgentCard | JsonObject {
+  return isObject(agent) && !(agent instanceof URL);
 }
 
 function isCard(agent: AgentCard | JsonObject): agent is AgentCard {
   return agent["$typeName"] === "lf.a2a.v1.AgentCard";
 }
 
-type NetworkFacts = Pick<NetworkOptions, "namedBy" | "cardUrl"> & { readonly limits: ClientLimits };
-
-/** A custom `fetch` replaces the default one but not the address policy, which gRPC's own connections still need. */
-function networkOf(
-  { fetch, tls, allowPrivate }: ClientOptions,
-  platform: Platform,
-  { limits: { connectTimeoutMs }, ...facts }: NetworkFacts,
-): Network {
-  const network = platform.network({ ...facts, connectTimeoutMs, tls, allowPrivate });
-  return fetch === undefined ? network : { ...network, fetch };
-}
-
-function limitsOf(limits: Partial<ClientLimits> = {}): ClientLimits {
-  const givenLimits = Object.entries(limits).filter(([, value]) => value !== undefined);
-  return { ...defaultClientLimits, ...Object.fromEntries(givenLimits) };
-}
-
-interface CompositionFacts {
-  readonly options: ClientOptions;
-  /** Loaded for clients with credentials. */
-  readonly credentialsFor: typeof credentialSource | undefined;
-  readonly onLeftOut: TransportSetting["onLeftOut"];
-  readonly transports: readonly TransportFactory[];
-  readonly allowedVersions: readonly string[] | undefined;
-  readonly network: Network;
-  readonly limits: ClientLimits;
-  readonly cardUrl: string | undefined;
-  readonly firstCard: AgentCard;
-  readonly closeSignal: AbortSignal;
-}
-
 /** The caller's own transports, and the platform's for the remaining bindings. */
-function transportsOf(
+function mergeTransports(
   { transports = [] }: ClientOptions,
   ours: readonly TransportFactory[],
 ): readonly TransportFactory[] {
   const callerBindings = new Set(transports.map(({ binding }) => bindingNameOf(binding)));
   return [...transports, ...ours.filter(({ binding }) => !callerBindings.has(binding))];
-}
-
-function compositionOf(facts: CompositionFacts) {
-  const { options, credentialsFor, onLeftOut, transports, allowedVersions, network, limits } = facts;
-  const { cardUrl, firstCard, closeSignal } = facts;
-  const { clock = callerClock, prefer = [], credentials, allowPlaintext = false, headers = {}, tls } = options;
-  const secure = options.grpcTls ?? cardUrl?.startsWith("https:") ?? true;
-  const isSecure = (url: string): boolean => (/^\w+:\/\//.test(url) ? /^(?:https|grpcs):/i.test(url) : secure);
-  const { fetch } = network;
-  return (card: AgentCard): Composition => ({
-    transports,
-    allowedVersions,
-    prefer,
-    cardUrl,
-    setting: { fetch, policy: network.policy, headers, tls, isSecure, onLeftOut, ...limits },
-    credentials:
-      credentials &&
-      credentialsFor?.(card, credentials, {
-        fetch,
-        cardUrl,
-        clock,
-        allowPlaintext,
-        certificates: tls?.cert !== undefined,
-      }),
-    // Loaded for calls with secrets.
-    secretPlace: async ({ binding, url }) =>
-      (await import("./secret-places.js")).secretPlace({
-        ...options,
-        card,
-        firstCard,
-        cardUrl,
-        binding,
-        url,
-        secure: isSecure(url),
-      }),
-    clock,
-    probeTimeoutMs: limits.probeTimeoutMs,
-    onConnection: options.onConnection,
-    sendOnce: options.sendOnce ?? true,
-    closeSignal,
-  });
 }

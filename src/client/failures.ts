@@ -1,5 +1,5 @@
 import { MissingOperationError } from "../binding/transport.js";
-import { A2AError, ConnectionError } from "../protocol/errors.js";
+import { A2AError, ConnectionError, errorTable } from "../protocol/errors.js";
 import { CredentialsError, NoInterfaceError } from "./connection.js";
 
 // What a failed call means for the next step: another interface, a retry, or an answer for the caller.
@@ -20,10 +20,6 @@ function foreignStatus(error: A2AError): number | undefined {
 
 /** Statuses of a server without such an endpoint, which therefore did nothing. */
 const noEndpointStatuses: readonly number[] = [404, 405, 410, 415, 501];
-/** The same as errors of a server that answers in JSON. */
-const noEndpointCodes: readonly string[] = ["methodNotFound", "methodNotAllowed", "unsupportedMediaType"];
-/** Errors for answers that make no sense. */
-const nonsenseCodes: readonly string[] = ["invalidAgentResponse", "contentTooLarge"];
 /** Statuses of a gateway whose agent is down. */
 const gatewayStatuses: readonly number[] = [502, 503];
 
@@ -31,7 +27,7 @@ const gatewayStatuses: readonly number[] = [502, 503];
 const callerStatuses: readonly number[] = [401, 403, 407, 429];
 
 /** Whether a failure leads to the next interface (the card may list a broken one). */
-export function leadsOn(error: unknown, { repeatable, proven }: CallCircumstances): boolean {
+export function shouldTryNextInterface(error: unknown, { repeatable, proven }: CallCircumstances): boolean {
   if (error instanceof ConnectionError) return repeatable || !error.written;
   if (!(error instanceof A2AError) || error instanceof CredentialsError) return false;
   const status = foreignStatus(error);
@@ -39,36 +35,44 @@ export function leadsOn(error: unknown, { repeatable, proven }: CallCircumstance
     if (gatewayStatuses.includes(status)) return repeatable;
     return !proven && (noEndpointStatuses.includes(status) || (repeatable && !callerStatuses.includes(status)));
   }
-  if (error.code === "unavailable") return repeatable;
-  if (error.code === "versionNotSupported") return true;
-  return !proven && (noEndpointCodes.includes(error.code) || (repeatable && nonsenseCodes.includes(error.code)));
+  switch (errorTable[error.code].tryNextInterface) {
+    case "yes":
+      return true;
+    case "ifRepeatable":
+      return repeatable;
+    case "ifUnproven":
+      return !proven;
+    case "ifBoth":
+      return repeatable && !proven;
+    case "no":
+      return false;
+  }
 }
 
 /** Whether the agent itself does not know the method, and so did nothing. */
 export function isUnknownMethod(error: unknown): boolean {
   if (!(error instanceof A2AError) || error instanceof ConnectionError || foreignStatus(error) !== undefined)
     return false;
-  return noEndpointCodes.includes(error.code) || error.code === "invalidRequest";
+  return errorTable[error.code].tryNextInterface === "ifUnproven" || error.code === "invalidRequest";
 }
 
 /** Whether the failure is an answer of the agent. */
 export function isAnswer(error: unknown): boolean {
   if (!(error instanceof A2AError) || clientErrors.some((type) => error instanceof type)) return false;
-  return foreignStatus(error) === undefined && !noAnswerCodes.includes(error.code);
+  return foreignStatus(error) === undefined && errorTable[error.code].provesAgent;
 }
 
 /** Errors that never come from an agent. */
 const clientErrors = [ConnectionError, CredentialsError, MissingOperationError];
-const noAnswerCodes: readonly string[] = ["unavailable", "deadlineExceeded", "invalidAgentResponse"];
 
 /** Whether the same call may succeed a little later. */
-export function mayPass(error: unknown, repeatable: boolean): boolean {
-  if (error instanceof NoInterfaceError) return error.failures.some((failure) => mayPass(failure, repeatable));
+export function isRetryable(error: unknown, repeatable: boolean): boolean {
+  if (error instanceof NoInterfaceError) return error.failures.some((failure) => isRetryable(failure, repeatable));
   if (error instanceof ConnectionError) return !error.isFinal && (repeatable || !error.written);
   if (error instanceof CredentialsError) return error.code === "unavailable";
   if (!repeatable || !(error instanceof A2AError)) return false;
-  if (error.code === "resourceExhausted") return error.retryAfterMs !== undefined;
-  return error.code === "unavailable" || error.code === "requestTimeout";
+  const { retry } = errorTable[error.code];
+  return retry === "yes" || (retry === "withDelay" && error.retryAfterMs !== undefined);
 }
 
 /** Whether nothing of a call was sent, since every interface is away and one of them may come back. */
@@ -91,7 +95,7 @@ export function isCut(error: unknown): boolean {
 }
 
 /** A failure in a few words. */
-export function reasonOf(error: unknown): string {
+export function describeFailure(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause instanceof Error ? rootCause(error.cause) : undefined;
   return cause === undefined || error.message.includes(cause.message)

@@ -7,9 +7,16 @@ import { A2AError, ConnectionError } from "../protocol/errors.js";
 import type { Operation } from "../protocol/operations.js";
 import { statesVersion } from "../version/traits.js";
 import { type Connection, type InterfaceName, NoInterfaceError, type UnusedInterface } from "./connection.js";
-import { isAnswer, isUnknownMethod, leadsOn, reasonOf } from "./failures.js";
+import { describeFailure, isAnswer, isUnknownMethod, shouldTryNextInterface } from "./failures.js";
 import type { Attempt, InterfaceClient, OpenStream } from "./interface-client.js";
-import { allowanceOf, callWithin } from "./timing.js";
+import { callWithin, startAllowance } from "./timing.js";
+
+// The interfaces of a card, and which of them serves a call. A call makes one round through them, in the order of
+// preference; those that failed a short time ago come last and rest for 30 s, then twice as long after each failure.
+//
+// An interface is unproven until it has answered. While there are others, an unproven one is tried by a probe, or by the
+// call itself in a part of its time. A guessed version is settled by the first answer in its form. A call that must not be
+// sent twice goes on to the next interface only if the last one did nothing (`shouldTryNextInterface`).
 
 export interface InterfacePoolOptions {
   /** All interfaces of the card in order of preference; uncallable ones with the reason. */
@@ -57,7 +64,7 @@ interface Round {
   readonly wrongGuesses: Candidate[];
 }
 
-function triesOf(
+function planTries(
   order: readonly Candidate[],
   { operation, repeatable }: Pick<Round, "operation" | "repeatable">,
 ): Try[] {
@@ -119,9 +126,9 @@ export class InterfacePool implements Attempt {
   async #callFirst<T>(operation: Operation, options: CallOptions, call: Call<T>): Promise<T> {
     const { clock, probeTimeoutMs } = this.#options;
     const repeatable = this.isRepeatable(operation, options);
-    const allowance = allowanceOf(options, clock);
+    const allowance = startAllowance(options, clock);
     const failures: unknown[] = [];
-    const tries = triesOf(this.#order(clock.now()), { operation, repeatable });
+    const tries = planTries(this.#order(clock.now()), { operation, repeatable });
     const round: Round = { operation, repeatable, tries, wrongGuesses: [] };
     // It may grow during iteration.
     for (const [index, { candidate, trial }] of tries.entries()) {
@@ -142,7 +149,7 @@ export class InterfacePool implements Attempt {
         this.#recordAnswer(candidate, round.wrongGuesses);
         return reply;
       } catch (error) {
-        if (!this.#leadsOn(error, { candidate, isProbing }, round)) throw error;
+        if (!this.#shouldTryNext(error, { candidate, isProbing }, round)) throw error;
         failures.push(error);
       }
     }
@@ -152,32 +159,32 @@ export class InterfacePool implements Attempt {
   }
 
   // Whether a failure leads to the next interface. Records what it says about this one.
-  #leadsOn(
+  #shouldTryNext(
     error: unknown,
     { candidate, isProbing }: Pick<Try, "candidate"> & { readonly isProbing: boolean },
     { operation, repeatable, tries, wrongGuesses }: Round,
   ): boolean {
     const { client, settled, proven } = candidate;
     if (error instanceof OtherVersionError) {
-      this.#rest(candidate, reasonOf(error));
+      this.#rest(candidate, describeFailure(error));
       candidate.restsUntil = forGood;
       return repeatable;
     }
     if (client.isGuess && !settled && (isProbing || isSend(operation)) && isUnknownMethod(error)) {
-      this.#rest(candidate, reasonOf(error));
+      this.#rest(candidate, describeFailure(error));
       wrongGuesses.push(candidate);
       // It may only lack the probe's method, so it gets the call if no other interface takes it.
       if (isProbing) tries.push({ candidate, trial: undefined });
       return true;
     }
-    if (error instanceof ConnectionError || leadsOn(error, { repeatable: true, proven })) {
-      this.#rest(candidate, reasonOf(error));
+    if (error instanceof ConnectionError || shouldTryNextInterface(error, { repeatable: true, proven })) {
+      this.#rest(candidate, describeFailure(error));
     } else if (isAnswer(error)) {
       this.#recordAnswer(candidate, wrongGuesses);
     } else if (isGivenUp(error)) {
       candidate.doubted = true;
     }
-    return leadsOn(error, { repeatable: isProbing || repeatable, proven });
+    return shouldTryNextInterface(error, { repeatable: isProbing || repeatable, proven });
   }
 
   // In order of preference; recently failed ones come last, the oldest failure first. A version known to be wrong is
@@ -207,26 +214,26 @@ export class InterfacePool implements Attempt {
     if (isSame(this.#connection, candidate.client.name)) return;
     const { interfaces } = this.#options;
     const before = interfaces.slice(0, interfaces.indexOf(candidate.client));
-    this.#connection = { ...candidate.client.name, passedOver: this.#unusedOf(before) };
+    this.#connection = { ...candidate.client.name, passedOver: this.#listUnused(before) };
     this.#options.onConnection?.(this.#connection);
   }
 
   #unreachable(failures: readonly unknown[], repeatable: boolean): unknown {
     const [first] = failures;
-    if (first !== undefined && failures.every((error) => saysTheSame(error, first))) return first;
+    if (first !== undefined && failures.every((error) => isSameError(error, first))) return first;
     // A call that is not repeatable got here only because none of it was sent.
     const written = repeatable && failures.some((error) => error instanceof ConnectionError && error.written);
-    return new NoInterfaceError(this.#unusedOf(this.#options.interfaces), failures, written);
+    return new NoInterfaceError(this.#listUnused(this.#options.interfaces), failures, written);
   }
 
-  #unusedOf(interfaces: InterfacePoolOptions["interfaces"]): readonly UnusedInterface[] {
+  #listUnused(interfaces: InterfacePoolOptions["interfaces"]): readonly UnusedInterface[] {
     const reasons = new Map(this.#candidates.map(({ client, reason }) => [client, reason]));
     return interfaces.map((each) => ("reason" in each ? each : { ...each.name, reason: reasons.get(each) ?? "" }));
   }
 }
 
 // An answer that is the same at every interface is the agent's answer.
-function saysTheSame(error: unknown, first: unknown): boolean {
+function isSameError(error: unknown, first: unknown): boolean {
   if (!(error instanceof A2AError) || !(first instanceof A2AError) || error instanceof ConnectionError) return false;
   return error.code === first.code && error.metadata["httpStatus"] === undefined;
 }

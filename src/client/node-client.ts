@@ -1,14 +1,16 @@
+import { withTimeout } from "../binding/caller-deadline.js";
 import { clientPolicy } from "../binding/fetch/address-policy.js";
 import { createNodeFetch } from "../binding/fetch/node-fetch.js";
+import { createTransport } from "../binding/transport.js";
 import { loadPackage } from "../protocol/load-package.js";
+import { invokeStream, invokeUnary } from "../protocol/operations.js";
 import { loadOpenTelemetry } from "../telemetry/api.js";
-import { announceTimeouts } from "./announced-timeouts.js";
 import { webBindings } from "./bindings.js";
 import { createCardCache } from "./card/card-cache.js";
 import { type ClientFactory, clientFactory } from "./connect.js";
 import type { NetworkOptions, Platform } from "./platform.js";
-import { LastingStream } from "./stream/lasting-stream.js";
-import { type ClientBindings, transportsFor } from "./transports.js";
+import { ResumingStream } from "./stream/resuming-stream.js";
+import { type ClientBindings, type TransportFactory, transportsFor } from "./transports.js";
 
 /** gRPC is loaded when a card names it, since loading takes longer than the rest of a first call. */
 const nodeBindings: ClientBindings = {
@@ -23,7 +25,7 @@ const nodeBindings: ClientBindings = {
 const platform: Platform = {
   transports: (versions) => transportsFor(nodeBindings, versions).map(announceTimeouts),
   cardCache: createCardCache(),
-  lastingStream: LastingStream,
+  resumingStream: ResumingStream,
   network({ connectTimeoutMs, tls, namedBy, cardUrl, allowPrivate }: NetworkOptions) {
     const redirectPolicy = clientPolicy({ allowPrivate, cardHost: URL.parse(cardUrl ?? "")?.hostname });
     // An address given by the caller is allowed unless `allowPrivate` is false.
@@ -38,8 +40,27 @@ export const nodeClients: ClientFactory = {
   async connect(agent, options) {
     const api = await loadOpenTelemetry(undefined);
     if (api === undefined) return clientFactory(platform).connect(agent, options);
-    const { observePlatform } = await import("./telemetry/observed-platform.js");
+    const { observePlatform } = await import("./observed-platform.js");
     const base = observePlatform(platform, api, options?.telemetry?.exceptions ?? "full");
     return clientFactory(base).connect(agent, options);
   },
 };
+
+/**
+ * A transport that sends the time limits of its calls on, as gRPC and Connect do by themselves. Not in browsers, where an
+ * agent of another origin would have to allow the header.
+ */
+function announceTimeouts(factory: TransportFactory): TransportFactory {
+  if (factory.binding !== "JSONRPC" && factory.binding !== "HTTP+JSON") return factory;
+  return {
+    ...factory,
+    async create(address, setting) {
+      const transport = await factory.create(address, setting);
+      const calls = createTransport({
+        unary: (operation, request, options) => invokeUnary(transport, operation, request, withTimeout(options)),
+        stream: (operation, request, options) => invokeStream(transport, operation, request, withTimeout(options)),
+      });
+      return { ...transport, ...calls };
+    },
+  };
+}

@@ -30,7 +30,7 @@ export interface Platform {
   readonly cardCache: CardCache;
   network(options: NetworkOptions): Network;
   /** Code of streams, if it is loaded with the client. Default: it is loaded with the first stream. */
-  readonly lastingStream?: ClientParts["lastingStream"];
+  readonly resumingStream?: ClientParts["resumingStream"];
   /** The parts of a client whose calls are followed, where the platform has telemetry. */
   observe?(parts: ClientParts): ClientParts;
 }

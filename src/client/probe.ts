@@ -3,7 +3,7 @@ import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import { randomUuid } from "../protocol/id/random-uuid.js";
 import { operationOf } from "../protocol/operations.js";
-import { isAnswer, isUnknownMethod, leadsOn } from "./failures.js";
+import { isAnswer, isUnknownMethod, shouldTryNextInterface } from "./failures.js";
 import type { InterfaceClient } from "./interface-client.js";
 import { type Allowance, callWithin } from "./timing.js";
 
@@ -51,7 +51,11 @@ async function answerTo(
     await callWithin(allowance, limitMs, ask);
     return undefined;
   } catch (error) {
-    if (!(error instanceof A2AError) || !isAnswer(error) || leadsOn(error, { repeatable: true, proven: false })) {
+    if (
+      !(error instanceof A2AError) ||
+      !isAnswer(error) ||
+      shouldTryNextInterface(error, { repeatable: true, proven: false })
+    ) {
       throw error;
     }
     return error;

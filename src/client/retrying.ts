@@ -5,9 +5,9 @@ import type { CallOptions } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { Operation } from "../protocol/operations.js";
 import type { DiscoveryOptions } from "./card/discovery.js";
-import { isAway, isUnsent, mayPass } from "./failures.js";
+import { isAway, isRetryable, isUnsent } from "./failures.js";
 import type { Attempt, OpenStream } from "./interface-client.js";
-import { allowanceOf } from "./timing.js";
+import { startAllowance } from "./timing.js";
 
 /** Number and pauses of the retries of a call. */
 export interface RetryOptions {
@@ -130,7 +130,7 @@ export function withRetries(next: Attempt, options: RetryingOptions): Attempt {
     leaveSignal: AbortSignal | undefined,
     call: (options: CallOptions) => Promise<T>,
   ): Promise<T> => {
-    const allowance = allowanceOf(callOptions, clock);
+    const allowance = startAllowance(callOptions, clock);
     const repeatable = isRepeatable(operation, callOptions);
     const attempt = async (): Promise<T> => {
       closeSignal.throwIfAborted();
@@ -140,7 +140,7 @@ export function withRetries(next: Attempt, options: RetryingOptions): Attempt {
     };
     let findPause: ReturnType<typeof pauseFinder> | undefined;
     const pauseAfter = (error: unknown, failures: number): number | undefined => {
-      if (!mayPass(error, repeatable)) return undefined;
+      if (!isRetryable(error, repeatable)) return undefined;
       closeSignal.throwIfAborted();
       findPause ??= pauseFinder(options, allowance.remainingMs);
       return findPause(error, failures, waits && isUnsent(error));

@@ -39,7 +39,7 @@ export function secretPlace(facts: PlaceFacts): SecretPlace {
   const host = hostIn(url);
   const isHost = isAuthority(binding);
   const safe = isHost ? mayCarryTo({ secure, host }, allowPlaintext) : allowPlaintext || mayCarry(url, false);
-  const foreignReason = foreignPlace(placeOf(binding, url, secure), facts);
+  const foreignReason = foreignPlace(readPlace(binding, url, secure), facts);
   return {
     noCredentials: foreignReason ?? (safe ? undefined : plaintext),
     noHeaders: (names) => (names.some((name) => isSecret(name, card)) ? foreignReason : undefined),
@@ -51,7 +51,7 @@ function hostIn(url: string): string {
   return url.replace(/^(?:https?|grpcs?):\/\//i, "").replace(/[/?#].*$/s, "");
 }
 
-function placeOf(binding: string, url: string, secure = true): URL | null {
+function readPlace(binding: string, url: string, secure = true): URL | null {
   return URL.parse(isAuthority(binding) ? `${secure ? "https" : "http"}://${hostIn(url)}` : url);
 }
 
@@ -59,7 +59,7 @@ function foreignPlace(place: URL | null, { url, cardUrl, firstCard, trustedOrigi
   const callerInterfaces = cardUrl === undefined ? firstCard.supportedInterfaces : [];
   const places =
     cardUrl === undefined
-      ? callerInterfaces.map((each) => placeOf(each.protocolBinding, each.url))
+      ? callerInterfaces.map((each) => readPlace(each.protocolBinding, each.url))
       : [new URL(cardUrl)];
   const hosts = places.filter((each) => each !== null);
   const isOwn = place !== null && hosts.some((each) => isSameHost(each, place));

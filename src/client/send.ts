@@ -7,7 +7,7 @@ import {
   SendMessageConfigurationSchema,
   type SendMessageRequest,
 } from "../protocol/model.js";
-import { type Content, partsOf } from "../protocol/parts.js";
+import { type Content, toParts } from "../protocol/parts.js";
 import type { StateName } from "../protocol/states.js";
 import { type Continuation, checkSendOptions, type SendOptions } from "./send-options.js";
 
@@ -15,14 +15,14 @@ import { type Continuation, checkSendOptions, type SendOptions } from "./send-op
 export function sendRequest(content: Content, options: SendOptions): SendMessageRequest {
   const { messageId, referenceTaskIds = [], metadata, configuration, tenant = "" } = options;
   checkSendOptions(options);
-  const { taskId, contextId } = continuationOf(options.continue);
+  const { taskId, contextId } = readContinuation(options.continue);
   const message: Message = {
     $typeName: "lf.a2a.v1.Message",
     messageId: messageId ?? randomUuid(),
     role: Role.USER,
     taskId,
     contextId,
-    parts: partsOf(content).map(checkPart),
+    parts: toParts(content).map(checkPart),
     extensions: [],
     referenceTaskIds: [...referenceTaskIds],
   };
@@ -48,7 +48,7 @@ const endings: ReadonlySet<unknown> = new Set<StateName | "message">([
   "message",
 ]);
 
-function continuationOf(before: Continuation | undefined): { readonly taskId: string; readonly contextId: string } {
+function readContinuation(before: Continuation | undefined): { readonly taskId: string; readonly contextId: string } {
   if (before === undefined) return newConversation;
   const { taskId = "", contextId, state } = before;
   return { taskId: endings.has(state) ? "" : taskId, contextId };

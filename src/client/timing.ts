@@ -14,7 +14,7 @@ export interface Allowance {
 }
 
 /** Starts the time of a call. Throws a `TypeError` for a limit that is not a number of milliseconds. */
-export function allowanceOf(options: CallOptions, clock: Clock): Allowance {
+export function startAllowance(options: CallOptions, clock: Clock): Allowance {
   const { timeoutMs } = options;
   if (timeoutMs === undefined) return { next: () => options, remainingMs: () => Number.POSITIVE_INFINITY };
   if (!(timeoutMs >= 0)) throw new TypeError(`timeoutMs must be 0 or more milliseconds, not ${timeoutMs}`);

@@ -16,8 +16,11 @@ export interface KnownVersions {
 // reads no requests and writes no replies.
 const none = (): readonly never[] => [];
 const v1 = versionOf(defaultValidationLimits, {
-  ...{ validate: () => [], validateRead: () => [], foreignNamesIn: none },
-  ...{ jsonTexts: noTexts, pageTexts: noTexts },
+  validate: none,
+  validateRead: none,
+  foreignNamesIn: none,
+  jsonTexts: noTexts,
+  pageTexts: noTexts,
 });
 function* noTexts(): Generator<string> {}
 

@@ -1,3 +1,4 @@
+import { withDefaults } from "../protocol/defaults.js";
 import { partOfHeap } from "../protocol/heap-size.js";
 
 /** Limits of tasks, turns and conversations. */
@@ -155,8 +156,7 @@ export const defaultCoreLimits: CoreLimits = {
 };
 
 /** The limits with their defaults filled in. */
-export function coreLimits(overrides: Partial<CoreLimits> = {}): CoreLimits {
-  const set = Object.entries(overrides).filter(([, value]) => value !== undefined);
+export function coreLimits(overrides?: Partial<CoreLimits>): CoreLimits {
   const runningMaxBytes = Math.min(defaultCoreLimits.runningMaxBytes, partOfHeap(1 / 6));
-  return { ...defaultCoreLimits, runningMaxBytes, ...(Object.fromEntries(set) as Partial<CoreLimits>) };
+  return withDefaults({ ...defaultCoreLimits, runningMaxBytes }, overrides);
 }

@@ -14,14 +14,14 @@ export function callContext(turn: Turn): object {
     requestedVersion: objectVersion,
     requestedExtensions: [...extensions],
     activatedExtensions: [...extensions],
-    state: new Map([["headers", headersOf(turn)]]),
+    state: new Map([["headers", proxyHeaders(turn)]]),
     // The card decides which extensions are active.
     addActivatedExtension() {},
   };
 }
 
 // A turn gives headers by name and has no list of them.
-function headersOf(turn: Turn): object {
+function proxyHeaders(turn: Turn): object {
   return new Proxy(
     {},
     { get: (_, name) => (typeof name === "string" && headerName.test(name) ? turn.header(name) : undefined) },

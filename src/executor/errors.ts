@@ -1,5 +1,5 @@
-import { isRecord } from "../protocol/check/kinds.js";
-import { A2AError, type ErrorCode, errorCodeFromReason, errorCodes, errorTable } from "../protocol/errors.js";
+import { A2AError, type ErrorCode, errorCodeFromJsonRpc, errorCodeFromReason } from "../protocol/errors.js";
+import { isRecord } from "../protocol/kinds.js";
 
 /** A member of every error of the SDK 1.x. */
 const brand = Symbol.for("@a2a-js/sdk.A2AError");
@@ -10,23 +10,17 @@ const brand = Symbol.for("@a2a-js/sdk.A2AError");
  */
 export function translateError(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof A2AError) return error;
-  const code = codeOf(error);
+  const code = findCode(error);
   if (code === undefined) return error;
   const sdkMetadata = Reflect.get(error, "metadata");
   const metadata = isRecord(sdkMetadata) ? Object.entries(sdkMetadata).map(([key, value]) => [key, String(value)]) : [];
   return new A2AError(code, error.message, { cause: error, metadata: Object.fromEntries(metadata) });
 }
 
-function codeOf(error: Error): ErrorCode | undefined {
+function findCode(error: Error): ErrorCode | undefined {
   const reason: unknown = Reflect.get(error, "reason");
   const code = typeof reason === "string" ? errorCodeFromReason(reason) : undefined;
   if (code !== undefined) return code;
   if (brand in error) return "internalError";
-  const jsonRpc: unknown = Reflect.get(error, "code");
-  return jsonRpc === errorTable.internalError.jsonRpc ? "internalError" : byJsonRpc.get(jsonRpc);
+  return errorCodeFromJsonRpc(Reflect.get(error, "code"));
 }
-
-// Several errors may share a JSON-RPC code: the first of the table counts, which is the protocol's own.
-const byJsonRpc: ReadonlyMap<unknown, ErrorCode> = new Map(
-  errorCodes.map((code) => [errorTable[code].jsonRpc, code] as const).reverse(),
-);

@@ -1,4 +1,5 @@
 import type { Agent } from "../core/agent.js";
+import { isObject } from "../protocol/kinds.js";
 import type { AgentExecutor, AgentExecutorV03 } from "./executor.js";
 import { objectsV1 } from "./objects-v1.js";
 import { objectsV03 } from "./objects-v03.js";
@@ -33,6 +34,6 @@ export function fromExecutor(
 
 // Types cannot say more: the methods take objects of their release.
 function isExecutor(value: unknown): value is AnyExecutor {
-  if (typeof value !== "object" || value === null) return false;
-  return ["execute", "cancelTask"].every((name) => typeof Reflect.get(value, name) === "function");
+  if (!isObject(value)) return false;
+  return ["execute", "cancelTask"].every((name) => typeof value[name] === "function");
 }

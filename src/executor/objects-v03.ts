@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { isRecord } from "../protocol/check/kinds.js";
 import { readJson } from "../protocol/codec/json/reader.js";
 import type { A2AError } from "../protocol/errors.js";
+import { isRecord } from "../protocol/kinds.js";
 import { type StreamResponse, StreamResponseSchema } from "../protocol/model.js";
 import { violationText } from "../protocol/violations.js";
 import { upgradeEvent } from "../version/v0.3/json/upgrade.js";

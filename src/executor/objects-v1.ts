@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { isRecord } from "../protocol/check/kinds.js";
 import { valueToJson } from "../protocol/codec/json/struct.js";
 import type { A2AError } from "../protocol/errors.js";
 import { artifactEvent, statusEvent } from "../protocol/events.js";
+import { isRecord } from "../protocol/kinds.js";
 import {
   type Artifact,
   type Message,
@@ -81,7 +81,7 @@ function toMessage(message: Json): Message {
     parts: records(message["parts"]).map(toPart),
     extensions: strings(message["extensions"]),
     referenceTaskIds: strings(message["referenceTaskIds"]),
-    ...metadataOf(message),
+    ...readMetadata(message),
   };
 }
 
@@ -91,7 +91,7 @@ function toPart(part: Json): Part {
     content: toContent(part["content"]),
     filename: text(part["filename"]),
     mediaType: text(part["mediaType"]),
-    ...metadataOf(part),
+    ...readMetadata(part),
   };
 }
 
@@ -117,7 +117,7 @@ function toTask(task: Json): Task {
     ...(isRecord(task["status"]) ? { status: toStatus(task["status"]) } : {}),
     artifacts: records(task["artifacts"]).map(toArtifact),
     history: records(task["history"]).map(toMessage),
-    ...metadataOf(task),
+    ...readMetadata(task),
   };
 }
 
@@ -133,13 +133,13 @@ function toStatus({ state, message, timestamp }: Json): TaskStatus {
 
 function toStatusUpdate(update: Json): ReturnType<typeof statusEvent> {
   const { state, message } = toStatus(isRecord(update["status"]) ? update["status"] : {});
-  return { ...statusEvent(state, message), ...idsOf(update), ...metadataOf(update) };
+  return { ...statusEvent(state, message), ...readIds(update), ...readMetadata(update) };
 }
 
 function toArtifactUpdate(update: Json): ReturnType<typeof artifactEvent> {
   const artifact = toArtifact(isRecord(update["artifact"]) ? update["artifact"] : {});
   const event = artifactEvent(artifact, update["append"] === true, update["lastChunk"] === true);
-  return { ...event, ...idsOf(update), ...metadataOf(update) };
+  return { ...event, ...readIds(update), ...readMetadata(update) };
 }
 
 function toArtifact(artifact: Json): Artifact {
@@ -150,7 +150,7 @@ function toArtifact(artifact: Json): Artifact {
     description: text(artifact["description"]),
     parts: records(artifact["parts"]).map(toPart),
     extensions: strings(artifact["extensions"]),
-    ...metadataOf(artifact),
+    ...readMetadata(artifact),
   };
 }
 
@@ -219,10 +219,10 @@ const records = (value: unknown): readonly Json[] => (Array.isArray(value) ? val
 
 const strings = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
 
-function idsOf(update: Json): { readonly taskId: string; readonly contextId: string } {
+function readIds(update: Json): { readonly taskId: string; readonly contextId: string } {
   return { taskId: text(update["taskId"]), contextId: text(update["contextId"]) };
 }
 
-function metadataOf({ metadata }: Json): { readonly metadata?: JsonObject } {
+function readMetadata({ metadata }: Json): { readonly metadata?: JsonObject } {
   return isRecord(metadata) ? { metadata: metadata as JsonObject } : {};
 }

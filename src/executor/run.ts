@@ -1,13 +1,14 @@
+import { EventEmitter } from "node:events";
+import { equals } from "@bufbuild/protobuf";
 import { type AbortKind, type Turn, TurnAborted } from "../core/agent.js";
 import { A2AError } from "../protocol/errors.js";
-import { type AgentEvent, statusEvent } from "../protocol/events.js";
-import { applyEvent, copyTask, emptyTask, settleStatusMessage } from "../protocol/fold.js";
-import { type Message, type StreamResponse, type Task, TaskState } from "../protocol/model.js";
+import { type AgentEvent, artifactEvent, statusEvent } from "../protocol/events.js";
+import { applyEvent, artifactIndex, copyTask, emptyTask, settleStatusMessage } from "../protocol/fold.js";
+import { ArtifactSchema, type Message, Role, type StreamResponse, type Task, TaskState } from "../protocol/model.js";
 import { isInterrupted, isTerminal } from "../protocol/states.js";
 import { translateError } from "./errors.js";
-import { EventBus } from "./event-bus.js";
+import type { ExecutionEventBus } from "./executor.js";
 import type { PublishedEvent, SdkObjects } from "./objects.js";
-import { eventsOfTask } from "./published-task.js";
 
 // One turn of an executor. Published events wait in a queue and are emitted in order. The execution ends with a message, a
 // terminal state, a final event or `finished()`. In 1.x it also ends when `execute` returns, unless the task waits for
@@ -21,11 +22,38 @@ export interface AnyExecutor {
   cancelTask(taskId: string, eventBus: unknown): Promise<void>;
 }
 
+/** The event bus of an execution. Like the SDK's, it emits `event` and `finished` to listeners. */
+class EventBus extends EventEmitter implements ExecutionEventBus<unknown> {
+  readonly #onPublish: (event: unknown) => void;
+  readonly #onFinished: () => void;
+
+  constructor(onPublish: (event: unknown) => void, onFinished: () => void) {
+    super();
+    // The SDK's bus does not warn of many listeners.
+    this.setMaxListeners(0);
+    this.#onPublish = onPublish;
+    this.#onFinished = onFinished;
+  }
+
+  publish(event: unknown): void {
+    this.#onPublish(event);
+    this.emit("event", event);
+  }
+
+  finished(): void {
+    this.#onFinished();
+    this.emit("finished");
+  }
+}
+
 export class ExecutorRun {
   readonly #executor: AnyExecutor;
   readonly #objects: SdkObjects;
   readonly #turn: Turn;
-  readonly #bus = new EventBus({ publish: (event) => this.#publish(event), finished: () => this.#finish() });
+  readonly #bus = new EventBus(
+    (event) => this.#publish(event),
+    () => this.#finish(),
+  );
   /** The task as the executor has made it. */
   readonly #task: Task;
   readonly #queue: unknown[] = [];
@@ -140,7 +168,7 @@ export class ExecutorRun {
   /** Returns true if the publication ends the execution. */
   async #emitPublication(publication: PublishedEvent): Promise<boolean> {
     if (this.#isUnasked(publication)) return true;
-    const events = this.#eventsOf(publication);
+    const events = this.#translate(publication);
     this.#owesTask ||= this.#isSilent && events.length === 0;
     this.#isSilent = false;
     for (const event of events) await this.#emit(event);
@@ -149,12 +177,12 @@ export class ExecutorRun {
     return isTerminal(this.#state);
   }
 
-  #eventsOf(publication: PublishedEvent): readonly AgentEvent[] {
+  #translate(publication: PublishedEvent): readonly AgentEvent[] {
     switch (publication.kind) {
       case "message":
         return [publication.message];
       case "task":
-        return eventsOfTask(publication.task, this.#task);
+        return diffTask(publication.task, this.#task);
       default:
         return [publication.event];
     }
@@ -177,17 +205,17 @@ export class ExecutorRun {
       case "lf.a2a.v1.TaskStatusUpdateEvent": {
         const state = event.status?.state ?? TaskState.UNSPECIFIED;
         this.#interruption = isInterrupted(state) ? state : undefined;
-        return applyEvent(this.#task, responseOf({ case: "statusUpdate", value: event }));
+        return applyEvent(this.#task, createResponse({ case: "statusUpdate", value: event }));
       }
       case "lf.a2a.v1.TaskArtifactUpdateEvent":
-        return applyEvent(this.#task, responseOf({ case: "artifactUpdate", value: event }));
+        return applyEvent(this.#task, createResponse({ case: "artifactUpdate", value: event }));
     }
   }
 
   // At a shutdown or a deadline, no caller has canceled: the CANCELED with which executors answer `cancelTask` is dropped.
   #isUnasked(publication: PublishedEvent): boolean {
     if (this.#abortKind === undefined || this.#abortKind === "Canceled") return false;
-    return stateOf(publication) === TaskState.CANCELED;
+    return readState(publication) === TaskState.CANCELED;
   }
 
   get #state(): TaskState {
@@ -235,11 +263,38 @@ export class ExecutorRun {
   }
 }
 
-function responseOf(payload: StreamResponse["payload"]): StreamResponse {
+function createResponse(payload: StreamResponse["payload"]): StreamResponse {
   return { $typeName: "lf.a2a.v1.StreamResponse", payload };
 }
 
-function stateOf(publication: PublishedEvent): TaskState | undefined {
+function readState(publication: PublishedEvent): TaskState | undefined {
   if (publication.kind === "status") return publication.event.status?.state;
   return publication.kind === "task" ? publication.task.status?.state : undefined;
+}
+
+/**
+ * Returns the events that change the current task to the published one: messages of the agent that the history lacks,
+ * artifacts that are new or have changed, then the status if it differs.
+ */
+function diffTask(published: Task, current: Task): readonly AgentEvent[] {
+  const { status, metadata } = published;
+  const isKnown = (id: string): boolean =>
+    current.status?.message?.messageId === id || current.history.some(({ messageId }) => messageId === id);
+  const newMessages = published.history.filter(
+    ({ role, messageId }) => role === Role.AGENT && messageId !== status?.message?.messageId && !isKnown(messageId),
+  );
+  const newArtifacts = published.artifacts.filter((artifact) => {
+    const artifactNow = current.artifacts[artifactIndex(current.artifacts, artifact.artifactId)];
+    return artifactNow === undefined || !equals(ArtifactSchema, artifactNow, artifact);
+  });
+  const events: AgentEvent[] = [
+    ...newMessages.map((message) => statusEvent(TaskState.WORKING, message)),
+    ...newArtifacts.map((artifact) => artifactEvent(artifact, false, true)),
+  ];
+  const message = status?.message;
+  const state = status?.state ?? TaskState.UNSPECIFIED;
+  const isSame = state === current.status?.state && (message === undefined || isKnown(message.messageId));
+  const hasMetadata = metadata !== undefined && JSON.stringify(metadata) !== JSON.stringify(current.metadata ?? {});
+  if (state === TaskState.UNSPECIFIED || (isSame && !hasMetadata)) return events;
+  return [...events, statusEvent(state, message, { metadata: hasMetadata ? metadata : undefined })];
 }

@@ -18,7 +18,7 @@ export function gatewayCard(
   { forward, pushNotifications, extendedAgentCard }: PassedAbilities,
 ): AgentCard {
   const copy = clone(AgentCardSchema, card);
-  const reaches = (scheme: SecurityScheme | undefined): boolean => forward.has(headerOf(scheme) ?? "");
+  const reaches = (scheme: SecurityScheme | undefined): boolean => forward.has(findHeader(scheme) ?? "");
   const schemes = Object.entries(copy.securitySchemes).filter(([, scheme]) => reaches(scheme));
   const names = new Set(schemes.map(([name]) => name));
   const filterRequirements = (requirements: readonly SecurityRequirement[]): SecurityRequirement[] =>
@@ -40,10 +40,10 @@ export function gatewayCard(
 }
 
 /** The header that carries a secret of this scheme; `undefined` when it is sent elsewhere. */
-function headerOf(scheme: SecurityScheme | undefined): string | undefined {
+function findHeader(scheme: SecurityScheme | undefined): string | undefined {
   switch (scheme?.scheme.case) {
     case "apiKeySecurityScheme":
-      return headerOfKey(scheme.scheme.value);
+      return findKeyHeader(scheme.scheme.value);
     case "httpAuthSecurityScheme":
     case "oauth2SecurityScheme":
     case "openIdConnectSecurityScheme":
@@ -53,7 +53,7 @@ function headerOf(scheme: SecurityScheme | undefined): string | undefined {
   }
 }
 
-function headerOfKey({ location, name }: { readonly location: string; readonly name: string }): string | undefined {
+function findKeyHeader({ location, name }: { readonly location: string; readonly name: string }): string | undefined {
   if (location === "cookie") return "cookie";
   return location === "header" ? name.toLowerCase() : undefined;
 }

@@ -1,6 +1,6 @@
 import { CredentialsError } from "../client/connection.js";
 import { isReplyTooLarge } from "../protocol/codec/reply-too-large.js";
-import { A2AError, ConnectionError, type ErrorCode } from "../protocol/errors.js";
+import { A2AError, ConnectionError, errorTable } from "../protocol/errors.js";
 
 // The errors that callers of the gateway get when one of its own calls fails. The agent's errors are passed on; the
 // agent's address and transport are not revealed.
@@ -50,22 +50,10 @@ function unavailable(message: string, cause: A2AError): A2AError {
   return new A2AError("unavailable", message, { cause, retryAfterMs: cause.retryAfterMs });
 }
 
-/** Errors of a server at the agent's address that are useful to the caller. */
-const usefulCodes: ReadonlySet<ErrorCode> = new Set([
-  "unauthenticated",
-  "permissionDenied",
-  "resourceExhausted",
-  "unavailable",
-  "requestTimeout",
-  "deadlineExceeded",
-  "contentTooLarge",
-  "internalError",
-]);
-
 function foreignAnswer(error: A2AError, status: string): A2AError {
   const { code, retryAfterMs, challenge } = error;
   const message = `the agent behind the gateway answered with HTTP status ${status}`;
-  return new A2AError(usefulCodes.has(code) ? code : "invalidAgentResponse", message, {
+  return new A2AError(errorTable[code].public ? code : "invalidAgentResponse", message, {
     cause: error,
     retryAfterMs,
     challenge,

@@ -43,12 +43,12 @@ export interface HeaderForwarding {
   /** Wraps the authentication. */
   readonly wrapAuthenticate: (authenticate: Service["authenticate"]) => Service["authenticate"];
   /** The headers of the principal's current call. */
-  of(principal: Principal): Readonly<Record<string, string>>;
+  selectHeaders(principal: Principal): Readonly<Record<string, string>>;
 }
 
 /** Keeps only the named headers, for the duration of their call. */
 export function createForwarding(names: readonly string[]): HeaderForwarding {
-  const headersOf = new WeakMap<Principal, Readonly<Record<string, string>>>();
+  const headersByPrincipal = new WeakMap<Principal, Readonly<Record<string, string>>>();
   return {
     wrapAuthenticate: (authenticate) => {
       if (names.length === 0) return authenticate;
@@ -58,11 +58,11 @@ export function createForwarding(names: readonly string[]): HeaderForwarding {
         const principal = { ...caller.principal };
         const values = names.map((name) => [name, head.header(name)] as const);
         const present = values.filter((entry): entry is [string, string] => entry[1] !== undefined);
-        headersOf.set(principal, Object.fromEntries(present));
+        headersByPrincipal.set(principal, Object.fromEntries(present));
         return { ...caller, principal };
       };
     },
-    of: (principal) => headersOf.get(principal) ?? noHeaders,
+    selectHeaders: (principal) => headersByPrincipal.get(principal) ?? noHeaders,
   };
 }
 

@@ -4,11 +4,11 @@ import type { Clock } from "../core/ports.js";
 import type { ProcessLoad } from "../core/process-load.js";
 import { createIdleCounter } from "../protocol/async/idle-counter.js";
 import { within } from "../protocol/async/pause.js";
-import { streamFrom } from "../protocol/async/steps.js";
+import { over, type Step, type StepStream, streamFrom, streamOfSteps } from "../protocol/async/steps.js";
 import { dynamic } from "../protocol/codec/outline/dynamic.js";
 import type { CallOptions, CallProgress, Principal, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
-import { resumeExtension } from "../protocol/extensions.js";
+import { resumeExtension, withEventId } from "../protocol/extensions.js";
 import {
   GetTaskRequestSchema,
   ListTaskPushNotificationConfigsResponseSchema,
@@ -31,20 +31,27 @@ import {
 import { withoutSecrets } from "../protocol/push-secrets.js";
 import { BookedAnswer } from "./booked-answer.js";
 import { isOutage, isUnsent, publicFailure } from "./failures.js";
-import { passStream, type StreamWatch } from "./passed-stream.js";
 import type { Upstream } from "./upstream.js";
 
 /** What the gateway's calls depend on. */
 export interface PassingCalls {
   readonly upstream: Pick<Upstream, "client" | "doubt">;
   /** The caller's headers to forward. */
-  readonly headersOf: (principal: Principal) => Readonly<Record<string, string>>;
+  readonly selectHeaders: (principal: Principal) => Readonly<Record<string, string>>;
   /** Whether webhooks registered by callers of this version get their own dialect. */
   readonly pushes: (version: string) => boolean;
   readonly clock: Clock;
   readonly load?: ProcessLoad | undefined;
   /** Time limit of the gateway's own calls in milliseconds. Default: none. */
   readonly timeoutMs?: number | undefined;
+}
+
+/** Called with the task that a stream belongs to. */
+interface StreamWatch {
+  /** Called with the task's id for each event that has one. */
+  onTask(taskId: string): void;
+  /** Called when the stream has ended or its reader has left. */
+  onEnd(): void;
 }
 
 /** Operations that call an agent elsewhere. */
@@ -61,7 +68,7 @@ export function passOperations(calls: PassingCalls): PassedOperations {
   const { client, doubt } = calls.upstream;
   const activeCalls = createIdleCounter();
   /** `progress`: of a call that must not be repeated once the gateway has sent it. */
-  const failureOf = (error: unknown, progress: CallProgress | undefined, { refusal }: BookedAnswer): unknown => {
+  const translateFailure = (error: unknown, progress: CallProgress | undefined, { refusal }: BookedAnswer): unknown => {
     if (progress !== undefined && !isUnsent(error)) progress.begun = true;
     if (refusal !== undefined) return refusal;
     if (isOutage(error)) doubt();
@@ -77,7 +84,7 @@ export function passOperations(calls: PassingCalls): PassedOperations {
     try {
       return await answer.run(() => call(callOptions(calls, context, answer.signal)));
     } catch (error) {
-      throw context.signal.aborted ? callerLeft(error) : failureOf(error, progress, answer);
+      throw context.signal.aborted ? callerLeft(error) : translateFailure(error, progress, answer);
     } finally {
       answer.end();
       leave();
@@ -119,7 +126,7 @@ export function passOperations(calls: PassingCalls): PassedOperations {
         signal: context.signal,
         answer,
         enter: activeCalls.enter,
-        failureOf: (error) => failureOf(error, context.progress, answer),
+        translateFailure: (error) => translateFailure(error, context.progress, answer),
         watch,
       });
     };
@@ -143,6 +150,63 @@ export function passOperations(calls: PassingCalls): PassedOperations {
   };
 }
 
+interface PassedStreamOptions {
+  /** Events carry their ids in their metadata. */
+  readonly marks: boolean;
+  /** Aborts when the caller leaves. */
+  readonly signal: AbortSignal;
+  /** Books what arrives of the next event. */
+  readonly answer: BookedAnswer;
+  /** Counts the stream as active from its first event until the returned function is called. */
+  readonly enter: () => () => void;
+  /** Converts a failure into the caller's error. */
+  readonly translateFailure: (error: unknown) => unknown;
+  readonly watch?: StreamWatch | undefined;
+}
+
+/** A stream of the upstream agent, read as the caller reads it. Leaving it closes the agent's at once. */
+function passStream(
+  source: AsyncIterable<StreamItem>,
+  { marks, signal, answer, enter, translateFailure, watch }: PassedStreamOptions,
+): StepStream<StreamItem> {
+  const items = source[Symbol.asyncIterator]();
+  let exit: (() => void) | undefined;
+  const end = (): Step<StreamItem> => {
+    answer.end();
+    exit?.();
+    watch?.onEnd();
+    return over;
+  };
+  const next = async (): Promise<Step<StreamItem>> => {
+    exit ??= enter();
+    try {
+      const step = await answer.run(() => items.next());
+      answer.release();
+      if (step.done === true) return end();
+      notify(watch, step.value);
+      return { done: false, value: marks ? markItem(step.value) : step.value };
+    } catch (error) {
+      end();
+      if (signal.aborted) return over;
+      throw translateFailure(error);
+    }
+  };
+  return streamOfSteps(next, async () => {
+    await items.return?.();
+    end();
+  });
+}
+
+function notify(watch: StreamWatch | undefined, { response: { payload } }: StreamItem): void {
+  if (watch === undefined || payload.case === undefined || payload.case === "message") return;
+  const taskId = payload.case === "task" ? payload.value.id : payload.value.taskId;
+  if (taskId !== "") watch.onTask(taskId);
+}
+
+function markItem(item: StreamItem): StreamItem {
+  return item.id === undefined ? item : { ...item, response: withEventId(item.response, item.id) };
+}
+
 /** Leaves out the secrets of a webhook that an agent returns. */
 function hideSecrets(reply: AnyMessage): AnyMessage {
   if (isMessage(reply, TaskPushNotificationConfigSchema)) return withoutSecrets(reply);
@@ -160,7 +224,7 @@ function answeredTask(request: AnyMessage, { chain }: ServerContext): string | u
 type AnyCall = (request: AnyMessage, context: ServerContext) => Promise<never> & AsyncIterable<never>;
 
 function callOptions(
-  { headersOf, timeoutMs }: PassingCalls,
+  { selectHeaders, timeoutMs }: PassingCalls,
   { principal, after, extensions, requestId, deadline }: ServerContext,
   signal: AbortSignal,
 ): CallOptions {
@@ -168,7 +232,7 @@ function callOptions(
   const agentExtensions = extensions.filter((uri) => uri !== resumeExtension);
   // Both ends then log a call under one id.
   const idHeader = requestId === undefined ? {} : { [requestIdParameter]: requestId };
-  const headers = { ...idHeader, ...headersOf(principal) };
+  const headers = { ...idHeader, ...selectHeaders(principal) };
   return { signal, after, headers, extensions: agentExtensions, timeoutMs: timeLeft(deadline, timeoutMs) };
 }
 

@@ -93,7 +93,7 @@ async function sendNamed(
   if (request.message?.taskId === "") return sendNew(upstream, naming, context);
   const response = await upstream.operations.sendMessage(request, context);
   // Some agents give the task another id than the requested one.
-  learn(taskIdOf(response));
+  learn(readTaskId(response));
   return response;
 }
 
@@ -117,7 +117,7 @@ async function sendNew(
   const { historyLength, returnImmediately } = request.configuration ?? {};
   if (returnImmediately === true) {
     const response = await upstream.operations.sendMessage(request, context);
-    learn(taskIdOf(response));
+    learn(readTaskId(response));
     return response;
   }
   let taskId: string | undefined;
@@ -137,6 +137,6 @@ async function sendNew(
   return { $typeName: "lf.a2a.v1.SendMessageResponse", payload: { case: "task", value: task } };
 }
 
-function taskIdOf({ payload }: SendMessageResponse): string | undefined {
+function readTaskId({ payload }: SendMessageResponse): string | undefined {
   return payload.case === "task" ? payload.value.id : undefined;
 }

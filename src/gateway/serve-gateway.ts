@@ -43,7 +43,7 @@ export async function serveGateway(gatewayOptions: GatewayOptions): Promise<Gate
   const upstream = await connectUpstream(options, { clock, logger });
   try {
     const server = await listenTo(options, (listening, place) =>
-      composeAround(options, (settings) => backendOf({ options, upstream, forward, listening, settings }), place),
+      composeAround(options, (settings) => createBackend({ options, upstream, forward, listening, settings }), place),
     );
     return Object.defineProperty(server, "upstream", { get: () => upstream.connection }) as Gateway;
   } catch (error) {
@@ -60,7 +60,7 @@ interface BackendParts {
   readonly settings: HostSettings;
 }
 
-async function backendOf(parts: BackendParts): Promise<HostBackend> {
+async function createBackend(parts: BackendParts): Promise<HostBackend> {
   const { options, upstream, forward, settings } = parts;
   const guardModule = await loadCallerGuard(options);
   const skills = upstream.card.skills.map(({ id }) => id);
@@ -69,9 +69,9 @@ async function backendOf(parts: BackendParts): Promise<HostBackend> {
   const view = createView(parts, await loadPushAdapters(), guardModule?.cardSecurity(options));
   const card = publish(parts, view);
   upstream.onChange = card.renew;
-  const { wrapAuthenticate, of: headersOf } = createForwarding(forward);
+  const { wrapAuthenticate, selectHeaders } = createForwarding(forward);
   const timeoutMs = options.client?.timeoutMs;
-  const passedOperations = passOperations({ upstream, headersOf, pushes: view.pushes, timeoutMs, ...settings });
+  const passedOperations = passOperations({ upstream, selectHeaders, pushes: view.pushes, timeoutMs, ...settings });
   const names = new RememberedNames();
   const takesNames = (): boolean =>
     settings.versions.some(({ name, jsonRpc }) => name === upstream.version && jsonRpc?.taskNamedBy !== undefined);

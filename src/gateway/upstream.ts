@@ -75,7 +75,7 @@ export async function connectUpstream(options: GatewayOptions, { clock, logger }
       return client.connection;
     },
     get version() {
-      return versionOf(client);
+      return findVersion(client);
     },
     get onChange() {
       return notifyChange;
@@ -105,7 +105,7 @@ async function greet({ operations }: Client): Promise<void> {
 }
 
 // Until the agent has answered, the card decides if all its interfaces have the same version.
-function versionOf({ connection, card }: Client): string | undefined {
+function findVersion({ connection, card }: Client): string | undefined {
   if (connection !== undefined) return parseVersion(connection.version);
   const versions = new Set(card.supportedInterfaces.map(({ protocolVersion }) => parseVersion(protocolVersion)));
   const [version] = versions;

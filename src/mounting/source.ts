@@ -1,5 +1,5 @@
 import { noop } from "../protocol/async/noop.js";
-import { isObject } from "../protocol/check/kinds.js";
+import { isObject } from "../protocol/kinds.js";
 import type { MountedAgent } from "../server/agent.js";
 
 // What the entries of all frameworks share: the agent to mount, which may still be under construction.

@@ -182,8 +182,21 @@ export function changeContext(
   const { principal, binding, version, extensions, after, caller, header, taskName } = context;
   const { requestId, deadline, trace, quota, chain, memory, progress } = context;
   return {
-    ...{ principal, binding, version, extensions, after, caller, header, taskName },
-    ...{ requestId, deadline, trace, quota, chain, memory, progress },
+    principal,
+    binding,
+    version,
+    extensions,
+    after,
+    caller,
+    header,
+    taskName,
+    requestId,
+    deadline,
+    trace,
+    quota,
+    chain,
+    memory,
+    progress,
     ...changes,
     // Created on first use.
     get signal() {

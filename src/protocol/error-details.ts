@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "./codec/outline/dynamic.js";
 import {
   A2AError,
   type ErrorCode,
@@ -25,7 +26,7 @@ export interface ErrorInfo {
  * The `ErrorInfo` details of an error. The protocol's reason comes first, since peers tell errors apart by it; one of
  * the sender's own follows, with the metadata.
  */
-export function errorInfosOf(error: A2AError): readonly ErrorInfo[] {
+export function createErrorInfos(error: A2AError): readonly ErrorInfo[] {
   const { reason, domain } = ownReason(error);
   const { metadata } = error;
   const info = { reason: errorTable[error.code].reason, domain: errorDomain, metadata };
@@ -41,9 +42,9 @@ export function readErrorInfos(
   infos: readonly ErrorInfo[],
   fallback: ErrorCode,
 ): Pick<ErrorOptions, "reason" | "domain" | "metadata"> & { readonly code: ErrorCode } {
-  const protocolInfo = infos.findLast((info) => codeOf(info) !== undefined);
-  const ownInfo = infos.findLast((info) => codeOf(info) === undefined && info.reason !== "");
-  const code = (protocolInfo && codeOf(protocolInfo)) ?? fallback;
+  const protocolInfo = infos.findLast((info) => findCode(info) !== undefined);
+  const ownInfo = infos.findLast((info) => findCode(info) === undefined && info.reason !== "");
+  const code = (protocolInfo && findCode(protocolInfo)) ?? fallback;
   const metadata = { ...protocolInfo?.metadata, ...ownInfo?.metadata };
   return ownInfo === undefined
     ? { code, metadata }
@@ -51,13 +52,13 @@ export function readErrorInfos(
 }
 
 // Some peers leave out the domain.
-function codeOf({ reason, domain }: ErrorInfo): ErrorCode | undefined {
+function findCode({ reason, domain }: ErrorInfo): ErrorCode | undefined {
   return domain === errorDomain || domain === "" ? errorCodeFromReason(reason) : undefined;
 }
 
 /** Writes the typed details of an error: always `ErrorInfo`, and `BadRequest` and `RetryInfo` if they apply. */
 export function detailsFromError(error: A2AError): JsonObject[] {
-  const details = errorInfosOf(error).map(({ reason, domain, metadata }): JsonObject => {
+  const details = createErrorInfos(error).map(({ reason, domain, metadata }): JsonObject => {
     const info = { "@type": typeUrl("ErrorInfo"), reason, domain };
     return Object.keys(metadata).length > 0 ? { ...info, metadata: { ...metadata } } : info;
   });
@@ -77,38 +78,34 @@ export function detailsFromError(error: A2AError): JsonObject[] {
  * Reads an error from the details that a peer sent. `fallback` is the code if they have no `ErrorInfo`. Never throws.
  */
 export function errorFromDetails(details: JsonValue | undefined, message: string, fallback: ErrorCode): A2AError {
-  const all = (Array.isArray(details) ? details : [details]).filter(isObject);
+  const all = (Array.isArray(details) ? details : [details]).filter(isJsonObject);
   const every = (name: string) => all.filter((detail) => String(detail["@type"] ?? "").endsWith(name));
   const last = (name: string) => every(name).at(-1);
-  const { code, ...info } = readErrorInfos(every("ErrorInfo").map(infoOf), fallback);
+  const { code, ...info } = readErrorInfos(every("ErrorInfo").map(readInfo), fallback);
   const seconds = Number.parseFloat(String(last("RetryInfo")?.["retryDelay"]));
   return new A2AError(code, message, {
     ...info,
-    violations: violationsOf(last("BadRequest")?.["fieldViolations"]),
+    violations: readViolations(last("BadRequest")?.["fieldViolations"]),
     retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
   });
 }
 
-function infoOf({ reason, domain, metadata }: JsonObject): ErrorInfo {
-  return { reason: stringOf(reason), domain: stringOf(domain), metadata: stringsOf(metadata) };
+function readInfo({ reason, domain, metadata }: JsonObject): ErrorInfo {
+  return { reason: readString(reason), domain: readString(domain), metadata: readStrings(metadata) };
 }
 
-function stringOf(value: JsonValue | undefined): string {
+function readString(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : "";
 }
 
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function stringsOf(value: JsonValue | undefined): Record<string, string> {
-  if (!isObject(value)) return {};
+function readStrings(value: JsonValue | undefined): Record<string, string> {
+  if (!isJsonObject(value)) return {};
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, String(entry)]));
 }
 
-function violationsOf(value: JsonValue | undefined): FieldViolation[] {
+function readViolations(value: JsonValue | undefined): FieldViolation[] {
   if (!Array.isArray(value)) return [];
   return value
-    .filter(isObject)
+    .filter(isJsonObject)
     .map((entry) => ({ field: String(entry["field"] ?? ""), description: String(entry["description"] ?? "") }));
 }

@@ -1,7 +1,31 @@
 import { suggestion } from "./nearest.js";
 
-/** One row of the code table: the form of an error in each binding (spec 5.4). */
-export interface ErrorRow {
+/** What a program does about an error, by its code alone. */
+interface ErrorColumns {
+  /** The specification's own words, which callers look for at the beginning of a message. See `errorForPeer`. */
+  readonly words?: string;
+  /** HTTP statuses that are read as this error where nothing else in the answer says more. */
+  readonly fromHttp: readonly number[];
+  /** gRPC statuses that are read as this error where the details name none. */
+  readonly fromGrpc: readonly number[];
+  /** Whether JSON-RPC answers with the HTTP status too. It sends all other errors with 200, since some readers drop them otherwise. */
+  readonly keepsHttpStatus: boolean;
+  /** Whether the same call may succeed a little later. `withDelay`: only if the error says when (`retryAfterMs`). */
+  readonly retry: "yes" | "withDelay" | "no";
+  /**
+   * Whether the client goes on to the next interface. `ifRepeatable`: if the call may be sent twice. `ifUnproven`: the
+   * server has no such endpoint and did nothing, unless the interface has answered before. `ifBoth`: the answer makes no
+   * sense, so both must hold.
+   */
+  readonly tryNextInterface: "yes" | "ifRepeatable" | "ifUnproven" | "ifBoth" | "no";
+  /** Whether only an agent gives this error, and no proxy, time limit or reader. */
+  readonly provesAgent: boolean;
+  /** Whether callers of a gateway hear this error of a server that is no agent. They hear `invalidAgentResponse` else. */
+  readonly public: boolean;
+}
+
+/** One row of the table: the form of an error in each binding (spec 5.4), and what follows from it. */
+export interface ErrorRow extends ErrorColumns {
   /** `ErrorInfo.reason`. Set for the nine A2A errors and for this framework's own. */
   readonly reason: string;
   readonly jsonRpc: number;
@@ -9,75 +33,179 @@ export interface ErrorRow {
   readonly http: number;
   /** Whether A2A itself defines the error. Those nine have the codes -32001 to -32009. */
   readonly a2a: boolean;
-  /** The specification's own words, which callers look for at the beginning of a message. See `errorForPeer`. */
-  readonly words?: string;
 }
 
-const row = (reason: string, jsonRpc: number, grpc: number, http: number): ErrorRow => ({
+const row = <C extends ErrorColumns>(reason: string, jsonRpc: number, grpc: number, http: number, columns: C) => ({
   reason,
   jsonRpc,
   grpc,
   http,
   a2a: -32009 <= jsonRpc && jsonRpc <= -32001,
+  ...columns,
 });
 
-const withWords = (plain: ErrorRow, words: string) => ({ ...plain, words }) satisfies ErrorRow;
+/** An agent's answer about the call itself: it stands, however often and wherever the call is made. */
+const finalAnswer = {
+  fromHttp: [],
+  fromGrpc: [],
+  keepsHttpStatus: false,
+  retry: "no",
+  tryNextInterface: "no",
+  provesAgent: true,
+  public: false,
+} as const satisfies ErrorColumns;
 
 /**
  * All errors and their forms in each binding (spec 3.3.2, 5.4, 9.5): `errorTable[error.code].http` is the HTTP status;
- * `jsonRpc` and `grpc` are the other codes, `reason` is the word for programs.
+ * `jsonRpc` and `grpc` are the other codes, `reason` is the word for programs. Of several errors with one JSON-RPC code,
+ * readers take the first.
  */
 export const errorTable = {
   /** There is no such task, or the caller may not see it. */
-  taskNotFound: withWords(row("TASK_NOT_FOUND", -32001, 5, 404), "Task not found"),
+  taskNotFound: row("TASK_NOT_FOUND", -32001, 5, 404, { ...finalAnswer, words: "Task not found", fromGrpc: [5] }),
   /** The task has ended. */
-  taskNotCancelable: withWords(row("TASK_NOT_CANCELABLE", -32002, 9, 400), "Task cannot be canceled"),
+  taskNotCancelable: row("TASK_NOT_CANCELABLE", -32002, 9, 400, { ...finalAnswer, words: "Task cannot be canceled" }),
   /** The agent sends no push notifications. */
-  pushNotificationNotSupported: withWords(
-    row("PUSH_NOTIFICATION_NOT_SUPPORTED", -32003, 9, 400),
-    "Push Notification is not supported",
-  ),
+  pushNotificationNotSupported: row("PUSH_NOTIFICATION_NOT_SUPPORTED", -32003, 9, 400, {
+    ...finalAnswer,
+    words: "Push Notification is not supported",
+  }),
   /** The agent does not do this, in this state of the task or at all. */
-  unsupportedOperation: withWords(row("UNSUPPORTED_OPERATION", -32004, 9, 400), "This operation is not supported"),
+  unsupportedOperation: row("UNSUPPORTED_OPERATION", -32004, 9, 400, {
+    ...finalAnswer,
+    words: "This operation is not supported",
+    fromGrpc: [9],
+  }),
   /** The agent does not accept the media type of a part. */
-  contentTypeNotSupported: withWords(row("CONTENT_TYPE_NOT_SUPPORTED", -32005, 3, 400), "Incompatible content types"),
+  contentTypeNotSupported: row("CONTENT_TYPE_NOT_SUPPORTED", -32005, 3, 400, {
+    ...finalAnswer,
+    words: "Incompatible content types",
+  }),
   /** The answer of an agent does not follow the protocol, or does not fit a schema. */
-  invalidAgentResponse: row("INVALID_AGENT_RESPONSE", -32006, 13, 500),
+  invalidAgentResponse: row("INVALID_AGENT_RESPONSE", -32006, 13, 500, {
+    fromHttp: [],
+    fromGrpc: [],
+    keepsHttpStatus: false,
+    retry: "no",
+    tryNextInterface: "ifBoth",
+    provesAgent: false,
+    public: false,
+  }),
   /** There is no extended card for this caller. */
-  extendedAgentCardNotConfigured: row("EXTENDED_AGENT_CARD_NOT_CONFIGURED", -32007, 9, 400),
+  extendedAgentCardNotConfigured: row("EXTENDED_AGENT_CARD_NOT_CONFIGURED", -32007, 9, 400, finalAnswer),
   /** The card requires an extension that the call does not activate. */
-  extensionSupportRequired: row("EXTENSION_SUPPORT_REQUIRED", -32008, 9, 400),
+  extensionSupportRequired: row("EXTENSION_SUPPORT_REQUIRED", -32008, 9, 400, finalAnswer),
   /** The agent does not serve this version of the protocol. */
-  versionNotSupported: row("VERSION_NOT_SUPPORTED", -32009, 9, 400),
+  versionNotSupported: row("VERSION_NOT_SUPPORTED", -32009, 9, 400, { ...finalAnswer, tryNextInterface: "yes" }),
   /** The request is not JSON, or not a binary message. */
-  parseError: row("PARSE_ERROR", -32700, 3, 400),
+  parseError: row("PARSE_ERROR", -32700, 3, 400, finalAnswer),
   /** The request has a wrong form, such as a JSON-RPC batch. */
-  invalidRequest: row("INVALID_REQUEST", -32600, 3, 400),
+  invalidRequest: row("INVALID_REQUEST", -32600, 3, 400, finalAnswer),
   /** There is no such method or path. */
-  methodNotFound: row("METHOD_NOT_FOUND", -32601, 12, 404),
+  methodNotFound: row("METHOD_NOT_FOUND", -32601, 12, 404, {
+    ...finalAnswer,
+    fromHttp: [404, 501],
+    fromGrpc: [12],
+    tryNextInterface: "ifUnproven",
+  }),
   /** The path has no such HTTP method. */
-  methodNotAllowed: row("METHOD_NOT_ALLOWED", -32600, 12, 405),
+  methodNotAllowed: row("METHOD_NOT_ALLOWED", -32600, 12, 405, {
+    fromHttp: [405],
+    fromGrpc: [],
+    keepsHttpStatus: true,
+    retry: "no",
+    tryNextInterface: "ifUnproven",
+    provesAgent: true,
+    public: false,
+  }),
   /** Fields are missing or wrong; `violations` names each. */
-  invalidParams: row("INVALID_PARAMS", -32602, 3, 400),
+  invalidParams: row("INVALID_PARAMS", -32602, 3, 400, { ...finalAnswer, fromHttp: [400], fromGrpc: [3, 11] }),
   /** A body, a message or an answer is over its limit. */
-  contentTooLarge: row("CONTENT_TOO_LARGE", -32600, 8, 413),
+  contentTooLarge: row("CONTENT_TOO_LARGE", -32600, 8, 413, {
+    fromHttp: [413],
+    fromGrpc: [],
+    keepsHttpStatus: true,
+    retry: "no",
+    tryNextInterface: "ifBoth",
+    provesAgent: true,
+    public: true,
+  }),
   // Only HTTP distinguishes this error. The protocol has one error for both.
   /** The body has a content type other than JSON. */
-  unsupportedMediaType: { ...row("UNSUPPORTED_MEDIA_TYPE", -32005, 3, 415), a2a: false },
+  unsupportedMediaType: {
+    ...row("UNSUPPORTED_MEDIA_TYPE", -32005, 3, 415, {
+      fromHttp: [415],
+      fromGrpc: [],
+      keepsHttpStatus: true,
+      retry: "no",
+      tryNextInterface: "ifUnproven",
+      provesAgent: true,
+      public: false,
+    }),
+    a2a: false,
+  },
   /** Credentials are missing or wrong; `challenge` says which are wanted. */
-  unauthenticated: row("UNAUTHENTICATED", -32000, 16, 401),
+  unauthenticated: row("UNAUTHENTICATED", -32000, 16, 401, {
+    fromHttp: [401],
+    fromGrpc: [16],
+    keepsHttpStatus: true,
+    retry: "no",
+    tryNextInterface: "no",
+    provesAgent: true,
+    public: true,
+  }),
   /** The caller is known and may not do this. */
-  permissionDenied: row("PERMISSION_DENIED", -32000, 7, 403),
-  /** The caller has reached a limit; `retryAfterMs`, where it is set, says when to retry. */
-  resourceExhausted: row("RESOURCE_EXHAUSTED", -32603, 8, 429),
-  /** The server is shutting down, overloaded, without its store, or not reached. */
-  unavailable: row("UNAVAILABLE", -32603, 14, 503),
-  /** The body of the request arrives too slowly. */
-  requestTimeout: row("REQUEST_TIMEOUT", -32600, 4, 408),
-  /** A time limit of the call has passed. */
-  deadlineExceeded: row("DEADLINE_EXCEEDED", -32603, 4, 504),
+  permissionDenied: row("PERMISSION_DENIED", -32000, 7, 403, {
+    fromHttp: [403],
+    fromGrpc: [7],
+    keepsHttpStatus: true,
+    retry: "no",
+    tryNextInterface: "no",
+    provesAgent: true,
+    public: true,
+  }),
   /** The agent or the server failed; the cause is in its log under the reference in the message. */
-  internalError: row("INTERNAL", -32603, 13, 500),
+  internalError: row("INTERNAL", -32603, 13, 500, { ...finalAnswer, fromHttp: [500], fromGrpc: [13], public: true }),
+  /** The caller has reached a limit; `retryAfterMs`, where it is set, says when to retry. */
+  resourceExhausted: row("RESOURCE_EXHAUSTED", -32603, 8, 429, {
+    fromHttp: [429],
+    fromGrpc: [8],
+    keepsHttpStatus: true,
+    retry: "withDelay",
+    tryNextInterface: "no",
+    provesAgent: true,
+    public: true,
+  }),
+  /** The server is shutting down, overloaded, without its store, or not reached. */
+  unavailable: row("UNAVAILABLE", -32603, 14, 503, {
+    fromHttp: [502, 503],
+    fromGrpc: [1, 14],
+    keepsHttpStatus: true,
+    retry: "yes",
+    tryNextInterface: "ifRepeatable",
+    provesAgent: false,
+    public: true,
+  }),
+  /** The body of the request arrives too slowly. */
+  requestTimeout: row("REQUEST_TIMEOUT", -32600, 4, 408, {
+    fromHttp: [408],
+    fromGrpc: [],
+    keepsHttpStatus: false,
+    retry: "yes",
+    tryNextInterface: "no",
+    provesAgent: true,
+    public: true,
+  }),
+  /** A time limit of the call has passed. */
+  deadlineExceeded: row("DEADLINE_EXCEEDED", -32603, 4, 504, {
+    fromHttp: [504],
+    fromGrpc: [4],
+    keepsHttpStatus: false,
+    retry: "no",
+    tryNextInterface: "no",
+    provesAgent: false,
+    public: true,
+  }),
 } as const satisfies Record<string, ErrorRow>;
 
 /** The code that identifies an error: `error.code === "taskNotFound"`. */
@@ -161,8 +289,13 @@ export class A2AError extends Error {
 }
 
 const optionTypes: Readonly<Record<string, string>> = {
-  ...{ cause: "", violations: "object", reason: "string", domain: "string", metadata: "object" },
-  ...{ retryAfterMs: "number", challenge: "string" },
+  cause: "",
+  violations: "object",
+  reason: "string",
+  domain: "string",
+  metadata: "object",
+  retryAfterMs: "number",
+  challenge: "string",
 } satisfies Record<keyof ErrorOptions, string>;
 
 // For programs without TypeScript: values that cannot be sent are refused at once.
@@ -306,11 +439,38 @@ export function taskNotFound(taskId: string): A2AError {
   return new A2AError("taskNotFound", errorTable.taskNotFound.words, { metadata: { taskId } });
 }
 
-const byReason = new Map(errorCodes.map((code) => [errorTable[code].reason as string, code]));
+/** Finds codes by a column. Of several errors with one value, the first of the table counts. */
+function indexBy<T>(valuesOf: (row: ErrorRow) => readonly T[]): ReadonlyMap<unknown, ErrorCode> {
+  const entries = errorCodes.flatMap((code) => valuesOf(errorTable[code]).map((value) => [value, code] as const));
+  return new Map(entries.reverse());
+}
+
+const byReason = indexBy(({ reason }) => [reason]);
+const byJsonRpc = indexBy(({ jsonRpc }) => [jsonRpc]);
+const byHttp = indexBy(({ fromHttp }) => fromHttp);
+const byGrpc = indexBy(({ fromGrpc }) => fromGrpc);
 
 /** Returns the code with this `ErrorInfo.reason`, or `undefined`. */
 export function errorCodeFromReason(reason: string): ErrorCode | undefined {
   return byReason.get(reason);
+}
+
+/** Returns the most likely code with this JSON-RPC number, or `undefined`. */
+export function errorCodeFromJsonRpc(number: unknown): ErrorCode | undefined {
+  return byJsonRpc.get(number);
+}
+
+/** Returns the code of an error that has only an HTTP status. `otherwise` is for statuses that are not in the table. */
+export function errorCodeFromHttp(
+  status: number,
+  otherwise: ErrorCode = status >= 400 && status < 500 ? "invalidRequest" : "internalError",
+): ErrorCode {
+  return byHttp.get(status) ?? otherwise;
+}
+
+/** Returns the code of an error that has only a gRPC status. CANCELLED is `unavailable`: servers that shut down send it. */
+export function errorCodeFromGrpc(status: number): ErrorCode {
+  return byGrpc.get(status) ?? "internalError";
 }
 
 /** The message of what was thrown; its text where that is no error. */

@@ -10,7 +10,7 @@ import {
   TaskState,
   type TaskStatusUpdateEvent,
 } from "./model.js";
-import { type Content, partsOf } from "./parts.js";
+import { type Content, toParts } from "./parts.js";
 
 // Constructors of an agent's events. The turn that emits an event fills in the ids that are left empty.
 
@@ -58,7 +58,12 @@ export interface ArtifactOptions {
 }
 
 const checkArtifactOptions = namesOf<ArtifactOptions>("artifact()", {
-  ...{ name: true, description: true, artifactId: true, append: true, lastChunk: true, metadata: true },
+  name: true,
+  description: true,
+  artifactId: true,
+  append: true,
+  lastChunk: true,
+  metadata: true,
   extensions: true,
 });
 
@@ -76,7 +81,7 @@ export function artifact(content: Content, options: ArtifactOptions = {}): TaskA
     artifactId: options.artifactId ?? "",
     name: options.name ?? "",
     description: options.description ?? "",
-    parts: partsOf(content),
+    parts: toParts(content),
     extensions: [...(options.extensions ?? [])],
   };
   if (options.metadata !== undefined) value.metadata = options.metadata;
@@ -180,7 +185,7 @@ export function reply(content: Content, options: ReplyOptions = {}): Message {
     contextId: "",
     taskId: "",
     role: Role.AGENT,
-    parts: partsOf(content),
+    parts: toParts(content),
     extensions: [...(options.extensions ?? [])],
     referenceTaskIds: [],
   };

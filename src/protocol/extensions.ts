@@ -11,7 +11,7 @@ export const idempotentSendExtension = "urn:trivium:extension:idempotent-send:v1
 export const resumeExtension = "urn:trivium:extension:resume:v1";
 
 /** Returns the id in an event's metadata, or `undefined`. */
-export function eventIdOf({ payload }: StreamResponse): string | undefined {
+export function readEventId({ payload }: StreamResponse): string | undefined {
   if (payload.case === undefined || payload.case === "message") return undefined;
   const id = payload.value.metadata?.[resumeExtension];
   return typeof id === "string" ? id : undefined;

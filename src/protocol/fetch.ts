@@ -54,7 +54,7 @@ export async function readTextWithin(reader: AnswerReader, maxBytes: number, too
 }
 
 /** Reads a `Retry-After` header: the delay in milliseconds, at least 0. `undefined` if it is missing or invalid. */
-export function retryAfterOf(value: string | null, now: number): number | undefined {
+export function readRetryAfter(value: string | null, now: number): number | undefined {
   if (value === null) return undefined;
   const seconds = Number(value);
   if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
@@ -68,7 +68,7 @@ const longestChain = 8;
  * Returns a failure and its causes. Removes the response bytes that undici and `fetch` attach when they cannot parse
  * them.
  */
-export function causesOf(failure: unknown): readonly Error[] {
+export function listCauses(failure: unknown): readonly Error[] {
   const causes: Error[] = [];
   for (let error = failure; error instanceof Error && causes.length < longestChain; error = error.cause) {
     if (error.name === "HTTPParserError") Reflect.deleteProperty(error, "data");

@@ -40,7 +40,7 @@ function applyStatus(task: Task, { status, metadata }: TaskStatusUpdateEvent, me
 }
 
 /** A task with events applied, without its artifacts and its history: a new object. */
-export function summaryOf(task: Task, events: Iterable<StreamResponse>): Task {
+export function summarize(task: Task, events: Iterable<StreamResponse>): Task {
   const summary = { ...task, artifacts: [], history: [] };
   for (const { payload } of events)
     if (payload.case === "statusUpdate") applyStatus(summary, payload.value, mergeMetadata);
@@ -130,12 +130,12 @@ export function copyTask(task: Task, options: CopyOptions = {}): Task {
 /** The messages of a history that a copy has. */
 export function copyHistory(history: readonly Message[], options: CopyOptions = {}): Message[] {
   const { historyLength, withoutMessage } = options;
-  if (withoutMessage === undefined) return lastOf(history, historyLength);
+  if (withoutMessage === undefined) return takeLast(history, historyLength);
   const index = history.findLastIndex(({ messageId }) => messageId === withoutMessage);
-  return lastOf(index < 0 ? history : history.toSpliced(index, 1), historyLength);
+  return takeLast(index < 0 ? history : history.toSpliced(index, 1), historyLength);
 }
 
-export function lastOf<T>(list: readonly T[], count: number | undefined): T[] {
+export function takeLast<T>(list: readonly T[], count: number | undefined): T[] {
   if (count === undefined || count >= list.length) return [...list];
   return count === 0 ? [] : list.slice(-count);
 }

@@ -78,11 +78,11 @@ function routeFromRule(operation: Operation, rule: HttpRule): HttpRoute {
     throw new TypeError(`${operation.method} has an HTTP rule of an unknown form`);
   }
   const [, path = "", suffix = ""] = /^\/(.*?)(:[^/{}]+)?$/.exec(rule.path) ?? [];
-  const segments = path.split("/").map((segment) => segmentOf(operation, segment));
+  const segments = path.split("/").map((segment) => readSegment(operation, segment));
   return { verb, segments, suffix, operation, hasBody: body === "*" };
 }
 
-function segmentOf(operation: Operation, segment: string): HttpRoute["segments"][number] {
+function readSegment(operation: Operation, segment: string): HttpRoute["segments"][number] {
   const variable = /^\{(\w+)(?:=\*)?\}$/.exec(segment)?.[1];
   if (variable === undefined) return { literal: segment };
   const field = operation.input.fields.find(({ name }) => name === variable);

@@ -12,7 +12,7 @@ export const indexedMaxBytes = { agent: 64, owner: 768, tenant: 768, id: 1_024 }
 
 /** Throws a `TypeError` if an `agentId` is too long to be stored. */
 export function checkAgentId(agentId: string): void {
-  const bytes = bytesOf(agentId);
+  const bytes = countBytes(agentId);
   if (bytes <= indexedMaxBytes.agent) return;
   throw new TypeError(`agentId has ${bytes} bytes, the limit is ${indexedMaxBytes.agent}: choose a shorter one`);
 }
@@ -46,7 +46,7 @@ const bounds = {
 
 function check(field: string, text: string, { limit, remedy }: ByteLimit): void {
   if (text.length * unitMaxBytes <= limit) return;
-  const bytes = bytesOf(text);
+  const bytes = countBytes(text);
   if (bytes <= limit) return;
   throw invalidParams({ field, description: `has ${bytes} bytes, the limit is ${limit}: ${remedy}` });
 }
@@ -54,6 +54,6 @@ function check(field: string, text: string, { limit, remedy }: ByteLimit): void 
 const encoder = new TextEncoder();
 const escapedCharacters = /[\0\uffff]/g;
 
-function bytesOf(text: string): number {
+function countBytes(text: string): number {
   return encoder.encode(text.replaceAll(escapedCharacters, "\u{10000}")).length;
 }

@@ -43,7 +43,7 @@ interface ArrivingCall<C> {
   readonly context: C;
 }
 
-export function interceptionOf<C>(interceptors: readonly Interceptor<C>[]): Interception<C> {
+export function composeInterceptors<C>(interceptors: readonly Interceptor<C>[]): Interception<C> {
   // The types of request and reply follow from the operation, which stays the same along the chain.
   type Run = (request: AnyMessage, context: C) => Promise<unknown>;
   const run = ({ name }: Operation, { request, context }: ArrivingCall<C>, end: Run): Promise<unknown> => {

@@ -1,5 +1,6 @@
 // The neutral model: the generated messages of A2A 1.0. Every other room imports them from here (spec 4, style 13).
 // Their descriptors are built from the schema's outline.
+
 import type { Message as AnyMessage, DescMessage } from "@bufbuild/protobuf";
 import { enumDesc, type GenMessage, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
 import { files } from "../../gen/lf/a2a/v1/a2a_outline.js";
@@ -25,6 +26,7 @@ import type {
   TaskStatusUpdateEvent,
 } from "../../gen/lf/a2a/v1/a2a_pb.js";
 import { fileFromOutlines } from "./codec/outline/outline.js";
+import { isObject } from "./kinds.js";
 
 export type {
   AgentCard,
@@ -58,10 +60,10 @@ const file = fileFromOutlines(files);
 
 // Same values as the generated enums, without having to load the generated code.
 /** Who sent a message: `Role.USER` or `Role.AGENT` (spec 4.1.5). */
-export const Role = enumOf("lf.a2a.v1.Role") as typeof RoleEnum;
+export const Role = findEnum("lf.a2a.v1.Role") as typeof RoleEnum;
 export type Role = RoleEnum;
 /** The states of a task, as numbers of the schema: `TaskState.COMPLETED` (spec 4.1.3). */
-export const TaskState = enumOf("lf.a2a.v1.TaskState") as typeof TaskStateEnum;
+export const TaskState = findEnum("lf.a2a.v1.TaskState") as typeof TaskStateEnum;
 export type TaskState = TaskStateEnum;
 
 export const A2AService: typeof Service = serviceDesc(file, 0);
@@ -87,8 +89,8 @@ export const TaskStatusSchema = schema<TaskStatus>("lf.a2a.v1.TaskStatus");
 export const TaskStatusUpdateEventSchema = schema<TaskStatusUpdateEvent>("lf.a2a.v1.TaskStatusUpdateEvent");
 
 /** Returns the schema of a message of the protocol; `undefined` for anything else. */
-export function schemaOf(message: unknown): DescMessage | undefined {
-  const typeName = typeof message === "object" && message !== null ? Reflect.get(message, "$typeName") : undefined;
+export function findSchema(message: unknown): DescMessage | undefined {
+  const typeName = isObject(message) ? message["$typeName"] : undefined;
   return file.messages.find((each) => each.typeName === typeName);
 }
 
@@ -101,7 +103,7 @@ function schema<M extends AnyMessage>(typeName: M["$typeName"]): GenMessage<M> {
   );
 }
 
-function enumOf(typeName: string): unknown {
+function findEnum(typeName: string): unknown {
   return tsEnum(
     enumDesc(
       file,

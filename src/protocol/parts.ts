@@ -16,7 +16,9 @@ export interface PartOptions {
 }
 
 const checkPartOptions = namesOf<PartOptions>("the options of a part", {
-  ...{ mediaType: true, filename: true, metadata: true },
+  mediaType: true,
+  filename: true,
+  metadata: true,
 });
 
 /** The content of a message or an artifact: a text, one part, or several of either. */
@@ -76,7 +78,7 @@ export async function fileOf(blob: Blob, options: PartOptions = {}): Promise<Par
  * Converts content to parts. Throws a `TypeError` for an empty list, since a message or an artifact needs at least one
  * part.
  */
-export function partsOf(content: Content): Part[] {
+export function toParts(content: Content): Part[] {
   if (typeof content === "string") return [text(content)];
   if (!isList(content)) return [content];
   if (content.length === 0) throw new TypeError("content needs one part or more");

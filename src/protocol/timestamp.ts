@@ -42,10 +42,10 @@ export function formatTimestamp(timestamp: Timestamp): string {
     lastText = new Date(Number(seconds) * 1000).toISOString().slice(0, 19);
     lastSeconds = seconds;
   }
-  return `${lastText}.${fractionOf(nanos)}Z`;
+  return `${lastText}.${writeFraction(nanos)}Z`;
 }
 
-function fractionOf(nanos: number): string {
+function writeFraction(nanos: number): string {
   if (nanos === 0) return "000";
   if (nanos % 1_000_000 === 0) return String(nanos / 1_000_000).padStart(3, "0");
   if (nanos % 1_000 === 0) return String(nanos / 1_000).padStart(6, "0");
@@ -65,11 +65,11 @@ export function isoTime(text: string): string | undefined {
   if (match === null) return undefined;
   const [, date, time = "00:00", seconds = "00", fraction, zone = "Z"] = match;
   const digits = fraction === undefined ? "" : `.${fraction.slice(0, 9)}`;
-  const modelTime = `${date}T${time}:${seconds}${digits}${zoneOf(zone)}`;
+  const modelTime = `${date}T${time}:${seconds}${digits}${readZone(zone)}`;
   return parseTimestamp(modelTime) === undefined ? undefined : modelTime;
 }
 
-function zoneOf(zone: string): string {
+function readZone(zone: string): string {
   if (zone.length === 1) return "Z";
   const [hours, minutes] = [zone.slice(0, 3), zone.slice(3).replace(":", "")];
   return `${hours}:${minutes === "" ? "00" : minutes}`;

@@ -23,7 +23,7 @@ const leftOutMax = 10;
 /** Replaces the violations added since `from` by a note that the value is left out. */
 export function leaveOut(violations: Violations, from: number, value: JsonValue): void {
   const [first] = violations.splice(from);
-  if (first !== undefined && from < leftOutMax) violations.push({ ...first, leftOut: kindOf(value) });
+  if (first !== undefined && from < leftOutMax) violations.push({ ...first, leftOut: describeKind(value) });
 }
 
 /** Puts the name of a member before the paths of the violations added since `from`. Mostly there are none. */
@@ -66,10 +66,10 @@ export function violationText({ field, description }: FieldViolation): string {
 
 /** "must be a string, not a number". */
 export function mustBe(kind: string, json: JsonValue | undefined): string {
-  return `must be ${kind}, not ${kindOf(json)}`;
+  return `must be ${kind}, not ${describeKind(json)}`;
 }
 
-function kindOf(json: JsonValue | undefined): string {
+function describeKind(json: JsonValue | undefined): string {
   if (json === null) return "null";
   if (Array.isArray(json)) return "an array";
   if (typeof json === "object") return "an object";

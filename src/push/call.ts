@@ -2,7 +2,7 @@ import { ForbiddenAddressError } from "../binding/fetch/address-policy.js";
 import type { NodeFetch } from "../binding/fetch/node-fetch.js";
 import type { Clock } from "../core/ports.js";
 import { noop } from "../protocol/async/noop.js";
-import { type HttpAnswer, retryAfterOf } from "../protocol/fetch.js";
+import { type HttpAnswer, readRetryAfter } from "../protocol/fetch.js";
 import type { TaskPushNotificationConfig } from "../protocol/model.js";
 import { withoutEmptyCredentials } from "../protocol/service-parameters.js";
 import type { WebhookPayload } from "./webhook-payload.js";
@@ -79,7 +79,7 @@ function outcomeOf({ status, headers }: HttpAnswer, now: number): CallOutcome {
   if (status >= 200 && status < 300) return { kind: "taken" };
   const reason = `it answered with status ${status}`;
   if (status < 500 && !retriedStatuses.has(status)) return { kind: "refused", reason };
-  return { kind: "failed", reason, retryAfterMs: retryAfterOf(headers.get("retry-after"), now) };
+  return { kind: "failed", reason, retryAfterMs: readRetryAfter(headers.get("retry-after"), now) };
 }
 
 // The text of an error may contain the URL and a secret in it; its code does not.

@@ -1,6 +1,7 @@
 import { CallMeter } from "../binding/call-meter.js";
 import type { CallObserver, EndedCall } from "../binding/service.js";
 import { type Clock, monotonic } from "../protocol/async/clock.js";
+import { omitUndefined } from "../protocol/defaults.js";
 import type { Logger } from "../protocol/logger.js";
 import type { CallTelemetry } from "../protocol/telemetry/follow.js";
 
@@ -34,10 +35,9 @@ function accessRecord(call: EndedCall, durationMs: number): object {
   const { requestId, binding, operation, version, principal, meter } = call;
   const { code, requestBytes, replyBytes, events } = meter;
   const { owner, tenant } = principal ?? {};
-  const fields = {
+  return omitUndefined({
     ...{ requestId, operation: operation?.method, binding, version, owner, tenant, code },
     durationMs: Math.round(durationMs * 10) / 10,
     ...{ requestBytes, replyBytes, events },
-  };
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  });
 }

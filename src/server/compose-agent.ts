@@ -1,4 +1,4 @@
-import { namedInputModes, skillsOf } from "../card/build.js";
+import { listSkills, namedInputModes } from "../card/build.js";
 import { cardProblems } from "../card/check.js";
 import type { CardOptions } from "../card/options.js";
 import { allExtensions } from "../card/own-extensions.js";
@@ -79,7 +79,7 @@ async function backendOf(
   if (agentId !== undefined) checkAgentId(agentId);
   const publishedCard = await publishAgentCard(options, place, settings);
   const process = await place.process.tasks();
-  const skills = skillsOf(card).map(({ id }) => id);
+  const skills = listSkills(card).map(({ id }) => id);
   const { clock } = settings;
   const { realm, rates: server } = place;
   const limiterParts = { clock, logger, rateStore: process.rates, skills, hasTasks: true, server, realm };
@@ -160,7 +160,7 @@ export async function assertAuthOf(
 
 /** The ids of the skills on cards. A card with problems has none: composing its agent reports them. */
 export function skillIdsOf(cards: readonly CardOptions[]): readonly string[] {
-  return cards.flatMap((card) => (cardProblems(card).length === 0 ? skillsOf(card) : [])).map(({ id }) => id);
+  return cards.flatMap((card) => (cardProblems(card).length === 0 ? listSkills(card) : [])).map(({ id }) => id);
 }
 
 /** Checks the card and everything it depends on. */
@@ -188,7 +188,7 @@ async function publishAgentCard(
   if (sharedGuard === undefined) {
     guardModule?.assertAuth(
       options,
-      skillsOf(card).map(({ id }) => id),
+      listSkills(card).map(({ id }) => id),
     );
   }
   return publishedCard;

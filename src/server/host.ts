@@ -2,7 +2,7 @@ import type { HttpEndpoint } from "../binding/http/http.js";
 import { createInProcessTransport, type InProcessOptions } from "../binding/in-process/transport.js";
 import type { Service } from "../binding/service.js";
 import type { Transport } from "../binding/transport.js";
-import { type Mount, mountsOf } from "../card/mounts.js";
+import { createMounts, type Mount } from "../card/mounts.js";
 import type { ExtensionOptions } from "../card/options.js";
 import { callerNetwork } from "../card/proxy.js";
 import type { PublishedCard } from "../card/publish.js";
@@ -141,7 +141,7 @@ export async function composeAround<H extends RequestHandler>(
   const callerGuard = place.callerGuard ?? (await callerGuardOf(options, clock, logger));
   const parts = { options, backend, settings, callerGuard, place };
   const { admission, service } = await createService(parts, strict);
-  const mounts = mountsOf(bindings, versions);
+  const mounts = createMounts(bindings, versions);
   const served = servedBindings(options, bindings);
   card.mount(place.reachable?.(mounts) ?? mounts);
   const unwatch = telemetry?.watch(card.card(), () => ({
@@ -229,7 +229,7 @@ async function createService(
 }
 
 async function interceptionBy(interceptors: readonly ServerInterceptor[]): Promise<Service["interception"]> {
-  return (await import("../protocol/intercept.js")).interceptionOf(interceptors);
+  return (await import("../protocol/intercept.js")).composeInterceptors(interceptors);
 }
 
 /** What logs and measures calls by the options; `undefined` when nothing does. */

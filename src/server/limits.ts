@@ -9,6 +9,7 @@ import {
   type OptionPair,
 } from "../protocol/check/contradictions.js";
 import { duration, type Rule, wholeUpTo } from "../protocol/check/rules.js";
+import { omitUndefined } from "../protocol/defaults.js";
 import { partOfHeap } from "../protocol/heap-size.js";
 import { defaultValidationLimits, type ValidationLimits } from "../protocol/validation-limits.js";
 import { defaultPushLimits, type PushLimits } from "../push/limits.js";
@@ -165,9 +166,7 @@ function defaultsBeside(given: Partial<Limits>): Limits {
  * Throws a `TypeError` for limits that contradict each other.
  */
 export function resolveLimits(options: Partial<Limits> = {}, tellsApart = true): Limits {
-  const givenLimits: Partial<Limits> = Object.fromEntries(
-    Object.entries(options).filter(([, value]) => value !== undefined),
-  );
+  const givenLimits = omitUndefined(options);
   const problems = limitProblems(givenLimits);
   if (problems.length > 0) throw new TypeError(problems.join("\n"));
   const limits = defaultsBeside(givenLimits);

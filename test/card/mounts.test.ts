@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { addressesAt, mountsOf } from "../../src/card/mounts.js";
+import { addressesAt, createMounts } from "../../src/card/mounts.js";
 import type { Version } from "../../src/version/codec.js";
 import { v1 } from "../../src/version/v1.0/v1.js";
 
@@ -7,7 +7,7 @@ import { v1 } from "../../src/version/v1.0/v1.js";
 const oldest: Version = { ...v1, name: "0.1", httpJson: undefined, grpc: undefined };
 
 it("lists each version with the bindings that it has, in the order asked for", () => {
-  expect(mountsOf(["GRPC", "JSONRPC", "HTTP+JSON"], [v1, oldest])).toEqual([
+  expect(createMounts(["GRPC", "JSONRPC", "HTTP+JSON"], [v1, oldest])).toEqual([
     { binding: "GRPC", version: "1.0", path: "" },
     { binding: "JSONRPC", version: "1.0", path: "/json-rpc" },
     { binding: "HTTP+JSON", version: "1.0", path: "/http-json" },
@@ -17,7 +17,7 @@ it("lists each version with the bindings that it has, in the order asked for", (
 
 it("reaches HTTP bindings at a path below the base, and gRPC at a host and a port", () => {
   const location = { base: "https://port.example/agent", grpc: "port.example:443" };
-  const mounted = addressesAt(mountsOf(["JSONRPC", "GRPC", "CONNECT"], [v1]), location);
+  const mounted = addressesAt(createMounts(["JSONRPC", "GRPC", "CONNECT"], [v1]), location);
   expect(mounted.map(({ url }) => url)).toEqual([
     "https://port.example/agent/json-rpc",
     "port.example:443",

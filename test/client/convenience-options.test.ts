@@ -6,7 +6,7 @@ import { serviceOf, statusItem } from "../support/echo-service.js";
 import { grpcAgent } from "../support/grpc-agent.js";
 import { httpAgent } from "../support/http-agent.js";
 import { itemsOf } from "../support/items.js";
-import { taskEvent } from "./stream/lasting-events.js";
+import { taskEvent } from "./stream/resuming-events.js";
 import { cardOf, interfaceAt } from "./support/cards.js";
 import { result, rpcServer } from "./support/rpc-server.js";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createTransport } from "../../src/binding/transport.js";
 import { Client } from "../../src/client/node.js";
 import type { ConnectOptions } from "../../src/client/options.js";
-import { allowanceOf } from "../../src/client/timing.js";
+import { startAllowance } from "../../src/client/timing.js";
 import type { CallOptions } from "../../src/protocol/context.js";
 import { ConnectionError } from "../../src/protocol/errors.js";
 import { itemsOf } from "../support/items.js";
@@ -90,16 +90,16 @@ describe("the time of a call", () => {
   it("that is invalid is refused, with the option named", () => {
     const clock = createVirtualClock();
     for (const timeoutMs of [-1, Number.NaN]) {
-      expect(() => allowanceOf({ timeoutMs }, clock)).toThrow(
+      expect(() => startAllowance({ timeoutMs }, clock)).toThrow(
         new TypeError(`timeoutMs must be 0 or more milliseconds, not ${timeoutMs}`),
       );
     }
-    expect(() => allowanceOf({ timeoutMs: 0 }, clock).next()).toThrow("no answer within 0 ms");
+    expect(() => startAllowance({ timeoutMs: 0 }, clock).next()).toThrow("no answer within 0 ms");
   });
 
   it("is clamped to the range of timers", () => {
     const clock = createVirtualClock();
-    expect(allowanceOf({ timeoutMs: 0.5 }, clock).next().timeoutMs).toBe(1);
-    expect(allowanceOf({ timeoutMs: Number.POSITIVE_INFINITY }, clock).next().timeoutMs).toBe(2 ** 31 - 1);
+    expect(startAllowance({ timeoutMs: 0.5 }, clock).next().timeoutMs).toBe(1);
+    expect(startAllowance({ timeoutMs: Number.POSITIVE_INFINITY }, clock).next().timeoutMs).toBe(2 ** 31 - 1);
   });
 });

@@ -14,7 +14,7 @@ import { grpcAgent } from "../support/grpc-agent.js";
 import { httpAgent } from "../support/http-agent.js";
 import { tries } from "../support/tries.js";
 import { turns } from "../support/turns.js";
-import { chunk, status, taskEvent } from "./stream/lasting-events.js";
+import { chunk, status, taskEvent } from "./stream/resuming-events.js";
 
 // A long stream of an operation takes no more memory than a short one, and the client reads no faster than the caller takes events.
 

@@ -1,7 +1,7 @@
 import { artifact, gateway, serve, working } from "trivium";
 import { describe, expect, it } from "vitest";
 import { Client } from "../../src/client/node.js";
-import { hasty } from "../client/stream/lasting-agent.js";
+import { hasty } from "../client/stream/resuming-agent.js";
 import { itemsOf } from "../support/items.js";
 import { errorOf, linesOf, openStream, requestOf, say, stateOf, taskOf, textIn } from "../support/say.js";
 import { bindings, scripted, startScene } from "./scene.js";

@@ -4,7 +4,7 @@ import { createGrpcTransport } from "../../src/binding/grpc/client.js";
 import { createHttpJsonTransport } from "../../src/binding/http-json/client.js";
 import { createJsonRpcTransport } from "../../src/binding/json-rpc/client.js";
 import type { Transport } from "../../src/binding/transport.js";
-import { eventIdOf, idempotentSendExtension, resumeExtension } from "../../src/protocol/extensions.js";
+import { idempotentSendExtension, readEventId, resumeExtension } from "../../src/protocol/extensions.js";
 import { adapter } from "../support/grpc-agent.js";
 import { httpAdapter, rpcAdapter } from "../support/http-agent.js";
 import { itemsOf } from "../support/items.js";
@@ -27,9 +27,9 @@ describe.each(["JSONRPC", "HTTP+JSON", "GRPC"] as const)("in front of %s", (spok
       await using scene = await startScene({ behind: { bindings: [spoken] } });
       const bare = open(scene);
       const marked = await itemsOf(bare.sendStreamingMessage(say("chunks"), { extensions: [resumeExtension] }));
-      expect(marked.map(({ response }) => eventIdOf(response))).toEqual(Array(6).fill(expect.any(String)));
+      expect(marked.map(({ response }) => readEventId(response))).toEqual(Array(6).fill(expect.any(String)));
       const plain = await itemsOf(bare.sendStreamingMessage(say("chunks"), {}));
-      expect(plain.map(({ response }) => eventIdOf(response))).toEqual(Array(6).fill(undefined));
+      expect(plain.map(({ response }) => readEventId(response))).toEqual(Array(6).fill(undefined));
       await bare.close?.();
     },
   );

@@ -2,6 +2,9 @@ import { A2AError, type ErrorCode, errorTable } from "trivium";
 import { describe, expect, it } from "vitest";
 import {
   changeError,
+  errorCodeFromGrpc,
+  errorCodeFromHttp,
+  errorCodeFromJsonRpc,
   errorCodeFromReason,
   errorCodes,
   invalidParams,
@@ -26,6 +29,71 @@ describe("the table of errors", () => {
 
   it.each(errorCodes)("%s is found by its reason, which no other has", (code) => {
     expect(errorCodeFromReason(errorTable[code].reason)).toBe(code);
+  });
+
+  it("reads each HTTP status and each gRPC status as one error", () => {
+    const http = errorCodes.flatMap((code) => errorTable[code].fromHttp);
+    const grpc = errorCodes.flatMap((code) => errorTable[code].fromGrpc);
+    expect(new Set(http).size).toBe(http.length);
+    expect(new Set(grpc).size).toBe(grpc.length);
+  });
+
+  it.each<[number, ErrorCode]>([
+    [400, "invalidParams"],
+    [401, "unauthenticated"],
+    [403, "permissionDenied"],
+    [404, "methodNotFound"],
+    [405, "methodNotAllowed"],
+    [408, "requestTimeout"],
+    [413, "contentTooLarge"],
+    [415, "unsupportedMediaType"],
+    [418, "invalidRequest"],
+    [429, "resourceExhausted"],
+    [500, "internalError"],
+    [501, "methodNotFound"],
+    [502, "unavailable"],
+    [503, "unavailable"],
+    [504, "deadlineExceeded"],
+    [599, "internalError"],
+  ])("HTTP status %i alone is %s", (status, code) => {
+    expect(errorCodeFromHttp(status)).toBe(code);
+  });
+
+  it("leaves HTTP statuses that are not in the table to the reader", () => {
+    expect([418, 599].map((status) => errorCodeFromHttp(status, "invalidAgentResponse"))).toEqual([
+      "invalidAgentResponse",
+      "invalidAgentResponse",
+    ]);
+  });
+
+  it("reads a gRPC status without details, also of a server that shuts down, and any other as an internal error", () => {
+    expect([1, 3, 4, 5, 7, 8, 9, 11, 12, 13, 14, 16, 2, 99].map(errorCodeFromGrpc)).toEqual([
+      "unavailable",
+      "invalidParams",
+      "deadlineExceeded",
+      "taskNotFound",
+      "permissionDenied",
+      "resourceExhausted",
+      "unsupportedOperation",
+      "invalidParams",
+      "methodNotFound",
+      "internalError",
+      "unavailable",
+      "unauthenticated",
+      "internalError",
+      "internalError",
+    ]);
+  });
+
+  it("reads a JSON-RPC number of several errors as the first of them", () => {
+    expect([-32600, -32603, -32000, -32005, -32009, -32099].map(errorCodeFromJsonRpc)).toEqual([
+      "invalidRequest",
+      "internalError",
+      "unauthenticated",
+      "contentTypeNotSupported",
+      "versionNotSupported",
+      undefined,
+    ]);
   });
 
   it("knows no other reasons", () => {

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { eventIdOf, resumeExtension, withEventId, withoutEventId } from "../../src/protocol/extensions.js";
+import { readEventId, resumeExtension, withEventId, withoutEventId } from "../../src/protocol/extensions.js";
 import type { StreamResponse } from "../../src/protocol/model.js";
 import { StreamResponseSchema } from "../../src/protocol/model.js";
 
@@ -20,7 +20,7 @@ describe.each(["task", "statusUpdate", "artifactUpdate"] as const)("the id of a 
     for (const before of [event(name), event(name, { a: "b" })]) {
       const copy = structuredClone(before);
       const response = withEventId(before, "t.i.1");
-      expect(eventIdOf(response)).toBe("t.i.1");
+      expect(readEventId(response)).toBe("t.i.1");
       expect(before).toEqual(copy);
       expect(withoutEventId(response)).toEqual(copy);
     }
@@ -28,14 +28,14 @@ describe.each(["task", "statusUpdate", "artifactUpdate"] as const)("the id of a 
 
   it("is undefined if there is none, or if its place holds something else", () => {
     const bare = event(name, { a: "b" });
-    expect(eventIdOf(bare)).toBeUndefined();
+    expect(readEventId(bare)).toBeUndefined();
     expect(withoutEventId(bare)).toBe(bare);
-    expect(eventIdOf(event(name, { [resumeExtension]: 7 as never }))).toBeUndefined();
+    expect(readEventId(event(name, { [resumeExtension]: 7 as never }))).toBeUndefined();
   });
 });
 
 it("a message has no id", () => {
   const message = create(StreamResponseSchema, { payload: { case: "message", value: { messageId: "m" } } });
   expect(withEventId(message, "t.i.1")).toBe(message);
-  expect(eventIdOf(message)).toBeUndefined();
+  expect(readEventId(message)).toBeUndefined();
 });

@@ -2,7 +2,7 @@ import { toJson } from "@bufbuild/protobuf";
 import { type Content, data, file, type Part, text } from "trivium";
 import { describe, expect, it } from "vitest";
 import { PartSchema } from "../../src/protocol/model.js";
-import { partsOf } from "../../src/protocol/parts.js";
+import { toParts } from "../../src/protocol/parts.js";
 
 describe("a part", () => {
   it.each<[string, Part, object]>([
@@ -67,23 +67,23 @@ describe("a content", () => {
     ["a part", one, [one]],
     ["several parts", [one, data(2)], [one, data(2)]],
   ])("may be %s", (_, content, parts) => {
-    expect(partsOf(content)).toEqual(parts);
+    expect(toParts(content)).toEqual(parts);
   });
 
   it("is a copy of the given list, which may change", () => {
     const list = [one];
-    const parts = partsOf(list);
+    const parts = toParts(list);
     list.pop();
     expect(parts).toEqual([one]);
   });
 
   it("takes texts and parts in one list", () => {
     const value = data({ berth: 4 });
-    expect(partsOf(["Berth 4.", value])).toEqual([text("Berth 4."), value]);
+    expect(toParts(["Berth 4.", value])).toEqual([text("Berth 4."), value]);
   });
 
   it("needs one part or more", () => {
-    expect(() => partsOf([])).toThrow(TypeError);
+    expect(() => toParts([])).toThrow(TypeError);
   });
 });
 

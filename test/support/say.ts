@@ -12,7 +12,7 @@ import {
   TaskState,
 } from "../../src/protocol/model.js";
 import { type OperationName, operationOf, type RequestOf, type StreamItem } from "../../src/protocol/operations.js";
-import { partsOf } from "../../src/protocol/parts.js";
+import { toParts } from "../../src/protocol/parts.js";
 
 type SendInit = MessageInitShape<typeof SendMessageRequestSchema>;
 
@@ -32,7 +32,7 @@ let messages = 0;
 /** A request that sends a message. */
 export function say(content: string | Part | readonly Part[], options: SayOptions = {}): SendMessageRequest {
   const { taskId, contextId, messageId = `said-${++messages}`, referenceTaskIds = [], ...rest } = options;
-  const message = { messageId, taskId, contextId, role: Role.USER, parts: partsOf(content) };
+  const message = { messageId, taskId, contextId, role: Role.USER, parts: toParts(content) };
   return create(SendMessageRequestSchema, {
     ...rest,
     message: { ...message, referenceTaskIds: [...referenceTaskIds] },

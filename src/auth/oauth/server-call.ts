@@ -3,7 +3,7 @@ import { type Clock, callerClock } from "../../protocol/async/clock.js";
 import { mayCarry } from "../../protocol/authorization/may-carry.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import { A2AError } from "../../protocol/errors.js";
-import { causesOf, type Fetch, type FetchInit, type HttpAnswer, readTextWithin } from "../../protocol/fetch.js";
+import { type Fetch, type FetchInit, type HttpAnswer, listCauses, readTextWithin } from "../../protocol/fetch.js";
 import type { CredentialEnvironment, OAuthSecret } from "../options.js";
 import { UntrustedOriginError } from "./untrusted-origin.js";
 
@@ -69,7 +69,7 @@ export async function callServer(
   } catch (cause) {
     signal.throwIfAborted();
     if (cause instanceof A2AError) throw cause;
-    throw new A2AError("unavailable", reasonOf(call, environment, limit.signal), { cause: causesOf(cause)[0] });
+    throw new A2AError("unavailable", reasonOf(call, environment, limit.signal), { cause: listCauses(cause)[0] });
   } finally {
     cancel();
     // Cancels a body that was not read to the end.

@@ -2,12 +2,12 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { bytesFromBase64 } from "../../protocol/base64.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
-import { A2AError } from "../../protocol/errors.js";
+import { A2AError, errorCodeFromGrpc } from "../../protocol/errors.js";
 import type { HttpAnswer } from "../../protocol/fetch.js";
 import { grpcStatusNames } from "../../protocol/grpc-status.js";
 import { errorFromHttpStatus, parseOrNothing, readReply, withAnswerHeaders } from "../fetch/answer.js";
 import type { UnreadAnswer } from "../fetch/call.js";
-import { codeOfStatus, errorFromStatusBytes } from "../grpc/details.js";
+import { errorFromStatusBytes } from "../grpc/details.js";
 
 // The client side of Connect and gRPC-Web errors: the reason in the details decides, else the status code.
 
@@ -53,7 +53,10 @@ export function errorFromTrailers(trailers: HttpAnswer["headers"]): A2AError | u
   if (status === null) return new A2AError("invalidAgentResponse", "the end of the agent's answer names no status");
   const details = bytesFromBase64(trailers.get("grpc-status-details-bin") ?? "") ?? new Uint8Array(0);
   const message = textOf(percentDecode(trailers.get("grpc-message") ?? ""));
-  return withAnswerHeaders(errorFromStatusBytes(details, message, codeOfStatus(Number.parseInt(status, 10))), trailers);
+  return withAnswerHeaders(
+    errorFromStatusBytes(details, message, errorCodeFromGrpc(Number.parseInt(status, 10))),
+    trailers,
+  );
 }
 
 /** Reads a Connect error object. Returns `undefined` if the value is not one. */
@@ -61,7 +64,7 @@ function errorFromJson(json: JsonValue | undefined): A2AError | undefined {
   if (!isJsonObject(json)) return undefined;
   const { code, message, details } = json;
   const status = grpcStatusNames.findIndex((name) => nameOf(name) === code);
-  return status < 0 ? undefined : errorFromStatusBytes(statusOf(details), textOf(message), codeOfStatus(status));
+  return status < 0 ? undefined : errorFromStatusBytes(statusOf(details), textOf(message), errorCodeFromGrpc(status));
 }
 
 /** Connect's name of a gRPC status: lower case, and `canceled` with one l. */

@@ -1,8 +1,8 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { EventSourceMessage } from "eventsource-parser";
 import { noop } from "../../protocol/async/noop.js";
-import { A2AError, CallError, changeError, type ErrorCode } from "../../protocol/errors.js";
-import { type AnswerBody, type HttpAnswer, readTextWithin, retryAfterOf } from "../../protocol/fetch.js";
+import { A2AError, CallError, changeError, errorCodeFromHttp, errorTable } from "../../protocol/errors.js";
+import { type AnswerBody, type HttpAnswer, readRetryAfter, readTextWithin } from "../../protocol/fetch.js";
 import { eventStreamType, mediaTypeOf } from "../http/media-type.js";
 import type { UnreadAnswer } from "./call.js";
 import { readEventStream } from "./event-stream-reader.js";
@@ -98,40 +98,22 @@ export function readEvents(
 /** Adds what only the headers of the response carry: the challenge and the retry delay. */
 export function withAnswerHeaders(error: A2AError, headers: HttpAnswer["headers"]): A2AError {
   const challenge = error.challenge ?? headers.get("www-authenticate") ?? undefined;
-  const retryAfterMs = error.retryAfterMs ?? retryAfterOf(headers.get("retry-after"), Date.now());
+  const retryAfterMs = error.retryAfterMs ?? readRetryAfter(headers.get("retry-after"), Date.now());
   if (challenge === error.challenge && retryAfterMs === error.retryAfterMs) return error;
   return changeError(error, { challenge, retryAfterMs });
 }
 
-const codesByHttpStatus: ReadonlyMap<number, ErrorCode> = new Map([
-  [401, "unauthenticated"],
-  [403, "permissionDenied"],
-  [404, "methodNotFound"],
-  [405, "methodNotAllowed"],
-  [408, "requestTimeout"],
-  [413, "contentTooLarge"],
-  [415, "unsupportedMediaType"],
-  [429, "resourceExhausted"],
-  [500, "internalError"],
-  [501, "methodNotFound"],
-  [502, "unavailable"],
-  [503, "unavailable"],
-  [504, "deadlineExceeded"],
-]);
-
-const vagueCodes: ReadonlySet<ErrorCode> = new Set(["internalError", "invalidRequest"]);
-/** Statuses specific enough to override a vague error code. */
-const specificStatuses: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 429, 502, 503]);
-
-/** Replaces a vague error code by that of the HTTP status, if the status is specific. */
+/** Replaces a code that JSON-RPC has for any error by that of the HTTP status, if JSON-RPC sends the status on purpose. */
 export function withStatus(error: A2AError, { response: { status } }: UnreadAnswer): A2AError {
-  const code = vagueCodes.has(error.code) && specificStatuses.has(status) ? codesByHttpStatus.get(status) : undefined;
-  return code === undefined ? error : changeError(error, { code });
+  if (error.code !== "internalError" && error.code !== "invalidRequest") return error;
+  const code = errorCodeFromHttp(status);
+  return errorTable[code].keepsHttpStatus ? changeError(error, { code }) : error;
 }
 
 /** Makes the error of a response that has only a status. `metadata.httpStatus` marks it as not written by an agent. */
 export function errorFromHttpStatus({ response: { status, headers } }: UnreadAnswer): A2AError {
-  const code = codesByHttpStatus.get(status) ?? "invalidAgentResponse";
+  // Nothing shows that a server that is no agent means the parameters of the call.
+  const code = status === 400 ? "invalidAgentResponse" : errorCodeFromHttp(status, "invalidAgentResponse");
   const target = status >= 300 && status < 400 ? redirectTarget(headers.get("location")) : undefined;
   const advice = target === undefined ? "" : `, a redirect to ${target}: list that URL in the card`;
   return new CallError(code, `the agent answered with HTTP status ${status}${advice}`, {

@@ -1,5 +1,5 @@
 import { A2AError, ConnectionError, messageOf } from "../../protocol/errors.js";
-import { causesOf } from "../../protocol/fetch.js";
+import { listCauses } from "../../protocol/fetch.js";
 
 // Interprets a `fetch` failure: whether the request was sent, and whether the response was too large.
 
@@ -13,7 +13,7 @@ export interface FetchFailure {
 
 /** Maps a failed `fetch` call or a broken response to an error. */
 export function fetchFailure({ what, cause, started }: FetchFailure): A2AError {
-  const causes = causesOf(cause);
+  const causes = listCauses(cause);
   for (const error of causes) {
     if (error instanceof A2AError) return error;
     if (headerOverflow.test(codeOf(error))) {

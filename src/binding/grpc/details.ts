@@ -2,7 +2,7 @@ import { create, fromBinary, type MessageShape, toBinary } from "@bufbuild/proto
 import { type Any, anyPack, anyUnpack, durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
-import { type ErrorInfo, errorInfosOf, readErrorInfos } from "../../protocol/error-details.js";
+import { createErrorInfos, type ErrorInfo, readErrorInfos } from "../../protocol/error-details.js";
 import { A2AError, changeError, type ErrorCode, type ErrorOptions, errorTable } from "../../protocol/errors.js";
 
 // The protobuf form of an error, shared by gRPC and Connect: google.rpc.Status with typed details (spec 10.6).
@@ -14,7 +14,7 @@ type Detail =
 
 /** Returns `ErrorInfo` always, `BadRequest` and `RetryInfo` if the error has violations or a retry delay. */
 export function detailsOf(error: A2AError, maxViolations = error.violations.length): readonly Detail[] {
-  const details: Detail[] = errorInfosOf(error).map(({ reason, domain, metadata }) => ({
+  const details: Detail[] = createErrorInfos(error).map(({ reason, domain, metadata }) => ({
     desc: ErrorInfoSchema,
     value: create(ErrorInfoSchema, { reason, domain, metadata: { ...metadata } }),
   }));
@@ -87,24 +87,4 @@ function errorFromAny(details: readonly Any[], message: string, fallback: ErrorC
   }
   const { code, ...info } = readErrorInfos(infos, fallback);
   return new A2AError(code, message, { ...options, ...info });
-}
-
-// For peers that send no ErrorInfo. CANCELLED: the peer dropped the call by itself, as it does during shutdown.
-const codeByStatus: Readonly<Record<number, ErrorCode>> = {
-  1: "unavailable",
-  3: "invalidParams",
-  4: "deadlineExceeded",
-  5: "taskNotFound",
-  7: "permissionDenied",
-  8: "resourceExhausted",
-  9: "unsupportedOperation",
-  11: "invalidParams",
-  12: "methodNotFound",
-  14: "unavailable",
-  16: "unauthenticated",
-};
-
-/** The code of an error that has only a gRPC status. */
-export function codeOfStatus(status: number): ErrorCode {
-  return codeByStatus[status] ?? "internalError";
 }

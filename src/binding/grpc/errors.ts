@@ -1,7 +1,7 @@
 import { Metadata, type StatusObject } from "@grpc/grpc-js";
-import { type A2AError, errorTable } from "../../protocol/errors.js";
+import { type A2AError, errorCodeFromGrpc, errorTable } from "../../protocol/errors.js";
 import type { GrpcAdapter } from "../../version/codec.js";
-import { codeOfStatus, encodeStatus, errorFromStatusBytes, statusMessage } from "./details.js";
+import { encodeStatus, errorFromStatusBytes, statusMessage } from "./details.js";
 import type { RpcMethod } from "./method.js";
 
 const detailsKey = "grpc-status-details-bin";
@@ -36,6 +36,6 @@ export function errorFromStatus(status: ReceivedStatus, rpc?: CalledRpc): A2AErr
   const { adapter, operation } = rpc ?? {};
   const prefix = adapter?.readPrefix?.(status.details);
   const versionCode = operation === undefined ? undefined : adapter?.readStatus?.(status.code, operation);
-  const code = prefix?.code ?? versionCode ?? codeOfStatus(status.code);
+  const code = prefix?.code ?? versionCode ?? errorCodeFromGrpc(status.code);
   return errorFromStatusBytes(bytes, prefix?.message ?? status.details, code);
 }

@@ -1,6 +1,6 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
-import { isObject } from "../../protocol/check/kinds.js";
 import { dynamic } from "../../protocol/codec/outline/dynamic.js";
+import { isObject } from "../../protocol/kinds.js";
 import type { AddressedService, Service } from "../service.js";
 import { groupByPath, type ServedPath } from "./method.js";
 

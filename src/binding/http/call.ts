@@ -1,7 +1,7 @@
 import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
 import type { Binding } from "../../protocol/bindings.js";
 import { isTooShort, JsonValueCounter } from "../../protocol/codec/value-count.js";
-import { A2AError, type ErrorCode } from "../../protocol/errors.js";
+import { A2AError, errorTable } from "../../protocol/errors.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
 import type { JsonRpcAdapter, OperationCodec } from "../../version/codec.js";
@@ -116,12 +116,11 @@ export function replyHeaders(
 /** HTTP headers of an error, in every binding. */
 export function errorHeaders(error: A2AError): Record<string, string> {
   const headers: Record<string, string> = {};
-  if (challengeCodes.has(error.code)) {
+  const { http } = errorTable[error.code];
+  if (http === 401 || http === 403) {
     const challenge = error.challenge ?? (error.code === "unauthenticated" ? "Bearer" : undefined);
     if (challenge !== undefined) headers["WWW-Authenticate"] = challenge.replace(/[^\t\x20-\x7e\x80-\xff]/g, " ");
   }
   if (error.retryAfterMs !== undefined) headers["Retry-After"] = String(Math.ceil(error.retryAfterMs / 1000));
   return headers;
 }
-
-const challengeCodes: ReadonlySet<ErrorCode> = new Set(["unauthenticated", "permissionDenied"]);

@@ -1,4 +1,4 @@
-import { isObject } from "../../protocol/check/kinds.js";
+import { isObject } from "../../protocol/kinds.js";
 import { splitTarget } from "./node-request.js";
 
 // Hono's `app.mount(path, handler)` cuts its path off the request and calls `handler(request, env, executionContext)`.

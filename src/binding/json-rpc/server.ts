@@ -1,5 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { A2AError, changeError, errorForPeer } from "../../protocol/errors.js";
+import { A2AError, changeError, errorForPeer, errorTable } from "../../protocol/errors.js";
 import type { Operation } from "../../protocol/operations.js";
 import type { JsonRpcAdapter } from "../../version/codec.js";
 import { adaptersFor, versionsOf } from "../../version/detect.js";
@@ -48,11 +48,6 @@ interface CallErrorContext {
 
 const allow = "POST, OPTIONS";
 const jsonHeaders: Readonly<Record<string, string>> = { "Content-Type": jsonMediaType };
-/**
- * Errors of HTTP itself and of overload keep their status. All others are sent with 200, since some readers drop them
- * otherwise.
- */
-const keptStatuses: ReadonlySet<number> = new Set([401, 403, 405, 413, 415, 429, 502, 503]);
 
 /** The server side of JSON-RPC 2.0: one URL for every method of every adapter (spec 9). */
 export function jsonRpcEndpoint({ adapters, service }: JsonRpcOptions): HttpEndpoint {
@@ -212,13 +207,12 @@ function rpcForm(errorContext: CallErrorContext, writer: ReturnType<JsonRpcAdapt
 function failure(errorContext: CallErrorContext, cause: unknown): HttpReply {
   const { call, adapter } = errorContext;
   const error = call.publicError(cause);
-  const status = call.httpStatusOf(error);
-  const keepsStatus = keptStatuses.has(status);
+  const keepsStatus = errorTable[error.code].keepsHttpStatus;
   const asEvent = errorContext.readsEvents && !keepsStatus;
   const headers = { ...(asEvent ? eventStreamHeaders : jsonHeaders), ...errorHeaders(error) };
   const body = asEvent ? failureEvent(errorContext, error) : errorText(errorContext, error);
   call.countReply(body);
-  return { status: keepsStatus ? status : 200, headers: replyHeaders(headers, adapter, call), body };
+  return { status: keepsStatus ? call.httpStatusOf(error) : 200, headers: replyHeaders(headers, adapter, call), body };
 }
 
 /** Only HTTP distinguishes an unreadable body from unaccepted content. The protocol has one error for both. */

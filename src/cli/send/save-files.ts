@@ -4,7 +4,7 @@ import { join, parse } from "node:path";
 import { clientPolicy } from "../../binding/fetch/address-policy.js";
 import type { ClientTls } from "../../binding/fetch/client-tls.js";
 import { createNodeFetch } from "../../binding/fetch/node-fetch.js";
-import { extensionOf } from "../../client/files/media-type.js";
+import { findExtension } from "../../client/files/media-type.js";
 import { type Clock, callerClock, longestTimerMs } from "../../protocol/async/clock.js";
 import type { FileContent } from "../../protocol/content/read.js";
 import { A2AError } from "../../protocol/errors.js";
@@ -85,7 +85,7 @@ function safeName({ name = "", mediaType }: FileContent, position: number): stri
   const safe = replaceUnseen(baseName, () => "_")
     .replace(/[<>:"|?*]/g, "_")
     .replace(/^\.+/, "");
-  return shortenName(safe) || `file-${position}${extensionOf(mediaType)}`;
+  return shortenName(safe) || `file-${position}${findExtension(mediaType)}`;
 }
 
 /** The end of a name that is too long: file systems take 255 bytes, and a number may be added. */

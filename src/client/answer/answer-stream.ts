@@ -64,7 +64,7 @@ export class AnswerStream implements AsyncIterable<AnswerEvent> {
    */
   get text(): AsyncIterable<string> {
     return {
-      [Symbol.asyncIterator]: () => textOf(this[Symbol.asyncIterator](), this.#maxBytes, this.#known),
+      [Symbol.asyncIterator]: () => readText(this[Symbol.asyncIterator](), this.#maxBytes, this.#known),
     };
   }
 
@@ -177,7 +177,7 @@ function openSource(open: () => AsyncIterable<StreamItem>): AsyncIterator<Stream
   }
 }
 
-function textOf(events: StepStream<AnswerEvent>, maxBytes: number, known: Task | undefined): StepStream<string> {
+function readText(events: StepStream<AnswerEvent>, maxBytes: number, known: Task | undefined): StepStream<string> {
   let isOver = false;
   let deltas: TextDeltas | undefined;
   const next = async (): Promise<Step<string>> => {

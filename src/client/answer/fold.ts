@@ -48,7 +48,7 @@ export class AnswerFold {
       this.#task ??= emptyTask(payload.value.taskId, payload.value.contextId);
       this.#bytes += sizeOfEvent(response) - replacedBytes(this.#task, response);
       applyEvent(this.#task, response, this.#merge);
-      this.#openArtifact = payload.case === "artifactUpdate" ? openArtifactOf(this.#task, payload.value) : undefined;
+      this.#openArtifact = payload.case === "artifactUpdate" ? findOpenArtifact(this.#task, payload.value) : undefined;
     }
     if (this.isFull) this.#drop();
   }
@@ -113,7 +113,7 @@ export class AnswerFold {
 }
 
 /** The artifact of the event, when it ends in plain text, which the next piece may extend. */
-function openArtifactOf({ artifacts }: Task, { artifact }: TaskArtifactUpdateEvent): Artifact | undefined {
+function findOpenArtifact({ artifacts }: Task, { artifact }: TaskArtifactUpdateEvent): Artifact | undefined {
   const taskArtifact = artifacts[artifactIndex(artifacts, artifact?.artifactId ?? "")];
   const last = taskArtifact?.parts.at(-1);
   return last !== undefined && isPlain(last) ? taskArtifact : undefined;

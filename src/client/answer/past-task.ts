@@ -8,6 +8,7 @@ import { taskItem } from "../stream/task-view.js";
 
 /**
  * The items of a subscription. Agents refuse one to a task that has ended, in many ways; then the only item is the task.
+ * Loaded by the first subscription.
  */
 export function orPastTask(items: AsyncIterable<StreamItem>, read: () => Promise<Task>): AsyncIterable<StreamItem> {
   const source = items[Symbol.asyncIterator]();

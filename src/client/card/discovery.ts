@@ -4,7 +4,9 @@ import { A2AError, CallError } from "../../protocol/errors.js";
 import type { Fetch } from "../../protocol/fetch.js";
 import { trimSlashes } from "../../protocol/http-rules.js";
 import type { AgentCard } from "../../protocol/model.js";
-import { versionParameter } from "../../protocol/service-parameters.js";
+import { parseVersion, versionParameter } from "../../protocol/service-parameters.js";
+import { isListed } from "../../version/traits.js";
+import { versionTable } from "../../version/versions.js";
 import { isAway } from "../failures.js";
 import type { CardCache } from "./card-cache.js";
 import type { ReadCard } from "./read-card.js";
@@ -53,13 +55,46 @@ export function cardUrls(agent: string | URL): readonly string[] {
   return [...new Set([base, url.origin].flatMap((location) => wellKnown.map((path) => `${location}${path}`)))];
 }
 
+/** What a client may call. */
+export interface SupportedProtocols {
+  /** Versions that may be used. Default: any that the client knows. */
+  readonly versions: readonly string[] | undefined;
+  /** Whether a card lists an interface that this client can and may call. */
+  isCallable(card: AgentCard): boolean;
+}
+
+/**
+ * Finds an agent's card. If it lists nothing callable, the card is requested in each version that cards do not list: an
+ * agent shows those interfaces to callers that declare the version. If none is callable the first card is used. Throws
+ * what `findCard` throws.
+ */
+export async function findCallableCard(
+  urls: readonly string[],
+  options: DiscoveryOptions,
+  { versions = versionTable.map(({ name }) => name), isCallable }: SupportedProtocols,
+): Promise<FoundCard> {
+  const firstCard = await findCard(urls, options);
+  if (isCallable(firstCard.card)) return firstCard;
+  const listedVersions = firstCard.card.supportedInterfaces.map(({ protocolVersion }) => parseVersion(protocolVersion));
+  for (const version of versions.filter((each) => !isListed(each) && !listedVersions.includes(each))) {
+    const versionCard = await findCard([firstCard.url], { ...options, version }).catch(ignoreAnswer);
+    if (versionCard !== undefined && isCallable(versionCard.card)) return versionCard;
+  }
+  return firstCard;
+}
+
+// An agent without such a card may answer in any way.
+function ignoreAnswer(error: unknown): undefined {
+  if (!(error instanceof A2AError)) throw error;
+}
+
 /** Fetches an agent's card from the first URL that has one. If none has, throws what the URLs answered. */
-export async function findCard(urls: readonly string[], options: DiscoveryOptions): Promise<FoundCard> {
-  const path = basePathOf(urls[0] ?? "");
+async function findCard(urls: readonly string[], options: DiscoveryOptions): Promise<FoundCard> {
+  const path = readBasePath(urls[0] ?? "");
   const problems: string[] = [];
   const cardErrors: A2AError[] = [];
   let away: A2AError | undefined;
-  const limit = limitOf(options);
+  const limit = createLimit(options);
   for (const url of urls) {
     try {
       const result = await fetchCard(url, options, limit);
@@ -89,7 +124,7 @@ export async function findCard(urls: readonly string[], options: DiscoveryOption
 /**
  * The part of a path before the well-known one: that of the agent. `""` for an origin, and for a card at another path.
  */
-function basePathOf(url: string): string {
+function readBasePath(url: string): string {
   const { pathname = "" } = URL.parse(url) ?? {};
   const known = wellKnown.find((each) => pathname.endsWith(each));
   return known === undefined ? "" : pathname.slice(0, -known.length);
@@ -99,7 +134,7 @@ function basePathOf(url: string): string {
  * Whether a card belongs to the path that the caller named: it was found there, or lists an interface there or below.
  */
 function isOfPath({ supportedInterfaces }: AgentCard, url: string, path: string): boolean {
-  if (basePathOf(url) === path) return true;
+  if (readBasePath(url) === path) return true;
   return supportedInterfaces.some((each) => `${URL.parse(each.url)?.pathname ?? ""}/`.startsWith(`${path}/`));
 }
 
@@ -114,7 +149,7 @@ async function fetchCard(url: string, options: DiscoveryOptions, limit: SearchLi
   const { cache, maxBytes, readCard, version } = options;
   const name = version === undefined ? url : `${url}#${version}`;
   const entry = cache?.get(name);
-  const headers = headersOf(options);
+  const headers = createHeaders(options);
   if (entry !== undefined) headers["if-none-match"] = entry.etag;
   const failure = (cause: unknown): unknown => limit.failure(url, cause);
   try {
@@ -138,7 +173,7 @@ async function fetchCard(url: string, options: DiscoveryOptions, limit: SearchLi
   }
 }
 
-function headersOf({ headers, version }: DiscoveryOptions): Record<string, string> {
+function createHeaders({ headers, version }: DiscoveryOptions): Record<string, string> {
   const allHeaders = { accept: "application/json", ...headers };
   if (version === undefined) return allHeaders;
   const others = Object.entries(allHeaders).filter(([name]) => name.toLowerCase() !== versionParameter);
@@ -151,7 +186,7 @@ interface SearchLimit {
   failure(url: string, cause: unknown): unknown;
 }
 
-function limitOf({ signal, timeoutMs, leftMs = timeoutMs }: DiscoveryOptions): SearchLimit {
+function createLimit({ signal, timeoutMs, leftMs = timeoutMs }: DiscoveryOptions): SearchLimit {
   const timeout = AbortSignal.timeout(Math.max(1, Math.ceil(leftMs)));
   return {
     signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),

@@ -18,10 +18,10 @@ export function cardReader(versions: Pick<KnownVersions, "load">): ReadCard {
     try {
       return readCard(json, () => []);
     } catch (error) {
-      const { faultsOf } = await import("./card-faults.js").catch(() => {
+      const { findFaults } = await import("./card-faults.js").catch(() => {
         throw error;
       });
-      return readCard(json, faultsOf);
+      return readCard(json, findFaults);
     }
   };
 }

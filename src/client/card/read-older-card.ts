@@ -3,7 +3,7 @@ import type { AgentCard } from "../../protocol/model.js";
 import { cardReaders } from "../../version/detect-card.js";
 import type { KnownVersions } from "../versions.js";
 
-/** Reads a card with members of an older form, by the versions it belongs to. */
+/** Reads a card with members of an older form, by the versions it belongs to. Loaded for the first such card. */
 export async function readOlderCard(json: JsonObject, { load }: Pick<KnownVersions, "load">): Promise<AgentCard> {
   const { reader: first, secondReader: further } = cardReaders(json);
   const card = (await load(first)).readCard(json);

@@ -3,9 +3,10 @@ import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { amount, assertOptions, jsonObject, type MembersOf, object, string } from "../../protocol/check/rules.js";
+import { isObject } from "../../protocol/kinds.js";
 import type { Part } from "../../protocol/model.js";
 import { file, type PartOptions } from "../../protocol/parts.js";
-import { mediaTypeOf } from "./media-type.js";
+import { findMediaType } from "./media-type.js";
 
 /** Options of `fileFrom`. */
 export interface FileFromOptions extends PartOptions {
@@ -37,7 +38,7 @@ export async function fileFrom(source: string | URL | ByteStream, options: FileF
     const bytes = await collect(source, { what: partOptions.filename ?? "the stream", maxBytes });
     return file(bytes, withMediaType(partOptions));
   }
-  const path = pathOf(source);
+  const path = readPath(source);
   const what = basename(path);
   const { size } = await stat(path);
   if (size > maxBytes) throw tooLarge({ what, maxBytes }, size);
@@ -46,7 +47,7 @@ export async function fileFrom(source: string | URL | ByteStream, options: FileF
 }
 
 function withMediaType(options: PartOptions): PartOptions {
-  const { filename = "", mediaType = mediaTypeOf(filename) } = options;
+  const { filename = "", mediaType = findMediaType(filename) } = options;
   return { ...options, mediaType };
 }
 
@@ -80,10 +81,10 @@ function tooLarge({ what, maxBytes }: SizeLimit, size: number, least = ""): Rang
 }
 
 function isStream(source: unknown): source is ByteStream {
-  return typeof source === "object" && source !== null && Symbol.asyncIterator in source;
+  return isObject(source) && Symbol.asyncIterator in source;
 }
 
-function pathOf(source: unknown): string {
+function readPath(source: unknown): string {
   if (typeof source === "string") return source;
   if (source instanceof URL && source.protocol === "file:") return fileURLToPath(source);
   const actual = source instanceof URL ? source.href : `a value of type ${typeof source}`;

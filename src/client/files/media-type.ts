@@ -32,14 +32,14 @@ const mediaTypes: Readonly<Record<string, string>> = {
 };
 
 /** The media type of the extension of a file name; `undefined` for a rarer one. */
-export function mediaTypeOf(filename: string): string | undefined {
+export function findMediaType(filename: string): string | undefined {
   const [, extension = ""] = /\.([a-z\d]+)$/i.exec(filename) ?? [];
   const name = extension.toLowerCase();
   return Object.hasOwn(mediaTypes, name) ? mediaTypes[name] : undefined;
 }
 
 /** The extension of a media type, as `.csv`; `""` for a rarer one. */
-export function extensionOf(mediaType: string | undefined): string {
+export function findExtension(mediaType: string | undefined): string {
   const essence = mediaType?.split(";", 1)[0]?.trim().toLowerCase();
   const entry = Object.entries(mediaTypes).find(([, type]) => type === essence);
   return entry === undefined ? "" : `.${entry[0]}`;

@@ -72,7 +72,7 @@ function cancelingOnAbort({ signal, clock, open, cancel }: CancelableStream): St
         settle();
         return { done: true, value: undefined };
       }
-      taskId ||= taskIdOf(step.value);
+      taskId ||= readTaskId(step.value);
       signal.throwIfAborted();
       return { done: false, value: step.value };
     } catch (error) {
@@ -96,7 +96,7 @@ function isLate(error: unknown): boolean {
   return error instanceof A2AError && error.code === "deadlineExceeded";
 }
 
-function taskIdOf({ response: { payload } }: StreamItem): string {
+function readTaskId({ response: { payload } }: StreamItem): string {
   if (payload.case === undefined) return "";
   return payload.case === "task" ? payload.value.id : payload.value.taskId;
 }

@@ -4,12 +4,14 @@ import { isSameMessage } from "../../protocol/check/same-message.js";
 import { emptyTask } from "../../protocol/fold.js";
 import { type Artifact, type Part, Role, type StreamResponse, type Task } from "../../protocol/model.js";
 
+// Compares two snapshots of a task. Loaded by the first stream that continues from a snapshot.
+
 /**
  * The events that lead from one state of a task to a later one: additions to its artifacts, and its status if it
  * changed. `undefined` when no events can: something was replaced or removed, or a message in between is only in the
  * history.
  */
-export function differenceOf(earlier: Task, now: Task): readonly StreamResponse[] | undefined {
+export function findDifference(earlier: Task, now: Task): readonly StreamResponse[] | undefined {
   if (earlier.id !== now.id || wasSaid(earlier, now)) return undefined;
   const events = artifactsBehind(earlier, now);
   const metadata = changedMembers(earlier.metadata, now.metadata);
@@ -23,13 +25,13 @@ export function differenceOf(earlier: Task, now: Task): readonly StreamResponse[
 function artifactsBehind(earlier: Task, now: Task): StreamResponse[] | undefined {
   const events: StreamResponse[] = [];
   const earlierByName = new Map(
-    joinRepeats(earlier.artifacts).map((artifact, index) => [nameOf(artifact, index), artifact]),
+    joinRepeats(earlier.artifacts).map((artifact, index) => [identify(artifact, index), artifact]),
   );
   for (const [index, artifact] of joinRepeats(now.artifacts).entries()) {
-    const name = nameOf(artifact, index);
+    const name = identify(artifact, index);
     const before = earlierByName.get(name);
     earlierByName.delete(name);
-    const parts = before === undefined ? artifact.parts : moreOf(before, artifact);
+    const parts = before === undefined ? artifact.parts : findAddedParts(before, artifact);
     if (parts === undefined) return undefined;
     const append = before !== undefined;
     if (!append || parts.length > 0) events.push(artifactEvent(now, { ...artifact, parts }, append));
@@ -39,18 +41,18 @@ function artifactsBehind(earlier: Task, now: Task): StreamResponse[] | undefined
 
 /** Whether a task contains nothing that its reader does not know. Times and message ids do not count. */
 export function isSameContent(earlier: Task, now: Task): boolean {
-  const status = saysTheSame(earlier.status, now.status) ? earlier.status : now.status;
+  const status = isSameStatus(earlier.status, now.status) ? earlier.status : now.status;
   const { status: _, ...rest } = now;
-  return differenceOf(earlier, status === undefined ? rest : { ...rest, status })?.length === 0;
+  return findDifference(earlier, status === undefined ? rest : { ...rest, status })?.length === 0;
 }
 
-function saysTheSame(before: Task["status"], now: Task["status"]): boolean {
+function isSameStatus(before: Task["status"], now: Task["status"]): boolean {
   const parts = addedParts(before?.message?.parts ?? [], now?.message?.parts ?? []);
   return before?.state === now?.state && parts?.length === 0;
 }
 
 /** Identifies an artifact: by its id, or by its index if it has none. */
-function nameOf({ artifactId }: Artifact, index: number): string | number {
+function identify({ artifactId }: Artifact, index: number): string | number {
   return artifactId || index;
 }
 
@@ -63,16 +65,16 @@ function wasSaid(earlier: Task, now: Task): boolean {
 }
 
 /** The parts added to an artifact; `undefined` when these and its metadata do not explain the change. */
-function moreOf(before: Artifact, now: Artifact): Part[] | undefined {
+function findAddedParts(before: Artifact, now: Artifact): Part[] | undefined {
   const metadata = changedMembers(before.metadata, now.metadata);
-  const isSame = isSameMessage(headOf(before), headOf(now));
+  const isSame = isSameMessage(readHead(before), readHead(now));
   if (metadata === undefined || !isSame) return undefined;
   const parts = addedParts(joinParts(before), joinParts(now));
   // Metadata is only sent with parts.
   return parts?.length === 0 && hasMembers(metadata) ? undefined : parts;
 }
 
-function headOf({ metadata: _, ...artifact }: Artifact): Artifact {
+function readHead({ metadata: _, ...artifact }: Artifact): Artifact {
   return { ...artifact, parts: [] };
 }
 
@@ -89,14 +91,14 @@ function addedParts(before: readonly Part[], now: readonly Part[]): Part[] | und
     const other = now[index];
     if (other === undefined) return undefined;
     if (isSameMessage(part, other)) continue;
-    const rest = index === last ? restOf(part, other) : undefined;
+    const rest = index === last ? findAddedText(part, other) : undefined;
     return rest === undefined ? undefined : [rest, ...now.slice(before.length)];
   }
   return now.slice(before.length);
 }
 
 /** The text added to a part, as a chunk that appends it. */
-function restOf(before: Part, now: Part): Part | undefined {
+function findAddedText(before: Part, now: Part): Part | undefined {
   if (before.content.case !== "text" || now.content.case !== "text") return undefined;
   const { value } = before.content;
   if (!now.content.value.startsWith(value)) return undefined;
@@ -115,10 +117,10 @@ const emptyArtifact: Artifact = {
 };
 
 function isOtherStatus(earlier: Task, now: Task): boolean {
-  return !isSameMessage(statusOf(earlier), statusOf(now));
+  return !isSameMessage(readStatus(earlier), readStatus(now));
 }
 
-function statusOf({ status }: Task): Task {
+function readStatus({ status }: Task): Task {
   return { ...emptyTask("", ""), ...(status === undefined ? {} : { status }) };
 }
 

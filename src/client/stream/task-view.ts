@@ -1,5 +1,5 @@
 import { mergeInPlace } from "../../protocol/artifact-chunks.js";
-import { eventIdOf, withoutEventId } from "../../protocol/extensions.js";
+import { readEventId, withoutEventId } from "../../protocol/extensions.js";
 import { applyEvent, copyTask, emptyTask } from "../../protocol/fold.js";
 import { type StreamResponse, type Task, TaskState } from "../../protocol/model.js";
 import type { StreamItem } from "../../protocol/operations.js";
@@ -101,7 +101,7 @@ export class TaskView {
   /** The events that the reader missed, given the current task. `id`: that of the snapshot. */
   async catchUp(task: Task, id: string | undefined): Promise<readonly StreamItem[]> {
     const snapshot = taskItem(task, id);
-    const events = this.#task === undefined ? undefined : (await loadComparison())?.differenceOf(this.#task, task);
+    const events = this.#task === undefined ? undefined : (await loadComparison())?.findDifference(this.#task, task);
     this.#keep(snapshot);
     this.isDoubtful = false;
     this.#isJoint = true;
@@ -147,7 +147,7 @@ export function taskItem(task: Task, id?: string): StreamItem {
 
 /** An item with its event id in place, even if the event carried it in its metadata. */
 export function withId(item: StreamItem): StreamItem {
-  const id = eventIdOf(item.response);
+  const id = readEventId(item.response);
   return id === undefined ? item : { ...item, id: item.id ?? id, response: withoutEventId(item.response) };
 }
 

@@ -1,6 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { sideBySide } from "../../protocol/async/side-by-side.js";
-import { conformJson } from "../../protocol/check/conform.js";
+import { sanitizeJson } from "../../protocol/check/sanitize.js";
 import { taskNotFound } from "../../protocol/errors.js";
 import { ownerKey } from "../../protocol/fair-share.js";
 import { isTerminal } from "../../protocol/states.js";
@@ -133,5 +133,5 @@ function copyData({ limits }: Runtime, data: JsonValue | undefined): JsonValue |
   if (text === undefined) throw new TypeError(`the data of a wake must be JSON, not ${typeof data}`);
   if (text.length > limits.eventMaxBytes) throw tooLarge("the data of a wake", "eventMaxBytes", limits.eventMaxBytes);
   const copy: JsonValue = JSON.parse(text);
-  return conformJson({ data: copy }, { name: "wake", depth: 0 }).data;
+  return sanitizeJson({ data: copy }, { name: "wake", depth: 0 }).data;
 }

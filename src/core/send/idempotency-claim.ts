@@ -1,7 +1,7 @@
 import { noop } from "../../protocol/async/noop.js";
 import { retry } from "../../protocol/async/retry.js";
 import { sizeOfMessage } from "../../protocol/check/size.js";
-import { A2AError, type ErrorCode } from "../../protocol/errors.js";
+import { A2AError, errorTable } from "../../protocol/errors.js";
 import type { Message } from "../../protocol/model.js";
 import { NameTaken } from "../../protocol/task-names.js";
 import { abandonSend } from "../ownership/abandoned-sends.js";
@@ -11,9 +11,6 @@ import { inStoreTime, isAnswer, publicFailure, storeRetries, Unanswered } from "
 import type { LiveTask } from "../task/live-task.js";
 import { recordOfError } from "../task/recorded-error.js";
 import type { OutcomeReceiver } from "../turn-start.js";
-
-/** Errors of an agent that mean "not now". They are not recorded, so the message may be retried. */
-const passing: ReadonlySet<ErrorCode> = new Set(["unavailable", "resourceExhausted"]);
 
 /** An idempotent send that this process handles. Keeps the record of the send current. */
 export class IdempotencyClaim {
@@ -97,7 +94,8 @@ export class IdempotencyClaim {
   }
 
   async #error(error: A2AError): Promise<void> {
-    if (passing.has(error.code)) return this.forget();
+    // An error that means "not now" is not recorded, so the message may be retried.
+    if (errorTable[error.code].retry !== "no") return this.forget();
     const errorRecord = recordOfError(error);
     const bytes = JSON.stringify(errorRecord).length;
     await inStoreTime(this.#runtime, this.#settle({ kind: "error", error: errorRecord }, bytes)).catch(noop);

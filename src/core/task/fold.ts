@@ -5,7 +5,7 @@ import {
   copyTask,
   emptyTask,
   settleStatusMessage,
-  summaryOf,
+  summarize,
 } from "../../protocol/fold.js";
 import type { Task } from "../../protocol/model.js";
 import type { LogRecord, StoredTask } from "../ports.js";
@@ -22,9 +22,9 @@ export function applyRecord(task: Task, record: LogRecord): void {
   if (record.kind === "event") applyEvent(task, record.event);
 }
 
-/** The task's summary (`summaryOf`) behind these records. */
+/** The task's summary (`summarize`) behind these records. */
 export function summaryAfter(task: Task, records: readonly LogRecord[]): Task {
-  return summaryOf(
+  return summarize(
     task,
     records.flatMap((record) => (record.kind === "event" ? record.event : [])),
   );

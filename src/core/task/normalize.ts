@@ -1,4 +1,4 @@
-import { conform, conformJson } from "../../protocol/check/conform.js";
+import { sanitize, sanitizeJson } from "../../protocol/check/sanitize.js";
 import { A2AError } from "../../protocol/errors.js";
 import { type AgentEvent, artifactKey, type KeyedArtifactEvent, type ParkEvent } from "../../protocol/events.js";
 import {
@@ -91,7 +91,7 @@ function normalizeStatus(event: TaskStatusUpdateEvent, identity: EventIds): Norm
     throw invalidEvent("a status event needs a status with a state");
   const response = statusUpdate(status.state, identity, status.message);
   if (event.metadata !== undefined && response.payload.case === "statusUpdate") {
-    response.payload.value.metadata = conformJson(event.metadata, metadataPlace);
+    response.payload.value.metadata = sanitizeJson(event.metadata, metadataPlace);
   }
   return { kind: "status", state: status.state, event: response };
 }
@@ -100,7 +100,7 @@ function normalizeArtifact(event: KeyedArtifactEvent, identity: EventIds): Norma
   checkIds(event, identity);
   const { append, lastChunk } = event;
   if (event.artifact === undefined) throw invalidEvent("an artifact event needs an artifact");
-  const source = conform(ArtifactSchema, event.artifact, artifactPlace);
+  const source = sanitize(ArtifactSchema, event.artifact, artifactPlace);
   if (source.parts.length === 0) throw invalidEvent("an artifact needs one part or more");
   if (append && source.artifactId === "" && event[artifactKey] === undefined) {
     throw invalidEvent("append needs the artifactId that it adds to");
@@ -115,7 +115,7 @@ function normalizeArtifact(event: KeyedArtifactEvent, identity: EventIds): Norma
     append: Boolean(append),
     lastChunk: Boolean(lastChunk),
   };
-  if (event.metadata !== undefined) value.metadata = conformJson(event.metadata, metadataPlace);
+  if (event.metadata !== undefined) value.metadata = sanitizeJson(event.metadata, metadataPlace);
   return {
     kind: "artifact",
     lastChunk: value.lastChunk,
@@ -125,7 +125,7 @@ function normalizeArtifact(event: KeyedArtifactEvent, identity: EventIds): Norma
 
 /** A message of the agent; `taskId` stays empty until there is a task. */
 function normalizeMessage(message: Message, identity: EventIds, withTask: boolean): Message {
-  const source = conform(MessageSchema, message, messagePlace);
+  const source = sanitize(MessageSchema, message, messagePlace);
   checkIds(source, identity);
   if (source.parts.length === 0) throw invalidEvent("a message needs one part or more");
   return {

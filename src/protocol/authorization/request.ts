@@ -1,4 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
+import { isJsonObject } from "../codec/outline/dynamic.js";
 import type { Message } from "../model.js";
 import { mayCarry } from "./may-carry.js";
 
@@ -41,7 +42,7 @@ export function authorizationContent({ text, ...request }: AuthorizationRequest)
   readonly text: string;
   readonly metadata: Record<string, { url: string; scopes: string[]; userCode?: string }>;
 } {
-  const problem = problemOf(request);
+  const problem = findProblem(request);
   if (problem !== undefined) throw new TypeError(`authRequired(): ${problem}`);
   const { userCode, scopes = [] } = request;
   const url = new URL(request.url).href;
@@ -61,10 +62,10 @@ export function authorizationContent({ text, ...request }: AuthorizationRequest)
  */
 export function readAuthorization(message: Pick<Message, "metadata"> | undefined): Authorization | undefined {
   const content = message?.metadata?.[authorizationExtension];
-  if (typeof content !== "object" || content === null || Array.isArray(content)) return undefined;
+  if (!isJsonObject(content)) return undefined;
   const { url, userCode, scopes = [] } = content;
   const request: Readonly<Record<string, JsonValue | undefined>> = { url, userCode, scopes };
-  if (problemOf(request) !== undefined || typeof url !== "string" || !Array.isArray(scopes)) return undefined;
+  if (findProblem(request) !== undefined || typeof url !== "string" || !Array.isArray(scopes)) return undefined;
   return {
     url: new URL(url).href,
     userCode: typeof userCode === "string" ? userCode : undefined,
@@ -72,7 +73,7 @@ export function readAuthorization(message: Pick<Message, "metadata"> | undefined
   };
 }
 
-function problemOf(request: { readonly url?: unknown; readonly userCode?: unknown; readonly scopes?: unknown }) {
+function findProblem(request: { readonly url?: unknown; readonly userCode?: unknown; readonly scopes?: unknown }) {
   const { url, userCode, scopes = [] } = request;
   const parsed = typeof url === "string" && url.length <= urlMaxLength ? URL.parse(url) : null;
   if (parsed === null || !mayCarry(parsed.href, false)) return "url must be an https URL, or http on this machine";

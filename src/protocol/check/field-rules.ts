@@ -42,26 +42,26 @@ const headerRules: ReadonlySet<string> = new Set([
 ]);
 
 /** The limit for the length of a string field. */
-export function lengthRuleOf(field: DescField): keyof ValidationLimits | undefined {
-  return lengthRules.get(fullNameOf(field)) ?? lengthRules.get(field.name);
+export function findLengthRule(field: DescField): keyof ValidationLimits | undefined {
+  return lengthRules.get(joinNames(field)) ?? lengthRules.get(field.name);
 }
 
 /** The limit for the number of entries of a list field. */
-export function countRuleOf(field: DescField): keyof ValidationLimits {
+export function findCountRule(field: DescField): keyof ValidationLimits {
   return field.name === "parts" ? "partsMax" : "entriesMax";
 }
 
 /** The range of an integer field, bounds included. */
-export function rangeRuleOf(field: DescField): readonly [min: number, max: number] | undefined {
-  return rangeRules.get(fullNameOf(field)) ?? rangeRules.get(field.name);
+export function findRangeRule(field: DescField): readonly [min: number, max: number] | undefined {
+  return rangeRules.get(joinNames(field)) ?? rangeRules.get(field.name);
 }
 
 /** True for a string that must be a valid header value. */
 export function isHeaderField(field: DescField): boolean {
-  return headerRules.has(fullNameOf(field));
+  return headerRules.has(joinNames(field));
 }
 
-function fullNameOf(field: DescField): string {
+function joinNames(field: DescField): string {
   return `${field.parent.name}.${field.name}`;
 }
 
@@ -85,6 +85,6 @@ const rootRules: ReadonlyMap<string, RootRule> = new Map<string, RootRule>([
 ]);
 
 /** The rule of a message as the request of an operation. */
-export function rootRuleOf(desc: DescMessage): RootRule | undefined {
+export function findRootRule(desc: DescMessage): RootRule | undefined {
   return rootRules.get(desc.typeName);
 }

@@ -1,3 +1,4 @@
+import { isObject, isRecord } from "../kinds.js";
 import { nearest } from "../nearest.js";
 
 // Rules for the options that a program gives, perhaps without TypeScript. Each reports every problem by path.
@@ -25,7 +26,7 @@ export function object(members: Readonly<Record<string, Member>>, hints: Readonl
     return near === undefined ? `take it out, or use one of ${names.join(", ")}` : `did you mean ${near}?`;
   };
   return (value, path) => {
-    if (!isObject(value)) return [`${path || "the options"} must be an object, not ${kindOf(value)}`];
+    if (!isPlainObject(value)) return [`${path || "the options"} must be an object, not ${describeKind(value)}`];
     const unknownNames = Object.keys(value).filter(
       (name) => !Object.hasOwn(members, name) && value[name] !== undefined,
     );
@@ -68,17 +69,17 @@ export const entries = (rule: Rule): Rule => {
   return (value, path) =>
     Array.isArray(value)
       ? Array.from<unknown>(value).flatMap((entry, index) => rule(entry, `${path}[${index}]`))
-      : [`${path} must be an array, not ${kindOf(value)}`];
+      : [`${path} must be an array, not ${describeKind(value)}`];
 };
 
 /** An object whose members all follow one rule. */
 export const record = (rule: Rule): Rule => {
   return (value, path) =>
-    isObject(value)
+    isPlainObject(value)
       ? Object.entries(value).flatMap(([name, entry]) =>
           entry === undefined ? noProblems : rule(entry, `${path}[${JSON.stringify(name)}]`),
         )
-      : [`${path} must be an object, not ${kindOf(value)}`];
+      : [`${path} must be an object, not ${describeKind(value)}`];
 };
 
 /** One of these words. */
@@ -101,17 +102,15 @@ export const valueOr = (other: unknown, rule: Rule): Rule => {
 };
 
 export const func: Rule = (value, path) =>
-  typeof value === "function" ? noProblems : [`${path} must be a function, not ${kindOf(value)}`];
+  typeof value === "function" ? noProblems : [`${path} must be a function, not ${describeKind(value)}`];
 
 /** An object with these methods; `description` names it for people. */
 export const withMethods = (description: string, ...methods: readonly string[]): Rule => {
   return (value, path) => {
-    const has = (name: string): boolean =>
-      typeof value === "object" && value !== null && typeof Reflect.get(value, name) === "function";
+    const has = (name: string): boolean => isObject(value) && typeof value[name] === "function";
     const missing = methods.filter((name) => !has(name));
     if (missing.length === 0) return noProblems;
-    const actual =
-      typeof value === "object" && value !== null ? `an object without ${missing.join(", ")}` : kindOf(value);
+    const actual = isObject(value) ? `an object without ${missing.join(", ")}` : describeKind(value);
     return [`${path} must be ${description}, not ${actual}`];
   };
 };
@@ -122,7 +121,7 @@ export const logger = valueOr(false, withMethods("a logger such as pino's", "deb
 /** A non-empty list without two entries of the same `key`. */
 export function list(rule: Rule, key: (entry: unknown) => unknown = () => undefined): Rule {
   return (value, path) => {
-    if (!Array.isArray(value)) return [`${path} must be an array, not ${kindOf(value)}`];
+    if (!Array.isArray(value)) return [`${path} must be an array, not ${describeKind(value)}`];
     if (value.length === 0) return [`${path} is empty: give at least one entry, or leave it out if it is optional`];
     const problems: string[] = [];
     const indexes = new Map<unknown, number>();
@@ -140,17 +139,17 @@ export function list(rule: Rule, key: (entry: unknown) => unknown = () => undefi
 
 /** A non-empty, well-formed string. */
 export const text: Rule = (value, path) => {
-  if (typeof value !== "string") return [`${path} must be a string, not ${kindOf(value)}`];
+  if (typeof value !== "string") return [`${path} must be a string, not ${describeKind(value)}`];
   if (value.trim() === "") return [`${path} is empty: write something, or leave it out if it is optional`];
   return value.isWellFormed() ? noProblems : [`${path} holds half a surrogate pair`];
 };
 
 /** A string, which may be empty. */
 export const string: Rule = (value, path) =>
-  typeof value === "string" ? noProblems : [`${path} must be a string, not ${kindOf(value)}`];
+  typeof value === "string" ? noProblems : [`${path} must be a string, not ${describeKind(value)}`];
 
 export const flag: Rule = (value, path) =>
-  typeof value === "boolean" ? noProblems : [`${path} must be true or false, not ${kindOf(value)}`];
+  typeof value === "boolean" ? noProblems : [`${path} must be true or false, not ${describeKind(value)}`];
 
 /** An integer from 0 to `most`. */
 export const count = (most: number): Rule => {
@@ -247,7 +246,7 @@ const maxDepth = 32;
 function jsonProblems(value: unknown, path: string, above: readonly object[]): readonly string[] {
   if (value === null || typeof value === "boolean" || Number.isFinite(value)) return noProblems;
   if (typeof value === "string") return value.isWellFormed() ? noProblems : [`${path} holds half a surrogate pair`];
-  if (!Array.isArray(value) && !isObject(value)) return [`${path} must be JSON, not ${kindOf(value)}`];
+  if (!Array.isArray(value) && !isPlainObject(value)) return [`${path} must be JSON, not ${describeKind(value)}`];
   if (above.includes(value)) return [`${path} holds itself`];
   if (above.length === maxDepth) return [`${path} is nested more than ${maxDepth} deep`];
   const within = [...above, value];
@@ -259,26 +258,24 @@ function jsonProblems(value: unknown, path: string, above: readonly object[]): r
 
 /** An object that JSON can express. */
 export const jsonObject: Rule = (value, path) =>
-  isObject(value) ? jsonProblems(value, path, []) : [`${path} must be an object, not ${kindOf(value)}`];
+  isPlainObject(value) ? jsonProblems(value, path, []) : [`${path} must be an object, not ${describeKind(value)}`];
 
 /** An object, of any class; not an array. */
 export const anyObject: Rule = (value, path) =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-    ? noProblems
-    : [`${path} must be an object, not ${kindOf(value)}`];
+  isRecord(value) ? noProblems : [`${path} must be an object, not ${describeKind(value)}`];
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== "object" || value === null) return false;
+function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (!isObject(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
 
-function kindOf(value: unknown): string {
+function describeKind(value: unknown): string {
   if (value === null) return "null";
   return Array.isArray(value) ? "an array" : `a value of type ${typeof value}`;
 }
 
 function show(value: unknown): string {
   if (typeof value === "number") return String(value);
-  return typeof value === "string" ? JSON.stringify(value.slice(0, 80)) : kindOf(value);
+  return typeof value === "string" ? JSON.stringify(value.slice(0, 80)) : describeKind(value);
 }

@@ -1,6 +1,6 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
 import { keptJsonOf } from "../codec/json/compact-value.js";
-import { isObject } from "./kinds.js";
+import { isObject } from "../kinds.js";
 
 /** Whether two messages are equal, ignoring the order of keys in free JSON and unknown fields. */
 export function isSameMessage(a: AnyMessage, b: AnyMessage): boolean {
@@ -14,11 +14,11 @@ function isSame(a: unknown, b: unknown): boolean {
   const json = keptJsonOf(a);
   const other = keptJsonOf(b);
   if (json !== undefined && other !== undefined) return isSame(json, other);
-  const names = namesOf(a);
-  return names.length === namesOf(b).length && names.every((name) => isSame(a[name], b[name]));
+  const names = listNames(a);
+  return names.length === listNames(b).length && names.every((name) => isSame(a[name], b[name]));
 }
 
 // An unset optional field may be present or absent.
-function namesOf(value: { readonly [name: string]: unknown }): string[] {
+function listNames(value: { readonly [name: string]: unknown }): string[] {
   return Object.keys(value).filter((name) => value[name] !== undefined && name !== "$unknown");
 }

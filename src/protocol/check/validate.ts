@@ -15,15 +15,15 @@ import {
   dynamic,
   isOneof,
   isRequired,
+  listWords,
   type OneofValue,
   perMessageType,
-  wordsOf,
 } from "../codec/outline/dynamic.js";
 import type { FieldViolation } from "../errors.js";
 import { isTimestampInRange } from "../timestamp.js";
 import { defaultValidationLimits, type ValidationLimits } from "../validation-limits.js";
 import { addViolation, underIndex, underMember } from "../violations.js";
-import { countRuleOf, isHeaderField, lengthRuleOf, rangeRuleOf, rootRuleOf } from "./field-rules.js";
+import { findCountRule, findLengthRule, findRangeRule, findRootRule, isHeaderField } from "./field-rules.js";
 
 // What a message must hold beyond its types, for every binding: REQUIRED fields, oneofs, enums, lengths, ranges
 // (spec 1.6, 2.3). Compiled once per message type, like the reader.
@@ -60,7 +60,7 @@ export function validateRead(
 
 function violationsIn(desc: DescMessage, message: AnyMessage, run: Run): readonly FieldViolation[] {
   messageCheck(desc)(message, run, 1);
-  rootRuleOf(desc)?.(dynamic(message), run.violations);
+  findRootRule(desc)?.(dynamic(message), run.violations);
   return run.violations;
 }
 
@@ -121,7 +121,7 @@ function unsetTest(field: DescField): (value: unknown) => boolean {
 
 function requiredText(field: DescField): string {
   if (field.fieldKind === "list") return "needs at least one entry";
-  return field.fieldKind === "enum" ? `is required: ${wordsOf(field.enum)}` : "is required";
+  return field.fieldKind === "enum" ? `is required: ${listWords(field.enum)}` : "is required";
 }
 
 function fieldCheck(field: DescField): Check | undefined {
@@ -131,7 +131,7 @@ function fieldCheck(field: DescField): Check | undefined {
 }
 
 function listCheck(field: DescField, check: Check | undefined): Check {
-  const limit = countRuleOf(field);
+  const limit = findCountRule(field);
   return (list, run, depth) => {
     const entries = list as readonly unknown[];
     const { violations } = run;
@@ -197,7 +197,7 @@ const wellKnownChecks: ReadonlyMap<string, Check> = new Map<string, Check>([
 ]);
 
 function stringCheck(field: DescField): Check {
-  const limit = lengthRuleOf(field);
+  const limit = findLengthRule(field);
   const isHeader = isHeaderField(field);
   return (value, run) => {
     const text = value as string;
@@ -212,7 +212,7 @@ function stringCheck(field: DescField): Check {
 const headerText = /^[\x20-\x7e]*$/;
 
 function rangeCheck(field: DescField): Check | undefined {
-  const range = rangeRuleOf(field);
+  const range = findRangeRule(field);
   if (range === undefined) return undefined;
   const [min, max] = range;
   const text = max === Number.POSITIVE_INFINITY ? `must be ${min} or more` : `must be ${min} to ${max}`;
@@ -224,7 +224,7 @@ function rangeCheck(field: DescField): Check | undefined {
 
 function enumCheck(desc: DescEnum): Check {
   const numbers = new Set<unknown>(desc.values.map(({ number }) => number));
-  const text = `must be ${wordsOf(desc)}`;
+  const text = `must be ${listWords(desc)}`;
   return (value, { violations }) => {
     if (!numbers.has(value)) addViolation(violations, text);
   };

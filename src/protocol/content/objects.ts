@@ -4,11 +4,13 @@ import { validateRead } from "../check/validate.js";
 import { readJson } from "../codec/json/reader.js";
 import { writeJson } from "../codec/json/writer.js";
 import { invalidParams } from "../errors.js";
+import { isObject } from "../kinds.js";
 import {
   type AgentCard,
   AgentCardSchema,
   type Artifact,
   ArtifactSchema,
+  findSchema,
   type Message,
   MessageSchema,
   type Part,
@@ -17,7 +19,6 @@ import {
   SendMessageRequestSchema,
   type StreamResponse,
   StreamResponseSchema,
-  schemaOf,
   type Task,
   type TaskArtifactUpdateEvent,
   TaskArtifactUpdateEventSchema,
@@ -86,7 +87,7 @@ export function isMessage(value: unknown): value is Message {
  * `data` are shared with the object. Throws a `TypeError` for anything else.
  */
 export function toJson(object: ProtocolObjects[ProtocolKind]): JsonObject {
-  const schema = schemaOf(object);
+  const schema = findSchema(object);
   if (schema === undefined)
     throw new TypeError(
       "toJson() takes an object with the $typeName of one of the protocol, such as a Task or a Message",
@@ -137,5 +138,5 @@ function noLimits(): ValidationLimits {
 }
 
 function isKind(value: unknown, kind: ProtocolKind): boolean {
-  return typeof value === "object" && value !== null && Reflect.get(value, "$typeName") === `lf.a2a.v1.${kind}`;
+  return isObject(value) && value["$typeName"] === `lf.a2a.v1.${kind}`;
 }

@@ -51,7 +51,7 @@ export interface ReadData {
 
 /** Joins the text parts. Without any it returns `""`. */
 export function textOf(source: PartSource | undefined): string {
-  const parts = isParts(source) ? source : listOf(source).parts;
+  const parts = isParts(source) ? source : toPartList(source).parts;
   const [first] = parts;
   if (parts.length === 1 && first !== undefined) return first.content.case === "text" ? first.content.value : "";
   return parts.map((each) => (each.content.case === "text" ? each.content.value : "")).join("");
@@ -66,7 +66,7 @@ export function dataOf(source: PartSource | undefined): JsonValue | undefined;
  */
 export function dataOf<T>(source: PartSource | undefined, schema: StandardSchema<T>): T;
 export function dataOf<T>(source: PartSource | undefined, schema?: StandardSchema<T>): T | JsonValue | undefined {
-  return dataIn(listOf(source), schema);
+  return dataIn(toPartList(source), schema);
 }
 
 /** `dataOf` for what the source is when the data is read. */
@@ -74,14 +74,14 @@ export function dataReader(source: () => PartSource): ReadData {
   function read(): JsonValue | undefined;
   function read<T>(schema: StandardSchema<T>): T;
   function read<T>(schema?: StandardSchema<T>): T | JsonValue | undefined {
-    return dataIn(listOf(source()), schema);
+    return dataIn(toPartList(source()), schema);
   }
   return read;
 }
 
 /** Returns the files, in order, whether their bytes are in the parts or at a URL. */
 export function filesOf(source: PartSource | undefined): FileContent[] {
-  return filesIn(listOf(source));
+  return filesIn(toPartList(source));
 }
 
 /** `dataOf` for parts whose place is known. */
@@ -91,7 +91,7 @@ export function dataIn<T>(list: PartList, schema: StandardSchema<T> | undefined)
   const content = parts[index]?.content;
   const json = content?.case === "data" ? copyOfJson(valueToJson(content.value)) : undefined;
   if (schema === undefined) return json;
-  const path = json === undefined ? list.path : `${pathOf(list, index)}.data`;
+  const path = json === undefined ? list.path : `${readPath(list, index)}.data`;
   return checkSchema(schema, json, { path, code });
 }
 
@@ -112,10 +112,10 @@ function fileIn({ content, filename, mediaType }: Part, index: number, list: Par
       if (data !== undefined) {
         const bytes = bytesInUrl(data);
         if (bytes !== undefined) return bytes;
-        throw contentError(list.code, { field: pathOf(list, index), description: "has a malformed data: URL" });
+        throw contentError(list.code, { field: readPath(list, index), description: "has a malformed data: URL" });
       }
       const description = "gives the URL of a file whose bytes are needed: send them as raw, or fetch the URL";
-      throw contentError(list.code, { field: pathOf(list, index), description });
+      throw contentError(list.code, { field: readPath(list, index), description });
     },
   };
 }
@@ -155,7 +155,7 @@ function bytesInUrl({ text, isBase64 }: DataUrl): Uint8Array<ArrayBuffer> | unde
 
 const percent = 0x25;
 
-function pathOf({ path, isOnePart = false }: PartList, index: number): string {
+function readPath({ path, isOnePart = false }: PartList, index: number): string {
   return isOnePart ? path : `${path}[${index}]`;
 }
 
@@ -163,7 +163,7 @@ function isParts(source: PartSource | undefined): source is readonly Part[] {
   return Array.isArray(source);
 }
 
-function listOf(source: PartSource | undefined): PartList {
+function toPartList(source: PartSource | undefined): PartList {
   if (source === undefined || source === null) return { parts: [], path: "parts", code: "invalidParams" };
   if (isParts(source)) return { parts: source, path: "parts", code: "invalidParams" };
   switch (source.$typeName) {
@@ -178,11 +178,13 @@ function listOf(source: PartSource | undefined): PartList {
     case "lf.a2a.v1.Part":
       return { parts: [source], path: "part", isOnePart: true, code: "invalidParams" };
     default:
-      throw new TypeError(`content is read from a message, an artifact, a status or parts, not from ${nameOf(source)}`);
+      throw new TypeError(
+        `content is read from a message, an artifact, a status or parts, not from ${describeSource(source)}`,
+      );
   }
 }
 
-function nameOf(source: never): string {
+function describeSource(source: never): string {
   const { $typeName } = Object(source) as { readonly $typeName?: unknown };
   return typeof $typeName === "string" ? $typeName : `a value of type ${typeof source}`;
 }

@@ -1,5 +1,6 @@
 import { noop } from "../async/noop.js";
 import { A2AError, type FieldViolation, invalidParams } from "../errors.js";
+import { isObject } from "../kinds.js";
 import { violationText } from "../violations.js";
 
 // The part of Standard Schema 1 that is called here: the method by which schema libraries validate a value.
@@ -64,8 +65,8 @@ export function checkSchema<T>(schema: StandardSchema<T>, value: unknown, { path
 
 /** Throws a `TypeError` for what is no schema. */
 function assertSchema(schema: unknown): asserts schema is StandardSchema {
-  const members = isObject(schema) ? Reflect.get(schema, "~standard") : undefined;
-  if (isObject(members) && typeof Reflect.get(members, "validate") === "function") return;
+  const members = isSchemaLike(schema) ? Reflect.get(schema, "~standard") : undefined;
+  if (isSchemaLike(members) && typeof Reflect.get(members, "validate") === "function") return;
   throw new TypeError("schema must be a Standard Schema, such as those of zod, valibot and arktype");
 }
 
@@ -82,6 +83,6 @@ function segment(step: PropertyKey | { readonly key: PropertyKey }): string {
 }
 
 // The schemas of arktype are functions.
-function isObject(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
+function isSchemaLike(value: unknown): value is object {
+  return isObject(value) || typeof value === "function";
 }

@@ -4,9 +4,9 @@ let poolOffset = poolBytes;
 let lastMs = 0;
 let counter = 0;
 
-const digits = codesOf("0123456789abcdef");
+const digits = listCodes("0123456789abcdef");
 /** The characters of the latest id. An id made from them is one flat string, unlike a concatenation. */
-const codes = codesOf("00000000-0000-7000-0000-000000000000");
+const codes = listCodes("00000000-0000-7000-0000-000000000000");
 const maxCounter = 0xfff;
 
 /**
@@ -20,7 +20,7 @@ export function newId(now: number = Date.now()): string {
     crypto.getRandomValues(pool);
     poolOffset = 0;
   }
-  codes[15] = digitOf(counter >> 8);
+  codes[15] = toDigit(counter >> 8);
   write(16, counter & 0xff);
   write(19, (random() & 0x3f) | 0x80);
   write(21, random());
@@ -36,11 +36,11 @@ function beginMs(ms: number): void {
 }
 
 function write(at: number, byte: number): void {
-  codes[at] = digitOf(byte >> 4);
-  codes[at + 1] = digitOf(byte & 0xf);
+  codes[at] = toDigit(byte >> 4);
+  codes[at + 1] = toDigit(byte & 0xf);
 }
 
-function digitOf(value: number): number {
+function toDigit(value: number): number {
   return digits[value] ?? 0;
 }
 
@@ -48,6 +48,6 @@ function random(): number {
   return pool[poolOffset++] ?? 0;
 }
 
-function codesOf(text: string): number[] {
+function listCodes(text: string): number[] {
   return Array.from(text, (character) => character.charCodeAt(0));
 }

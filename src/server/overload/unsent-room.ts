@@ -1,6 +1,6 @@
 import type { OpenUnsent } from "../../binding/listen/unsent.js";
 import type { EnteringCall } from "../../binding/service.js";
-import { networkOf } from "../../card/proxy.js";
+import { findNetwork } from "../../card/proxy.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { ByteLedger } from "../byte-ledger.js";
 
@@ -15,7 +15,7 @@ export class UnsentRoom {
   }
 
   readonly open: OpenUnsent = (address) => {
-    const network = networkOf(address);
+    const network = findNetwork(address);
     const entry = this.#ledger.open({ caller: `peer\n${network}` });
     return {
       hold: (bytes) => entry.hold(bytes),
@@ -29,7 +29,7 @@ export class UnsentRoom {
 
   /** Throws `resourceExhausted` for a call from a network whose share is full. */
   check({ peer }: Pick<EnteringCall, "peer">): void {
-    if (this.#full.size === 0 || !this.#full.has(networkOf(peer() ?? ""))) return;
+    if (this.#full.size === 0 || !this.#full.has(findNetwork(peer() ?? ""))) return;
     throw new A2AError(
       "resourceExhausted",
       "replies that this address does not take fill its share (inFlightMaxBytes)",

@@ -1,7 +1,7 @@
 import type { Transport } from "../../binding/transport.js";
 import { createTransport } from "../../binding/transport.js";
 import type { Client, ClientParts } from "../../client/base-client.js";
-import type { localClient } from "../../client/local/local-client.js";
+import type { localClient } from "../../client/local-client.js";
 import type { SendOptions } from "../../client/send-options.js";
 import type { TurnCaller, TurnClients } from "../../core/turn-start.js";
 import { assertOptions, object, type Rule, record, string } from "../../protocol/check/rules.js";

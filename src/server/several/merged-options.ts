@@ -1,4 +1,5 @@
 import { assertOptions } from "../../protocol/check/rules.js";
+import { omitUndefined } from "../../protocol/defaults.js";
 import { trimSlashes } from "../../protocol/http-rules.js";
 import { type Logger, withFields } from "../../protocol/logger.js";
 import { type Limits, limitProblems, processLimits } from "../limits.js";
@@ -22,7 +23,6 @@ export function optionsOf(
 ): AgentOptions {
   const { auth, authenticate, declares, anonymous } = hasOwnAuth(agentOptions) ? agentOptions : shared;
   const { interceptors = [], publicUrl } = shared;
-  const givenOptions = Object.fromEntries(Object.entries(agentOptions).filter(([, value]) => value !== undefined));
   const { agents: _agents, ...serverOptions } = shared;
   return {
     ...serverOptions,
@@ -30,7 +30,7 @@ export function optionsOf(
     agent: agentOptions.agent,
     agentId: path.slice(1),
     publicUrl: publicUrl === undefined ? undefined : `${trimSlashes(publicUrl)}${path}`,
-    ...givenOptions,
+    ...omitUndefined<Partial<ServedAgentOptions>>(agentOptions),
     ...{ auth, authenticate, declares, anonymous },
     limits: mergedLimits({ ...shared.limits, ...agentOptions.limits }, serverLimits, path),
     rate: ownRate(shared.rate, agentOptions.rate),

@@ -136,9 +136,9 @@ function openCatalogue(shared: SharedParts, rest: HttpEndpoint | undefined): Htt
 
 /** Loads the code of clients, which agents that are served alone do not need. */
 async function loadClients({ telemetry }: HostProcess): Promise<ClientCode> {
-  const { localClient } = await import("../../client/local/local-client.js");
+  const { localClient } = await import("../../client/local-client.js");
   const api = telemetry === undefined ? undefined : await loadOpenTelemetry(true);
   if (api === undefined) return { localClient, observe: undefined };
-  const { partsObserver } = await import("../../client/telemetry/observed-platform.js");
+  const { partsObserver } = await import("../../client/observed-platform.js");
   return { localClient, observe: partsObserver(api, telemetry?.exceptions ?? "full") };
 }

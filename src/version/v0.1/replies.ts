@@ -1,7 +1,7 @@
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { readJson } from "../../protocol/codec/json/reader.js";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
-import { lastOf } from "../../protocol/fold.js";
+import { takeLast } from "../../protocol/fold.js";
 import {
   type GetTaskRequest,
   type ListTaskPushNotificationConfigsRequest,
@@ -58,7 +58,7 @@ export function taskFromJson(operation: OperationName, json: JsonValue | undefin
   const { message, violations } = readJson(TaskSchema, upgradeTask(json, namedTask), { lenient: true });
   const [violation] = violations;
   if (violation !== undefined) throw unreadableReply(operation, violationText(violation));
-  message.history = lastOf(message.history, historyLength);
+  message.history = takeLast(message.history, historyLength);
   return message;
 }
 

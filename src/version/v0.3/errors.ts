@@ -14,30 +14,42 @@ interface ErrorClass {
   readonly name: string;
   /** The message in the schema. */
   readonly text: string;
+  /** All servers of 0.3 report these features with the gRPC status UNIMPLEMENTED, and their clients rely on it. */
+  readonly isUnimplemented?: boolean;
+  /** Some servers of 0.3 answer with it to a body that they cannot read. */
+  readonly refusesBody?: boolean;
 }
-
-const classOf = (code: ErrorCode, name: string, text: string): ErrorClass => ({ code, name, text });
 
 /** The errors that 0.3 defines, and the two of 1.0 whose numbers are unassigned in 0.3. */
 const classes: readonly ErrorClass[] = [
-  classOf("parseError", "JSONParseError", "Invalid JSON payload"),
-  classOf("invalidRequest", "InvalidRequestError", "Request payload validation error"),
-  classOf("methodNotFound", "MethodNotFoundError", "Method not found"),
-  classOf("invalidParams", "InvalidParamsError", "Invalid parameters"),
-  classOf("internalError", "InternalError", "Internal error"),
-  classOf("taskNotFound", "TaskNotFoundError", "Task not found"),
-  classOf("taskNotCancelable", "TaskNotCancelableError", "Task cannot be canceled"),
-  classOf("pushNotificationNotSupported", "PushNotificationNotSupportedError", "Push Notification is not supported"),
-  classOf("unsupportedOperation", "UnsupportedOperationError", "This operation is not supported"),
-  classOf("contentTypeNotSupported", "ContentTypeNotSupportedError", "Incompatible content types"),
-  classOf("invalidAgentResponse", "InvalidAgentResponseError", "Invalid agent response"),
-  classOf(
-    "extendedAgentCardNotConfigured",
-    "AuthenticatedExtendedCardNotConfiguredError",
-    "Authenticated Extended Card is not configured",
-  ),
-  classOf("extensionSupportRequired", "ExtensionSupportRequiredError", "Extension support required"),
-  classOf("versionNotSupported", "VersionNotSupportedError", "Version not supported"),
+  { code: "parseError", name: "JSONParseError", text: "Invalid JSON payload", refusesBody: true },
+  { code: "invalidRequest", name: "InvalidRequestError", text: "Request payload validation error", refusesBody: true },
+  { code: "methodNotFound", name: "MethodNotFoundError", text: "Method not found" },
+  { code: "invalidParams", name: "InvalidParamsError", text: "Invalid parameters", refusesBody: true },
+  { code: "internalError", name: "InternalError", text: "Internal error", refusesBody: true },
+  { code: "taskNotFound", name: "TaskNotFoundError", text: "Task not found" },
+  { code: "taskNotCancelable", name: "TaskNotCancelableError", text: "Task cannot be canceled" },
+  {
+    code: "pushNotificationNotSupported",
+    name: "PushNotificationNotSupportedError",
+    text: "Push Notification is not supported",
+    isUnimplemented: true,
+  },
+  {
+    code: "unsupportedOperation",
+    name: "UnsupportedOperationError",
+    text: "This operation is not supported",
+    isUnimplemented: true,
+  },
+  { code: "contentTypeNotSupported", name: "ContentTypeNotSupportedError", text: "Incompatible content types" },
+  { code: "invalidAgentResponse", name: "InvalidAgentResponseError", text: "Invalid agent response" },
+  {
+    code: "extendedAgentCardNotConfigured",
+    name: "AuthenticatedExtendedCardNotConfiguredError",
+    text: "Authenticated Extended Card is not configured",
+  },
+  { code: "extensionSupportRequired", name: "ExtensionSupportRequiredError", text: "Extension support required" },
+  { code: "versionNotSupported", name: "VersionNotSupportedError", text: "Version not supported" },
 ];
 
 const byCode = new Map(classes.map((each) => [each.code, each]));
@@ -54,6 +66,16 @@ byNumber.set(unauthenticatedNumber, "unauthenticated").set(permissionDeniedNumbe
 export function errorClassOf(code: ErrorCode): string {
   const errorClass = byCode.get(code) ?? byCode.get(byNumber.get(errorTable[code].jsonRpc) ?? "internalError");
   return errorClass?.name ?? "InternalError";
+}
+
+/** Whether gRPC reports the error as UNIMPLEMENTED. */
+export function isUnimplemented(code: ErrorCode): boolean {
+  return byCode.get(code)?.isUnimplemented === true;
+}
+
+/** Whether the error may mean that a server could not read the body of a request. */
+export function refusesBody(code: ErrorCode): boolean {
+  return byCode.get(code)?.refusesBody === true;
 }
 
 /** Returns the error of a class name in any spelling: `TaskNotFoundError`, `task-not-found`, `TASK_NOT_FOUND`. */

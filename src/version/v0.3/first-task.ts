@@ -1,4 +1,4 @@
-import { eventIdOf } from "../../protocol/extensions.js";
+import { readEventId } from "../../protocol/extensions.js";
 import { emptyTask } from "../../protocol/fold.js";
 import { type StreamResponse, TaskState } from "../../protocol/model.js";
 import type { Operation, StreamItem } from "../../protocol/operations.js";
@@ -15,7 +15,7 @@ export function taskFirst({ name }: Operation): (item: StreamItem) => readonly S
   return (item) => {
     if (isOpen) return [item];
     isOpen = true;
-    const isNumbered = item.id !== undefined || eventIdOf(item.response) !== undefined;
+    const isNumbered = item.id !== undefined || readEventId(item.response) !== undefined;
     const task = isNumbered ? undefined : taskOf(item.response);
     return task === undefined ? [item] : [{ response: task }, item];
   };

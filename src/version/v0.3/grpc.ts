@@ -6,7 +6,7 @@ import type { GrpcAdapter } from "../codec.js";
 import { foreignNamesIn } from "../foreign-names.js";
 import type { VersionOptions } from "../options.js";
 import { callV03 } from "./call.js";
-import { errorClassOf, errorOfClass } from "./errors.js";
+import { errorClassOf, errorOfClass, isUnimplemented } from "./errors.js";
 import { A2AService, type WireStreamResponse } from "./proto/model.js";
 import { finishReply, replyOf, requestOf, requestReading, rpcs, violationsIn } from "./proto/operations.js";
 import { Peers } from "./proto/peers.js";
@@ -55,7 +55,7 @@ export function grpcAdapter({
         const final = wire.payload.case === "statusUpdate" && wire.payload.value.final;
         return { response: peers.readReply(request, (reading) => readEvent(wire, reading)), final };
       }),
-    statusOf: ({ code }) => (notImplemented.has(code) ? unimplementedStatus : undefined),
+    statusOf: ({ code }) => (isUnimplemented(code) ? unimplementedStatus : undefined),
     readStatus,
     prefixOf,
     readPrefix,
@@ -66,9 +66,6 @@ export function grpcAdapter({
 
 const failedPreconditionStatus = 9;
 const unimplementedStatus = 12;
-
-// All servers of 0.3 report unsupported features with this status, and their clients rely on it.
-const notImplemented: ReadonlySet<ErrorCode> = new Set(["pushNotificationNotSupported", "unsupportedOperation"]);
 
 function readStatus(status: number, { name, needs }: Operation): ErrorCode | undefined {
   if (status === unimplementedStatus) {

@@ -2,7 +2,7 @@ import type { Message as AnyMessage, JsonValue } from "@bufbuild/protobuf";
 import { readJson } from "../../protocol/codec/json/reader.js";
 import { writeJson } from "../../protocol/codec/json/writer.js";
 import type { CallOptions } from "../../protocol/context.js";
-import { A2AError, type ErrorCode } from "../../protocol/errors.js";
+import { A2AError } from "../../protocol/errors.js";
 import type { Operations } from "../../protocol/operations.js";
 import { defaultValidationLimits } from "../../protocol/validation-limits.js";
 import { violationText } from "../../protocol/violations.js";
@@ -11,6 +11,7 @@ import { unreadableEvent } from "../codec-errors.js";
 import type { VersionOptions } from "../options.js";
 import { queryFromJson } from "../query.js";
 import { callV03 } from "./call.js";
+import { refusesBody } from "./errors.js";
 import { snakeAdapter } from "./http-json-snake.js";
 import { errorFromEvent, errorFromHttp, httpBodyFromError } from "./proto/http-errors.js";
 import { protoJsonCodecs } from "./proto/json.js";
@@ -100,8 +101,6 @@ function eitherConfigBody(
   };
 }
 
-const refusals: ReadonlySet<ErrorCode> = new Set(["parseError", "invalidRequest", "invalidParams", "internalError"]);
-
 function isRefusedBody(error: unknown): boolean {
-  return error instanceof A2AError && refusals.has(error.code);
+  return error instanceof A2AError && refusesBody(error.code);
 }

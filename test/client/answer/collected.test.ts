@@ -5,7 +5,7 @@ import type { Message, StreamResponse, Task } from "../../../src/protocol/model.
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import { collect } from "../../support/answers.js";
 import { historyOf, stateOf, textIn } from "../../support/say.js";
-import { chunk, messageEvent, status, taskEvent } from "../stream/lasting-events.js";
+import { chunk, messageEvent, status, taskEvent } from "../stream/resuming-events.js";
 
 const task = (): Task => emptyTask("t", "c");
 

@@ -9,7 +9,7 @@ import { cutAfter } from "../../support/fault-schedule.js";
 import { itemsOf } from "../../support/items.js";
 import { tries } from "../../support/tries.js";
 import { type FaultyServer, faultyServer } from "../stream/faults-server.js";
-import { chunk, status, taskEvent } from "../stream/lasting-events.js";
+import { chunk, status, taskEvent } from "../stream/resuming-events.js";
 
 describe("a stream that is resumed", () => {
   let faulty: FaultyServer;

@@ -5,8 +5,8 @@ import type { StreamResponse, Task } from "../../../src/protocol/model.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import { text as textPart } from "../../../src/protocol/parts.js";
 import { itemsOf } from "../../support/items.js";
-import { foreignAgent, jsonBindings } from "../stream/lasting-agent.js";
-import { chunk, messageEvent, status, taskEvent } from "../stream/lasting-events.js";
+import { foreignAgent, jsonBindings } from "../stream/resuming-agent.js";
+import { chunk, messageEvent, status, taskEvent } from "../stream/resuming-events.js";
 
 const task = (...artifacts: readonly (readonly [id: string, text: string])[]): Task => ({
   ...emptyTask("t", "c"),

@@ -2,7 +2,7 @@ import { create, equals, type JsonObject, type MessageInitShape } from "@bufbuil
 import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { differenceOf, isSameContent } from "../../../src/client/stream/difference.js";
+import { findDifference, isSameContent } from "../../../src/client/stream/difference.js";
 import { applyEvent, copyTask, emptyTask } from "../../../src/protocol/fold.js";
 import {
   type Artifact,
@@ -145,7 +145,7 @@ it("leads from the known task to the current one, whatever happened in between",
       const knownTask = foldAll(fresh, firstEvents);
       const now = foldAll(knownTask, missed);
       const target = cut ? inPieces(now, at) : now;
-      const events = differenceOf(knownTask, target);
+      const events = findDifference(knownTask, target);
       if (events === undefined) {
         expect(losesSomething(knownTask, missed)).toBe(true);
         return;
@@ -162,9 +162,9 @@ it("finds nothing between a task and itself, however its text was kept", () => {
   fc.assert(
     fc.property(arbitraryEvents, fc.nat(3), (events, at) => {
       const task = foldAll(fresh, events);
-      expect(differenceOf(task, copyTask(task))).toEqual([]);
-      expect(differenceOf(inPieces(task, at), task)).toEqual([]);
-      expect(differenceOf(task, inPieces(task, at))).toEqual([]);
+      expect(findDifference(task, copyTask(task))).toEqual([]);
+      expect(findDifference(inPieces(task, at), task)).toEqual([]);
+      expect(findDifference(task, inPieces(task, at))).toEqual([]);
     }),
     { numRuns: 1000 },
   );
@@ -176,7 +176,7 @@ it("returns what was added to a text, as one chunk", () => {
     knownTask,
     ["two ", "three"].map((value) => artifactEvent({ parts: [text(value)], append: true })),
   );
-  const [event, ...others] = differenceOf(knownTask, now) ?? [];
+  const [event, ...others] = findDifference(knownTask, now) ?? [];
   expect(others).toEqual([]);
   expect(event?.payload).toMatchObject({ case: "artifactUpdate", value: { append: true, ...ids } });
   if (event?.payload.case === "artifactUpdate") expect(textIn(event.payload.value.artifact?.parts)).toBe("two three");
@@ -185,7 +185,7 @@ it("returns what was added to a text, as one chunk", () => {
 it("gives a status once, with the metadata that is new", () => {
   const knownTask = foldAll(fresh, [statusEvent(TaskState.WORKING, "w", { k: 1 })]);
   const now = foldAll(knownTask, [statusEvent(TaskState.COMPLETED, "c", { l: 2 })]);
-  expect(differenceOf(knownTask, now)).toMatchObject([
+  expect(findDifference(knownTask, now)).toMatchObject([
     { payload: { case: "statusUpdate", value: { status: { state: TaskState.COMPLETED }, metadata: { l: 2 } } } },
   ]);
 });
@@ -228,7 +228,7 @@ function message(messageId: string): Task["history"][number] {
 }
 
 it.each(replaced)("cannot express %s", (_, now) => {
-  expect(differenceOf(base, { ...copyTask(base), ...now })).toBeUndefined();
+  expect(findDifference(base, { ...copyTask(base), ...now })).toBeUndefined();
 });
 
 it("compares artifacts by their ids, wherever they are in the list", () => {
@@ -238,7 +238,7 @@ it("compares artifacts by their ids, wherever they are in the list", () => {
   ]);
   const grown = foldAll(knownTask, [artifactEvent({ parts: [text("two")], append: true })]);
   const now: Task = { ...grown, artifacts: [artifactOf("c", "c"), ...grown.artifacts.toReversed()] };
-  const events = differenceOf(knownTask, now) ?? [];
+  const events = findDifference(knownTask, now) ?? [];
   expect(events.map(({ payload }) => payload.value)).toMatchObject([
     { append: false, artifact: { artifactId: "c" } },
     { append: true, artifact: { artifactId: "a", parts: [{ content: { value: "two" } }] } },
@@ -250,18 +250,18 @@ it("joins the chunks of an agent that keeps each as an artifact of the same id",
   const chunks = ["one ", "two ", "three"].map((value) => artifactOf("a", value));
   const knownTask = foldAll(fresh, [artifactEvent({ parts: [text("one ")] })]);
   const now: Task = { ...fresh, artifacts: chunks };
-  expect(differenceOf(knownTask, now)?.map(({ payload }) => payload.value)).toMatchObject([
+  expect(findDifference(knownTask, now)?.map(({ payload }) => payload.value)).toMatchObject([
     { append: true, artifact: { artifactId: "a", parts: [{ content: { value: "two three" } }] } },
   ]);
-  expect(differenceOf({ ...fresh, artifacts: chunks.slice(0, 2) }, now)).toHaveLength(1);
-  expect(differenceOf(now, now)).toEqual([]);
+  expect(findDifference({ ...fresh, artifacts: chunks.slice(0, 2) }, now)).toHaveLength(1);
+  expect(findDifference(now, now)).toEqual([]);
 });
 
 it("keeps artifacts without an id apart, and compares them by their place", () => {
   const knownTask: Task = { ...fresh, artifacts: [artifactOf("", "one"), artifactOf("", "two")] };
-  expect(differenceOf(knownTask, knownTask)).toEqual([]);
+  expect(findDifference(knownTask, knownTask)).toEqual([]);
   const now: Task = { ...fresh, artifacts: [artifactOf("", "one"), artifactOf("", "two more")] };
-  expect(differenceOf(knownTask, now)).toHaveLength(1);
+  expect(findDifference(knownTask, now)).toHaveLength(1);
 });
 
 function artifactOf(artifactId: string, value: string): Artifact {

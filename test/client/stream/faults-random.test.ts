@@ -15,8 +15,8 @@ import { lineOf } from "../../support/say.js";
 import { tries } from "../../support/tries.js";
 import { turns } from "../../support/turns.js";
 import { allBindings, ended, type FaultyServer, faultyServer, sixLines } from "./faults-server.js";
-import { type ForeignAgent, foreignAgent, hasty, jsonBindings } from "./lasting-agent.js";
-import { chunk, status, taskEvent } from "./lasting-events.js";
+import { type ForeignAgent, foreignAgent, hasty, jsonBindings } from "./resuming-agent.js";
+import { chunk, status, taskEvent } from "./resuming-events.js";
 
 // Random fault schedules that end: the caller gets everything, or one clear error.
 

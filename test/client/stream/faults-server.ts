@@ -9,8 +9,8 @@ import { taskOf } from "../../support/answers.js";
 import { createFaultProxy, type FaultProxy } from "../../support/fault-proxy.js";
 import type { Schedule } from "../../support/fault-schedule.js";
 import { turns } from "../../support/turns.js";
-import { hasty } from "./lasting-agent.js";
-import { toldLine } from "./lasting-events.js";
+import { hasty } from "./resuming-agent.js";
+import { toldLine } from "./resuming-events.js";
 
 // A Trivium server behind a proxy that damages connections.
 

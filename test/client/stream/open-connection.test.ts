@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { emptyTask } from "../../../src/protocol/fold.js";
-import { jsonBindings } from "./lasting-agent.js";
-import { chunk, messageEvent, status, taskEvent } from "./lasting-events.js";
-import { sceneOf, waiting } from "./lasting-scene.js";
+import { jsonBindings } from "./resuming-agent.js";
+import { chunk, messageEvent, status, taskEvent } from "./resuming-events.js";
+import { sceneOf, waiting } from "./resuming-scene.js";
 
 // Agents that leave a stream open behind the last event of the answer, as Java's SDK does after INPUT_REQUIRED.
 

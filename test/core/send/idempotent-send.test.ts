@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { Agent } from "../../../src/core/agent.js";
-import { A2AError } from "../../../src/protocol/errors.js";
+import { A2AError, type ErrorCode } from "../../../src/protocol/errors.js";
 import { artifact, completed, inputRequired, reply, working } from "../../../src/protocol/events.js";
 import { idempotentSendExtension } from "../../../src/protocol/extensions.js";
 import { memoryTaskStore } from "../../../src/store/memory/task-store.js";
@@ -159,17 +159,20 @@ describe("a send that was refused", () => {
     expect(started).toEqual(["x 1"]);
   });
 
-  it("by a temporary error of the agent reaches the agent again", async () => {
-    let busy = true;
-    const { here, there, started } = two(async () => {
-      if (busy) throw new A2AError("unavailable", "not now");
-      return reply("now");
-    });
-    expect(await errorOf(here.send("x", same, once))).toMatchObject({ code: "unavailable", message: "not now" });
-    busy = false;
-    expect(textIn(messageOf(await there.send("x", same, once)).parts)).toBe("now");
-    expect(started).toEqual(["x 1", "x 1"]);
-  });
+  it.each<ErrorCode>(["unavailable", "resourceExhausted", "requestTimeout"])(
+    "by a temporary error of the agent reaches the agent again (%s)",
+    async (code) => {
+      let busy = true;
+      const { here, there, started } = two(async () => {
+        if (busy) throw new A2AError(code, "not now");
+        return reply("now");
+      });
+      expect(await errorOf(here.send("x", same, once))).toMatchObject({ code, message: "not now" });
+      busy = false;
+      expect(textIn(messageOf(await there.send("x", same, once)).parts)).toBe("now");
+      expect(started).toEqual(["x 1", "x 1"]);
+    },
+  );
 
   it("by a draining handler is handled by another", async () => {
     const { here, there, clock, started } = two(async ({ signal, text }) => {

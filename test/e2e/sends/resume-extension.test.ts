@@ -1,6 +1,6 @@
 import { artifact, reply, type StreamItem, working } from "trivium";
 import { expect, it } from "vitest";
-import { eventIdOf, resumeExtension, withoutEventId } from "../../../src/protocol/extensions.js";
+import { readEventId, resumeExtension, withoutEventId } from "../../../src/protocol/extensions.js";
 import { itemsOf } from "../../support/items.js";
 import { lineOf, linesOf, openStream, requestOf, say, taskOf } from "../../support/say.js";
 import { overEach, startAgent } from "../../support/serve-agent.js";
@@ -11,7 +11,7 @@ import { wiresThat } from "../../support/wires.js";
 
 const marked = { extensions: [resumeExtension] };
 const subscribe = (id: string) => requestOf("subscribeToTask", { id });
-const idIn = ({ response }: StreamItem): string | undefined => eventIdOf(response);
+const idIn = ({ response }: StreamItem): string | undefined => readEventId(response);
 
 async function* threeEvents() {
   yield working("on it", { metadata: { by: "agent" } });

@@ -1,6 +1,6 @@
 import { type DescField, type DescMessage, type DescOneof, ScalarType } from "@bufbuild/protobuf";
 import { type DynamicMessage, isOneof } from "../outline/dynamic.js";
-import { scalarOf } from "./scalars.js";
+import { findScalar } from "./scalars.js";
 
 /** Creates messages in the form of protobuf-es' `create`: fields with presence are absent until set. */
 export function emptyMessage(desc: DescMessage): () => DynamicMessage {
@@ -12,7 +12,7 @@ export function emptyMessage(desc: DescMessage): () => DynamicMessage {
     else if (member.fieldKind === "list") lists.push(name);
     else if (member.fieldKind === "map") maps.push(name);
     else if (member.fieldKind === "message" || member.proto.proto3Optional) continue;
-    template[name] = zeroOf(member);
+    template[name] = findZero(member);
   }
   return () => {
     // Copying the whole template costs less than setting each member; then come the members that no two messages share.
@@ -24,10 +24,10 @@ export function emptyMessage(desc: DescMessage): () => DynamicMessage {
   };
 }
 
-function zeroOf(member: DescField | DescOneof): unknown {
+function findZero(member: DescField | DescOneof): unknown {
   if (isOneof(member)) return undefined;
   if (member.fieldKind === "enum") return 0;
   if (member.fieldKind !== "scalar") return undefined;
   const { scalar } = member;
-  return scalar === ScalarType.INT64 || scalar === ScalarType.UINT64 ? 0n : scalarOf(scalar).zero;
+  return scalar === ScalarType.INT64 || scalar === ScalarType.UINT64 ? 0n : findScalar(scalar).zero;
 }

@@ -11,10 +11,10 @@ import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { isoTime, parseTimestamp } from "../../timestamp.js";
 import { defaultValidationLimits } from "../../validation-limits.js";
 import { addViolation, leaveOut, mustBe, underIndex, underMember, type Violations } from "../../violations.js";
-import { type DynamicMessage, isJsonObject, type OneofValue, perMessageType, wordsOf } from "../outline/dynamic.js";
+import { type DynamicMessage, isJsonObject, listWords, type OneofValue, perMessageType } from "../outline/dynamic.js";
 import { emptyMessage } from "./empty-message.js";
 import { activeExtensions, reportLeftOut } from "./reading.js";
-import { scalarOf } from "./scalars.js";
+import { findScalar } from "./scalars.js";
 import { checkDepth, checkJson, checkKey, type FreeJsonCheck, valueFromJson } from "./struct.js";
 
 // Decodes ProtoJSON in one pass, by closures compiled once per message type. Unlike protobuf-es' fromJson it names the
@@ -191,7 +191,7 @@ function fieldReader(field: DescField): ReadValue {
 /** Reader of a singular field, or of one entry of a list or a map. */
 function singleReader({ message, enum: words, scalar }: DescField): ReadValue {
   if (words !== undefined) return enumReader(words);
-  if (scalar !== undefined) return scalarOf(scalar).read;
+  if (scalar !== undefined) return findScalar(scalar).read;
   if (message === undefined) throw new TypeError("a field is a scalar, an enum or a message");
   const builtIn = wellKnownReaders.get(message.typeName);
   if (builtIn !== undefined) return builtIn;
@@ -267,7 +267,7 @@ function enumReader(desc: DescEnum): ReadValue {
     numbers.set(name, number).set(number, number);
     for (const each of [name, name.slice(prefix.length), String(number)]) looseNumbers.set(looseName(each), number);
   }
-  const text = `must be ${wordsOf(desc)}`;
+  const text = `must be ${listWords(desc)}`;
   return (json, reading) => {
     const number =
       numbers.get(json) ??

@@ -18,7 +18,7 @@ const scalars: ReadonlyMap<ScalarType, ScalarReader> = new Map<ScalarType, Scala
 ]);
 
 /** The reader of a scalar type. Throws a `TypeError` for a type outside the protocol's schemas. */
-export function scalarOf(type: ScalarType): ScalarReader {
+export function findScalar(type: ScalarType): ScalarReader {
   const scalar = scalars.get(type);
   if (scalar === undefined) throw new TypeError(`no JSON form for scalar type ${ScalarType[type]}`);
   return scalar;

@@ -20,7 +20,7 @@ import {
   perMessageType,
   setOwn,
 } from "../outline/dynamic.js";
-import { scalarOf } from "./scalars.js";
+import { findScalar } from "./scalars.js";
 import { valueToJson } from "./struct.js";
 
 // Saves little time compared with toJson (under 0.2 µs per message, Node 24.21); it exists for the members that it
@@ -89,7 +89,7 @@ function fieldWriter(field: DescField): WriteMember {
 function plainWriter(field: DescField & { readonly fieldKind: "scalar" }): WriteMember {
   const { localName, jsonName } = field;
   const hasPresence = isRequired(field) || field.proto.proto3Optional;
-  const emptyValue = hasPresence ? undefined : scalarOf(field.scalar).zero;
+  const emptyValue = hasPresence ? undefined : findScalar(field.scalar).zero;
   return (message, json) => {
     const value = message[localName];
     if (value !== emptyValue) json[jsonName] = value as JsonValue;

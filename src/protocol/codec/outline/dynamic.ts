@@ -44,7 +44,7 @@ export function isOneof(member: DescField | DescOneof): member is DescOneof {
 }
 
 /** Lists the words of an enum for a description, without the 0 of "unspecified". */
-export function wordsOf(desc: DescEnum): string {
+export function listWords(desc: DescEnum): string {
   const words = desc.values.filter(({ number }) => number !== 0).map(({ name }) => name);
   return words.length === 1 ? words.join() : `one of ${words.join(", ")}`;
 }

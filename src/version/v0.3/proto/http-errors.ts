@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
 import { detailsFromError, errorFromDetails } from "../../../protocol/error-details.js";
-import { type A2AError, type ErrorCode, errorTable } from "../../../protocol/errors.js";
+import { type A2AError, type ErrorCode, errorCodeFromHttp, errorTable } from "../../../protocol/errors.js";
 import { grpcStatusNames } from "../../../protocol/grpc-status.js";
 import { errorClassOf, errorFromJsonRpc, errorNumberOf, errorOfClass } from "../errors.js";
 
@@ -44,7 +44,7 @@ function codeOf(status: number, body: JsonObject, text: string): ErrorCode {
   // Some servers reply to an unknown path with a body.
   const isOfAgent = textOf(body["message"]) !== undefined || isJsonObject(body["error"]);
   if (status === 404) return isOfAgent ? "taskNotFound" : "methodNotFound";
-  return codesByStatus.get(status) ?? (status >= 400 && status < 500 ? "invalidRequest" : "internalError");
+  return codesByStatus.get(status) ?? errorCodeFromHttp(status);
 }
 
 /** Some bodies use this name for the HTTP status. */
@@ -52,21 +52,12 @@ function isNumberOfError(code: JsonValue | undefined): code is number {
   return typeof code === "number" && code < 0;
 }
 
+/** What servers of 0.3 mean by statuses that have another error in later versions, or none. */
 const codesByStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
-  [400, "invalidParams"],
-  [401, "unauthenticated"],
-  [403, "permissionDenied"],
-  [405, "methodNotAllowed"],
-  [408, "requestTimeout"],
   [409, "taskNotCancelable"],
-  [413, "contentTooLarge"],
   [415, "contentTypeNotSupported"],
   [422, "invalidParams"],
-  [429, "resourceExhausted"],
   [501, "unsupportedOperation"],
-  [502, "unavailable"],
-  [503, "unavailable"],
-  [504, "deadlineExceeded"],
 ]);
 
 /** Returns the error in an event of a stream, in either of two known forms, or `undefined` for other events. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { emptyTask } from "../../../src/protocol/fold.js";
-import { type Habits, jsonBindings } from "./lasting-agent.js";
-import { chunk, messageEvent, status } from "./lasting-events.js";
-import { begunScene, sceneOf } from "./lasting-scene.js";
+import { type Habits, jsonBindings } from "./resuming-agent.js";
+import { chunk, messageEvent, status } from "./resuming-events.js";
+import { begunScene, sceneOf } from "./resuming-scene.js";
 
 // Streams from agents that cannot resume after an event.
 

@@ -2,7 +2,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ListTasksResponseSchema } from "../../../gen/lf/a2a/v1/a2a_pb.js";
-import { conform, conformJson } from "../../../src/protocol/check/conform.js";
+import { sanitize, sanitizeJson } from "../../../src/protocol/check/sanitize.js";
 import { readJson } from "../../../src/protocol/codec/json/reader.js";
 import { writeJson } from "../../../src/protocol/codec/json/writer.js";
 import { A2AError } from "../../../src/protocol/errors.js";
@@ -41,7 +41,7 @@ it.each([ArtifactSchema, MessageSchema])("returns a valid $typeName itself, with
     fc.property(arbitraryMessage(desc), (message) => {
       // The generator's texts are well-formed; a part without content is invalid.
       fc.pre(message.parts.every(({ content }) => content.case !== undefined));
-      expect(conform(desc, message, { name: "it", depth })).toBe(message);
+      expect(sanitize(desc, message, { name: "it", depth })).toBe(message);
     }),
   );
 });
@@ -70,9 +70,9 @@ describe("arbitrary values from an agent", () => {
   it("is refused, or can be written by every binding and read by every reader", () => {
     fc.assert(
       fc.property(things, (thing) => {
-        const fault = faultOf(() => expectSendable([conform(ArtifactSchema, thing, { name: "artifact", depth })], []));
+        const fault = faultOf(() => expectSendable([sanitize(ArtifactSchema, thing, { name: "artifact", depth })], []));
         if (fault === "")
-          expectSendable([], [conform(MessageSchema, { ...Object(thing), taskId: "" }, { name: "message", depth })]);
+          expectSendable([], [sanitize(MessageSchema, { ...Object(thing), taskId: "" }, { name: "message", depth })]);
         else expect(fault).toMatch(/^the event cannot be sent: artifact/);
       }),
       { numRuns: 1_000 },
@@ -87,7 +87,7 @@ describe("arbitrary values from an agent", () => {
     fc.assert(
       fc.property(json, (object) => {
         fc.pre(!JSON.stringify(object).includes('"__proto__":'));
-        expect(JSON.stringify(conformJson(object, { name: "metadata", depth }))).toBe(JSON.stringify(object));
+        expect(JSON.stringify(sanitizeJson(object, { name: "metadata", depth }))).toBe(JSON.stringify(object));
       }),
     );
   });
@@ -99,7 +99,7 @@ describe("JSON may be as deep as the readers of a page of tasks take it", () => 
 
   it("and no deeper", () => {
     const most = Array.from({ length: 70 }, (_, levels) => levels).findLast(
-      (levels) => faultOf(() => conform(ArtifactSchema, artifact(levels), { name: "artifact", depth })) === "",
+      (levels) => faultOf(() => sanitize(ArtifactSchema, artifact(levels), { name: "artifact", depth })) === "",
     );
     expect(most).toBeGreaterThan(50);
     const page = (levels: number) => ({
@@ -121,5 +121,5 @@ it.each([
   ["artifact.name must be a string, not null", { name: null }],
   ["artifact must be an object, not of type string", "text"],
 ])("names the path of the violation: %s", (message, source) => {
-  expect(faultOf(() => conform(ArtifactSchema, source, { name: "artifact", depth }))).toContain(message);
+  expect(faultOf(() => sanitize(ArtifactSchema, source, { name: "artifact", depth }))).toContain(message);
 });

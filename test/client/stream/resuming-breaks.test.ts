@@ -8,8 +8,8 @@ import { createFaultProxy, type FaultProxy } from "../../support/fault-proxy.js"
 import { cutAfter, type Schedule } from "../../support/fault-schedule.js";
 import { createVirtualClock, turnUntil, type VirtualClock } from "../../support/virtual-clock.js";
 import { throughPauses } from "../support/pauses.js";
-import { type ForeignAgent, foreignAgent, hasty, jsonBindings } from "./lasting-agent.js";
-import { chunk, type LineReader, lineReaderOf, status, taskEvent } from "./lasting-events.js";
+import { type ForeignAgent, foreignAgent, hasty, jsonBindings } from "./resuming-agent.js";
+import { chunk, type LineReader, lineReaderOf, status, taskEvent } from "./resuming-events.js";
 
 // How often a stream may break, how long its agent may be away, and when a message is sent again.
 

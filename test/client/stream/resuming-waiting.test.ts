@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { answerOf } from "../../../src/client/answer/answer.js";
-import { type Habits, jsonBindings } from "./lasting-agent.js";
-import { status, taskEvent } from "./lasting-events.js";
-import { begunScene, sceneOf, waiting } from "./lasting-scene.js";
+import { type Habits, jsonBindings } from "./resuming-agent.js";
+import { status, taskEvent } from "./resuming-events.js";
+import { begunScene, sceneOf, waiting } from "./resuming-scene.js";
 
 // Streams of tasks that wait for their caller.
 

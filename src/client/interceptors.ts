@@ -1,8 +1,28 @@
 import type { Message as AnyMessage } from "@bufbuild/protobuf";
-import { authorizationExtension, readAuthorization } from "../../protocol/authorization/request.js";
-import type { Message, StreamResponse, Task, TaskStatus } from "../../protocol/model.js";
-import type { StreamItem } from "../../protocol/operations.js";
-import type { AuthorizationPrompt, ClientInterceptor } from "../options.js";
+import type { OperationCaller } from "../binding/transport.js";
+import { authorizationExtension, readAuthorization } from "../protocol/authorization/request.js";
+import { composeInterceptors } from "../protocol/intercept.js";
+import type { Message, StreamResponse, Task, TaskStatus } from "../protocol/model.js";
+import type { StreamItem } from "../protocol/operations.js";
+import type { AuthorizationPrompt, ClientInterceptor, ClientOptions } from "./options.js";
+
+// What stands in front of the calls of a client: the interceptors of its caller, and the one that shows requests for an
+// authorization. Loaded by the first call of a client that has any.
+
+/** Puts interceptors in front of a caller, and the one that shows requests for an authorization. */
+export function intercept(
+  caller: OperationCaller,
+  { interceptors = [], onAuthRequired }: Pick<ClientOptions, "interceptors" | "onAuthRequired">,
+): OperationCaller {
+  const authorization = onAuthRequired === undefined ? [] : [authorizationInterceptor(onAuthRequired)];
+  const { unary, stream } = composeInterceptors([...authorization, ...interceptors]);
+  return {
+    unary: (operation, request, context) =>
+      unary(operation, { request, context }, (...call) => caller.unary(operation, ...call)),
+    stream: (operation, request, context) =>
+      stream(operation, { request, context }, (...call) => caller.stream(operation, ...call)),
+  };
+}
 
 /** A status of a task, wherever a reply has it. */
 interface StatusCarrier {
@@ -18,9 +38,7 @@ const authRequired: number = 8;
 const maxKeys = 1000;
 
 /** Calls `show` for each authorization that a task comes to wait for, and says to agents that it is there. */
-export function authorizationInterceptor(
-  show: (prompt: AuthorizationPrompt) => void | Promise<void>,
-): ClientInterceptor {
+function authorizationInterceptor(show: (prompt: AuthorizationPrompt) => void | Promise<void>): ClientInterceptor {
   const shownKeys = new Set<string>();
 
   async function look(carrier: StatusCarrier | undefined): Promise<void> {
@@ -32,7 +50,7 @@ export function authorizationInterceptor(
     if (shownKeys.size >= maxKeys) shownKeys.clear();
     shownKeys.add(key);
     const { url, userCode, scopes = [] } = readAuthorization(message) ?? {};
-    await show({ taskId, contextId, text: textOf(message), url, userCode, scopes });
+    await show({ taskId, contextId, text: readText(message), url, userCode, scopes });
   }
 
   async function* lookAtItems(items: AsyncIterable<StreamItem>): AsyncGenerator<StreamItem, void, undefined> {
@@ -51,7 +69,7 @@ export function authorizationInterceptor(
   };
 }
 
-function textOf(message: Message | undefined): string {
+function readText(message: Message | undefined): string {
   return (message?.parts ?? []).map(({ content }) => (content.case === "text" ? content.value : "")).join("");
 }
 

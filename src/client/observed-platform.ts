@@ -1,10 +1,10 @@
-import type { OpenTelemetry } from "../../telemetry/api.js";
-import { type ClientTelemetry, followClientCalls } from "../../telemetry/client-calls.js";
-import type { ExceptionDetail } from "../../telemetry/options.js";
-import type { ClientParts } from "../base-client.js";
-import type { Platform } from "../platform.js";
-import type { Retries } from "../retrying.js";
-import type { TransportFactory } from "../transports.js";
+import type { OpenTelemetry } from "../telemetry/api.js";
+import { type ClientTelemetry, followClientCalls } from "../telemetry/client-calls.js";
+import type { ExceptionDetail } from "../telemetry/options.js";
+import type { ClientParts } from "./base-client.js";
+import type { Platform } from "./platform.js";
+import type { Retries } from "./retrying.js";
+import type { TransportFactory } from "./transports.js";
 
 /** A platform whose clients' calls are followed. */
 export function observePlatform(platform: Platform, api: OpenTelemetry, exceptions: ExceptionDetail): Platform {

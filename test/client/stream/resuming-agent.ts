@@ -16,7 +16,7 @@ import type { StreamItem } from "../../../src/protocol/operations.js";
 import { isTerminal } from "../../../src/protocol/states.js";
 import { serviceOf } from "../../support/echo-service.js";
 import { type HttpAgent, httpAgent } from "../../support/http-agent.js";
-import { taskEvent } from "./lasting-events.js";
+import { taskEvent } from "./resuming-events.js";
 
 // A foreign agent: its events have no ids or meaningless ones, and its subscriptions vary.
 

@@ -9,7 +9,7 @@ import {
   TaskState,
 } from "../../../src/protocol/model.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
-import { partsOf } from "../../../src/protocol/parts.js";
+import { toParts } from "../../../src/protocol/parts.js";
 import { lineOf } from "../../support/say.js";
 
 // An agent's events and a reader's view of them.
@@ -29,7 +29,7 @@ export function status(state: keyof typeof TaskState, words?: string): StreamRes
 
 export function chunk(text: string, append = true, artifactId = "a"): StreamResponse {
   return create(StreamResponseSchema, {
-    payload: { case: "artifactUpdate", value: { ...ids, append, artifact: { artifactId, parts: partsOf(text) } } },
+    payload: { case: "artifactUpdate", value: { ...ids, append, artifact: { artifactId, parts: toParts(text) } } },
   });
 }
 
@@ -38,7 +38,7 @@ export function messageEvent(text: string): StreamResponse {
 }
 
 function agentMessage(text: string): Message {
-  return create(MessageSchema, { messageId: `m-${text}`, role: Role.AGENT, parts: partsOf(text) });
+  return create(MessageSchema, { messageId: `m-${text}`, role: Role.AGENT, parts: toParts(text) });
 }
 
 /** Formats an item as a line, including how it was recovered. */

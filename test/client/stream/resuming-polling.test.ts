@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { answerOf } from "../../../src/client/answer/answer.js";
 import { createVirtualClock } from "../../support/virtual-clock.js";
-import { foreignAgent, type Habits, jsonBindings } from "./lasting-agent.js";
-import { chunk, lineReaderOf, messageEvent, status } from "./lasting-events.js";
-import { sceneOf, waiting } from "./lasting-scene.js";
+import { foreignAgent, type Habits, jsonBindings } from "./resuming-agent.js";
+import { chunk, lineReaderOf, messageEvent, status } from "./resuming-events.js";
+import { sceneOf, waiting } from "./resuming-scene.js";
 
 describe.each(jsonBindings)("over %s, of an agent that cannot stream,", (binding) => {
   const openScene = (habits: Habits, open: Parameters<typeof sceneOf>[2]) => sceneOf(binding, habits, open);

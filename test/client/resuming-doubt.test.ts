@@ -3,9 +3,9 @@ import type { Client } from "../../src/client/node.js";
 import { emptyTask } from "../../src/protocol/fold.js";
 import { textIn } from "../support/say.js";
 import { createVirtualClock, turnUntil, type VirtualClock } from "../support/virtual-clock.js";
-import { type ForeignAgent, foreignAgent, type JsonBinding, jsonBindings } from "./stream/lasting-agent.js";
-import { chunk, type LineReader, lineReaderOf, status, taskEvent } from "./stream/lasting-events.js";
-import { begunScene, sceneOf } from "./stream/lasting-scene.js";
+import { type ForeignAgent, foreignAgent, type JsonBinding, jsonBindings } from "./stream/resuming-agent.js";
+import { chunk, type LineReader, lineReaderOf, status, taskEvent } from "./stream/resuming-events.js";
+import { begunScene, sceneOf } from "./stream/resuming-scene.js";
 
 // Agents that repeat or drop events where a snapshot meets the stream, or that never end a stream.
 

@@ -6,8 +6,8 @@ import type { StreamItem } from "../../../src/protocol/operations.js";
 import { createFaultProxy, type FaultProxy } from "../../support/fault-proxy.js";
 import { leftOpen, listenersOn, openHandles } from "../../support/leaks.js";
 import { createVirtualClock, turnUntil, type VirtualClock } from "../../support/virtual-clock.js";
-import { type ForeignAgent, foreignAgent, type JsonBinding, jsonBindings } from "./lasting-agent.js";
-import { chunk, status, taskEvent } from "./lasting-events.js";
+import { type ForeignAgent, foreignAgent, type JsonBinding, jsonBindings } from "./resuming-agent.js";
+import { chunk, status, taskEvent } from "./resuming-events.js";
 
 // A stream is left at every stage, in every way.
 

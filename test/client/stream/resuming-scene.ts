@@ -2,8 +2,8 @@ import { expect } from "vitest";
 import type { Client } from "../../../src/client/node.js";
 import { emptyTask } from "../../../src/protocol/fold.js";
 import { type Task, TaskState } from "../../../src/protocol/model.js";
-import { type ForeignAgent, foreignAgent, type Habits, type JsonBinding } from "./lasting-agent.js";
-import { chunk, type LineReader, lineReaderOf, status, taskEvent } from "./lasting-events.js";
+import { type ForeignAgent, foreignAgent, type Habits, type JsonBinding } from "./resuming-agent.js";
+import { chunk, type LineReader, lineReaderOf, status, taskEvent } from "./resuming-events.js";
 
 /** An agent and a stream from it. */
 export interface Scene extends AsyncDisposable {

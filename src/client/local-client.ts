@@ -1,18 +1,18 @@
-import type { Clock } from "../../protocol/async/clock.js";
-import { noop } from "../../protocol/async/noop.js";
-import { inProcessBinding } from "../../protocol/bindings.js";
-import type { CallOptions } from "../../protocol/context.js";
-import type { AgentCard } from "../../protocol/model.js";
-import { invokeStream, invokeUnary, type Operations } from "../../protocol/operations.js";
-import type { Content } from "../../protocol/parts.js";
-import type { Answer } from "../answer/answer.js";
-import type { AnswerStream } from "../answer/answer-stream.js";
-import { BaseClient, type Client, type ClientParts } from "../base-client.js";
-import type { Connection } from "../connection.js";
-import { openStream } from "../interface-client.js";
-import { defaultClientLimits } from "../options.js";
-import { createRetries } from "../retrying.js";
-import type { SendOptions, TaskCallOptions } from "../send-options.js";
+import type { Clock } from "../protocol/async/clock.js";
+import { noop } from "../protocol/async/noop.js";
+import { inProcessBinding } from "../protocol/bindings.js";
+import type { CallOptions } from "../protocol/context.js";
+import type { AgentCard } from "../protocol/model.js";
+import { invokeStream, invokeUnary, type Operations } from "../protocol/operations.js";
+import type { Content } from "../protocol/parts.js";
+import type { Answer } from "./answer/answer.js";
+import type { AnswerStream } from "./answer/answer-stream.js";
+import { BaseClient, type Client, type ClientParts } from "./base-client.js";
+import type { Connection } from "./connection.js";
+import { openStream } from "./interface-client.js";
+import { defaultClientLimits } from "./options.js";
+import { createRetries } from "./retrying.js";
+import type { SendOptions, TaskCallOptions } from "./send-options.js";
 
 /** An agent of this process, and how it is called. */
 export interface LocalAgent {

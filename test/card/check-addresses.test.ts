@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { addressProblems } from "../../src/card/check-urls.js";
+import { addressProblems } from "../../src/card/check.js";
 
 const rpc = { url: "http://p/rpc", transport: "JSONRPC" };
 const rest = { url: "http://p/rest", transport: "HTTP+JSON" };

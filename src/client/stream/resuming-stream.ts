@@ -8,14 +8,20 @@ import type { SendMessageRequest } from "../../protocol/model.js";
 import type { Operation, StreamItem } from "../../protocol/operations.js";
 import { isStop } from "../../protocol/states.js";
 import { isCut } from "../failures.js";
-import { allowanceOf, lateAnswer } from "../timing.js";
+import { lateAnswer, startAllowance } from "../timing.js";
 import { isOfKnownTask, Resumption, type ResumptionOptions, type Source, subscribeToTask } from "./resumption.js";
 import { SilenceWatch } from "./silence-watch.js";
 import { TaskView, withId } from "./task-view.js";
 
-// Streams of a client: broken ones resume where they left off.
+// One stream of a client, over as many connections as it takes. `Resumption` opens them: after the last event id, from a
+// snapshot of the task, or by polling it. `TaskView` folds what the reader has, and finds what a snapshot adds to it.
+// `SilenceWatch` asks an agent without event ids whether its silent stream has missed something.
+//
+// The stream is new, connected (`#rest`), broken (`#breaks` counts the attempts up to `maxBreaks`) or finished. One read is
+// in progress at a time (`#isAsked`), and the others wait. The reader gets each event once and in order, whichever
+// connection brings it.
 
-export interface LastingStreamOptions extends ResumptionOptions {
+export interface ResumingStreamOptions extends ResumptionOptions {
   /** Consecutive breaks after which the stream fails. Events and time between them make up for breaks. */
   readonly maxBreaks: number;
   /** Whether the agent resumes after an event id; otherwise its ids are ignored. Default: true. */
@@ -44,8 +50,8 @@ const endMs = 500;
  * A stream that continues when its connection breaks: after the last event if the agent numbers its events, else from a
  * snapshot of the task, else by polling the task (design 7.5).
  */
-export class LastingStream implements AsyncIterableIterator<StreamItem, undefined> {
-  readonly #options: LastingStreamOptions;
+export class ResumingStream implements AsyncIterableIterator<StreamItem, undefined> {
+  readonly #options: ResumingStreamOptions;
   readonly #call: StreamCall;
   readonly #view: TaskView;
   readonly #leaveController = new AbortController();
@@ -73,7 +79,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   #isAsked = false;
   readonly #waiters: (() => void)[] = [];
 
-  constructor(options: LastingStreamOptions, call: StreamCall) {
+  constructor(options: ResumingStreamOptions, call: StreamCall) {
     this.#options = options;
     this.#call = call;
     this.#since = options.clock.now();
@@ -81,7 +87,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
     const leaveSignal = this.#leaveController.signal;
     const signal =
       call.options.signal === undefined ? leaveSignal : AbortSignal.any([call.options.signal, leaveSignal]);
-    const allowance = allowanceOf(call.options, options.clock);
+    const allowance = startAllowance(call.options, options.clock);
     const { numbers = true, streaming, clock, snapshotTimeoutMs: silenceMs = Number.POSITIVE_INFINITY } = options;
     const toTheEnd = operation === subscribeToTask;
     const existedBefore = toTheEnd || (streaming !== false && isOfKnownTask(request as SendMessageRequest));
@@ -166,7 +172,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   async #change(error: unknown): Promise<void> {
     this.#leave();
     this.#isOriginal = this.#resumption.repeats;
-    const failure = this.#breakOf(error);
+    const failure = this.#findBreak(error);
     if (failure !== undefined) this.#enter(await this.#recover(failure).catch(this.#ignoreOnceLeft));
   }
 
@@ -262,7 +268,7 @@ export class LastingStream implements AsyncIterableIterator<StreamItem, undefine
   };
 
   /** The error to recover from; `undefined` when nothing more was expected. */
-  #breakOf(error: unknown): unknown {
+  #findBreak(error: unknown): unknown {
     if (this.#leaveController.signal.aborted) return undefined;
     if (this.#isAborted()) throw error;
     if (this.#isStale) return error;

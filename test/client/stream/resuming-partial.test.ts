@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { emptyTask } from "../../../src/protocol/fold.js";
 import { createVirtualClock, turnUntil } from "../../support/virtual-clock.js";
-import { foreignAgent, jsonBindings } from "./lasting-agent.js";
-import { chunk, lineReaderOf, status, taskEvent } from "./lasting-events.js";
-import { sceneOf } from "./lasting-scene.js";
+import { foreignAgent, jsonBindings } from "./resuming-agent.js";
+import { chunk, lineReaderOf, status, taskEvent } from "./resuming-events.js";
+import { sceneOf } from "./resuming-scene.js";
 
 // Agents that send subscribers only later events and not the current task, as most did before 1.0.
 

@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 import { createJsonRpcTransport } from "../../../src/binding/json-rpc/client.js";
 import type { Attempt } from "../../../src/client/interface-client.js";
-import { LastingStream } from "../../../src/client/stream/lasting-stream.js";
+import { ResumingStream } from "../../../src/client/stream/resuming-stream.js";
 import { emptyTask } from "../../../src/protocol/fold.js";
 import { invokeStream, invokeUnary, operationOf } from "../../../src/protocol/operations.js";
 import { rpcAdapter } from "../../support/http-agent.js";
 import { say } from "../../support/say.js";
-import { type ForeignAgent, foreignAgent, hasty } from "./lasting-agent.js";
-import { chunk, type LineReader, lineReaderOf, status, taskEvent } from "./lasting-events.js";
+import { type ForeignAgent, foreignAgent, hasty } from "./resuming-agent.js";
+import { chunk, type LineReader, lineReaderOf, status, taskEvent } from "./resuming-events.js";
 
 /** A stream without retries, from an agent that may number its events. */
 function streamOf({ port }: ForeignAgent, numbers: boolean): LineReader {
@@ -21,7 +21,7 @@ function streamOf({ port }: ForeignAgent, numbers: boolean): LineReader {
   };
   const call = { operation: operationOf("sendStreamingMessage"), request: say("go"), options: {} };
   return lineReaderOf(
-    new LastingStream({ attempt, clock: hasty, streaming: true, maxBreaks: 5, pollMs: 1, numbers }, call),
+    new ResumingStream({ attempt, clock: hasty, streaming: true, maxBreaks: 5, pollMs: 1, numbers }, call),
   );
 }
 
