@@ -55,10 +55,10 @@ export function noteLongWait(): (notice: RetryNotice) => void {
 }
 
 /** The interface that is used, and the interfaces of the card that were skipped, with the reason. */
-export function connectionText({ passedOver, ...connection }: Connection, onlyBinding?: Binding): string {
-  const others = passedOver.map((each) => {
+export function connectionText({ skipped, ...connection }: Connection, onlyBinding?: Binding): string {
+  const others = skipped.map((each) => {
     const reason = onlyBinding === undefined || onlyBinding === each.binding ? each.reason : "not asked for";
-    return `passed over ${interfaceText(each)}: ${reason}`;
+    return `skipped ${interfaceText(each)}: ${reason}`;
   });
   return [...others, `using ${interfaceText(connection)}`].join("\n");
 }

@@ -6,7 +6,13 @@ import type { CallOptions } from "../protocol/context.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
 import type { Operation } from "../protocol/operations.js";
 import { statesVersion } from "../version/traits.js";
-import { type Connection, type InterfaceName, NoInterfaceError, type UnusedInterface } from "./connection.js";
+import {
+  type Connection,
+  connectionOver,
+  type InterfaceName,
+  NoInterfaceError,
+  type UnusedInterface,
+} from "./connection.js";
 import { isAnswer, isUnknownMethod, leadsOn, reasonOf } from "./failures.js";
 import type { Attempt, InterfaceClient, OpenStream } from "./interface-client.js";
 import { allowanceOf, callWithin } from "./timing.js";
@@ -207,7 +213,7 @@ export class InterfacePool implements Attempt {
     if (isSame(this.#connection, candidate.client.name)) return;
     const { interfaces } = this.#options;
     const before = interfaces.slice(0, interfaces.indexOf(candidate.client));
-    this.#connection = { ...candidate.client.name, passedOver: this.#unusedOf(before) };
+    this.#connection = connectionOver(candidate.client.name, this.#unusedOf(before));
     this.#options.onConnection?.(this.#connection);
   }
 

@@ -76,7 +76,7 @@ export interface CoreLimits {
    */
   readonly storeWaitMs: number;
   /** How long the store may be away, or too late for sends, before `/readyz` and gRPC health checks report it. Default: 10 s. */
-  readonly storeAwayMs: number;
+  readonly storeOutageMs: number;
   /** How many agents of one server may call each other in a row (`turn.client`). Default: 8. */
   readonly agentCallDepth: number;
   /** Time limit of one turn. Default: none. */
@@ -93,7 +93,7 @@ export interface CoreLimits {
    */
   readonly keptReplyMaxBytes: number;
   /** Least time between two wakes of a parked task by its `wakeAt`. Default: 1 s. */
-  readonly wakePauseMs: number;
+  readonly minWakeIntervalMs: number;
   /** Push configurations of one task. Default: 10. */
   readonly pushConfigsPerTask: number;
   /**
@@ -139,14 +139,14 @@ export const defaultCoreLimits: CoreLimits = {
   graceMs: 5000,
   storeRetryMs: 30_000,
   storeWaitMs: 2000,
-  storeAwayMs: 10_000,
+  storeOutageMs: 10_000,
   agentCallDepth: 8,
   turnDeadlineMs: undefined,
   heartbeatMs: 3000,
   instanceTtlMs: 15_000,
   pollMs: 1000,
   keptReplyMaxBytes: 256 << 10,
-  wakePauseMs: 1000,
+  minWakeIntervalMs: 1000,
   pushConfigsPerTask: 10,
   conversationEntryMaxBytes: 64 << 10,
   conversationEntriesPerOwner: 100_000,

@@ -34,6 +34,18 @@ export interface AdmissionLimits extends BindingLimits {
 /** Every limit of a server. See docs/reference/limits.md. */
 export type Limits = AdmissionLimits & OverloadLimits & ListenerLimits & CoreLimits & PushLimits & ValidationLimits;
 
+/** Limits under the names of 0.1. */
+export interface FormerLimits {
+  /** @deprecated Write `minWakeIntervalMs`. 0.3 refuses this name. */
+  readonly wakePauseMs?: number | undefined;
+  /** @deprecated Write `storeOutageMs`. 0.3 refuses this name. */
+  readonly storeAwayMs?: number | undefined;
+  /** @deprecated Write `overloadUnreadyMs`. 0.3 refuses this name. */
+  readonly overloadAwayMs?: number | undefined;
+  /** @deprecated Write `pushBreakerThreshold`. 0.3 refuses this name. */
+  readonly pushFailuresToPause?: number | undefined;
+}
+
 /** The defaults of `Limits`. */
 export const defaultLimits: Limits = {
   ...defaultListenerLimits,
@@ -190,5 +202,13 @@ export function resolveLimits(options: Partial<Limits> = {}, tellsApart = true):
 /** The limits of a whole server, which its agents cannot have each for itself. */
 export const processLimits: ReadonlySet<string> = new Set([
   ...Object.keys(defaultListenerLimits),
-  ...["inFlightMaxBytes", "runningMaxBytes", "runningWaitMs", "heartbeatMs", "instanceTtlMs", "pollMs", "storeAwayMs"],
+  ...[
+    "inFlightMaxBytes",
+    "runningMaxBytes",
+    "runningWaitMs",
+    "heartbeatMs",
+    "instanceTtlMs",
+    "pollMs",
+    "storeOutageMs",
+  ],
 ]);

@@ -89,7 +89,7 @@ const push: MembersOf<PushOptions> = {
     rule: listOr(entries(text), oneOf("public", "loopback")),
     missing: 'say which addresses webhooks may have: "public", "loopback" or a list',
   },
-  every: { rule: oneOf("event") },
+  events: { rule: oneOf("all", "milestones") },
   store: { rule: withMethods("a push store", "set", "list", "adopt") },
 };
 
@@ -113,7 +113,7 @@ const telemetry: MembersOf<TelemetryOptions> = {
   exceptions: { rule: oneOf("full", "type") },
 };
 
-const declares: MembersOf<AuthDeclaration> = {
+const securityDeclaration: MembersOf<AuthDeclaration> = {
   schemes: { rule: record(jsonObject), missing: "declare at least one scheme, in the JSON form of a 1.0 card" },
   require: auth.require,
   skills: auth.skills,
@@ -137,7 +137,7 @@ export const hostMembers: MembersOf<HostOptions> = {
   bindings: { rule: entries(oneOf(...bindingNames)) },
   auth: { rule: object(auth) },
   authenticate: { rule: func },
-  declares: { rule: object(declares) },
+  securityDeclaration: { rule: object(securityDeclaration) },
   interceptors: { rule: entries(func) },
   anonymous: { rule: oneOf("shared") },
   logger: { rule: logger },

@@ -2,6 +2,7 @@ import type { Client } from "../client/node.js";
 import { connectRule } from "../client/option-rules.js";
 import type { ConnectOptions } from "../client/options.js";
 import type { Agent } from "../core/agent.js";
+import { renameOptions } from "../protocol/check/former-options.js";
 import { anyObject, assertOptions, clock as clockRule, type MembersOf, object } from "../protocol/check/rules.js";
 import { createAgent, type InProcessAgent } from "../server/agent.js";
 import { agentMembers } from "../server/option-rules.js";
@@ -40,22 +41,23 @@ const card = { name: "Under test", description: "Does what the test says", versi
  * own options. Rejects with a `TypeError` for wrong options.
  */
 export async function connectTo(agent: Agent | InProcessAgent, options: ConnectToOptions = {}): Promise<Client> {
-  assertOptions("connectTo()", options, typeof agent === "function" ? functionRule : agentRule);
-  const { client: givenOptions, clock, ...parts } = options;
-  const clientOptions = { ...givenOptions, clock: givenOptions?.clock ?? clock };
+  const presentOptions = renameOptions("connectTo()", options);
+  assertOptions("connectTo()", presentOptions, typeof agent === "function" ? functionRule : agentRule);
+  const { client, clock, ...parts } = presentOptions;
+  const clientOptions = { ...client, clock: client?.clock ?? clock };
   if (typeof agent !== "function") return connectInProcess(agent, clientOptions);
   const mountedAgent = await createAgent({ card, ...parts, agent, clock });
   const closeAgent = (): Promise<void> =>
     clock === undefined ? mountedAgent.close(0) : turnUntil(clock, mountedAgent.close(0));
   try {
-    const client = await connectInProcess(mountedAgent, clientOptions);
-    const closeClient = client.close.bind(client);
+    const connectedClient = await connectInProcess(mountedAgent, clientOptions);
+    const closeClient = connectedClient.close.bind(connectedClient);
     let closing: Promise<void> | undefined;
     const close = (): Promise<void> => {
       closing ??= closeClient().then(closeAgent);
       return closing;
     };
-    return Object.defineProperty(client, "close", { value: close });
+    return Object.defineProperty(connectedClient, "close", { value: close });
   } catch (error) {
     await closeAgent();
     throw error;

@@ -1,4 +1,5 @@
 import { nearest } from "../nearest.js";
+import type { RenamedOptionName } from "./former-options.js";
 
 // Rules for the options that a program gives, perhaps without TypeScript. Each reports every problem by path.
 
@@ -14,7 +15,7 @@ export interface Member {
 const noProblems: readonly string[] = [];
 
 /** The members that an object of type `T` may have: a rule for each, so that none is forgotten. */
-export type MembersOf<T> = { readonly [K in keyof Required<T>]: Member };
+export type MembersOf<T> = { readonly [K in Exclude<keyof T, RenamedOptionName>]-?: Member };
 
 /** An object with only these members; `hints` say what to do about other names that are often tried. */
 export function object(members: Readonly<Record<string, Member>>, hints: Readonly<Record<string, string>> = {}): Rule {
@@ -267,7 +268,7 @@ export const anyObject: Rule = (value, path) =>
     ? noProblems
     : [`${path} must be an object, not ${kindOf(value)}`];
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;

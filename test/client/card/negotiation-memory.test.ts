@@ -77,7 +77,7 @@ describe("an interface that failed", () => {
     await clock.advance(1);
     await client.send("say");
     expect([first.runs, second.runs]).toEqual([1, 2]);
-    expect(connections.map(({ binding, passedOver }) => [binding, passedOver.length])).toEqual([
+    expect(connections.map(({ binding, skipped }) => [binding, skipped.length])).toEqual([
       ["HTTP+JSON", 1],
       ["JSONRPC", 0],
     ]);
@@ -118,7 +118,7 @@ describe("an interface that failed", () => {
     await proxy.setSchedule(pass);
     await client.send("say");
     expect(first.runs).toBe(1);
-    expect(client.connection).toMatchObject({ binding: "JSONRPC", passedOver: [] });
+    expect(client.connection).toMatchObject({ binding: "JSONRPC", skipped: [] });
   });
 
   it("is skipped for 30 seconds after an outage of the agent, however many calls that has failed", async () => {
@@ -238,7 +238,7 @@ it("a message is retried at another interface of an agent with idempotent sends,
   expect(whole).toMatchObject({ connection: { binding: "JSONRPC" }, runs: 1 });
   const broken = await sentThrough([cutAfter("response", whole.bytes - 10, "reset")]);
   expect(broken).toMatchObject({
-    connection: { binding: "HTTP+JSON", passedOver: [{ binding: "JSONRPC" }] },
+    connection: { binding: "HTTP+JSON", skipped: [{ binding: "JSONRPC" }] },
     runs: 1,
   });
 });

@@ -100,7 +100,7 @@ describe.each(allBindings)("a card whose first interface, of %s,", (binding) => 
     });
     const connection = {
       ...{ binding: winner["protocolBinding"], url: winner["url"], version: protocolVersion },
-      passedOver: [{ binding, url: loser["url"], version: protocolVersion }],
+      skipped: [{ binding, url: loser["url"], version: protocolVersion }],
     };
     return { client, connection };
   }
@@ -114,7 +114,7 @@ describe.each(allBindings)("a card whose first interface, of %s,", (binding) => 
       await using _client = client;
       await firstCalls[call](client);
       expect(client.connection).toMatchObject(connection);
-      expect(client.connection?.passedOver[0]?.reason).toMatch(new RegExp(says, "i"));
+      expect(client.connection?.skipped[0]?.reason).toMatch(new RegExp(says, "i"));
       expect(agent.runs - before).toBe(runsOf[call]);
     },
   );
@@ -159,7 +159,7 @@ describe.each(allBindings)("a card whose first interface, of %s,", (binding) => 
       await using _client = client;
       await firstCalls[call](client);
       expect(client.connection).toMatchObject(connection);
-      expect(client.connection?.passedOver[0]?.reason).toMatch(new RegExp(says, "i"));
+      expect(client.connection?.skipped[0]?.reason).toMatch(new RegExp(says, "i"));
       expect(agent.runs - before).toBe(1);
     },
   );
@@ -190,7 +190,7 @@ describe.each(allBindings)("a card whose first interface, of %s,", (binding) => 
     const options = { continue: { taskId: "nobody", contextId: "" } };
     const failure = call === "send" ? client.send("go", options) : itemsOf(client.stream("go", options));
     await expect(failure).rejects.toMatchObject({ code: "taskNotFound" });
-    expect(client.connection).toMatchObject({ binding, passedOver: [] });
+    expect(client.connection).toMatchObject({ binding, skipped: [] });
     expect([first.runs, agent.runs]).toEqual([0, before]);
   });
 });

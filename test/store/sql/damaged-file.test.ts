@@ -19,7 +19,7 @@ async function startOn(path: string) {
     drainMs: 0,
     logger,
     store,
-    limits: { heartbeatMs: 100, storeWaitMs: 100, storeRetryMs: 100, storeAwayMs: 300 },
+    limits: { heartbeatMs: 100, storeWaitMs: 100, storeRetryMs: 100, storeOutageMs: 300 },
     async *agent({ text }) {
       yield artifact(text);
     },
