@@ -256,7 +256,11 @@ describe("what authenticate checks", () => {
       { authenticate, securityDeclaration: { schemes: { token: {} } } },
       "securityDeclaration.schemes: token has no member",
     ],
-    ["with another form", { authenticate, securityDeclaration: { schemes: { token: { type: "http" } } } }, "securityDeclaration.schemes: "],
+    [
+      "with another form",
+      { authenticate, securityDeclaration: { schemes: { token: { type: "http" } } } },
+      "securityDeclaration.schemes: ",
+    ],
     [
       "with a scheme that is required and missing",
       { authenticate, securityDeclaration: { schemes: { token }, require: [["x"]] } },
