@@ -1,5 +1,4 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { credentialSource } from "../auth/credential-source.js";
 import { callerClock } from "../protocol/async/clock.js";
 import { bindingNameOf } from "../protocol/bindings.js";
 import { assertOptions } from "../protocol/check/rules.js";
@@ -16,10 +15,16 @@ import { cardReader, type ReadCard } from "./card/read-card.js";
 import { findSpokenCard, type SpokenProtocols } from "./card/spoken-card.js";
 import { type Composition, isCallable } from "./compose.js";
 import { connectRule } from "./option-rules.js";
-import { type ClientLimits, type ClientOptions, type ConnectOptions, defaultClientLimits } from "./options.js";
+import {
+  type ClientLimits,
+  type ClientOptions,
+  type ConnectOptions,
+  defaultClientLimits,
+  fixedClientLimits,
+} from "./options.js";
 import type { Network, NetworkOptions, Platform } from "./platform.js";
 import { createRetries, searchAgain } from "./retrying.js";
-import type { TransportFactory, TransportSetting } from "./transports.js";
+import type { TransportFactory } from "./transports.js";
 import { knownVersions } from "./versions.js";
 
 // `Client.connect()`: finds the card, picks transports and credentials, and creates the client.
@@ -62,7 +67,7 @@ export function clientFactory(platform: Platform): ClientFactory {
 
 async function connectParts(agent: AgentAddress, options: ConnectOptions, platform: Platform): Promise<ClientParts> {
   const { clock = callerClock, retry = {} } = options;
-  const limits = limitsOf(options.limits);
+  const limits = { ...limitsOf(options.limits), ...fixedClientLimits, ...platform.limits };
   const credentialsFor = options.credentials && (await import("../auth/credential-source.js")).credentialSource;
   const versions = knownVersions(options.fileBytes);
   const allowedVersions = options.versions && versionEntries(options.versions).map(({ name }) => name);
@@ -104,19 +109,55 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
   });
   const closing = new AbortController();
   const network = networkOf(options, platform, { namedBy: "card", cardUrl: url, limits });
-  const facts = {
-    options,
-    credentialsFor,
-    onLeftOut: options.logger ? (await import("./left-out-log.js")).leftOutLog(options.logger, card, url) : undefined,
+  const closeNetworks = (): Promise<unknown> => Promise.all([cards.close(), network.close()]);
+  const onLeftOut = options.logger
+    ? (await import("./left-out-log.js")).leftOutLog(options.logger, card, url)
+    : undefined;
+  const { prefer = [], credentials, allowPlaintext = false, headers = {}, tls } = options;
+  const secure = options.grpcTls ?? url?.startsWith("https:") ?? true;
+  const isSecure = (address: string): boolean =>
+    /^\w+:\/\//.test(address) ? /^(?:https|grpcs):/i.test(address) : secure;
+  const { fetch, policy } = network;
+  const compose = (current: AgentCard): Composition => ({
     transports,
     allowedVersions,
-    network,
-    limits,
+    prefer,
     cardUrl: url,
-    firstCard: card,
+    setting: { fetch, policy, headers, tls, isSecure, onLeftOut, ...limits },
+    credentials:
+      credentials &&
+      credentialsFor?.(current, credentials, {
+        fetch,
+        cardUrl: url,
+        clock,
+        allowPlaintext,
+        certificates: tls?.cert !== undefined,
+      }),
+    // Loaded for calls with secrets.
+    secretPlace: async (each) =>
+      (await import("./secret-places.js")).secretPlace({
+        ...options,
+        card: current,
+        firstCard: card,
+        cardUrl: url,
+        binding: each.binding,
+        url: each.url,
+        secure: isSecure(each.url),
+      }),
+    clock,
+    probeTimeoutMs: limits.probeTimeoutMs,
+    onConnection: options.onConnection,
+    sendOnce: options.sendOnce ?? true,
     closeSignal: closing.signal,
-  };
-  const access = await accessOf(card, facts, [cards, network]);
+  });
+  let access: AgentAccess;
+  try {
+    access = new AgentAccess(card, compose);
+  } catch (error) {
+    // The caller's options are wrong.
+    await closeNetworks();
+    throw error;
+  }
   const readCardAgain = async (): Promise<AgentCard> =>
     url === undefined ? access.card : (await search.find([url], closing.signal)).card;
   const parts: ClientParts = {
@@ -134,20 +175,10 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
     async close() {
       closing.abort(new DOMException("the client is closed", "AbortError"));
       await access.close();
-      await Promise.all([cards.close(), network.close()]);
+      await closeNetworks();
     },
   };
   return platform.observe?.(parts) ?? parts;
-}
-
-// Errors in the caller's options surface when the first interfaces are created.
-async function accessOf(card: AgentCard, facts: CompositionFacts, networks: readonly Network[]): Promise<AgentAccess> {
-  try {
-    return new AgentAccess(card, compositionOf(facts));
-  } catch (error) {
-    await Promise.all(networks.map((network) => network.close()));
-    throw error;
-  }
 }
 
 /** Requests the extended card if there is one; a caller that may not see it keeps the public one (spec 3.1.11). */
@@ -209,20 +240,6 @@ function limitsOf(limits: Partial<ClientLimits> = {}): ClientLimits {
   return { ...defaultClientLimits, ...Object.fromEntries(givenLimits) };
 }
 
-interface CompositionFacts {
-  readonly options: ClientOptions;
-  /** Loaded for clients with credentials. */
-  readonly credentialsFor: typeof credentialSource | undefined;
-  readonly onLeftOut: TransportSetting["onLeftOut"];
-  readonly transports: readonly TransportFactory[];
-  readonly allowedVersions: readonly string[] | undefined;
-  readonly network: Network;
-  readonly limits: ClientLimits;
-  readonly cardUrl: string | undefined;
-  readonly firstCard: AgentCard;
-  readonly closeSignal: AbortSignal;
-}
-
 /** The caller's own transports, and the platform's for the remaining bindings. */
 function transportsOf(
   { transports = [] }: ClientOptions,
@@ -230,45 +247,4 @@ function transportsOf(
 ): readonly TransportFactory[] {
   const callerBindings = new Set(transports.map(({ binding }) => bindingNameOf(binding)));
   return [...transports, ...ours.filter(({ binding }) => !callerBindings.has(binding))];
-}
-
-function compositionOf(facts: CompositionFacts) {
-  const { options, credentialsFor, onLeftOut, transports, allowedVersions, network, limits } = facts;
-  const { cardUrl, firstCard, closeSignal } = facts;
-  const { clock = callerClock, prefer = [], credentials, allowPlaintext = false, headers = {}, tls } = options;
-  const secure = options.grpcTls ?? cardUrl?.startsWith("https:") ?? true;
-  const isSecure = (url: string): boolean => (/^\w+:\/\//.test(url) ? /^(?:https|grpcs):/i.test(url) : secure);
-  const { fetch } = network;
-  return (card: AgentCard): Composition => ({
-    transports,
-    allowedVersions,
-    prefer,
-    cardUrl,
-    setting: { fetch, policy: network.policy, headers, tls, isSecure, onLeftOut, ...limits },
-    credentials:
-      credentials &&
-      credentialsFor?.(card, credentials, {
-        fetch,
-        cardUrl,
-        clock,
-        allowPlaintext,
-        certificates: tls?.cert !== undefined,
-      }),
-    // Loaded for calls with secrets.
-    secretPlace: async ({ binding, url }) =>
-      (await import("./secret-places.js")).secretPlace({
-        ...options,
-        card,
-        firstCard,
-        cardUrl,
-        binding,
-        url,
-        secure: isSecure(url),
-      }),
-    clock,
-    probeTimeoutMs: limits.probeTimeoutMs,
-    onConnection: options.onConnection,
-    sendOnce: options.sendOnce ?? true,
-    closeSignal,
-  });
 }

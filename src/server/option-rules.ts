@@ -5,6 +5,7 @@ import { basePathRule } from "../card/urls.js";
 import type { ConversationOptions } from "../core/conversation/log.js";
 import { bindingNames } from "../protocol/bindings.js";
 import { agreeing, type Contradiction } from "../protocol/check/contradictions.js";
+import { removedOptions } from "../protocol/check/former-options.js";
 import {
   amount,
   anyObject,
@@ -125,7 +126,7 @@ const limitsToSwitchOff: Readonly<Record<OverloadMeasure, Rule>> = {
   eventLoopMaxMs: valueOr(false, whole(1)),
 };
 
-const singleLimits = limits(defaultLimits, { ...limitRules, ...limitsToSwitchOff });
+const singleLimits = limits(defaultLimits, { ...limitRules, ...limitsToSwitchOff }, removedOptions);
 
 /** Checks each limit by itself, and then whether limits contradict each other. */
 const serverLimits: Rule = (value, path) => {

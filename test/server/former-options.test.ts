@@ -1,8 +1,17 @@
 import { once } from "node:events";
-import { type AgentOptions, createAgent, gateway, type HostOptions, reply, serve } from "trivium";
+import {
+  type AgentOptions,
+  Client,
+  type ClientOptions,
+  createAgent,
+  gateway,
+  type HostOptions,
+  reply,
+  serve,
+} from "trivium";
 import { connectTo } from "trivium/testing";
 import { describe, expect, it } from "vitest";
-import { renamedOptions, renameOptions } from "../../src/protocol/check/former-options.js";
+import { removedOptions, renamedOptions, renameOptions } from "../../src/protocol/check/former-options.js";
 
 const token = { httpAuthSecurityScheme: { scheme: "Bearer" } };
 const host: HostOptions = {
@@ -82,6 +91,25 @@ describe("names of 0.1 are taken by", () => {
     await using server = await serve({ ...options, port: 0, logger: false });
     await using front = await gateway({ ...host, upstream: server.url, port: 0, logger: false });
     expect(front.card.securitySchemes["token"]).toBeDefined();
+  });
+});
+
+describe("an option that is a constant now is refused with its value", () => {
+  it.each(Object.entries(removedOptions))("%s of a server", async (name, hint) => {
+    const limits: object = { [name]: 1 };
+    await expect(serve({ ...options, port: 0, limits })).rejects.toThrow(
+      new TypeError(`serve(): limits.${name} cannot be given: ${hint}`),
+    );
+  });
+
+  it.each([
+    ["probeTimeoutMs", "10 s"],
+    ["snapshotTimeoutMs", "5 s"],
+  ])("%s of a client", async (name, value) => {
+    const limits: ClientOptions["limits"] & object = { [name]: 1 };
+    await expect(Client.connect("http://127.0.0.1:9", { limits })).rejects.toThrow(
+      new TypeError(`Client.connect(): limits.${name} cannot be given: it is fixed at ${value} since 0.2`),
+    );
   });
 });
 

@@ -10,7 +10,7 @@ import type { AnswerStream } from "../answer/answer-stream.js";
 import { BaseClient, type Client, type ClientParts } from "../base-client.js";
 import { type Connection, connectionOver } from "../connection.js";
 import { openStream } from "../interface-client.js";
-import { defaultClientLimits } from "../options.js";
+import { defaultClientLimits, fixedClientLimits } from "../options.js";
 import { createRetries } from "../retrying.js";
 import type { SendOptions, TaskCallOptions } from "../send-options.js";
 
@@ -33,7 +33,7 @@ export function localClient(agent: LocalAgent): Client {
   const parts: ClientParts = {
     access: accessTo(agent),
     clock: agent.clock,
-    limits: defaultClientLimits,
+    limits: { ...defaultClientLimits, ...fixedClientLimits },
     // What the agent refuses was not lost on the way.
     retries: createRetries({ maxAttempts: 1 }),
     options: { sendOnce: false },

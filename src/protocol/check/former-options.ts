@@ -1,6 +1,8 @@
 import { isObject } from "./rules.js";
 
-// Options that 0.1 had under other names. 0.2 still takes the old names: `renameOptions` writes the new one before the
+// Options of 0.1 that were renamed or removed, but for those of the client, which stand beside its own rules: a page loads them.
+//
+// 0.2 still takes the old names of options: `renameOptions` writes the new one before the
 // options are checked, so that no other code knows the old one. It warns once per name and process, by
 // `process.emitWarning`: the warning is for who writes the program, is due before the option `logger` has been checked,
 // and Node shows where it comes from (`--trace-deprecation`).
@@ -22,6 +24,20 @@ export const renamedOptions = [
   { within: "limits", before: "overloadAwayMs", now: "overloadUnreadyMs" },
   { within: "limits", before: "pushFailuresToPause", now: "pushBreakerThreshold" },
 ] as const satisfies readonly RenamedOption[];
+
+/** Limits of a server that became constants, and what is said to who gives one. */
+export const removedOptions = {
+  readsPerOwner: fixedAt("4"),
+  batchMaxEvents: fixedAt("64"),
+  batchMaxBytes: fixedAt("256 KiB"),
+  conversationEntryMaxBytes: fixedAt("64 KiB"),
+  keptReplyMaxBytes: fixedAt("256 KiB"),
+  bodyMinBytesPerSecond: fixedAt("1,024"),
+};
+
+function fixedAt(value: string): string {
+  return `it is fixed at ${value} since 0.2`;
+}
 
 /** The old names, which the types still have. No rule is needed for them. */
 export type RenamedOptionName = (typeof renamedOptions)[number]["before"];

@@ -195,9 +195,13 @@ export const part: Rule = (value, path) =>
     ? noProblems
     : [`${path} must be a number above 0 and up to 1, not ${show(value)}`];
 
-/** An object with any of these names, each with an amount unless `others` has a rule for it. */
-export const limits = (defaults: object, others: Readonly<Record<string, Rule>> = {}): Rule =>
-  object(Object.fromEntries(Object.keys(defaults).map((name) => [name, { rule: others[name] ?? amount }])));
+/** An object with any of these names, each with an amount unless `others` has a rule for it; `hints` as for `object`. */
+export const limits = (
+  defaults: object,
+  others: Readonly<Record<string, Rule>> = {},
+  hints?: Readonly<Record<string, string>>,
+): Rule =>
+  object(Object.fromEntries(Object.keys(defaults).map((name) => [name, { rule: others[name] ?? amount }])), hints);
 
 /** An absolute URL with one of these schemes and without credentials, which every reader would see. */
 export const url = (...schemes: readonly string[]): Rule => {
