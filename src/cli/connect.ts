@@ -17,7 +17,7 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
   const [version = v1.name] = options.versions ?? [];
   if (target.kind === "interface") {
     const { Client } = await import("../client/node.js");
-    return Client.connect(cardOf(target, version), { ...options, grpcTls: false });
+    return Client.connect(makeCard(target, version), { ...options, grpcTls: false });
   }
   const { url, binding } = target;
   if (binding === undefined) return connectAt(url, options);
@@ -37,8 +37,8 @@ export async function connectAt(url: string, options: ConnectOptions): Promise<C
     return await Client.connect(url, options);
   } catch (error) {
     if (!(error instanceof A2AError) || error.code !== "unavailable") throw error;
-    const { agentsBeside } = await import("./agents/beside.js");
-    const agents = await agentsBeside(url, options);
+    const { findSiblingAgents } = await import("./listed-agents.js");
+    const agents = await findSiblingAgents(url, options);
     if (agents.length === 0) throw error;
     throw new A2AError("unavailable", `no agent card at ${url}: its server lists agents at ${agents.join(", ")}`);
   }
@@ -64,7 +64,7 @@ export function connectionText({ skipped, ...connection }: Connection, onlyBindi
 }
 
 /** A minimal card with one interface and its version. */
-function cardOf({ binding, address }: Extract<Target, { kind: "interface" }>, version: string): AgentCard {
+function makeCard({ binding, address }: Extract<Target, { kind: "interface" }>, version: string): AgentCard {
   return create(AgentCardSchema, {
     supportedInterfaces: [{ url: address, protocolBinding: bindingRow(binding).wire, protocolVersion: version }],
     capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true },

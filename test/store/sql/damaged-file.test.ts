@@ -1,7 +1,7 @@
 import { artifact, serve } from "trivium";
 import { expect, it } from "vitest";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
-import { connectInProcess } from "../../../src/testing/in-process-client.js";
+import { connectInProcess } from "../../../src/testing/connect-to.js";
 import { damagePage } from "../../support/damage.js";
 import { rawCall } from "../../support/http-agent.js";
 import { recordingLogger } from "../../support/recording-logger.js";
