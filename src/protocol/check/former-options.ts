@@ -1,11 +1,10 @@
 import { isObject } from "./rules.js";
 
-// Options of 0.1 that were renamed or removed, but for those of the client, which stand beside its own rules: a page loads them.
+// Options of 0.1 that were renamed or removed. Those of the client stand beside its own rules, since a page loads them.
 //
-// 0.2 still takes the old names of options: `renameOptions` writes the new one before the
-// options are checked, so that no other code knows the old one. It warns once per name and process, by
-// `process.emitWarning`: the warning is for who writes the program, is due before the option `logger` has been checked,
-// and Node shows where it comes from (`--trace-deprecation`).
+// 0.2 still takes the old names: `renameOptions` writes the new one before the options are checked, so that no other code
+// knows the old one. It warns once per name and process, by `process.emitWarning`: the warning is for the author of the
+// program, is due before the option `logger` has been checked, and Node shows where it comes from (`--trace-deprecation`).
 
 interface RenamedOption {
   /** The option that holds it; `""` for the options themselves. */
@@ -25,7 +24,7 @@ export const renamedOptions = [
   { within: "limits", before: "pushFailuresToPause", now: "pushBreakerThreshold" },
 ] as const satisfies readonly RenamedOption[];
 
-/** Limits of a server that became constants, and what is said to who gives one. */
+/** Limits of a server that became constants, each with the hint for programs that still set it. */
 export const removedOptions = {
   readsPerOwner: fixedAt("4"),
   batchMaxEvents: fixedAt("64"),
@@ -68,7 +67,8 @@ function withPresentNames(given: Given, entry: string, path: string): Given {
     }
     warnOnce(entry, `${prefix}${before}`, now);
     const { [before]: value, ...others } = holder;
-    const renamed = { ...others, [now]: values[String(value)] ?? value };
+    const isRenamedValue = typeof value === "string" && Object.hasOwn(values, value);
+    const renamed = { ...others, [now]: isRenamedValue ? values[value] : value };
     options = within === "" ? renamed : { ...options, [within]: renamed };
   }
   const { agents } = options;
