@@ -3,8 +3,8 @@
 import { Client } from "trivium";
 
 await using client = await Client.connect(process.argv[2] ?? "http://127.0.0.1:41241", {
-  onConnection({ binding, passedOver }) {
-    for (const other of passedOver) console.log(`no answer over ${other.binding}`);
+  onConnection({ binding, skipped }) {
+    for (const other of skipped) console.log(`no answer over ${other.binding}`);
     console.log(`connected over ${binding}`);
   },
 });

@@ -69,7 +69,7 @@ function parentText(type: string, places: Places): string {
 
 /** The members with those of parents that have no section, and the parents that have one. */
 function membersOf({ members, parents, file }: Declaration, places: Places): Family {
-  const all = [...members];
+  const all = members.filter(({ doc }) => !doc.startsWith("@deprecated"));
   const inheritedFrom: string[] = [];
   for (const name of parents) {
     const parent = declarationOf(file, name);

@@ -57,12 +57,16 @@ export function typeText(node: { readonly start: number; readonly end: number },
 
 /** A piece of source in one line, without what only a compiler needs. */
 function plainText(text: string): string {
-  return text
-    .replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "")
-    .replaceAll(/\s+/g, " ")
-    .replaceAll(/\breadonly /g, "")
-    .replace(/^\| /, "")
-    .replaceAll(/([([<]) | (?=[)\]>])/g, "$1")
-    .replaceAll(/,(?=[)\]}>])/g, "")
-    .trim();
+  return (
+    text
+      .replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, "")
+      .replaceAll(/\s+/g, " ")
+      .replaceAll(/\breadonly /g, "")
+      // Former names of options are in the changelog.
+      .replaceAll(/\((\S+) & Former\w+\)/g, "$1")
+      .replace(/^\| /, "")
+      .replaceAll(/([([<]) | (?=[)\]>])/g, "$1")
+      .replaceAll(/,(?=[)\]}>])/g, "")
+      .trim()
+  );
 }

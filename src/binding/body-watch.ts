@@ -5,6 +5,8 @@ import type { CallTimes } from "./listen/connection.js";
 /** How often the rate is checked within the time limit. */
 const checks = 3;
 
+const minBytesPerSecond = 1024;
+
 /** Watches the arrival of one request body: it must be complete in time, and arrive at a minimum rate until then. */
 export class BodyWatch {
   readonly #times: CallTimes;
@@ -35,15 +37,16 @@ export class BodyWatch {
   }
 
   #look(): void {
-    const { bodyTimeoutMs, bodyMinBytesPerSecond } = this.#times;
+    const { bodyTimeoutMs } = this.#times;
     const windowMs = bodyTimeoutMs / checks;
     if (this.#check === checks) {
       this.#fail(
         new A2AError("requestTimeout", `the request body did not arrive within ${bodyTimeoutMs} ms (bodyTimeoutMs)`),
       );
-    } else if (this.#bytes * 1000 < bodyMinBytesPerSecond * windowMs) {
-      const rate = `${bodyMinBytesPerSecond} bytes a second (bodyMinBytesPerSecond)`;
-      this.#fail(new A2AError("requestTimeout", `the request body arrived more slowly than ${rate}`));
+    } else if (this.#bytes * 1000 < minBytesPerSecond * windowMs) {
+      this.#fail(
+        new A2AError("requestTimeout", `the request body arrived more slowly than ${minBytesPerSecond} bytes a second`),
+      );
     } else {
       this.#check += 1;
       this.#bytes = 0;

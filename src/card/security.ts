@@ -30,7 +30,7 @@ export function schemesFromJson(json: JsonObject): ReadonlyMap<string, SchemeDec
       throw new TypeError(`${unknownScheme[0]} has no member such as httpAuthSecurityScheme`);
     return new Map(schemes);
   } catch (cause) {
-    throw new TypeError(`declares.schemes: ${messageOf(cause)}`, { cause });
+    throw new TypeError(`securityDeclaration.schemes: ${messageOf(cause)}`, { cause });
   }
 }
 

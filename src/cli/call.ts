@@ -11,13 +11,13 @@ import type { JsonRpcAdapter } from "../version/codec.js";
 import { v1 } from "../version/v1.0/v1.js";
 import { type VersionName, versionTable } from "../version/versions.js";
 import { hasText, printText } from "./answer-text.js";
-import { addCallerOptions, type CallerFlags, callerOptions, checkUsage } from "./caller.js";
+import { addCallerOptions, type CallerFlags, callerOptions } from "./caller.js";
 import { connect, connectionText, noteLongWait } from "./connect.js";
 import { runInterruptible } from "./interruption.js";
 import { showAuthorization } from "./login/login.js";
-import { appendText } from "./option-values.js";
+import { appendText, checkUsage } from "./option-values.js";
 import { print, printJson, printNote } from "./print.js";
-import { targetOf } from "./target.js";
+import { parseTarget } from "./target.js";
 
 interface CallFlags extends CallerFlags {
   readonly binding?: Binding;
@@ -72,7 +72,7 @@ interface CallArguments {
 
 async function call(command: Command, { url, operation, json }: CallArguments, flags: CallFlags): Promise<void> {
   const adapter = jsonAdapter();
-  const target = checkUsage(command, () => targetOf(url, flags.binding));
+  const target = checkUsage(command, () => parseTarget(url, flags.binding));
   if ((flags.credential ?? flags.login) !== undefined && target.kind === "interface") {
     command.error(
       "error: credentials by scheme and --login need the card of the agent: give its base URL, or a bearer token",

@@ -4,7 +4,7 @@ import type { CredentialOptions, CredentialProvider } from "../auth/options.js";
 import type { ClientTls } from "../binding/fetch/client-tls.js";
 import type { ConnectOptions } from "../client/options.js";
 import { messageOf } from "../protocol/errors.js";
-import { type LoginFlags, loginOf } from "./login/login.js";
+import { type LoginFlags, readLogin } from "./login/login.js";
 import { appendText } from "./option-values.js";
 
 /** Options of every command that calls an agent: identity and call settings. */
@@ -54,12 +54,12 @@ export function addCallerOptions(command: Command): Command {
 /** Identity and TLS of the caller. Throws a `TypeError` that shows no secret. */
 export function callerOptions(flags: CallerFlags, agent: string): Pick<ConnectOptions, CallerOption> {
   const { header: headers, trust: trustedOrigins } = flags;
-  return { headers, credentials: credentialsOf(flags, agent), trustedOrigins, tls: tlsOf(flags) };
+  return { headers, credentials: readCredentials(flags, agent), trustedOrigins, tls: readTls(flags) };
 }
 
 type CallerOption = "headers" | "credentials" | "trustedOrigins" | "tls";
 
-function tlsOf({ ca, cert, key }: CallerFlags): ClientTls | undefined {
+function readTls({ ca, cert, key }: CallerFlags): ClientTls | undefined {
   if ((cert === undefined) !== (key === undefined)) throw new TypeError("--cert and --key belong together");
   if (ca === undefined && cert === undefined) return undefined;
   return { ca: pem("--ca", ca), cert: pem("--cert", cert), key: pem("--key", key) };
@@ -80,7 +80,7 @@ function pem(option: string, file: string | undefined): string | undefined {
 }
 
 /** The credentials for a client of the agent. Throws a `TypeError` that shows no secret. */
-function credentialsOf(flags: CallerFlags, agent: string): CredentialOptions | CredentialProvider {
+function readCredentials(flags: CallerFlags, agent: string): CredentialOptions | CredentialProvider {
   const { bearer, credential, login } = flags;
   if (bearer !== undefined && (credential !== undefined || login !== undefined)) {
     throw new TypeError("give a bearer token or credentials by scheme, not both");
@@ -90,12 +90,12 @@ function credentialsOf(flags: CallerFlags, agent: string): CredentialOptions | C
     if (!/^[\x21-\x7e]+$/.test(bearer)) throw new TypeError("a bearer token is printable ASCII without spaces");
     return () => ({ headers: { authorization: `Bearer ${bearer}` } });
   }
-  const secrets = (credential ?? []).map(credentialOf);
-  if (login !== undefined) return Object.fromEntries([...secrets, loginOf(agent, { ...flags, login })]);
+  const secrets = (credential ?? []).map(parseCredential);
+  if (login !== undefined) return Object.fromEntries([...secrets, readLogin(agent, { ...flags, login })]);
   return Object.fromEntries(secrets);
 }
 
-function credentialOf(text: string): readonly [scheme: string, secret: string] {
+function parseCredential(text: string): readonly [scheme: string, secret: string] {
   const end = text.indexOf("=");
   if (end < 1 || end === text.length - 1) throw new TypeError("a credential takes the form scheme=secret");
   return [text.slice(0, end), text.slice(end + 1)];
@@ -112,13 +112,4 @@ function addHeader(header: string, headers: Readonly<Record<string, string>>): R
   const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):(.*)$/.exec(header) ?? [];
   if (name === undefined || value === undefined) throw new InvalidArgumentError("It takes name:value.");
   return { ...headers, [name]: value.trim() };
-}
-
-/** Returns what `read` returns. An error that it throws ends the command as a usage error. */
-export function checkUsage<T>(command: Command, read: () => T, prefix = ""): T {
-  try {
-    return read();
-  } catch (error) {
-    return command.error(`error: ${prefix}${messageOf(error)}`);
-  }
 }

@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import { isSameHost } from "../client/secret-places.js";
 import { v1 } from "../version/v1.0/v1.js";
-import { addCallerOptions, type CallerFlags, callerOptions, checkUsage } from "./caller.js";
+import { addCallerOptions, type CallerFlags, callerOptions } from "./caller.js";
 import { connectAt, noteLongWait } from "./connect.js";
 import { runInterruptible } from "./interruption.js";
+import { checkUsage } from "./option-values.js";
 import { printJson } from "./print.js";
 import { agentUrl } from "./target.js";
 
@@ -37,7 +38,7 @@ async function printCard(address: string, flags: CardFlags, command: Command): P
       return v1.writeCard(client.card) ?? {};
     };
     if (flags.all !== true) return printJson(await cardAt(url));
-    const { readCardUrls: listedCards } = await import("./agents/listed-agents.js");
+    const { readCardUrls: listedCards } = await import("./listed-agents.js");
     const bearer = flags.bearer === undefined ? {} : { authorization: `Bearer ${flags.bearer}` };
     const call = { headers: { ...bearer, ...headers }, timeoutMs: timeout ?? 10_000, tls: caller.tls, signal };
     const cards: object[] = [];

@@ -17,7 +17,7 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
   const [version = v1.name] = options.versions ?? [];
   if (target.kind === "interface") {
     const { Client } = await import("../client/node.js");
-    return Client.connect(cardOf(target, version), { ...options, grpcTls: false });
+    return Client.connect(makeCard(target, version), { ...options, grpcTls: false });
   }
   const { url, binding } = target;
   if (binding === undefined) return connectAt(url, options);
@@ -37,8 +37,8 @@ export async function connectAt(url: string, options: ConnectOptions): Promise<C
     return await Client.connect(url, options);
   } catch (error) {
     if (!(error instanceof A2AError) || error.code !== "unavailable") throw error;
-    const { agentsBeside } = await import("./agents/beside.js");
-    const agents = await agentsBeside(url, options);
+    const { findSiblingAgents } = await import("./listed-agents.js");
+    const agents = await findSiblingAgents(url, options);
     if (agents.length === 0) throw error;
     throw new A2AError("unavailable", `no agent card at ${url}: its server lists agents at ${agents.join(", ")}`);
   }
@@ -55,16 +55,16 @@ export function noteLongWait(): (notice: RetryNotice) => void {
 }
 
 /** The interface that is used, and the interfaces of the card that were skipped, with the reason. */
-export function connectionText({ passedOver, ...connection }: Connection, onlyBinding?: Binding): string {
-  const others = passedOver.map((each) => {
+export function connectionText({ skipped, ...connection }: Connection, onlyBinding?: Binding): string {
+  const others = skipped.map((each) => {
     const reason = onlyBinding === undefined || onlyBinding === each.binding ? each.reason : "not asked for";
-    return `passed over ${interfaceText(each)}: ${reason}`;
+    return `skipped ${interfaceText(each)}: ${reason}`;
   });
   return [...others, `using ${interfaceText(connection)}`].join("\n");
 }
 
 /** A minimal card with one interface and its version. */
-function cardOf({ binding, address }: Extract<Target, { kind: "interface" }>, version: string): AgentCard {
+function makeCard({ binding, address }: Extract<Target, { kind: "interface" }>, version: string): AgentCard {
   return create(AgentCardSchema, {
     supportedInterfaces: [{ url: address, protocolBinding: bindingRow(binding).wire, protocolVersion: version }],
     capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: true },

@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Retention } from "../store/sql/rows.js";
-import { checkUsage } from "./caller.js";
-import { parseDuration } from "./option-values.js";
+import { checkUsage, parseDuration } from "./option-values.js";
 import { print, printJson, printNote } from "./print.js";
 import { type DatabaseLocation, databaseLocation } from "./store-location.js";
 
@@ -28,13 +27,13 @@ export function dbCommand(db: Command): void {
   db.helpCommand(false);
   withStore(db.command("status").description("print the schema version of a database as JSON")).action(
     async (flags: StoreFlags, command: Command) => {
-      const location = locationOf(flags, command);
+      const location = readLocation(flags, command);
       await printJson(await (await databases()).status(location));
     },
   );
   withStore(db.command("migrate").description("create or update the schema of a database")).action(
     async (flags: StoreFlags, command: Command) => {
-      const location = locationOf(flags, command);
+      const location = readLocation(flags, command);
       await printJson(await (await databases()).migrate(location, printNote));
     },
   );
@@ -51,7 +50,7 @@ export function dbCommand(db: Command): void {
   addPrune(db);
   const description = "invalidate old event ids: run it once after restoring a backup, before a server starts";
   withStore(db.command("restored").description(description)).action(async (flags: StoreFlags, command: Command) => {
-    const location = locationOf(flags, command);
+    const location = readLocation(flags, command);
     await printJson(await (await databases()).renewEventIds(location));
   });
 }
@@ -68,12 +67,12 @@ function addPrune(db: Command): void {
     )
     .addOption(ageOption("--sends-older-than <time>", "records of idempotent sends", false).default(dayMs, "1d"))
     .action(async (flags: PruneFlags, command: Command) => {
-      const location = locationOf(flags, command);
-      await printJson(await (await databases()).prune(location, retentionOf(flags)));
+      const location = readLocation(flags, command);
+      await printJson(await (await databases()).prune(location, readRetention(flags)));
     });
 }
 
-function retentionOf({ tasksOlderThan, tasksMax, logsOlderThan, sendsOlderThan }: PruneFlags): Retention {
+function readRetention({ tasksOlderThan, tasksMax, logsOlderThan, sendsOlderThan }: PruneFlags): Retention {
   return {
     tasksMs: tasksOlderThan === "never" ? undefined : tasksOlderThan,
     tasksMax,
@@ -90,12 +89,12 @@ function withStore(command: Command): Command {
   );
 }
 
-function locationOf({ store }: StoreFlags, command: Command): DatabaseLocation {
+function readLocation({ store }: StoreFlags, command: Command): DatabaseLocation {
   return checkUsage(command, () => databaseLocation(store));
 }
 
-function databases(): Promise<typeof import("./db/databases.js")> {
-  return import("./db/databases.js");
+function databases(): Promise<typeof import("./databases.js")> {
+  return import("./databases.js");
 }
 
 function ageOption(flags: string, records: string, mayBeNever: boolean): Option {

@@ -1,11 +1,18 @@
 import { type Command, Option } from "commander";
 import { stderrLogger } from "../server/log/stderr-logger.js";
 import type { Server } from "../server/serve.js";
-import { allowedHostOption } from "./allowed-host.js";
-import { checkUsage } from "./caller.js";
-import { endOnSignals } from "./ending.js";
+import { checkUsage } from "./option-values.js";
 import { packageVersion } from "./package-version.js";
-import { accessLogOption, assertShared, hostOption, logLevelOption, portOption, type ServingFlags } from "./serving.js";
+import {
+  accessLogOption,
+  allowedHostOption,
+  assertShared,
+  endOnSignals,
+  hostOption,
+  logLevelOption,
+  portOption,
+  type ServingFlags,
+} from "./serving.js";
 import { locationText, openStorage, type StoreLocation, storeLocation } from "./store-location.js";
 
 /** Flags of `trivium demo`. */

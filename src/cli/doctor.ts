@@ -1,12 +1,15 @@
 import { type Command, Option } from "commander";
 import type { ConnectOptions } from "../client/options.js";
 import { bindingNameOf } from "../protocol/bindings.js";
-import { addCallerOptions, type CallerFlags, callerOptions, checkUsage } from "./caller.js";
+import { addCallerOptions, type CallerFlags, callerOptions } from "./caller.js";
 import { type Finding, findingText } from "./doctor/finding.js";
-import { parseDuration, parsePort } from "./option-values.js";
+import { checkUsage, parseDuration, parsePort } from "./option-values.js";
 import { print, printJson } from "./print.js";
 import { storeLocation } from "./store-location.js";
 import { agentUrl } from "./target.js";
+
+// Without a URL, `doctor` checks this machine and the database; with one, a running agent from outside. A file of `doctor/`
+// is one subject: it makes its calls and returns findings, and an error of a call is a finding too.
 
 interface DoctorFlags extends CallerFlags {
   readonly store?: string;
@@ -59,7 +62,7 @@ async function doctor(command: Command, url: string | undefined, flags: DoctorFl
   const { store, json } = flags;
   const location = store === undefined || store === "" ? undefined : checkUsage(command, () => storeLocation(store));
   const agent = url === undefined ? undefined : checkUsage(command, () => agentUrl(url));
-  const options = agent === undefined ? undefined : checkUsage(command, () => optionsOf(flags, agent));
+  const options = agent === undefined ? undefined : checkUsage(command, () => connectOptions(flags, agent));
   // A check needs no orderly end: a signal ends the command at once.
   const findings: Finding[] = [];
   const report = async (newFindings: readonly Finding[]): Promise<void> => {
@@ -116,7 +119,7 @@ async function examine(
   await report(await checkStreaming({ url: agent, card, message: send, options: options ?? {}, isUnready }));
 }
 
-function optionsOf(flags: CallerFlags, agent: string): ConnectOptions {
+function connectOptions(flags: CallerFlags, agent: string): ConnectOptions {
   const { timeout: cardTimeoutMs = defaultTimeoutMs } = flags;
   const grpcTls = agent.startsWith("https:");
   const caller = callerOptions(flags, agent);

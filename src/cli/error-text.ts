@@ -9,13 +9,13 @@ export function errorText(error: unknown): string {
   const violations = fields.map(({ field, description }) => `${field} ${description}`);
   // The message usually names the first field.
   const lines = violations.filter((each) => !error.message.includes(each)).map((each) => `  ${each}`);
-  const causes = causesOf(error)
+  const causes = listCauses(error)
     .filter((cause) => !error.message.includes(cause))
     .map((cause) => `  because: ${cause}`);
-  return [`${name}: ${messageOfCause(error)}`, ...lines, ...causes, ...remediesOf(error)].join("\n");
+  return [`${name}: ${messageOfCause(error)}`, ...lines, ...causes, ...findRemedies(error)].join("\n");
 }
 
-function remediesOf(error: Error): readonly string[] {
+function findRemedies(error: Error): readonly string[] {
   if (!(error instanceof A2AError)) return [];
   if (error.message.includes("unless trustedOrigins lists"))
     return ["  the option for trustedOrigins is --trust <origin>"];
@@ -34,7 +34,7 @@ function messageOfCause({ message, cause }: Error): string {
 
 const maxCauses = 4;
 
-function causesOf(error: Error): string[] {
+function listCauses(error: Error): string[] {
   const causes: string[] = [];
   let cause = error.cause;
   while (cause instanceof Error && causes.length < maxCauses) {

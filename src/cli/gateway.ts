@@ -3,12 +3,19 @@ import { checkForwardNames } from "../gateway/forward.js";
 import type { GatewayOptions } from "../gateway/options.js";
 import { stderrLogger } from "../server/log/stderr-logger.js";
 import { type VersionName, versionTable } from "../version/versions.js";
-import { allowedHostOption } from "./allowed-host.js";
-import { addCallerOptions, type CallerFlags, callerOptions, checkUsage } from "./caller.js";
+import { addCallerOptions, type CallerFlags, callerOptions } from "./caller.js";
 import { noteLongWait } from "./connect.js";
-import { appendText } from "./option-values.js";
+import { appendText, checkUsage } from "./option-values.js";
 import { print } from "./print.js";
-import { accessLogOption, assertShared, hostOption, logLevelOption, portOption, type ServingFlags } from "./serving.js";
+import {
+  accessLogOption,
+  allowedHostOption,
+  assertShared,
+  hostOption,
+  logLevelOption,
+  portOption,
+  type ServingFlags,
+} from "./serving.js";
 import { agentUrl } from "./target.js";
 
 /** Flags of `trivium gateway`. */

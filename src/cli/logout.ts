@@ -1,6 +1,6 @@
 import type { Command } from "commander";
-import { checkUsage } from "./caller.js";
 import { forgetLogins } from "./login/logins.js";
+import { checkUsage } from "./option-values.js";
 import { printJson } from "./print.js";
 import { agentUrl } from "./target.js";
 

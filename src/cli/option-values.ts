@@ -1,4 +1,5 @@
-import { InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
+import { messageOf } from "../protocol/errors.js";
 
 // Parsers of option values. An `InvalidArgumentError` becomes a usage error that names the option.
 
@@ -36,4 +37,13 @@ export function parsePort(text: string): number {
 /** Collects the values of an option that may be repeated. */
 export function appendText(text: string, list: readonly string[] = []): readonly string[] {
   return [...list, text];
+}
+
+/** Returns what `read` returns. An error that it throws ends the command as a usage error. */
+export function checkUsage<T>(command: Command, read: () => T, prefix = ""): T {
+  try {
+    return read();
+  } catch (error) {
+    return command.error(`error: ${prefix}${messageOf(error)}`);
+  }
 }

@@ -6,11 +6,11 @@ import type { Continuation } from "../client/send-options.js";
 import type { Part } from "../protocol/model.js";
 import { printDeltas } from "./answer-text.js";
 import { connectOptions } from "./call.js";
-import { addCallerOptions, type CallerFlags, callerOptions, checkUsage } from "./caller.js";
+import { addCallerOptions, type CallerFlags, callerOptions } from "./caller.js";
 import { connectAt } from "./connect.js";
 import { runInterruptible } from "./interruption.js";
 import { showAuthorization } from "./login/login.js";
-import { appendText, parseDuration, parseSize } from "./option-values.js";
+import { appendText, checkUsage, parseDuration, parseSize } from "./option-values.js";
 import { print, printJson, printNote } from "./print.js";
 import { agentUrl } from "./target.js";
 
@@ -66,7 +66,7 @@ interface SendArguments {
 async function send(command: Command, { url, content }: SendArguments, flags: SendFlags): Promise<void> {
   const agent = checkUsage(command, () => agentUrl(url));
   const caller = checkUsage(command, () => callerOptions(flags, agent));
-  const message = await messageOf(command, content, flags);
+  const message = await readMessage(command, content, flags);
   await runInterruptible(async (signal) => {
     await using client = await connectAt(agent, {
       ...connectOptions(flags),
@@ -81,7 +81,7 @@ async function send(command: Command, { url, content }: SendArguments, flags: Se
     if (data !== undefined) await printJson(data);
     if (flags.save === undefined) showFiles(answer);
     else {
-      const { saveFiles } = await import("./send/save-files.js");
+      const { saveFiles } = await import("./save-files.js");
       const limits = { maxBytes: flags.maxBytes, timeoutMs: flags.saveTimeout };
       const saveOptions = { folder: flags.save, ...limits, agent, tls: caller.tls, signal };
       for await (const path of saveFiles(answer.files, saveOptions)) printNote(`saved ${path}`);
@@ -91,7 +91,7 @@ async function send(command: Command, { url, content }: SendArguments, flags: Se
 }
 
 /** The parts of the message: text, files and data, in this order. */
-async function messageOf(command: Command, content: string | undefined, flags: SendFlags): Promise<readonly Part[]> {
+async function readMessage(command: Command, content: string | undefined, flags: SendFlags): Promise<readonly Part[]> {
   const { data: json, file: paths } = flags;
   if (content === undefined && json === undefined && paths.length === 0) {
     return command.error("error: nothing to send: give a text, --file or --data");

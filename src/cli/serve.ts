@@ -2,14 +2,20 @@ import { type Command, Option } from "commander";
 import type { ServeOptions } from "../server/options.js";
 import type { AgentServer } from "../server/serve.js";
 import type { AgentsServer } from "../server/several/serve-agents.js";
-import { allowedHostOption } from "./allowed-host.js";
-import { checkUsage } from "./caller.js";
-import { endOnSignals } from "./ending.js";
+import { checkUsage } from "./option-values.js";
 import { print } from "./print.js";
 import { cardOfPackage, readAgentModule, readConfiguration, type ServeSettings } from "./serve/agent-module.js";
 import { runWatched } from "./serve/watch.js";
 import { endWithWatcher, isWatched, watchedDrainMs, watchedStore } from "./serve/watched.js";
-import { accessLogOption, hostOption, logLevelOption, portOption, type ServingFlags } from "./serving.js";
+import {
+  accessLogOption,
+  allowedHostOption,
+  endOnSignals,
+  hostOption,
+  logLevelOption,
+  portOption,
+  type ServingFlags,
+} from "./serving.js";
 import { openStorage, storeLocation } from "./store-location.js";
 
 /** Flags of `trivium serve`. */
@@ -70,7 +76,7 @@ async function run(file: string, flags: ServeFlags, command: Command): Promise<v
     const server: AgentServer | AgentsServer = await serve(options);
     const closingMs = await closingTime(options);
     endOnSignals(server, store, logger, watched && (() => watched.reportClosing(closingMs)));
-    const agents = isOfSeveral(server) ? [...server.agents] : [server];
+    const agents = hasManyAgents(server) ? [...server.agents] : [server];
     for (const { card, url } of agents) await print(`${card.name} listens at ${url}`);
   } catch (error) {
     await store?.close();
@@ -85,7 +91,7 @@ async function closingTime({ lameDuckMs = 0, drainMs = watchedDrainMs, limits }:
   return lameDuckMs + drainMs + (limits?.graceMs ?? defaultLimits.graceMs) + 5_000;
 }
 
-function isOfSeveral(server: AgentServer | AgentsServer): server is AgentsServer {
+function hasManyAgents(server: AgentServer | AgentsServer): server is AgentsServer {
   return "agents" in server;
 }
 

@@ -53,7 +53,7 @@ export function locationText(location: StoreLocation): string {
 export async function openStorage(location: StoreLocation, logger: Logger): Promise<Store | undefined> {
   if (location.kind === "memory") return undefined;
   try {
-    const storage = await storageOf(location, logger);
+    const storage = await createStorage(location, logger);
     try {
       await storage.open?.();
       return storage;
@@ -93,7 +93,7 @@ function isStoreError(error: unknown): error is StoreError {
   return error instanceof Error && error.name === "StoreError";
 }
 
-async function storageOf(location: DatabaseLocation, logger: Logger): Promise<Store> {
+async function createStorage(location: DatabaseLocation, logger: Logger): Promise<Store> {
   if (location.kind === "sqlite") {
     const { sqliteStore } = await import("../store/sqlite/index.js");
     return sqliteStore({ path: location.path, logger });

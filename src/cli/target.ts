@@ -10,7 +10,7 @@ export type Target =
  * gRPC's `host:port`. Without a binding the address decides. Throws a `TypeError` when the address does not fit the
  * binding.
  */
-export function targetOf(address: string, bindingFlag?: Binding): Target {
+export function parseTarget(address: string, bindingFlag?: Binding): Target {
   const isHttp = isHttpUrl(address);
   if (!isHttp && !/^(?:grpcs?:\/\/)?[^\s/?#]+:\d{1,5}$/i.test(address)) {
     throw new TypeError(`${address} is neither an http(s) URL nor the host:port of gRPC`);

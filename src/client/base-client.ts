@@ -30,7 +30,7 @@ import { AnswerStream } from "./answer/answer-stream.js";
 import { declaresExtension } from "./compose.js";
 import type { Connection } from "./connection.js";
 import { isUnsent } from "./failures.js";
-import type { ClientLimits, ClientOptions } from "./options.js";
+import type { ClientLimits, ClientOptions, FixedClientLimits } from "./options.js";
 import { type Retries, withRetries } from "./retrying.js";
 import { complete, sendRequest } from "./send.js";
 import { checkCallOptions, checkOperationOptions, type SendOptions, type TaskCallOptions } from "./send-options.js";
@@ -54,7 +54,7 @@ export type ClientOperations = {
 export interface ClientParts {
   readonly access: Pick<AgentAccess, keyof AgentAccess>;
   readonly clock: Clock;
-  readonly limits: ClientLimits;
+  readonly limits: ClientLimits & FixedClientLimits;
   readonly retries: Retries;
   readonly options: Pick<
     ClientOptions,

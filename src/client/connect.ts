@@ -16,7 +16,7 @@ import { cardUrls, type DiscoveryOptions, type FoundCard, findCallableCard } fro
 import { cardReader } from "./card/read-card.js";
 import { isCallable } from "./compose.js";
 import { connectRule } from "./option-rules.js";
-import { type ClientOptions, type ConnectOptions, defaultClientLimits } from "./options.js";
+import { type ClientOptions, type ConnectOptions, defaultClientLimits, fixedClientLimits } from "./options.js";
 import type { Network, NetworkOptions, Platform } from "./platform.js";
 import { createRetries, searchAgain } from "./retrying.js";
 import type { TransportFactory } from "./transports.js";
@@ -70,7 +70,7 @@ async function connectParts(agent: AgentAddress, options: ConnectOptions, platfo
     allowPlaintext = false,
     tls,
   } = options;
-  const limits = withDefaults(defaultClientLimits, options.limits);
+  const limits = { ...withDefaults(defaultClientLimits, options.limits), ...fixedClientLimits, ...platform.limits };
   const networks: Network[] = [];
   const openNetwork = (namedBy: NetworkOptions["namedBy"], cardUrl: string | undefined): Network => {
     const { connectTimeoutMs } = limits;

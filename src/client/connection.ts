@@ -21,7 +21,14 @@ export interface UnusedInterface extends InterfaceName {
 /** The interface over which a client currently reaches its agent. */
 export interface Connection extends InterfaceName {
   /** Interfaces before it that were not used. */
+  readonly skipped: readonly UnusedInterface[];
+  /** @deprecated Read `skipped`. 0.3 has no member of this name. */
   readonly passedOver: readonly UnusedInterface[];
+}
+
+/** The connection over an interface. */
+export function connectionOver(name: InterfaceName, skipped: readonly UnusedInterface[]): Connection {
+  return Object.defineProperty({ ...name, skipped }, "passedOver", { get: () => skipped }) as Connection;
 }
 
 /** An interface that this client refuses to call; a retry changes nothing. */
@@ -44,12 +51,12 @@ export class CredentialsError extends CallError {
 /** No interface of the card could serve a call; `code` is `unavailable`. */
 export class NoInterfaceError extends ConnectionError {
   /** Every interface of the card, and why it was not used. */
-  readonly passedOver: readonly UnusedInterface[];
+  readonly skipped: readonly UnusedInterface[];
   /** The errors of the interfaces that were tried. */
   readonly failures: readonly unknown[];
 
-  constructor(passedOver: readonly UnusedInterface[], failures: readonly unknown[], written: boolean) {
-    const list = passedOver.map((each) => `${interfaceText(each)}: ${each.reason}`);
+  constructor(skipped: readonly UnusedInterface[], failures: readonly unknown[], written: boolean) {
+    const list = skipped.map((each) => `${interfaceText(each)}: ${each.reason}`);
     const waits = failures.flatMap((error) => (error instanceof A2AError ? (error.retryAfterMs ?? []) : []));
     super(list.length === 0 ? "the card lists no interface" : `no interface of the agent answers: ${list.join("; ")}`, {
       written,
@@ -57,8 +64,13 @@ export class NoInterfaceError extends ConnectionError {
       retryAfterMs: waits.length === 0 ? undefined : Math.min(...waits),
     });
     this.name = "NoInterfaceError";
-    this.passedOver = passedOver;
+    this.skipped = skipped;
     this.failures = failures;
+  }
+
+  /** @deprecated Read `skipped`. 0.3 has no member of this name. */
+  get passedOver(): readonly UnusedInterface[] {
+    return this.skipped;
   }
 }
 

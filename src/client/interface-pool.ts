@@ -6,7 +6,13 @@ import type { CallOptions } from "../protocol/context.js";
 import { A2AError, ConnectionError } from "../protocol/errors.js";
 import type { Operation } from "../protocol/operations.js";
 import { statesVersion } from "../version/traits.js";
-import { type Connection, type InterfaceName, NoInterfaceError, type UnusedInterface } from "./connection.js";
+import {
+  type Connection,
+  connectionOver,
+  type InterfaceName,
+  NoInterfaceError,
+  type UnusedInterface,
+} from "./connection.js";
 import { describeFailure, isAnswer, isUnknownMethod, shouldTryNextInterface } from "./failures.js";
 import type { Attempt, InterfaceClient, OpenStream } from "./interface-client.js";
 import { callWithin, startAllowance } from "./timing.js";
@@ -214,7 +220,7 @@ export class InterfacePool implements Attempt {
     if (isSame(this.#connection, candidate.client.name)) return;
     const { interfaces } = this.#options;
     const before = interfaces.slice(0, interfaces.indexOf(candidate.client));
-    this.#connection = { ...candidate.client.name, passedOver: this.#listUnused(before) };
+    this.#connection = connectionOver(candidate.client.name, this.#listUnused(before));
     this.#options.onConnection?.(this.#connection);
   }
 

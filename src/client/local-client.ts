@@ -8,9 +8,9 @@ import type { Content } from "../protocol/parts.js";
 import type { Answer } from "./answer/answer.js";
 import type { AnswerStream } from "./answer/answer-stream.js";
 import { BaseClient, type Client, type ClientParts } from "./base-client.js";
-import type { Connection } from "./connection.js";
+import { type Connection, connectionOver } from "./connection.js";
 import { openStream } from "./interface-client.js";
-import { defaultClientLimits } from "./options.js";
+import { defaultClientLimits, fixedClientLimits } from "./options.js";
 import { createRetries } from "./retrying.js";
 import type { SendOptions, TaskCallOptions } from "./send-options.js";
 
@@ -33,7 +33,7 @@ export function localClient(agent: LocalAgent): Client {
   const parts: ClientParts = {
     access: accessTo(agent),
     clock: agent.clock,
-    limits: defaultClientLimits,
+    limits: { ...defaultClientLimits, ...fixedClientLimits },
     // What the agent refuses was not lost on the way.
     retries: createRetries({ maxAttempts: 1 }),
     options: { sendOnce: false },
@@ -86,7 +86,7 @@ function accessTo({ url, card, operations }: LocalAgent): ClientParts["access"] 
     },
     get connection(): Connection {
       const [newest] = card().supportedInterfaces;
-      return { binding: inProcessBinding, url, version: newest?.protocolVersion ?? "", passedOver: [] };
+      return connectionOver({ binding: inProcessBinding, url, version: newest?.protocolVersion ?? "" }, []);
     },
     isRepeatable: () => false,
     replaceCard: noop,

@@ -22,7 +22,7 @@ const nodeBindings: ClientBindings = {
   },
 };
 
-const platform: Platform = {
+export const nodePlatform: Platform = {
   transports: (versions) => transportsFor(nodeBindings, versions).map(announceTimeouts),
   cardCache: createCardCache(),
   resumingStream: ResumingStream,
@@ -39,9 +39,9 @@ const platform: Platform = {
 export const nodeClients: ClientFactory = {
   async connect(agent, options) {
     const api = await loadOpenTelemetry(undefined);
-    if (api === undefined) return clientFactory(platform).connect(agent, options);
+    if (api === undefined) return clientFactory(nodePlatform).connect(agent, options);
     const { observePlatform } = await import("./observed-platform.js");
-    const base = observePlatform(platform, api, options?.telemetry?.exceptions ?? "full");
+    const base = observePlatform(nodePlatform, api, options?.telemetry?.exceptions ?? "full");
     return clientFactory(base).connect(agent, options);
   },
 };

@@ -31,6 +31,12 @@ const retry: MembersOf<RetryOptions> = {
   budget: { rule: amount },
 };
 
+/** Limits that became constants. */
+const removedOptions = {
+  probeTimeoutMs: "it is fixed at 10 s since 0.2",
+  snapshotTimeoutMs: "it is fixed at 5 s since 0.2",
+};
+
 const origin: Rule = (value, path) =>
   typeof value === "string" && URL.parse(value)?.origin === value
     ? []
@@ -67,7 +73,7 @@ export const clientMembers: MembersOf<ClientOptions> = {
   allowPlaintext: { rule: flag },
   tls: { rule: object({ ca: { rule: text }, cert: { rule: text }, key: { rule: text } }) },
   grpcTls: { rule: flag },
-  limits: { rule: limits(defaultClientLimits) },
+  limits: { rule: limits(defaultClientLimits, {}, removedOptions) },
   fetch: { rule: func },
   logger: { rule: valueOr(false, withMethods("a logger such as pino's", "debug")) },
   clock: { rule: clock },

@@ -26,20 +26,10 @@ export interface ClientLimits {
   /** Time limit for establishing a connection in milliseconds. Default: 5,000. */
   readonly connectTimeoutMs: number;
   /**
-   * Time limit for the first answer of an unused interface to a read, or to the `GetTask` that precedes a message, in
-   * milliseconds, while the card lists others. Default: 10,000.
-   */
-  readonly probeTimeoutMs: number;
-  /**
    * Consecutive breaks after which a stream fails. 6 s of connection restore one attempt, and an event restores most of
    * one. Default: 5.
    */
   readonly streamBreaksMax: number;
-  /**
-   * Time limit for a subscription's first task, and for silence on a stream without event ids, in milliseconds; then
-   * the task is read instead. Default: 5,000.
-   */
-  readonly snapshotTimeoutMs: number;
   /** First polling interval in milliseconds for agents that cannot stream; it grows to ten times that. Default: 500. */
   readonly pollMs: number;
   /**
@@ -53,14 +43,28 @@ export interface ClientLimits {
   readonly grpcKeepaliveTimeoutMs: number;
 }
 
+/** Limits that no option changes, in milliseconds. */
+export interface FixedClientLimits {
+  /**
+   * Time limit for the first answer of an unused interface to a read, or to the `GetTask` that precedes a message, while
+   * the card lists others.
+   */
+  readonly probeTimeoutMs: number;
+  /**
+   * Time limit for a subscription's first task, and for silence on a stream without event ids; then the task is read
+   * instead.
+   */
+  readonly snapshotTimeoutMs: number;
+}
+
+export const fixedClientLimits: FixedClientLimits = { probeTimeoutMs: 10_000, snapshotTimeoutMs: 5_000 };
+
 export const defaultClientLimits: ClientLimits = {
   cardMaxBytes: 1024 * 1024,
   cardTimeoutMs: 10_000,
   replyMaxBytes: 32 * 1024 * 1024,
   connectTimeoutMs: 5_000,
-  probeTimeoutMs: 10_000,
   streamBreaksMax: 5,
-  snapshotTimeoutMs: 5_000,
   pollMs: 500,
   grpcKeepaliveMs: 330_000,
   grpcKeepaliveTimeoutMs: 20_000,

@@ -3,6 +3,7 @@ import type { ClientTls } from "../binding/fetch/client-tls.js";
 import type { Fetch } from "../protocol/fetch.js";
 import type { ClientParts } from "./base-client.js";
 import type { CardCache } from "./card/card-cache.js";
+import type { FixedClientLimits } from "./options.js";
 import type { TransportFactory } from "./transports.js";
 import type { KnownVersions } from "./versions.js";
 
@@ -28,6 +29,8 @@ export interface Platform {
   /** The platform's bindings, for one client. */
   transports(versions: KnownVersions): readonly TransportFactory[];
   readonly cardCache: CardCache;
+  /** Limits that no option changes, where tests need others. */
+  readonly limits?: Partial<FixedClientLimits>;
   network(options: NetworkOptions): Network;
   /** Code of streams, if it is loaded with the client. Default: it is loaded with the first stream. */
   readonly resumingStream?: ClientParts["resumingStream"];

@@ -1,8 +1,8 @@
 import { withDefaults } from "../protocol/defaults.js";
 import { partOfHeap } from "../protocol/heap-size.js";
 
-/** Limits of tasks, turns and conversations. */
-export interface CoreLimits {
+/** Limits of tasks, turns and conversations that a server can be given. */
+export interface TaskLimits {
   /** Size of one event of an agent. Default: 4 MiB. */
   readonly eventMaxBytes: number;
   /** Size of one task. Default: 32 MiB. */
@@ -23,11 +23,6 @@ export interface CoreLimits {
   readonly turnsPerOwner: number;
   /** Concurrent turns of the process. Default: 20,000. */
   readonly turnsPerProcess: number;
-  /**
-   * Concurrent reads of the store by one owner: GetTask, ListTasks and first events of subscriptions. Others wait in order,
-   * also while the owner reads more than its share of `runningMaxBytes`. Ignored without `authenticate`. Default: 4.
-   */
-  readonly readsPerOwner: number;
   /**
    * Unfinished tasks of one owner; beyond it, sends that would start another are refused. Not without `authenticate`.
    * Default: 10,000.
@@ -57,10 +52,6 @@ export interface CoreLimits {
    * end FAILED; tasks that wait for their callers stay, without a running turn. Default: 30 s.
    */
   readonly runningWaitMs: number;
-  /** Events that a turn may be ahead of the store. Default: 64. */
-  readonly batchMaxEvents: number;
-  /** Size of the events that a turn may be ahead of the store. Default: 256 KiB. */
-  readonly batchMaxBytes: number;
   /** Messages that wait for the turn of one task. Default: 16. */
   readonly inboxMaxMessages: number;
   /** How long a `returnImmediately` send to a busy task waits until its message is taken. Default: 10 s. */
@@ -77,7 +68,7 @@ export interface CoreLimits {
    */
   readonly storeWaitMs: number;
   /** How long the store may be away, or too late for sends, before `/readyz` and gRPC health checks report it. Default: 10 s. */
-  readonly storeAwayMs: number;
+  readonly storeOutageMs: number;
   /** How many agents of one server may call each other in a row (`turn.client`). Default: 8. */
   readonly agentCallDepth: number;
   /** Time limit of one turn. Default: none. */
@@ -88,20 +79,10 @@ export interface CoreLimits {
   readonly instanceTtlMs: number;
   /** How often the store is polled, which makes up for lost hints. Default: 1 s. */
   readonly pollMs: number;
-  /**
-   * Largest direct reply that is kept for repeats of an idempotent send; a larger one becomes a task. Default: 256
-   * KiB.
-   */
-  readonly keptReplyMaxBytes: number;
   /** Least time between two wakes of a parked task by its `wakeAt`. Default: 1 s. */
-  readonly wakePauseMs: number;
+  readonly minWakeIntervalMs: number;
   /** Push configurations of one task. Default: 10. */
   readonly pushConfigsPerTask: number;
-  /**
-   * Largest message or artifact that is copied into a conversation; a larger one is read from its task. Default: 64
-   * KiB.
-   */
-  readonly conversationEntryMaxBytes: number;
   /**
    * Entries of all conversations of one owner; beyond it the least recently used are dropped. Not without
    * `authenticate`. Default: 100,000.
@@ -116,8 +97,27 @@ export interface CoreLimits {
   readonly contextStateMaxBytes: number;
 }
 
-/** The defaults of `CoreLimits`. */
-export const defaultCoreLimits: CoreLimits = {
+/** Limits that no option changes; tests make them small. */
+export interface FixedLimits {
+  /**
+   * Concurrent reads of the store by one owner: GetTask, ListTasks and first events of subscriptions. More are queued, also
+   * while the owner reads more than its share of `runningMaxBytes`. Ignored without authentication.
+   */
+  readonly readsPerOwner: number;
+  /** Events that a turn may be ahead of the store. */
+  readonly batchMaxEvents: number;
+  /** Size of the events that a turn may be ahead of the store. */
+  readonly batchMaxBytes: number;
+  /** Largest direct reply that is kept for repeats of an idempotent send; a larger one becomes a task. */
+  readonly keptReplyMaxBytes: number;
+  /** Largest message or artifact that is copied into a conversation; a larger one is read from its task. */
+  readonly conversationEntryMaxBytes: number;
+}
+
+export interface CoreLimits extends TaskLimits, FixedLimits {}
+
+/** The defaults of `TaskLimits`. */
+export const defaultTaskLimits: TaskLimits = {
   eventMaxBytes: 4 << 20,
   taskMaxBytes: 32 << 20,
   logWindowBytes: 16 << 20,
@@ -125,35 +125,40 @@ export const defaultCoreLimits: CoreLimits = {
   historyMaxMessages: 1000,
   turnsPerOwner: 1000,
   turnsPerProcess: 20_000,
-  readsPerOwner: 4,
   tasksPerOwner: 10_000,
   taskWaitMaxMs: 30 * 24 * 3_600_000,
   turnWaitMs: 1000,
   turnWaitMaxBytes: 64 << 20,
   runningMaxBytes: 512 << 20,
   runningWaitMs: 30_000,
-  batchMaxEvents: 64,
-  batchMaxBytes: 256 << 10,
   inboxMaxMessages: 16,
   inboxWaitMs: 10_000,
   taskAfterMs: 1000,
   graceMs: 5000,
   storeRetryMs: 30_000,
   storeWaitMs: 2000,
-  storeAwayMs: 10_000,
+  storeOutageMs: 10_000,
   agentCallDepth: 8,
   turnDeadlineMs: undefined,
   heartbeatMs: 3000,
   instanceTtlMs: 15_000,
   pollMs: 1000,
-  keptReplyMaxBytes: 256 << 10,
-  wakePauseMs: 1000,
+  minWakeIntervalMs: 1000,
   pushConfigsPerTask: 10,
-  conversationEntryMaxBytes: 64 << 10,
   conversationEntriesPerOwner: 100_000,
   conversationOwnerMaxBytes: 128 << 20,
   contextStateMaxBytes: 64 << 10,
 };
+
+export const fixedLimits: FixedLimits = {
+  readsPerOwner: 4,
+  batchMaxEvents: 64,
+  batchMaxBytes: 256 << 10,
+  keptReplyMaxBytes: 256 << 10,
+  conversationEntryMaxBytes: 64 << 10,
+};
+
+export const defaultCoreLimits: CoreLimits = { ...defaultTaskLimits, ...fixedLimits };
 
 /** The limits with their defaults filled in. */
 export function coreLimits(overrides?: Partial<CoreLimits>): CoreLimits {

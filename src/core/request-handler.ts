@@ -38,7 +38,7 @@ export interface RequestHandler {
   /** Waits at most `ms` for running turns, then aborts them and waits for their grace period. */
   drain(ms: number): Promise<void>;
   /**
-   * Calls `listener` with false when the store has been away for `storeAwayMs`, and with true when it is back. Without a
+   * Calls `listener` with false when the store has been away for `storeOutageMs`, and with true when it is back. Without a
    * store it is missing.
    */
   watchStore?(listener: (ready: boolean) => void): void;

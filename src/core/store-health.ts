@@ -24,7 +24,7 @@ import { inStoreTime, isAnswer, NoAnswer, StoreUnavailable, Unanswered } from ".
 // - A send got no answer in time. The outage ends once writes have been in time for `calmMs`. Otherwise the outages of a
 //   store of changing speed would begin and end every few seconds.
 // - A call failed because the database is damaged, unreadable or not writable in parts that no probe touches. The process is
-//   not ready once such calls have come for `storeAwayMs`. Successful probes prove nothing then, and a process that is not
+//   not ready once such calls have come for `storeOutageMs`. Successful probes prove nothing then, and a process that is not
 //   ready gets no calls. So the outage ends `mendedMs` after the last such call.
 //
 // In all other cases it ends with the state `ready`.
@@ -65,7 +65,7 @@ const records = {
 
 export interface StoreHealthOptions {
   readonly clock: Clock;
-  readonly limits: Pick<CoreLimits, "storeRetryMs" | "storeWaitMs" | "storeAwayMs">;
+  readonly limits: Pick<CoreLimits, "storeRetryMs" | "storeWaitMs" | "storeOutageMs">;
   readonly logger: Logger;
 }
 
@@ -177,7 +177,7 @@ export class StoreHealth {
     this.#doubt();
   }
 
-  /** Calls back when the store has been away for `storeAwayMs`, and when it is back after that. */
+  /** Calls back when the store has been away for `storeOutageMs`, and when it is back after that. */
   watch(listener: (ready: boolean) => void): void {
     this.#listeners.push(listener);
   }
@@ -268,7 +268,7 @@ export class StoreHealth {
     const outage = this.#begin();
     outage.isBroken = true;
     this.#log("broken", error);
-    if (monotonic(clock) - outage.since >= limits.storeAwayMs) this.#setReady(false);
+    if (monotonic(clock) - outage.since >= limits.storeOutageMs) this.#setReady(false);
     this.#awaitCalm();
   }
 
@@ -356,7 +356,7 @@ export class StoreHealth {
 
   #awaitAway(): void {
     const { clock, limits } = this.#options;
-    this.#cancelAway ??= clock.after(limits.storeAwayMs, () => this.#setReady(false));
+    this.#cancelAway ??= clock.after(limits.storeOutageMs, () => this.#setReady(false));
   }
 
   #stopAwaitingAway(): void {

@@ -3,6 +3,7 @@ import type { ListeningAddress } from "../card/urls.js";
 import type { Connection } from "../client/connection.js";
 import type { RequestHandler } from "../core/request-handler.js";
 import { systemClock } from "../protocol/async/system-clock.js";
+import { renameOptions } from "../protocol/check/former-options.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import type { ServerContext } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
@@ -34,7 +35,8 @@ export interface Gateway extends Server {
 }
 
 /** Serves an agent that runs elsewhere. */
-export async function serveGateway(gatewayOptions: GatewayOptions): Promise<Gateway> {
+export async function serveGateway(givenOptions: GatewayOptions): Promise<Gateway> {
+  const gatewayOptions = renameOptions("gateway()", givenOptions);
   assertOptions("gateway()", gatewayOptions, gatewayRule);
   const logger = loggerOf(gatewayOptions.logger);
   const options = { ...gatewayOptions, logger };

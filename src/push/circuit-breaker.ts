@@ -33,7 +33,7 @@ const jitterFloor = 0.75;
  * paused. Each owner has its own, so that a failing webhook of one does not stop those of others at the same origin.
  *
  * The limit grows by one per round of successful calls and is halved by a failure, once per generation of calls.
- * `pushFailuresToPause` consecutive failures open the breaker. After a pause one call probes the destination: success
+ * `pushBreakerThreshold` consecutive failures open the breaker. After a pause one call probes the destination: success
  * closes the breaker, failure doubles the pause.
  */
 export class CircuitBreaker {
@@ -111,7 +111,7 @@ export class CircuitBreaker {
     const { logger, limits, origin } = this.#options;
     this.#failures += 1;
     if (generation === this.#generation) this.#shrink();
-    if (this.#failures < limits.pushFailuresToPause) return;
+    if (this.#failures < limits.pushBreakerThreshold) return;
     logger.warn({ origin, failures: this.#failures }, "a webhook destination fails, its calls are paused");
     this.#pause();
   }

@@ -10,7 +10,7 @@ export interface PushLimits {
    */
   readonly pushCallsPerDestination: number;
   /** Consecutive failures after which an owner calls a destination only once at a time, after pauses. Default: 5. */
-  readonly pushFailuresToPause: number;
+  readonly pushBreakerThreshold: number;
   /** Longest pause between calls to a failing destination; also limits `Retry-After`. Default: 60 s. */
   readonly pushPauseMaxMs: number;
   /** Time limit of a webhook's answer. Default: 15 s. */
@@ -25,7 +25,7 @@ export const defaultPushLimits: PushLimits = {
   pushCallsAtOnce: 512,
   pushCallsPerOwner: 128,
   pushCallsPerDestination: 64,
-  pushFailuresToPause: 5,
+  pushBreakerThreshold: 5,
   pushPauseMaxMs: 60_000,
   pushTimeoutMs: 15_000,
   pushAttempts: 3,

@@ -15,8 +15,8 @@ import type { DeliveryDeps } from "./webhook-sender.js";
 
 export interface PushDeliveryOptions {
   readonly allow: PushAllow;
-  /** `"event"`: each event of a task, including chunks. Default: each status, and each complete artifact. */
-  readonly every?: "event" | undefined;
+  /** `"milestones"`: each status and each complete artifact of a task. `"all"`: chunks too. Default: `"milestones"`. */
+  readonly events?: "all" | "milestones" | undefined;
   readonly store: PushStore;
   readonly tasks: TaskStore;
   readonly signals: Signals;
@@ -60,11 +60,11 @@ export interface Push {
 const graceMs = 2000;
 const defaultAdoptMs = 3000;
 
-/** Creates the push notifications of a process. Throws a `TypeError` for an invalid `allow` or `every`. */
+/** Creates the push notifications of a process. Throws a `TypeError` for an invalid `allow` or `events`. */
 export function createPush(options: PushDeliveryOptions): Push {
-  const { store, signals, clock, every, allow, lookup, limits = defaultPushLimits } = options;
-  if (every !== undefined && every !== "event")
-    throw new TypeError(`push.every must be "event", or left out, not ${JSON.stringify(every)}`);
+  const { store, signals, clock, events = "milestones", allow, lookup, limits = defaultPushLimits } = options;
+  if (events !== "all" && events !== "milestones")
+    throw new TypeError(`push.events must be "all" or "milestones", not ${JSON.stringify(events)}`);
   const policy = createPolicy(allow);
   const fetch = createNodeFetch({ policy, lookup, connectTimeoutMs: limits.pushTimeoutMs });
   const deps = deliveryDeps(options, limits, fetch);
@@ -112,7 +112,7 @@ function adoptionOf(options: PushDeliveryOptions, deliveries: WebhookDeliveries)
 }
 
 function deliveryDeps(options: PushDeliveryOptions, limits: PushLimits, fetch: NodeFetch): DeliveryDeps {
-  const { store, tasks, clock, logger, every, versions, instance, telemetry, random } = options;
+  const { store, tasks, clock, logger, events, versions, instance, telemetry, random } = options;
   return {
     store,
     instance,
@@ -121,7 +121,7 @@ function deliveryDeps(options: PushDeliveryOptions, limits: PushLimits, fetch: N
     logger,
     limits,
     telemetry,
-    everyEvent: every === "event",
+    everyEvent: events === "all",
     scheduler: new CallScheduler({ clock, logger, limits, random }),
     call: createWebhookCaller({ fetch, clock, timeoutMs: limits.pushTimeoutMs }),
     adapterOf: (registration) => adapterOf(versions, registration),

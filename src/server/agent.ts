@@ -1,5 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { HostedHandler } from "../core/request-handler.js";
+import { renameOptions } from "../protocol/check/former-options.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import { anonymous } from "./anonymous.js";
 import { composeAgent } from "./compose-agent.js";
@@ -62,14 +63,15 @@ export interface MountedAgent extends InProcessAgent, HostedAgent, Handlers {
  * `CardError` for a card that contradicts itself.
  */
 export async function createAgent(options: AgentOptions): Promise<MountedAgent> {
-  assertOptions("createAgent()", options, mountedRule);
-  const { publicUrl, basePath } = options;
+  const agentOptions = renameOptions("createAgent()", options);
+  assertOptions("createAgent()", agentOptions, mountedRule);
+  const { publicUrl, basePath } = agentOptions;
   const origin = publicUrl === undefined ? "http://localhost" : (URL.parse(publicUrl)?.origin ?? "");
   // The handlers know where they are mounted, and may be mounted at several paths.
   const address = { origin, mountPath: basePath };
-  const process = await openHostProcess(options);
+  const process = await openHostProcess(agentOptions);
   const place = { process, listening: () => address, isMounted: true };
-  const agent = await composeAgent({ ...options, basePath: undefined }, place).catch(closeOnFailure(process));
+  const agent = await composeAgent({ ...agentOptions, basePath: undefined }, place).catch(closeOnFailure(process));
   const end = async (drainMs: number): Promise<void> => {
     agent.admission.close();
     await agent.handler.drain(drainMs);
@@ -82,7 +84,7 @@ export async function createAgent(options: AgentOptions): Promise<MountedAgent> 
     return ending;
   };
   return {
-    ...createHandlers(agent, options),
+    ...createHandlers(agent, agentOptions),
     get card() {
       return agent.card.card();
     },

@@ -6,7 +6,7 @@ import type { HostOptions, ListenOptions } from "./options.js";
 
 export type CallerGuardOptions = Pick<
   HostOptions & ListenOptions,
-  "auth" | "authenticate" | "declares" | "trustProxy" | "tls" | "rate"
+  "auth" | "authenticate" | "securityDeclaration" | "trustProxy" | "tls" | "rate"
 >;
 
 /** The first stage of every call: who it is. */

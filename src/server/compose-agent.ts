@@ -130,16 +130,16 @@ function openPush(
   { previous, card, ...settings }: HostSettings & { readonly previous: OpenPush | undefined; readonly card: AgentCard },
 ): OpenPush | undefined {
   if (options.push === undefined) return undefined;
-  const { allow, every, store = pushStore } = options.push;
+  const { allow, events, store = pushStore } = options.push;
   const { versions, limits, clock, logger, telemetry } = settings;
-  const key = JSON.stringify([allow, every, limits, versions.map(({ name }) => name)]);
+  const key = JSON.stringify([allow, events, limits, versions.map(({ name }) => name)]);
   if (previous?.settings === key && previous.store === store) {
     previous.users += 1;
     return previous;
   }
   const { health, instance } = core;
   const push = createPush({
-    ...{ allow, every, signals, clock, versions, limits, instance },
+    ...{ allow, events, signals, clock, versions, limits, instance },
     store: observePushStore(store, health),
     tasks: observeStore(tasks, health, settings),
     logger: health.quiet(logger),

@@ -17,13 +17,16 @@ import { createIdentification } from "./identification.js";
 import type { HostOptions } from "./options.js";
 import { countedNetwork } from "./rate-limiter.js";
 
-// What holds callers to the options `auth`, `authenticate` and `declares`. Loaded where one of them is given.
+// What holds callers to the options `auth`, `authenticate` and `securityDeclaration`. Loaded where one of them is given.
 
 /** The security schemes and requirements that the card lists; `undefined` when there are none. */
-export function cardSecurity({ auth, declares }: Pick<HostOptions, "auth" | "declares">): CardSecurity | undefined {
-  if (auth === undefined && declares === undefined) return undefined;
-  const schemes = auth === undefined ? schemesFromJson({ ...declares?.schemes }) : declarationsOf(auth);
-  const { require = [...schemes.keys()].map((name) => [name]), skills = {} } = auth ?? declares ?? {};
+export function cardSecurity({
+  auth,
+  securityDeclaration,
+}: Pick<HostOptions, "auth" | "securityDeclaration">): CardSecurity | undefined {
+  if (auth === undefined && securityDeclaration === undefined) return undefined;
+  const schemes = auth === undefined ? schemesFromJson({ ...securityDeclaration?.schemes }) : declarationsOf(auth);
+  const { require = [...schemes.keys()].map((name) => [name]), skills = {} } = auth ?? securityDeclaration ?? {};
   return {
     schemes,
     requirements: needsOf(require),
@@ -37,20 +40,22 @@ function declarationsOf({ schemes }: AuthOptions): CardSecurity["schemes"] {
 
 /** Throws a `TypeError` that lists how what is said about callers contradicts itself, the card or the server. */
 export function assertAuth(options: CallerGuardOptions, skills: ServerFacts["skills"]): void {
-  const { auth, authenticate, declares, tls, trustProxy = false } = options;
+  const { auth, authenticate, securityDeclaration, tls, trustProxy = false } = options;
   if (auth !== undefined && authenticate !== undefined) {
     throw new TypeError("give auth or authenticate, not both: each decides who calls");
   }
-  if (declares !== undefined && authenticate === undefined) {
+  if (securityDeclaration !== undefined && authenticate === undefined) {
     throw new TypeError(
-      "declares needs `authenticate`, which checks what it declares: give that too, or `auth`, which declares by itself",
+      "securityDeclaration needs `authenticate`, which checks what is declared: give that too, or `auth`, which declares by itself",
     );
   }
   const hasProxy = typeof trustProxy !== "boolean" && trustProxy.length > 0;
   const facts = { skills, hasCertificates: tls !== undefined || hasProxy };
   const problems = [
     ...(auth === undefined ? [] : authProblems(auth, facts)),
-    ...(declares === undefined ? [] : requirementProblems("declares", declares, facts)),
+    ...(securityDeclaration === undefined
+      ? []
+      : requirementProblems("securityDeclaration", securityDeclaration, facts)),
   ];
   if (problems.length > 0) throw new TypeError(problems.join("\n"));
 }

@@ -6,8 +6,7 @@ import { defaultValidationLimits, type ValidationLimits } from "../protocol/vali
 import { processSignals } from "../signals/in-process.js";
 import { memoryPushStore } from "../store/memory/push-store.js";
 import { memoryTaskStore } from "../store/memory/task-store.js";
-import { openTelemetry } from "../telemetry/open.js";
-import type { Telemetry } from "../telemetry/telemetry.js";
+import { openTelemetry, type Telemetry } from "../telemetry/telemetry.js";
 import type { Version } from "../version/codec.js";
 import type { VersionOptions } from "../version/options.js";
 import { versionEntries } from "../version/versions.js";

@@ -175,7 +175,7 @@ export async function composeAround<H extends RequestHandler>(
 
 /** Opens what identifies callers by the options. */
 export async function callerGuardOf(
-  options: Pick<HostOptions, "auth" | "authenticate" | "declares" | "trustProxy">,
+  options: Pick<HostOptions, "auth" | "authenticate" | "securityDeclaration" | "trustProxy">,
   clock: Clock,
   logger: Logger,
 ): Promise<CallerGuard> {

@@ -1,6 +1,6 @@
 import { defaultListenerLimits, type ListenerLimits } from "../binding/listen/connection.js";
 import type { BindingLimits } from "../binding/service.js";
-import { type CoreLimits, coreLimits, defaultCoreLimits } from "../core/limits.js";
+import { coreLimits, defaultTaskLimits, type FixedLimits, fixedLimits, type TaskLimits } from "../core/limits.js";
 import {
   type Contradiction,
   contradictionsIn,
@@ -33,12 +33,24 @@ export interface AdmissionLimits extends BindingLimits {
 }
 
 /** Every limit of a server. See docs/reference/limits.md. */
-export type Limits = AdmissionLimits & OverloadLimits & ListenerLimits & CoreLimits & PushLimits & ValidationLimits;
+export type Limits = AdmissionLimits & OverloadLimits & ListenerLimits & TaskLimits & PushLimits & ValidationLimits;
+
+/** Limits under the names of 0.1. */
+export interface FormerLimits {
+  /** @deprecated Write `minWakeIntervalMs`. 0.3 refuses this name. */
+  readonly wakePauseMs?: number | undefined;
+  /** @deprecated Write `storeOutageMs`. 0.3 refuses this name. */
+  readonly storeAwayMs?: number | undefined;
+  /** @deprecated Write `overloadUnreadyMs`. 0.3 refuses this name. */
+  readonly overloadAwayMs?: number | undefined;
+  /** @deprecated Write `pushBreakerThreshold`. 0.3 refuses this name. */
+  readonly pushFailuresToPause?: number | undefined;
+}
 
 /** The defaults of `Limits`. */
 export const defaultLimits: Limits = {
   ...defaultListenerLimits,
-  ...defaultCoreLimits,
+  ...defaultTaskLimits,
   ...defaultPushLimits,
   ...defaultValidationLimits,
   ...defaultOverloadLimits,
@@ -122,10 +134,6 @@ export const limitPairs: readonly LimitPair[] = [
   },
   { lower: "pushRetryMs", upper: "pushPauseMaxMs", why: "the first pause would be longer than the longest" },
   {
-    ...{ lower: "conversationEntryMaxBytes", upper: "conversationOwnerMaxBytes" },
-    why: "an entry could be larger than all conversations of its owner may be",
-  },
-  {
     ...{ lower: "contextStateMaxBytes", upper: "conversationOwnerMaxBytes" },
     why: "the state of a context could be larger than all conversations of its owner may be",
   },
@@ -165,29 +173,36 @@ function defaultsBeside(given: Partial<Limits>): Limits {
  * Fills in the defaults. Where callers cannot be distinguished, all are one owner and only the process limits apply.
  * Throws a `TypeError` for limits that contradict each other.
  */
-export function resolveLimits(options: Partial<Limits> = {}, tellsApart = true): Limits {
+export function resolveLimits(options: Partial<Limits> = {}, tellsApart = true): Limits & FixedLimits {
   const givenLimits = omitUndefined(options);
   const problems = limitProblems(givenLimits);
   if (problems.length > 0) throw new TypeError(problems.join("\n"));
-  const limits = defaultsBeside(givenLimits);
+  const limits = { ...defaultsBeside(givenLimits), ...fixedLimits };
   if (tellsApart) return limits;
   const {
     turnsPerOwner = limits.turnsPerProcess,
     streamsPerPrincipal = limits.streamsPerProcess,
     pushCallsPerOwner = limits.pushCallsAtOnce,
     tasksPerOwner = Number.POSITIVE_INFINITY,
-    readsPerOwner = Number.POSITIVE_INFINITY,
     conversationEntriesPerOwner = Number.POSITIVE_INFINITY,
     conversationOwnerMaxBytes = Number.POSITIVE_INFINITY,
   } = options;
   return {
-    ...{ ...limits, turnsPerOwner, streamsPerPrincipal, pushCallsPerOwner, tasksPerOwner, readsPerOwner },
-    ...{ conversationEntriesPerOwner, conversationOwnerMaxBytes },
+    ...{ ...limits, turnsPerOwner, streamsPerPrincipal, pushCallsPerOwner, tasksPerOwner },
+    ...{ conversationEntriesPerOwner, conversationOwnerMaxBytes, readsPerOwner: Number.POSITIVE_INFINITY },
   };
 }
 
 /** The limits of a whole server, which its agents cannot have each for itself. */
 export const processLimits: ReadonlySet<string> = new Set([
   ...Object.keys(defaultListenerLimits),
-  ...["inFlightMaxBytes", "runningMaxBytes", "runningWaitMs", "heartbeatMs", "instanceTtlMs", "pollMs", "storeAwayMs"],
+  ...[
+    "inFlightMaxBytes",
+    "runningMaxBytes",
+    "runningWaitMs",
+    "heartbeatMs",
+    "instanceTtlMs",
+    "pollMs",
+    "storeOutageMs",
+  ],
 ]);

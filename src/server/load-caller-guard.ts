@@ -3,9 +3,9 @@ import type { RateLimiter, RateLimiterOptions, RateLimiterParts, ServerLimits } 
 
 /** Loads what holds callers to the options. `undefined` when none says who may call. */
 export async function loadCallerGuard(
-  options: Pick<CallerGuardOptions, "auth" | "authenticate" | "declares">,
+  options: Pick<CallerGuardOptions, "auth" | "authenticate" | "securityDeclaration">,
 ): Promise<typeof import("./create-caller-guard.js") | undefined> {
-  return isAuthenticated(options) || options.declares !== undefined
+  return isAuthenticated(options) || options.securityDeclaration !== undefined
     ? await import("./create-caller-guard.js")
     : undefined;
 }

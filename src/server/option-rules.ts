@@ -5,6 +5,7 @@ import { basePathRule } from "../card/urls.js";
 import type { ConversationOptions } from "../core/conversation/log.js";
 import { bindingNames } from "../protocol/bindings.js";
 import { agreeing, type Contradiction } from "../protocol/check/contradictions.js";
+import { removedOptions } from "../protocol/check/former-options.js";
 import {
   amount,
   anyObject,
@@ -89,7 +90,7 @@ const push: MembersOf<PushOptions> = {
     rule: listOr(entries(text), oneOf("public", "loopback")),
     missing: 'say which addresses webhooks may have: "public", "loopback" or a list',
   },
-  every: { rule: oneOf("event") },
+  events: { rule: oneOf("all", "milestones") },
   store: { rule: withMethods("a push store", "set", "list", "adopt") },
 };
 
@@ -113,7 +114,7 @@ const telemetry: MembersOf<TelemetryOptions> = {
   exceptions: { rule: oneOf("full", "type") },
 };
 
-const declares: MembersOf<AuthDeclaration> = {
+const securityDeclaration: MembersOf<AuthDeclaration> = {
   schemes: { rule: record(jsonObject), missing: "declare at least one scheme, in the JSON form of a 1.0 card" },
   require: auth.require,
   skills: auth.skills,
@@ -125,7 +126,7 @@ const limitsToSwitchOff: Readonly<Record<OverloadMeasure, Rule>> = {
   eventLoopMaxMs: valueOr(false, whole(1)),
 };
 
-const singleLimits = limits(defaultLimits, { ...limitRules, ...limitsToSwitchOff });
+const singleLimits = limits(defaultLimits, { ...limitRules, ...limitsToSwitchOff }, removedOptions);
 
 /** Checks each limit by itself, and then whether limits contradict each other. */
 const serverLimits: Rule = (value, path) => {
@@ -137,7 +138,7 @@ export const hostMembers: MembersOf<HostOptions> = {
   bindings: { rule: entries(oneOf(...bindingNames)) },
   auth: { rule: object(auth) },
   authenticate: { rule: func },
-  declares: { rule: object(declares) },
+  securityDeclaration: { rule: object(securityDeclaration) },
   interceptors: { rule: entries(func) },
   anonymous: { rule: oneOf("shared") },
   logger: { rule: logger },

@@ -18,7 +18,7 @@ import type { TelemetryOptions } from "../telemetry/options.js";
 import type { FileBytes } from "../version/options.js";
 import type { VersionName } from "../version/versions.js";
 import type { Authenticate } from "./identification.js";
-import type { Limits } from "./limits.js";
+import type { FormerLimits, Limits } from "./limits.js";
 
 /** Wraps every call of a server. */
 export type ServerInterceptor = Interceptor<ServerContext>;
@@ -47,7 +47,9 @@ export interface HostOptions {
   readonly auth?: AuthOptions | undefined;
   /** Identifies the caller instead of `auth`, for everything that has no security scheme. Default: none. */
   readonly authenticate?: Authenticate | undefined;
-  /** What the card says about the callers that `authenticate` accepts. Default: nothing. */
+  /** Security schemes and requirements to list in the card beside `authenticate`, which checks them. Default: none. */
+  readonly securityDeclaration?: AuthDeclaration | undefined;
+  /** @deprecated Write `securityDeclaration`. 0.3 refuses this name. */
   readonly declares?: AuthDeclaration | undefined;
   /**
    * Wrap every call, over every binding and in process, the first outermost: for audit, authorization, changed
@@ -80,7 +82,7 @@ export interface HostOptions {
    * Limits that differ from their defaults; see docs/reference/limits.md. An unknown name is a `TypeError`. Default:
    * `{}`.
    */
-  readonly limits?: Partial<Limits> | undefined;
+  readonly limits?: (Partial<Limits> & FormerLimits) | undefined;
   /**
    * Rate limits per owner, tenant and address: requests, new tasks, bytes, tokens, turns and streams. The processes on
    * one PostgreSQL store share them. Beside `agents` they count the calls of all agents together.
@@ -183,7 +185,12 @@ function isList(versions: readonly VersionName[] | VersionSettings): versions is
 export interface PushOptions {
   /** `"public"`: public internet addresses; `"loopback"`: this machine; or a list of hosts and CIDR blocks. */
   readonly allow: PushAllow;
-  /** `"event"`: each event of a task is sent, including chunks. Default: each status, and each complete artifact. */
+  /**
+   * Events of a task that are sent. `"milestones"`: each status and each complete artifact. `"all"`: every event,
+   * including chunks. Default: `"milestones"`.
+   */
+  readonly events?: "all" | "milestones" | undefined;
+  /** @deprecated Write `events: "all"`. 0.3 refuses this name. */
   readonly every?: "event" | undefined;
   /** Where push configurations are stored. Default: the store of the tasks, else memory. */
   readonly store?: PushStore | undefined;

@@ -1,4 +1,5 @@
 import type { ListeningAddress } from "../card/urls.js";
+import { renameOptions } from "../protocol/check/former-options.js";
 import { assertOptions } from "../protocol/check/rules.js";
 import { type HostedAgent, hostAccess } from "./agent.js";
 import { assertGuarded, isAuthenticated, isLoopback, tlsWithAuth } from "./caller-guard.js";
@@ -31,7 +32,8 @@ export async function serve(options: ServeAgentsOptions): Promise<AgentsServer>;
  * card contradicts itself, the port is taken, or the host is reachable from other machines without `auth`, `authenticate` or `anonymous`.
  */
 export async function serve(options: ServeOptions): Promise<AgentServer>;
-export async function serve(options: ServeOptions | ServeAgentsOptions): Promise<AgentServer | AgentsServer> {
+export async function serve(givenOptions: ServeOptions | ServeAgentsOptions): Promise<AgentServer | AgentsServer> {
+  const options = renameOptions("serve()", givenOptions);
   if (namesAgents(options)) {
     assertOptions("serve()", options, severalRule);
     return serveAgents(options);

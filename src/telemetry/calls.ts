@@ -27,7 +27,7 @@ export function callAttributes(
   const binding = isInProcess(bindingName) ? "in-process" : bindingName;
   return {
     ...(binding === undefined ? {} : { "rpc.system.name": systems[binding] ?? binding }),
-    "rpc.method": operation === undefined ? "_OTHER" : methodOf(operation),
+    "rpc.method": operation === undefined ? "_OTHER" : formatMethod(operation),
     ...(binding === undefined ? {} : { "a2a.protocol.binding": binding }),
     ...(version === undefined ? {} : { "a2a.protocol.version": version }),
   };
@@ -39,7 +39,7 @@ export function isInProcess(binding: string | undefined): boolean {
 }
 
 /** The full name of an operation. It is the same over every binding and in every version. */
-export function methodOf({ descriptor, method }: Operation): string {
+export function formatMethod({ descriptor, method }: Operation): string {
   return `${descriptor.parent.typeName}/${method}`;
 }
 
@@ -47,20 +47,20 @@ export function methodOf({ descriptor, method }: Operation): string {
 export function outcomeAttributes(code: "OK" | "CANCELLED" | ErrorCode, binding: string | undefined): Attributes {
   if (code === "OK") return isGrpc(binding) ? { "rpc.response.status_code": "OK" } : {};
   if (code === "CANCELLED") return { "rpc.response.status_code": code };
-  return { "rpc.response.status_code": statusOf(code, binding), "error.type": code };
+  return { "rpc.response.status_code": readStatus(code, binding), "error.type": code };
 }
 
 function isGrpc(binding: string | undefined): boolean {
-  return adapterOf(binding) === "grpc";
+  return findAdapter(binding) === "grpc";
 }
 
-function adapterOf(binding: string | undefined): (typeof bindings)[number]["adapter"] | undefined {
+function findAdapter(binding: string | undefined): (typeof bindings)[number]["adapter"] | undefined {
   return bindings.find(({ name }) => name === (binding as Binding | undefined))?.adapter;
 }
 
-function statusOf(code: ErrorCode, binding: string | undefined): string {
+function readStatus(code: ErrorCode, binding: string | undefined): string {
   const { jsonRpc, http, grpc } = errorTable[code];
-  const adapter = adapterOf(binding);
+  const adapter = findAdapter(binding);
   if (adapter === "jsonRpc") return String(jsonRpc);
   return adapter === "httpJson" ? String(http) : (grpcStatusNames[grpc] ?? "UNKNOWN");
 }

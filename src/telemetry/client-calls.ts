@@ -6,8 +6,8 @@ import { A2AError, messageOf } from "../protocol/errors.js";
 import type { InterceptedReply, Interceptor } from "../protocol/intercept.js";
 import { type OperationName, operationOf, type StreamItem } from "../protocol/operations.js";
 import type { OpenTelemetry } from "./api.js";
-import { type CallInterface, callAttributes, isInProcess, methodOf, outcomeAttributes } from "./calls.js";
-import { type Meters, metersOf, scope } from "./meters.js";
+import { type CallInterface, callAttributes, formatMethod, isInProcess, outcomeAttributes } from "./calls.js";
+import { type Meters, openMeters, scope } from "./meters.js";
 import type { ExceptionDetail } from "./options.js";
 import { quietly } from "./trace-context.js";
 
@@ -16,7 +16,7 @@ interface ReachedInterface extends CallInterface {
   readonly url: string;
 }
 
-/** What happens to a call on its way. */
+/** Events of a call that metrics count. */
 type CallEvent = "retries" | "fallbacks" | "resumes";
 
 /** Follows the calls of clients. */
@@ -35,7 +35,7 @@ export interface ClientTelemetry {
 export function followClientCalls(api: OpenTelemetry, exceptions: ExceptionDetail): ClientTelemetry {
   const { context, metrics, trace } = api;
   const tracer = trace.getTracer(...scope);
-  const meters = metersOf(metrics.getMeterProvider());
+  const meters = openMeters(metrics.getMeterProvider());
   // The API's own context does not do: a program with metrics alone has no context manager.
   const calls = new AsyncLocalStorage<ClientCall>();
 
@@ -45,7 +45,7 @@ export function followClientCalls(api: OpenTelemetry, exceptions: ExceptionDetai
       const operation = operationOf(request.operation);
       const parent = context.active();
       const attributes = callAttributes(operation, interfaceNow() ?? noInterface);
-      const span = tracer.startSpan(methodOf(operation), { kind: api.SpanKind.CLIENT, attributes }, parent);
+      const span = tracer.startSpan(formatMethod(operation), { kind: api.SpanKind.CLIENT, attributes }, parent);
       const callContext = trace.setSpan(parent, span);
       const call = new ClientCall({
         ...{ api, meters, exceptions, span, callContext, interfaceNow },
@@ -142,7 +142,7 @@ class ClientCall {
 
   note(event: CallEvent): void {
     const { meters, span, operation, interfaceNow } = this.#facts;
-    const method = methodOf(operationOf(operation));
+    const method = formatMethod(operationOf(operation));
     const { binding, version } = interfaceNow() ?? noInterface;
     const way = { "a2a.protocol.binding": binding, "a2a.protocol.version": version };
     meters.count(event, { "rpc.method": method, ...(event === "fallbacks" ? way : {}) });
@@ -157,13 +157,13 @@ class ClientCall {
     const way = at ?? noInterface;
     const attributes = {
       ...callAttributes(operationOf(operation), way),
-      ...(at === undefined || isInProcess(at.binding) ? {} : serverOf(at.url)),
+      ...(at === undefined || isInProcess(at.binding) ? {} : readServer(at.url)),
       ...(failure === undefined ? outcomeAttributes("OK", way.binding) : failureAttributes(failure.error, way.binding)),
     };
     const seconds = (performance.now() - this.#startedAt) / 1_000;
     meters.record("clientCall", seconds, attributes, within);
     if (span.isRecording()) {
-      span.setAttributes({ ...attributes, ...referenceOf(failure?.error) });
+      span.setAttributes({ ...attributes, ...readReference(failure?.error) });
       const status = { code: api.SpanStatusCode.ERROR };
       if (failure !== undefined)
         span.setStatus(exceptions === "full" ? { ...status, message: messageOf(failure.error) } : status);
@@ -185,13 +185,13 @@ function failureAttributes(error: unknown, binding: string | undefined): Attribu
 }
 
 /** For spans alone: each error has its own reference, and a metric would keep a series for each. */
-function referenceOf(error: unknown): Attributes {
+function readReference(error: unknown): Attributes {
   const reference = error instanceof A2AError ? error.metadata["reference"] : undefined;
   return reference === undefined ? {} : { "trivium.error.reference": reference };
 }
 
 /** Host and port of an interface. Its address may lack a scheme. */
-function serverOf(url: string): Attributes {
+function readServer(url: string): Attributes {
   const address = URL.parse(/^\w+:\/\//.test(url) ? url : `http://${url}`);
   if (address === null) return {};
   const { hostname, port, protocol } = address;

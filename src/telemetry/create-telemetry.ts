@@ -1,10 +1,10 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Attributes } from "@opentelemetry/api";
 import { within } from "../protocol/async/pause.js";
 import { systemClock } from "../protocol/async/system-clock.js";
+import type { Logger } from "../protocol/logger.js";
 import type { OpenTelemetry } from "./api.js";
-import { watchEventLoop } from "./event-loop.js";
-import { tracedLogger } from "./logger.js";
-import { both, type Meters, metersOf, stopAll } from "./meters.js";
+import { both, type Meters, openMeters, stopAll } from "./meters.js";
 import type { TelemetryOptions } from "./options.js";
 import { followServerCalls } from "./server-calls.js";
 import type { FollowedAgent, HostFigures, TaskSource, Telemetry } from "./telemetry.js";
@@ -17,8 +17,8 @@ export async function createTelemetry(
   { metrics, exceptions = "full" }: TelemetryOptions,
 ): Promise<Telemetry> {
   const metricsServer = metrics && (await (await import("./prometheus.js")).serveMetrics(api, metrics));
-  const sdkMeters = metersOf(api.metrics.getMeterProvider());
-  const meters = metricsServer === undefined ? sdkMeters : both(sdkMeters, metersOf(metricsServer.provider));
+  const sdkMeters = openMeters(api.metrics.getMeterProvider());
+  const meters = metricsServer === undefined ? sdkMeters : both(sdkMeters, openMeters(metricsServer.provider));
 
   const outsideTrace = <T>(work: () => T): T => api.context.with(api.ROOT_CONTEXT, work);
   return {
@@ -99,4 +99,52 @@ function watchFigures(meters: Meters, { name }: FollowedAgent, read: () => HostF
     }),
   ];
   return stopAll(stops);
+}
+
+/** The gauges of one collection are read within this time, in milliseconds, and see the same delays. */
+const collectionMs = 50;
+const nanoseconds = 1e9;
+
+/** Measures the delay of the event loop between collections, until the returned function is called. */
+function watchEventLoop(meters: Meters): () => void {
+  const histogram = monitorEventLoopDelay({ resolution: 10 });
+  histogram.enable();
+  let sample = { at: Number.NEGATIVE_INFINITY, mean: 0, p99: 0, max: 0 };
+  const currentSample = (): typeof sample => {
+    const at = performance.now();
+    if (at - sample.at < collectionMs) return sample;
+    const mean = Number.isNaN(histogram.mean) ? 0 : histogram.mean;
+    sample = { at, mean, p99: histogram.percentile(99), max: histogram.max };
+    histogram.reset();
+    return sample;
+  };
+  const reading = (value: number) => [{ value: value / nanoseconds, attributes: {} }];
+  return stopAll([
+    meters.observe("loopDelayMean", () => reading(currentSample().mean)),
+    meters.observe("loopDelayP99", () => reading(currentSample().p99)),
+    meters.observe("loopDelayMax", () => reading(currentSample().max)),
+    () => histogram.disable(),
+  ]);
+}
+
+/**
+ * Adds the current trace and span to each record, by OpenTelemetry's names for logs. The span gets the reference of the
+ * record, which the caller has in its error.
+ */
+function tracedLogger({ trace, isSpanContextValid }: OpenTelemetry, logger: Logger): Logger {
+  const withTrace = (fields: object): object => {
+    const span = trace.getActiveSpan();
+    const spanContext = span?.spanContext();
+    if (span === undefined || spanContext === undefined || !isSpanContextValid(spanContext)) return fields;
+    if ("reference" in fields) span.setAttribute("trivium.error.reference", String(fields.reference));
+    const { traceId: trace_id, spanId: span_id, traceFlags } = spanContext;
+    const record = fields instanceof Error ? { err: fields } : fields;
+    return { ...record, trace_id, span_id, trace_flags: `0${traceFlags & 1}` };
+  };
+  return {
+    debug: (fields, message) => logger.debug(withTrace(fields), message),
+    info: (fields, message) => logger.info(withTrace(fields), message),
+    warn: (fields, message) => logger.warn(withTrace(fields), message),
+    error: (fields, message) => logger.error(withTrace(fields), message),
+  };
 }

@@ -10,6 +10,10 @@ import type {
 import packageJson from "../../package.json" with { type: "json" };
 import { type InstrumentName, type InstrumentRow, instruments, type NameOf } from "./instruments.js";
 
+// A provider has one `Meters`, whatever agents of the process measure with it. An instrument is created by its first use.
+// Values of `recordLater` wait in a queue until it is full, or until a gauge is read, which begins each collection: so no
+// collection misses them. Values of a gauge with the same attributes are added, and one `source` counts once.
+
 /** The instrumentation scope of spans and metrics: name and version of this package. */
 export const scope = [packageJson.name, packageJson.version] as const;
 
@@ -56,7 +60,7 @@ type ReadGauge = () => readonly GaugeValue[] | Promise<readonly GaugeValue[]>;
 /** The meters of each provider: several agents of a process share their instruments. */
 const metersByProvider = new WeakMap<MeterProvider, Meters>();
 
-export function metersOf(provider: MeterProvider): Meters {
+export function openMeters(provider: MeterProvider): Meters {
   const meters = metersByProvider.get(provider) ?? createMeters(provider);
   metersByProvider.set(provider, meters);
   return meters;

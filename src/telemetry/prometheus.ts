@@ -30,7 +30,7 @@ export async function serveMetrics(
     if (errors.length > 0) diag.error("some metrics could not be collected", ...errors);
     return serializer.serialize(resourceMetrics);
   });
-  const provider = new MeterProvider({ readers: [exporter], ...resourceOf(process.env) });
+  const provider = new MeterProvider({ readers: [exporter], ...readResource(process.env) });
   const server = createServer((request, response) => {
     const [path] = (request.url ?? "").split("?");
     if (path === "/metrics") {
@@ -90,7 +90,7 @@ function paceCollections(collect: () => Promise<string>): () => Promise<string> 
 }
 
 /** The service by the variables of the SDK, which the provider does not read by itself. Empty if none is set. */
-function resourceOf(env: NodeJS.ProcessEnv): Pick<MeterProviderOptions, "resource"> {
+function readResource(env: NodeJS.ProcessEnv): Pick<MeterProviderOptions, "resource"> {
   const pairs = (env["OTEL_RESOURCE_ATTRIBUTES"] ?? "").split(",").flatMap((pair) => {
     const [, name, value] = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(pair) ?? [];
     return name === undefined || value === undefined ? [] : [[name, decodeValue(value)] as const];

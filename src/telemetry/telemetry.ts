@@ -8,7 +8,8 @@ import type {
   TurnTelemetry,
   WebhookTelemetry,
 } from "../protocol/telemetry/follow.js";
-import type { ExceptionDetail } from "./options.js";
+import { loadOpenTelemetry } from "./api.js";
+import type { ExceptionDetail, TelemetryOptions } from "./options.js";
 
 // Telemetry by OpenTelemetry: spans, metrics and ids in log records for what `protocol/telemetry` reports.
 
@@ -58,4 +59,13 @@ export interface Telemetry {
   /** Where metrics are served, if they are. */
   readonly metricsUrl: string | undefined;
   close(): Promise<void>;
+}
+
+/** Opens the telemetry of a server. `undefined` if it is off (`HostOptions`); its code is then not loaded. */
+export async function openTelemetry(setting: boolean | TelemetryOptions | undefined): Promise<Telemetry | undefined> {
+  const options = typeof setting === "object" ? setting : {};
+  // Metrics are also served without an SDK.
+  const isOn = typeof setting === "object" ? setting.metrics && true : setting;
+  const api = await loadOpenTelemetry(isOn);
+  return api && (await import("./create-telemetry.js")).createTelemetry(api, options);
 }

@@ -30,7 +30,7 @@ export class SpanTrace implements Trace {
   }
 
   get context(): TraceContext {
-    return contextOf(this.span.spanContext());
+    return toTraceContext(this.span.spanContext());
   }
 
   /** Whether the trace is recorded, here or by another party. */
@@ -59,7 +59,7 @@ export function startedSpan({ trace }: OpenTelemetry, parent: Context, span: Spa
 const flagTexts = Array.from({ length: 256 }, (_, flags) => flags.toString(16).padStart(2, "0"));
 
 /** A span context as it is stored and sent. */
-export function contextOf({ traceId, spanId, traceFlags, traceState }: SpanContext): TraceContext {
+export function toTraceContext({ traceId, spanId, traceFlags, traceState }: SpanContext): TraceContext {
   const traceparent = `00-${traceId}-${spanId}-${flagTexts[traceFlags & 0xff]}`;
   const tracestate = traceState?.serialize();
   return tracestate === undefined || tracestate === "" || tracestate.length > maxStateLength
@@ -70,7 +70,7 @@ export function contextOf({ traceId, spanId, traceFlags, traceState }: SpanConte
 const form = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 /** The span context that was stored; `undefined` if it is invalid. */
-export function spanContextOf(api: OpenTelemetry, traceContext: TraceContext | undefined): SpanContext | undefined {
+export function toSpanContext(api: OpenTelemetry, traceContext: TraceContext | undefined): SpanContext | undefined {
   const [, traceId = "", spanId = "", flags = ""] = form.exec(traceContext?.traceparent ?? "") ?? [];
   const state = traceContext?.tracestate;
   const traceState = state === undefined ? undefined : api.createTraceState(state);

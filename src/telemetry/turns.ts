@@ -9,7 +9,7 @@ import { memoize } from "./memo.js";
 import { type Meters, scope } from "./meters.js";
 import type { ExceptionDetail } from "./options.js";
 import type { FollowedAgent } from "./telemetry.js";
-import { contextOf, SpanTrace, type StartedSpan, spanContextOf, startedSpan } from "./trace-context.js";
+import { SpanTrace, type StartedSpan, startedSpan, toSpanContext, toTraceContext } from "./trace-context.js";
 
 interface TurnKind {
   readonly api: OpenTelemetry;
@@ -36,13 +36,13 @@ export function followTurns(
   const agent = { "gen_ai.agent.name": agentName };
   const name = `invoke_agent ${agentName}`;
   const attributes = { ...operation, ...agent, "gen_ai.agent.version": version };
-  const kind: TurnKind = { api, meters, exceptions, agent, endAttributes: endAttributesOf(agent) };
+  const kind: TurnKind = { api, meters, exceptions, agent, endAttributes: createEndAttributes(agent) };
   return {
     begin(turn) {
       const { parent, before } = turn;
       // The call is not recorded, so neither is what follows from it.
       if (parent instanceof SpanTrace && !parent.isSampled) return new AgentTurnTrace(kind, turn, parent.started);
-      const context = contextOfParent(api, parent);
+      const context = enterParent(api, parent);
       const span = tracer.startSpan(name, { attributes, links: linksTo(api, before) }, context);
       return new AgentTurnTrace(kind, turn, startedSpan(api, context, span));
     },
@@ -50,7 +50,7 @@ export function followTurns(
   };
 }
 
-function endAttributesOf(agent: Attributes): TurnKind["endAttributes"] {
+function createEndAttributes(agent: Attributes): TurnKind["endAttributes"] {
   return memoize((cause) =>
     memoize((outcome) =>
       memoize((error) => ({
@@ -72,22 +72,22 @@ function markWake(
   const attributes = { ...agent, "a2a.task.id": task.taskId, "gen_ai.conversation.id": task.contextId };
   const span = tracer.startSpan("wake", { attributes, links: linksTo(api, before) });
   span.end();
-  return contextOf(span.spanContext());
+  return toTraceContext(span.spanContext());
 }
 
-function contextOfParent(api: OpenTelemetry, parent: TracedTurn["parent"]): Context {
+function enterParent(api: OpenTelemetry, parent: TracedTurn["parent"]): Context {
   if (parent instanceof SpanTrace) return parent.otelContext;
-  const spanContext = spanContextOf(api, traceContextOf(parent));
+  const spanContext = toSpanContext(api, readTraceContext(parent));
   return spanContext === undefined ? api.ROOT_CONTEXT : api.trace.setSpanContext(api.ROOT_CONTEXT, spanContext);
 }
 
-function traceContextOf(parent: Trace | TraceContext | undefined): TraceContext | undefined {
+function readTraceContext(parent: Trace | TraceContext | undefined): TraceContext | undefined {
   return parent === undefined || "traceparent" in parent ? parent : parent.context;
 }
 
 function linksTo(api: OpenTelemetry, traceContext: TraceContext | undefined): Link[] {
   if (traceContext === undefined) return [];
-  const context = spanContextOf(api, traceContext);
+  const context = toSpanContext(api, traceContext);
   return context === undefined ? [] : [{ context }];
 }
 

@@ -2,7 +2,7 @@ import type { Attributes } from "@opentelemetry/api";
 import type { WebhookTelemetry } from "../protocol/telemetry/follow.js";
 import type { OpenTelemetry } from "./api.js";
 import { type Meters, scope } from "./meters.js";
-import { quietly, spanContextOf } from "./trace-context.js";
+import { quietly, toSpanContext } from "./trace-context.js";
 
 /** Follows calls of webhooks. Each has its own trace, linked to the cause of the turn that it reports. */
 export function followWebhooks(api: OpenTelemetry, meters: Meters, agent: Attributes): WebhookTelemetry {
@@ -14,7 +14,7 @@ export function followWebhooks(api: OpenTelemetry, meters: Meters, agent: Attrib
       const server = { "server.address": hostname, "server.port": Number(port || (protocol === "https:" ? 443 : 80)) };
       const attributes = { "http.request.method": "POST", ...server, ...agent, "a2a.task.id": taskId };
       const span = tracer.startSpan("POST", { kind: api.SpanKind.CLIENT, attributes, root: true });
-      const causeContext = span.isRecording() ? spanContextOf(api, await cause().catch(() => undefined)) : undefined;
+      const causeContext = span.isRecording() ? toSpanContext(api, await cause().catch(() => undefined)) : undefined;
       if (causeContext !== undefined) span.addLink({ context: causeContext });
       const context = trace.setSpan(api.ROOT_CONTEXT, span);
       const headers: Record<string, string> = {};

@@ -181,7 +181,7 @@ describe.concurrent("trivium call", () => {
     const { code, stderr } = await trivium(args);
     expect(code).toBe(0);
     expect(stderr).toContain(`using ${used}`);
-    expect(stderr).toContain(`passed over JSONRPC 1.0 at ${server.url}/json-rpc: not asked for\n`);
+    expect(stderr).toContain(`skipped JSONRPC 1.0 at ${server.url}/json-rpc: not asked for\n`);
   });
 
   it.each([

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { renewEventIds } from "../../src/cli/db/databases.js";
+import { renewEventIds } from "../../src/cli/databases.js";
 import { inputRequired } from "../../src/protocol/events.js";
 import { TaskState } from "../../src/protocol/model.js";
 import { postgresStore } from "../../src/store/postgres/index.js";

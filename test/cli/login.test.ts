@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { artifact, type Server, serve } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openerOf } from "../../src/cli/login/browser.js";
+import { findOpener } from "../../src/cli/login/show-page.js";
 import { startTrivium, trivium, triviumAlone } from "../support/command.js";
 import { serveHttp } from "../support/http-agent.js";
 import { type IdentityProvider, identityProvider, person, robot } from "../support/identity-provider.js";
@@ -48,7 +48,7 @@ describe("the browser", () => {
     ["linux", {}, undefined],
     ["linux", { BROWSER: "firefox" }, ["firefox"]],
   ] as const)("on %s with %j is %j", (platform, env, opener) => {
-    expect(openerOf(platform, env)).toEqual(opener);
+    expect(findOpener(platform, env)).toEqual(opener);
   });
 });
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Agent, artifact, file, type Server, serve } from "trivium";
 import { afterAll, beforeAll, describe, it } from "vitest";
-import { type SaveOptions, saveFiles, silenceMs } from "../../src/cli/send/save-files.js";
+import { type SaveOptions, saveFiles, silenceMs } from "../../src/cli/save-files.js";
 import type { FileContent } from "../../src/protocol/content/read.js";
 import { startTrivium, trivium } from "../support/command.js";
 import { type HttpServer, serveHttp } from "../support/http-agent.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { targetOf } from "../../src/cli/target.js";
+import { parseTarget } from "../../src/cli/target.js";
 import type { Binding } from "../../src/protocol/bindings.js";
 
 const agents: readonly (readonly [address: string, wanted: Binding | undefined])[] = [
@@ -27,21 +27,21 @@ const interfaces: readonly (readonly [address: string, wanted: Binding | undefin
 
 describe("the target of a call", () => {
   it.each(agents)("%s is an agent, whose card is read, over %s", (address, binding) => {
-    expect(targetOf(address, binding)).toEqual({ kind: "agent", url: address, binding });
+    expect(parseTarget(address, binding)).toEqual({ kind: "agent", url: address, binding });
   });
 
   it.each(interfaces)("%s over %s is an interface of %s", (address, wanted, binding) => {
-    expect(targetOf(address, wanted)).toEqual({ kind: "interface", binding, address });
+    expect(parseTarget(address, wanted)).toEqual({ kind: "interface", binding, address });
   });
 
   it.each(["", "agent.example", "ftp://agent.example", "http://", "agent.example:80/json-rpc", "a b:1"])(
     "is refused when it is no address: %j",
     (address) => {
-      expect(() => targetOf(address)).toThrow("is neither an http(s) URL nor the host:port of gRPC");
+      expect(() => parseTarget(address)).toThrow("is neither an http(s) URL nor the host:port of gRPC");
     },
   );
 
   it.each(["JSONRPC", "HTTP+JSON", "CONNECT"] as const)("of %s has to be a URL", (binding) => {
-    expect(() => targetOf("127.0.0.1:41241", binding)).toThrow(`${binding} needs an http(s) URL`);
+    expect(() => parseTarget("127.0.0.1:41241", binding)).toThrow(`${binding} needs an http(s) URL`);
   });
 });

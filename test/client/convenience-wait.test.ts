@@ -2,6 +2,7 @@ import { completed, type ServeOptions, working } from "trivium";
 import { describe, expect, it } from "vitest";
 import { Client } from "../../src/client/node.js";
 import { taskOf } from "../support/answers.js";
+import { patientClients } from "../support/clients.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
 import { allBindings } from "./support/cards.js";
 import { countingAgent } from "./support/counting-agent.js";
@@ -75,9 +76,6 @@ describe.each(allBindings)("waiting for a task over %s", (binding) => {
 const running = result({ id: "x", contextId: "c", status: { state: "TASK_STATE_WORKING" } });
 const ended = result({ id: "x", contextId: "c", status: { state: "TASK_STATE_FAILED" } });
 
-/** The clock counts pauses only, not limits. */
-const limits = { snapshotTimeoutMs: Number.POSITIVE_INFINITY };
-
 describe("waiting", () => {
   it.each([
     ["no such method", -32601],
@@ -85,7 +83,7 @@ describe("waiting", () => {
   ])("falls back to polling when a subscription is refused: %s", async (_, code) => {
     await using server = await rpcServer(rpcError(code), running, ended);
     const clock = createVirtualClock();
-    await using client = await Client.connect(server.card, { clock, limits });
+    await using client = await patientClients.connect(server.card, { clock });
     const waiting = client.wait("x");
     expect(await throughPauses(clock, waiting)).toEqual([500]);
     expect(await waiting).toMatchObject({ state: "failed" });
@@ -95,7 +93,7 @@ describe("waiting", () => {
   it("ends at its time limit, polls included", async () => {
     await using server = await rpcServer(rpcError(-32004), running);
     const clock = createVirtualClock();
-    await using client = await Client.connect(server.card, { clock, limits, timeoutMs: 1_000 });
+    await using client = await patientClients.connect(server.card, { clock, timeoutMs: 1_000 });
     const waiting = client.wait("x");
     expect(await throughPauses(clock, waiting)).toEqual([500, 500]);
     await expect(waiting).rejects.toMatchObject({
@@ -109,7 +107,7 @@ describe("waiting", () => {
   it.each(["while it asks", "between two questions"])("is broken off by its signal: %s", async (when) => {
     await using server = await rpcServer(rpcError(-32004), when === "while it asks" ? silence : running);
     const clock = createVirtualClock();
-    await using client = await Client.connect(server.card, { clock, limits });
+    await using client = await patientClients.connect(server.card, { clock });
     const breaking = new AbortController();
     const waiting = client.wait("x", { signal: breaking.signal });
     const outcome = expect(waiting).rejects.toThrow("enough");
@@ -123,7 +121,7 @@ describe("waiting", () => {
   it("ends when the client is closed", async () => {
     await using server = await rpcServer(rpcError(-32004), running);
     const clock = createVirtualClock();
-    const client = await Client.connect(server.card, { clock, limits });
+    const client = await patientClients.connect(server.card, { clock });
     const outcome = expect(client.wait("x")).rejects.toThrow("the client is closed");
     await nextPause(clock);
     await client.close();

@@ -137,7 +137,7 @@ describe("a secret", () => {
     await client.send("say");
     expect(client.connection).toMatchObject({
       binding: "HTTP+JSON",
-      passedOver: [{ reason: expect.stringContaining("plain text") }],
+      skipped: [{ reason: expect.stringContaining("plain text") }],
     });
   });
 });

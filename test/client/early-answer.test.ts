@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Client } from "../../src/client/node.js";
+import { patientClients } from "../support/clients.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
 import { throughPauses } from "./support/pauses.js";
 import { type RpcAnswer, result, rpcError, rpcServer } from "./support/rpc-server.js";
@@ -11,12 +11,11 @@ const artifacts = [{ artifactId: "a", parts: [{ text: "42" }] }];
 const early = result({ task: taskIn("TASK_STATE_SUBMITTED") });
 const working = result(taskIn("TASK_STATE_WORKING"));
 const done = result(taskIn("TASK_STATE_COMPLETED", { artifacts }));
-const limits = { snapshotTimeoutMs: Number.POSITIVE_INFINITY };
 
 async function connect(replies: readonly RpcAnswer[]) {
   const server = await rpcServer(...replies);
   const clock = createVirtualClock();
-  const client = await Client.connect(server.card, { clock, limits });
+  const client = await patientClients.connect(server.card, { clock });
   return {
     client,
     clock,
@@ -90,7 +89,7 @@ it("a stream whose time is over in the middle of its answer names the task and i
   await using server = await rpcServer((response) => {
     response.writeHead(200, { "content-type": "text/event-stream" }).write(`data: ${event}\n\n`);
   });
-  await using client = await Client.connect(server.card, { limits });
+  await using client = await patientClients.connect(server.card);
   const stream = client.stream("go", { timeoutMs: 1000 });
   await expect(stream.answer).rejects.toMatchObject({
     code: "deadlineExceeded",

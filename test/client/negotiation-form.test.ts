@@ -85,7 +85,7 @@ describe("an agent of 0.1 that refuses the probe of 0.2 as an agent without push
     for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ state: "completed" });
     expect(methodsOf(server.requests)).toEqual([question, "message/stream", "tasks/send", "tasks/send"]);
     expect(server.requests[1]?.params).not.toHaveProperty("message");
-    expect(client.connection).toMatchObject({ version: "0.1", passedOver: [{ version: "0.2" }] });
+    expect(client.connection).toMatchObject({ version: "0.1", skipped: [{ version: "0.2" }] });
   });
 
   it("is subscribed to before anything else, and no event of it is lost", async () => {
@@ -109,7 +109,7 @@ describe("an agent of 0.1 that answers the question of 0.2", () => {
     expect(methodsOf(server.requests)).toEqual([question, "tasks/get", "tasks/get", "tasks/send"]);
     expect(client.connection).toMatchObject({
       version: "0.1",
-      passedOver: [{ version: "0.2", reason: expect.stringContaining("answers in an older form") }],
+      skipped: [{ version: "0.2", reason: expect.stringContaining("answers in an older form") }],
     });
   });
 
@@ -150,7 +150,7 @@ describe("an agent of 0.2", () => {
     await using client = await Client.connect(guessed(server.url), near);
     for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ taskId: "t" });
     expect(methodsOf(server.requests)).toEqual([question, "message/stream", "message/send", "message/send"]);
-    expect(client.connection).toMatchObject({ version: "0.2", passedOver: [] });
+    expect(client.connection).toMatchObject({ version: "0.2", skipped: [] });
   });
 
   it("is known for good once it has returned a task in its form", async () => {

@@ -32,7 +32,7 @@ describe.each([
     ]);
     await using client = await Client.connect(card, { ...near, prefer: [binding] });
     expect(await client.send("say")).toMatchObject({ text: "said", state: "message" });
-    expect(client.connection).toEqual({ binding, listedAs, url, version: "1.0", passedOver: [] });
+    expect(client.connection).toEqual({ binding, listedAs, url, version: "1.0", skipped: [] });
     if (client.connection !== undefined) {
       expect(connectionText(client.connection)).toBe(`using ${binding} (listed as "${listedAs}") 1.0 at ${url}`);
     }
@@ -46,7 +46,7 @@ it("an interface that does not answer is listed in the error with the card's own
   expect(error).toBeInstanceOf(NoInterfaceError);
   expect(error).toMatchObject({
     message: expect.stringContaining('HTTP+JSON (listed as "REST") 1.0 at http://127.0.0.1:9: '),
-    passedOver: [{ binding: "HTTP+JSON", listedAs: "REST" }],
+    skipped: [{ binding: "HTTP+JSON", listedAs: "REST" }],
   });
 });
 
@@ -57,7 +57,7 @@ it("a word that only looks like a binding names none", async () => {
   await client.send("say");
   expect(client.connection).toMatchObject({
     binding: "JSONRPC",
-    passedOver: [{ binding: "urn:example:rest", reason: "this client has no such binding" }],
+    skipped: [{ binding: "urn:example:rest", reason: "this client has no such binding" }],
   });
 });
 
@@ -80,7 +80,7 @@ describe("an agent whose card of 0.2 lists gRPC", () => {
     expect(await client.send("go")).toMatchObject({ state: "completed" });
     const items = await itemsOf(client.stream("go"));
     expect(items.at(-1)?.response.payload.value).toMatchObject({ status: { state: TaskState.COMPLETED } });
-    expect(client.connection).toMatchObject({ binding: "GRPC", version: "0.2", passedOver: [] });
+    expect(client.connection).toMatchObject({ binding: "GRPC", version: "0.2", skipped: [] });
     expect(agent.runs).toBe(2);
   });
 
@@ -88,6 +88,6 @@ describe("an agent whose card of 0.2 lists gRPC", () => {
     await using agent = await countingAgent({ versions: ["0.3", "0.2"] });
     await using client = await Client.connect(card(agent), near);
     await client.send("go");
-    expect(client.connection).toMatchObject({ binding: "JSONRPC", version: "0.2", passedOver: [] });
+    expect(client.connection).toMatchObject({ binding: "JSONRPC", version: "0.2", skipped: [] });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Client } from "../../src/client/node.js";
+import { Client } from "../../src/client/node.js";
 import { emptyTask } from "../../src/protocol/fold.js";
 import { textIn } from "../support/say.js";
 import { createVirtualClock, turnUntil, type VirtualClock } from "../support/virtual-clock.js";
@@ -112,7 +112,7 @@ interface SilentScene extends AsyncDisposable {
 async function silentScene(binding: JsonBinding, open: (client: Client) => ReturnType<Client["stream"]>) {
   const clock = createVirtualClock();
   const agent = await foreignAgent();
-  const client = await agent.connect(binding, { clock, limits: { snapshotTimeoutMs: 5_000 } });
+  const client = await agent.connect(binding, { clock }, Client);
   const scene: SilentScene = {
     agent,
     clock,

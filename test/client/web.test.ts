@@ -33,7 +33,7 @@ it("an agent whose gRPC is no gRPC-Web is reached at the next interface", async 
   });
   await using client = await Client.connect(server.url, { prefer: ["GRPC", "HTTP+JSON"] });
   await client.send("hello");
-  expect(client.connection).toMatchObject({ binding: "HTTP+JSON", passedOver: [{ binding: "GRPC" }] });
+  expect(client.connection).toMatchObject({ binding: "HTTP+JSON", skipped: [{ binding: "GRPC" }] });
 });
 
 /** Returns the requests that reach another origin after a redirect. */

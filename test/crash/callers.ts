@@ -1,7 +1,8 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { Client } from "../../src/client/node.js";
+import type { Client } from "../../src/client/node.js";
 import type { Clock } from "../../src/protocol/async/clock.js";
 import { A2AError } from "../../src/protocol/errors.js";
+import { patientClients } from "../support/clients.js";
 import { bindings, type CrashBinding, type Ledger } from "./ledger.js";
 import type { MortalServer } from "./mortal-server.js";
 
@@ -28,14 +29,14 @@ function connect(card: JsonObject, binding: CrashBinding): Promise<Client> {
   const listed = card["supportedInterfaces"] as JsonObject[];
   const one = listed.filter((each) => each["protocolBinding"] === binding && each["protocolVersion"] === "1.0");
   if (one.length !== 1) throw new Error(`the card lists ${binding} ${one.length} times in version 1.0`);
-  return Client.connect(
+  return patientClients.connect(
     { ...card, supportedInterfaces: one },
     {
       grpcTls: false,
       clock: impatient,
       retry: { maxAttempts: 1000, firstPauseMs: 50, budget: Number.MAX_SAFE_INTEGER },
       // What keeps silent is being started again.
-      limits: { streamBreaksMax: 1000, snapshotTimeoutMs: Number.POSITIVE_INFINITY },
+      limits: { streamBreaksMax: 1000 },
       // No call takes this long: one without an answer by then would never get one.
       timeoutMs: 120_000,
     },

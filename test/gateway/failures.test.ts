@@ -12,13 +12,13 @@ const foreign = (code: ErrorCode, status: number) =>
 
 const away = "the agent behind the gateway cannot be reached";
 const broken = "the connection to the agent behind the gateway broke before it answered";
-const passedOver = { binding: "GRPC", url: "http://10.0.0.7:81", version: "1.0", reason: "refused" };
+const skipped = { binding: "GRPC", url: "http://10.0.0.7:81", version: "1.0", reason: "refused" };
 
 describe("a failure of a call of the gateway", () => {
   it.each([
     ["nobody there", new ConnectionError("cannot reach http://10.0.0.7:81", { written: false }), "unavailable", away],
     ["a broken line", new ConnectionError("http://10.0.0.7:81 broke", { written: true }), "unavailable", broken],
-    ["no interface", new NoInterfaceError([passedOver], [], false), "unavailable", away],
+    ["no interface", new NoInterfaceError([skipped], [], false), "unavailable", away],
     ["an address that is not called", new NotCalledError("http://10.0.0.7:81", "no"), "unavailable", away],
     [
       "credentials that cannot be had",

@@ -1,8 +1,9 @@
 import { Client } from "../../src/client/node.js";
+import { clientsWith } from "../support/clients.js";
 import type { BindingName } from "./cases.js";
 
 // Some agents send a subscriber nothing until an event happens. Tests need not wait as long as users do.
-const limits = { snapshotTimeoutMs: 1_000 };
+const clients = clientsWith({ snapshotTimeoutMs: 1_000 });
 
 /** Connects our client to an agent over exactly one binding, so that no other binding hides a fault. */
 export async function connect(url: string, binding: BindingName): Promise<Client> {
@@ -10,5 +11,5 @@ export async function connect(url: string, binding: BindingName): Promise<Client
   const supportedInterfaces = reader.card.supportedInterfaces.filter(
     ({ protocolBinding }) => protocolBinding === binding,
   );
-  return Client.connect({ ...reader.card, supportedInterfaces }, { grpcTls: false, retry: false, limits });
+  return clients.connect({ ...reader.card, supportedInterfaces }, { grpcTls: false, retry: false });
 }

@@ -1,8 +1,9 @@
 import { expect } from "vitest";
-import { Client } from "../../src/client/node.js";
+import type { Client } from "../../src/client/node.js";
 import type { AgentCard } from "../../src/protocol/model.js";
 import type { StreamItem } from "../../src/protocol/operations.js";
 import { collect } from "../support/answers.js";
+import { clientsWith } from "../support/clients.js";
 import { stateOf } from "./client-cases.js";
 import { relayTo } from "./relay.js";
 
@@ -39,8 +40,8 @@ export const cutCases: Readonly<Record<string, (card: AgentCard) => Promise<void
 
 async function withRelay(card: AgentCard, run: (client: Client, cut: () => void) => Promise<void>): Promise<void> {
   await using relay = await relayTo(card);
-  const limits = { snapshotTimeoutMs: 500, pollMs: 50 };
-  await using client = await Client.connect(relay.card, { grpcTls: false, limits });
+  const clients = clientsWith({ snapshotTimeoutMs: 500 });
+  await using client = await clients.connect(relay.card, { grpcTls: false, limits: { pollMs: 50 } });
   await run(client, relay.cut);
 }
 

@@ -41,7 +41,7 @@ describe.each(agents)("our client and an agent on the $title SDK", ({ sdk, title
     it("picks the interface that is preferred", async () => {
       await using client = await Client.connect(agent.url, { prefer: [binding] });
       await clientCases["is answered by a message"]?.({ sdk: sdk.name, client });
-      expect(client.connection).toMatchObject({ binding, passedOver: [] });
+      expect(client.connection).toMatchObject({ binding, skipped: [] });
     });
 
     for (const [name, run] of Object.entries(cutCases)) it(name, () => run(peer.client.card));

@@ -21,7 +21,7 @@ describe("the cursor of a push configuration", () => {
   it("is written once for all deliveries within a second", async () => {
     const { cursors, store } = noting();
     await using hook = await webhook();
-    await using on = scene({ every: "event", store });
+    await using on = scene({ events: "all", store });
     const task = await on.task();
     await task.register("p", { url: hook.url });
     for (let count = 1; count <= 50; count += 1) {

@@ -21,7 +21,7 @@ describe("push deliveries", () => {
 
   it("send each chunk separately when every event is requested", async () => {
     await using hook = await webhook();
-    await using on = scene({ every: "event" });
+    await using on = scene({ events: "all" });
     const task = await on.task();
     await task.register("p", { url: hook.url });
     await task.write([status("WORKING"), chunk("a=1"), chunk("a+2!"), status("COMPLETED")]);

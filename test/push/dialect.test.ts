@@ -66,7 +66,7 @@ describe("a webhook registered in a version that delivers whole tasks", () => {
 
   it("gets it at each event when every event is requested", async () => {
     await using hook = await webhook();
-    await using on = scene({ versions, every: "event" });
+    await using on = scene({ versions, events: "all" });
     const task = await on.task();
     await task.write([status("WORKING"), chunk("a=1")]);
     await task.register("p", { url: hook.url }, asOld);

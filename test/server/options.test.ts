@@ -92,8 +92,8 @@ it.each<[string, object, string]>([
   ["serve()", { ...base, push: {} }, "serve(): push.allow is missing: say which addresses webhooks may have"],
   [
     "serve()",
-    { ...base, push: { allow: "public", evry: "event" } },
-    "serve(): push.evry cannot be given: did you mean every?",
+    { ...base, push: { allow: "public", evnts: "all" } },
+    "serve(): push.evnts cannot be given: did you mean events?",
   ],
   [
     "serve()",

@@ -33,7 +33,6 @@ describe("the limits of one owner", () => {
     expect((await fill({ tasksPerOwner: 2 }, false)).map(({ status }) => status)).toEqual([200, 200, 429, 429]);
     const none = Number.POSITIVE_INFINITY;
     expect(resolveLimits({}, false)).toMatchObject({ tasksPerOwner: none, readsPerOwner: none });
-    expect(resolveLimits({ readsPerOwner: 3 }, false)).toMatchObject({ tasksPerOwner: none, readsPerOwner: 3 });
     expect(resolveLimits({}, true)).toMatchObject({ tasksPerOwner: 10_000, readsPerOwner: 4 });
   });
 });

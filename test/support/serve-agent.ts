@@ -12,7 +12,7 @@ import type { CallOptions } from "../../src/protocol/context.js";
 import { idempotentSendExtension, resumeExtension } from "../../src/protocol/extensions.js";
 import type { AgentCard } from "../../src/protocol/model.js";
 import { invokeStream, invokeUnary, type Operations } from "../../src/protocol/operations.js";
-import { connectInProcess } from "../../src/testing/in-process-client.js";
+import { connectInProcess } from "../../src/testing/connect-to.js";
 import type { GrpcAdapter } from "../../src/version/codec.js";
 import { versionEntries } from "../../src/version/versions.js";
 import { type LogLine, recordingLogger } from "./recording-logger.js";

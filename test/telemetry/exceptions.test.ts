@@ -4,7 +4,7 @@ import { A2AError, type Agent, type TelemetryOptions } from "trivium";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Client } from "../../src/client/node.js";
 import { serve } from "../../src/server/serve.js";
-import { openTelemetry } from "../../src/telemetry/open.js";
+import { openTelemetry } from "../../src/telemetry/telemetry.js";
 
 // What spans say about errors whose messages hold texts of callers.
 

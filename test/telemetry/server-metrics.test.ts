@@ -3,7 +3,7 @@ import { Client, completed, serve, working } from "trivium";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { postgresStore } from "../../src/store/postgres/index.js";
-import { metersOf } from "../../src/telemetry/meters.js";
+import { openMeters } from "../../src/telemetry/meters.js";
 import { postJson } from "../support/http-agent.js";
 import { type MetricValue, type StartedMetrics, startMetrics } from "../support/metric-values.js";
 import { hasPostgres, type PostgresServer, startPostgres, startTimeoutMs } from "../support/postgres.js";
@@ -84,7 +84,7 @@ describe("gauges of two servers of one agent", () => {
     ["trivium.server.streams", "streams", 7],
     ["trivium.server.stream.lag", "streamLag", 4],
   ] as const)("are one value: %s", async (metric, name, value) => {
-    const meters = metersOf(metrics.getMeterProvider());
+    const meters = openMeters(metrics.getMeterProvider());
     const attributes = { "gen_ai.agent.name": "Pair" };
     const stops = [4, 3].map((each) => meters.observe(name, () => [{ attributes, value: each }]));
     expect((await valuesOf(metric, "Pair")).map((each) => each.value)).toEqual([value]);

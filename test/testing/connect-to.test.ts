@@ -11,7 +11,7 @@ describe("a client of an agent without a port", () => {
     await using client = await connectTo(async ({ text }) => reply(`heard ${text}`));
     const { parts } = messageOf(await client.sendMessage(say("this")));
     expect(textIn(parts)).toBe("heard this");
-    expect(client.connection).toMatchObject({ binding: "urn:trivium:binding:in-process:v1", passedOver: [] });
+    expect(client.connection).toMatchObject({ binding: "urn:trivium:binding:in-process:v1", skipped: [] });
   });
 
   it("passes secrets and headers to the agent's authenticate", async () => {

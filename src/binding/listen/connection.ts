@@ -11,10 +11,11 @@ export type RequestListener = (
 export interface ListenerLimits {
   /** Time for the first bytes, a TLS handshake and the headers of a request. Default: 10 s. */
   readonly headerTimeoutMs: number;
-  /** Time for a body, after its headers. Default: 30 s. */
+  /**
+   * Time for a body, after its headers. In each third of it the body must arrive at 1,024 bytes a second or more.
+   * Default: 30 s.
+   */
   readonly bodyTimeoutMs: number;
-  /** Lowest rate of a body, averaged over each third of `bodyTimeoutMs`. Default: 1,024. */
-  readonly bodyMinBytesPerSecond: number;
   /** Size of the headers of a request. Default: 16 KiB. */
   readonly headerMaxBytes: number;
   /**
@@ -46,12 +47,11 @@ export interface ListenerLimits {
 }
 
 /** How long a request may take to arrive, and its reply to be taken. */
-export type CallTimes = Pick<ListenerLimits, "bodyTimeoutMs" | "bodyMinBytesPerSecond" | "replyStallMs">;
+export type CallTimes = Pick<ListenerLimits, "bodyTimeoutMs" | "replyStallMs">;
 
 export const defaultListenerLimits: ListenerLimits = {
   headerTimeoutMs: 10_000,
   bodyTimeoutMs: 30_000,
-  bodyMinBytesPerSecond: 1024,
   replyStallMs: 30_000,
   headerMaxBytes: 16 * 1024,
   keepAliveIdleMs: 75_000,

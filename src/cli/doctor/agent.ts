@@ -5,7 +5,7 @@ import type { ConnectOptions } from "../../client/options.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { AgentCard, AgentInterface } from "../../protocol/model.js";
 import { ask } from "./ask.js";
-import { cardRemedyOf, causeOf, hasSecrets } from "./failed-call.js";
+import { findCardRemedy, findCause, hasSecrets } from "./failed-call.js";
 import { type Finding, findings, reasonOf } from "./finding.js";
 import { interfaceOptions } from "./interface-options.js";
 import { offsetFinding } from "./store.js";
@@ -48,13 +48,13 @@ export async function checkAgent(check: AgentCheck): Promise<AgentFindings> {
 /** A server of several agents has a card for each, and none at its root. */
 async function missingCard(error: unknown, url: string, options: ConnectOptions): Promise<Finding> {
   const report = findings("card");
-  const { agentsBeside } = await import("../agents/beside.js");
-  const agents = await agentsBeside(url, options);
+  const { findSiblingAgents } = await import("../listed-agents.js");
+  const agents = await findSiblingAgents(url, options);
   if (agents.length > 0) {
     const commands = agents.map((agent) => `trivium doctor ${agent}`);
     return report.failed(`no agent card at ${url}, its server has several agents`, commands.join("\n"));
   }
-  const remedy = cardRemedyOf(error) ?? cardRemedy(url, options);
+  const remedy = findCardRemedy(error) ?? cardRemedy(url, options);
   const several = "a server of several agents has each below its path, and lists them with catalogue: true";
   return report.failed(reasonOf(error), isNotFound(error) ? `${remedy}; ${several}` : remedy);
 }
@@ -86,7 +86,7 @@ async function checkClock(url: string, timeoutMs: number, tls: ClientTls = {}): 
 async function checkInterface(card: AgentCard, agentInterface: AgentInterface, check: AgentCheck): Promise<Finding> {
   const { protocolBinding, protocolVersion, url } = agentInterface;
   const report = findings(`interface ${protocolBinding} ${protocolVersion}`);
-  const loopbackProblem = loopbackProblemOf(check.url, url);
+  const loopbackProblem = findLoopbackProblem(check.url, url);
   const { Client } = await import("../../client/node.js");
   const singleCard = { ...card, supportedInterfaces: [agentInterface] };
   const { options, withholdReason } = interfaceOptions({ ...check, card }, agentInterface);
@@ -105,7 +105,7 @@ async function checkInterface(card: AgentCard, agentInterface: AgentInterface, c
         `${loopbackProblem}: set publicUrl to the address that callers use`,
       );
     }
-    const cause = causeOf({
+    const cause = findCause({
       ...{ error, binding: protocolBinding, withholdReason, isUnready: check.isUnready === true },
       hasSecrets: hasSecrets(options),
     });
@@ -121,7 +121,7 @@ const emptyGetTask = { $typeName: "lf.a2a.v1.GetTaskRequest", id: "", tenant: ""
 const loopback = /^(?:localhost|127\.|\[?::1)/;
 
 /** The problem of a card of another machine that names a loopback address. */
-function loopbackProblemOf(cardUrl: string, interfaceUrl: string): string | undefined {
+function findLoopbackProblem(cardUrl: string, interfaceUrl: string): string | undefined {
   const host = interfaceUrl.replace(/^\w+:\/\//, "");
   if (!loopback.test(host) || loopback.test(new URL(cardUrl).host)) return undefined;
   return "the card names a loopback address, which other machines cannot reach";

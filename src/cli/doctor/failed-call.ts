@@ -26,10 +26,10 @@ export function hasSecrets({ credentials, headers }: ConnectOptions): boolean {
 }
 
 /** Returns the cause of a failed call, and the remedy. */
-export function causeOf(call: FailedCall): Cause {
-  const error = answerOf(call.error);
+export function findCause(call: FailedCall): Cause {
+  const error = findAnswer(call.error);
   const reason = reasonOf(error);
-  const status = httpStatusOf(error);
+  const status = readHttpStatus(error);
   if (error instanceof ConnectionError) {
     const known = unreached.find(([said]) => said.test(reason));
     return failed(reason, known?.[1] ?? proxyRemedy(call.binding));
@@ -110,11 +110,11 @@ const byStatus: Readonly<Record<string, string>> = {
 };
 
 /** The answer of the one interface that was called, instead of the error about all interfaces. */
-function answerOf(error: unknown): unknown {
+function findAnswer(error: unknown): unknown {
   return error instanceof NoInterfaceError && error.failures.length === 1 ? error.failures[0] : error;
 }
 
-function httpStatusOf(error: unknown): string | undefined {
+function readHttpStatus(error: unknown): string | undefined {
   return error instanceof A2AError ? error.metadata["httpStatus"] : undefined;
 }
 
@@ -126,8 +126,8 @@ function proxyRemedy(binding: string): string {
 }
 
 /** The remedy for a card that cannot be read, by the status of the answer. */
-export function cardRemedyOf(error: unknown): string | undefined {
-  const status = httpStatusOf(error) ?? /HTTP status (\d{3})/.exec(reasonOf(error))?.[1];
+export function findCardRemedy(error: unknown): string | undefined {
+  const status = readHttpStatus(error) ?? /HTTP status (\d{3})/.exec(reasonOf(error))?.[1];
   if (status === "401")
     return "the card needs credentials: give --bearer, --credential or --header, or let the proxy pass /.well-known/";
   return status === undefined ? undefined : byStatus[status];

@@ -1,8 +1,11 @@
+import { execFile } from "node:child_process";
+import { statSync } from "node:fs";
+import { promisify } from "node:util";
+import { longestTimerMs } from "../../protocol/async/clock.js";
 import type { ConnectionReport } from "../../store/postgres/connection-report.js";
 import type { StoreFailure } from "../../store/sql/store-error.js";
 import { type DatabaseLocation, locationText, type StoreLocation, UnusableStoreError } from "../store-location.js";
 import { type Finding, findings, reasonOf } from "./finding.js";
-import { checkPages } from "./pages.js";
 
 /** Largest difference of the clocks without a warning: signatures, tokens and leases depend on the time. */
 const clockWarningMs = 2000;
@@ -15,7 +18,7 @@ const clockFailedMs = 60_000;
 export async function checkStore(location: StoreLocation, pagesMs: number): Promise<readonly Finding[]> {
   const reach = findings("store");
   if (location.kind === "memory") return [reach.skipped("tasks are kept in memory and are lost with the process")];
-  const databases = await import("../db/databases.js");
+  const databases = await import("../databases.js");
   const found: Finding[] = [];
   try {
     const { version, latest, pending } = await databases.status(location);
@@ -27,12 +30,12 @@ export async function checkStore(location: StoreLocation, pagesMs: number): Prom
     if (version === latest) found.push(...leasesFinding(await databases.leaseLengths(location)));
   } catch (error) {
     const failure = error instanceof UnusableStoreError ? error.failure : undefined;
-    found.push(reach.failed(reasonOf(error), remedyOf(location, failure)));
+    found.push(reach.failed(reasonOf(error), findRemedy(location, failure)));
   }
   return found;
 }
 
-function remedyOf({ kind }: DatabaseLocation, failure: StoreFailure = "other"): string | undefined {
+function findRemedy({ kind }: DatabaseLocation, failure: StoreFailure = "other"): string | undefined {
   // The error of an unusable PostgreSQL has its own remedy.
   if (failure === "unusable" && kind === "postgres") return undefined;
   return ofKind[kind][failure] ?? remedies[failure] ?? reachRemedies[kind];
@@ -129,4 +132,57 @@ export function offsetFinding(check: string, offsetMs: number, of: string): Find
   if (Math.abs(offsetMs) < clockWarningMs) return ok(difference);
   const remedy = "synchronize both clocks by NTP; tokens and leases depend on them";
   return (Math.abs(offsetMs) < clockFailedMs ? warning : failed)(difference, remedy);
+}
+
+/** Maximum number of page errors to show. One damaged page causes many. */
+const maxErrors = 10;
+
+const run = promisify(execFile);
+
+// SQLite checks all pages in one call. Only ending its process interrupts it.
+const script = `
+const { DatabaseSync } = require("node:sqlite");
+const [path, max] = process.argv.slice(1);
+let errors;
+try {
+  const database = new DatabaseSync(path, { timeout: 5000 });
+  database.exec("pragma query_only = on");
+  errors = database.prepare("pragma quick_check(" + max + ")").all().map((row) => String(row.quick_check));
+  database.close();
+} catch (error) {
+  errors = [error.message];
+}
+console.log(JSON.stringify(errors));
+`;
+
+/** Checks all pages of a SQLite file, for a limited time. A server may be running. */
+async function checkPages(path: string, limitMs: number): Promise<Finding> {
+  const { ok, warning, failed, skipped } = findings("store pages");
+  if (limitMs === 0) return skipped("not checked (--store-check 0s)");
+  const size = `${(statSync(path).size / 2 ** 20).toFixed(1)} MiB`;
+  const errors = await errorsIn(path, limitMs);
+  if (errors === undefined) {
+    const seconds = limitMs / 1000;
+    return warning(`${size} could not be checked within ${seconds} s`, "allow more time: --store-check 10m");
+  }
+  if (errors.length === 1 && errors[0] === "ok") return ok(`no damage in ${size}`);
+  const lines = errors.flatMap((text) => text.split("\n")).filter((line) => !line.startsWith("***"));
+  const shown = lines.slice(0, maxErrors).join("; ");
+  const more = lines.length > maxErrors ? `; and ${lines.length - maxErrors} more` : "";
+  const remedy = `stop the processes that use it and restore a backup; what is left can be read by sqlite3 ${path} .recover`;
+  return failed(`damaged: ${shown}${more}`, remedy);
+}
+
+async function errorsIn(path: string, limitMs: number): Promise<readonly string[] | undefined> {
+  const args = ["--disable-warning=ExperimentalWarning", "-e", script, path, String(maxErrors)];
+  try {
+    const { stdout } = await run(process.execPath, args, {
+      timeout: Math.min(limitMs, longestTimerMs),
+      killSignal: "SIGKILL",
+    });
+    return JSON.parse(stdout) as readonly string[];
+  } catch (error) {
+    if (error instanceof Error && "killed" in error && error.killed === true) return undefined;
+    throw error;
+  }
 }

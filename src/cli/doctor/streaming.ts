@@ -2,7 +2,7 @@ import type { AnswerEvent } from "../../client/answer/events.js";
 import type { ConnectOptions } from "../../client/options.js";
 import { bindingNameOf } from "../../protocol/bindings.js";
 import type { AgentCard } from "../../protocol/model.js";
-import { causeOf, hasSecrets } from "./failed-call.js";
+import { findCause, hasSecrets } from "./failed-call.js";
 import { type Finding, findings, reasonOf } from "./finding.js";
 import { interfaceOptions } from "./interface-options.js";
 
@@ -46,7 +46,7 @@ export async function checkStreaming(check: StreamingCheck): Promise<readonly Fi
     );
     for await (const event of client.stream(message)) {
       arrivalTimes.push(performance.now());
-      const time = timeOf(event);
+      const time = readTime(event);
       if (time !== undefined) creationTimes.push(time);
     }
   } catch (error) {
@@ -59,7 +59,7 @@ export async function checkStreaming(check: StreamingCheck): Promise<readonly Fi
         isUnready: check.isUnready === true,
         hasSecrets: hasSecrets(options),
       };
-      const cause = causeOf(call);
+      const cause = findCause(call);
       // The user asked for this message, so any failure counts.
       return [failed(cause.seen, cause.remedy)];
     }
@@ -71,7 +71,7 @@ export async function checkStreaming(check: StreamingCheck): Promise<readonly Fi
 
 function bufferingFinding(creationTimes: readonly number[], arrivalTimes: readonly number[]): Finding {
   const { ok, failed, skipped } = findings("streaming");
-  const [creationMs, arrivalMs] = [spanOf(creationTimes), spanOf(arrivalTimes)];
+  const [creationMs, arrivalMs] = [measureSpan(creationTimes), measureSpan(arrivalTimes)];
   if (creationMs < shortestMs) {
     return skipped(
       `${arrivalTimes.length} events came, too fast to show buffering`,
@@ -84,10 +84,10 @@ function bufferingFinding(creationTimes: readonly number[], arrivalTimes: readon
   return arrivalMs < creationMs / 2 ? failed(`the stream is buffered: ${spans}`, remedy) : ok(spans);
 }
 
-const spanOf = (times: readonly number[]): number => (times.at(-1) ?? 0) - (times[0] ?? 0);
+const measureSpan = (times: readonly number[]): number => (times.at(-1) ?? 0) - (times[0] ?? 0);
 
 /** The time of an event by the agent's server, in milliseconds, if it has one. */
-function timeOf({ response }: AnswerEvent): number | undefined {
+function readTime({ response }: AnswerEvent): number | undefined {
   const { payload } = response;
   const status = payload.case === "task" || payload.case === "statusUpdate" ? payload.value.status : undefined;
   const time = status?.timestamp;

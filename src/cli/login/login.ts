@@ -14,7 +14,7 @@ export interface LoginFlags {
 }
 
 /** The secret for `--login`, with the name of its scheme. Throws a `TypeError` that names the wrong option. */
-export function loginOf(agentUrl: string, flags: LoginFlags & { readonly login: string }): [string, OAuthSecret] {
+export function readLogin(agentUrl: string, flags: LoginFlags & { readonly login: string }): [string, OAuthSecret] {
   const { login, scope: scopes, trust, browser } = flags;
   const at = login.indexOf("=");
   const scheme = at < 0 ? "oauth" : login.slice(0, at);

@@ -1,7 +1,7 @@
+import { spawn } from "node:child_process";
 import { createInterface } from "node:readline/promises";
 import { noop } from "../../protocol/async/noop.js";
 import { printable, printNote } from "../print.js";
-import { openerOf, openInBrowser } from "./browser.js";
 
 /** A page to show, with the reason. */
 export interface Page {
@@ -28,7 +28,7 @@ export async function showPage({ text, url, urlToOpen = url }: Page, { browser, 
   // A text of several lines could pass for another page.
   const show = (note: string, shown = url): void => printNote(`${text.replace(/\s+/gu, " ")}\n${note}: ${shown}`);
   const page = URL.parse(urlToOpen);
-  const canOpen = browser && openerOf(process.platform, process.env) !== undefined;
+  const canOpen = browser && findOpener(process.platform, process.env) !== undefined;
   // Other schemes start other programs.
   if (!canOpen || page === null || !/^https?:$/.test(page.protocol)) return show("Open in a browser");
   if (trust?.some((origin) => URL.parse(origin)?.origin === page.origin) || (await isPublic(page.hostname))) {
@@ -67,4 +67,28 @@ function askToOpen(page: URL): Promise<void> {
   const asked = lastQuestion.then(question, question);
   lastQuestion = asked;
   return asked;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The program that opens a URL on this machine, with its arguments. `undefined` without a desktop. */
+export function findOpener(platform: NodeJS.Platform, env: Environment): readonly [string, ...string[]] | undefined {
+  const program = env["BROWSER"];
+  if (program !== undefined && program !== "") return [program];
+  if (platform === "darwin") return ["open"];
+  // A shell would read the URL.
+  if (platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];
+  return env["DISPLAY"] === undefined && env["WAYLAND_DISPLAY"] === undefined ? undefined : ["xdg-open"];
+}
+
+/** Opens a page in the user's browser. Resolves with false when no program for it could be started. */
+async function openInBrowser(url: string): Promise<boolean> {
+  const [program, ...args] = findOpener(process.platform, process.env) ?? [];
+  if (program === undefined) return false;
+  const child = spawn(program, [...args, url], { stdio: "ignore", detached: true });
+  child.unref();
+  return new Promise((resolve) => {
+    child.once("spawn", () => resolve(true));
+    child.once("error", () => resolve(false));
+  });
 }

@@ -74,14 +74,14 @@ async function loadDefault(file: string): Promise<unknown> {
         "Node 22.18 or newer runs TypeScript, this one only with --experimental-strip-types in NODE_OPTIONS";
       throw new Error(`${file} cannot be loaded: ${requirement}`, { cause: error });
     }
-    throw new Error(`${file} cannot be loaded: ${(await syntaxErrorAt(path, error)) ?? stackOf(error)}`);
+    throw new Error(`${file} cannot be loaded: ${(await syntaxErrorAt(path, error)) ?? formatStack(error)}`);
   } finally {
     process.off("beforeExit", onStall);
   }
 }
 
 /** The stack of an error without the lines of Node: it shows where the module failed. */
-function stackOf(error: unknown): string {
+function formatStack(error: unknown): string {
   return error instanceof Error ? withoutInternals(error.stack ?? error.message) : String(error);
 }
 

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { isAbsolute, relative, resolve } from "node:path";
+import { existsSync, type FSWatcher, watch } from "node:fs";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
+import { noop } from "../../protocol/async/noop.js";
 import { type EndSignal, endSignals, onEndSignal } from "../../server/end-signals.js";
 import { exitCodes } from "../exit-codes.js";
 import { printNote } from "../print.js";
-import { FileChanges } from "./file-changes.js";
 import { closingTimeIn, unresponsiveMs, watchedVariable } from "./watched.js";
 
 // The watching process restarts the serving one. The serving process runs code under development, so it may never return to
@@ -46,12 +47,12 @@ export async function runWatched({ args: [file] }: Command): Promise<void> {
     await child.end();
     if (isStopped()) break;
   }
-  process.exitCode = exitCodeOf(await child.ending, stopSignal);
+  process.exitCode = chooseExitCode(await child.ending, stopSignal);
   changes.close();
 }
 
 /** The exit code for the last process: its own, or the one of the signal that ended it. */
-function exitCodeOf({ code, isKilled }: Ending, stopSignal: EndSignal | undefined): number {
+function chooseExitCode({ code, isKilled }: Ending, stopSignal: EndSignal | undefined): number {
   if (code !== null) return code;
   return isKilled || stopSignal === undefined ? exitCodes.failure : endSignals[stopSignal];
 }
@@ -122,4 +123,33 @@ function loadedFiles(message: unknown): readonly string[] {
 
 function textsIn(list: unknown): readonly string[] {
   return Array.isArray(list) ? list.filter((each) => typeof each === "string") : [];
+}
+
+/** Waits for changes of files. It watches their folders: a watch of a file ends when an editor replaces the file. */
+class FileChanges {
+  readonly #files = new Set<string>();
+  readonly #folders = new Map<string, FSWatcher>();
+  #next = Promise.withResolvers<string>();
+
+  add(file: string): void {
+    this.#files.add(file);
+    const folder = dirname(file);
+    if (this.#folders.has(folder) || !existsSync(folder)) return;
+    const watcher = watch(folder, (_, name) => {
+      if (name !== null && this.#files.has(join(folder, name))) this.#next.resolve(join(folder, name));
+    });
+    // A folder that is removed has no more changes.
+    watcher.on("error", noop);
+    this.#folders.set(folder, watcher);
+  }
+
+  /** The first file that changes from now on. */
+  next(): Promise<string> {
+    this.#next = Promise.withResolvers<string>();
+    return this.#next.promise;
+  }
+
+  close(): void {
+    for (const watcher of this.#folders.values()) watcher.close();
+  }
 }

@@ -55,7 +55,7 @@ export class ConversationLog {
     this.#deps = deps;
     this.#keepMs = keepMs;
     this.maxEntries = maxEntries;
-    this.entryMaxBytes = conversationEntryMaxBytes;
+    this.entryMaxBytes = Math.min(conversationEntryMaxBytes, conversationOwnerMaxBytes);
     this.#isBounded = Math.min(conversationEntriesPerOwner, conversationOwnerMaxBytes) < Number.POSITIVE_INFINITY;
   }
 

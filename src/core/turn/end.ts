@@ -95,7 +95,7 @@ async function endParked(turn: EndingTurn, park: Park): Promise<void> {
 // An agent that always parks until a time in the past would cause a busy loop.
 function notTooSoon({ runtime, start, startedAt }: EndingTurn, wakeAt: number | undefined): number | undefined {
   if (wakeAt === undefined || start.cause === "message") return wakeAt;
-  return Math.max(wakeAt, startedAt + runtime.limits.wakePauseMs);
+  return Math.max(wakeAt, startedAt + runtime.limits.minWakeIntervalMs);
 }
 
 // The task stays with this stopping process, so that another one re-runs its turn.

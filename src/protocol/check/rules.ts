@@ -1,5 +1,6 @@
 import { isObject, isRecord } from "../kinds.js";
 import { nearest } from "../nearest.js";
+import type { RenamedOptionName } from "./former-options.js";
 
 // Rules for the options that a program gives, perhaps without TypeScript. Each reports every problem by path.
 
@@ -15,7 +16,7 @@ export interface Member {
 const noProblems: readonly string[] = [];
 
 /** The members that an object of type `T` may have: a rule for each, so that none is forgotten. */
-export type MembersOf<T> = { readonly [K in keyof Required<T>]: Member };
+export type MembersOf<T> = { readonly [K in Exclude<keyof T, RenamedOptionName>]-?: Member };
 
 /** An object with only these members; `hints` say what to do about other names that are often tried. */
 export function object(members: Readonly<Record<string, Member>>, hints: Readonly<Record<string, string>> = {}): Rule {
@@ -193,9 +194,13 @@ export const part: Rule = (value, path) =>
     ? noProblems
     : [`${path} must be a number above 0 and up to 1, not ${show(value)}`];
 
-/** An object with any of these names, each with an amount unless `others` has a rule for it. */
-export const limits = (defaults: object, others: Readonly<Record<string, Rule>> = {}): Rule =>
-  object(Object.fromEntries(Object.keys(defaults).map((name) => [name, { rule: others[name] ?? amount }])));
+/** An object with any of these names, each with an amount unless `others` has a rule for it; `hints` as for `object`. */
+export const limits = (
+  defaults: object,
+  others: Readonly<Record<string, Rule>> = {},
+  hints?: Readonly<Record<string, string>>,
+): Rule =>
+  object(Object.fromEntries(Object.keys(defaults).map((name) => [name, { rule: others[name] ?? amount }])), hints);
 
 /** An absolute URL with one of these schemes and without credentials, which every reader would see. */
 export const url = (...schemes: readonly string[]): Rule => {
@@ -264,7 +269,7 @@ export const jsonObject: Rule = (value, path) =>
 export const anyObject: Rule = (value, path) =>
   isRecord(value) ? noProblems : [`${path} must be an object, not ${describeKind(value)}`];
 
-function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (!isObject(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;

@@ -17,15 +17,15 @@ export interface OverloadLimits {
    */
   readonly eventLoopMaxMs: number | false;
   /** How long every send may be refused for overload before `/readyz` and gRPC health checks report it. Default: 30 s. */
-  readonly overloadAwayMs: number;
+  readonly overloadUnreadyMs: number;
 }
 
 /** The limits whose measuring can be switched off. */
-export type OverloadMeasure = Exclude<keyof OverloadLimits, "overloadAwayMs">;
+export type OverloadMeasure = Exclude<keyof OverloadLimits, "overloadUnreadyMs">;
 
 export const defaultOverloadLimits: OverloadLimits = {
   heapMaxRatio: 0.7,
   containerMaxRatio: 0.9,
   eventLoopMaxMs: 1000,
-  overloadAwayMs: 30_000,
+  overloadUnreadyMs: 30_000,
 };

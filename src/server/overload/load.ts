@@ -96,7 +96,7 @@ export class Load implements ProcessLoad {
     if (this.#memories.some(({ level }) => level.refuses === "all")) throw this.#overload.refuse();
   }
 
-  /** Calls back when every send has been refused for `overloadAwayMs`, and when that is over. */
+  /** Calls back when every send has been refused for `overloadUnreadyMs`, and when that is over. */
   watch(listener: (ready: boolean) => void): void {
     this.#listeners.push(listener);
   }
@@ -211,7 +211,7 @@ export class Load implements ProcessLoad {
   #reportAway(refusesAll: boolean): void {
     const { clock, limits } = this.#options;
     if (refusesAll) {
-      this.#cancelAway ??= clock.after(limits.overloadAwayMs, () => this.#setReady(false));
+      this.#cancelAway ??= clock.after(limits.overloadUnreadyMs, () => this.#setReady(false));
       return;
     }
     this.#cancelAway?.();

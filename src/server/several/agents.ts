@@ -1,5 +1,6 @@
 import { noop } from "../../protocol/async/noop.js";
 import { within } from "../../protocol/async/pause.js";
+import { renameOptions } from "../../protocol/check/former-options.js";
 import { assertOptions } from "../../protocol/check/rules.js";
 import { type HostedAgent, hostAccess } from "../agent.js";
 import type { HostedAgentParts } from "../compose-agent.js";
@@ -67,8 +68,10 @@ export class AgentKeeper implements ServedAgents {
     const problems = agentPath(path, "the path of an agent");
     if (problems.length > 0) return Promise.reject(new TypeError(problems.join("\n")));
     return this.#change(keyOf(path), async () => {
-      assertOptions(`agents.set(${JSON.stringify(path)})`, options, servedRule);
-      return this.#put(keyOf(path), options);
+      const entry = `agents.set(${JSON.stringify(path)})`;
+      const agentOptions = renameOptions(entry, options);
+      assertOptions(entry, agentOptions, servedRule);
+      return this.#put(keyOf(path), agentOptions);
     });
   }
 

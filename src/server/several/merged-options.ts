@@ -21,7 +21,7 @@ export function optionsOf(
   path: string,
   agentOptions: ServedAgentOptions,
 ): AgentOptions {
-  const { auth, authenticate, declares, anonymous } = hasOwnAuth(agentOptions) ? agentOptions : shared;
+  const { auth, authenticate, securityDeclaration, anonymous } = hasOwnAuth(agentOptions) ? agentOptions : shared;
   const { interceptors = [], publicUrl } = shared;
   const { agents: _agents, ...serverOptions } = shared;
   return {
@@ -31,7 +31,7 @@ export function optionsOf(
     agentId: path.slice(1),
     publicUrl: publicUrl === undefined ? undefined : `${trimSlashes(publicUrl)}${path}`,
     ...omitUndefined<Partial<ServedAgentOptions>>(agentOptions),
-    ...{ auth, authenticate, declares, anonymous },
+    ...{ auth, authenticate, securityDeclaration, anonymous },
     limits: mergedLimits({ ...shared.limits, ...agentOptions.limits }, serverLimits, path),
     rate: ownRate(shared.rate, agentOptions.rate),
     interceptors: [...interceptors, ...(agentOptions.interceptors ?? [])],

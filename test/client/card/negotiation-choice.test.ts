@@ -57,7 +57,7 @@ describe("among interfaces that all answer", () => {
     const card = cardOf(order.map((binding) => interfaceAt(binding, agent.url)));
     await using client = await Client.connect(card, { ...near, prefer });
     await client.send("say");
-    expect(client.connection).toEqual({ ...named(interfaceAt(winner, agent.url)), passedOver: [] });
+    expect(client.connection).toEqual({ ...named(interfaceAt(winner, agent.url)), skipped: [] });
   });
 
   it("interfaces of one binding keep the card's order", async () => {
@@ -87,7 +87,7 @@ describe("an interface that the client cannot speak to", () => {
     const unusable = interfaceAt("JSONRPC", agent.url, entry);
     await using client = await Client.connect(cardOf([unusable, interfaceAt("GRPC", agent.url)]), near);
     await client.send("say");
-    expect(client.connection).toMatchObject({ binding: "GRPC", passedOver: [{ ...named(unusable), reason }] });
+    expect(client.connection).toMatchObject({ binding: "GRPC", skipped: [{ ...named(unusable), reason }] });
   });
 
   it("is called by gRPC-Web by a client that has no gRPC", async () => {
@@ -95,7 +95,7 @@ describe("an interface that the client cannot speak to", () => {
     const card = cardOf([interfaceAt("GRPC", agent.url), interfaceAt("CONNECT", agent.url)]);
     await using client = await WebClient.connect(card, { prefer: ["GRPC"] });
     await client.send("say");
-    expect(client.connection).toMatchObject({ binding: "GRPC", passedOver: [] });
+    expect(client.connection).toMatchObject({ binding: "GRPC", skipped: [] });
   });
 
   it("is named in the error when it is the only one, and nothing is tried", async () => {
@@ -106,7 +106,7 @@ describe("an interface that the client cannot speak to", () => {
     expect(error).toMatchObject({
       code: "unavailable",
       written: false,
-      passedOver: [{ ...named(unusable), reason: "this client does not speak the version" }],
+      skipped: [{ ...named(unusable), reason: "this client does not speak the version" }],
       message: expect.stringContaining("JSONRPC 9.9 at http://127.0.0.1:9/json-rpc: this client does not speak"),
     });
   });
@@ -116,7 +116,7 @@ describe("an interface that the client cannot speak to", () => {
     const patched = interfaceAt("JSONRPC", agent.url, { protocolVersion: "1.0.7" });
     await using client = await Client.connect(cardOf([patched]), near);
     await client.send("say");
-    expect(client.connection).toEqual({ ...named(patched), passedOver: [] });
+    expect(client.connection).toEqual({ ...named(patched), skipped: [] });
   });
 });
 
@@ -153,7 +153,7 @@ describe("a custom transport", () => {
     const card = cardOf([entry, interfaceAt("JSONRPC", agent.url)]);
     await using client = await Client.connect(card, { ...near, transports: [broken] });
     await client.send("say");
-    expect(client.connection?.passedOver).toEqual([
+    expect(client.connection?.skipped).toEqual([
       { ...named(entry), reason: "cannot reach own:somewhere: the wire is cut" },
     ]);
   });
@@ -189,7 +189,7 @@ describe("when no interface answers", () => {
     expect(error).toBeInstanceOf(NoInterfaceError);
     expect(error).toMatchObject({
       written: false,
-      passedOver: [
+      skipped: [
         { binding: "CONNECT", reason: "this client does not speak the version" },
         { binding: "JSONRPC", reason: expect.stringContaining("ECONNREFUSED") },
         { binding: "GRPC", reason: expect.stringContaining("ECONNREFUSED") },
@@ -208,7 +208,7 @@ describe("when no interface answers", () => {
     await using client = await Client.connect(cards.url + path, { clock: createVirtualClock(), cardCache: false });
     await expect(client.getTask({ id: "x" })).rejects.toMatchObject({
       written: false,
-      passedOver: [
+      skipped: [
         { reason: expect.stringContaining("10.0.0.7 may not be called") },
         { reason: expect.stringContaining("10.0.0.7 may not be called") },
       ],

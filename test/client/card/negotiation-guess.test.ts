@@ -62,7 +62,7 @@ describe.each(Object.entries(refusals))("an agent that refuses unknown requests 
     await using server = await agentOf(answers, refuse);
     await using client = await Client.connect(guessed(server.url), near);
     for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ state: "completed" });
-    expect(client.connection).toMatchObject({ version: "0.2", passedOver: [] });
+    expect(client.connection).toMatchObject({ version: "0.2", skipped: [] });
     expect(server.requests).toHaveLength(3);
   });
 
@@ -70,7 +70,7 @@ describe.each(Object.entries(refusals))("an agent that refuses unknown requests 
     await using server = await agentOf({ "tasks/send": tasks["tasks/send"], "tasks/get": notFound }, refuse);
     await using client = await Client.connect(guessed(server.url), near);
     for (const _ of [1, 2]) expect(await client.send("go")).toMatchObject({ state: "completed" });
-    expect(client.connection).toMatchObject({ version: "0.1", passedOver: [{ version: "0.2" }] });
+    expect(client.connection).toMatchObject({ version: "0.1", skipped: [{ version: "0.2" }] });
     expect(sends(server.requests)).toEqual(["tasks/send", "tasks/send"]);
     expect(server.requests).toHaveLength(3);
   });

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Connection } from "../../../src/client/connection.js";
 import { Client } from "../../../src/client/node.js";
 import type { A2AError } from "../../../src/protocol/errors.js";
+import { clientsWith } from "../../support/clients.js";
 import { createFaultProxy } from "../../support/fault-proxy.js";
 import { cutAfter, type Rule, type Schedule } from "../../support/fault-schedule.js";
 import { itemsOf } from "../../support/items.js";
@@ -77,7 +78,7 @@ describe("an interface that failed", () => {
     await clock.advance(1);
     await client.send("say");
     expect([first.runs, second.runs]).toEqual([1, 2]);
-    expect(connections.map(({ binding, passedOver }) => [binding, passedOver.length])).toEqual([
+    expect(connections.map(({ binding, skipped }) => [binding, skipped.length])).toEqual([
       ["HTTP+JSON", 1],
       ["JSONRPC", 0],
     ]);
@@ -118,7 +119,7 @@ describe("an interface that failed", () => {
     await proxy.setSchedule(pass);
     await client.send("say");
     expect(first.runs).toBe(1);
-    expect(client.connection).toMatchObject({ binding: "JSONRPC", passedOver: [] });
+    expect(client.connection).toMatchObject({ binding: "JSONRPC", skipped: [] });
   });
 
   it("is skipped for 30 seconds after an outage of the agent, however many calls that has failed", async () => {
@@ -177,7 +178,7 @@ describe("a message that may have reached an agent", () => {
         schedule: [cutAfter("request", after, "reset")],
       });
       const card = cardOf([interfaceAt(binding, proxy.url()), interfaceAt("JSONRPC", agent.url)]);
-      await using client = await Client.connect(card, { allowPrivate: true, limits: { probeTimeoutMs: 500 } });
+      await using client = await clientsWith({ probeTimeoutMs: 500 }).connect(card, { allowPrivate: true });
       await client.send("say").catch(() => {});
       expect(agent.runs - before).toBeLessThanOrEqual(1);
     }
@@ -204,7 +205,7 @@ describe("a call abandoned while the first interface hangs", () => {
     await using first = await ruled(rules.hangs);
     await using agent = await countingAgent();
     const card = cardOf([interfaceAt("JSONRPC", first.origin), interfaceAt("HTTP+JSON", agent.url)]);
-    await using client = await Client.connect(card, { limits: { probeTimeoutMs: 200 } });
+    await using client = await clientsWith({ probeTimeoutMs: 200 }).connect(card);
     const stream = client.stream("say")[Symbol.asyncIterator]();
     const next = stream.next();
     while (first.connections === 0) await setImmediate();
@@ -238,7 +239,7 @@ it("a message is retried at another interface of an agent with idempotent sends,
   expect(whole).toMatchObject({ connection: { binding: "JSONRPC" }, runs: 1 });
   const broken = await sentThrough([cutAfter("response", whole.bytes - 10, "reset")]);
   expect(broken).toMatchObject({
-    connection: { binding: "HTTP+JSON", passedOver: [{ binding: "JSONRPC" }] },
+    connection: { binding: "HTTP+JSON", skipped: [{ binding: "JSONRPC" }] },
     runs: 1,
   });
 });

@@ -85,7 +85,7 @@ describe("an agent that serves every version", () => {
     await using agent = await countingAgent();
     await using client = await Client.connect(agent.url, { ...uncached, prefer: [binding] });
     await client.send("go");
-    expect(client.connection).toMatchObject({ binding, version: "1.0", passedOver: [] });
+    expect(client.connection).toMatchObject({ binding, version: "1.0", skipped: [] });
   });
 
   it("is called in the newest version the client allows, whatever binding it prefers", async () => {
@@ -105,7 +105,7 @@ describe("a card that lists an unserved version", () => {
     if (what === "read") await expect(client.getTask({ id: "nobody" })).rejects.toMatchObject({ code: "taskNotFound" });
     if (what === "send") expect(await client.send("go")).toMatchObject(whole);
     if (what === "stream") expect(statesOf(await itemsOf(client.stream("go"))).at(-1)).toBe(TaskState.COMPLETED);
-    expect(client.connection).toMatchObject({ version: "0.3", passedOver: [{ version: "1.0" }] });
+    expect(client.connection).toMatchObject({ version: "0.3", skipped: [{ version: "1.0" }] });
     expect(agent.runs).toBe(what === "read" ? 0 : 1);
   });
 

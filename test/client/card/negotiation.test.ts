@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "../../../src/client/connect.js";
 import { Client as NodeClient } from "../../../src/client/node.js";
+import { clientsWith } from "../../support/clients.js";
 import { itemsOf } from "../../support/items.js";
 import { allBindings, type BindingName, cardOf, interfaceAt } from "../support/cards.js";
 import { type CountingAgent, countingAgent } from "../support/counting-agent.js";
@@ -19,7 +20,8 @@ const runsOf = { read: 0, send: 1, stream: 1 } as const;
 /** The binding of the working interface: any other one. */
 const otherThan = (binding: BindingName): BindingName => (binding === "JSONRPC" ? "HTTP+JSON" : "JSONRPC");
 
-const limitsFor = (what: string) => ({ probeTimeoutMs: what === "hangs" ? 150 : 5_000, connectTimeoutMs: 1_000 });
+const limits = { connectTimeoutMs: 1_000 };
+const clientsFor = (what: string) => clientsWith({ probeTimeoutMs: what === "hangs" ? 150 : 5_000 });
 const unreachable = "cannot reach|broke|within|socket|closed";
 
 /** What the first interface does, and what the report says about it. */
@@ -95,12 +97,14 @@ describe.each(allBindings)("a card whose first interface, of %s,", (binding) => 
   ) {
     const winner = interfaceAt(otherThan(binding), origin, { protocolVersion });
     const loser = interfaceAt(binding, first.origin, { protocolVersion });
-    const client = await NodeClient.connect(cardOf([loser, winner], more), {
-      ...{ limits: limitsFor(what), allowPrivate: true, retry: false },
+    const client = await clientsFor(what).connect(cardOf([loser, winner], more), {
+      limits,
+      allowPrivate: true,
+      retry: false,
     });
     const connection = {
       ...{ binding: winner["protocolBinding"], url: winner["url"], version: protocolVersion },
-      passedOver: [{ binding, url: loser["url"], version: protocolVersion }],
+      skipped: [{ binding, url: loser["url"], version: protocolVersion }],
     };
     return { client, connection };
   }
@@ -114,7 +118,7 @@ describe.each(allBindings)("a card whose first interface, of %s,", (binding) => 
       await using _client = client;
       await firstCalls[call](client);
       expect(client.connection).toMatchObject(connection);
-      expect(client.connection?.passedOver[0]?.reason).toMatch(new RegExp(says, "i"));
+      expect(client.connection?.skipped[0]?.reason).toMatch(new RegExp(says, "i"));
       expect(agent.runs - before).toBe(runsOf[call]);
     },
   );
@@ -159,7 +163,7 @@ describe.each(allBindings)("a card whose first interface, of %s,", (binding) => 
       await using _client = client;
       await firstCalls[call](client);
       expect(client.connection).toMatchObject(connection);
-      expect(client.connection?.passedOver[0]?.reason).toMatch(new RegExp(says, "i"));
+      expect(client.connection?.skipped[0]?.reason).toMatch(new RegExp(says, "i"));
       expect(agent.runs - before).toBe(1);
     },
   );
@@ -174,7 +178,7 @@ describe.each(allBindings)("a card whose first interface, of %s,", (binding) => 
     await using first = await ruled(rules[what]);
     const before = agent.runs;
     const card = cardOf([interfaceAt(binding, first.origin), interfaceAt(otherThan(binding), agent.url)]);
-    await using client = await NodeClient.connect(card, { limits: limitsFor(what), allowPrivate: true, retry: false });
+    await using client = await clientsFor(what).connect(card, { limits, allowPrivate: true, retry: false });
     const expected = code === "resourceExhausted" && binding === "GRPC" ? "unavailable" : code;
     const failure = call === "read" ? client.getTask({ id: "nobody" }) : firstCalls[call](client);
     await expect(failure).rejects.toMatchObject({ code: expected });
@@ -190,7 +194,7 @@ describe.each(allBindings)("a card whose first interface, of %s,", (binding) => 
     const options = { continue: { taskId: "nobody", contextId: "" } };
     const failure = call === "send" ? client.send("go", options) : itemsOf(client.stream("go", options));
     await expect(failure).rejects.toMatchObject({ code: "taskNotFound" });
-    expect(client.connection).toMatchObject({ binding, passedOver: [] });
+    expect(client.connection).toMatchObject({ binding, skipped: [] });
     expect([first.runs, agent.runs]).toEqual([0, before]);
   });
 });

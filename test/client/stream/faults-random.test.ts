@@ -1,12 +1,12 @@
 import { equals } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { Client } from "../../../src/client/node.js";
 import { A2AError } from "../../../src/protocol/errors.js";
 import { copyTask } from "../../../src/protocol/fold.js";
 import { type StreamResponse, TaskSchema } from "../../../src/protocol/model.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import { collect } from "../../support/answers.js";
+import { patientClients } from "../../support/clients.js";
 import { garbage, httpAnswers } from "../../support/fault-answers.js";
 import { createFaultProxy } from "../../support/fault-proxy.js";
 import { cutAfter, type Rule } from "../../support/fault-schedule.js";
@@ -129,9 +129,8 @@ describe.each(jsonBindings)("over %s", (binding) => {
       fc.asyncProperty(arbitrarySchedule, arbitraryHabits, arbitraryScript, async (schedule, habits, script) => {
         await using agent = await foreignAgent(habits);
         await using proxy = await createFaultProxy({ target: { port: agent.port }, schedule });
-        await using client = await Client.connect(agent.card(binding, proxy.port), {
+        await using client = await patientClients.connect(agent.card(binding, proxy.port), {
           clock: hasty,
-          limits: { snapshotTimeoutMs: Number.POSITIVE_INFINITY },
         });
         const items: StreamItem[] = [];
         const played = play(agent, script);

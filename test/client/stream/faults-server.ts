@@ -1,11 +1,12 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { artifact, completed, inputRequired, type Server, serve, working } from "trivium";
-import { Client } from "../../../src/client/node.js";
+import type { Client } from "../../../src/client/node.js";
 import type { ClientOptions } from "../../../src/client/options.js";
 import { bindingNames, bindingRow } from "../../../src/protocol/bindings.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import { connectTo } from "../../../src/testing/index.js";
 import { taskOf } from "../../support/answers.js";
+import { patientClients } from "../../support/clients.js";
 import { createFaultProxy, type FaultProxy } from "../../support/fault-proxy.js";
 import type { Schedule } from "../../support/fault-schedule.js";
 import { turns } from "../../support/turns.js";
@@ -92,11 +93,10 @@ export async function faultyServer(): Promise<FaultyServer> {
     release: () => gate.resolve(),
     async way(binding, schedule, options = {}) {
       const proxy = await createFaultProxy({ target: { port: server.port }, schedule });
-      const client = await Client.connect(cardAt(card, binding, server.port, proxy.port), {
+      const client = await patientClients.connect(cardAt(card, binding, server.port, proxy.port), {
         clock: hasty,
         grpcTls: false,
         ...options,
-        limits: { snapshotTimeoutMs: Number.POSITIVE_INFINITY, ...options.limits },
       });
       return {
         proxy,

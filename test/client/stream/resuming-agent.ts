@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { Client } from "../../../src/client/node.js";
+import type { Client } from "../../../src/client/node.js";
 import type { ClientOptions } from "../../../src/client/options.js";
 import type { Clock } from "../../../src/protocol/async/clock.js";
 import { A2AError, taskNotFound } from "../../../src/protocol/errors.js";
@@ -14,6 +14,7 @@ import {
 } from "../../../src/protocol/model.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
 import { isTerminal } from "../../../src/protocol/states.js";
+import { patientClients } from "../../support/clients.js";
 import { serviceOf } from "../../support/echo-service.js";
 import { type HttpAgent, httpAgent } from "../../support/http-agent.js";
 import { taskEvent } from "./resuming-events.js";
@@ -182,10 +183,9 @@ export class ForeignAgent implements AsyncDisposable {
     });
   }
 
-  connect(binding: JsonBinding, options: ClientOptions = {}): Promise<Client> {
-    // With such a clock the snapshot timeout would expire at once.
-    const limits = { snapshotTimeoutMs: Number.POSITIVE_INFINITY, ...options.limits };
-    return Client.connect(this.card(binding), { clock: hasty, ...options, limits });
+  // With a hasty clock the limit of silence would expire at once.
+  connect(binding: JsonBinding, options: ClientOptions = {}, clients = patientClients): Promise<Client> {
+    return clients.connect(this.card(binding), { clock: hasty, ...options });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

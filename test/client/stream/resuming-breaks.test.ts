@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
+import type { ClientFactory } from "../../../src/client/connect.js";
 import { Client } from "../../../src/client/node.js";
-import type { ClientLimits } from "../../../src/client/options.js";
 import type { SendOptions } from "../../../src/client/send-options.js";
 import { ConnectionError } from "../../../src/protocol/errors.js";
 import { emptyTask } from "../../../src/protocol/fold.js";
+import { patientClients } from "../../support/clients.js";
 import { createFaultProxy, type FaultProxy } from "../../support/fault-proxy.js";
 import { cutAfter, type Schedule } from "../../support/fault-schedule.js";
 import { createVirtualClock, turnUntil, type VirtualClock } from "../../support/virtual-clock.js";
@@ -20,11 +21,11 @@ interface Scene extends AsyncDisposable {
   readonly stream: LineReader;
 }
 
-async function beginScene(options: SendOptions = {}, limits: Partial<ClientLimits> = {}): Promise<Scene> {
+async function beginScene(options: SendOptions = {}, clients: ClientFactory = Client): Promise<Scene> {
   const clock = createVirtualClock();
   const agent = await foreignAgent();
   const proxy = await createFaultProxy({ target: { port: agent.port } });
-  const client = await Client.connect(agent.card("JSONRPC", proxy.port), { clock, limits });
+  const client = await clients.connect(agent.card("JSONRPC", proxy.port), { clock });
   const stream = lineReaderOf(client.stream("go", options));
   const first = stream.next();
   await agent.opened(1);
@@ -134,7 +135,7 @@ it("a connection that breaks after every event is re-opened while it lasts for s
 });
 
 it("a connection that breaks at once after every event is re-opened with growing pauses, then given up", async () => {
-  await using scene = await beginScene({}, { snapshotTimeoutMs: Number.POSITIVE_INFINITY });
+  await using scene = await beginScene({}, patientClients);
   const { clock, agent, stream } = scene;
   agent.emit(chunk("0"));
   await stream.next();
@@ -161,9 +162,8 @@ describe.each(jsonBindings)("a message over %s to an agent that does not know me
   async function first(schedule: Schedule): Promise<{ readonly calls: readonly string[]; readonly line: string }> {
     await using agent = await foreignAgent();
     await using proxy = await createFaultProxy({ target: { port: agent.port }, schedule });
-    await using client = await Client.connect(agent.card(binding, proxy.port), {
+    await using client = await patientClients.connect(agent.card(binding, proxy.port), {
       clock: hasty,
-      limits: { snapshotTimeoutMs: Number.POSITIVE_INFINITY },
     });
     const stream = lineReaderOf(client.stream("go"));
     const next = stream.next().catch((error: unknown) => String(error instanceof ConnectionError && error.written));

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { Client } from "../../../src/client/node.js";
 import { emptyTask } from "../../../src/protocol/fold.js";
 import { createVirtualClock, turnUntil } from "../../support/virtual-clock.js";
 import { foreignAgent, jsonBindings } from "./resuming-agent.js";
@@ -24,7 +25,7 @@ describe.each(jsonBindings)("over %s, a subscription that does not begin with th
   it("is not waited for when nothing happens to the task", async () => {
     const clock = createVirtualClock();
     await using agent = await foreignAgent({ subscription: "nothing" });
-    await using client = await agent.connect(binding, { clock, limits: { snapshotTimeoutMs: 5_000 } });
+    await using client = await agent.connect(binding, { clock }, Client);
     agent.emit(status("WORKING"));
     const stream = lineReaderOf(client.watch("t"));
     const first = stream.next();

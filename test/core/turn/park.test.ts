@@ -144,7 +144,7 @@ describe("a parked task", () => {
       times.push(`${cause} ${clock.now() - began}`);
       return wake === "end" || text === "end" ? undefined : park({ wakeAt: 0 });
     };
-    await using served = await parked({ agent, clock, limits: { wakePauseMs: 60_000 } });
+    await using served = await parked({ agent, clock, limits: { minWakeIntervalMs: 60_000 } });
     await clock.advance(100);
     await served.handler.wake(alice, served.taskId, 1);
     await clock.advance(100);

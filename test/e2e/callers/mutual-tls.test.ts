@@ -234,7 +234,7 @@ describe("what authenticate checks", () => {
   it("can be declared in the card", async () => {
     const { server } = await meshAgent({
       authenticate,
-      declares: { schemes: { token }, skills: { mesh: [{ token: ["a"] }] } },
+      securityDeclaration: { schemes: { token }, skills: { mesh: [{ token: ["a"] }] } },
     });
     await using _ = server;
     const card = (await (await fetch(`${server.url}/.well-known/agent-card.json`)).json()) as Record<string, unknown>;
@@ -247,25 +247,29 @@ describe("what authenticate checks", () => {
   it.each<[string, object, string]>([
     [
       "without authenticate",
-      { declares: { schemes: { token } } },
-      "declares needs `authenticate`, which checks what it declares",
+      { securityDeclaration: { schemes: { token } } },
+      "securityDeclaration needs `authenticate`, which checks what is declared",
     ],
-    ["with no scheme", { authenticate, declares: { schemes: {} } }, "declares.schemes is empty"],
+    ["with no scheme", { authenticate, securityDeclaration: { schemes: {} } }, "securityDeclaration.schemes is empty"],
     [
       "with an empty scheme",
-      { authenticate, declares: { schemes: { token: {} } } },
-      "declares.schemes: token has no member",
+      { authenticate, securityDeclaration: { schemes: { token: {} } } },
+      "securityDeclaration.schemes: token has no member",
     ],
-    ["with another form", { authenticate, declares: { schemes: { token: { type: "http" } } } }, "declares.schemes: "],
+    [
+      "with another form",
+      { authenticate, securityDeclaration: { schemes: { token: { type: "http" } } } },
+      "securityDeclaration.schemes: ",
+    ],
     [
       "with a scheme that is required and missing",
-      { authenticate, declares: { schemes: { token }, require: [["x"]] } },
-      'declares.require names "x"',
+      { authenticate, securityDeclaration: { schemes: { token }, require: [["x"]] } },
+      'securityDeclaration.require names "x"',
     ],
     [
       "with no alternative",
-      { authenticate, declares: { schemes: { token }, require: [] } },
-      "declares.require is empty",
+      { authenticate, securityDeclaration: { schemes: { token }, require: [] } },
+      "securityDeclaration.require is empty",
     ],
   ])("cannot be declared %s", async (_, options, message) => {
     await expect(meshAgent(options)).rejects.toThrow(message);

@@ -42,7 +42,7 @@ overEach(wiresOf("1.0", "0.3", "0.2"), (start) => {
   it("a parked task waits without a turn, and polls when it is due", async () => {
     let runs = 0;
     await using served = await start({
-      limits: { wakePauseMs: 20 },
+      limits: { minWakeIntervalMs: 20 },
       async *agent() {
         runs += 1;
         if (runs === 1) yield authRequired({ url: request.url });

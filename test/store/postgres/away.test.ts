@@ -31,7 +31,7 @@ async function start(url: string, size = 1): Promise<Scene> {
     drainMs: 0,
     store,
     logger,
-    limits: { storeWaitMs: 500, storeAwayMs: 1500, heartbeatMs: 500 },
+    limits: { storeWaitMs: 500, storeOutageMs: 1500, heartbeatMs: 500 },
     async agent({ text }) {
       texts.push(text);
       return working(randomBytes(size).toString("base64"));

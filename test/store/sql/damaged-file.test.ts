@@ -1,7 +1,7 @@
 import { artifact, serve } from "trivium";
 import { expect, it } from "vitest";
 import { sqliteStore } from "../../../src/store/sqlite/index.js";
-import { connectInProcess } from "../../../src/testing/in-process-client.js";
+import { connectInProcess } from "../../../src/testing/connect-to.js";
 import { damagePage } from "../../support/damage.js";
 import { rawCall } from "../../support/http-agent.js";
 import { recordingLogger } from "../../support/recording-logger.js";
@@ -19,7 +19,7 @@ async function startOn(path: string) {
     drainMs: 0,
     logger,
     store,
-    limits: { heartbeatMs: 100, storeWaitMs: 100, storeRetryMs: 100, storeAwayMs: 300 },
+    limits: { heartbeatMs: 100, storeWaitMs: 100, storeRetryMs: 100, storeOutageMs: 300 },
     async *agent({ text }) {
       yield artifact(text);
     },

@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { join, parse } from "node:path";
-import { clientPolicy } from "../../binding/fetch/address-policy.js";
-import type { ClientTls } from "../../binding/fetch/client-tls.js";
-import { createNodeFetch } from "../../binding/fetch/node-fetch.js";
-import { findExtension } from "../../client/files/media-type.js";
-import { type Clock, callerClock, longestTimerMs } from "../../protocol/async/clock.js";
-import type { FileContent } from "../../protocol/content/read.js";
-import { A2AError } from "../../protocol/errors.js";
-import { replaceUnseen } from "../visible-text.js";
+import { clientPolicy } from "../binding/fetch/address-policy.js";
+import type { ClientTls } from "../binding/fetch/client-tls.js";
+import { createNodeFetch } from "../binding/fetch/node-fetch.js";
+import { findExtension } from "../client/files/media-type.js";
+import { type Clock, callerClock, longestTimerMs } from "../protocol/async/clock.js";
+import type { FileContent } from "../protocol/content/read.js";
+import { A2AError } from "../protocol/errors.js";
+import { replaceUnseen } from "./visible-text.js";
 
 /** The folder for the files, limits, and settings for files that are fetched by URL. */
 export interface SaveOptions {

@@ -1,16 +1,16 @@
 import { existsSync } from "node:fs";
-import { systemClock } from "../../protocol/async/system-clock.js";
-import type { ConnectionReport } from "../../store/postgres/connection-report.js";
-import type { DbContext } from "../../store/sql/dialect.js";
-import { databaseTime } from "../../store/sql/dialect.js";
-import { type PruneTotals, prune as pruneAll } from "../../store/sql/maintenance.js";
-import { migrate as migrateAll, migrationSql, type SchemaStatus, schemaStatus } from "../../store/sql/migrate.js";
-import { createMigrationReport } from "../../store/sql/migration-report.js";
-import { renewIncarnations } from "../../store/sql/renew.js";
-import type { Backend, Retention } from "../../store/sql/rows.js";
-import { storeErrorFrom } from "../../store/sql/store-error.js";
-import { resolveSettings } from "../../store/sqlite/settings.js";
-import { type DatabaseLocation, type PostgresLocation, unusableStoreError } from "../store-location.js";
+import { systemClock } from "../protocol/async/system-clock.js";
+import type { ConnectionReport } from "../store/postgres/connection-report.js";
+import type { DbContext } from "../store/sql/dialect.js";
+import { databaseTime } from "../store/sql/dialect.js";
+import { type PruneTotals, prune as pruneAll } from "../store/sql/maintenance.js";
+import { migrate as migrateAll, migrationSql, type SchemaStatus, schemaStatus } from "../store/sql/migrate.js";
+import { createMigrationReport } from "../store/sql/migration-report.js";
+import { renewIncarnations } from "../store/sql/renew.js";
+import type { Backend, Retention } from "../store/sql/rows.js";
+import { storeErrorFrom } from "../store/sql/store-error.js";
+import { resolveSettings } from "../store/sqlite/settings.js";
+import { type DatabaseLocation, type PostgresLocation, unusableStoreError } from "./store-location.js";
 
 /** The schema of a database. Rejects if its file is missing. */
 export function status(location: DatabaseLocation): Promise<SchemaStatus> {
@@ -29,7 +29,7 @@ export function clockOffset(location: DatabaseLocation): Promise<number> {
 
 /** How connections reach the sessions of a PostgreSQL server. */
 export async function connectionReport({ url }: PostgresLocation): Promise<ConnectionReport> {
-  const { reportConnection } = await import("../../store/postgres/connection-report.js");
+  const { reportConnection } = await import("../store/postgres/connection-report.js");
   return await reportConnection({ url }).catch((error: unknown) => {
     throw unusableStoreError({ kind: "postgres", url }, storeErrorFrom(error));
   });
@@ -123,9 +123,9 @@ async function useDatabase<T>(
 // Database code is loaded only when needed.
 async function open(location: DatabaseLocation): Promise<OpenDatabase> {
   if (location.kind === "sqlite") {
-    const { openSqlite } = await import("../../store/sqlite/database.js");
+    const { openSqlite } = await import("../store/sqlite/database.js");
     return openSqlite(resolveSettings({ path: location.path }), Date.now);
   }
-  const { openPostgres } = await import("../../store/postgres/database.js");
+  const { openPostgres } = await import("../store/postgres/database.js");
   return openPostgres({ url: location.url });
 }

@@ -1,10 +1,13 @@
-import { parseAnswer, readText } from "../../binding/fetch/answer.js";
-import type { ClientTls } from "../../binding/fetch/client-tls.js";
-import { fetchFailure } from "../../binding/fetch/failure.js";
-import { createNodeFetch } from "../../binding/fetch/node-fetch.js";
-import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
-import { A2AError } from "../../protocol/errors.js";
-import { trimSlashes } from "../../protocol/http-rules.js";
+import { parseAnswer, readText } from "../binding/fetch/answer.js";
+import type { ClientTls } from "../binding/fetch/client-tls.js";
+import { fetchFailure } from "../binding/fetch/failure.js";
+import { createNodeFetch } from "../binding/fetch/node-fetch.js";
+import type { ConnectOptions } from "../client/options.js";
+import { isJsonObject } from "../protocol/codec/outline/dynamic.js";
+import { A2AError } from "../protocol/errors.js";
+import { trimSlashes } from "../protocol/http-rules.js";
+
+// A server with `catalogue: true` lists its agents. `card --all` prints them; a command that finds no agent at a URL names them.
 
 const path = "/.well-known/agents";
 const maxBytes = 1 << 20;
@@ -46,4 +49,28 @@ function cardsIn(json: ReturnType<typeof parseAnswer>, url: string): readonly st
     throw new A2AError("invalidAgentResponse", `${url} lists a card that is not an absolute URL`);
   }
   return cards;
+}
+
+/** Time limit of each request, in milliseconds: the list only completes an error. */
+const siblingsTimeoutMs = 2000;
+
+/** The URLs of the agents that are listed below a URL, below its parent path, or at its origin. Empty if there is no list. */
+export async function findSiblingAgents(url: string, options: ConnectOptions): Promise<readonly string[]> {
+  const { origin, pathname } = new URL(url);
+  const path = trimSlashes(pathname.replace(/\/\.well-known\/.*$/, ""));
+  for (const base of new Set([path, path.replace(/\/[^/]*$/, ""), ""])) {
+    const agents = await agentsAt(`${origin}${base}`, options);
+    if (agents.length > 0) return agents;
+  }
+  return [];
+}
+
+async function agentsAt(server: string, { headers = {}, tls, signal }: ConnectOptions): Promise<readonly string[]> {
+  try {
+    const call = { headers, tls, timeoutMs: siblingsTimeoutMs, signal: signal ?? new AbortController().signal };
+    const cards = await readCardUrls(server, call);
+    return cards.map((card) => card.replace(/\/\.well-known\/[^/]*$/, ""));
+  } catch {
+    return [];
+  }
 }
