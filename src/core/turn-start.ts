@@ -68,7 +68,7 @@ export interface OutcomeReceiver {
 }
 
 /** A new turn: of a task that may be created, or of one that was claimed. */
-export type TurnSubject =
+export type TurnTarget =
   | {
       readonly taskId: string;
       readonly contextId: string;

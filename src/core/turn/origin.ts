@@ -20,7 +20,7 @@ export interface TurnOrigin {
 
 /** Whether the process of the last turn released it deliberately. */
 export async function isReleased(runtime: Runtime, storedTask: StoredTask): Promise<boolean> {
-  return (await recordAt(runtime, storedTask, storedTask.head.seq))?.kind === "turnReleased";
+  return (await readRecord(runtime, storedTask, storedTask.head.seq))?.kind === "turnReleased";
 }
 
 /** The records with which a turn starts, at most. */
@@ -40,9 +40,9 @@ export async function hasSpoken({ store }: Runtime, { head }: StoredTask): Promi
  */
 export async function readOrigin(runtime: Runtime, storedTask: StoredTask): Promise<TurnOrigin> {
   const { turnSeq } = storedTask.head;
-  const start = await recordAt(runtime, storedTask, turnSeq);
+  const start = await readRecord(runtime, storedTask, turnSeq);
   const { attempt = 1, wake, trace, message = turnSeq + 1 } = start?.kind === "turnStarted" ? start : {};
-  const messageRecord = await recordAt(runtime, storedTask, message);
+  const messageRecord = await readRecord(runtime, storedTask, message);
   if (messageRecord?.kind !== "message") {
     return {
       attempt,
@@ -50,7 +50,7 @@ export async function readOrigin(runtime: Runtime, storedTask: StoredTask): Prom
       trace,
       messageSeq: message,
       entry: "",
-      send: { message: lastMessageOf(storedTask), ...emptyContext },
+      send: { message: findLastMessage(storedTask), ...emptyContext },
     };
   }
   const { entry, context = emptyContext } = messageRecord;
@@ -70,7 +70,7 @@ export function causeOf({ trace, send }: Pick<TurnOrigin, "trace" | "send">): Tr
 const emptyContext: SendContext = { configuration: undefined, metadata: undefined, extensions: [] };
 
 // From what was already read, or from the store.
-async function recordAt(
+async function readRecord(
   { store }: Runtime,
   { head, records }: StoredTask,
   seq: number,
@@ -81,7 +81,7 @@ async function recordAt(
 }
 
 // If the log no longer has it, the history has the caller's last message.
-function lastMessageOf(storedTask: StoredTask): Message {
+function findLastMessage(storedTask: StoredTask): Message {
   return foldStored(storedTask).history.findLast(({ role }) => role === Role.USER) ?? emptyMessage;
 }
 

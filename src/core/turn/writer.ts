@@ -1,5 +1,4 @@
 import { replacedBytes, sizeOfEvent, sizeOfMessage } from "../../protocol/check/size.js";
-
 import type { A2AError } from "../../protocol/errors.js";
 import { reply } from "../../protocol/events.js";
 import { artifactIndex } from "../../protocol/fold.js";
@@ -12,16 +11,17 @@ import { LiveTask } from "../task/live-task.js";
 import { messageDraft } from "../task/message-record.js";
 import { type EventIds, type NormalEvent, statusUpdate } from "../task/normalize.js";
 import { historyFull, tooLarge } from "../task/task-size.js";
-import type { TurnStart, TurnSubject } from "../turn-start.js";
+import type { TurnStart, TurnTarget } from "../turn-start.js";
 import type { TurnState } from "./phase.js";
+import type { TurnRun } from "./run.js";
 
-/** What a writer needs of its turn. */
-interface WrittenTurn {
-  readonly runtime: Runtime;
-  readonly start: TurnStart;
-  readonly subject: TurnSubject;
-  readonly state: TurnState;
-}
+// From what an agent emits to the records of its task. Without a task yet, the first event that needs one creates it, and
+// the records that begin it are the prelude of that event: start, message and SUBMITTED in the same write. A continued
+// task that waited for its caller becomes WORKING before its next event, unless that is a status. A status that ends the
+// task also ends the turn, in the same write.
+//
+// `normalizeEvent` has checked the event; here only sizes and the length of the history can refuse it, before anything
+// of it has been written.
 
 /** A task to write to, and the records that must precede the next event. */
 interface OpenedTask {
@@ -42,7 +42,7 @@ export class TurnWriter {
   readonly identity: EventIds;
   readonly #runtime: Runtime;
   readonly #start: TurnStart;
-  readonly #subject: TurnSubject;
+  readonly #target: TurnTarget;
   readonly #state: TurnState;
   #live: LiveTask | undefined;
   readonly #onTask: (live: LiveTask) => void;
@@ -53,16 +53,16 @@ export class TurnWriter {
   readonly #begunArtifacts = new Set<string>();
   #ordinal = 0;
 
-  constructor({ runtime, start, subject, state }: WrittenTurn, onTask: (live: LiveTask) => void) {
+  constructor({ runtime, start, target, state }: TurnRun, onTask: (live: LiveTask) => void) {
     this.#runtime = runtime;
     this.#start = start;
-    this.#subject = subject;
+    this.#target = target;
     this.#state = state;
     this.#onTask = onTask;
-    this.#live = "live" in subject ? subject.live : undefined;
+    this.#live = "live" in target ? target.live : undefined;
     this.#needsWorking = this.#live !== undefined && this.#live.state !== TaskState.WORKING;
     const { newId } = runtime;
-    const ids = "live" in subject ? { taskId: subject.live.id, contextId: subject.live.contextId } : subject;
+    const ids = "live" in target ? { taskId: target.live.id, contextId: target.live.contextId } : target;
     this.identity = {
       taskId: ids.taskId,
       contextId: ids.contextId,
@@ -173,8 +173,8 @@ export class TurnWriter {
       if (prelude.length > 0) this.#needsWorking = false;
       return { live: this.#live, prelude };
     }
-    if (!("receiver" in this.#subject)) throw new TypeError("a continued turn has its task");
-    const { taskId: id, contextId, version, name, receiver } = this.#subject;
+    if (!("receiver" in this.#target)) throw new TypeError("a continued turn has its task");
+    const { taskId: id, contextId, version, name, receiver } = this.#target;
     const { scope, attempt, cause, entry, send } = this.#start;
     const live = new LiveTask(this.#runtime, { id, contextId, scope, version, name });
     this.#live = live;
@@ -200,14 +200,14 @@ export class TurnWriter {
 
   // Without a task the message is the whole answer; with one it completes the task.
   #reply(message: Message): Promise<void> | undefined {
-    if ("receiver" in this.#subject) this.#runtime.taskUse.noteReply();
+    if ("receiver" in this.#target) this.#runtime.taskUse.noteReply();
     if (this.#live !== undefined) {
       return this.#status(TaskState.COMPLETED, statusUpdate(TaskState.COMPLETED, this.identity, message));
     }
     const { eventMaxBytes } = this.#runtime.limits;
     const bytes = sizeOfMessage(message);
     if (bytes > eventMaxBytes) throw tooLarge("the message", "eventMaxBytes", eventMaxBytes);
-    const opening = "receiver" in this.#subject ? this.#subject.receiver : undefined;
+    const opening = "receiver" in this.#target ? this.#target.receiver : undefined;
     if (opening?.replyMaxBytes !== undefined && bytes > opening.replyMaxBytes) {
       return this.#status(TaskState.COMPLETED, statusUpdate(TaskState.COMPLETED, this.identity, message));
     }
