@@ -3,7 +3,7 @@ import type { StreamItem } from "../../protocol/operations.js";
 import { isInterrupted, isTerminal } from "../../protocol/states.js";
 import type { Head, LogRecord } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import { streamItem } from "../task/recent-items.js";
+import { streamItem } from "../task/tail.js";
 import type { Watcher } from "../watch.js";
 
 const pageRecords = 256;

@@ -7,7 +7,7 @@ import { isTerminal } from "../../protocol/states.js";
 import type { Head } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { type EventPosition, eventIdMarker, eventIdPrefix, parseEventId } from "../task/event-id.js";
-import { stateOf } from "../task/record-state.js";
+import { readState } from "../task/record.js";
 import { currentCopy, readStoredTask, type TaskRef, type TaskSnapshot } from "./read-task.js";
 import { RecordReader } from "./record-reader.js";
 import { type StreamStart, snapshotItem, TaskStream } from "./task-stream.js";
@@ -99,7 +99,7 @@ export function isPositionIn({ taskId, incarnation, seq }: EventPosition, head: 
 /** A subscription ends with its task. */
 const subscriptionOptions: StreamFromOptions = {
   see(record) {
-    const state = stateOf(record);
+    const state = readState(record);
     return state !== undefined && isTerminal(state) ? "answer" : undefined;
   },
 };

@@ -4,8 +4,7 @@ import { isStop, isTerminal } from "../../protocol/states.js";
 import type { LogRecord } from "../ports.js";
 import { isSent, type SentKey } from "../read/read-task.js";
 import type { Verdict } from "../read/task-stream.js";
-import { stateOf } from "../task/record-state.js";
-import { errorOfRecord } from "../task/recorded-error.js";
+import { readState, restoreError } from "../task/record.js";
 
 /**
  * When a send is answered. `stop`: at the first terminal or interrupted state after its message. `stream`: the same,
@@ -59,12 +58,12 @@ function verdictOf(state: GateState, record: LogRecord): Verdict {
 
 // The message has not been taken yet, so a task that ends now never takes it.
 function verdictBefore(record: LogRecord & { readonly kind: "event" }): Verdict {
-  const state = stateOf(record);
+  const state = readState(record);
   return state !== undefined && isTerminal(state) ? { error: messageNotTaken(taskIdOf(record.event)) } : undefined;
 }
 
 function verdictOnEvent(record: LogRecord & { readonly kind: "event" }, mode: SendMode): Verdict {
-  const state = stateOf(record);
+  const state = readState(record);
   if (mode === "created" || mode === "moved") return "answer";
   if (state === undefined || !isStop(state)) return undefined;
   return mode === "stream" && state === TaskState.AUTH_REQUIRED ? undefined : "answer";
@@ -75,7 +74,7 @@ function taskIdOf({ payload }: StreamResponse): string {
 }
 
 function endOf({ error }: LogRecord & { readonly kind: "turnEnded" }): Verdict {
-  return error === undefined ? "answer" : { error: errorOfRecord(error) };
+  return error === undefined ? "answer" : { error: restoreError(error) };
 }
 
 /** The error for a message that its task did not take before it ended. */

@@ -9,7 +9,7 @@ import type { LogRecord, SendClaim, SendRecord, SentOutcome } from "../ports.js"
 import type { Runtime } from "../runtime.js";
 import { inStoreTime, isAnswer, publicFailure, storeRetries, Unanswered } from "../store-failure.js";
 import type { LiveTask } from "../task/live-task.js";
-import { recordOfError } from "../task/recorded-error.js";
+import { recordError } from "../task/record.js";
 import type { OutcomeReceiver } from "../turn-start.js";
 
 /** Errors of an agent that mean "not now". They are not recorded, so the message may be retried. */
@@ -98,7 +98,7 @@ export class IdempotencyClaim {
 
   async #error(error: A2AError): Promise<void> {
     if (passing.has(error.code)) return this.forget();
-    const errorRecord = recordOfError(error);
+    const errorRecord = recordError(error);
     const bytes = JSON.stringify(errorRecord).length;
     await inStoreTime(this.#runtime, this.#settle({ kind: "error", error: errorRecord }, bytes)).catch(noop);
   }

@@ -9,7 +9,7 @@ import type { NewSend, SendRecord, StoredTask } from "../ports.js";
 import { isPlaced } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
 import { inStoreTime, isAnswer, publicFailure } from "../store-failure.js";
-import { errorOfRecord } from "../task/recorded-error.js";
+import { restoreError } from "../task/record.js";
 import type { TurnStart } from "../turn-start.js";
 import {
   afterRegistration,
@@ -189,7 +189,7 @@ async function outcomeOf({ runtime }: SendCall, record: SendRecord): Promise<Fou
     await runtime.store.forgetSend(record);
     return undefined;
   }
-  if (outcome?.kind === "error") throw errorOfRecord(outcome.error);
+  if (outcome?.kind === "error") throw restoreError(outcome.error);
   if (outcome?.kind === "task") throw taskNotFound(taskId);
   return undefined;
 }

@@ -15,8 +15,7 @@ import type { TurnMemory } from "../running-memory.js";
 import type { Runtime } from "../runtime.js";
 import type { LiveTask } from "../task/live-task.js";
 import { normalizeEvent } from "../task/normalize.js";
-import { stateOf } from "../task/record-state.js";
-import { recordOfError } from "../task/recorded-error.js";
+import { readState, recordError } from "../task/record.js";
 import { shuttingDown } from "../turn-counter.js";
 import { isPassed, type TurnStart, type TurnTarget } from "../turn-start.js";
 import { TurnInbox } from "./inbox.js";
@@ -356,7 +355,7 @@ export class TurnRun {
     trace?.setTask(live.id);
     if (trace?.isRecorded !== true) return;
     const record = (record: LogRecord): void => {
-      const state = stateOf(record);
+      const state = readState(record);
       if (state !== undefined) trace.noteState(state);
     };
     live.observe({ record, onLeave: noop });
@@ -483,7 +482,7 @@ export class TurnRun {
     // sender to refuse.
     const wasParked = !isInterrupted(live.state);
     if (wasParked && this.start.cause !== "message") return writer.end(TaskState.FAILED, error.message);
-    const drafts = [{ kind: "turnEnded", error: recordOfError(error) }] as const;
+    const drafts = [{ kind: "turnEnded", error: recordError(error) }] as const;
     return this.inbox.endTurn(live, drafts, wasParked ? { wakeAt: live.wakeAt } : undefined);
   }
 

@@ -6,11 +6,9 @@ import { type Message, type StreamResponse, TaskState } from "../../protocol/mod
 import { isInterrupted, isStop, isTerminal } from "../../protocol/states.js";
 import type { InboxEntry } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import type { Draft } from "../task/draft.js";
-import { LiveTask } from "../task/live-task.js";
-import { messageDraft } from "../task/message-record.js";
+import { historyFull, LiveTask, tooLarge } from "../task/live-task.js";
 import { type EventIds, type NormalEvent, statusUpdate } from "../task/normalize.js";
-import { historyFull, tooLarge } from "../task/task-size.js";
+import { type Draft, messageDraft } from "../task/record.js";
 import type { TurnStart, TurnTarget } from "../turn-start.js";
 import type { TurnState } from "./phase.js";
 import type { TurnRun } from "./run.js";
