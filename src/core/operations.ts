@@ -20,9 +20,9 @@ import { listTasks } from "./read/list-tasks.js";
 import { currentCopy, readTask } from "./read/read-task.js";
 import { subscribeToTask } from "./read/subscribe.js";
 import type { Runtime } from "./runtime.js";
-import { createPartCheck } from "./send/accept-parts.js";
-import type { SendCall, SendPolicy } from "./send/call.js";
-import { sendMessage, sendStreamingMessage } from "./send/send.js";
+import { createPartCheck, type SendCall, type SendPolicy } from "./send/send.js";
+import { sendStreamingMessage } from "./send/stream.js";
+import { sendMessage } from "./send/unary.js";
 import { guardPushStore } from "./store-guard.js";
 
 /** Returns the scope of a request. Throws when the caller may not use its tenant. */

@@ -75,8 +75,8 @@ export class RecordReader implements Watcher {
   }
 
   /** The stream item of a record just read. */
-  itemOf(record: LogRecord & { readonly kind: "event" }, idPrefix: string): StreamItem {
-    return this.#runtime.live.get(this.taskId)?.recentItems.of(record, idPrefix) ?? streamItem(record, idPrefix);
+  makeItem(record: LogRecord & { readonly kind: "event" }, idPrefix: string): StreamItem {
+    return this.#runtime.live.get(this.taskId)?.recentItems.get(record, idPrefix) ?? streamItem(record, idPrefix);
   }
 
   // Empty: up to date with the turn in this process. `undefined`: ask the store.

@@ -3,7 +3,7 @@ import { type StreamResponse, TaskState } from "../../protocol/model.js";
 import { isStop, isTerminal } from "../../protocol/states.js";
 import type { LogRecord } from "../ports.js";
 import { isSent, type SentKey } from "../read/read-task.js";
-import type { Verdict } from "../read/task-stream.js";
+import type { Verdict } from "../read/subscribe.js";
 import { readState, restoreError } from "../task/record.js";
 
 /**
@@ -33,10 +33,10 @@ interface GateState {
 /** `armed`: the message was already taken. */
 export function createSendGate(sentKey: SentKey, mode: SendMode, armed = false): SendGate {
   const state: GateState = { sentKey, mode, taken: armed, isOwn: armed };
-  return { see: (record) => verdictOf(state, record) };
+  return { see: (record) => judge(state, record) };
 }
 
-function verdictOf(state: GateState, record: LogRecord): Verdict {
+function judge(state: GateState, record: LogRecord): Verdict {
   const { sentKey, mode, taken, isOwn } = state;
   switch (record.kind) {
     case "message":
@@ -45,35 +45,35 @@ function verdictOf(state: GateState, record: LogRecord): Verdict {
       state.isOwn = true;
       return mode === "taken" ? "answer" : undefined;
     case "turnEnded":
-      return taken && (isOwn || record.error === undefined) ? endOf(record) : undefined;
+      return taken && (isOwn || record.error === undefined) ? readEnd(record) : undefined;
     case "turnStarted":
       if (record.cause !== "restart") state.isOwn = false;
       return undefined;
     case "event":
-      return taken ? verdictOnEvent(record, mode) : verdictBefore(record);
+      return taken ? judgeEvent(record, mode) : judgeBefore(record);
     default:
       return undefined;
   }
 }
 
 // The message has not been taken yet, so a task that ends now never takes it.
-function verdictBefore(record: LogRecord & { readonly kind: "event" }): Verdict {
+function judgeBefore(record: LogRecord & { readonly kind: "event" }): Verdict {
   const state = readState(record);
-  return state !== undefined && isTerminal(state) ? { error: messageNotTaken(taskIdOf(record.event)) } : undefined;
+  return state !== undefined && isTerminal(state) ? { error: messageNotTaken(readTaskId(record.event)) } : undefined;
 }
 
-function verdictOnEvent(record: LogRecord & { readonly kind: "event" }, mode: SendMode): Verdict {
+function judgeEvent(record: LogRecord & { readonly kind: "event" }, mode: SendMode): Verdict {
   const state = readState(record);
   if (mode === "created" || mode === "moved") return "answer";
   if (state === undefined || !isStop(state)) return undefined;
   return mode === "stream" && state === TaskState.AUTH_REQUIRED ? undefined : "answer";
 }
 
-function taskIdOf({ payload }: StreamResponse): string {
+function readTaskId({ payload }: StreamResponse): string {
   return payload.case === "statusUpdate" ? payload.value.taskId : "";
 }
 
-function endOf({ error }: LogRecord & { readonly kind: "turnEnded" }): Verdict {
+function readEnd({ error }: LogRecord & { readonly kind: "turnEnded" }): Verdict {
   return error === undefined ? "answer" : { error: restoreError(error) };
 }
 

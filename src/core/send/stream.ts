@@ -1,33 +1,55 @@
 import { noop } from "../../protocol/async/noop.js";
 import { copyHistory, copyTask, emptyTask } from "../../protocol/fold.js";
 import type { Task } from "../../protocol/model.js";
+import type { StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
 import { TurnAborted } from "../agent.js";
 import type { Delivery } from "../ownership/claim.js";
 import type { Head } from "../ports.js";
-import { foldLog } from "../read/past-task.js";
-import { isTaken, readStoredTask } from "../read/read-task.js";
+import { foldLog, isTaken, readStoredTask } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
-import { isPositionIn, type StreamFromOptions, streamFromNow } from "../read/subscribe.js";
-import { messageItem, type StreamStart, snapshotItem } from "../read/task-stream.js";
+import {
+  isPositionIn,
+  messageItem,
+  type StreamFromOptions,
+  type StreamStart,
+  snapshotItem,
+  streamFromNow,
+  TaskStream,
+} from "../read/subscribe.js";
 import { publicFailure } from "../store-failure.js";
-import { eventIdPrefix, parseEventId } from "../task/event-id.js";
+import { eventIdMarker, eventIdPrefix, parseEventId } from "../task/event-id.js";
 import { applyRecord, foldStored } from "../task/fold.js";
 import type { LiveTask, RecordObserver } from "../task/live-task.js";
+import { createSendGate, messageNotTaken, type SendGate } from "./gate.js";
 import {
   answerOptions,
   checkTaken,
+  holdShutdown,
   type ReachedTask,
   registerLive,
   type SendCall,
   type SendRenderer,
   type SentMessage,
+  send,
   startNew,
-} from "./call.js";
-import { createSendGate, messageNotTaken, type SendGate } from "./gate.js";
+} from "./send.js";
+
+// The answer of a streaming send: a message, or the task and its events until the gate ends the stream.
+//
+// A new task's stream starts with the task up to its first event. A follow-up's starts with the task before its message,
+// and shows the events of the turn that runs until then. A caller that passes an event id resumes after it, and a repeated
+// idempotent send starts where the first one did. When the log no longer reaches back, the stream goes on with a snapshot
+// (`restartStream`). How records are followed is in read/subscribe.ts.
+
+/** SendStreamingMessage (spec 3.1.2). A caller that passes an event id resumes after it and starts nothing. */
+export function sendStreamingMessage(call: SendCall): AsyncIterable<StreamItem> {
+  const open = async (held: SendCall): Promise<StreamStart> => (await resume(held)) ?? send(held, streamRenderer);
+  return new TaskStream(() => holdShutdown({ ...call, waits: true }, open), eventIdMarker(call.context));
+}
 
 /** Answers with a stream: a message, or the task and its events until it ends or needs input. */
-export const streamRenderer: SendRenderer<StreamStart> = {
+const streamRenderer: SendRenderer<StreamStart> = {
   reply: (message) => ({ items: [messageItem(message)] }),
   answerNew: streamNew,
   async answerDelivery(message, delivery) {
@@ -170,7 +192,7 @@ function streamQueued(
 }
 
 /** The stream of a caller that resumes with an event id; `undefined` without a usable id. */
-export async function attach(call: SendCall): Promise<StreamStart | undefined> {
+async function resume(call: SendCall): Promise<StreamStart | undefined> {
   const { runtime, context, scope, request } = call;
   const position = context.after === undefined ? undefined : parseEventId(context.after);
   if (position === undefined) return undefined;

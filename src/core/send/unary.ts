@@ -1,34 +1,50 @@
 import { noop } from "../../protocol/async/noop.js";
 import { A2AError } from "../../protocol/errors.js";
-import { copyTask } from "../../protocol/fold.js";
-import type { SendMessageResponse, Task } from "../../protocol/model.js";
+import { type CopyOptions, copyTask } from "../../protocol/fold.js";
+import type { Message, SendMessageResponse, Task } from "../../protocol/model.js";
 import { isInterrupted } from "../../protocol/states.js";
+import { TurnAborted } from "../agent.js";
 import type { Delivery } from "../ownership/claim.js";
 import type { LogRecord } from "../ports.js";
-import { readTaskAt } from "../read/past-task.js";
-import { isTaken, readStoredTask, readTask } from "../read/read-task.js";
+import { isTaken, readStoredTask, readTask, readTaskAt } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
-import type { Verdict } from "../read/task-stream.js";
+import type { Verdict } from "../read/subscribe.js";
+import { publicFailure } from "../store-failure.js";
+import type { LiveTask, RecordObserver } from "../task/live-task.js";
 import { shuttingDown } from "../turn-counter.js";
+import type { OutcomeReceiver } from "../turn-start.js";
+import { createSendGate, type SendGate } from "./gate.js";
+import { IdempotencyClaim } from "./idempotency-claim.js";
 import {
   answerOptions,
   checkTaken,
+  holdShutdown,
   type ReachedTask,
   registerLive,
   type SendCall,
   type SendRenderer,
   type SentMessage,
+  send,
   startNew,
-} from "./call.js";
-import { createSendGate, type SendGate } from "./gate.js";
-import { IdempotencyClaim } from "./idempotency-claim.js";
-import { messageResponse, SendWait, taskResponse } from "./wait.js";
+} from "./send.js";
+
+// The answer of a unary send: a message, or a task at the first stop after the message.
+//
+// While the turn runs in this process, `SendWait` observes its task and answers the moment the record that the gate waits
+// for is stored. When the turn ends without that, or runs elsewhere, the answer is read from the log (`follow`). A send
+// that must not wait is answered when its message was taken, and withdrawn if that takes too long.
+
+/** SendMessage (spec 3.1.1). */
+export function sendMessage(call: SendCall): Promise<SendMessageResponse> {
+  const waits = call.request.configuration?.returnImmediately !== true;
+  return holdShutdown({ ...call, waits }, (held) => send(held, unaryRenderer));
+}
 
 /**
  * Answers with a message or a task: at the first stop after the message, or as soon as the task exists if the caller
  * asked for that.
  */
-export const unaryRenderer: SendRenderer<SendMessageResponse> = {
+const unaryRenderer: SendRenderer<SendMessageResponse> = {
   reply: messageResponse,
   answerNew: sendNew,
   answerDelivery: sendDelivered,
@@ -185,4 +201,71 @@ async function withdrawLate<T>(
   } finally {
     cancel();
   }
+}
+
+/**
+ * The outcome of a send whose turn ran in this process; the live task if the turn ended without an answer or moved
+ * elsewhere.
+ */
+type SendOutcome = SendMessageResponse | { readonly live: LiveTask };
+
+/** Waits for the answer of one send and gets it the moment it is stored. */
+class SendWait implements OutcomeReceiver, RecordObserver {
+  readonly outcome: Promise<SendOutcome>;
+  readonly #gate: SendGate;
+  readonly #shown: CopyOptions;
+  #live: LiveTask | undefined;
+  #resolve: (outcome: SendOutcome) => void = noop;
+  #reject: (error: unknown) => void = noop;
+
+  constructor(gate: SendGate, shown: CopyOptions) {
+    this.#gate = gate;
+    this.#shown = shown;
+    this.outcome = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  reply(message: Message): void {
+    this.#resolve(messageResponse(message));
+  }
+
+  fail(error: A2AError): void {
+    this.close();
+    this.#reject(error);
+  }
+
+  task(live: LiveTask): void {
+    this.#live = live;
+    live.observe(this);
+  }
+
+  record(record: LogRecord, task: Task): void {
+    const verdict = this.#gate.see(record);
+    if (verdict === undefined) return;
+    this.close();
+    if (verdict === "answer") this.#resolve(taskResponse(copyTask(task, this.#shown)));
+    else this.#reject(verdict.error);
+  }
+
+  onLeave(): void {
+    const live = this.#live;
+    // Parked, or running in another process: follow the log.
+    if (live !== undefined && (live.failure === undefined || live.failure instanceof TurnAborted))
+      this.#resolve({ live });
+    else this.#reject(publicFailure(live?.failure));
+  }
+
+  close(): void {
+    this.#live?.unobserve(this);
+  }
+}
+
+function taskResponse(task: Task): SendMessageResponse {
+  return { $typeName: "lf.a2a.v1.SendMessageResponse", payload: { case: "task", value: task } };
+}
+
+function messageResponse(message: Message): SendMessageResponse {
+  return { $typeName: "lf.a2a.v1.SendMessageResponse", payload: { case: "message", value: message } };
 }

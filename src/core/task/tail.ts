@@ -49,7 +49,7 @@ type EventRecord = LogRecord & { readonly kind: "event" };
  * Bounded: a reader that is further behind gets its own items.
  */
 export interface RecentItems {
-  of(record: EventRecord, idPrefix: string): StreamItem;
+  get(record: EventRecord, idPrefix: string): StreamItem;
   /** Drops all items once the tail has dropped their records. Otherwise large items would stay until the task ends. */
   clear(): void;
 }
@@ -59,7 +59,7 @@ const maxItems = 64;
 export function createRecentItems(): RecentItems {
   const items: ({ readonly seq: number; readonly item: StreamItem } | undefined)[] = [];
   return {
-    of(record, idPrefix) {
+    get(record, idPrefix) {
       const slot = items[record.seq % maxItems];
       if (slot?.seq === record.seq) return slot.item;
       const item = streamItem(record, idPrefix);
