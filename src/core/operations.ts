@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
-import { sizeOfContentIn, sizeOfTask } from "../protocol/check/size.js";
+import { sizeOfContentIn, sizeOfMessage, sizeOfTask } from "../protocol/check/size.js";
 import type { CallAddress, Principal, Scope, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
 import { checkIndexedScope } from "../protocol/indexed-text.js";
@@ -120,6 +120,7 @@ function sendOperations(
     runtime: sending,
     policy,
     request,
+    messageBytes: request.message === undefined ? 0 : sizeOfMessage(request.message),
     context,
     scope: scopeOf(context, request),
   });

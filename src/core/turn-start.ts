@@ -62,7 +62,8 @@ export function isPassed({ aborted, reason }: AbortSignal): boolean {
 export interface OutcomeReceiver {
   /** A larger reply completes a task instead. Default: no limit. */
   readonly replyMaxBytes?: number | undefined;
-  reply(message: Message): void;
+  /** `bytes`: size of the message. */
+  reply(message: Message, bytes: number): void;
   task(live: LiveTask): void;
   fail(error: A2AError): void;
 }

@@ -1,6 +1,5 @@
 import { noop } from "../../protocol/async/noop.js";
 import { retry } from "../../protocol/async/retry.js";
-import { sizeOfMessage } from "../../protocol/check/size.js";
 import { A2AError, type ErrorCode } from "../../protocol/errors.js";
 import type { Message } from "../../protocol/model.js";
 import { NameTaken } from "../../protocol/task-names.js";
@@ -69,9 +68,9 @@ export class IdempotencyClaim {
       // A process that took the send over must not reply while another one creates the task: only creating a task is
       // exclusive.
       replyMaxBytes: this.record.attempt > 1 ? 0 : keptReplyMaxBytes,
-      reply: (message) => {
-        this.#reply(message).then(
-          () => receiver.reply(message),
+      reply: (message, bytes) => {
+        this.#reply(message, bytes).then(
+          () => receiver.reply(message, bytes),
           (error: A2AError) => receiver.fail(error),
         );
       },
@@ -85,10 +84,10 @@ export class IdempotencyClaim {
     };
   }
 
-  async #reply(message: Message): Promise<void> {
+  async #reply(message: Message, bytes: number): Promise<void> {
     let isKept: boolean;
     try {
-      isKept = await inStoreTime(this.#runtime, this.#settle({ kind: "reply", message }, sizeOfMessage(message)));
+      isKept = await inStoreTime(this.#runtime, this.#settle({ kind: "reply", message }, bytes));
     } catch (error) {
       throw publicFailure(error);
     }

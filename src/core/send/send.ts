@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { noop } from "../../protocol/async/noop.js";
-import { sizeOfMessage } from "../../protocol/check/size.js";
 import { writeJson } from "../../protocol/codec/json/writer.js";
 import type { CallChain, Scope, ServerContext } from "../../protocol/context.js";
 import { A2AError, invalidParams, taskNotFound } from "../../protocol/errors.js";
@@ -65,6 +64,8 @@ export interface SendCall {
   readonly runtime: Runtime;
   readonly policy: SendPolicy;
   readonly request: SendMessageRequest;
+  /** Size of the request's message, measured once for all limits. */
+  readonly messageBytes: number;
   readonly context: ServerContext;
   readonly scope: Scope;
   /** Reverts the count of a new task, for limits of callers. */
@@ -211,15 +212,14 @@ async function countTask(call: SendCall): Promise<SendCall> {
 
 /** Runs `start` once a turn for a new task of the owner may begin. Rejects over the limits of turns and of tasks. */
 async function withRoom<T>(call: SendCall, start: () => Promise<T>): Promise<T> {
-  const { runtime, scope, request, context } = call;
+  const { runtime, scope, context, messageBytes } = call;
   let leave = noop;
   try {
     // An agent that makes no tasks need not wait for their count.
     const admission = needsNoStore(call) ? undefined : runtime.quota.admit(scope);
     if (admission !== undefined) await admission;
-    const size = request.message === undefined ? 0 : sizeOfMessage(request.message);
     // No `await` between free room and the start: another send could take the room.
-    const room = runtime.turns.room({ scope, places: context.quota?.turns }, size);
+    const room = runtime.turns.room({ scope, places: context.quota?.turns }, messageBytes);
     if (room !== undefined) leave = await room;
   } catch (error) {
     call.uncount?.();
@@ -250,14 +250,18 @@ export function startNew({ call, start, register }: SentMessage, receiver: Outco
 }
 
 // A reply without a task is recorded after it is sent.
-function recordReply({ runtime, scope }: SendCall, message: Message, receiver: OutcomeReceiver): OutcomeReceiver {
+function recordReply(
+  { runtime, scope, messageBytes }: SendCall,
+  message: Message,
+  receiver: OutcomeReceiver,
+): OutcomeReceiver {
   const replies = runtime.conversations?.replies;
   if (replies === undefined) return receiver;
   return {
     replyMaxBytes: receiver.replyMaxBytes,
-    reply(reply) {
-      receiver.reply(reply);
-      replies.add(scope, message, reply);
+    reply(reply, bytes) {
+      receiver.reply(reply, bytes);
+      replies.add(scope, { message, bytes: messageBytes }, { message: reply, bytes });
     },
     task: (live) => receiver.task(live),
     fail: (error) => receiver.fail(error),
@@ -273,7 +277,7 @@ export function registerLive(register: Register | undefined, { key, id, storedSe
 function registerPush(receiver: OutcomeReceiver, register: Register): OutcomeReceiver {
   return {
     replyMaxBytes: receiver.replyMaxBytes,
-    reply: (message) => receiver.reply(message),
+    reply: (message, bytes) => receiver.reply(message, bytes),
     fail: (error) => receiver.fail(error),
     task: (live) => {
       const observer = {
@@ -297,11 +301,10 @@ const repeatedMaxBytes = 64 * 1024;
  * Which parts of the task the answer to a send has. The sender knows its message already, so a large one is left out,
  * unless the request has a `historyLength`.
  */
-export function answerOptions({ message, configuration }: SendMessageRequest): CopyOptions {
+export function answerOptions({ request: { message, configuration }, messageBytes }: SendCall): CopyOptions {
   const historyLength = configuration?.historyLength;
   if (historyLength !== undefined || message === undefined) return { historyLength };
-  const isLarge = sizeOfMessage(message) > repeatedMaxBytes;
-  return isLarge ? { withoutMessage: message.messageId } : {};
+  return messageBytes > repeatedMaxBytes ? { withoutMessage: message.messageId } : {};
 }
 
 /** Throws when a task ended without taking the message of a send. */

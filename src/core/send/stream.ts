@@ -115,8 +115,8 @@ function behindFirst(
   { id, key, idPrefix }: Pick<LiveTask, "id" | "key" | "idPrefix">,
   { task, seq, see }: FirstEvent,
 ): StreamStart {
-  const { runtime, request } = call;
-  const copy = copyTask(task, answerOptions(request));
+  const { runtime } = call;
+  const copy = copyTask(task, answerOptions(call));
   const reader = new RecordReader(runtime, { id, key }, seq);
   return {
     items: [snapshotItem(copy, idPrefix, seq)],
@@ -146,13 +146,10 @@ async function fromFirst(call: SendCall, id: string, see: SendGate["see"]): Prom
 }
 
 // The stream of a send from the current state, because the log was dropped before it was read.
-async function restartStream(
-  { runtime, request, scope }: SendCall,
-  id: string,
-  see: StreamStart["see"],
-): Promise<StreamStart> {
+async function restartStream(call: SendCall, id: string, see: StreamStart["see"]): Promise<StreamStart> {
+  const { runtime, request, scope } = call;
   checkTaken((await readStoredTask(runtime, { scope, id })).task, request);
-  return streamFromNow(runtime, { scope, id }, { see, shown: answerOptions(request), compacted: true });
+  return streamFromNow(runtime, { scope, id }, { see, shown: answerOptions(call), compacted: true });
 }
 
 // The snapshot is held back until the turn's first event: an error before it is the answer of the operation.
@@ -161,9 +158,9 @@ function streamClaimed(
   { live, start: run }: Delivery & { readonly kind: "claimed" },
 ): StreamStart {
   registerLive(register, live);
-  const { runtime, request } = call;
+  const { runtime } = call;
   const { id, storedSeq, idPrefix } = live;
-  const heldItem = snapshotItem(copyTask(live.task, answerOptions(request)), idPrefix, storedSeq);
+  const heldItem = snapshotItem(copyTask(live.task, answerOptions(call)), idPrefix, storedSeq);
   const reader = new RecordReader(runtime, live, storedSeq);
   const { see } = createSendGate(start, "stream", true);
   run();
@@ -175,13 +172,13 @@ function streamQueued(
   { call, start, register }: SentMessage,
   { before }: Delivery & { readonly kind: "queued" },
 ): StreamStart {
-  const { runtime, request } = call;
+  const { runtime } = call;
   const { key, id, seq, incarnation } = before.head;
   register?.({ key, id, seq });
   const idPrefix = eventIdPrefix(id, incarnation);
   const { see } = createSendGate(start, "stream");
   const reader = new RecordReader(runtime, { id, key }, seq);
-  const task = foldStored(before, answerOptions(request));
+  const task = foldStored(before, answerOptions(call));
   return {
     items: [snapshotItem(task, idPrefix, seq)],
     reader,
@@ -205,7 +202,7 @@ async function resume(call: SendCall): Promise<StreamStart | undefined> {
   const after = isThere ? position.seq : head.seq;
   const end = await endBehind(call, head, after);
   if (!isThere) {
-    return streamFromNow(runtime, head, { ...end, shown: answerOptions(request) });
+    return streamFromNow(runtime, head, { ...end, shown: answerOptions(call) });
   }
   const reader = new RecordReader(runtime, head, after);
   const idPrefix = eventIdPrefix(head.id, head.incarnation);
@@ -236,14 +233,14 @@ async function endBehind(
 
 /** The first send's stream from its start, or from the current state if the log is gone. */
 async function streamAgain(call: SendCall, { record, head }: ReachedTask): Promise<StreamStart> {
-  const { runtime, request } = call;
+  const { runtime } = call;
   const { id, incarnation } = head;
   const { see } = createSendGate(record, "stream", record.seq === 0);
   const past = await foldLog(runtime, head, record.seq === 0 ? "first event" : record.seq);
   const restart = (): Promise<StreamStart> => restartStream(call, id, see);
   if (past === undefined) return restart();
   const idPrefix = eventIdPrefix(id, incarnation);
-  const copy = { ...past.task, history: copyHistory(past.task.history, answerOptions(request)) };
+  const copy = { ...past.task, history: copyHistory(past.task.history, answerOptions(call)) };
   const reader = new RecordReader(runtime, head, past.seq);
   return { items: [snapshotItem(copy, idPrefix, past.seq)], reader, idPrefix, see, restart };
 }

@@ -55,7 +55,7 @@ function sendNew(message: SentMessage): Promise<SendMessageResponse> {
   const { call, start } = message;
   const { returnImmediately } = call.request.configuration ?? {};
   const gate = createSendGate(start, returnImmediately === true ? "created" : "stop");
-  const wait = new SendWait(gate, answerOptions(call.request));
+  const wait = new SendWait(gate, answerOptions(call));
   startNew(message, wait);
   return settle(call, wait, gate);
 }
@@ -68,9 +68,9 @@ function sendDelivered({ call, start, register }: SentMessage, delivery: Deliver
     const { live } = delivery;
     registerLive(register, live);
     const isAsking = isInterrupted(live.state);
-    const task = immediately && !isAsking ? copyTask(live.task, answerOptions(request)) : undefined;
+    const task = immediately && !isAsking ? copyTask(live.task, answerOptions(call)) : undefined;
     const gate = createSendGate(start, immediately ? "moved" : "stop", true);
-    const wait = new SendWait(gate, answerOptions(request));
+    const wait = new SendWait(gate, answerOptions(call));
     if (task === undefined) wait.task(live);
     delivery.start();
     return task === undefined ? settle(call, wait, gate) : Promise.resolve(taskResponse(task));
@@ -99,7 +99,7 @@ function followTaken(call: SendCall, message: FollowedMessage, isAsking = false)
   const mode = isAsking ? "moved" : "taken";
   const answer = follow(call, reader, createSendGate(message, immediately ? mode : "stop"));
   if (!immediately) return answer;
-  return withdrawLate(call, message, answer).finally(() => reader.close());
+  return withdrawWhenLate(call, message, answer).finally(() => reader.close());
 }
 
 async function settle(call: SendCall, wait: SendWait, gate: SendGate): Promise<SendMessageResponse> {
@@ -123,11 +123,11 @@ async function follow(call: SendCall, reader: RecordReader, gate: SendGate): Pro
     for (;;) {
       const records = await reader.next();
       if (records === "closed") throw context.signal.aborted ? context.signal.reason : shuttingDown();
-      if (typeof records === "string") return fromHistory(call, reader.taskId);
-      const [seq, verdict] = verdictOn(records, gate);
+      if (typeof records === "string") return readFromHistory(call, reader.taskId);
+      const [seq, verdict] = findVerdict(records, gate);
       if (verdict === undefined) continue;
       if (verdict !== "answer") throw verdict.error;
-      return taskResponse(await taskBehind(call, reader.taskId, seq));
+      return taskResponse(await readAnswer(call, reader.taskId, seq));
     }
   } finally {
     reader.close();
@@ -136,7 +136,7 @@ async function follow(call: SendCall, reader: RecordReader, gate: SendGate): Pro
 }
 
 /** The number of the first record that answers a send, and the verdict. */
-function verdictOn(records: readonly LogRecord[], gate: SendGate): readonly [number, Verdict] {
+function findVerdict(records: readonly LogRecord[], gate: SendGate): readonly [number, Verdict] {
   for (const record of records) {
     const verdict = gate.see(record);
     if (verdict !== undefined) return [record.seq, verdict];
@@ -145,34 +145,32 @@ function verdictOn(records: readonly LogRecord[], gate: SendGate): readonly [num
 }
 
 // A caller that waits for a stop gets the task as of that stop, whatever followed. Any other gets its current state.
-async function taskBehind(
-  { runtime, request, scope }: Pick<SendCall, "runtime" | "request" | "scope">,
-  id: string,
-  seq: number,
-): Promise<Task> {
-  const options = answerOptions(request);
+async function readAnswer(call: SendCall, id: string, seq: number): Promise<Task> {
+  const { runtime, request, scope } = call;
+  const options = answerOptions(call);
   if (request.configuration?.returnImmediately !== true) return readTaskAt(runtime, { scope, id, seq }, options);
   return (await readTask(runtime, { scope, id }, { ...options, from: seq })).task;
 }
 
 // The log is gone because the task ended a while ago; its history shows whether the message was taken.
-async function fromHistory({ runtime, request, scope }: SendCall, taskId: string): Promise<SendMessageResponse> {
+async function readFromHistory(call: SendCall, taskId: string): Promise<SendMessageResponse> {
+  const { runtime, request, scope } = call;
   const { task } = await readStoredTask(runtime, { scope, id: taskId });
   checkTaken(task, request);
-  return taskResponse(copyTask(task, answerOptions(request)));
+  return taskResponse(copyTask(task, answerOptions(call)));
 }
 
 /** The task as the first send would get it: at the stop after its message, or at once if the caller asked for that. */
 async function answerAgain(call: SendCall, { record, head }: ReachedTask): Promise<SendMessageResponse> {
   if (record.seq === 0 && call.request.configuration?.returnImmediately === true) {
-    return taskResponse((await readTask(call.runtime, head, answerOptions(call.request))).task);
+    return taskResponse((await readTask(call.runtime, head, answerOptions(call))).task);
   }
   const claimedCall = { ...call, idempotency: new IdempotencyClaim(call.runtime, record) };
   return followTaken(claimedCall, { id: head.id, key: head.key, after: record.seq, entry: record.entry });
 }
 
 // A send that must not wait is answered when its message was taken. If it is not taken in time, it is withdrawn.
-async function withdrawLate<T>(
+async function withdrawWhenLate<T>(
   { runtime, idempotency }: SendCall,
   message: FollowedMessage,
   answer: Promise<T>,

@@ -31,7 +31,7 @@ import { deriveEntries, type OpenArtifacts, openAfter } from "./conversation-tra
 import { eventIdPrefix } from "./event-id.js";
 import { applyRecord, foldStored, summaryAfter } from "./fold.js";
 import { LogWindow } from "./log-window.js";
-import { type Draft, sizeOfRecord } from "./record.js";
+import { type Draft, sizeOfRecord, sizeOfRecords } from "./record.js";
 import { createRecentItems, createTail, type RecentItems, type Tail } from "./tail.js";
 import { type Lateness, makeFirstWrite, makeWrite, type Outcome, type Write } from "./write.js";
 
@@ -314,15 +314,18 @@ export class LiveTask {
     this.#wakeAt = wakeAt;
   }
 
-  /** Accepts records for one write: at once if none is under way, else with the next one. */
-  add(drafts: readonly Draft[]): void {
-    this.#accept(drafts);
+  /**
+   * Accepts records for one write: at once if none is under way, else with the next one. `bytes`: their size, if it is
+   * known.
+   */
+  add(drafts: readonly Draft[], bytes = sizeOfRecords(drafts)): void {
+    this.#accept(drafts, bytes);
     this.#schedule();
   }
 
   /** The same for records that must be stored before the turn continues; resolves when they are. */
-  addStored(drafts: readonly Draft[], extras?: WriteExtras): Promise<void> {
-    const batch = this.#accept(drafts);
+  addStored(drafts: readonly Draft[], bytes: number, extras?: WriteExtras): Promise<void> {
+    const batch = this.#accept(drafts, bytes);
     if (extras !== undefined) batch.extras = { ...batch.extras, ...extras };
     const commit = awaitBatch(batch);
     this.#schedule();
@@ -335,7 +338,7 @@ export class LiveTask {
     if (this.#rejection !== undefined) return Promise.reject(this.#rejection());
     const batch = openBatch(true, extras);
     this.#batches.push(batch);
-    this.#join(batch, drafts);
+    this.#join(batch, drafts, sizeOfRecords(drafts));
     const result = awaitBatch(batch);
     this.#schedule();
     return result;
@@ -422,24 +425,21 @@ export class LiveTask {
     this.#deps.watch.noteChange(this.id);
   }
 
-  #accept(drafts: readonly Draft[]): WriteBatch {
+  #accept(drafts: readonly Draft[], bytes: number): WriteBatch {
     if (this.#rejection !== undefined) throw this.#rejection();
     let batch = this.#batches.at(-1);
     if (batch === undefined || batch.alone) {
       batch = openBatch(false);
       this.#batches.push(batch);
     }
-    this.#join(batch, drafts);
+    this.#join(batch, drafts, bytes);
     return batch;
   }
 
-  #join(batch: WriteBatch, drafts: readonly Draft[]): void {
-    const before = batch.bytes;
-    for (const draft of drafts) {
-      batch.drafts.push(draft);
-      batch.bytes += sizeOfRecord(draft);
-    }
-    this.#hold(batch.bytes - before);
+  #join(batch: WriteBatch, drafts: readonly Draft[], bytes: number): void {
+    for (const draft of drafts) batch.drafts.push(draft);
+    batch.bytes += bytes;
+    this.#hold(bytes);
   }
 
   // At the end of the tick: events that an agent emits without waiting in between share one write.

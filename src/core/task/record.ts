@@ -49,7 +49,7 @@ export function readState(record: LogRecord): TaskState | undefined {
 }
 
 /** Overhead of a record beyond its content. */
-const recordBytes = 64;
+export const recordBytes = 64;
 /** Size of a send's configuration. */
 const configurationBytes = 64;
 
@@ -67,6 +67,13 @@ export function sizeOfRecord(record: Draft): number {
     default:
       return recordBytes;
   }
+}
+
+/** Approximate stored size of records in bytes. */
+export function sizeOfRecords(records: readonly Draft[]): number {
+  let bytes = 0;
+  for (const record of records) bytes += sizeOfRecord(record);
+  return bytes;
 }
 
 function measureContext(context: SendContext | undefined): number {

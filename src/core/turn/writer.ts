@@ -8,7 +8,7 @@ import type { InboxEntry } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { historyFull, LiveTask, tooLarge } from "../task/live-task.js";
 import { type EventIds, type NormalEvent, statusUpdate } from "../task/normalize.js";
-import { type Draft, messageDraft } from "../task/record.js";
+import { type Draft, messageDraft, recordBytes, sizeOfRecords } from "../task/record.js";
 import type { TurnStart, TurnTarget } from "../turn-start.js";
 import type { TurnState } from "./phase.js";
 import type { TurnRun } from "./run.js";
@@ -30,6 +30,8 @@ interface OpenedTask {
 interface Status {
   readonly state: TaskState;
   readonly event: StreamResponse;
+  /** Size of the event. */
+  readonly bytes: number;
 }
 
 /**
@@ -83,12 +85,13 @@ export class TurnWriter {
     if (normal.kind === "status") return this.#status(normal.state, normal.event);
     if (normal.kind === "park") return this.#park(normal.wakeAt);
     const begunId = this.#beginArtifact(normal.event);
-    this.#checkSize(normal.event);
+    const bytes = this.#checkSize(normal.event);
     if (begunId !== undefined) this.#begunArtifacts.add(begunId);
     const { live, prelude } = this.#open(false);
     const drafts: readonly Draft[] = [...prelude, { kind: "event", event: normal.event }];
-    if (normal.lastChunk) return live.addStored(drafts);
-    live.add(drafts);
+    const recordsBytes = sizeOfRecords(prelude) + recordBytes + bytes;
+    if (normal.lastChunk) return live.addStored(drafts, recordsBytes);
+    live.add(drafts, recordsBytes);
     return undefined;
   }
 
@@ -115,7 +118,8 @@ export class TurnWriter {
     // The agent has returned without an event. A failure would not show whether it makes tasks.
     if (state === TaskState.COMPLETED) this.#runtime.taskUse.noteTask();
     const message = text === undefined ? undefined : reply(text);
-    await this.#addStatus(this.#open(true), { state, event: statusUpdate(state, this.identity, message) });
+    const event = statusUpdate(state, this.identity, message);
+    await this.#addStatus(this.#open(true), { state, event, bytes: sizeOfEvent(event) });
   }
 
   /** Ends the turn after the store has refused a write: what waited behind it is gone. */
@@ -210,35 +214,38 @@ export class TurnWriter {
       return this.#status(TaskState.COMPLETED, statusUpdate(TaskState.COMPLETED, this.identity, message));
     }
     this.#state.answer();
-    opening?.reply(message);
+    opening?.reply(message, bytes);
     return undefined;
   }
 
   #status(state: TaskState, event: StreamResponse): Promise<void> {
-    this.#checkSize(event);
+    const bytes = this.#checkSize(event);
     const { live, prelude } = this.#open(true);
     const { historyMaxMessages } = this.#runtime.limits;
     if (live.task.history.length >= historyMaxMessages) throw historyFull(historyMaxMessages);
-    return this.#addStatus({ live, prelude }, { state, event });
+    return this.#addStatus({ live, prelude }, { state, event, bytes });
   }
 
-  #addStatus({ live, prelude }: OpenedTask, { state, event }: Status): Promise<void> {
+  #addStatus({ live, prelude }: OpenedTask, { state, event, bytes }: Status): Promise<void> {
     this.#needsWorking = false;
     if (isTerminal(state)) this.#state.answer();
     else this.#state.status(isStop(state));
     live.setState(state);
     const drafts: Draft[] = [...prelude, { kind: "event", event }];
-    if (!isTerminal(state)) return live.addStored(drafts);
+    const recordsBytes = sizeOfRecords(prelude) + recordBytes + bytes;
+    if (!isTerminal(state)) return live.addStored(drafts, recordsBytes);
     drafts.push({ kind: "turnEnded" });
-    return live.addStored(drafts, { end: { inboxPut: 0 } });
+    return live.addStored(drafts, recordsBytes + recordBytes, { end: { inboxPut: 0 } });
   }
 
-  #checkSize(event: StreamResponse): void {
+  /** Returns the size of the event. */
+  #checkSize(event: StreamResponse): number {
     const { eventMaxBytes, taskMaxBytes } = this.#runtime.limits;
     const bytes = sizeOfEvent(event);
     if (bytes > eventMaxBytes) throw tooLarge("the event", "eventMaxBytes", eventMaxBytes);
     const fits = this.#live?.grow(bytes - replacedBytes(this.#live.task, event)) ?? true;
     if (!fits) throw tooLarge("the task", "taskMaxBytes", taskMaxBytes);
+    return bytes;
   }
 
   #statusDraft(live: LiveTask, state: TaskState): Draft {
