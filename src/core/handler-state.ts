@@ -134,7 +134,7 @@ export class HandlerState {
   #open(deps: DirectReplyDeps, options: ConversationOptions | false | undefined): Conversations | undefined {
     const settings = JSON.stringify([options, deps.limits]);
     if (this.#conversations?.settings !== settings) {
-      this.#conversations?.current?.replies.hurry();
+      this.#conversations?.current?.replies.flushNow();
       this.#conversations = { settings, current: openConversations(deps, options) };
     }
     return this.#conversations.current;

@@ -66,7 +66,7 @@ export class DirectReplies {
   }
 
   /** Writes the queue now, so that later messages of a task follow it. */
-  hurry(): void {
+  flushNow(): void {
     if (this.#queue.length === 0) return;
     if (this.#deps.health.away) return this.#schedule(awayMs);
     while (this.#queue.length > 0) {
@@ -81,7 +81,7 @@ export class DirectReplies {
   /** Resolves when everything taken so far is stored or lost, or after `storeWaitMs`; at once while the store is away. */
   async flush(): Promise<void> {
     const { clock, limits } = this.#deps;
-    this.hurry();
+    this.flushNow();
     if (this.#writes.size > 0) await within(clock, limits.storeWaitMs, Promise.all(this.#writes).then(noop));
   }
 
@@ -100,7 +100,7 @@ export class DirectReplies {
     this.#isScheduled = true;
     this.#cancel = this.#deps.clock.after(ms, () => {
       this.#isScheduled = false;
-      this.hurry();
+      this.flushNow();
     });
   }
 

@@ -154,7 +154,7 @@ class RecordEntry implements ConversationEntry {
     return (this.message ?? this.artifact)?.parts ?? [];
   }
 
-  /** What a log or a fixture needs of it. */
+  /** For logs and fixtures. */
   toJSON(): Pick<ConversationEntry, "role" | "text" | "at" | "taskId" | "missing"> {
     const { role, text, at, taskId, missing } = this;
     return { role, text, at, taskId, missing };

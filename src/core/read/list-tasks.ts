@@ -63,7 +63,7 @@ interface Cursor {
 /** The highest key that a store gives a task. */
 const lastKey = Number.MAX_SAFE_INTEGER;
 
-/** Where a page begins. If the last task is gone, its time remains: tasks of the same millisecond are listed again. */
+/** Finds the start of a page. If the last task is gone, its time remains: tasks of the same millisecond are listed again. */
 async function findPlace(
   { store }: Runtime,
   { statusTime, id }: Cursor,

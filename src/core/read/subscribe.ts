@@ -58,7 +58,7 @@ function removeLater<T>(members: Set<T>, member: T): () => void {
 export interface StreamFromOptions {
   readonly see: StreamStart["see"];
   readonly untilIdle?: boolean | undefined;
-  /** What the snapshots show of the task. Default: all. */
+  /** Parts of the task in the snapshots. Default: all. */
   readonly shown?: CopyOptions | undefined;
   /** The log was dropped, as happens some time after a task ends. */
   readonly compacted?: boolean | undefined;

@@ -1,5 +1,5 @@
 import { A2AError } from "../../protocol/errors.js";
-import { type StreamResponse, TaskState } from "../../protocol/model.js";
+import { TaskState } from "../../protocol/model.js";
 import { isStop, isTerminal } from "../../protocol/states.js";
 import type { LogRecord } from "../ports.js";
 import { isSent, type SentKey } from "../read/read-task.js";
@@ -14,52 +14,41 @@ import { readState, restoreError } from "../task/record.js";
  */
 export type SendMode = "stop" | "stream" | "created" | "taken" | "moved";
 
-/** Follows a task's records for one send and decides when it is answered. */
-export interface SendGate {
-  see(record: LogRecord): Verdict;
-}
-
-interface GateState {
-  readonly sentKey: SentKey;
-  readonly mode: SendMode;
-  taken: boolean;
-  /**
-   * Whether the running turn was started for the message or has taken it: only such a turn's error is the send's
-   * answer.
-   */
-  isOwn: boolean;
-}
+/** Sees a task's records in order and decides at which of them a send is answered. */
+export type SendGate = (record: LogRecord) => Verdict;
 
 /** `armed`: the message was already taken. */
 export function createSendGate(sentKey: SentKey, mode: SendMode, armed = false): SendGate {
-  const state: GateState = { sentKey, mode, taken: armed, isOwn: armed };
-  return { see: (record) => judge(state, record) };
-}
-
-function judge(state: GateState, record: LogRecord): Verdict {
-  const { sentKey, mode, taken, isOwn } = state;
-  switch (record.kind) {
-    case "message":
-      if (!isSent(record, sentKey)) return undefined;
-      state.taken = true;
-      state.isOwn = true;
-      return mode === "taken" ? "answer" : undefined;
-    case "turnEnded":
-      return taken && (isOwn || record.error === undefined) ? readEnd(record) : undefined;
-    case "turnStarted":
-      if (record.cause !== "restart") state.isOwn = false;
-      return undefined;
-    case "event":
-      return taken ? judgeEvent(record, mode) : judgeBefore(record);
-    default:
-      return undefined;
-  }
+  let taken = armed;
+  // Whether the running turn was started for the message or has taken it: only such a turn's error is the send's answer.
+  let isOwn = armed;
+  return (record) => {
+    switch (record.kind) {
+      case "message":
+        if (!isSent(record, sentKey)) return undefined;
+        taken = true;
+        isOwn = true;
+        return mode === "taken" ? "answer" : undefined;
+      case "turnEnded":
+        if (!taken || (!isOwn && record.error !== undefined)) return undefined;
+        return record.error === undefined ? "answer" : { error: restoreError(record.error) };
+      case "turnStarted":
+        if (record.cause !== "restart") isOwn = false;
+        return undefined;
+      case "event":
+        return taken ? judgeEvent(record, mode) : judgeBefore(record);
+      default:
+        return undefined;
+    }
+  };
 }
 
 // The message has not been taken yet, so a task that ends now never takes it.
 function judgeBefore(record: LogRecord & { readonly kind: "event" }): Verdict {
   const state = readState(record);
-  return state !== undefined && isTerminal(state) ? { error: messageNotTaken(readTaskId(record.event)) } : undefined;
+  if (state === undefined || !isTerminal(state)) return undefined;
+  const { payload } = record.event;
+  return { error: messageNotTaken(payload.case === "statusUpdate" ? payload.value.taskId : "") };
 }
 
 function judgeEvent(record: LogRecord & { readonly kind: "event" }, mode: SendMode): Verdict {
@@ -67,14 +56,6 @@ function judgeEvent(record: LogRecord & { readonly kind: "event" }, mode: SendMo
   if (mode === "created" || mode === "moved") return "answer";
   if (state === undefined || !isStop(state)) return undefined;
   return mode === "stream" && state === TaskState.AUTH_REQUIRED ? undefined : "answer";
-}
-
-function readTaskId({ payload }: StreamResponse): string {
-  return payload.case === "statusUpdate" ? payload.value.taskId : "";
-}
-
-function readEnd({ error }: LogRecord & { readonly kind: "turnEnded" }): Verdict {
-  return error === undefined ? "answer" : { error: restoreError(error) };
 }
 
 /** The error for a message that its task did not take before it ended. */

@@ -78,7 +78,7 @@ export interface SendCall {
   readonly stopExpecting?: (() => void) | undefined;
 }
 
-/** What a repeated send attaches to: its record, and the task that the first attempt reached. */
+/** An earlier send with the same message id: its record, and the task that it reached. */
 export interface ReachedTask {
   readonly record: IdempotencyClaim["record"];
   readonly head: Head;
@@ -338,7 +338,7 @@ async function sendIdempotent<T>(call: SendCall, renderer: SendRenderer<T>): Pro
   }
 }
 
-/** What a send finds under its message id: a reply, a task, or nothing, in which case it runs. */
+/** Found under the message id of a send: a reply, a task, or nothing, in which case the send runs. */
 type FoundSend =
   | { readonly kind: "reply"; readonly message: Message }
   | (ReachedTask & { readonly kind: "task" })

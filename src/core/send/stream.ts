@@ -86,7 +86,7 @@ interface StartReceiver {
 
 // A new task's stream starts with the task up to its first event, whatever was written together with it.
 function firstSnapshot(call: SendCall, live: LiveTask, { entry, resolve, reject }: StartReceiver): RecordObserver {
-  const { see } = createSendGate({ entry }, "stream", true);
+  const see = createSendGate({ entry }, "stream", true);
   const task = emptyTask(live.id, live.contextId);
   const observer: RecordObserver = {
     record(record) {
@@ -107,7 +107,7 @@ interface FirstEvent {
   /** The task up to its first event. */
   readonly task: Task;
   readonly seq: number;
-  readonly see: SendGate["see"];
+  readonly see: SendGate;
 }
 
 function behindFirst(
@@ -132,7 +132,7 @@ const beginning = 8;
 
 // Another process took the task over before this one saw any of it. Its log may already have the answer, and later
 // events that are not part of the stream.
-async function fromFirst(call: SendCall, id: string, see: SendGate["see"]): Promise<StreamStart> {
+async function fromFirst(call: SendCall, id: string, see: SendGate): Promise<StreamStart> {
   const { runtime, request, scope } = call;
   const current = await readStoredTask(runtime, { scope, id });
   checkTaken(current.task, request);
@@ -162,7 +162,7 @@ function streamClaimed(
   const { id, storedSeq, idPrefix } = live;
   const heldItem = snapshotItem(copyTask(live.task, answerOptions(call)), idPrefix, storedSeq);
   const reader = new RecordReader(runtime, live, storedSeq);
-  const { see } = createSendGate(start, "stream", true);
+  const see = createSendGate(start, "stream", true);
   run();
   return { items: [], heldItem, reader, idPrefix, see, restart: () => restartStream(call, id, see) };
 }
@@ -176,7 +176,7 @@ function streamQueued(
   const { key, id, seq, incarnation } = before.head;
   register?.({ key, id, seq });
   const idPrefix = eventIdPrefix(id, incarnation);
-  const { see } = createSendGate(start, "stream");
+  const see = createSendGate(start, "stream");
   const reader = new RecordReader(runtime, { id, key }, seq);
   const task = foldStored(before, answerOptions(call));
   return {
@@ -216,12 +216,12 @@ async function endBehind(
   after: number,
 ): Promise<Pick<StreamFromOptions, "see" | "untilIdle">> {
   const { taskId = "", messageId = "" } = message ?? {};
-  const takenEnd = { see: createSendGate({ messageId }, "stream", true).see, untilIdle: true };
+  const takenEnd = { see: createSendGate({ messageId }, "stream", true), untilIdle: true };
   if (taskId === "" || messageId === "") return takenEnd;
   // The inbox first: an entry that leaves it meanwhile is found in the history.
   const { entries } = await runtime.store.inbox(key);
   const { task, state, seq } = await readStoredTask(runtime, { scope, id });
-  const waitingEnd = { see: createSendGate({ messageId }, "stream").see };
+  const waitingEnd = { see: createSendGate({ messageId }, "stream") };
   if (task.history.some((each) => each.messageId === messageId)) {
     return (await isTaken(runtime, { key, after, messageId })) === false ? takenEnd : waitingEnd;
   }
@@ -235,7 +235,7 @@ async function endBehind(
 async function streamAgain(call: SendCall, { record, head }: ReachedTask): Promise<StreamStart> {
   const { runtime } = call;
   const { id, incarnation } = head;
-  const { see } = createSendGate(record, "stream", record.seq === 0);
+  const see = createSendGate(record, "stream", record.seq === 0);
   const past = await foldLog(runtime, head, record.seq === 0 ? "first event" : record.seq);
   const restart = (): Promise<StreamStart> => restartStream(call, id, see);
   if (past === undefined) return restart();

@@ -138,7 +138,7 @@ async function follow(call: SendCall, reader: RecordReader, gate: SendGate): Pro
 /** The number of the first record that answers a send, and the verdict. */
 function findVerdict(records: readonly LogRecord[], gate: SendGate): readonly [number, Verdict] {
   for (const record of records) {
-    const verdict = gate.see(record);
+    const verdict = gate(record);
     if (verdict !== undefined) return [record.seq, verdict];
   }
   return [0, undefined];
@@ -240,7 +240,7 @@ class SendWait implements OutcomeReceiver, RecordObserver {
   }
 
   record(record: LogRecord, task: Task): void {
-    const verdict = this.#gate.see(record);
+    const verdict = this.#gate(record);
     if (verdict === undefined) return;
     this.close();
     if (verdict === "answer") this.#resolve(taskResponse(copyTask(task, this.#shown)));

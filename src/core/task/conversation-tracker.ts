@@ -75,7 +75,7 @@ function readChange(record: LogRecord): Change | undefined {
   return artifact && { artifactId: artifact.artifactId, isComplete: lastChunk, event: record.event };
 }
 
-/** What a record adds besides artifacts. With `closesAll` no artifact stays open, otherwise only unfinished ones do. */
+/** The part of a record that is no artifact. With `closesAll` no artifact stays open, otherwise only unfinished ones do. */
 interface Step {
   readonly closesAll: boolean;
   readonly message: Message | undefined;

@@ -32,7 +32,7 @@ import { eventIdPrefix } from "./event-id.js";
 import { applyRecord, foldStored, summaryAfter } from "./fold.js";
 import { LogWindow } from "./log-window.js";
 import { type Draft, sizeOfRecord, sizeOfRecords } from "./record.js";
-import { createRecentItems, createTail, type RecentItems, type Tail } from "./tail.js";
+import { RecentItems, Tail } from "./tail.js";
 import { type Lateness, makeFirstWrite, makeWrite, type Outcome, type Write } from "./write.js";
 
 // How a task is recorded: from an event that a turn accepts to the stored records that readers get.
@@ -62,7 +62,7 @@ export interface LostTask {
   readonly refused: boolean;
 }
 
-/** What a live task works with: the parts of a `Runtime`. */
+/** The parts of a `Runtime` that a live task works with. */
 export interface LiveTaskDeps {
   readonly store: TaskStore;
   readonly signals: Signals;
@@ -79,7 +79,7 @@ export interface LiveTaskDeps {
   readonly lostTasks: Map<string, LostTask>;
 }
 
-/** Who sent a message, as its call says. */
+/** The sender of a message, as its call says. */
 export interface Sender {
   readonly principal: Principal;
   readonly header?: ReadHeader | undefined;
@@ -96,7 +96,7 @@ export interface RecordObserver {
   onLeave(): void;
 }
 
-/** What a write does besides appending its records. */
+/** Effects of a write besides its records. */
 export interface WriteExtras {
   readonly end?: { readonly inboxPut: number; readonly park?: Park | undefined } | undefined;
   readonly takes?: readonly string[] | undefined;
@@ -137,8 +137,8 @@ export class LiveTask {
   readonly name: string | undefined;
   /** The fold of all stored records. */
   readonly task: Task;
-  readonly tail: Tail = createTail();
-  readonly recentItems: RecentItems = createRecentItems();
+  readonly tail = new Tail();
+  readonly recentItems = new RecentItems();
   readonly #deps: LiveTaskDeps;
   #key: number | undefined;
   #incarnation = "";
@@ -153,7 +153,7 @@ export class LiveTask {
   #phase: LivePhase = writablePhase;
   #onClose: (() => void) | undefined;
   #lateness: Lateness | undefined;
-  /** What the store answered when it refused a write of the turn, until `endAfterRefusal`. */
+  /** The error with which the store refused a write of the turn, until `endAfterRefusal`. */
   #refusal: A2AError | undefined;
   #onRefusal: ((error: A2AError) => void) | undefined;
   readonly #observers = new Set<RecordObserver>();
@@ -397,7 +397,7 @@ export class LiveTask {
     this.#senders.set(entry, { principal, header, chain, deadline, late });
   }
 
-  senderOf(entry: string): Sender | undefined {
+  findSender(entry: string): Sender | undefined {
     return this.#senders?.get(entry);
   }
 
@@ -497,7 +497,6 @@ export class LiveTask {
     return {
       task: this,
       fence: { key: this.#key, epoch: this.#epoch, seq: this.#storedSeq },
-      holder: this.#deps.instance,
       claim: extras?.claim,
       body: {
         records,
@@ -515,7 +514,7 @@ export class LiveTask {
     const { conversations } = this.#deps;
     if (conversations === undefined) return undefined;
     const { log, replies } = conversations;
-    replies.hurry();
+    replies.flushNow();
     const at = time ?? log.now();
     const facts = { taskId: this.id, at, maxBytes: log.entryMaxBytes };
     const entries = deriveEntries({ task: this.task, open: this.#openArtifacts }, records, facts);

@@ -18,7 +18,6 @@ import type { LiveTask, LiveTaskDeps } from "./live-task.js";
 export interface Write {
   readonly task: LiveTask;
   readonly fence: { readonly key: number | undefined; readonly epoch: number; readonly seq: number };
-  readonly holder: string;
   readonly claim: { readonly turn: number } | undefined;
   readonly body: WriteBody;
 }
@@ -35,7 +34,7 @@ export function makeWrite(deps: LiveTaskDeps, write: Write): Promise<Outcome> {
   return attempt(deps, write).catch((error: unknown) => retryWrite(deps, write, { error, plan: storeRetries(deps) }));
 }
 
-/** What becomes of a first write that takes longer than its caller waits: it goes on. */
+/** Lets a first write take longer than its caller waits. It goes on meanwhile. */
 export interface Lateness {
   /** Called after `storeWaitMs`. */
   readonly onLate: (late: Unanswered) => void;
@@ -119,8 +118,8 @@ async function resolveRefusal(deps: LiveTaskDeps, write: Write, error: unknown):
   throw isTaken ? new NameTaken(error) : error;
 }
 
-async function attempt(deps: LiveTaskDeps, { task, fence, holder, claim, body }: Write): Promise<Outcome> {
-  const { store, lease } = deps;
+async function attempt(deps: LiveTaskDeps, { task, fence, claim, body }: Write): Promise<Outcome> {
+  const { store, lease, instance: holder } = deps;
   const { key, epoch, seq } = fence;
   // A task held by an instance without a valid lease would be taken over at once.
   const renewal = key === undefined || claim !== undefined ? lease.hold() : undefined;
@@ -139,9 +138,9 @@ async function attempt(deps: LiveTaskDeps, { task, fence, holder, claim, body }:
 
 // The records after the fence show whether this write put them there. If a new task's log differs from what we wrote,
 // another process created it or took it over.
-function findOutcome({ store }: LiveTaskDeps, write: Write): Promise<Outcome | undefined> {
+function findOutcome(deps: LiveTaskDeps, write: Write): Promise<Outcome | undefined> {
   const { key } = write.fence;
-  return key === undefined ? findCreated(store, write) : findAppended(store, key, write);
+  return key === undefined ? findCreated(deps.store, write) : findAppended(deps, key, write);
 }
 
 async function findCreated(store: TaskStore, { task, body: { records } }: Write): Promise<Outcome | undefined> {
@@ -153,13 +152,17 @@ async function findCreated(store: TaskStore, { task, body: { records } }: Write)
   return { result: matches ? "stored" : "fenced", head };
 }
 
-async function findAppended(store: TaskStore, key: number, write: Write): Promise<Outcome | undefined> {
+async function findAppended(
+  { store, instance }: LiveTaskDeps,
+  key: number,
+  write: Write,
+): Promise<Outcome | undefined> {
   const { fence, claim, body } = write;
   const page = await store.recordsAfter(key, fence.seq, body.records.length);
   if (page === undefined || page === "compacted") return undefined;
   if (page.head.epoch !== fence.epoch + (claim === undefined ? 0 : 1)) return undefined;
   // Restart claims look the same in every process, and a parking write may have no record: the holder decides.
-  if (page.head.holder !== (body.end === undefined ? write.holder : "")) return undefined;
+  if (page.head.holder !== (body.end === undefined ? instance : "")) return undefined;
   return isSameWrite(body.records, page.records) ? { result: "stored" } : undefined;
 }
 

@@ -182,7 +182,7 @@ export class TurnInbox implements Watcher {
         drafts: [{ kind: "turnStarted", turn, attempt, cause: "wake", wake, message, trace }],
       };
     }
-    const sender: Sender = live.senderOf(id) ?? { principal: restorePrincipal(scope, send) };
+    const sender: Sender = live.findSender(id) ?? { principal: restorePrincipal(scope, send) };
     return {
       start: { cause: "message", attempt, ...sender, scope, entry: id, send, before },
       drafts: [{ kind: "turnStarted", turn, attempt, cause: "message" }, messageDraft(live, id, send)],
@@ -255,7 +255,7 @@ export class TurnInbox implements Watcher {
   }
 }
 
-// What caused a turn, in its trace.
+// The trace context that caused a turn.
 function readTraceContext({ trace, send }: TurnStart): TraceContext | undefined {
   return trace !== undefined && "traceparent" in trace ? trace : (send.trace ?? trace?.context);
 }

@@ -5,7 +5,7 @@ import type { LogRecord, QueuedSend, SendContext, StoredTask } from "../ports.js
 import type { Runtime } from "../runtime.js";
 import { foldStored } from "../task/fold.js";
 
-/** What started the last turn of a task, as far as its log shows. */
+/** The start of a task's last turn, as far as its log shows it. */
 export interface TurnOrigin {
   readonly attempt: number;
   readonly wake: JsonValue | undefined;
@@ -57,12 +57,12 @@ export async function readOrigin(runtime: Runtime, storedTask: StoredTask): Prom
   return { attempt, wake, trace, messageSeq: message, entry, send: { message: messageRecord.message, ...context } };
 }
 
-/** What caused the last turn of a task, in its trace. `undefined` if no telemetry asks. */
+/** The trace context that caused the last turn of a task. `undefined` without telemetry. */
 export async function causeOfLastTurn(runtime: Runtime, storedTask: StoredTask): Promise<TraceContext | undefined> {
   return runtime.telemetry === undefined ? undefined : causeOf(await readOrigin(runtime, storedTask));
 }
 
-/** What caused a turn, in its trace. */
+/** The trace context that caused a turn. */
 export function causeOf({ trace, send }: Pick<TurnOrigin, "trace" | "send">): TraceContext | undefined {
   return trace ?? send.trace;
 }

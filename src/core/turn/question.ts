@@ -22,7 +22,7 @@ export class EarlierQuestions {
   readonly #status: TaskStatus | undefined;
   /** Exchanges that the agent has not repeated yet, oldest first. */
   #exchanges: readonly Exchange[];
-  /** What the inbox has for the question at which the turn waited, until the agent repeats it. */
+  /** Kind of the entry in the inbox for the question at which the turn waited, until the agent repeats it. */
   #answeredBy: TurnStart["answeredBy"];
 
   /** `before`: the task as of the start of this run. */

@@ -292,7 +292,7 @@ export class TurnRun {
     this.abort("Draining");
   }
 
-  /** What an earlier run of the turn has of a question: the answer, or that it waits. An answer becomes the message. */
+  /** Looks for a question in an earlier run of the turn: its answer, or that it waits. An answer becomes the message. */
   findEarlierAnswer(event: AgentEvent, takesWakes: boolean): Message | "waiting" | undefined {
     if (this.start.cause !== "restart") return undefined;
     this.#earlierQuestions ??= new EarlierQuestions(this.start, this.before);
