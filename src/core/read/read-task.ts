@@ -45,18 +45,18 @@ export async function readTask(runtime: Runtime, task: TaskRef, options?: ReadOp
 }
 
 /**
- * Copies a running task as `copyOfLive` does, but `undefined` while a write of it is under way: the store may have that
+ * Copies a running task as `copyLive` does, but `undefined` while a write of it is under way: the store may have that
  * already, and other processes may have shown it.
  */
 export function currentCopy(runtime: Runtime, task: TaskRef, options?: ReadOptions): TaskSnapshot | undefined {
-  return runtime.live.get(task.id)?.isWriting === true ? undefined : copyOfLive(runtime, task, options);
+  return runtime.live.get(task.id)?.isWriting === true ? undefined : copyLive(runtime, task, options);
 }
 
 /**
  * Copies a task that a turn of this process runs; `undefined` for any other, for one behind `from`, and for all while
  * another process may have taken them over.
  */
-export function copyOfLive(runtime: Runtime, { scope, id }: TaskRef, options?: ReadOptions): TaskSnapshot | undefined {
+function copyLive(runtime: Runtime, { scope, id }: TaskRef, options?: ReadOptions): TaskSnapshot | undefined {
   const live = runtime.lease.valid ? runtime.live.get(id) : undefined;
   const isFresh = live?.closed === false && live.storedSeq >= (options?.from ?? 0);
   if (!isFresh || live.key === undefined || !sameScope(live.scope, scope)) return undefined;
@@ -106,7 +106,7 @@ export async function readTaskAt(
   { seq, ...ref }: TaskRef & { readonly seq: number },
   options?: CopyOptions,
 ): Promise<Task> {
-  const live = copyOfLive(runtime, ref, { ...options, from: seq });
+  const live = copyLive(runtime, ref, { ...options, from: seq });
   if (live?.seq === seq) return live.task;
   const storedTask = await runtime.store.read(ref.scope, ref.id);
   if (storedTask === undefined) throw taskNotFound(ref.id);

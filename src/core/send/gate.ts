@@ -17,11 +17,11 @@ export type SendMode = "stop" | "stream" | "created" | "taken" | "moved";
 /** Sees a task's records in order and decides at which of them a send is answered. */
 export type SendGate = (record: LogRecord) => Verdict;
 
-/** `armed`: the message was already taken. */
-export function createSendGate(sentKey: SentKey, mode: SendMode, armed = false): SendGate {
-  let taken = armed;
+/** `isTaken`: the message was already taken. */
+export function createSendGate(sentKey: SentKey, mode: SendMode, isTaken = false): SendGate {
+  let taken = isTaken;
   // Whether the running turn was started for the message or has taken it: only such a turn's error is the send's answer.
-  let isOwn = armed;
+  let isOwn = isTaken;
   return (record) => {
     switch (record.kind) {
       case "message":

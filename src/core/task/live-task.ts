@@ -31,7 +31,7 @@ import { deriveEntries, type OpenArtifacts, openAfter } from "./conversation-tra
 import { eventIdPrefix } from "./event-id.js";
 import { applyRecord, foldStored, summaryAfter } from "./fold.js";
 import { LogWindow } from "./log-window.js";
-import { type Draft, sizeOfRecord, sizeOfRecords } from "./record.js";
+import { type Draft, sizeOfRecords } from "./record.js";
 import { RecentItems, Tail } from "./tail.js";
 import { type Lateness, makeFirstWrite, makeWrite, type Outcome, type Write } from "./write.js";
 
@@ -52,7 +52,7 @@ import { type Lateness, makeFirstWrite, makeWrite, type Outcome, type Write } fr
 // a process that took the task over stops it: it is abandoned, and writes nothing more.
 
 /** A task that this process abandoned when the store failed. A write of it may still arrive. */
-export interface LostTask {
+interface LostTask {
   readonly scope: Scope;
   /** Since when no write of it is under way. */
   idleSince: number;
@@ -167,12 +167,13 @@ export class LiveTask {
   #rejection: (() => unknown) | undefined;
   /** Whether a write of this object has been stored. */
   #hasWritten = false;
-  readonly #size = new TaskSize((bytes) => this.#hold(bytes));
+  readonly #size = new TaskSize();
   /** Bytes of the task in memory: its content, and the records that wait for the store. */
   #heldBytes = 0;
   #memory: TurnMemory | undefined;
   readonly #window: LogWindow;
-  readonly #statusTimes: StatusTimes;
+  /** Time of the last status, stored or about to be. */
+  #statusTime = 0;
   #openArtifacts: OpenArtifacts;
 
   constructor(
@@ -189,16 +190,16 @@ export class LiveTask {
   ) {
     this.#deps = deps;
     this.#window = new LogWindow(deps);
-    this.#statusTimes = new StatusTimes(deps.lease, "head" in source ? source.head.statusTime : 0);
     if ("head" in source) {
       const { head } = source;
       ({ id: this.id, contextId: this.contextId, scope: this.scope, version: this.version } = head);
       ({ key: this.#key, epoch: this.#epoch, seq: this.#storedSeq, inboxPut: this.#inboxPut, turn: this.#turn } = head);
       this.task = foldStored(source);
       this.#state = head.state;
+      this.#statusTime = head.statusTime;
       this.#wakeAt = head.wakeAt;
       this.#size.resume(source, this.task);
-      this.#hold(this.#size.task);
+      this.#countBytes(this.#size.task);
       this.#identify(head.incarnation);
       return;
     }
@@ -376,7 +377,7 @@ export class LiveTask {
     memory.add(this.#heldBytes);
   }
 
-  #hold(bytes: number): void {
+  #countBytes(bytes: number): void {
     this.#heldBytes += bytes;
     this.#memory?.add(bytes);
   }
@@ -388,7 +389,9 @@ export class LiveTask {
 
   /** Adds the size of an event's content, which is negative when it replaces more. Returns false over the limit. */
   grow(bytes: number): boolean {
-    return this.#size.grow(bytes, this.#deps.limits.taskMaxBytes);
+    const fits = this.#size.grow(bytes, this.#deps.limits.taskMaxBytes);
+    if (fits) this.#countBytes(bytes);
+    return fits;
   }
 
   /** Remembers the sender of an entry put into the inbox. */
@@ -439,7 +442,7 @@ export class LiveTask {
   #join(batch: WriteBatch, drafts: readonly Draft[], bytes: number): void {
     for (const draft of drafts) batch.drafts.push(draft);
     batch.bytes += bytes;
-    this.#hold(bytes);
+    this.#countBytes(bytes);
   }
 
   // At the end of the tick: events that an agent emits without waiting in between share one write.
@@ -458,7 +461,7 @@ export class LiveTask {
         batch.resolvers?.reject(error);
         this.#fail(batch, error);
       }
-      this.#hold(-batch.bytes);
+      this.#countBytes(-batch.bytes);
       this.#noteCommit();
     }
     this.#isWriting = false;
@@ -488,7 +491,7 @@ export class LiveTask {
     let seq = this.#storedSeq;
     const records: LogRecord[] = [];
     for (const draft of drafts) records.push(Object.assign(draft, { seq: ++seq }) as LogRecord);
-    const status = this.#statusTimes.stamp(this.task, records);
+    const status = this.#stampStatuses(records);
     const snapshot = this.#snapshot(
       records,
       bytes,
@@ -508,6 +511,29 @@ export class LiveTask {
         conversation: this.#conversation(records, status?.time),
       },
     };
+  }
+
+  // Times are by the store's clock, which all processes share, and never decrease. Returns the last status.
+  #stampStatuses(records: readonly LogRecord[]): WrittenStatus | undefined {
+    let last: WrittenStatus | undefined;
+    for (const record of records) {
+      if (record.kind !== "event" || record.event.payload.case !== "statusUpdate") continue;
+      const { status } = record.event.payload.value;
+      if (status === undefined) continue;
+      this.#statusTime = Math.max(this.#deps.lease.storeTime(), this.#statusTime);
+      status.timestamp = timestampFromMs(this.#statusTime);
+      last = { state: status.state, time: this.#statusTime };
+    }
+    return last === undefined ? undefined : { ...last, summary: summaryAfter(this.task, records) };
+  }
+
+  #snapshot(records: readonly LogRecord[], bytes: number, endsTask: boolean): WriteBody["snapshot"] {
+    if (!this.#size.countWrite(bytes, endsTask)) return undefined;
+    const task = copyTask(this.task);
+    for (const record of records) applyRecord(task, record);
+    const size = sizeOfTask(task);
+    this.#size.countSnapshot(size);
+    return { task, bytes: size };
   }
 
   #conversation(records: readonly LogRecord[], time: number | undefined): WriteBody["conversation"] {
@@ -551,15 +577,6 @@ export class LiveTask {
     return result;
   }
 
-  #snapshot(records: readonly LogRecord[], bytes: number, endsTask: boolean): WriteBody["snapshot"] {
-    if (!this.#size.countWrite(bytes, endsTask)) return undefined;
-    const task = copyTask(this.task);
-    for (const record of records) applyRecord(task, record);
-    const size = sizeOfTask(task);
-    this.#size.countSnapshot(size);
-    return { task, bytes: size };
-  }
-
   #publish(body: WriteBody): void {
     const { records, bytes, end } = body;
     this.#openArtifacts = openAfter(this.#openArtifacts, records);
@@ -567,7 +584,7 @@ export class LiveTask {
       applyRecord(this.task, record);
       this.#storedSeq = record.seq;
       if (record.kind === "turnStarted") this.#messageSeq = record.message ?? record.seq + 1;
-      if (record.kind === "message") this.#size.addMessage(sizeOfMessage(record.message));
+      if (record.kind === "message") this.#addMessage(sizeOfMessage(record.message));
       for (const observer of this.#observers) observer.record(record, this.task);
     }
     if (this.tail.push(records, bytes)) this.recentItems.clear();
@@ -575,6 +592,12 @@ export class LiveTask {
     if (end !== undefined) this.#close(endedPhase);
     this.#deps.watch.noteChange(this.id);
     this.#deps.signals.publish({ kind: "moved", taskId: this.id });
+  }
+
+  // A message of the caller was admitted before, so no limit applies.
+  #addMessage(bytes: number): void {
+    this.#size.grow(bytes, Number.POSITIVE_INFINITY);
+    this.#countBytes(bytes);
   }
 
   // Nothing of a write is stored that the store has answered with an error, so this process still holds the task.
@@ -592,7 +615,7 @@ export class LiveTask {
   #rejectPending(rejection: () => unknown): void {
     this.#rejection = rejection;
     for (const { bytes, resolvers } of this.#batches.splice(0)) {
-      this.#hold(-bytes);
+      this.#countBytes(-bytes);
       resolvers?.reject(rejection());
     }
     this.#noteCommit();
@@ -626,45 +649,13 @@ function awaitBatch(batch: WriteBatch): Promise<AppendResult> {
   return batch.promise;
 }
 
-/** Assigns the times of a task's statuses: by the store's clock, which all processes share, and never decreasing. */
-class StatusTimes {
-  readonly #lease: Lease;
-  #last: number;
-
-  /** `last`: time of the last stored status. */
-  constructor(lease: Lease, last: number) {
-    this.#lease = lease;
-    this.#last = last;
-  }
-
-  /** Sets the time of each status among the records of a write to the task. Returns the last status. */
-  stamp(task: Task, records: readonly LogRecord[]): WrittenStatus | undefined {
-    let last: WrittenStatus | undefined;
-    for (const record of records) {
-      if (record.kind !== "event" || record.event.payload.case !== "statusUpdate") continue;
-      const { status } = record.event.payload.value;
-      if (status === undefined) continue;
-      this.#last = Math.max(this.#lease.storeTime(), this.#last);
-      status.timestamp = timestampFromMs(this.#last);
-      last = { state: status.state, time: this.#last };
-    }
-    return last === undefined ? undefined : { ...last, summary: summaryAfter(task, records) };
-  }
-}
-
 const leastSnapshotBytes = 64 << 10;
 
 /** The sizes of a task: its content, its last snapshot, and the log since that snapshot. */
 class TaskSize {
-  readonly #hold: (bytes: number) => void;
   #task = 0;
   #snapshot = 0;
   #log = 0;
-
-  /** `hold` is called with the change of the content's size in bytes. */
-  constructor(hold: (bytes: number) => void) {
-    this.#hold = hold;
-  }
 
   /** Size of the content. */
   get task(): number {
@@ -675,21 +666,14 @@ class TaskSize {
   resume({ snapshot, records }: StoredTask, task: Task): void {
     this.#task = sizeOfTask(task);
     this.#snapshot = snapshot === undefined ? 0 : sizeOfTask(snapshot.task);
-    for (const record of records) this.#log += sizeOfRecord(record);
+    this.#log = sizeOfRecords(records);
   }
 
   /** Adds the size of an event's content, which is negative when it replaces more. Returns false over the limit. */
   grow(bytes: number, maxBytes: number): boolean {
     if (this.#task + bytes > maxBytes) return false;
     this.#task += bytes;
-    this.#hold(bytes);
     return true;
-  }
-
-  /** Adds a message of the caller, which was admitted before. */
-  addMessage(bytes: number): void {
-    this.#task += bytes;
-    this.#hold(bytes);
   }
 
   /**

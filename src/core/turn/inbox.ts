@@ -73,14 +73,14 @@ export class TurnInbox implements Watcher {
   }
 
   wake(kind: Hint["kind"]): void {
-    if (kind === "inbox") this.#look();
+    if (kind === "inbox") this.#requestRead();
   }
 
   check(head: Head): void {
     const live = this.#live;
     if (live === undefined || this.#phase === "closed") return;
     if (head.epoch > live.epoch && head.holder !== this.#run.runtime.instance) this.#run.abort("OwnershipLost");
-    else if (head.inboxPut !== live.inboxPut) this.#look();
+    else if (head.inboxPut !== live.inboxPut) this.#requestRead();
   }
 
   close(): void {
@@ -118,7 +118,7 @@ export class TurnInbox implements Watcher {
       await this.#run.orAborted(this.#run.flush());
       if (live.closed) throw noMessage();
       receiver.phase = "waiting";
-      this.#look();
+      this.#requestRead();
       if (this.#run.runtime.turns.isLettingGo) this.#run.releaseWaiting();
       return await this.#run.orAborted(arrival);
     } finally {
@@ -195,19 +195,19 @@ export class TurnInbox implements Watcher {
     return (await this.#readAtEnd(this.#live)).some(({ kind }) => kind === "cancel");
   }
 
-  #look(): void {
+  #requestRead(): void {
     if (this.#phase === "reading") this.#phase = "stale";
     if (this.#phase !== "idle") return;
     this.#phase = "reading";
-    void this.#lookNow();
+    void this.#runReads();
   }
 
-  async #lookNow(): Promise<void> {
+  async #runReads(): Promise<void> {
     try {
-      await this.#handle();
+      await this.#handleEntries();
       while (this.#is("stale")) {
         this.#phase = "reading";
-        await this.#handle();
+        await this.#handleEntries();
       }
     } catch (error) {
       // The next poll reads it again.
@@ -221,7 +221,7 @@ export class TurnInbox implements Watcher {
     return this.#phase === phase;
   }
 
-  async #handle(): Promise<void> {
+  async #handleEntries(): Promise<void> {
     const live = this.#live;
     if (live?.key === undefined || this.#is("closed") || live.closed) return;
     const entries = await this.#read(live);
@@ -237,7 +237,7 @@ export class TurnInbox implements Watcher {
       return receiver.resolve(entry);
     }
     receiver.phase = "waiting";
-    this.#look();
+    this.#requestRead();
   }
 
   // Like the writes of the turn, its end waits while the store fails.

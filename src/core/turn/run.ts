@@ -68,7 +68,7 @@ export class TurnRun {
   /** Rejects the waits of the agent that must not outlast the turn. */
   #waits: Set<(reason: unknown) => void> | undefined;
   /** Settles when all events that wait for room have been accepted. */
-  #line: Promise<void> | undefined;
+  #queue: Promise<void> | undefined;
   #startedAt = 0;
   #earlierQuestions: EarlierQuestions | undefined;
   #memory: TurnMemory | undefined;
@@ -166,7 +166,7 @@ export class TurnRun {
       }
       await runAgent(this.runtime.agent, createTurn(this), this);
       // Events that the agent emitted without awaiting still count.
-      while (this.#line !== undefined) await this.#line;
+      while (this.#queue !== undefined) await this.#queue;
     } catch (error) {
       return this.#conclude({ error });
     }
@@ -180,9 +180,9 @@ export class TurnRun {
   emit(event: AgentEvent): Promise<void> | undefined {
     const refusal = this.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
-    const room = this.#line ?? this.#room(event);
+    const room = this.#queue ?? this.#room(event);
     if (room === undefined) return this.#accept(event);
-    const emission = this.#standInLine(event, room);
+    const emission = this.#enqueue(event, room);
     return this.#trace === undefined ? emission : this.#measureWait(emission, this.#trace);
   }
 
@@ -193,16 +193,16 @@ export class TurnRun {
   }
 
   // Events that an agent emits without awaiting are queued here in order.
-  #standInLine(event: AgentEvent, first: Promise<void>): Promise<void> {
-    const emission = this.#waitInLine(event, first);
-    const line = emission.then(noop, noop).finally(() => {
-      if (this.#line === line) this.#line = undefined;
+  #enqueue(event: AgentEvent, first: Promise<void>): Promise<void> {
+    const emission = this.#acceptWithRoom(event, first);
+    const queue = emission.then(noop, noop).finally(() => {
+      if (this.#queue === queue) this.#queue = undefined;
     });
-    this.#line = line;
+    this.#queue = queue;
     return emission;
   }
 
-  async #waitInLine(event: AgentEvent, first: Promise<void>): Promise<void> {
+  async #acceptWithRoom(event: AgentEvent, first: Promise<void>): Promise<void> {
     for (let room: Promise<void> | undefined = first; room !== undefined; room = this.#room(event)) {
       await this.orAborted(room);
     }
@@ -230,7 +230,7 @@ export class TurnRun {
 
   /** Resolves when everything emitted so far is stored, including what still waits for room. */
   async flush(): Promise<void> {
-    await this.#line;
+    await this.#queue;
     await this.live?.flush();
   }
 
