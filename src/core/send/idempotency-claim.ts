@@ -11,6 +11,17 @@ import type { LiveTask } from "../task/live-task.js";
 import { recordError } from "../task/record.js";
 import type { OutcomeReceiver } from "../turn-start.js";
 
+// The record of an idempotent send while this process handles it.
+//
+//   entered ── its turn starts, or its message reaches the task ──▶ started ── outcome ──▶ settled: reply, error or task
+//      │                                                               └── no task came of it ──▶ released
+//      └── it fails before that ──▶ deleted, or released where it is unknown what the store has
+//
+// A released record names no process: the next send with its message id takes it over, as another attempt. While a write
+// without an answer may still arrive, the entry stays in `runtime.sending` and repeats wait.
+//
+// Invariant: an outcome is stored before it is answered, and one process at a time runs the agent for a record.
+
 /** Errors of an agent that mean "not now". They are not recorded, so the message may be retried. */
 const passing: ReadonlySet<ErrorCode> = new Set(["unavailable", "resourceExhausted"]);
 

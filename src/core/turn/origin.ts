@@ -5,6 +5,8 @@ import type { LogRecord, QueuedSend, SendContext, StoredTask } from "../ports.js
 import type { Runtime } from "../runtime.js";
 import { foldStored } from "../task/fold.js";
 
+// How the last turn of a task began and what it has done, read from the log when another turn follows it or runs it again.
+
 /** The start of a task's last turn, as far as its log shows it. */
 export interface TurnOrigin {
   readonly attempt: number;
