@@ -17,7 +17,7 @@ import { guardStore, type StoreUser } from "./store-guard.js";
 import { TaskUse } from "./task-use.js";
 import { TurnRun } from "./turn/run.js";
 import { createTurnCounter } from "./turn-counter.js";
-import { noteBegun, type TurnClients, type TurnStart, type TurnSubject } from "./turn-start.js";
+import { noteBegun, type TurnClients, type TurnStart, type TurnTarget } from "./turn-start.js";
 import { partOf } from "./watch.js";
 
 /** What may change when an agent is replaced. */
@@ -106,7 +106,7 @@ export class HandlerState {
       conversations: this.#open({ ...this.#shared, store: storeFor("sweep"), limits, logger }, options.conversations),
       quota: createTaskQuota(storeFor("send"), limits),
       reads: createReadGate(limits.readsPerOwner, { clock, limits }, this.#process.readMemory),
-      startTurn: (start, subject) => startTurn(runtime, start, subject),
+      startTurn: (start, target) => startTurn(runtime, start, target),
     };
     this.use(runtime);
     this.#member ??= this.#process.members.join(() => this.#latest());
@@ -134,7 +134,7 @@ export class HandlerState {
   #open(deps: DirectReplyDeps, options: ConversationOptions | false | undefined): Conversations | undefined {
     const settings = JSON.stringify([options, deps.limits]);
     if (this.#conversations?.settings !== settings) {
-      this.#conversations?.current?.replies.hurry();
+      this.#conversations?.current?.replies.flushNow();
       this.#conversations = { settings, current: openConversations(deps, options) };
     }
     return this.#conversations.current;
@@ -156,12 +156,12 @@ export class HandlerState {
   }
 }
 
-function startTurn(runtime: Runtime, start: TurnStart, subject: TurnSubject): void {
+function startTurn(runtime: Runtime, start: TurnStart, target: TurnTarget): void {
   noteBegun(start);
   const { configuration } = start.send;
   const early = configuration?.returnImmediately === true ? "next" : "later";
-  const atOnce = "receiver" in subject && (subject.name !== undefined || hasInline(configuration));
-  new TurnRun(runtime, start, subject).run(atOnce ? "at once" : early);
+  const atOnce = "receiver" in target && (target.name !== undefined || hasInline(configuration));
+  new TurnRun(runtime, start, target).run(atOnce ? "at once" : early);
 }
 
 /** True for a send whose caller needs a task from the start. */

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
-import { sizeOfContentIn, sizeOfTask } from "../protocol/check/size.js";
+import { sizeOfContentIn, sizeOfMessage, sizeOfTask } from "../protocol/check/size.js";
 import type { CallAddress, Principal, Scope, ServerContext } from "../protocol/context.js";
 import { A2AError, invalidParams } from "../protocol/errors.js";
 import { checkIndexedScope } from "../protocol/indexed-text.js";
@@ -20,9 +20,9 @@ import { listTasks } from "./read/list-tasks.js";
 import { currentCopy, readTask } from "./read/read-task.js";
 import { subscribeToTask } from "./read/subscribe.js";
 import type { Runtime } from "./runtime.js";
-import { createPartCheck } from "./send/accept-parts.js";
-import type { SendCall, SendPolicy } from "./send/call.js";
-import { sendMessage, sendStreamingMessage } from "./send/send.js";
+import { createPartCheck, type SendCall, type SendPolicy } from "./send/send.js";
+import { sendStreamingMessage } from "./send/stream.js";
+import { sendMessage } from "./send/unary.js";
 import { guardPushStore } from "./store-guard.js";
 
 /** Returns the scope of a request. Throws when the caller may not use its tenant. */
@@ -120,6 +120,7 @@ function sendOperations(
     runtime: sending,
     policy,
     request,
+    messageBytes: request.message === undefined ? 0 : sizeOfMessage(request.message),
     context,
     scope: scopeOf(context, request),
   });

@@ -14,7 +14,7 @@ import { withoutSecrets } from "../protocol/push-secrets.js";
 import { isTerminal } from "../protocol/states.js";
 import type { Head, PushRegistration, PushService } from "./ports.js";
 import type { Runtime } from "./runtime.js";
-import type { Register, SendCall } from "./send/call.js";
+import type { Register, SendCall } from "./send/send.js";
 import { isAnswer, storeRetries } from "./store-failure.js";
 
 // The four operations on push configurations, and the inline configuration of a send (spec 3.1.7 to 3.1.10, 4.3). The token

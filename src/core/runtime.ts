@@ -9,11 +9,10 @@ import type { TaskQuota } from "./quota.js";
 import type { ReadGate } from "./read-gate.js";
 import type { RunningMemory } from "./running-memory.js";
 import type { StoreUser } from "./store-guard.js";
-import type { LiveTask } from "./task/live-task.js";
-import type { LiveTaskDeps } from "./task/live-task-deps.js";
+import type { LiveTask, LiveTaskDeps } from "./task/live-task.js";
 import type { TaskUse } from "./task-use.js";
 import type { TurnCounter } from "./turn-counter.js";
-import type { TurnClients, TurnStart, TurnSubject } from "./turn-start.js";
+import type { TurnClients, TurnStart, TurnTarget } from "./turn-start.js";
 import type { TurnYields } from "./turn-yields.js";
 
 /** Counts what a turn has used, whether or not so much is left. */
@@ -62,5 +61,5 @@ export interface Runtime extends LiveTaskDeps {
   /** Counts tokens against the budgets of a turn's caller. Without budgets it is missing. */
   readonly charge: ChargeTokens | undefined;
   /** Starts a turn, which then runs by itself. */
-  startTurn(start: TurnStart, subject: TurnSubject): void;
+  startTurn(start: TurnStart, target: TurnTarget): void;
 }

@@ -22,7 +22,7 @@ interface CountedTurn {
   readonly bytes: number;
   abort(kind: AbortKind): void;
   /** Aborts the turn if it waits for its caller, so that its task can wait without a process. */
-  letGo(): void;
+  releaseWaiting(): void;
   /** Its inbox, for figures. */
   readonly inbox: { readonly isWaiting: boolean; readonly messages: number };
 }
@@ -196,7 +196,7 @@ export function createTurnCounter(first: TurnLimits, clock: Clock, room: TurnRoo
     },
     letGo() {
       lettingGo = true;
-      for (const turn of [...runningTurns.keys()]) turn.letGo();
+      for (const turn of [...runningTurns.keys()]) turn.releaseWaiting();
     },
     get isLettingGo() {
       return lettingGo;

@@ -62,13 +62,14 @@ export function isPassed({ aborted, reason }: AbortSignal): boolean {
 export interface OutcomeReceiver {
   /** A larger reply completes a task instead. Default: no limit. */
   readonly replyMaxBytes?: number | undefined;
-  reply(message: Message): void;
+  /** `bytes`: size of the message. */
+  reply(message: Message, bytes: number): void;
   task(live: LiveTask): void;
   fail(error: A2AError): void;
 }
 
 /** A new turn: of a task that may be created, or of one that was claimed. */
-export type TurnSubject =
+export type TurnTarget =
   | {
       readonly taskId: string;
       readonly contextId: string;

@@ -1,6 +1,5 @@
 import { noop } from "../../protocol/async/noop.js";
 import { within } from "../../protocol/async/pause.js";
-import { sizeOfMessage } from "../../protocol/check/size.js";
 import type { Scope } from "../../protocol/context.js";
 import type { Message } from "../../protocol/model.js";
 import type { ConversationWrite } from "../ports.js";
@@ -18,11 +17,15 @@ const gatherMs = 20;
 /** Pause before the next try while the store is away. */
 const awayMs = 1_000;
 
+interface SizedMessage {
+  readonly message: Message;
+  readonly bytes: number;
+}
+
 interface Exchange {
   readonly scope: Scope;
-  readonly message: Message;
-  readonly reply: Message;
-  readonly bytes: number;
+  readonly sent: SizedMessage;
+  readonly reply: SizedMessage;
 }
 
 /** What direct replies need beside the log. */
@@ -51,20 +54,19 @@ export class DirectReplies {
   }
 
   /** Takes a message and the reply that was its whole answer. */
-  add(scope: Scope, message: Message, reply: Message): void {
+  add(scope: Scope, sent: SizedMessage, reply: SizedMessage): void {
     if (this.#log.maxEntries === 0) return;
     if (this.#queue.length >= maxWaiting || this.#bytes >= maxWaitingBytes) {
       this.#lostCount += 1;
       return;
     }
-    const bytes = sizeOfMessage(message) + sizeOfMessage(reply);
-    this.#bytes += bytes;
-    this.#queue.push({ scope, message, reply, bytes });
+    this.#bytes += sent.bytes + reply.bytes;
+    this.#queue.push({ scope, sent, reply });
     this.#schedule();
   }
 
   /** Writes the queue now, so that later messages of a task follow it. */
-  hurry(): void {
+  flushNow(): void {
     if (this.#queue.length === 0) return;
     if (this.#deps.health.away) return this.#schedule(awayMs);
     while (this.#queue.length > 0) {
@@ -79,7 +81,7 @@ export class DirectReplies {
   /** Resolves when everything taken so far is stored or lost, or after `storeWaitMs`; at once while the store is away. */
   async flush(): Promise<void> {
     const { clock, limits } = this.#deps;
-    this.hurry();
+    this.flushNow();
     if (this.#writes.size > 0) await within(clock, limits.storeWaitMs, Promise.all(this.#writes).then(noop));
   }
 
@@ -98,7 +100,7 @@ export class DirectReplies {
     this.#isScheduled = true;
     this.#cancel = this.#deps.clock.after(ms, () => {
       this.#isScheduled = false;
-      this.hurry();
+      this.flushNow();
     });
   }
 
@@ -109,7 +111,7 @@ export class DirectReplies {
     } catch {
       this.#lostCount += batch.length;
     }
-    for (const { bytes } of batch) this.#bytes -= bytes;
+    for (const { sent, reply } of batch) this.#bytes -= sent.bytes + reply.bytes;
     this.#logLost();
   }
 
@@ -122,10 +124,10 @@ export class DirectReplies {
     this.#lostCount = 0;
   }
 
-  #writeOf({ scope, message, reply }: Exchange): ConversationWrite | undefined {
+  #writeOf({ scope, sent, reply }: Exchange): ConversationWrite | undefined {
     const at = this.#log.now();
     const facts = { taskId: "", at, maxBytes: this.#log.entryMaxBytes };
-    const entries = [messageEntry(message, facts), messageEntry(reply, facts)];
-    return this.#log.write(scope, reply.contextId, { entries, at });
+    const entries = [messageEntry(sent.message, facts, sent.bytes), messageEntry(reply.message, facts, reply.bytes)];
+    return this.#log.write(scope, reply.message.contextId, { entries, at });
   }
 }

@@ -10,9 +10,9 @@ export interface EntryFacts {
   readonly maxBytes: number;
 }
 
-export function messageEntry(message: Message, facts: EntryFacts): ConversationRecord {
+export function messageEntry(message: Message, facts: EntryFacts, size = sizeOfMessage(message)): ConversationRecord {
   const kind = message.role === Role.AGENT ? "agent" : "user";
-  return entryOf({ kind, id: message.messageId, content: message, size: sizeOfMessage(message) }, facts);
+  return entryOf({ kind, id: message.messageId, content: message, size }, facts);
 }
 
 export function artifactEntry(artifact: Artifact, facts: EntryFacts): ConversationRecord {

@@ -6,7 +6,7 @@ import type { Head, StoredTask } from "../ports.js";
 import { readStoredTask } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
 import type { Runtime } from "../runtime.js";
-import { stateOf } from "../task/record-state.js";
+import { readState } from "../task/record.js";
 import { endNow, isOrphan } from "./claim-turn.js";
 import { takeOver } from "./take-over.js";
 
@@ -55,7 +55,7 @@ async function askHolder(runtime: Runtime, head: Head): Promise<boolean> {
     for (;;) {
       const records = await reader.next();
       if (typeof records === "string") return true;
-      const states = records.map(stateOf).filter((state) => state !== undefined);
+      const states = records.map(readState).filter((state) => state !== undefined);
       if (states.some(isTerminal)) return true;
     }
   } finally {

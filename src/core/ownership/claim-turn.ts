@@ -6,9 +6,9 @@ import { isTerminal } from "../../protocol/states.js";
 import type { StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { inStoreTime, publicFailure, Unanswered } from "../store-failure.js";
-import type { Draft } from "../task/draft.js";
 import type { LiveTask } from "../task/live-task.js";
 import { statusUpdate } from "../task/normalize.js";
+import type { Draft } from "../task/record.js";
 import { continueTask } from "./continue-task.js";
 
 /** What a claim writes, and the turn it starts. */

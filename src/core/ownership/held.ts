@@ -1,7 +1,6 @@
 import { TurnAborted } from "../agent.js";
 import type { Runtime } from "../runtime.js";
-import type { LiveTask } from "../task/live-task.js";
-import { loseTask } from "../task/lost-tasks.js";
+import { type LiveTask, loseTask } from "../task/live-task.js";
 
 const pageKeys = 500;
 

@@ -2,7 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { restorePrincipal } from "../../protocol/context.js";
 import type { StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import type { Draft } from "../task/draft.js";
+import type { Draft } from "../task/record.js";
 import { causeOf, readOrigin } from "../turn/origin.js";
 import { claimTurn } from "./claim-turn.js";
 import { continueTask } from "./continue-task.js";

@@ -4,7 +4,7 @@ import { isInterrupted } from "../../protocol/states.js";
 import type { InboxEntry, StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { publicFailure } from "../store-failure.js";
-import { messageDraft } from "../task/message-record.js";
+import { messageDraft } from "../task/record.js";
 import { causeOfLastTurn, hasSpoken, isReleased, readOrigin } from "../turn/origin.js";
 import type { TurnStart } from "../turn-start.js";
 import { claimTurn, endNow } from "./claim-turn.js";

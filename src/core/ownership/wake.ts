@@ -8,7 +8,7 @@ import type { DueCursor, Head, StoredTask } from "../ports.js";
 import type { TaskRef } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
 import { isAnswer } from "../store-failure.js";
-import { tooLarge } from "../task/task-size.js";
+import { tooLarge } from "../task/live-task.js";
 import { contentionError, isOrphan } from "./claim-turn.js";
 import { awaitsAuthorization, claimRestart, waitingTurn } from "./restart.js";
 import { startWoken } from "./start-woken.js";

@@ -107,7 +107,8 @@ export interface StoredTask {
   readonly records: readonly LogRecord[];
 }
 
-interface WriteBody {
+/** The part that all writes of a log share. */
+export interface WriteBody {
   /** Numbered from the fence's `seq + 1` (from 1 for a new task), without gaps. */
   readonly records: readonly LogRecord[];
   /** Approximate size of the records in bytes. */

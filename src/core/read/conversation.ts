@@ -38,7 +38,7 @@ export async function readConversation(
       `\`last\` of turn.conversation() is a whole number from 1 to ${maxLast}, not ${JSON.stringify(last)}`,
     );
   }
-  const query = { limit: last + 1, before: numberOf(before), maxBytes: pageBytes };
+  const query = { limit: last + 1, before: readNumber(before), maxBytes: pageBytes };
   await runtime.conversations.replies.flush();
   const entries = await runtime.store.readConversation(scope, contextId, query);
   const current = entries.findLast((entry) => {
@@ -46,11 +46,11 @@ export async function readConversation(
     return isOwn && entry.kind === "user" && entry.id === message.messageId;
   });
   const latest = entries.filter((entry) => entry !== current).slice(-last);
-  const contents = await largeContents(reader, latest);
+  const contents = await readLargeContents(reader, latest);
   return latest.map((record) => new RecordEntry(record, contents.get(record) ?? record.content ?? "large"));
 }
 
-function numberOf(before: ConversationPage["before"]): number | undefined {
+function readNumber(before: ConversationPage["before"]): number | undefined {
   if (before === undefined) return undefined;
   const cursor: unknown = typeof before === "object" ? before?.cursor : before;
   if (typeof cursor === "string" && /^\d{1,15}$/.test(cursor)) return Number(cursor);
@@ -61,7 +61,7 @@ type Missing = "dropped" | "large";
 type ContentMap = Map<StoredConversationRecord, Message | Artifact | Missing>;
 
 // From the tasks of the entries, the latest first.
-async function largeContents(
+async function readLargeContents(
   reader: ConversationReader,
   records: readonly StoredConversationRecord[],
 ): Promise<ContentMap> {
@@ -74,27 +74,27 @@ async function largeContents(
     if (readBytes >= pageBytes) contents.set(record, "large");
     else {
       // One at a time in memory: entries of a task are mostly neighbors.
-      if (!tasks.has(taskId)) tasks = new Map([[taskId, await taskOf(reader, taskId)]]);
-      const content = contentIn(tasks.get(taskId), record);
+      if (!tasks.has(taskId)) tasks = new Map([[taskId, await readTask(reader, taskId)]]);
+      const content = findContent(tasks.get(taskId), record);
       contents.set(record, content ?? "dropped");
-      readBytes += sizeOf(content);
+      readBytes += measureContent(content);
     }
   }
   return contents;
 }
 
-async function taskOf({ runtime, scope }: ConversationReader, taskId: string): Promise<Task | undefined> {
+async function readTask({ runtime, scope }: ConversationReader, taskId: string): Promise<Task | undefined> {
   const storedTask = await runtime.store.read(scope, taskId);
   return storedTask === undefined ? undefined : foldStored(storedTask);
 }
 
-function contentIn(task: Task | undefined, { kind, id }: StoredConversationRecord): Message | Artifact | undefined {
+function findContent(task: Task | undefined, { kind, id }: StoredConversationRecord): Message | Artifact | undefined {
   if (kind === "artifact") return task?.artifacts.find(({ artifactId }) => artifactId === id);
   const { message } = task?.status ?? {};
   return message?.messageId === id ? message : task?.history.findLast(({ messageId }) => messageId === id);
 }
 
-function sizeOf(content: Message | Artifact | undefined): number {
+function measureContent(content: Message | Artifact | undefined): number {
   if (content === undefined) return 0;
   return content.$typeName === "lf.a2a.v1.Message" ? sizeOfMessage(content) : sizeOfArtifact(content);
 }
@@ -154,7 +154,7 @@ class RecordEntry implements ConversationEntry {
     return (this.message ?? this.artifact)?.parts ?? [];
   }
 
-  /** What a log or a fixture needs of it. */
+  /** For logs and fixtures. */
   toJSON(): Pick<ConversationEntry, "role" | "text" | "at" | "taskId" | "missing"> {
     const { role, text, at, taskId, missing } = this;
     return { role, text, at, taskId, missing };

@@ -14,10 +14,10 @@ const defaultPageSize = 50;
  */
 export async function listTasks(runtime: Runtime, request: ListTasksRequest, scope: Scope): Promise<ListTasksResponse> {
   const pageSize = request.pageSize ?? defaultPageSize;
-  const filters = filtersOf(request);
+  const filters = readFilters(request);
   const list: List = { scope, filters };
   const after =
-    request.pageToken === "" ? undefined : await placeOf(runtime, readCursor(request.pageToken, list), scope);
+    request.pageToken === "" ? undefined : await findPlace(runtime, readCursor(request.pageToken, list), scope);
   const options = { historyLength: request.historyLength ?? 0, artifacts: request.includeArtifacts === true };
   const page = await runtime.store.list(scope, {
     ...filters,
@@ -44,7 +44,7 @@ interface List {
   readonly filters: Filters;
 }
 
-function filtersOf(request: ListTasksRequest): Filters {
+function readFilters(request: ListTasksRequest): Filters {
   const since = request.statusTimestampAfter;
   return {
     contextId: request.contextId === "" ? undefined : request.contextId,
@@ -63,8 +63,8 @@ interface Cursor {
 /** The highest key that a store gives a task. */
 const lastKey = Number.MAX_SAFE_INTEGER;
 
-/** Where a page begins. If the last task is gone, its time remains: tasks of the same millisecond are listed again. */
-async function placeOf(
+/** Finds the start of a page. If the last task is gone, its time remains: tasks of the same millisecond are listed again. */
+async function findPlace(
   { store }: Runtime,
   { statusTime, id }: Cursor,
   scope: Scope,
@@ -81,8 +81,8 @@ function writeCursor({ statusTime, id }: Cursor, { scope, filters }: List): stri
 }
 
 function readCursor(token: string, { scope, filters }: List): Cursor {
-  const [content, check] = listIn(decode(token));
-  const [statusTime, id, filterDigest] = typeof content === "string" ? listIn(content) : [];
+  const [content, check] = parseList(decode(token));
+  const [statusTime, id, filterDigest] = typeof content === "string" ? parseList(content) : [];
   const isWhole = typeof statusTime === "number" && typeof id === "string" && check === digest([content, scope]);
   if (!isWhole) throw invalidParams({ field: "pageToken", description: "was not issued by this agent" });
   if (filterDigest === digest(filters)) return { statusTime, id };
@@ -97,7 +97,7 @@ function decode(token: string): string {
   return encode(text) === token ? text : "";
 }
 
-function listIn(json: string): readonly unknown[] {
+function parseList(json: string): readonly unknown[] {
   try {
     const value: unknown = JSON.parse(json);
     return Array.isArray(value) ? value : [];

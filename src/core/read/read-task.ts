@@ -1,11 +1,21 @@
 import type { Scope } from "../../protocol/context.js";
 import { taskNotFound } from "../../protocol/errors.js";
-import { type CopyOptions, copyTask } from "../../protocol/fold.js";
+import { type CopyOptions, copyHistory, copyTask, emptyTask } from "../../protocol/fold.js";
 import type { Task, TaskState } from "../../protocol/model.js";
 import type { Head, LogRecord } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { eventIdPrefix } from "../task/event-id.js";
-import { foldStored } from "../task/fold.js";
+import { applyRecord, foldStored } from "../task/fold.js";
+
+// How a task is read. A task that a turn of this process runs is copied from memory (`currentCopy`), any other is folded
+// from its snapshot and the records behind it. A copy from memory is taken only where it is as good as the store: this
+// process holds a valid lease, the task is open, and no write of it is under way that others may have seen.
+//
+// A task as of an earlier position (`readTaskAt`) is folded up to there, from the start of its log if the snapshot is
+// newer. Last come the questions whether a message has reached a task.
+
+/** Records that are read from the log at a time. */
+const pageRecords = 256;
 
 /** The stored state of a task and its position in the log. */
 export interface TaskSnapshot {
@@ -35,18 +45,18 @@ export async function readTask(runtime: Runtime, task: TaskRef, options?: ReadOp
 }
 
 /**
- * Copies a running task as `copyOfLive` does, but `undefined` while a write of it is under way: the store may have that
+ * Copies a running task as `copyLive` does, but `undefined` while a write of it is under way: the store may have that
  * already, and other processes may have shown it.
  */
 export function currentCopy(runtime: Runtime, task: TaskRef, options?: ReadOptions): TaskSnapshot | undefined {
-  return runtime.live.get(task.id)?.isWriting === true ? undefined : copyOfLive(runtime, task, options);
+  return runtime.live.get(task.id)?.isWriting === true ? undefined : copyLive(runtime, task, options);
 }
 
 /**
  * Copies a task that a turn of this process runs; `undefined` for any other, for one behind `from`, and for all while
  * another process may have taken them over.
  */
-export function copyOfLive(runtime: Runtime, { scope, id }: TaskRef, options?: ReadOptions): TaskSnapshot | undefined {
+function copyLive(runtime: Runtime, { scope, id }: TaskRef, options?: ReadOptions): TaskSnapshot | undefined {
   const live = runtime.lease.valid ? runtime.live.get(id) : undefined;
   const isFresh = live?.closed === false && live.storedSeq >= (options?.from ?? 0);
   if (!isFresh || live.key === undefined || !sameScope(live.scope, scope)) return undefined;
@@ -56,7 +66,7 @@ export function copyOfLive(runtime: Runtime, { scope, id }: TaskRef, options?: R
 }
 
 /** Whether a turn of this process runs the task. */
-export function runsHere({ live }: Pick<Runtime, "live">, { scope, id }: TaskRef): boolean {
+export function isRunningLocally({ live }: Pick<Runtime, "live">, { scope, id }: TaskRef): boolean {
   const task = live.get(id);
   return task?.closed === false && sameScope(task.scope, scope);
 }
@@ -81,6 +91,59 @@ export async function readStoredTask(
   };
 }
 
+/** A task up to and including the record with this number. */
+export interface PastTask {
+  readonly task: Task;
+  readonly seq: number;
+}
+
+/**
+ * Reads a task as of the record `seq`, or its current state if the log no longer reaches back. Costs no more than
+ * reading the current state, unless a snapshot was written since. Throws `taskNotFound`.
+ */
+export async function readTaskAt(
+  runtime: Runtime,
+  { seq, ...ref }: TaskRef & { readonly seq: number },
+  options?: CopyOptions,
+): Promise<Task> {
+  const live = copyLive(runtime, ref, { ...options, from: seq });
+  if (live?.seq === seq) return live.task;
+  const storedTask = await runtime.store.read(ref.scope, ref.id);
+  if (storedTask === undefined) throw taskNotFound(ref.id);
+  const { head, snapshot, records } = storedTask;
+  if (snapshot === undefined || snapshot.seq <= seq || head.seq <= seq) {
+    return foldStored({ ...storedTask, records: records.filter((record) => record.seq <= seq) }, options);
+  }
+  const past = await foldLog(runtime, head, seq);
+  return past === undefined
+    ? foldStored(storedTask, options)
+    : { ...past.task, history: copyHistory(past.task.history, options) };
+}
+
+/**
+ * Folds a log from its start up to the record `last`, or up to its first event. `undefined` when the log no longer
+ * reaches back.
+ */
+export async function foldLog(
+  { store }: Runtime,
+  { key, id, contextId }: Pick<Head, "key" | "id" | "contextId">,
+  last: number | "first event",
+): Promise<PastTask | undefined> {
+  const task = emptyTask(id, contextId);
+  const isLast = (record: LogRecord): boolean =>
+    last === "first event" ? record.kind === "event" : record.seq === last;
+  for (let seq = 0; ; ) {
+    const limit = last === "first event" ? pageRecords : Math.min(pageRecords, last - seq);
+    const page = await store.recordsAfter(key, seq, limit);
+    if (page === "compacted" || page === undefined || page.records.length === 0) return undefined;
+    for (const record of page.records) {
+      applyRecord(task, record);
+      seq = record.seq;
+      if (isLast(record)) return { task, seq };
+    }
+  }
+}
+
 /** Identifies a send's message in its task's log: by the id of the send or, if that is unknown, by the message id. */
 export type SentKey = { readonly entry: string } | { readonly messageId: string };
 
@@ -96,8 +159,6 @@ interface PlacedMessage {
   readonly entry: string;
   readonly messageId: string;
 }
-
-const pageRecords = 256;
 
 /** Whether a message waits in the inbox or was taken. Without its log the task's history shows that. */
 export async function isPlaced(runtime: Runtime, { head, after, entry, messageId }: PlacedMessage): Promise<boolean> {

@@ -3,7 +3,7 @@ import type { StreamItem } from "../../protocol/operations.js";
 import { isInterrupted, isTerminal } from "../../protocol/states.js";
 import type { Head, LogRecord } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import { streamItem } from "../task/recent-items.js";
+import { streamItem } from "../task/tail.js";
 import type { Watcher } from "../watch.js";
 
 const pageRecords = 256;
@@ -75,8 +75,8 @@ export class RecordReader implements Watcher {
   }
 
   /** The stream item of a record just read. */
-  itemOf(record: LogRecord & { readonly kind: "event" }, idPrefix: string): StreamItem {
-    return this.#runtime.live.get(this.taskId)?.recentItems.of(record, idPrefix) ?? streamItem(record, idPrefix);
+  makeItem(record: LogRecord & { readonly kind: "event" }, idPrefix: string): StreamItem {
+    return this.#runtime.live.get(this.taskId)?.recentItems.get(record, idPrefix) ?? streamItem(record, idPrefix);
   }
 
   // Empty: up to date with the turn in this process. `undefined`: ask the store.

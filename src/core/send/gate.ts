@@ -1,11 +1,10 @@
 import { A2AError } from "../../protocol/errors.js";
-import { type StreamResponse, TaskState } from "../../protocol/model.js";
+import { TaskState } from "../../protocol/model.js";
 import { isStop, isTerminal } from "../../protocol/states.js";
 import type { LogRecord } from "../ports.js";
 import { isSent, type SentKey } from "../read/read-task.js";
-import type { Verdict } from "../read/task-stream.js";
-import { stateOf } from "../task/record-state.js";
-import { errorOfRecord } from "../task/recorded-error.js";
+import type { Verdict } from "../read/subscribe.js";
+import { readState, restoreError } from "../task/record.js";
 
 /**
  * When a send is answered. `stop`: at the first terminal or interrupted state after its message. `stream`: the same,
@@ -15,67 +14,48 @@ import { errorOfRecord } from "../task/recorded-error.js";
  */
 export type SendMode = "stop" | "stream" | "created" | "taken" | "moved";
 
-/** Follows a task's records for one send and decides when it is answered. */
-export interface SendGate {
-  see(record: LogRecord): Verdict;
-}
+/** Sees a task's records in order and decides at which of them a send is answered. */
+export type SendGate = (record: LogRecord) => Verdict;
 
-interface GateState {
-  readonly sentKey: SentKey;
-  readonly mode: SendMode;
-  taken: boolean;
-  /**
-   * Whether the running turn was started for the message or has taken it: only such a turn's error is the send's
-   * answer.
-   */
-  isOwn: boolean;
-}
-
-/** `armed`: the message was already taken. */
-export function createSendGate(sentKey: SentKey, mode: SendMode, armed = false): SendGate {
-  const state: GateState = { sentKey, mode, taken: armed, isOwn: armed };
-  return { see: (record) => verdictOf(state, record) };
-}
-
-function verdictOf(state: GateState, record: LogRecord): Verdict {
-  const { sentKey, mode, taken, isOwn } = state;
-  switch (record.kind) {
-    case "message":
-      if (!isSent(record, sentKey)) return undefined;
-      state.taken = true;
-      state.isOwn = true;
-      return mode === "taken" ? "answer" : undefined;
-    case "turnEnded":
-      return taken && (isOwn || record.error === undefined) ? endOf(record) : undefined;
-    case "turnStarted":
-      if (record.cause !== "restart") state.isOwn = false;
-      return undefined;
-    case "event":
-      return taken ? verdictOnEvent(record, mode) : verdictBefore(record);
-    default:
-      return undefined;
-  }
+/** `isTaken`: the message was already taken. */
+export function createSendGate(sentKey: SentKey, mode: SendMode, isTaken = false): SendGate {
+  let taken = isTaken;
+  // Whether the running turn was started for the message or has taken it: only such a turn's error is the send's answer.
+  let isOwn = isTaken;
+  return (record) => {
+    switch (record.kind) {
+      case "message":
+        if (!isSent(record, sentKey)) return undefined;
+        taken = true;
+        isOwn = true;
+        return mode === "taken" ? "answer" : undefined;
+      case "turnEnded":
+        if (!taken || (!isOwn && record.error !== undefined)) return undefined;
+        return record.error === undefined ? "answer" : { error: restoreError(record.error) };
+      case "turnStarted":
+        if (record.cause !== "restart") isOwn = false;
+        return undefined;
+      case "event":
+        return taken ? judgeEvent(record, mode) : judgeBefore(record);
+      default:
+        return undefined;
+    }
+  };
 }
 
 // The message has not been taken yet, so a task that ends now never takes it.
-function verdictBefore(record: LogRecord & { readonly kind: "event" }): Verdict {
-  const state = stateOf(record);
-  return state !== undefined && isTerminal(state) ? { error: messageNotTaken(taskIdOf(record.event)) } : undefined;
+function judgeBefore(record: LogRecord & { readonly kind: "event" }): Verdict {
+  const state = readState(record);
+  if (state === undefined || !isTerminal(state)) return undefined;
+  const { payload } = record.event;
+  return { error: messageNotTaken(payload.case === "statusUpdate" ? payload.value.taskId : "") };
 }
 
-function verdictOnEvent(record: LogRecord & { readonly kind: "event" }, mode: SendMode): Verdict {
-  const state = stateOf(record);
+function judgeEvent(record: LogRecord & { readonly kind: "event" }, mode: SendMode): Verdict {
+  const state = readState(record);
   if (mode === "created" || mode === "moved") return "answer";
   if (state === undefined || !isStop(state)) return undefined;
   return mode === "stream" && state === TaskState.AUTH_REQUIRED ? undefined : "answer";
-}
-
-function taskIdOf({ payload }: StreamResponse): string {
-  return payload.case === "statusUpdate" ? payload.value.taskId : "";
-}
-
-function endOf({ error }: LogRecord & { readonly kind: "turnEnded" }): Verdict {
-  return error === undefined ? "answer" : { error: errorOfRecord(error) };
 }
 
 /** The error for a message that its task did not take before it ended. */

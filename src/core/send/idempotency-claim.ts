@@ -1,6 +1,5 @@
 import { noop } from "../../protocol/async/noop.js";
 import { retry } from "../../protocol/async/retry.js";
-import { sizeOfMessage } from "../../protocol/check/size.js";
 import { A2AError, errorTable } from "../../protocol/errors.js";
 import type { Message } from "../../protocol/model.js";
 import { NameTaken } from "../../protocol/task-names.js";
@@ -9,8 +8,19 @@ import type { LogRecord, SendClaim, SendRecord, SentOutcome } from "../ports.js"
 import type { Runtime } from "../runtime.js";
 import { inStoreTime, isAnswer, publicFailure, storeRetries, Unanswered } from "../store-failure.js";
 import type { LiveTask } from "../task/live-task.js";
-import { recordOfError } from "../task/recorded-error.js";
+import { recordError } from "../task/record.js";
 import type { OutcomeReceiver } from "../turn-start.js";
+
+// The record of an idempotent send while this process handles it.
+//
+//   entered ── its turn starts, or its message reaches the task ──▶ started ── outcome ──▶ settled: reply, error or task
+//      │                                                               └── no task came of it ──▶ released
+//      └── it fails before that ──▶ deleted, or released where it is unknown what the store has
+//
+// A released record names no process: the next send with its message id takes it over, as another attempt. While a write
+// without an answer may still arrive, the entry stays in `runtime.sending` and repeats wait.
+//
+// Invariant: an outcome is stored before it is answered, and one process at a time runs the agent for a record.
 
 /** An idempotent send that this process handles. Keeps the record of the send current. */
 export class IdempotencyClaim {
@@ -66,9 +76,9 @@ export class IdempotencyClaim {
       // A process that took the send over must not reply while another one creates the task: only creating a task is
       // exclusive.
       replyMaxBytes: this.record.attempt > 1 ? 0 : keptReplyMaxBytes,
-      reply: (message) => {
-        this.#reply(message).then(
-          () => receiver.reply(message),
+      reply: (message, bytes) => {
+        this.#reply(message, bytes).then(
+          () => receiver.reply(message, bytes),
           (error: A2AError) => receiver.fail(error),
         );
       },
@@ -82,10 +92,10 @@ export class IdempotencyClaim {
     };
   }
 
-  async #reply(message: Message): Promise<void> {
+  async #reply(message: Message, bytes: number): Promise<void> {
     let isKept: boolean;
     try {
-      isKept = await inStoreTime(this.#runtime, this.#settle({ kind: "reply", message }, sizeOfMessage(message)));
+      isKept = await inStoreTime(this.#runtime, this.#settle({ kind: "reply", message }, bytes));
     } catch (error) {
       throw publicFailure(error);
     }
@@ -96,7 +106,7 @@ export class IdempotencyClaim {
   async #error(error: A2AError): Promise<void> {
     // An error that means "not now" is not recorded, so the message may be retried.
     if (errorTable[error.code].retry !== "no") return this.forget();
-    const errorRecord = recordOfError(error);
+    const errorRecord = recordError(error);
     const bytes = JSON.stringify(errorRecord).length;
     await inStoreTime(this.#runtime, this.#settle({ kind: "error", error: errorRecord }, bytes)).catch(noop);
   }

@@ -1,42 +1,123 @@
-import type { SendMessageResponse } from "../../protocol/model.js";
-import type { StreamItem } from "../../protocol/operations.js";
-import { deliver } from "../ownership/claim.js";
-import { type StreamStart, TaskStream } from "../read/task-stream.js";
-import { eventIdMarker } from "../task/event-id.js";
+import { createHash } from "node:crypto";
+import type { JsonValue } from "@bufbuild/protobuf";
+import { noop } from "../../protocol/async/noop.js";
+import { writeJson } from "../../protocol/codec/json/writer.js";
+import type { CallChain, Scope, ServerContext } from "../../protocol/context.js";
+import { A2AError, invalidParams, taskNotFound } from "../../protocol/errors.js";
+import { idempotentSendExtension } from "../../protocol/extensions.js";
+import type { CopyOptions } from "../../protocol/fold.js";
+import { checkIndexedId } from "../../protocol/indexed-text.js";
 import {
-  afterRegistration,
-  countTask,
-  isOnce,
-  openSend,
-  registerOf,
-  type SendCall,
-  type SendRenderer,
-  withRoom,
-} from "./call.js";
-import { sendOnce } from "./idempotent-send.js";
-import { attach, streamRenderer } from "./stream.js";
-import { unaryRenderer } from "./unary.js";
+  type Message,
+  type Part,
+  type SendMessageRequest,
+  SendMessageRequestSchema,
+  type Task,
+} from "../../protocol/model.js";
+import { isTerminal } from "../../protocol/states.js";
+import { abandonSend } from "../ownership/abandoned-sends.js";
+import { checkSkills, type Delivery, deliver, deliverOnce } from "../ownership/claim.js";
+import { isGone } from "../ownership/claim-turn.js";
+import { TaskWaiter } from "../ownership/task-waiter.js";
+import type { Head, LogRecord, NewSend, QueuedSend, SendRecord, StoredTask } from "../ports.js";
+import { isPlaced, isRunningLocally } from "../read/read-task.js";
+import type { Runtime } from "../runtime.js";
+import { inStoreTime, isAnswer, publicFailure } from "../store-failure.js";
+import type { LiveTask } from "../task/live-task.js";
+import { restoreError } from "../task/record.js";
+import type { OutcomeReceiver, TurnStart } from "../turn-start.js";
+import { messageNotTaken } from "./gate.js";
+import { IdempotencyClaim, noteTask } from "./idempotency-claim.js";
 
-// Every send takes one path: validate, look for an earlier attempt's outcome, then start a turn or deliver to the task.
-// A renderer produces the answer: one message or task, or a stream.
+// The way of a send, the same for a unary answer and for a stream. A renderer makes the answer (unary.ts, stream.ts).
+//
+//   sendMessage, sendStreamingMessage
+//     └─ send              a shutdown waits for it
+//          ├─ openSend     checks that need no store: parts, ids, load
+//          ├─ a message that names no task: count it, wait for room, start a turn with a receiver of its outcome
+//          └─ a message that names a task: deliver it, to a new turn or into the inbox of the running one
+//
+// Under the idempotent-send extension a record in the store comes first (`sendIdempotent`): the send that made the record
+// runs as above, and every later one with its message id attaches to what that one started.
+//
+// Nothing has happened to a send that is refused before its turn starts or its message reaches a task: its count is
+// reverted and its record deleted. From then on the turn, or the log of the task, holds the outcome.
 
-/** SendMessage (spec 3.1.1). */
-export function sendMessage(call: SendCall): Promise<SendMessageResponse> {
-  return whileExpected({ ...call, waits: call.request.configuration?.returnImmediately !== true }, answer);
+/** Registers an inline push configuration once its task has a key. */
+export interface Register {
+  /** `again`: an earlier attempt delivered the send, so the configuration may already be registered. */
+  (task: { readonly key: number; readonly id: string; readonly seq: number; readonly again?: true }): void;
+  /** Resolves when it is stored; `undefined` before registration. */
+  readonly completion: () => Promise<void> | undefined;
 }
 
-/** SendStreamingMessage (spec 3.1.2). A caller that passes an event id resumes after it and starts nothing. */
-export function sendStreamingMessage(call: SendCall): AsyncIterable<StreamItem> {
-  return new TaskStream(() => whileExpected({ ...call, waits: true }, open), eventIdMarker(call.context));
+/** Checks of a send, provided by the request handler. */
+export interface SendPolicy {
+  /** Throws `contentTypeNotSupported` for parts that the agent does not accept. */
+  checkParts(message: Message): void;
+  /** Checks the inline push configuration of a send. Without an id it gets the send's id, the same in every attempt. */
+  inlinePush(call: SendCall, entry: string): Promise<Register>;
 }
 
-const answer = (call: SendCall): Promise<SendMessageResponse> => send(call, unaryRenderer);
-const open = async (call: SendCall): Promise<StreamStart> => (await attach(call)) ?? send(call, streamRenderer);
+/** One send: its call and its scope. */
+export interface SendCall {
+  readonly runtime: Runtime;
+  readonly policy: SendPolicy;
+  readonly request: SendMessageRequest;
+  /** Size of the request's message, measured once for all limits. */
+  readonly messageBytes: number;
+  readonly context: ServerContext;
+  readonly scope: Scope;
+  /** Reverts the count of a new task, for limits of callers. */
+  readonly uncount?: (() => void) | undefined;
+  /** Whether the call waits until the task stops, as every call without `returnImmediately` does. */
+  readonly waits?: boolean;
+  /** Set for an idempotent send that this process is handling. */
+  readonly idempotency?: IdempotencyClaim | undefined;
+  /** Called when the send can no longer start a turn in this process: a shutdown need not wait for it. */
+  readonly stopExpecting?: (() => void) | undefined;
+}
 
-async function send<T>(call: SendCall, renderer: SendRenderer<T>): Promise<T> {
-  if (isOnce(call)) return sendOnce(call, renderer);
+/** An earlier send with the same message id: its record, and the task that it reached. */
+export interface ReachedTask {
+  readonly record: IdempotencyClaim["record"];
+  readonly head: Head;
+}
+
+/** A message that reached its task, or is about to start one. */
+export interface SentMessage {
+  readonly call: SendCall;
+  readonly start: TurnStart;
+  readonly register: Register | undefined;
+}
+
+/** Renders the outcome of a send: unary or as a stream. */
+export interface SendRenderer<T> {
+  /** The reply that an earlier attempt recorded. */
+  reply(message: Message): T;
+  /** Starts the turn of a message that names no task. */
+  answerNew(message: SentMessage): Promise<T>;
+  /** The message reached its task. */
+  answerDelivery(message: SentMessage, delivery: Delivery): Promise<T>;
+  /** An earlier attempt reached its task. */
+  answerRepeat(call: SendCall, task: ReachedTask): Promise<T>;
+}
+
+/** Runs a send for which a shutdown waits, and for the turn that follows. */
+export async function holdShutdown<T>(call: SendCall, run: (call: SendCall) => Promise<T>): Promise<T> {
+  const stopExpecting = call.runtime.turns.expect();
+  try {
+    return await run({ ...call, stopExpecting });
+  } finally {
+    stopExpecting();
+  }
+}
+
+/** Sends a message: starts a turn, or delivers it to its task. */
+export async function send<T>(call: SendCall, renderer: SendRenderer<T>): Promise<T> {
+  if (isIdempotent(call)) return sendIdempotent(call, renderer);
   const start = openSend(call);
-  const register = await registerOf(call, start.entry);
+  const register = await openRegistration(call, start.entry);
   if (start.send.message.taskId !== "")
     return afterRegistration(
       register,
@@ -49,12 +130,451 @@ async function send<T>(call: SendCall, renderer: SendRenderer<T>): Promise<T> {
   );
 }
 
-/** Delivers a message. A shutdown waits for the delivery and for the turn that follows. */
-async function whileExpected<T>(call: SendCall, bring: (call: SendCall) => Promise<T>): Promise<T> {
-  const stopExpecting = call.runtime.turns.expect();
+/** True for a send that must take effect only once. */
+function isIdempotent({ context, request }: SendCall): boolean {
+  const { extensions } = context;
+  return extensions.length > 0 && extensions.includes(idempotentSendExtension) && request.message?.messageId !== "";
+}
+
+/**
+ * Whether a send probably needs no store: it asks for no task and for no record, and the agent has only ever answered
+ * with messages. Its agent may still make a task.
+ */
+function needsNoStore(call: SendCall): boolean {
+  const { runtime, request, context } = call;
+  if (!runtime.taskUse.isNone || request.message?.taskId !== "" || context.taskName !== undefined) return false;
+  const { returnImmediately, taskPushNotificationConfig } = request.configuration ?? {};
+  return returnImmediately !== true && taskPushNotificationConfig === undefined && !isIdempotent(call);
+}
+
+/**
+ * Runs all checks that need no store, and returns what the turn starts with. Throws while the process is overloaded,
+ * and while the store is known to be away, unless the send needs none.
+ */
+function openSend(call: SendCall): TurnStart {
+  const { runtime, policy, request, context, scope, waits } = call;
+  const { message, configuration, metadata } = request;
+  if (message === undefined) throw invalidParams({ field: "message", description: "is required" });
+  checkIndexedId("message.contextId", message.contextId);
+  const { principal, extensions, header, taskName, requestId, trace, quota, deadline, chain, progress } = context;
+  // A context creates its signal on first use, which most calls never need.
+  const endsTurn = waits === true && deadline !== undefined && (runtime.deadlines === "abort" || isFromTurn(chain));
+  const late = endsTurn ? context.signal : undefined;
+  if (taskName !== undefined) checkIndexedId("message.taskId", taskName);
+  policy.checkParts(message);
+  if (!needsNoStore(call)) runtime.health.check();
+  // Messages to a running turn pass in an overload too: they may end it, and its inbox is bounded.
+  if (!isRunningLocally(runtime, { scope, id: message.taskId })) runtime.turns.checkLoad(scope);
+  const claims = runtime.keptClaims?.(principal);
+  const traceContext = trace?.context;
+  const send: QueuedSend = { message, configuration, metadata, extensions, principal: claims, trace: traceContext };
+  const entry = runtime.newId();
+  const places = quota?.turns;
+  return {
+    cause: "message",
+    attempt: 1,
+    principal,
+    scope,
+    entry,
+    send,
+    header,
+    requestId,
+    deadline,
+    late,
+    trace,
+    chain,
+    places,
+    progress,
+  };
+}
+
+/** Whether a turn of this server made the call. The deadline is that turn's, so nobody could use a later answer. */
+const isFromTurn = (chain: CallChain | undefined): boolean => chain !== undefined && chain.via.length > 0;
+
+/** Returns the registration if the send has a push configuration. */
+async function openRegistration(call: SendCall, entry: string): Promise<Register | undefined> {
+  const { taskPushNotificationConfig: config } = call.request.configuration ?? {};
+  return config === undefined ? undefined : call.policy.inlinePush(call, entry);
+}
+
+/** Delays the answer of a send until its push configuration is stored, so that what was answered survives a crash. */
+async function afterRegistration<T>(register: Register | undefined, answer: Promise<T>): Promise<T> {
+  const response = await answer;
+  await register?.completion();
+  return response;
+}
+
+/** Counts a send as a new task. Rejects over the limits of callers. */
+async function countTask(call: SendCall): Promise<SendCall> {
+  const uncount = await call.context.quota?.newTask?.();
+  return uncount === undefined ? call : { ...call, uncount };
+}
+
+/** Runs `start` once a turn for a new task of the owner may begin. Rejects over the limits of turns and of tasks. */
+async function withRoom<T>(call: SendCall, start: () => Promise<T>): Promise<T> {
+  const { runtime, scope, context, messageBytes } = call;
+  let leave = noop;
   try {
-    return await bring({ ...call, stopExpecting });
-  } finally {
-    stopExpecting();
+    // An agent that makes no tasks need not wait for their count.
+    const admission = needsNoStore(call) ? undefined : runtime.quota.admit(scope);
+    if (admission !== undefined) await admission;
+    // No `await` between free room and the start: another send could take the room.
+    const room = runtime.turns.room({ scope, places: context.quota?.turns }, messageBytes);
+    if (room !== undefined) leave = await room;
+  } catch (error) {
+    call.uncount?.();
+    throw error;
   }
+  try {
+    return start();
+  } finally {
+    // The turn has started and counts itself.
+    leave();
+  }
+}
+
+/** Starts the turn of a message that names no task. */
+export function startNew({ call, start, register }: SentMessage, receiver: OutcomeReceiver): void {
+  const { runtime, context, idempotency } = call;
+  idempotency?.start();
+  const { message } = start.send;
+  const recorder = recordReply(call, message, receiver);
+  const keeper = idempotency === undefined ? recorder : idempotency.keepOutcome(recorder);
+  runtime.startTurn(start, {
+    taskId: idempotency?.record.taskId ?? runtime.newId(),
+    contextId: message.contextId || runtime.newId(),
+    version: context.version,
+    name: context.taskName,
+    receiver: register === undefined ? keeper : registerPush(keeper, register),
+  });
+}
+
+// A reply without a task is recorded after it is sent.
+function recordReply(
+  { runtime, scope, messageBytes }: SendCall,
+  message: Message,
+  receiver: OutcomeReceiver,
+): OutcomeReceiver {
+  const replies = runtime.conversations?.replies;
+  if (replies === undefined) return receiver;
+  return {
+    replyMaxBytes: receiver.replyMaxBytes,
+    reply(reply, bytes) {
+      receiver.reply(reply, bytes);
+      replies.add(scope, { message, bytes: messageBytes }, { message: reply, bytes });
+    },
+    task: (live) => receiver.task(live),
+    fail: (error) => receiver.fail(error),
+  };
+}
+
+/** Registers an inline push configuration with a task that was just claimed. */
+export function registerLive(register: Register | undefined, { key, id, storedSeq }: LiveTask): void {
+  if (key !== undefined) register?.({ key, id, seq: storedSeq });
+}
+
+// An inline push configuration is registered with the first write of its task and receives everything after it.
+function registerPush(receiver: OutcomeReceiver, register: Register): OutcomeReceiver {
+  return {
+    replyMaxBytes: receiver.replyMaxBytes,
+    reply: (message, bytes) => receiver.reply(message, bytes),
+    fail: (error) => receiver.fail(error),
+    task: (live) => {
+      const observer = {
+        record: (record: LogRecord): void => {
+          if (record.kind !== "event") return;
+          live.unobserve(observer);
+          if (live.key !== undefined) register({ key: live.key, id: live.id, seq: record.seq });
+        },
+        onLeave: noop,
+      };
+      live.observe(observer);
+      receiver.task(live);
+    },
+  };
+}
+
+/** A message of more than so many bytes is left out of the answer to its own send. */
+const repeatedMaxBytes = 64 * 1024;
+
+/**
+ * Which parts of the task the answer to a send has. The sender knows its message already, so a large one is left out,
+ * unless the request has a `historyLength`.
+ */
+export function answerOptions({ request: { message, configuration }, messageBytes }: SendCall): CopyOptions {
+  const historyLength = configuration?.historyLength;
+  if (historyLength !== undefined || message === undefined) return { historyLength };
+  return messageBytes > repeatedMaxBytes ? { withoutMessage: message.messageId } : {};
+}
+
+/** Throws when a task ended without taking the message of a send. */
+export function checkTaken({ id, history }: Task, { message }: SendMessageRequest): void {
+  if (!history.some(({ messageId }) => messageId === message?.messageId)) throw messageNotTaken(id);
+}
+
+// Sends under the idempotent-send extension. The first one with a message id runs like any send and is recorded in the
+// store; every later one attaches to its outcome.
+
+/** A send under the extension. */
+async function sendIdempotent<T>(call: SendCall, renderer: SendRenderer<T>): Promise<T> {
+  const lookup = await findOrBegin(call);
+  if (lookup.kind === "reply") return renderer.reply(lookup.message);
+  if (lookup.kind === "task") return attach(call, lookup, renderer);
+  const { idempotency, start, uncount } = lookup;
+  try {
+    const register = await openRegistration(call, start.entry);
+    const message = { call: { ...call, idempotency, uncount }, start, register };
+    if (idempotency.record.seq === 0)
+      return await afterRegistration(
+        register,
+        withRoom(message.call, () => renderer.answerNew(message)),
+      );
+    const delivery = await deliverOwned(call, lookup);
+    if (delivery === "placed") return await attach(call, await readReached(call, idempotency.record), renderer);
+    return await afterRegistration(register, renderer.answerDelivery(message, delivery));
+  } catch (error) {
+    await idempotency.fail(error);
+    throw error;
+  }
+}
+
+/** Found under the message id of a send: a reply, a task, or nothing, in which case the send runs. */
+type FoundSend =
+  | { readonly kind: "reply"; readonly message: Message }
+  | (ReachedTask & { readonly kind: "task" })
+  | OwnedSend;
+
+interface OwnedSend {
+  readonly kind: "own";
+  readonly idempotency: IdempotencyClaim;
+  readonly start: TurnStart;
+  /** The task before the record was created. */
+  readonly before: StoredTask | undefined;
+  readonly uncount?: (() => void) | undefined;
+}
+
+async function findOrBegin(call: SendCall): Promise<FoundSend> {
+  const { runtime, scope } = call;
+  const start = openSend(call);
+  const { messageId, taskId } = start.send.message;
+  const digest = digestSend(readContent(call));
+  for (;;) {
+    const before = taskId === "" ? undefined : await runtime.store.read(scope, taskId);
+    if (taskId !== "" && before === undefined) throw taskNotFound(taskId);
+    if (before !== undefined) checkSkills(before, start);
+    const { entry } = start;
+    const { record, uncount } = await beginAndCount(call, {
+      scope,
+      messageId,
+      digest,
+      entry,
+      taskId: taskId === "" ? runtime.newId() : taskId,
+      seq: before?.head.seq ?? 0,
+      instance: runtime.instance,
+    });
+    if (record.entry === entry)
+      return { kind: "own", idempotency: new IdempotencyClaim(runtime, record).enter(), start, before, uncount };
+    if (record.digest !== digest) {
+      throw invalidParams({ field: "message.messageId", description: "was sent before with another content" });
+    }
+    const lookup = await waitForOutcome(call, start, record);
+    if (lookup !== undefined) return lookup;
+  }
+}
+
+// A repeat attaches to what the first send started, and is no new task. A first send over a limit leaves no record, so
+// that it can be repeated.
+async function beginAndCount(
+  call: SendCall,
+  send: NewSend,
+): Promise<Pick<OwnedSend, "uncount"> & { readonly record: SendRecord }> {
+  const { runtime, context, scope, request } = call;
+  const mayCount = request.message?.taskId === "" && context.quota?.newTask !== undefined;
+  const isFirst = mayCount && (await runtime.store.readSend(scope, send.messageId)) === undefined;
+  const { uncount } = isFirst ? await countTask(call) : call;
+  try {
+    const record = await begin(runtime, send);
+    if (record.entry === send.entry) return { record, uncount };
+    uncount?.();
+    return { record };
+  } catch (error) {
+    uncount?.();
+    throw error;
+  }
+}
+
+// As the caller wrote it: with the name, whether or not its task exists yet.
+function readContent({ request, context: { taskName } }: SendCall): SendMessageRequest {
+  const { message } = request;
+  if (taskName === undefined || message === undefined) return request;
+  return { ...request, message: { ...message, taskId: taskName } };
+}
+
+async function begin(runtime: Runtime, send: NewSend): Promise<SendRecord> {
+  await holdLease(runtime);
+  try {
+    return await runtime.store.beginSend(send);
+  } catch (error) {
+    // The record may exist nevertheless.
+    if (!isAnswer(error)) abandonSend(runtime, { ...send, attempt: 1 });
+    throw error;
+  }
+}
+
+// A record that names a process without a valid lease would be taken over at once.
+async function holdLease(runtime: Runtime): Promise<void> {
+  const renewal = runtime.lease.hold();
+  if (renewal === undefined) return;
+  await inStoreTime(runtime, renewal).catch((error: unknown) => {
+    throw publicFailure(error);
+  });
+}
+
+// Waits while another send with this message id has no outcome yet, and takes its place when its process is gone.
+// `undefined`: that send was refused, so this one is the first.
+async function waitForOutcome(call: SendCall, start: TurnStart, first: SendRecord): Promise<FoundSend | undefined> {
+  const { runtime, context } = call;
+  const waiter = new TaskWaiter(runtime, first.taskId, context.signal);
+  try {
+    for (let record: SendRecord | undefined = first; record !== undefined; ) {
+      const lookup = await findOutcome(call, record);
+      if (lookup !== undefined) return lookup;
+      if (await isUnderWay(runtime, record)) {
+        call.stopExpecting?.();
+        await waiter.next();
+      } else if (await takeOver(runtime, record)) return takeOwnership(runtime, start, record);
+      record = await runtime.store.readSend(record.scope, record.messageId);
+    }
+    return undefined;
+  } finally {
+    waiter.stop();
+  }
+}
+
+async function isUnderWay(runtime: Runtime, { live, instance, entry }: SendRecord): Promise<boolean> {
+  if (live || runtime.sending.has(entry)) return true;
+  if (instance === "") return false;
+  // Asking renews the lease of this process, so that a record of its own is live again.
+  const mayBeGone = await isGone(runtime);
+  return instance === runtime.instance || !mayBeGone;
+}
+
+async function findOutcome({ runtime }: SendCall, record: SendRecord): Promise<FoundSend | undefined> {
+  const { outcome, scope, taskId, seq: after, entry } = record;
+  if (outcome?.kind === "reply") return { kind: "reply", message: outcome.message };
+  const head = await runtime.store.head(scope, taskId);
+  // An ended task takes no more messages: what it has not taken, it has refused.
+  const isKnown = after === 0 || (head !== undefined && isTerminal(head.state));
+  if (
+    head !== undefined &&
+    (isKnown || (await isPlaced(runtime, { head, after, entry, messageId: record.messageId })))
+  ) {
+    if (outcome === undefined) noteTask(runtime, record);
+    return { kind: "task", record, head };
+  }
+  if (head !== undefined && outcome?.kind === "task") {
+    // A process withdrew the message without recording that.
+    await runtime.store.forgetSend(record);
+    return undefined;
+  }
+  if (outcome?.kind === "error") throw restoreError(outcome.error);
+  if (outcome?.kind === "task") throw taskNotFound(taskId);
+  return undefined;
+}
+
+async function takeOver(runtime: Runtime, record: SendRecord): Promise<boolean> {
+  await holdLease(runtime);
+  try {
+    return await runtime.store.takeSend(record, runtime.instance);
+  } catch (error) {
+    if (!isAnswer(error)) abandonSend(runtime, { ...record, attempt: record.attempt + 1 });
+    throw error;
+  }
+}
+
+function takeOwnership(runtime: Runtime, start: TurnStart, { entry, attempt, ...record }: SendRecord): OwnedSend {
+  const idempotency = new IdempotencyClaim(runtime, { ...record, entry, attempt: attempt + 1 }).enter();
+  // The agent can have run before only if the turn was to create the task.
+  const agentAttempt = record.seq === 0 ? attempt + 1 : 1;
+  // By name, the first attempt may have meant to create the task and another one has it now, or the reverse.
+  const message = { ...start.send.message, taskId: record.seq === 0 ? "" : record.taskId };
+  const send = { ...start.send, message };
+  return { kind: "own", idempotency, start: { ...start, entry, send, attempt: agentAttempt }, before: undefined };
+}
+
+async function deliverOwned({ runtime }: SendCall, { idempotency, start, before }: OwnedSend) {
+  const delivery = await deliverOnce(runtime, start, { after: idempotency.record.seq, before });
+  idempotency.noteReached();
+  return delivery;
+}
+
+async function readReached({ runtime, scope }: SendCall, record: IdempotencyClaim["record"]): Promise<ReachedTask> {
+  const head = await runtime.store.head(scope, record.taskId);
+  if (head === undefined) throw taskNotFound(record.taskId);
+  return { record, head };
+}
+
+// The first attempt may have ended between the task and its push configuration.
+async function attach<T>(call: SendCall, task: ReachedTask, renderer: SendRenderer<T>): Promise<T> {
+  const { record, head } = task;
+  const register = await openRegistration(call, record.entry);
+  register?.({ key: head.key, id: head.id, seq: record.seq, again: true });
+  await register?.completion();
+  return renderer.answerRepeat(call, task);
+}
+
+/**
+ * A digest of a send's content: SHA-256 over the JSON form of message, configuration and metadata with sorted keys, so
+ * that it does not depend on the binding or on member order. The tenant is left out because it belongs to the scope.
+ */
+function digestSend(request: SendMessageRequest): string {
+  const content: SendMessageRequest = { ...request, tenant: "" };
+  const json = writeJson(SendMessageRequestSchema, content);
+  // Older versions always send a configuration, even an empty one.
+  if (Object.keys(json["configuration"] ?? {}).length === 0) delete json["configuration"];
+  return createHash("sha256").update(writeSorted(json)).digest("hex");
+}
+
+/** The JSON text of a value with objects as lists: an object would put numeric keys first and lose `__proto__`. */
+function writeSorted(value: JsonValue): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `["list"${value.map((each) => `,${writeSorted(each)}`).join("")}]`;
+  let text = '["object"';
+  for (const key of Object.keys(value).sort(byUnits))
+    text += `,${JSON.stringify(key)},${writeSorted(value[key] ?? null)}`;
+  return `${text}]`;
+}
+
+const byUnits = (left: string, right: string): number => (left < right ? -1 : 1);
+
+/**
+ * Refuses parts whose media type is not among the agent's input modes, if its card lists them (spec 3.1.1). A part
+ * without a media type passes: text counts as plain text, a value as JSON, and only the agent can judge a file.
+ */
+export function createPartCheck(inputModes: readonly string[] | undefined): (message: Message) => void {
+  if (inputModes === undefined) return noop;
+  const accepted = inputModes.map((mode) => stripParameters(mode));
+  return ({ parts }) => {
+    parts.forEach((part, index) => {
+      const mediaType = readMediaType(part);
+      if (mediaType === undefined || accepted.some((mode) => matches(mode, mediaType))) return;
+      throw new A2AError("contentTypeNotSupported", `${mediaType} is not accepted, ${inputModes.join(", ")} is`, {
+        metadata: { field: `message.parts[${index}]`, mediaType, accepted: inputModes.join(",") },
+      });
+    });
+  };
+}
+
+const impliedTypes: Readonly<Record<string, string>> = { text: "text/plain", data: "application/json" };
+
+function readMediaType({ mediaType, content }: Part): string | undefined {
+  return mediaType === "" ? impliedTypes[content.case ?? ""] : stripParameters(mediaType);
+}
+
+function stripParameters(mediaType: string): string {
+  return (mediaType.split(";", 1)[0] ?? "").trim().toLowerCase();
+}
+
+function matches(mode: string, mediaType: string): boolean {
+  return mode === "*/*" || mode === mediaType || (mode.endsWith("/*") && mediaType.startsWith(mode.slice(0, -1)));
 }

@@ -1,33 +1,55 @@
 import { noop } from "../../protocol/async/noop.js";
 import { copyHistory, copyTask, emptyTask } from "../../protocol/fold.js";
 import type { Task } from "../../protocol/model.js";
+import type { StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
 import { TurnAborted } from "../agent.js";
 import type { Delivery } from "../ownership/claim.js";
 import type { Head } from "../ports.js";
-import { foldLog } from "../read/past-task.js";
-import { isTaken, readStoredTask } from "../read/read-task.js";
+import { foldLog, isTaken, readStoredTask } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
-import { isPositionIn, type StreamFromOptions, streamFromNow } from "../read/subscribe.js";
-import { messageItem, type StreamStart, snapshotItem } from "../read/task-stream.js";
+import {
+  isPositionIn,
+  messageItem,
+  type StreamFromOptions,
+  type StreamStart,
+  snapshotItem,
+  streamFromNow,
+  TaskStream,
+} from "../read/subscribe.js";
 import { publicFailure } from "../store-failure.js";
-import { eventIdPrefix, parseEventId } from "../task/event-id.js";
+import { eventIdMarker, eventIdPrefix, parseEventId } from "../task/event-id.js";
 import { applyRecord, foldStored } from "../task/fold.js";
 import type { LiveTask, RecordObserver } from "../task/live-task.js";
+import { createSendGate, messageNotTaken, type SendGate } from "./gate.js";
 import {
   answerOptions,
   checkTaken,
+  holdShutdown,
   type ReachedTask,
   registerLive,
   type SendCall,
   type SendRenderer,
   type SentMessage,
+  send,
   startNew,
-} from "./call.js";
-import { createSendGate, messageNotTaken, type SendGate } from "./gate.js";
+} from "./send.js";
+
+// The answer of a streaming send: a message, or the task and its events until the gate ends the stream.
+//
+// A new task's stream starts with the task up to its first event. A follow-up's starts with the task before its message,
+// and shows the events of the turn that runs until then. A caller that passes an event id resumes after it, and a repeated
+// idempotent send starts where the first one did. When the log no longer reaches back, the stream goes on with a snapshot
+// (`restartStream`). How records are followed is in read/subscribe.ts.
+
+/** SendStreamingMessage (spec 3.1.2). A caller that passes an event id resumes after it and starts nothing. */
+export function sendStreamingMessage(call: SendCall): AsyncIterable<StreamItem> {
+  const open = async (held: SendCall): Promise<StreamStart> => (await resume(held)) ?? send(held, streamRenderer);
+  return new TaskStream(() => holdShutdown({ ...call, waits: true }, open), eventIdMarker(call.context));
+}
 
 /** Answers with a stream: a message, or the task and its events until it ends or needs input. */
-export const streamRenderer: SendRenderer<StreamStart> = {
+const streamRenderer: SendRenderer<StreamStart> = {
   reply: (message) => ({ items: [messageItem(message)] }),
   answerNew: streamNew,
   async answerDelivery(message, delivery) {
@@ -64,7 +86,7 @@ interface StartReceiver {
 
 // A new task's stream starts with the task up to its first event, whatever was written together with it.
 function firstSnapshot(call: SendCall, live: LiveTask, { entry, resolve, reject }: StartReceiver): RecordObserver {
-  const { see } = createSendGate({ entry }, "stream", true);
+  const see = createSendGate({ entry }, "stream", true);
   const task = emptyTask(live.id, live.contextId);
   const observer: RecordObserver = {
     record(record) {
@@ -85,7 +107,7 @@ interface FirstEvent {
   /** The task up to its first event. */
   readonly task: Task;
   readonly seq: number;
-  readonly see: SendGate["see"];
+  readonly see: SendGate;
 }
 
 function behindFirst(
@@ -93,8 +115,8 @@ function behindFirst(
   { id, key, idPrefix }: Pick<LiveTask, "id" | "key" | "idPrefix">,
   { task, seq, see }: FirstEvent,
 ): StreamStart {
-  const { runtime, request } = call;
-  const copy = copyTask(task, answerOptions(request));
+  const { runtime } = call;
+  const copy = copyTask(task, answerOptions(call));
   const reader = new RecordReader(runtime, { id, key }, seq);
   return {
     items: [snapshotItem(copy, idPrefix, seq)],
@@ -110,7 +132,7 @@ const beginning = 8;
 
 // Another process took the task over before this one saw any of it. Its log may already have the answer, and later
 // events that are not part of the stream.
-async function fromFirst(call: SendCall, id: string, see: SendGate["see"]): Promise<StreamStart> {
+async function fromFirst(call: SendCall, id: string, see: SendGate): Promise<StreamStart> {
   const { runtime, request, scope } = call;
   const current = await readStoredTask(runtime, { scope, id });
   checkTaken(current.task, request);
@@ -124,13 +146,10 @@ async function fromFirst(call: SendCall, id: string, see: SendGate["see"]): Prom
 }
 
 // The stream of a send from the current state, because the log was dropped before it was read.
-async function restartStream(
-  { runtime, request, scope }: SendCall,
-  id: string,
-  see: StreamStart["see"],
-): Promise<StreamStart> {
+async function restartStream(call: SendCall, id: string, see: StreamStart["see"]): Promise<StreamStart> {
+  const { runtime, request, scope } = call;
   checkTaken((await readStoredTask(runtime, { scope, id })).task, request);
-  return streamFromNow(runtime, { scope, id }, { see, shown: answerOptions(request), compacted: true });
+  return streamFromNow(runtime, { scope, id }, { see, shown: answerOptions(call), compacted: true });
 }
 
 // The snapshot is held back until the turn's first event: an error before it is the answer of the operation.
@@ -139,11 +158,11 @@ function streamClaimed(
   { live, start: run }: Delivery & { readonly kind: "claimed" },
 ): StreamStart {
   registerLive(register, live);
-  const { runtime, request } = call;
+  const { runtime } = call;
   const { id, storedSeq, idPrefix } = live;
-  const heldItem = snapshotItem(copyTask(live.task, answerOptions(request)), idPrefix, storedSeq);
+  const heldItem = snapshotItem(copyTask(live.task, answerOptions(call)), idPrefix, storedSeq);
   const reader = new RecordReader(runtime, live, storedSeq);
-  const { see } = createSendGate(start, "stream", true);
+  const see = createSendGate(start, "stream", true);
   run();
   return { items: [], heldItem, reader, idPrefix, see, restart: () => restartStream(call, id, see) };
 }
@@ -153,13 +172,13 @@ function streamQueued(
   { call, start, register }: SentMessage,
   { before }: Delivery & { readonly kind: "queued" },
 ): StreamStart {
-  const { runtime, request } = call;
+  const { runtime } = call;
   const { key, id, seq, incarnation } = before.head;
   register?.({ key, id, seq });
   const idPrefix = eventIdPrefix(id, incarnation);
-  const { see } = createSendGate(start, "stream");
+  const see = createSendGate(start, "stream");
   const reader = new RecordReader(runtime, { id, key }, seq);
-  const task = foldStored(before, answerOptions(request));
+  const task = foldStored(before, answerOptions(call));
   return {
     items: [snapshotItem(task, idPrefix, seq)],
     reader,
@@ -170,7 +189,7 @@ function streamQueued(
 }
 
 /** The stream of a caller that resumes with an event id; `undefined` without a usable id. */
-export async function attach(call: SendCall): Promise<StreamStart | undefined> {
+async function resume(call: SendCall): Promise<StreamStart | undefined> {
   const { runtime, context, scope, request } = call;
   const position = context.after === undefined ? undefined : parseEventId(context.after);
   if (position === undefined) return undefined;
@@ -183,7 +202,7 @@ export async function attach(call: SendCall): Promise<StreamStart | undefined> {
   const after = isThere ? position.seq : head.seq;
   const end = await endBehind(call, head, after);
   if (!isThere) {
-    return streamFromNow(runtime, head, { ...end, shown: answerOptions(request) });
+    return streamFromNow(runtime, head, { ...end, shown: answerOptions(call) });
   }
   const reader = new RecordReader(runtime, head, after);
   const idPrefix = eventIdPrefix(head.id, head.incarnation);
@@ -197,12 +216,12 @@ async function endBehind(
   after: number,
 ): Promise<Pick<StreamFromOptions, "see" | "untilIdle">> {
   const { taskId = "", messageId = "" } = message ?? {};
-  const takenEnd = { see: createSendGate({ messageId }, "stream", true).see, untilIdle: true };
+  const takenEnd = { see: createSendGate({ messageId }, "stream", true), untilIdle: true };
   if (taskId === "" || messageId === "") return takenEnd;
   // The inbox first: an entry that leaves it meanwhile is found in the history.
   const { entries } = await runtime.store.inbox(key);
   const { task, state, seq } = await readStoredTask(runtime, { scope, id });
-  const waitingEnd = { see: createSendGate({ messageId }, "stream").see };
+  const waitingEnd = { see: createSendGate({ messageId }, "stream") };
   if (task.history.some((each) => each.messageId === messageId)) {
     return (await isTaken(runtime, { key, after, messageId })) === false ? takenEnd : waitingEnd;
   }
@@ -214,14 +233,14 @@ async function endBehind(
 
 /** The first send's stream from its start, or from the current state if the log is gone. */
 async function streamAgain(call: SendCall, { record, head }: ReachedTask): Promise<StreamStart> {
-  const { runtime, request } = call;
+  const { runtime } = call;
   const { id, incarnation } = head;
-  const { see } = createSendGate(record, "stream", record.seq === 0);
+  const see = createSendGate(record, "stream", record.seq === 0);
   const past = await foldLog(runtime, head, record.seq === 0 ? "first event" : record.seq);
   const restart = (): Promise<StreamStart> => restartStream(call, id, see);
   if (past === undefined) return restart();
   const idPrefix = eventIdPrefix(id, incarnation);
-  const copy = { ...past.task, history: copyHistory(past.task.history, answerOptions(request)) };
+  const copy = { ...past.task, history: copyHistory(past.task.history, answerOptions(call)) };
   const reader = new RecordReader(runtime, head, past.seq);
   return { items: [snapshotItem(copy, idPrefix, past.seq)], reader, idPrefix, see, restart };
 }

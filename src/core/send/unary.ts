@@ -1,34 +1,50 @@
 import { noop } from "../../protocol/async/noop.js";
 import { A2AError } from "../../protocol/errors.js";
-import { copyTask } from "../../protocol/fold.js";
-import type { SendMessageResponse, Task } from "../../protocol/model.js";
+import { type CopyOptions, copyTask } from "../../protocol/fold.js";
+import type { Message, SendMessageResponse, Task } from "../../protocol/model.js";
 import { isInterrupted } from "../../protocol/states.js";
+import { TurnAborted } from "../agent.js";
 import type { Delivery } from "../ownership/claim.js";
 import type { LogRecord } from "../ports.js";
-import { readTaskAt } from "../read/past-task.js";
-import { isTaken, readStoredTask, readTask } from "../read/read-task.js";
+import { isTaken, readStoredTask, readTask, readTaskAt } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
-import type { Verdict } from "../read/task-stream.js";
+import type { Verdict } from "../read/subscribe.js";
+import { publicFailure } from "../store-failure.js";
+import type { LiveTask, RecordObserver } from "../task/live-task.js";
 import { shuttingDown } from "../turn-counter.js";
+import type { OutcomeReceiver } from "../turn-start.js";
+import { createSendGate, type SendGate } from "./gate.js";
+import { IdempotencyClaim } from "./idempotency-claim.js";
 import {
   answerOptions,
   checkTaken,
+  holdShutdown,
   type ReachedTask,
   registerLive,
   type SendCall,
   type SendRenderer,
   type SentMessage,
+  send,
   startNew,
-} from "./call.js";
-import { createSendGate, type SendGate } from "./gate.js";
-import { IdempotencyClaim } from "./idempotency-claim.js";
-import { messageResponse, SendWait, taskResponse } from "./wait.js";
+} from "./send.js";
+
+// The answer of a unary send: a message, or a task at the first stop after the message.
+//
+// While the turn runs in this process, `SendWait` observes its task and answers the moment the record that the gate waits
+// for is stored. When the turn ends without that, or runs elsewhere, the answer is read from the log (`follow`). A send
+// that must not wait is answered when its message was taken, and withdrawn if that takes too long.
+
+/** SendMessage (spec 3.1.1). */
+export function sendMessage(call: SendCall): Promise<SendMessageResponse> {
+  const waits = call.request.configuration?.returnImmediately !== true;
+  return holdShutdown({ ...call, waits }, (held) => send(held, unaryRenderer));
+}
 
 /**
  * Answers with a message or a task: at the first stop after the message, or as soon as the task exists if the caller
  * asked for that.
  */
-export const unaryRenderer: SendRenderer<SendMessageResponse> = {
+const unaryRenderer: SendRenderer<SendMessageResponse> = {
   reply: messageResponse,
   answerNew: sendNew,
   answerDelivery: sendDelivered,
@@ -39,7 +55,7 @@ function sendNew(message: SentMessage): Promise<SendMessageResponse> {
   const { call, start } = message;
   const { returnImmediately } = call.request.configuration ?? {};
   const gate = createSendGate(start, returnImmediately === true ? "created" : "stop");
-  const wait = new SendWait(gate, answerOptions(call.request));
+  const wait = new SendWait(gate, answerOptions(call));
   startNew(message, wait);
   return settle(call, wait, gate);
 }
@@ -52,9 +68,9 @@ function sendDelivered({ call, start, register }: SentMessage, delivery: Deliver
     const { live } = delivery;
     registerLive(register, live);
     const isAsking = isInterrupted(live.state);
-    const task = immediately && !isAsking ? copyTask(live.task, answerOptions(request)) : undefined;
+    const task = immediately && !isAsking ? copyTask(live.task, answerOptions(call)) : undefined;
     const gate = createSendGate(start, immediately ? "moved" : "stop", true);
-    const wait = new SendWait(gate, answerOptions(request));
+    const wait = new SendWait(gate, answerOptions(call));
     if (task === undefined) wait.task(live);
     delivery.start();
     return task === undefined ? settle(call, wait, gate) : Promise.resolve(taskResponse(task));
@@ -83,7 +99,7 @@ function followTaken(call: SendCall, message: FollowedMessage, isAsking = false)
   const mode = isAsking ? "moved" : "taken";
   const answer = follow(call, reader, createSendGate(message, immediately ? mode : "stop"));
   if (!immediately) return answer;
-  return withdrawLate(call, message, answer).finally(() => reader.close());
+  return withdrawWhenLate(call, message, answer).finally(() => reader.close());
 }
 
 async function settle(call: SendCall, wait: SendWait, gate: SendGate): Promise<SendMessageResponse> {
@@ -107,11 +123,11 @@ async function follow(call: SendCall, reader: RecordReader, gate: SendGate): Pro
     for (;;) {
       const records = await reader.next();
       if (records === "closed") throw context.signal.aborted ? context.signal.reason : shuttingDown();
-      if (typeof records === "string") return fromHistory(call, reader.taskId);
-      const [seq, verdict] = verdictOn(records, gate);
+      if (typeof records === "string") return readFromHistory(call, reader.taskId);
+      const [seq, verdict] = findVerdict(records, gate);
       if (verdict === undefined) continue;
       if (verdict !== "answer") throw verdict.error;
-      return taskResponse(await taskBehind(call, reader.taskId, seq));
+      return taskResponse(await readAnswer(call, reader.taskId, seq));
     }
   } finally {
     reader.close();
@@ -120,43 +136,41 @@ async function follow(call: SendCall, reader: RecordReader, gate: SendGate): Pro
 }
 
 /** The number of the first record that answers a send, and the verdict. */
-function verdictOn(records: readonly LogRecord[], gate: SendGate): readonly [number, Verdict] {
+function findVerdict(records: readonly LogRecord[], gate: SendGate): readonly [number, Verdict] {
   for (const record of records) {
-    const verdict = gate.see(record);
+    const verdict = gate(record);
     if (verdict !== undefined) return [record.seq, verdict];
   }
   return [0, undefined];
 }
 
 // A caller that waits for a stop gets the task as of that stop, whatever followed. Any other gets its current state.
-async function taskBehind(
-  { runtime, request, scope }: Pick<SendCall, "runtime" | "request" | "scope">,
-  id: string,
-  seq: number,
-): Promise<Task> {
-  const options = answerOptions(request);
+async function readAnswer(call: SendCall, id: string, seq: number): Promise<Task> {
+  const { runtime, request, scope } = call;
+  const options = answerOptions(call);
   if (request.configuration?.returnImmediately !== true) return readTaskAt(runtime, { scope, id, seq }, options);
   return (await readTask(runtime, { scope, id }, { ...options, from: seq })).task;
 }
 
 // The log is gone because the task ended a while ago; its history shows whether the message was taken.
-async function fromHistory({ runtime, request, scope }: SendCall, taskId: string): Promise<SendMessageResponse> {
+async function readFromHistory(call: SendCall, taskId: string): Promise<SendMessageResponse> {
+  const { runtime, request, scope } = call;
   const { task } = await readStoredTask(runtime, { scope, id: taskId });
   checkTaken(task, request);
-  return taskResponse(copyTask(task, answerOptions(request)));
+  return taskResponse(copyTask(task, answerOptions(call)));
 }
 
 /** The task as the first send would get it: at the stop after its message, or at once if the caller asked for that. */
 async function answerAgain(call: SendCall, { record, head }: ReachedTask): Promise<SendMessageResponse> {
   if (record.seq === 0 && call.request.configuration?.returnImmediately === true) {
-    return taskResponse((await readTask(call.runtime, head, answerOptions(call.request))).task);
+    return taskResponse((await readTask(call.runtime, head, answerOptions(call))).task);
   }
   const claimedCall = { ...call, idempotency: new IdempotencyClaim(call.runtime, record) };
   return followTaken(claimedCall, { id: head.id, key: head.key, after: record.seq, entry: record.entry });
 }
 
 // A send that must not wait is answered when its message was taken. If it is not taken in time, it is withdrawn.
-async function withdrawLate<T>(
+async function withdrawWhenLate<T>(
   { runtime, idempotency }: SendCall,
   message: FollowedMessage,
   answer: Promise<T>,
@@ -185,4 +199,71 @@ async function withdrawLate<T>(
   } finally {
     cancel();
   }
+}
+
+/**
+ * The outcome of a send whose turn ran in this process; the live task if the turn ended without an answer or moved
+ * elsewhere.
+ */
+type SendOutcome = SendMessageResponse | { readonly live: LiveTask };
+
+/** Waits for the answer of one send and gets it the moment it is stored. */
+class SendWait implements OutcomeReceiver, RecordObserver {
+  readonly outcome: Promise<SendOutcome>;
+  readonly #gate: SendGate;
+  readonly #shown: CopyOptions;
+  #live: LiveTask | undefined;
+  #resolve: (outcome: SendOutcome) => void = noop;
+  #reject: (error: unknown) => void = noop;
+
+  constructor(gate: SendGate, shown: CopyOptions) {
+    this.#gate = gate;
+    this.#shown = shown;
+    this.outcome = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  reply(message: Message): void {
+    this.#resolve(messageResponse(message));
+  }
+
+  fail(error: A2AError): void {
+    this.close();
+    this.#reject(error);
+  }
+
+  task(live: LiveTask): void {
+    this.#live = live;
+    live.observe(this);
+  }
+
+  record(record: LogRecord, task: Task): void {
+    const verdict = this.#gate(record);
+    if (verdict === undefined) return;
+    this.close();
+    if (verdict === "answer") this.#resolve(taskResponse(copyTask(task, this.#shown)));
+    else this.#reject(verdict.error);
+  }
+
+  onLeave(): void {
+    const live = this.#live;
+    // Parked, or running in another process: follow the log.
+    if (live !== undefined && (live.failure === undefined || live.failure instanceof TurnAborted))
+      this.#resolve({ live });
+    else this.#reject(publicFailure(live?.failure));
+  }
+
+  close(): void {
+    this.#live?.unobserve(this);
+  }
+}
+
+function taskResponse(task: Task): SendMessageResponse {
+  return { $typeName: "lf.a2a.v1.SendMessageResponse", payload: { case: "task", value: task } };
+}
+
+function messageResponse(message: Message): SendMessageResponse {
+  return { $typeName: "lf.a2a.v1.SendMessageResponse", payload: { case: "message", value: message } };
 }

@@ -15,27 +15,27 @@ export type OpenArtifacts = Map<string, boolean> | undefined;
 export function openAfter(open: OpenArtifacts, records: readonly LogRecord[]): OpenArtifacts {
   let current = open;
   for (const record of records) {
-    const change = changeOf(record);
+    const change = readChange(record);
     if (change !== undefined) {
       current ??= new Map();
       current.set(change.artifactId, change.isComplete);
-    } else if (current !== undefined) close(current, stepOf(record));
+    } else if (current !== undefined) close(current, readStep(record));
   }
   return current;
 }
 
 /** The entries of a write to a task. `task`: the fold before it. */
-export function entriesOf(
+export function deriveEntries(
   { task, open }: { readonly task: Task; readonly open: OpenArtifacts },
   records: readonly LogRecord[],
   facts: EntryFacts,
 ): readonly ConversationRecord[] {
   const entries: ConversationRecord[] = [];
-  if (records.every((record) => stepOf(record) === undefined)) return entries;
+  if (records.every((record) => readStep(record) === undefined)) return entries;
   const current = new Map(open);
   const changes = new Map<string, StreamResponse[]>();
   for (const record of records) {
-    const change = changeOf(record);
+    const change = readChange(record);
     if (change !== undefined) {
       current.set(change.artifactId, change.isComplete);
       const earlier = changes.get(change.artifactId);
@@ -43,7 +43,7 @@ export function entriesOf(
       else earlier.push(change.event);
       continue;
     }
-    const step = stepOf(record);
+    const step = readStep(record);
     for (const artifactId of close(current, step)) {
       const artifact = artifactAfter(task, changes.get(artifactId) ?? [], artifactId);
       if (artifact !== undefined) entries.push(artifactEntry(artifact, facts));
@@ -69,19 +69,19 @@ interface Change {
   readonly event: StreamResponse;
 }
 
-function changeOf(record: LogRecord): Change | undefined {
+function readChange(record: LogRecord): Change | undefined {
   if (record.kind !== "event" || record.event.payload.case !== "artifactUpdate") return undefined;
   const { artifact, lastChunk } = record.event.payload.value;
   return artifact && { artifactId: artifact.artifactId, isComplete: lastChunk, event: record.event };
 }
 
-/** What a record adds besides artifacts. With `closesAll` no artifact stays open, otherwise only unfinished ones do. */
+/** The part of a record that is no artifact. With `closesAll` no artifact stays open, otherwise only unfinished ones do. */
 interface Step {
   readonly closesAll: boolean;
   readonly message: Message | undefined;
 }
 
-function stepOf(record: LogRecord): Step | undefined {
+function readStep(record: LogRecord): Step | undefined {
   switch (record.kind) {
     case "message":
       return { closesAll: false, message: record.message };

@@ -1,31 +1,85 @@
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { monotonic } from "../../protocol/async/clock.js";
+import { noop } from "../../protocol/async/noop.js";
 import { sizeOfMessage, sizeOfTask } from "../../protocol/check/size.js";
 import type { CallChain, Principal, ReadHeader, Scope } from "../../protocol/context.js";
-import type { A2AError } from "../../protocol/errors.js";
+import { A2AError } from "../../protocol/errors.js";
 import { copyTask, emptyTask } from "../../protocol/fold.js";
+import type { Logger } from "../../protocol/logger.js";
 import { type Task, TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
 import { TurnAborted } from "../agent.js";
-import type { AppendResult, LogRecord, StoredTask } from "../ports.js";
+import type { Conversations } from "../conversation/conversations.js";
+import type { Lease } from "../lease.js";
+import type { CoreLimits } from "../limits.js";
+import type {
+  AppendResult,
+  Clock,
+  LogRecord,
+  Park,
+  Signals,
+  StoredTask,
+  TaskStore,
+  WriteBody,
+  WrittenStatus,
+} from "../ports.js";
 import type { TurnMemory } from "../running-memory.js";
-import { isAnswer } from "../store-failure.js";
-import { entriesOf, type OpenArtifacts, openAfter } from "./conversation-tracker.js";
-import type { Draft } from "./draft.js";
+import { isAnswer, Unanswered } from "../store-failure.js";
+import type { StoreHealth } from "../store-health.js";
+import type { Watch } from "../watch.js";
+import { deriveEntries, type OpenArtifacts, openAfter } from "./conversation-tracker.js";
 import { eventIdPrefix } from "./event-id.js";
-import { applyRecord, foldStored } from "./fold.js";
-import type { LiveTaskDeps } from "./live-task-deps.js";
+import { applyRecord, foldStored, summaryAfter } from "./fold.js";
 import { LogWindow } from "./log-window.js";
-import { loseTask } from "./lost-tasks.js";
-import { createRecentItems, type RecentItems } from "./recent-items.js";
-import { StatusTimes } from "./status-times.js";
-import { createTail, type Tail } from "./tail.js";
-import { TaskSize } from "./task-size.js";
+import { type Draft, sizeOfRecords } from "./record.js";
+import { RecentItems, Tail } from "./tail.js";
 import { type Lateness, makeFirstWrite, makeWrite, type Outcome, type Write } from "./write.js";
-import type { WriteBatch, WriteExtras } from "./write-batch.js";
-import { WriteQueue } from "./write-queue.js";
 
-// A live task is what a turn writes: from an event to the stored records that readers get.
+// How a task is recorded: from an event that a turn accepts to the stored records that readers get.
+//
+//   add ──▶ batch ──▶ write ──▶ store ──▶ fold, tail, observers, watch, other processes
+//           drafts    records              (`#publish`)
+//
+// A turn adds drafts. They gather in batches: one write is under way, and what is added meanwhile shares the next one. An
+// exclusive batch is a write of its own, which the store may refuse. When its turn comes, a batch is numbered, its statuses
+// get their time, and it becomes a write (write.ts), which is retried while the store fails. Once it is stored, its records
+// are folded into the task, published and counted: persist, then publish. `room` holds a turn back that is too far ahead.
+//
+// The task is writable until its turn ends or it is abandoned. In between, a write that the store has answered with an
+// error (`refusal`) stops all that wait behind it, until the turn has ended with that error.
+//
+// Invariant: this object is the only writer of the log. Each write names the epoch and number it follows, so that one from
+// a process that took the task over stops it: it is abandoned, and writes nothing more.
 
-/** Who sent a message, as its call says. */
+/** A task that this process abandoned when the store failed. A write of it may still arrive. */
+interface LostTask {
+  readonly scope: Scope;
+  /** Since when no write of it is under way. */
+  idleSince: number;
+  /** A write of it has no answer yet. */
+  open: boolean;
+  /** It was to be created, its send was refused, and no repeat of the send can attach to it. */
+  readonly refused: boolean;
+}
+
+/** The parts of a `Runtime` that a live task works with. */
+export interface LiveTaskDeps {
+  readonly store: TaskStore;
+  readonly signals: Signals;
+  readonly clock: Clock;
+  readonly watch: Watch;
+  readonly logger: Logger;
+  readonly limits: CoreLimits;
+  readonly instance: string;
+  readonly lease: Lease;
+  readonly health: StoreHealth;
+  /** `undefined` when conversations are off. */
+  readonly conversations: Conversations | undefined;
+  /** Tasks abandoned after store failures, by id: their stored state is unknown. */
+  readonly lostTasks: Map<string, LostTask>;
+}
+
+/** The sender of a message, as its call says. */
 export interface Sender {
   readonly principal: Principal;
   readonly header?: ReadHeader | undefined;
@@ -40,6 +94,28 @@ export interface RecordObserver {
   record(record: LogRecord, task: Task): void;
   /** This process no longer runs the task: its turn ended or was taken over. */
   onLeave(): void;
+}
+
+/** Effects of a write besides its records. */
+export interface WriteExtras {
+  readonly end?: { readonly inboxPut: number; readonly park?: Park | undefined } | undefined;
+  readonly takes?: readonly string[] | undefined;
+  readonly claim?: { readonly turn: number } | undefined;
+}
+
+/** Records that share one write. */
+interface WriteBatch {
+  readonly drafts: Draft[];
+  bytes: number;
+  extras: WriteExtras | undefined;
+  /** Accepts no further records. */
+  readonly alone: boolean;
+  /** Set once the records are numbered. */
+  write: Write | undefined;
+  resolvers:
+    | { readonly resolve: (result: AppendResult) => void; readonly reject: (reason: unknown) => void }
+    | undefined;
+  promise: Promise<AppendResult> | undefined;
 }
 
 /** Whether this process may write the task: until its turn ends or the task is abandoned. */
@@ -61,8 +137,8 @@ export class LiveTask {
   readonly name: string | undefined;
   /** The fold of all stored records. */
   readonly task: Task;
-  readonly tail: Tail = createTail();
-  readonly recentItems: RecentItems = createRecentItems();
+  readonly tail = new Tail();
+  readonly recentItems = new RecentItems();
   readonly #deps: LiveTaskDeps;
   #key: number | undefined;
   #incarnation = "";
@@ -77,45 +153,53 @@ export class LiveTask {
   #phase: LivePhase = writablePhase;
   #onClose: (() => void) | undefined;
   #lateness: Lateness | undefined;
-  /** What the store answered when it refused a write of the turn, until `endAfterRefusal`. */
+  /** The error with which the store refused a write of the turn, until `endAfterRefusal`. */
   #refusal: A2AError | undefined;
   #onRefusal: ((error: A2AError) => void) | undefined;
   readonly #observers = new Set<RecordObserver>();
   /** Senders of the entries in the inbox: a stored send has only its scope. */
   #senders: Map<string, Sender> | undefined;
-  readonly #writes: WriteQueue;
+  readonly #batches: WriteBatch[] = [];
+  #isWriting = false;
+  /** Called after each write. */
+  #commitWaiters: (() => void)[] = [];
+  /** Makes the error for records that come when the task is closed or a write was refused. */
+  #rejection: (() => unknown) | undefined;
   /** Whether a write of this object has been stored. */
   #hasWritten = false;
-  readonly #size = new TaskSize((bytes) => this.#hold(bytes));
+  readonly #size = new TaskSize();
   /** Bytes of the task in memory: its content, and the records that wait for the store. */
   #heldBytes = 0;
   #memory: TurnMemory | undefined;
   readonly #window: LogWindow;
-  readonly #statusTimes: StatusTimes;
+  /** Time of the last status, stored or about to be. */
+  #statusTime = 0;
   #openArtifacts: OpenArtifacts;
 
   constructor(
     deps: LiveTaskDeps,
-    source: Pick<LiveTask, "id" | "contextId" | "scope" | "version" | "name"> | StoredTask,
+    source:
+      | {
+          readonly id: string;
+          readonly contextId: string;
+          readonly scope: Scope;
+          readonly version: string;
+          readonly name: string | undefined;
+        }
+      | StoredTask,
   ) {
     this.#deps = deps;
-    this.#writes = new WriteQueue(deps.limits, {
-      write: (batch) => this.#write(batch),
-      apply: (batch, outcome) => this.#apply(batch, outcome),
-      fail: (batch, error) => this.#fail(batch, error),
-      hold: (bytes) => this.#hold(bytes),
-    });
     this.#window = new LogWindow(deps);
-    this.#statusTimes = new StatusTimes(deps.lease, "head" in source ? source.head.statusTime : 0);
     if ("head" in source) {
       const { head } = source;
       ({ id: this.id, contextId: this.contextId, scope: this.scope, version: this.version } = head);
       ({ key: this.#key, epoch: this.#epoch, seq: this.#storedSeq, inboxPut: this.#inboxPut, turn: this.#turn } = head);
       this.task = foldStored(source);
       this.#state = head.state;
+      this.#statusTime = head.statusTime;
       this.#wakeAt = head.wakeAt;
       this.#size.resume(source, this.task);
-      this.#hold(this.#size.task);
+      this.#countBytes(this.#size.task);
       this.#identify(head.incarnation);
       return;
     }
@@ -231,21 +315,60 @@ export class LiveTask {
     this.#wakeAt = wakeAt;
   }
 
-  /** Accepts records for a write, as `WriteQueue` says; so do the next three. */
-  add(drafts: readonly Draft[]): void {
-    this.#writes.add(drafts);
+  /**
+   * Accepts records for one write: at once if none is under way, else with the next one. `bytes`: their size, if it is
+   * known.
+   */
+  add(drafts: readonly Draft[], bytes = sizeOfRecords(drafts)): void {
+    this.#accept(drafts, bytes);
+    this.#schedule();
   }
 
-  addStored(drafts: readonly Draft[], extras?: WriteExtras): Promise<void> {
-    return this.#writes.addStored(drafts, extras);
+  /** The same for records that must be stored before the turn continues; resolves when they are. */
+  addStored(drafts: readonly Draft[], bytes: number, extras?: WriteExtras): Promise<void> {
+    const batch = this.#accept(drafts, bytes);
+    if (extras !== undefined) batch.extras = { ...batch.extras, ...extras };
+    const commit = awaitBatch(batch);
+    this.#schedule();
+    // The inbox can refuse only a write that ends a turn, and that is an exclusive one.
+    return commit.then(noop);
   }
 
+  /** A separate write after everything accepted so far. Resolves with whether it was refused. */
   exclusive(drafts: readonly Draft[], extras: WriteExtras): Promise<AppendResult> {
-    return this.#writes.exclusive(drafts, extras);
+    if (this.#rejection !== undefined) return Promise.reject(this.#rejection());
+    const batch = openBatch(true, extras);
+    this.#batches.push(batch);
+    this.#join(batch, drafts, sizeOfRecords(drafts));
+    const result = awaitBatch(batch);
+    this.#schedule();
+    return result;
   }
 
+  /** `undefined` while the turn may be further ahead of the store, else a promise that resolves when it may. */
   room(): Promise<void> | undefined {
-    return this.#writes.room();
+    const last = this.#batches.at(-1);
+    if (last === undefined) return undefined;
+    const { batchMaxEvents, batchMaxBytes } = this.#deps.limits;
+    const full = last.drafts.length >= batchMaxEvents || last.bytes >= batchMaxBytes || this.#batches.length > 2;
+    return full ? this.#nextCommit() : undefined;
+  }
+
+  /** Resolves when everything accepted so far is stored. */
+  async flush(): Promise<void> {
+    await this.settle();
+    if (this.failure !== undefined) throw this.failure;
+    if (this.#refusal !== undefined) throw this.#refusal;
+  }
+
+  /** Resolves when no write is under way any more, even if the task was abandoned. */
+  async settle(): Promise<void> {
+    while (this.#isWriting) await this.#nextCommit();
+  }
+
+  /** Whether the store may already have more than this process knows of. */
+  get isWriting(): boolean {
+    return this.#isWriting;
   }
 
   /** Counts the task towards the memory of its turn from now on. */
@@ -254,26 +377,9 @@ export class LiveTask {
     memory.add(this.#heldBytes);
   }
 
-  #hold(bytes: number): void {
+  #countBytes(bytes: number): void {
     this.#heldBytes += bytes;
     this.#memory?.add(bytes);
-  }
-
-  /** Whether the store may already have more than this process knows of. */
-  get isWriting(): boolean {
-    return this.#writes.isWriting;
-  }
-
-  /** Resolves when no write is under way any more, even if the task was abandoned. */
-  settle(): Promise<void> {
-    return this.#writes.flush();
-  }
-
-  /** Resolves when everything accepted so far is stored. */
-  async flush(): Promise<void> {
-    await this.#writes.flush();
-    if (this.failure !== undefined) throw this.failure;
-    if (this.#refusal !== undefined) throw this.#refusal;
   }
 
   /** Size of the task. */
@@ -283,7 +389,9 @@ export class LiveTask {
 
   /** Adds the size of an event's content, which is negative when it replaces more. Returns false over the limit. */
   grow(bytes: number): boolean {
-    return this.#size.grow(bytes, this.#deps.limits.taskMaxBytes);
+    const fits = this.#size.grow(bytes, this.#deps.limits.taskMaxBytes);
+    if (fits) this.#countBytes(bytes);
+    return fits;
   }
 
   /** Remembers the sender of an entry put into the inbox. */
@@ -292,7 +400,7 @@ export class LiveTask {
     this.#senders.set(entry, { principal, header, chain, deadline, late });
   }
 
-  senderOf(entry: string): Sender | undefined {
+  findSender(entry: string): Sender | undefined {
     return this.#senders?.get(entry);
   }
 
@@ -308,7 +416,7 @@ export class LiveTask {
   /** Writes the end of a turn of which the store has refused a write. */
   async endAfterRefusal(drafts: readonly Draft[]): Promise<void> {
     this.#refusal = undefined;
-    this.#writes.resume();
+    this.#rejection = undefined;
     await this.exclusive(drafts, { end: { inboxPut: 0 } });
   }
 
@@ -320,23 +428,61 @@ export class LiveTask {
     this.#deps.watch.noteChange(this.id);
   }
 
-  // Nothing of a write is stored that the store has answered with an error, so this process still holds the task.
-  #fail({ extras }: WriteBatch, error: unknown): void {
-    if (!isAnswer(error) || this.#key === undefined || extras?.claim !== undefined || this.closed) {
-      this.abandon(error);
-      return;
+  #accept(drafts: readonly Draft[], bytes: number): WriteBatch {
+    if (this.#rejection !== undefined) throw this.#rejection();
+    let batch = this.#batches.at(-1);
+    if (batch === undefined || batch.alone) {
+      batch = openBatch(false);
+      this.#batches.push(batch);
     }
-    this.#refusal = error;
-    this.#writes.close(() => error);
-    this.#onRefusal?.(error);
+    this.#join(batch, drafts, bytes);
+    return batch;
+  }
+
+  #join(batch: WriteBatch, drafts: readonly Draft[], bytes: number): void {
+    for (const draft of drafts) batch.drafts.push(draft);
+    batch.bytes += bytes;
+    this.#countBytes(bytes);
+  }
+
+  // At the end of the tick: events that an agent emits without waiting in between share one write.
+  #schedule(): void {
+    if (this.#isWriting) return;
+    this.#isWriting = true;
+    process.nextTick(() => void this.#writePending());
+  }
+
+  async #writePending(): Promise<void> {
+    for (let batch = this.#batches.shift(); batch !== undefined; batch = this.#batches.shift()) {
+      try {
+        const result = this.#apply(batch, await this.#write(batch));
+        batch.resolvers?.resolve(result);
+      } catch (error) {
+        batch.resolvers?.reject(error);
+        this.#fail(batch, error);
+      }
+      this.#countBytes(-batch.bytes);
+      this.#noteCommit();
+    }
+    this.#isWriting = false;
+    this.#noteCommit();
+  }
+
+  #nextCommit(): Promise<void> {
+    return new Promise((resolve) => this.#commitWaiters.push(resolve));
+  }
+
+  #noteCommit(): void {
+    if (this.#commitWaiters.length === 0) return;
+    for (const resolve of this.#commitWaiters.splice(0)) resolve();
   }
 
   #write(batch: WriteBatch): Promise<Outcome> {
-    if (this.#hasWritten) return makeWrite(this.#deps, this.#writeOf(batch));
-    return makeFirstWrite(this.#deps, () => this.#writeOf(batch), this.#lateness);
+    if (this.#hasWritten) return makeWrite(this.#deps, this.#prepare(batch));
+    return makeFirstWrite(this.#deps, () => this.#prepare(batch), this.#lateness);
   }
 
-  #writeOf(batch: WriteBatch): Write {
+  #prepare(batch: WriteBatch): Write {
     batch.write ??= this.#number(batch);
     return batch.write;
   }
@@ -345,7 +491,7 @@ export class LiveTask {
     let seq = this.#storedSeq;
     const records: LogRecord[] = [];
     for (const draft of drafts) records.push(Object.assign(draft, { seq: ++seq }) as LogRecord);
-    const status = this.#statusTimes.stamp(this.task, records);
+    const status = this.#stampStatuses(records);
     const snapshot = this.#snapshot(
       records,
       bytes,
@@ -354,7 +500,6 @@ export class LiveTask {
     return {
       task: this,
       fence: { key: this.#key, epoch: this.#epoch, seq: this.#storedSeq },
-      holder: this.#deps.instance,
       claim: extras?.claim,
       body: {
         records,
@@ -368,19 +513,42 @@ export class LiveTask {
     };
   }
 
-  #conversation(records: readonly LogRecord[], time: number | undefined): Write["body"]["conversation"] {
+  // Times are by the store's clock, which all processes share, and never decrease. Returns the last status.
+  #stampStatuses(records: readonly LogRecord[]): WrittenStatus | undefined {
+    let last: WrittenStatus | undefined;
+    for (const record of records) {
+      if (record.kind !== "event" || record.event.payload.case !== "statusUpdate") continue;
+      const { status } = record.event.payload.value;
+      if (status === undefined) continue;
+      this.#statusTime = Math.max(this.#deps.lease.storeTime(), this.#statusTime);
+      status.timestamp = timestampFromMs(this.#statusTime);
+      last = { state: status.state, time: this.#statusTime };
+    }
+    return last === undefined ? undefined : { ...last, summary: summaryAfter(this.task, records) };
+  }
+
+  #snapshot(records: readonly LogRecord[], bytes: number, endsTask: boolean): WriteBody["snapshot"] {
+    if (!this.#size.countWrite(bytes, endsTask)) return undefined;
+    const task = copyTask(this.task);
+    for (const record of records) applyRecord(task, record);
+    const size = sizeOfTask(task);
+    this.#size.countSnapshot(size);
+    return { task, bytes: size };
+  }
+
+  #conversation(records: readonly LogRecord[], time: number | undefined): WriteBody["conversation"] {
     const { conversations } = this.#deps;
     if (conversations === undefined) return undefined;
     const { log, replies } = conversations;
-    replies.hurry();
+    replies.flushNow();
     const at = time ?? log.now();
     const facts = { taskId: this.id, at, maxBytes: log.entryMaxBytes };
-    const entries = entriesOf({ task: this.task, open: this.#openArtifacts }, records, facts);
+    const entries = deriveEntries({ task: this.task, open: this.#openArtifacts }, records, facts);
     return log.write(this.scope, this.contextId, { entries, at });
   }
 
   #apply(batch: WriteBatch, { result, head }: Outcome): AppendResult {
-    const { body, claim } = this.#writeOf(batch);
+    const { body, claim } = this.#prepare(batch);
     if (head !== undefined) {
       this.#key = head.key;
       this.#identify(head.incarnation);
@@ -409,23 +577,14 @@ export class LiveTask {
     return result;
   }
 
-  #snapshot(records: readonly LogRecord[], bytes: number, endsTask: boolean): Write["body"]["snapshot"] {
-    if (!this.#size.countWrite(bytes, endsTask)) return undefined;
-    const task = copyTask(this.task);
-    for (const record of records) applyRecord(task, record);
-    const size = sizeOfTask(task);
-    this.#size.countSnapshot(size);
-    return { task, bytes: size };
-  }
-
-  #publish(body: Write["body"]): void {
+  #publish(body: WriteBody): void {
     const { records, bytes, end } = body;
     this.#openArtifacts = openAfter(this.#openArtifacts, records);
     for (const record of records) {
       applyRecord(this.task, record);
       this.#storedSeq = record.seq;
       if (record.kind === "turnStarted") this.#messageSeq = record.message ?? record.seq + 1;
-      if (record.kind === "message") this.#size.addMessage(sizeOfMessage(record.message));
+      if (record.kind === "message") this.#addMessage(sizeOfMessage(record.message));
       for (const observer of this.#observers) observer.record(record, this.task);
     }
     if (this.tail.push(records, bytes)) this.recentItems.clear();
@@ -435,9 +594,36 @@ export class LiveTask {
     this.#deps.signals.publish({ kind: "moved", taskId: this.id });
   }
 
+  // A message of the caller was admitted before, so no limit applies.
+  #addMessage(bytes: number): void {
+    this.#size.grow(bytes, Number.POSITIVE_INFINITY);
+    this.#countBytes(bytes);
+  }
+
+  // Nothing of a write is stored that the store has answered with an error, so this process still holds the task.
+  #fail({ extras }: WriteBatch, error: unknown): void {
+    if (!isAnswer(error) || this.#key === undefined || extras?.claim !== undefined || this.closed) {
+      this.abandon(error);
+      return;
+    }
+    this.#refusal = error;
+    this.#rejectPending(() => error);
+    this.#onRefusal?.(error);
+  }
+
+  // Rejects what waits, and all that follows.
+  #rejectPending(rejection: () => unknown): void {
+    this.#rejection = rejection;
+    for (const { bytes, resolvers } of this.#batches.splice(0)) {
+      this.#countBytes(-bytes);
+      resolvers?.reject(rejection());
+    }
+    this.#noteCommit();
+  }
+
   #close(phase: LivePhase): void {
     this.#phase = phase;
-    this.#writes.close(() => this.failure ?? new TurnAborted("OwnershipLost"));
+    this.#rejectPending(() => this.failure ?? new TurnAborted("OwnershipLost"));
     const observers = [...this.#observers];
     this.#observers.clear();
     for (const observer of observers) observer.onLeave();
@@ -448,4 +634,97 @@ export class LiveTask {
     this.#incarnation = incarnation;
     this.#idPrefix = eventIdPrefix(this.id, incarnation);
   }
+}
+
+/** An empty batch. `alone`: nothing else may join it. */
+function openBatch(alone: boolean, extras?: WriteExtras): WriteBatch {
+  return { drafts: [], bytes: 0, extras, alone, write: undefined, resolvers: undefined, promise: undefined };
+}
+
+/** The result of a batch. The promise is made on demand: an artifact chunk never needs it. */
+function awaitBatch(batch: WriteBatch): Promise<AppendResult> {
+  batch.promise ??= new Promise((resolve, reject) => {
+    batch.resolvers = { resolve, reject };
+  });
+  return batch.promise;
+}
+
+const leastSnapshotBytes = 64 << 10;
+
+/** The sizes of a task: its content, its last snapshot, and the log since that snapshot. */
+class TaskSize {
+  #task = 0;
+  #snapshot = 0;
+  #log = 0;
+
+  /** Size of the content. */
+  get task(): number {
+    return this.#task;
+  }
+
+  /** Initializes the sizes of a continued task from what is stored; `task` is its fold. */
+  resume({ snapshot, records }: StoredTask, task: Task): void {
+    this.#task = sizeOfTask(task);
+    this.#snapshot = snapshot === undefined ? 0 : sizeOfTask(snapshot.task);
+    this.#log = sizeOfRecords(records);
+  }
+
+  /** Adds the size of an event's content, which is negative when it replaces more. Returns false over the limit. */
+  grow(bytes: number, maxBytes: number): boolean {
+    if (this.#task + bytes > maxBytes) return false;
+    this.#task += bytes;
+    return true;
+  }
+
+  /**
+   * Counts a write to the log. Returns true when it needs a snapshot: at the end of the task, and when the log has
+   * outgrown the last one. A read then costs at most twice the task, and the cost of snapshots is amortized over the
+   * events between them.
+   */
+  countWrite(bytes: number, endsTask: boolean): boolean {
+    this.#log += bytes;
+    return endsTask || this.#log >= Math.max(this.#snapshot, leastSnapshotBytes);
+  }
+
+  /** Counts a snapshot, which replaces the log before it. */
+  countSnapshot(bytes: number): void {
+    this.#snapshot = bytes;
+    this.#log = 0;
+  }
+}
+
+/** Remembers a task to look after until its last write can no longer arrive. */
+export function loseTask(
+  { lostTasks, clock }: Pick<LiveTaskDeps, "lostTasks" | "clock">,
+  live: LiveTask,
+  reason: unknown,
+): void {
+  const { id, scope, key, outlivesSend } = live;
+  const open = reason instanceof Unanswered || live.isWriting;
+  // A refused task that could not be ended yet stays refused.
+  const refused = (key === undefined && !outlivesSend) || lostTasks.get(id)?.refused === true;
+  const task: LostTask = { scope, idleSince: monotonic(clock), open, refused };
+  lostTasks.set(id, task);
+  if (!open) return;
+  const answer = reason instanceof Unanswered ? reason.answer : live.settle();
+  void answer.then(() => {
+    task.open = false;
+    task.idleSince = monotonic(clock);
+  });
+}
+
+/** The error for a task whose history takes no more messages. */
+export function historyFull(maxMessages: number): A2AError {
+  return new A2AError(
+    "resourceExhausted",
+    `the history of the task is full: the limit is ${maxMessages} messages (historyMaxMessages)`,
+    { metadata: { limit: "historyMaxMessages" } },
+  );
+}
+
+/** The error for an event that exceeds the limit of this name. */
+export function tooLarge(subject: string, limit: "eventMaxBytes" | "taskMaxBytes", maxBytes: number): A2AError {
+  return new A2AError("resourceExhausted", `${subject} is over the limit of ${maxBytes} bytes (${limit})`, {
+    metadata: { limit },
+  });
 }

@@ -1,6 +1,6 @@
 import { monotonic } from "../../protocol/async/clock.js";
-import type { LiveTaskDeps } from "./live-task-deps.js";
-import type { Write } from "./write.js";
+import type { WriteBody } from "../ports.js";
+import type { LiveTask, LiveTaskDeps } from "./live-task.js";
 
 /** For how long readers that resume find more than `logWindowBytes`. */
 const windowMs = 600_000;
@@ -18,32 +18,22 @@ interface Mark {
   bytes: number;
 }
 
-/** What the window needs of its task. */
-interface WindowedTask {
-  readonly id: string;
-  readonly key: number | undefined;
-  /** Number of the last stored record. */
-  readonly storedSeq: number;
-  /** Number of the record with the message that started the turn. */
-  readonly messageSeq: number;
-}
-
 /**
  * Drops the part of a running task's log that a snapshot covers: what is beyond `logWindowBytes` and older than ten
  * minutes, and what is beyond four times `logWindowBytes`.
  */
 export class LogWindow {
-  readonly #deps: Pick<LiveTaskDeps, "clock" | "limits" | "logger" | "store">;
+  readonly #deps: LiveTaskDeps;
   readonly #marks: Mark[] = [];
   #bytes = 0;
   #turnSeq = 0;
 
-  constructor(deps: Pick<LiveTaskDeps, "clock" | "limits" | "logger" | "store">) {
+  constructor(deps: LiveTaskDeps) {
     this.#deps = deps;
   }
 
   /** Counts a write that was stored. One with a snapshot may let older records go. */
-  count({ id, key, storedSeq, messageSeq }: WindowedTask, { records, bytes, snapshot, end }: Write["body"]): void {
+  count({ id, key, storedSeq, messageSeq }: LiveTask, { records, bytes, snapshot, end }: WriteBody): void {
     this.#bytes += bytes;
     this.#turnSeq = records.findLast(({ kind }) => kind === "turnStarted")?.seq ?? this.#turnSeq;
     if (snapshot === undefined || end !== undefined || key === undefined) return;

@@ -20,7 +20,7 @@ const artifactPlace = { name: "artifact", depth: 5 };
 const messagePlace = { name: "message", depth: 5 };
 const metadataPlace = { name: "metadata", depth: 4 };
 
-/** What a turn fills into its events. */
+/** The ids that a turn fills into its events. */
 export interface EventIds {
   readonly taskId: string;
   readonly contextId: string;

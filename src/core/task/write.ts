@@ -1,27 +1,25 @@
 import { noop } from "../../protocol/async/noop.js";
 import { type RetryPlan, retryAfter } from "../../protocol/async/retry.js";
-import type { Scope } from "../../protocol/context.js";
 import { TaskState } from "../../protocol/model.js";
 import { NameTaken } from "../../protocol/task-names.js";
-import type { Append, AppendResult, Head, LogRecord, TaskStore } from "../ports.js";
+import type { AppendResult, Head, LogRecord, TaskStore, WriteBody } from "../ports.js";
 import { isAnswer, NoAnswer, storeDeadline, storeRetries, Unanswered } from "../store-failure.js";
-import type { LiveTaskDeps } from "./live-task-deps.js";
+import type { LiveTask, LiveTaskDeps } from "./live-task.js";
+
+// One write of a live task, until it is certain whether the store has it.
+//
+// The store answers a write with a result or with an error, or it fails: then the write may have taken effect or may still
+// do so. Before it is tried again the log is read. If the records behind the fence are those of this write, it is stored;
+// else the same write is made again, and the fence keeps it from being stored twice.
+//
+// The first write of a turn has a caller who waits for it. After `storeWaitMs` the call fails, unless the write may be late.
 
 /** One write of a live task: the first, which creates it, or an append under the fence. */
 export interface Write {
-  readonly task: {
-    readonly id: string;
-    readonly contextId: string;
-    readonly scope: Scope;
-    readonly version: string;
-    readonly name: string | undefined;
-    /** The task was abandoned: a write that fails is not tried again. */
-    readonly closed: boolean;
-  };
+  readonly task: LiveTask;
   readonly fence: { readonly key: number | undefined; readonly epoch: number; readonly seq: number };
-  readonly holder: string;
   readonly claim: { readonly turn: number } | undefined;
-  readonly body: Omit<Append, "key" | "epoch" | "seq" | "claim">;
+  readonly body: WriteBody;
 }
 
 /** The outcome of a write. */
@@ -36,7 +34,7 @@ export function makeWrite(deps: LiveTaskDeps, write: Write): Promise<Outcome> {
   return attempt(deps, write).catch((error: unknown) => retryWrite(deps, write, { error, plan: storeRetries(deps) }));
 }
 
-/** What becomes of a first write that takes longer than its caller waits: it goes on. */
+/** Lets a first write take longer than its caller waits. It goes on meanwhile. */
 export interface Lateness {
   /** Called after `storeWaitMs`. */
   readonly onLate: (late: Unanswered) => void;
@@ -90,7 +88,7 @@ async function retryWrite(
     }
     return pauseMs;
   };
-  const run = async () => (await outcomeOfWrite(deps, write)) ?? (await attemptAgain(deps, write));
+  const run = async () => (await findOutcome(deps, write)) ?? (await attemptAgain(deps, write));
   try {
     return await retryAfter(first, run, { ...plan, pauseAfter });
   } catch (error) {
@@ -104,24 +102,24 @@ async function retryWrite(
 async function attemptAgain(deps: LiveTaskDeps, write: Write): Promise<Outcome> {
   try {
     const outcome = await attempt(deps, write);
-    return outcome.result === "stored" ? outcome : ((await outcomeOfWrite(deps, write)) ?? outcome);
+    return outcome.result === "stored" ? outcome : ((await findOutcome(deps, write)) ?? outcome);
   } catch (error) {
-    const late = isAnswer(error) ? await outcomeOfWrite(deps, write) : undefined;
+    const late = isAnswer(error) ? await findOutcome(deps, write) : undefined;
     if (late === undefined) throw error;
     return late;
   }
 }
 
 async function resolveRefusal(deps: LiveTaskDeps, write: Write, error: unknown): Promise<Outcome> {
-  const earlier = await outcomeOfWrite(deps, write);
+  const earlier = await findOutcome(deps, write);
   if (earlier !== undefined) return earlier;
   const { scope, name } = write.task;
   const isTaken = name !== undefined && (await deps.store.taskNamed(scope, name)) !== undefined;
   throw isTaken ? new NameTaken(error) : error;
 }
 
-async function attempt(deps: LiveTaskDeps, { task, fence, holder, claim, body }: Write): Promise<Outcome> {
-  const { store, lease } = deps;
+async function attempt(deps: LiveTaskDeps, { task, fence, claim, body }: Write): Promise<Outcome> {
+  const { store, lease, instance: holder } = deps;
   const { key, epoch, seq } = fence;
   // A task held by an instance without a valid lease would be taken over at once.
   const renewal = key === undefined || claim !== undefined ? lease.hold() : undefined;
@@ -140,12 +138,12 @@ async function attempt(deps: LiveTaskDeps, { task, fence, holder, claim, body }:
 
 // The records after the fence show whether this write put them there. If a new task's log differs from what we wrote,
 // another process created it or took it over.
-function outcomeOfWrite({ store }: LiveTaskDeps, write: Write): Promise<Outcome | undefined> {
+function findOutcome(deps: LiveTaskDeps, write: Write): Promise<Outcome | undefined> {
   const { key } = write.fence;
-  return key === undefined ? outcomeOfCreate(store, write) : outcomeOfAppend(store, key, write);
+  return key === undefined ? findCreated(deps.store, write) : findAppended(deps, key, write);
 }
 
-async function outcomeOfCreate(store: TaskStore, { task, body: { records } }: Write): Promise<Outcome | undefined> {
+async function findCreated(store: TaskStore, { task, body: { records } }: Write): Promise<Outcome | undefined> {
   const head = await store.head(task.scope, task.id);
   if (head === undefined) return undefined;
   const isAlone = head.epoch === 1 && head.seq === records.length;
@@ -154,13 +152,17 @@ async function outcomeOfCreate(store: TaskStore, { task, body: { records } }: Wr
   return { result: matches ? "stored" : "fenced", head };
 }
 
-async function outcomeOfAppend(store: TaskStore, key: number, write: Write): Promise<Outcome | undefined> {
+async function findAppended(
+  { store, instance }: LiveTaskDeps,
+  key: number,
+  write: Write,
+): Promise<Outcome | undefined> {
   const { fence, claim, body } = write;
   const page = await store.recordsAfter(key, fence.seq, body.records.length);
   if (page === undefined || page === "compacted") return undefined;
   if (page.head.epoch !== fence.epoch + (claim === undefined ? 0 : 1)) return undefined;
   // Restart claims look the same in every process, and a parking write may have no record: the holder decides.
-  if (page.head.holder !== (body.end === undefined ? write.holder : "")) return undefined;
+  if (page.head.holder !== (body.end === undefined ? instance : "")) return undefined;
   return isSameWrite(body.records, page.records) ? { result: "stored" } : undefined;
 }
 

@@ -1,36 +1,25 @@
 import { noop } from "../../protocol/async/noop.js";
 import { retry } from "../../protocol/async/retry.js";
 import { restorePrincipal } from "../../protocol/context.js";
-import type { Logger } from "../../protocol/logger.js";
 import type { Message } from "../../protocol/model.js";
 import type { TraceContext } from "../../protocol/telemetry/trace.js";
-import type { AbortKind, AuthorizationEnd } from "../agent.js";
+import type { AuthorizationEnd } from "../agent.js";
 import type { Head, Hint, InboxEntry, Park } from "../ports.js";
-import type { Runtime } from "../runtime.js";
 import { storeRetries } from "../store-failure.js";
-import type { Draft } from "../task/draft.js";
 import type { LiveTask, Sender } from "../task/live-task.js";
-import { messageDraft } from "../task/message-record.js";
+import { type Draft, messageDraft } from "../task/record.js";
 import type { TurnStart } from "../turn-start.js";
 import type { Watcher } from "../watch.js";
+import type { TurnRun } from "./run.js";
 
-/** What an inbox needs of its turn. */
-interface InboxTurn {
-  readonly taskId: string;
-  readonly start: TurnStart;
-  readonly runtime: Runtime;
-  readonly logger: Logger;
-  readonly answered: boolean;
-  abort(kind: AbortKind): void;
-  letGo(): void;
-  refusal(): unknown;
-  orAborted<T>(wait: Promise<T>): Promise<T>;
-  flush(): Promise<void>;
-  ensureTask(): LiveTask;
-  /** False when the entry was withdrawn meanwhile. */
-  take(live: LiveTask, entry: InboxEntry): Promise<boolean>;
-  cancelNow(): Promise<void>;
-}
+// The inbox of a task is in the store. Other calls put entries there, in any process: messages, wakes and cancels.
+// `TurnInbox` reads it for the turn that runs: when a hint arrives, when the polled head shows another count of entries,
+// when the agent begins to wait, and before the turn ends. A cancel aborts the turn at once. A message or a wake stays in
+// the store until the agent waits for it, or until the turn ends; then it is taken by a write that fails if it was
+// withdrawn.
+//
+// Invariant: a turn ends only with a write that names the `inboxPut` at which the inbox was seen empty. The store refuses
+// it if an entry was put since, and `endTurn` reads again: no entry is left behind without a turn.
 
 interface Receiver {
   /** `waiting` once all earlier events are stored; `taking` while a message is being taken. */
@@ -49,13 +38,13 @@ type InboxPhase = "idle" | "reading" | "stale" | "closed";
  * waits.
  */
 export class TurnInbox implements Watcher {
-  readonly #run: InboxTurn;
+  readonly #run: TurnRun;
   #live: LiveTask | undefined;
   #receiver: Receiver | undefined;
   #phase: InboxPhase = "idle";
   #messages = 0;
 
-  constructor(run: InboxTurn) {
+  constructor(run: TurnRun) {
     this.#run = run;
   }
 
@@ -84,14 +73,14 @@ export class TurnInbox implements Watcher {
   }
 
   wake(kind: Hint["kind"]): void {
-    if (kind === "inbox") this.#look();
+    if (kind === "inbox") this.#requestRead();
   }
 
   check(head: Head): void {
     const live = this.#live;
     if (live === undefined || this.#phase === "closed") return;
     if (head.epoch > live.epoch && head.holder !== this.#run.runtime.instance) this.#run.abort("OwnershipLost");
-    else if (head.inboxPut !== live.inboxPut) this.#look();
+    else if (head.inboxPut !== live.inboxPut) this.#requestRead();
   }
 
   close(): void {
@@ -129,8 +118,8 @@ export class TurnInbox implements Watcher {
       await this.#run.orAborted(this.#run.flush());
       if (live.closed) throw noMessage();
       receiver.phase = "waiting";
-      this.#look();
-      if (this.#run.runtime.turns.isLettingGo) this.#run.letGo();
+      this.#requestRead();
+      if (this.#run.runtime.turns.isLettingGo) this.#run.releaseWaiting();
       return await this.#run.orAborted(arrival);
     } finally {
       this.#receiver = undefined;
@@ -156,7 +145,7 @@ export class TurnInbox implements Watcher {
 
   async #nextTurn(live: LiveTask, endDrafts: readonly Draft[], entry: InboxEntry): Promise<boolean> {
     const turn = live.turn + 1;
-    const { start, drafts } = this.#startOf(live, entry, turn);
+    const { start, drafts } = this.#prepareNext(live, entry, turn);
     const result = await live.exclusive([...copyDrafts(endDrafts), ...drafts], { claim: { turn }, takes: [entry.id] });
     if (result !== "stored") return result === "fenced";
     live.forgetSender(entry.id);
@@ -165,7 +154,7 @@ export class TurnInbox implements Watcher {
   }
 
   // The start of the next turn: from a message, or from a wake, which reuses this turn's message.
-  #startOf(
+  #prepareNext(
     live: LiveTask,
     { id, send, wake }: InboxEntry,
     turn: number,
@@ -173,7 +162,7 @@ export class TurnInbox implements Watcher {
     const { start, runtime } = this.#run;
     const { scope } = start;
     const attempt = 1;
-    const before = traceContextOf(start);
+    const before = readTraceContext(start);
     if (send === undefined) {
       const { messageSeq: message } = live;
       const trace = runtime.telemetry?.wake({ taskId: live.id, contextId: live.contextId }, before);
@@ -193,7 +182,7 @@ export class TurnInbox implements Watcher {
         drafts: [{ kind: "turnStarted", turn, attempt, cause: "wake", wake, message, trace }],
       };
     }
-    const sender: Sender = live.senderOf(id) ?? { principal: restorePrincipal(scope, send) };
+    const sender: Sender = live.findSender(id) ?? { principal: restorePrincipal(scope, send) };
     return {
       start: { cause: "message", attempt, ...sender, scope, entry: id, send, before },
       drafts: [{ kind: "turnStarted", turn, attempt, cause: "message" }, messageDraft(live, id, send)],
@@ -206,19 +195,19 @@ export class TurnInbox implements Watcher {
     return (await this.#readAtEnd(this.#live)).some(({ kind }) => kind === "cancel");
   }
 
-  #look(): void {
+  #requestRead(): void {
     if (this.#phase === "reading") this.#phase = "stale";
     if (this.#phase !== "idle") return;
     this.#phase = "reading";
-    void this.#lookNow();
+    void this.#runReads();
   }
 
-  async #lookNow(): Promise<void> {
+  async #runReads(): Promise<void> {
     try {
-      await this.#handle();
+      await this.#handleEntries();
       while (this.#is("stale")) {
         this.#phase = "reading";
-        await this.#handle();
+        await this.#handleEntries();
       }
     } catch (error) {
       // The next poll reads it again.
@@ -232,7 +221,7 @@ export class TurnInbox implements Watcher {
     return this.#phase === phase;
   }
 
-  async #handle(): Promise<void> {
+  async #handleEntries(): Promise<void> {
     const live = this.#live;
     if (live?.key === undefined || this.#is("closed") || live.closed) return;
     const entries = await this.#read(live);
@@ -248,7 +237,7 @@ export class TurnInbox implements Watcher {
       return receiver.resolve(entry);
     }
     receiver.phase = "waiting";
-    this.#look();
+    this.#requestRead();
   }
 
   // Like the writes of the turn, its end waits while the store fails.
@@ -266,8 +255,8 @@ export class TurnInbox implements Watcher {
   }
 }
 
-// What caused a turn, in its trace.
-function traceContextOf({ trace, send }: TurnStart): TraceContext | undefined {
+// The trace context that caused a turn.
+function readTraceContext({ trace, send }: TurnStart): TraceContext | undefined {
   return trace !== undefined && "traceparent" in trace ? trace : (send.trace ?? trace?.context);
 }
 

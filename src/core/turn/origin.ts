@@ -5,7 +5,9 @@ import type { LogRecord, QueuedSend, SendContext, StoredTask } from "../ports.js
 import type { Runtime } from "../runtime.js";
 import { foldStored } from "../task/fold.js";
 
-/** What started the last turn of a task, as far as its log shows. */
+// How the last turn of a task began and what it has done, read from the log when another turn follows it or runs it again.
+
+/** The start of a task's last turn, as far as its log shows it. */
 export interface TurnOrigin {
   readonly attempt: number;
   readonly wake: JsonValue | undefined;
@@ -20,7 +22,7 @@ export interface TurnOrigin {
 
 /** Whether the process of the last turn released it deliberately. */
 export async function isReleased(runtime: Runtime, storedTask: StoredTask): Promise<boolean> {
-  return (await recordAt(runtime, storedTask, storedTask.head.seq))?.kind === "turnReleased";
+  return (await readRecord(runtime, storedTask, storedTask.head.seq))?.kind === "turnReleased";
 }
 
 /** The records with which a turn starts, at most. */
@@ -40,9 +42,9 @@ export async function hasSpoken({ store }: Runtime, { head }: StoredTask): Promi
  */
 export async function readOrigin(runtime: Runtime, storedTask: StoredTask): Promise<TurnOrigin> {
   const { turnSeq } = storedTask.head;
-  const start = await recordAt(runtime, storedTask, turnSeq);
+  const start = await readRecord(runtime, storedTask, turnSeq);
   const { attempt = 1, wake, trace, message = turnSeq + 1 } = start?.kind === "turnStarted" ? start : {};
-  const messageRecord = await recordAt(runtime, storedTask, message);
+  const messageRecord = await readRecord(runtime, storedTask, message);
   if (messageRecord?.kind !== "message") {
     return {
       attempt,
@@ -50,19 +52,19 @@ export async function readOrigin(runtime: Runtime, storedTask: StoredTask): Prom
       trace,
       messageSeq: message,
       entry: "",
-      send: { message: lastMessageOf(storedTask), ...emptyContext },
+      send: { message: findLastMessage(storedTask), ...emptyContext },
     };
   }
   const { entry, context = emptyContext } = messageRecord;
   return { attempt, wake, trace, messageSeq: message, entry, send: { message: messageRecord.message, ...context } };
 }
 
-/** What caused the last turn of a task, in its trace. `undefined` if no telemetry asks. */
+/** The trace context that caused the last turn of a task. `undefined` without telemetry. */
 export async function causeOfLastTurn(runtime: Runtime, storedTask: StoredTask): Promise<TraceContext | undefined> {
   return runtime.telemetry === undefined ? undefined : causeOf(await readOrigin(runtime, storedTask));
 }
 
-/** What caused a turn, in its trace. */
+/** The trace context that caused a turn. */
 export function causeOf({ trace, send }: Pick<TurnOrigin, "trace" | "send">): TraceContext | undefined {
   return trace ?? send.trace;
 }
@@ -70,7 +72,7 @@ export function causeOf({ trace, send }: Pick<TurnOrigin, "trace" | "send">): Tr
 const emptyContext: SendContext = { configuration: undefined, metadata: undefined, extensions: [] };
 
 // From what was already read, or from the store.
-async function recordAt(
+async function readRecord(
   { store }: Runtime,
   { head, records }: StoredTask,
   seq: number,
@@ -81,7 +83,7 @@ async function recordAt(
 }
 
 // If the log no longer has it, the history has the caller's last message.
-function lastMessageOf(storedTask: StoredTask): Message {
+function findLastMessage(storedTask: StoredTask): Message {
   return foldStored(storedTask).history.findLast(({ role }) => role === Role.USER) ?? emptyMessage;
 }
 

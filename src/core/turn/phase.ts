@@ -29,7 +29,7 @@ export type TurnPhase =
   /** The end of the turn is being written or is stored. `reason`: why it was aborted, if it was. */
   | { readonly name: "ending"; readonly reason: TurnAborted | undefined };
 
-/** What the turn has written. */
+/** The output of the turn so far. */
 export type TurnOutput =
   | { readonly name: "silent" | "speaking" | "stopped" | "answered" }
   | { readonly name: "parked"; readonly park: Park };

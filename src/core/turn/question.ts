@@ -22,13 +22,13 @@ export class EarlierQuestions {
   readonly #status: TaskStatus | undefined;
   /** Exchanges that the agent has not repeated yet, oldest first. */
   #exchanges: readonly Exchange[];
-  /** What the inbox has for the question at which the turn waited, until the agent repeats it. */
+  /** Kind of the entry in the inbox for the question at which the turn waited, until the agent repeats it. */
   #answeredBy: TurnStart["answeredBy"];
 
   /** `before`: the task as of the start of this run. */
   constructor({ send, answeredBy }: TurnStart, before: Task | undefined) {
     this.#status = before?.status;
-    this.#exchanges = exchangesIn(before?.history ?? [], send.message.messageId);
+    this.#exchanges = findExchanges(before?.history ?? [], send.message.messageId);
     this.#answeredBy = answeredBy;
   }
 
@@ -37,9 +37,9 @@ export class EarlierQuestions {
    * `takesWakes`; any other waits on, but not with another state (`isSilent`: this run has emitted nothing).
    */
   find(normal: NormalEvent, { takesWakes, isSilent }: QuestionOptions): Message | "waiting" | undefined {
-    const status = statusIn(normal);
+    const status = readStatus(normal);
     if (status === undefined) return undefined;
-    const at = this.#exchanges.findIndex(({ question }) => isSame(question.parts, partsOf(status)));
+    const at = this.#exchanges.findIndex(({ question }) => isSame(question.parts, readParts(status)));
     const answer = this.#exchanges[at]?.answer;
     this.#exchanges = this.#exchanges.slice(at + 1);
     if (answer !== undefined) return answer;
@@ -52,7 +52,7 @@ export class EarlierQuestions {
 }
 
 /** The questions and answers since the message that started the turn. */
-function exchangesIn(history: readonly Message[], startId: string): readonly Exchange[] {
+function findExchanges(history: readonly Message[], startId: string): readonly Exchange[] {
   const first = history.findLastIndex(({ role, messageId }) => role === Role.USER && messageId === startId);
   if (first < 0) return [];
   return history.slice(first + 1).flatMap((question, at, messages) => {
@@ -61,17 +61,17 @@ function exchangesIn(history: readonly Message[], startId: string): readonly Exc
   });
 }
 
-function statusIn(normal: NormalEvent): TaskStatus | undefined {
+function readStatus(normal: NormalEvent): TaskStatus | undefined {
   if (normal.kind !== "status" || normal.event.payload.case !== "statusUpdate") return undefined;
   return normal.event.payload.value.status;
 }
 
 /** Whether two statuses ask the same. The ids of their messages differ. */
 function asksTheSame(status: TaskStatus, before: TaskStatus | undefined): boolean {
-  return status.state === before?.state && isSame(partsOf(status), partsOf(before));
+  return status.state === before?.state && isSame(readParts(status), readParts(before));
 }
 
-function partsOf(status: TaskStatus): readonly Part[] {
+function readParts(status: TaskStatus): readonly Part[] {
   return status.message?.parts ?? [];
 }
 

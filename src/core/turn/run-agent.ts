@@ -1,59 +1,83 @@
 import type { AgentEvent } from "../../protocol/events.js";
 import { type Agent, type AgentResult, type Turn, TurnAborted } from "../agent.js";
-import { createYieldBudget, type YieldingTurn } from "./yield-budget.js";
+import type { TurnRun } from "./run.js";
 
-// The two adapters to `turn.emit`: an async generator emits what it yields, an async function what it returns.
+// How events leave the agent: an async generator emits what it yields, an async function what it returns, and either may
+// call `turn.emit`. A generator continues once its event was accepted. A refusal and an abort are thrown into it, at the
+// `yield` where it waits. `YieldBudget` lets other work run between the events of an agent that never waits.
 
 /** Number of events after the final answer at which an agent is closed. */
 const maxDropped = 64;
 
-/** How the turn accepts an event: at once (`undefined`), or when the promise resolves. */
-type Emit = (event: AgentEvent) => Promise<void> | undefined;
-
-/** What a running agent needs of its turn. */
-export interface Kernel extends YieldingTurn {
-  emit: Emit;
-  /** False once the turn was cut off; then the agent is not iterated further. */
-  alive(): boolean;
-  /** True once a reply or a terminal event was emitted; later events are dropped. */
-  readonly answered: boolean;
-  /** The reason of an abort, returned once. */
-  refusal(): unknown;
-}
-
 /** Runs an agent to its end. */
-export async function runAgent(agent: Agent, turn: Turn, kernel: Kernel): Promise<void> {
+export async function runAgent(agent: Agent, turn: Turn, run: TurnRun): Promise<void> {
   const result: AgentResult = agent(turn);
-  const last = isIterable(result) ? await pump(result[Symbol.asyncIterator](), kernel) : await result;
-  if (last !== undefined && last !== null && kernel.alive()) await kernel.emit(last);
+  const last = isIterable(result) ? await pump(result[Symbol.asyncIterator](), run) : await result;
+  if (last !== undefined && last !== null && !run.isEnding) await run.emit(last);
 }
 
 type Step = IteratorResult<AgentEvent, unknown>;
 
-async function pump(iterator: AsyncIterator<AgentEvent, unknown>, kernel: Kernel): Promise<AgentEvent | undefined> {
-  const budget = createYieldBudget(kernel);
+async function pump(iterator: AsyncIterator<AgentEvent, unknown>, run: TurnRun): Promise<AgentEvent | undefined> {
+  const budget = new YieldBudget(run);
   let droppedCount = 0;
   let step: Step = await iterator.next();
   while (step.done !== true) {
     let reason: unknown;
     try {
-      const accepted = kernel.emit(step.value);
+      const accepted = run.emit(step.value);
       if (accepted !== undefined) await accepted;
     } catch (error) {
       reason = error;
     }
-    if (budget.due(kernel.answered)) await budget.take();
+    if (budget.count()) await budget.yield();
     // Events after the final answer are dropped, and an agent that keeps yielding is closed.
-    if (kernel.answered) droppedCount++;
-    if (!kernel.alive() || droppedCount > maxDropped) {
+    if (run.answered) droppedCount++;
+    if (run.isEnding || droppedCount > maxDropped) {
       void leave(iterator);
       return undefined;
     }
     // Aborted while it waited here: the `yield` throws instead of running on to the next one.
-    reason ??= kernel.refusal();
+    reason ??= run.refusal();
     step = reason === undefined ? await iterator.next() : await throwInto(iterator, reason);
   }
   return step.value as AgentEvent | undefined;
+}
+
+const burstEvents = 64;
+const burstMs = 1;
+
+/**
+ * Keeps an agent that never waits from starving the process: it leaves the microtask queue after the first event, then
+ * after every millisecond or 64 events. An agent whose first event is its answer continues at once.
+ */
+export class YieldBudget {
+  readonly #run: TurnRun;
+  #remaining = 0;
+  #resumedAt: number;
+
+  constructor(run: TurnRun) {
+    this.#run = run;
+    this.#resumedAt = run.runtime.clock.now();
+  }
+
+  /** Counts an event. Returns whether the agent must yield now. */
+  count(): boolean {
+    if (this.#remaining === 0 && this.#run.answered) this.#remaining = burstEvents;
+    return --this.#remaining < 0 || this.#run.runtime.clock.now() - this.#resumedAt > burstMs;
+  }
+
+  /** Resolves when the turn may continue. */
+  yield(): Promise<void> {
+    const { runtime, scope } = this.#run;
+    return new Promise((resolve) => {
+      runtime.yields.take(scope, () => {
+        this.#remaining = burstEvents - 1;
+        this.#resumedAt = runtime.clock.now();
+        resolve();
+      });
+    });
+  }
 }
 
 // For an iterator without `throw`, the reason is thrown here after it was closed.
@@ -84,7 +108,7 @@ function isIterable(result: AgentResult): result is Exclude<AgentResult, Promise
  */
 export async function* merge(...sources: readonly AsyncIterable<AgentEvent>[]): AsyncGenerator<AgentEvent, void> {
   const open = new Set(sources.map((source) => source[Symbol.asyncIterator]()));
-  const ready = new Map([...open].map((iterator) => [iterator, readyOf(iterator, iterator.next())]));
+  const ready = new Map([...open].map((iterator) => [iterator, settleStep(iterator, iterator.next())]));
   const closings: Promise<unknown>[] = [];
   const closeAllBut = (except?: AsyncIterator<AgentEvent, unknown>): void => {
     for (const iterator of open) {
@@ -117,7 +141,7 @@ export async function* merge(...sources: readonly AsyncIterable<AgentEvent>[]): 
         next = refuse(iterator, reason);
       }
       // At the end of the race, so that a source that is always ready does not starve the others.
-      ready.set(iterator, readyOf(iterator, next));
+      ready.set(iterator, settleStep(iterator, next));
     }
   } finally {
     closeAllBut();
@@ -132,7 +156,7 @@ type ReadyStep = { readonly iterator: AsyncIterator<AgentEvent, unknown> } & (
 );
 
 // Never rejects: while the consumer is busy a rejection would be unhandled.
-async function readyOf(iterator: AsyncIterator<AgentEvent, unknown>, step: Promise<Step>): Promise<ReadyStep> {
+async function settleStep(iterator: AsyncIterator<AgentEvent, unknown>, step: Promise<Step>): Promise<ReadyStep> {
   try {
     return { iterator, step: await step };
   } catch (error) {

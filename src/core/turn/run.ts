@@ -1,35 +1,56 @@
 import { monotonic } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
+import { sizeOfEvent, sizeOfMessage } from "../../protocol/check/size.js";
 import type { Scope } from "../../protocol/context.js";
-import { A2AError } from "../../protocol/errors.js";
+import { A2AError, CallError, maskedError } from "../../protocol/errors.js";
 import type { AgentEvent } from "../../protocol/events.js";
 import { copyTask } from "../../protocol/fold.js";
 import { type Logger, withFields } from "../../protocol/logger.js";
-import { type Message, type Task, TaskState } from "../../protocol/model.js";
-import { isInterrupted } from "../../protocol/states.js";
-import type { TurnTrace } from "../../protocol/telemetry/follow.js";
+import { type Message, type Task, TaskState, type TaskStatusUpdateEvent } from "../../protocol/model.js";
+import { isInterrupted, isStop, isTerminal, stateName } from "../../protocol/states.js";
+import type { TurnOutcome, TurnTrace } from "../../protocol/telemetry/follow.js";
 import { type AbortKind, TurnAborted } from "../agent.js";
-import type { InboxEntry, LogRecord } from "../ports.js";
+import type { AppendResult, InboxEntry, LogRecord, Park } from "../ports.js";
 import type { TurnMemory } from "../running-memory.js";
 import type { Runtime } from "../runtime.js";
 import type { LiveTask } from "../task/live-task.js";
 import { normalizeEvent } from "../task/normalize.js";
-import { stateOf } from "../task/record-state.js";
-import { isPassed, type TurnStart, type TurnSubject } from "../turn-start.js";
-import { type EndingTurn, endTurn } from "./end.js";
+import { readState, recordError } from "../task/record.js";
+import { shuttingDown } from "../turn-counter.js";
+import { isPassed, type TurnStart, type TurnTarget } from "../turn-start.js";
 import { TurnInbox } from "./inbox.js";
-import { outcomeOf } from "./outcome.js";
 import { TurnState } from "./phase.js";
 import { EarlierQuestions } from "./question.js";
 import { runAgent } from "./run-agent.js";
-import { isReply, stopsTurn } from "./stops-turn.js";
 import { createTurn } from "./turn.js";
-import { TurnWaits } from "./waits.js";
 import { TurnWriter } from "./writer.js";
 
 // A turn is one run of the agent, from its message to the end that is stored.
+//
+//   agent  ── emit ──▶  TurnRun  ──▶  TurnWriter  ──▶  LiveTask  ──▶  store
+//          ◀─ abort ──     ▲
+//                          └── TurnInbox: messages, wakes and cancels from other calls
+//
+// `TurnState` (phase.ts) holds what the turn may still do. The turn begins with `run`. Its events pass `emit` in order: one
+// that finds no room waits, and all later ones wait behind it. `abort` asks the agent to stop; what the agent emits while
+// it unwinds is still stored.
+//
+// The turn ends once, in `#conclude`, with whatever comes first: the agent has returned, thrown or unwound, its grace
+// period is over, or another process owns the task. From then on it accepts no event. `#writeEnd` decides what is stored:
+//
+//   answered                   nothing more: the last event has ended the turn
+//   parked                     the task waits for its time or a wake, without a process
+//   lost                       nothing: another process writes the task
+//   canceled, late             CANCELED or FAILED
+//   drained, out of memory     the task waits for another process or for its caller if it can, else FAILED
+//   failed                     FAILED; an error before the first event refuses the message instead
+//   returned without a stop    COMPLETED
+//
+// A turn without a task has a receiver in its place (`TurnTarget`), which hears of a reply, a task or an error.
 
-/** The kernel of a turn: runs the agent, accepts its events in order, aborts it, and ends the turn. */
+const smallBytes = 64 << 10;
+
+/** Runs the agent, accepts its events in order, aborts it, and ends the turn. */
 export class TurnRun {
   readonly taskId: string;
   readonly contextId: string;
@@ -41,12 +62,13 @@ export class TurnRun {
   message: Message;
   readonly state = new TurnState();
   readonly inbox: TurnInbox;
-  readonly subject: TurnSubject;
+  readonly target: TurnTarget;
   readonly #writer: TurnWriter;
   #controller: AbortController | undefined;
-  #waits: TurnWaits | undefined;
+  /** Rejects the waits of the agent that must not outlast the turn. */
+  #waits: Set<(reason: unknown) => void> | undefined;
   /** Settles when all events that wait for room have been accepted. */
-  #line: Promise<void> | undefined;
+  #queue: Promise<void> | undefined;
   #startedAt = 0;
   #earlierQuestions: EarlierQuestions | undefined;
   #memory: TurnMemory | undefined;
@@ -54,12 +76,12 @@ export class TurnRun {
   #timers: (() => void)[] = [];
   readonly #trace: TurnTrace | undefined;
 
-  constructor(runtime: Runtime, start: TurnStart, subject: TurnSubject) {
+  constructor(runtime: Runtime, start: TurnStart, target: TurnTarget) {
     this.runtime = runtime;
     this.start = start;
     this.scope = start.scope;
     this.message = start.send.message;
-    this.subject = subject;
+    this.target = target;
     this.#writer = new TurnWriter(this, (task) => {
       this.#follow(task);
       this.inbox.watch(task);
@@ -109,10 +131,6 @@ export class TurnRun {
     return until === Number.POSITIVE_INFINITY ? undefined : Math.max(0, until - clock.now());
   }
 
-  yields(resume: () => void): void {
-    this.runtime.yields.take(this.scope, resume);
-  }
-
   /** Starts the agent. With `makeTask` the caller gets a task even before the agent's first event. */
   run(makeTask: "at once" | "next" | "later"): void {
     const { clock, limits } = this.runtime;
@@ -125,12 +143,12 @@ export class TurnRun {
     if (limits.turnDeadlineMs !== undefined) {
       this.#timers.push(clock.after(limits.turnDeadlineMs, () => this.abort("DeadlineExceeded")));
     }
-    if (this.start.late !== undefined) this.#endWith(this.start.late);
+    if (this.start.late !== undefined) this.#abortAtDeadline(this.start.late);
     const run = (): Promise<void> => this.#run();
     void (this.#trace === undefined ? run() : this.#trace.run(run));
   }
 
-  #endWith(late: AbortSignal): void {
+  #abortAtDeadline(late: AbortSignal): void {
     const end = (): void => {
       if (isPassed(late)) this.abort("DeadlineExceeded");
     };
@@ -141,21 +159,18 @@ export class TurnRun {
 
   async #run(): Promise<void> {
     try {
-      const hasName = "receiver" in this.subject && this.subject.name !== undefined;
-      if (hasName && !(await this.#hasItsName())) return this.#conclude(undefined);
+      if ("receiver" in this.target && this.target.name !== undefined) {
+        // Another task may get the name at the same moment: then the message goes there and this agent never runs.
+        await this.live?.flush();
+        if (this.state.abortReason !== undefined) return this.#conclude(undefined);
+      }
       await runAgent(this.runtime.agent, createTurn(this), this);
       // Events that the agent emitted without awaiting still count.
-      while (this.#line !== undefined) await this.#line;
+      while (this.#queue !== undefined) await this.#queue;
     } catch (error) {
       return this.#conclude({ error });
     }
     return this.#conclude(undefined);
-  }
-
-  // Another task may get the name at the same moment: then the message goes there and this agent never runs.
-  async #hasItsName(): Promise<boolean> {
-    await this.live?.flush();
-    return this.state.abortReason === undefined;
   }
 
   /**
@@ -165,9 +180,9 @@ export class TurnRun {
   emit(event: AgentEvent): Promise<void> | undefined {
     const refusal = this.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
-    const room = this.#line ?? this.#room(event);
+    const room = this.#queue ?? this.#room(event);
     if (room === undefined) return this.#accept(event);
-    const emission = this.#standInLine(event, room);
+    const emission = this.#enqueue(event, room);
     return this.#trace === undefined ? emission : this.#measureWait(emission, this.#trace);
   }
 
@@ -178,16 +193,16 @@ export class TurnRun {
   }
 
   // Events that an agent emits without awaiting are queued here in order.
-  #standInLine(event: AgentEvent, first: Promise<void>): Promise<void> {
-    const emission = this.#waitInLine(event, first);
-    const line = emission.then(noop, noop).finally(() => {
-      if (this.#line === line) this.#line = undefined;
+  #enqueue(event: AgentEvent, first: Promise<void>): Promise<void> {
+    const emission = this.#acceptWithRoom(event, first);
+    const queue = emission.then(noop, noop).finally(() => {
+      if (this.#queue === queue) this.#queue = undefined;
     });
-    this.#line = line;
+    this.#queue = queue;
     return emission;
   }
 
-  async #waitInLine(event: AgentEvent, first: Promise<void>): Promise<void> {
+  async #acceptWithRoom(event: AgentEvent, first: Promise<void>): Promise<void> {
     for (let room: Promise<void> | undefined = first; room !== undefined; room = this.#room(event)) {
       await this.orAborted(room);
     }
@@ -196,14 +211,14 @@ export class TurnRun {
 
   // `undefined` when the event may be accepted. An event that ends the turn releases memory, so it does not wait for any.
   #room(event: AgentEvent): Promise<void> | undefined {
-    const needsMemory = this.runtime.memory.isTight && !this.state.closed && !stopsTurn(event, this.bytes);
-    if (needsMemory && this.live === undefined && this.alive() && !isReply(event)) this.ensureTask();
+    const needsMemory = this.runtime.memory.isTight && !this.state.closed && !releasesMemory(event, this.bytes);
+    if (needsMemory && this.live === undefined && !this.isEnding && !isReply(event)) this.ensureTask();
     const room = this.live?.room();
     return needsMemory ? (room ?? this.#memory?.room()) : room;
   }
 
   #accept(event: AgentEvent): Promise<void> | undefined {
-    if (this.state.closed || !this.alive()) {
+    if (this.state.closed || this.isEnding) {
       this.logger.debug({}, "an event behind the end of the turn was dropped");
       return undefined;
     }
@@ -215,13 +230,13 @@ export class TurnRun {
 
   /** Resolves when everything emitted so far is stored, including what still waits for room. */
   async flush(): Promise<void> {
-    await this.#line;
+    await this.#queue;
     await this.live?.flush();
   }
 
-  /** False once the turn has ended or was cut off. */
-  alive(): boolean {
-    return this.state.phase.name !== "ending";
+  /** True once the turn ends or was cut off. */
+  get isEnding(): boolean {
+    return this.state.phase.name === "ending";
   }
 
   /** True once a reply or a terminal event was emitted, or the turn was parked. */
@@ -238,8 +253,13 @@ export class TurnRun {
   orAborted<T>(wait: Promise<T>): Promise<T> {
     const refusal = this.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
-    this.#waits ??= new TurnWaits();
-    return this.#waits.add(wait);
+    this.#waits ??= new Set();
+    const waits = this.#waits;
+    return new Promise((resolve, reject) => {
+      waits.add(reject);
+      // Removed before it settles: an abort by the waiting code must not find a wait that is over.
+      wait.finally(() => waits.delete(reject)).then(resolve, reject);
+    });
   }
 
   /** Aborts the agent. What it emits while it unwinds is stored; after the grace period it is cut off. */
@@ -247,7 +267,7 @@ export class TurnRun {
     if (this.state.phase.name !== "running") return;
     const reason = this.state.abort(kind);
     // Pending waits reject with the reason; without one the next call does.
-    if (this.#waits?.end(reason) === true) this.state.refusal();
+    if (this.#rejectWaits(reason)) this.state.refusal();
     this.#controller?.abort(reason);
     if (kind === "OwnershipLost") return void this.#conclude(undefined);
     const cutOff = (): void => {
@@ -257,14 +277,22 @@ export class TurnRun {
     this.#timers.push(this.runtime.clock.after(this.runtime.limits.graceMs, cutOff));
   }
 
+  // Returns false when there were none.
+  #rejectWaits(reason: unknown): boolean {
+    const rejects = [...(this.#waits ?? [])];
+    this.#waits?.clear();
+    for (const reject of rejects) reject(reason);
+    return rejects.length > 0;
+  }
+
   /** Aborts a turn that waits for its caller: its task waits without it. */
-  letGo(): void {
+  releaseWaiting(): void {
     const { live, inbox } = this;
     if (live === undefined || !inbox.isWaiting || !isInterrupted(live.state)) return;
     this.abort("Draining");
   }
 
-  /** What an earlier run of the turn has of a question: the answer, or that it waits. An answer becomes the message. */
+  /** Looks for a question in an earlier run of the turn: its answer, or that it waits. An answer becomes the message. */
   findEarlierAnswer(event: AgentEvent, takesWakes: boolean): Message | "waiting" | undefined {
     if (this.start.cause !== "restart") return undefined;
     this.#earlierQuestions ??= new EarlierQuestions(this.start, this.before);
@@ -301,7 +329,7 @@ export class TurnRun {
   }
 
   #awaitsTask(): boolean {
-    return this.alive() && this.state.output.name === "silent";
+    return !this.isEnding && this.state.output.name === "silent";
   }
 
   #makeTask(): void {
@@ -327,18 +355,20 @@ export class TurnRun {
     trace?.setTask(live.id);
     if (trace?.isRecorded !== true) return;
     const record = (record: LogRecord): void => {
-      const state = stateOf(record);
+      const state = readState(record);
       if (state !== undefined) trace.noteState(state);
     };
     live.observe({ record, onLeave: noop });
   }
 
   async #conclude(failure: { readonly error: unknown } | undefined): Promise<void> {
-    if (!this.alive()) return;
+    if (this.isEnding) return;
     this.state.end();
     for (const cancel of this.#timers.splice(0)) cancel();
     // The error is created only for a waiting caller: its stack costs more than the rest of a short turn.
-    if (this.#waits?.isEmpty === false) this.#waits.end(this.state.abortReason ?? new TypeError("the turn has ended"));
+    if (this.#waits !== undefined && this.#waits.size > 0) {
+      this.#rejectWaits(this.state.abortReason ?? new TypeError("the turn has ended"));
+    }
     this.inbox.close();
     let refusal: A2AError | undefined;
     try {
@@ -346,25 +376,20 @@ export class TurnRun {
     } catch (error) {
       if (!(error instanceof TurnAborted)) this.logger.error({ err: error }, "a turn could not be ended");
       this.live?.abandon(error);
-      if (this.live === undefined && "receiver" in this.subject) {
-        this.subject.receiver.fail(new A2AError("internalError", "internal error", { cause: error }));
-      }
+      if (this.live === undefined) this.#refuseSend(new A2AError("internalError", "internal error", { cause: error }));
     } finally {
       if (this.live?.closed === true && this.runtime.live.get(this.taskId) === this.live)
         this.runtime.live.delete(this.taskId);
       this.#memory?.close();
       this.runtime.turns.leave(this);
-      this.#trace?.end(
-        outcomeOf(this.state, this.live, failure !== undefined),
-        failure?.error ?? refusal ?? this.state.abortReason,
-      );
+      this.#trace?.end(this.#readOutcome(failure !== undefined), failure?.error ?? refusal ?? this.state.abortReason);
     }
   }
 
   // Returns the error of a write that the store has refused, before or by now.
   async #end(failure: { readonly error: unknown } | undefined): Promise<A2AError | undefined> {
     try {
-      if (this.live?.refusal === undefined) await endTurn(this.#endingTurn(), failure);
+      if (this.live?.refusal === undefined) await this.#writeEnd(failure);
     } catch (error) {
       if (this.live?.refusal === undefined) throw error;
     }
@@ -373,14 +398,174 @@ export class TurnRun {
     return refusal;
   }
 
-  #endingTurn(): EndingTurn {
-    const { runtime, start, subject, state, inbox } = this;
-    const agent = { startedAt: this.#startedAt, isCutOff: this.#isCutOff };
-    return { run: this, runtime, start, subject, state, inbox, writer: this.#writer, ...agent };
+  // `failure`: what the agent has thrown.
+  async #writeEnd(failure: { readonly error: unknown } | undefined): Promise<void> {
+    const { live, inbox } = this;
+    const { abortReason, output } = this.state;
+    if (output.name === "answered") return live?.flush();
+    if (output.name === "parked" && failure === undefined && this.#mayPark()) return this.#endParked(output.park);
+    if (abortReason !== undefined) return this.#endAborted(abortReason);
+    if (failure !== undefined) return this.#endFailed(failure.error);
+    if (live !== undefined && output.name === "stopped") return inbox.endTurn(live, [{ kind: "turnEnded" }]);
+    return this.#writer.end(TaskState.COMPLETED);
+  }
+
+  #mayPark(): boolean {
+    const { abortReason } = this.state;
+    if (abortReason === undefined || abortReason.kind === "Draining") return true;
+    return abortReason.kind === "ResourceExhausted" && !this.#isCutOff;
+  }
+
+  // The record does not end the turn, so senders keep waiting.
+  async #endParked(park: Park): Promise<void> {
+    const { live, runtime, start } = this;
+    if (live === undefined) return;
+    let { wakeAt } = park;
+    // An agent that always parks until a time in the past would cause a busy loop.
+    if (wakeAt !== undefined && start.cause !== "message") {
+      wakeAt = Math.max(wakeAt, this.#startedAt + runtime.limits.minWakeIntervalMs);
+    }
+    await this.inbox.endTurn(live, [{ kind: "turnParked" }], { wakeAt });
+    if (wakeAt !== undefined) runtime.alarm.at(wakeAt);
+  }
+
+  async #endAborted(reason: TurnAborted): Promise<void> {
+    const { live, runtime, inbox, state } = this;
+    const writer = this.#writer;
+    if (reason.kind === "OwnershipLost") return live?.abandon(reason);
+    if (reason.kind === "Canceled") return writer.end(TaskState.CANCELED);
+    if (reason.kind === "DeadlineExceeded") return writer.end(TaskState.FAILED, explainDeadline(runtime, this.start));
+    // A cancel that arrived while the turn was being aborted for another reason.
+    if (await inbox.holdsCancel()) return writer.end(TaskState.CANCELED);
+    if (reason.kind === "ResourceExhausted") return this.#endForMemory();
+    if (live !== undefined && runtime.restartable) {
+      // If a message has arrived already, another process takes over.
+      if (state.output.name === "stopped" && (await leaveWaiting(live)) !== "inboxMoved") return;
+      // The task stays with this stopping process, so that another one re-runs its turn.
+      await live.exclusive([{ kind: "turnReleased" }], {});
+      return live.abandon(reason);
+    }
+    // As a killed process would have left it: the next message starts a turn.
+    if (live !== undefined && isInterrupted(live.state)) return inbox.endTurn(live, [{ kind: "turnEnded" }]);
+    if (live !== undefined) return writer.end(TaskState.FAILED, "the server was shut down before the task was done");
+    this.#refuseSend(shuttingDown());
+  }
+
+  // A task that waits for its caller needs no memory: the next message starts a turn. The old agent must have ended by
+  // then.
+  async #endForMemory(): Promise<void> {
+    const { live, runtime } = this;
+    this.logger.warn({ limit: "runningMaxBytes", bytes: live?.bytes }, "a turn was ended to make room in memory");
+    if (live !== undefined && !this.#isCutOff && this.state.output.name === "stopped" && isInterrupted(live.state)) {
+      if (!runtime.restartable) return this.inbox.endTurn(live, [{ kind: "turnEnded" }]);
+      // If a message has arrived already, the task does not wait for its caller.
+      if ((await leaveWaiting(live)) !== "inboxMoved") return;
+    }
+    return this.#writer.end(TaskState.FAILED, runtime.memory.refusal);
+  }
+
+  async #endFailed(cause: unknown): Promise<void> {
+    const { live } = this;
+    const writer = this.#writer;
+    const error = cause instanceof CallError ? this.#maskCallError(cause) : cause;
+    if (!(error instanceof A2AError)) {
+      const reference = this.runtime.newId();
+      this.logger.error({ reference, err: error }, "the agent failed");
+      return writer.end(TaskState.FAILED, `the agent failed (reference ${reference})`);
+    }
+    if (error.code === "invalidAgentResponse") {
+      this.logger.error({ err: error }, "the agent emitted what cannot be sent");
+    }
+    if (this.state.output.name !== "silent") return writer.end(TaskState.FAILED, error.message);
+    if (live === undefined) return this.#refuseSend(error);
+    // The task stays as it was before the message: parked, or waiting for its caller. A turn without a message has no
+    // sender to refuse.
+    const wasParked = !isInterrupted(live.state);
+    if (wasParked && this.start.cause !== "message") return writer.end(TaskState.FAILED, error.message);
+    const drafts = [{ kind: "turnEnded", error: recordError(error) }] as const;
+    return this.inbox.endTurn(live, drafts, wasParked ? { wakeAt: live.wakeAt } : undefined);
+  }
+
+  // The caller must not learn which service the agent calls, or why it failed.
+  #maskCallError(error: CallError): A2AError {
+    const reference = this.runtime.newId();
+    this.logger.error({ reference, err: error }, "an agent that this one calls did not answer");
+    const { retryAfterMs } = error;
+    return maskedError("unavailable", "an agent that this one calls did not answer", { reference, retryAfterMs });
+  }
+
+  #refuseSend(error: A2AError): void {
+    if ("receiver" in this.target) this.target.receiver.fail(error);
   }
 
   /** Ends a task whose cancel arrived while its turn was ending. */
   cancelNow(): Promise<void> {
     return this.#writer.end(TaskState.CANCELED);
   }
+
+  // How the turn ended, for telemetry. `failed`: its agent has thrown.
+  #readOutcome(failed: boolean): TurnOutcome {
+    const { live } = this;
+    const { abortReason, output } = this.state;
+    if (live === undefined) return output.name === "answered" ? "replied" : "refused";
+    if (live.failure !== undefined) return abortReason?.kind === "Draining" ? "released" : "lost";
+    if (isTerminal(live.state)) return stateName(live.state);
+    if (failed && output.name === "silent") return "refused";
+    return output.name === "parked" ? "parked" : stateName(live.state);
+  }
+}
+
+// No process runs the task until its caller has answered. `inboxMoved`: a message has arrived already.
+function leaveWaiting(live: LiveTask): Promise<AppendResult> {
+  return live.exclusive([{ kind: "turnReleased" }], { end: { inboxPut: live.inboxPut } });
+}
+
+function explainDeadline({ limits, deadlines }: Runtime, { late }: TurnStart): string {
+  if (late !== undefined && isPassed(late)) {
+    if (deadlines === "wait") return "turn deadline exceeded: the deadline of the turn that called has passed";
+    return 'turn deadline exceeded: the deadline of the caller has passed (deadlines: "abort")';
+  }
+  return `turn deadline exceeded: the limit is ${limits.turnDeadlineMs} ms (turnDeadlineMs)`;
+}
+
+/**
+ * Whether a turn releases its memory after an event: a reply, a status at which it ends or waits for its caller, or
+ * `park`. False for an event that is larger than both 64 KiB and its task.
+ */
+function releasesMemory(event: AgentEvent, taskBytes: number): boolean {
+  try {
+    const bytes = measureStop(event);
+    return bytes !== undefined && bytes <= Math.max(smallBytes, taskBytes);
+  } catch {
+    // Not an event: it is refused when it is accepted.
+    return true;
+  }
+}
+
+/** Size of an event after which its turn releases memory; `undefined` for any other. */
+function measureStop(event: AgentEvent): number | undefined {
+  switch (event.$typeName) {
+    case "lf.a2a.v1.Message":
+      return sizeOfMessage(event);
+    case "lf.a2a.v1.TaskStatusUpdateEvent":
+      return measureStopStatus(event);
+    case "lf.a2a.v1.StreamResponse":
+      if (event.payload.case === "message") return sizeOfMessage(event.payload.value);
+      return event.payload.case === "statusUpdate" ? measureStopStatus(event.payload.value) : undefined;
+    case "trivium.Park":
+      return 0;
+    default:
+      return undefined;
+  }
+}
+
+function measureStopStatus(value: TaskStatusUpdateEvent): number | undefined {
+  if (value.status === undefined || !isStop(value.status.state)) return undefined;
+  return sizeOfEvent({ $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "statusUpdate", value } });
+}
+
+/** Whether an event is the whole answer where there is no task yet. */
+function isReply(event: AgentEvent): boolean {
+  if (event?.$typeName === "lf.a2a.v1.StreamResponse") return event.payload.case === "message";
+  return event?.$typeName === "lf.a2a.v1.Message";
 }

@@ -3,7 +3,7 @@ import { noop } from "../../protocol/async/noop.js";
 import type { AuthorizationRequest } from "../../protocol/authorization/request.js";
 import { namesOf } from "../../protocol/check/rules.js";
 import { dataReader, type FileContent, filesOf, type ReadData, textOf } from "../../protocol/content/read.js";
-import type { Principal, Scope } from "../../protocol/context.js";
+import type { Principal } from "../../protocol/context.js";
 import { type AgentEvent, authRequired } from "../../protocol/events.js";
 import { isHttpToken } from "../../protocol/http-token.js";
 import type { Logger } from "../../protocol/logger.js";
@@ -13,54 +13,29 @@ import { openContextState } from "../conversation/context-state.js";
 import type { ContextState } from "../conversation-view.js";
 import type { TurnCause } from "../ports.js";
 import { readConversation } from "../read/conversation.js";
-import type { Runtime } from "../runtime.js";
 import { foldStored } from "../task/fold.js";
-import type { LiveTask } from "../task/live-task.js";
-import type { TurnStart } from "../turn-start.js";
-import type { TurnInbox } from "./inbox.js";
-import { createYieldBudget, type YieldBudget } from "./yield-budget.js";
+import type { TurnRun } from "./run.js";
+import { YieldBudget } from "./run-agent.js";
 
 const maxReferences = 16;
 
 const checkHistory = namesOf<{ last?: number | undefined }>("turn.history()", { last: true });
 
-/** What the agent's view needs of a turn. */
-interface ViewedTurn {
-  readonly taskId: string;
-  readonly contextId: string;
-  readonly runtime: Runtime;
-  readonly logger: Logger;
-  readonly start: TurnStart;
-  readonly scope: Scope;
-  readonly before: Task | undefined;
-  readonly message: Message;
-  readonly live: LiveTask | undefined;
-  readonly signal: AbortSignal;
-  readonly answered: boolean;
-  /** Milliseconds until the deadline of the turn. */
-  leftMs(): number | undefined;
-  readonly inbox: Pick<TurnInbox, "receive" | "messageOrWake">;
-  emit(event: AgentEvent): Promise<void> | undefined;
-  flush(): Promise<void>;
-  yields(resume: () => void): void;
-  findEarlierAnswer(event: AgentEvent, takesWakes: boolean): Message | "waiting" | undefined;
-}
-
 /** The agent's view of its turn. Members are created on access, so that destructuring pays only for what it takes. */
-export function createTurn(run: ViewedTurn): Turn {
+export function createTurn(run: TurnRun): Turn {
   return new AgentTurn(run);
 }
 
 class AgentTurn implements Turn {
-  readonly #run: ViewedTurn;
+  readonly #run: TurnRun;
   #yieldBudget: YieldBudget | undefined;
 
-  constructor(run: ViewedTurn) {
+  constructor(run: TurnRun) {
     this.#run = run;
   }
 
   #budget(): YieldBudget {
-    this.#yieldBudget ??= createYieldBudget(this.#run);
+    this.#yieldBudget ??= new YieldBudget(this.#run);
     return this.#yieldBudget;
   }
 
@@ -210,7 +185,7 @@ class AgentTurn implements Turn {
   }
 }
 
-async function emit(run: ViewedTurn, budget: YieldBudget, event: AgentEvent): Promise<void> {
+async function emit(run: TurnRun, budget: YieldBudget, event: AgentEvent): Promise<void> {
   try {
     await run.emit(event);
   } catch (error) {
@@ -219,13 +194,13 @@ async function emit(run: ViewedTurn, budget: YieldBudget, event: AgentEvent): Pr
       run.logger.warn({ err: error }, "an event of the agent was refused");
     }
     // Keeps an agent that ignores its abort from spinning.
-    await budget.take();
+    await budget.yield();
     throw error;
   }
-  if (budget.due(run.answered)) await budget.take();
+  if (budget.count()) await budget.yield();
 }
 
-async function charge({ runtime, scope, start }: ViewedTurn, tokens: number): Promise<TokenBudget> {
+async function charge({ runtime, scope, start }: TurnRun, tokens: number): Promise<TokenBudget> {
   if (!Number.isSafeInteger(tokens) || tokens < 0) {
     throw new TypeError(`charge(): tokens must be a whole number of 0 or more, not ${String(tokens)}`);
   }
@@ -233,17 +208,17 @@ async function charge({ runtime, scope, start }: ViewedTurn, tokens: number): Pr
   return runtime.charge?.({ scope, message }, tokens) ?? { left: Number.POSITIVE_INFINITY };
 }
 
-async function ask(run: ViewedTurn, event: AgentEvent): Promise<Message> {
+async function ask(run: TurnRun, event: AgentEvent): Promise<Message> {
   return (await emitQuestion(run, event, false)) ?? run.inbox.receive();
 }
 
-async function authorize(run: ViewedTurn, request: AuthorizationRequest): Promise<AuthorizationEnd> {
+async function authorize(run: TurnRun, request: AuthorizationRequest): Promise<AuthorizationEnd> {
   const message = await emitQuestion(run, authRequired(request), true);
   return message === undefined ? run.inbox.messageOrWake() : { message, wake: undefined };
 }
 
 /** Emits a question. Returns its answer if an earlier run of the turn got it. */
-async function emitQuestion(run: ViewedTurn, event: AgentEvent, takesWakes: boolean): Promise<Message | undefined> {
+async function emitQuestion(run: TurnRun, event: AgentEvent, takesWakes: boolean): Promise<Message | undefined> {
   const before = run.findEarlierAnswer(event, takesWakes);
   if (typeof before === "object") return before;
   if (before === undefined) await run.emit(event);

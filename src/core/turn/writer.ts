@@ -1,5 +1,4 @@
 import { replacedBytes, sizeOfEvent, sizeOfMessage } from "../../protocol/check/size.js";
-
 import type { A2AError } from "../../protocol/errors.js";
 import { reply } from "../../protocol/events.js";
 import { artifactIndex } from "../../protocol/fold.js";
@@ -7,21 +6,20 @@ import { type Message, type StreamResponse, TaskState } from "../../protocol/mod
 import { isInterrupted, isStop, isTerminal } from "../../protocol/states.js";
 import type { InboxEntry } from "../ports.js";
 import type { Runtime } from "../runtime.js";
-import type { Draft } from "../task/draft.js";
-import { LiveTask } from "../task/live-task.js";
-import { messageDraft } from "../task/message-record.js";
+import { historyFull, LiveTask, tooLarge } from "../task/live-task.js";
 import { type EventIds, type NormalEvent, statusUpdate } from "../task/normalize.js";
-import { historyFull, tooLarge } from "../task/task-size.js";
-import type { TurnStart, TurnSubject } from "../turn-start.js";
+import { type Draft, messageDraft, recordBytes, sizeOfRecords } from "../task/record.js";
+import type { TurnStart, TurnTarget } from "../turn-start.js";
 import type { TurnState } from "./phase.js";
+import type { TurnRun } from "./run.js";
 
-/** What a writer needs of its turn. */
-interface WrittenTurn {
-  readonly runtime: Runtime;
-  readonly start: TurnStart;
-  readonly subject: TurnSubject;
-  readonly state: TurnState;
-}
+// From what an agent emits to the records of its task. Without a task yet, the first event that needs one creates it, and
+// the records that begin it are the prelude of that event: start, message and SUBMITTED in the same write. A continued
+// task that waited for its caller becomes WORKING before its next event, unless that is a status. A status that ends the
+// task also ends the turn, in the same write.
+//
+// `normalizeEvent` has checked the event; here only sizes and the length of the history can refuse it, before anything
+// of it has been written.
 
 /** A task to write to, and the records that must precede the next event. */
 interface OpenedTask {
@@ -32,6 +30,8 @@ interface OpenedTask {
 interface Status {
   readonly state: TaskState;
   readonly event: StreamResponse;
+  /** Size of the event. */
+  readonly bytes: number;
 }
 
 /**
@@ -42,7 +42,7 @@ export class TurnWriter {
   readonly identity: EventIds;
   readonly #runtime: Runtime;
   readonly #start: TurnStart;
-  readonly #subject: TurnSubject;
+  readonly #target: TurnTarget;
   readonly #state: TurnState;
   #live: LiveTask | undefined;
   readonly #onTask: (live: LiveTask) => void;
@@ -53,16 +53,16 @@ export class TurnWriter {
   readonly #begunArtifacts = new Set<string>();
   #ordinal = 0;
 
-  constructor({ runtime, start, subject, state }: WrittenTurn, onTask: (live: LiveTask) => void) {
+  constructor({ runtime, start, target, state }: TurnRun, onTask: (live: LiveTask) => void) {
     this.#runtime = runtime;
     this.#start = start;
-    this.#subject = subject;
+    this.#target = target;
     this.#state = state;
     this.#onTask = onTask;
-    this.#live = "live" in subject ? subject.live : undefined;
+    this.#live = "live" in target ? target.live : undefined;
     this.#needsWorking = this.#live !== undefined && this.#live.state !== TaskState.WORKING;
     const { newId } = runtime;
-    const ids = "live" in subject ? { taskId: subject.live.id, contextId: subject.live.contextId } : subject;
+    const ids = "live" in target ? { taskId: target.live.id, contextId: target.live.contextId } : target;
     this.identity = {
       taskId: ids.taskId,
       contextId: ids.contextId,
@@ -85,12 +85,13 @@ export class TurnWriter {
     if (normal.kind === "status") return this.#status(normal.state, normal.event);
     if (normal.kind === "park") return this.#park(normal.wakeAt);
     const begunId = this.#beginArtifact(normal.event);
-    this.#checkSize(normal.event);
+    const bytes = this.#checkSize(normal.event);
     if (begunId !== undefined) this.#begunArtifacts.add(begunId);
     const { live, prelude } = this.#open(false);
     const drafts: readonly Draft[] = [...prelude, { kind: "event", event: normal.event }];
-    if (normal.lastChunk) return live.addStored(drafts);
-    live.add(drafts);
+    const recordsBytes = sizeOfRecords(prelude) + recordBytes + bytes;
+    if (normal.lastChunk) return live.addStored(drafts, recordsBytes);
+    live.add(drafts, recordsBytes);
     return undefined;
   }
 
@@ -117,7 +118,8 @@ export class TurnWriter {
     // The agent has returned without an event. A failure would not show whether it makes tasks.
     if (state === TaskState.COMPLETED) this.#runtime.taskUse.noteTask();
     const message = text === undefined ? undefined : reply(text);
-    await this.#addStatus(this.#open(true), { state, event: statusUpdate(state, this.identity, message) });
+    const event = statusUpdate(state, this.identity, message);
+    await this.#addStatus(this.#open(true), { state, event, bytes: sizeOfEvent(event) });
   }
 
   /** Ends the turn after the store has refused a write: what waited behind it is gone. */
@@ -173,8 +175,8 @@ export class TurnWriter {
       if (prelude.length > 0) this.#needsWorking = false;
       return { live: this.#live, prelude };
     }
-    if (!("receiver" in this.#subject)) throw new TypeError("a continued turn has its task");
-    const { taskId: id, contextId, version, name, receiver } = this.#subject;
+    if (!("receiver" in this.#target)) throw new TypeError("a continued turn has its task");
+    const { taskId: id, contextId, version, name, receiver } = this.#target;
     const { scope, attempt, cause, entry, send } = this.#start;
     const live = new LiveTask(this.#runtime, { id, contextId, scope, version, name });
     this.#live = live;
@@ -200,47 +202,50 @@ export class TurnWriter {
 
   // Without a task the message is the whole answer; with one it completes the task.
   #reply(message: Message): Promise<void> | undefined {
-    if ("receiver" in this.#subject) this.#runtime.taskUse.noteReply();
+    if ("receiver" in this.#target) this.#runtime.taskUse.noteReply();
     if (this.#live !== undefined) {
       return this.#status(TaskState.COMPLETED, statusUpdate(TaskState.COMPLETED, this.identity, message));
     }
     const { eventMaxBytes } = this.#runtime.limits;
     const bytes = sizeOfMessage(message);
     if (bytes > eventMaxBytes) throw tooLarge("the message", "eventMaxBytes", eventMaxBytes);
-    const opening = "receiver" in this.#subject ? this.#subject.receiver : undefined;
+    const opening = "receiver" in this.#target ? this.#target.receiver : undefined;
     if (opening?.replyMaxBytes !== undefined && bytes > opening.replyMaxBytes) {
       return this.#status(TaskState.COMPLETED, statusUpdate(TaskState.COMPLETED, this.identity, message));
     }
     this.#state.answer();
-    opening?.reply(message);
+    opening?.reply(message, bytes);
     return undefined;
   }
 
   #status(state: TaskState, event: StreamResponse): Promise<void> {
-    this.#checkSize(event);
+    const bytes = this.#checkSize(event);
     const { live, prelude } = this.#open(true);
     const { historyMaxMessages } = this.#runtime.limits;
     if (live.task.history.length >= historyMaxMessages) throw historyFull(historyMaxMessages);
-    return this.#addStatus({ live, prelude }, { state, event });
+    return this.#addStatus({ live, prelude }, { state, event, bytes });
   }
 
-  #addStatus({ live, prelude }: OpenedTask, { state, event }: Status): Promise<void> {
+  #addStatus({ live, prelude }: OpenedTask, { state, event, bytes }: Status): Promise<void> {
     this.#needsWorking = false;
     if (isTerminal(state)) this.#state.answer();
     else this.#state.status(isStop(state));
     live.setState(state);
     const drafts: Draft[] = [...prelude, { kind: "event", event }];
-    if (!isTerminal(state)) return live.addStored(drafts);
+    const recordsBytes = sizeOfRecords(prelude) + recordBytes + bytes;
+    if (!isTerminal(state)) return live.addStored(drafts, recordsBytes);
     drafts.push({ kind: "turnEnded" });
-    return live.addStored(drafts, { end: { inboxPut: 0 } });
+    return live.addStored(drafts, recordsBytes + recordBytes, { end: { inboxPut: 0 } });
   }
 
-  #checkSize(event: StreamResponse): void {
+  /** Returns the size of the event. */
+  #checkSize(event: StreamResponse): number {
     const { eventMaxBytes, taskMaxBytes } = this.#runtime.limits;
     const bytes = sizeOfEvent(event);
     if (bytes > eventMaxBytes) throw tooLarge("the event", "eventMaxBytes", eventMaxBytes);
     const fits = this.#live?.grow(bytes - replacedBytes(this.#live.task, event)) ?? true;
     if (!fits) throw tooLarge("the task", "taskMaxBytes", taskMaxBytes);
+    return bytes;
   }
 
   #statusDraft(live: LiveTask, state: TaskState): Draft {

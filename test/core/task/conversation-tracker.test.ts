@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { EntryFacts } from "../../../src/core/conversation/entries.js";
 import type { LogRecord } from "../../../src/core/ports.js";
-import { entriesOf, type OpenArtifacts, openAfter } from "../../../src/core/task/conversation-tracker.js";
+import { deriveEntries, type OpenArtifacts, openAfter } from "../../../src/core/task/conversation-tracker.js";
 import { applyRecord } from "../../../src/core/task/fold.js";
 import { artifact, completed, working } from "../../../src/protocol/events.js";
 import { emptyTask } from "../../../src/protocol/fold.js";
@@ -31,7 +31,7 @@ function entriesOfBatches(records: readonly LogRecord[], lengths: readonly numbe
   const entries = [];
   for (let from = 0, batch = 0; from < records.length; batch++) {
     const batchRecords = records.slice(from, from + (lengths[batch % lengths.length] ?? 1));
-    entries.push(...entriesOf({ task, open }, batchRecords, facts));
+    entries.push(...deriveEntries({ task, open }, batchRecords, facts));
     open = openAfter(open, batchRecords);
     for (const record of batchRecords) applyRecord(task, record);
     from += batchRecords.length;
@@ -54,8 +54,8 @@ describe("what a task adds to its conversation", () => {
     const open = openAfter(undefined, [recordOf("a", 1)]);
     const ending = [recordOf("b", 2), recordOf("stop", 3)];
     const task = emptyTask("task", "context");
-    const first = entriesOf({ task, open }, ending, facts);
-    expect(entriesOf({ task, open }, ending, facts)).toEqual(first);
+    const first = deriveEntries({ task, open }, ending, facts);
+    expect(deriveEntries({ task, open }, ending, facts)).toEqual(first);
     expect(open).toEqual(new Map([["a", false]]));
   });
 

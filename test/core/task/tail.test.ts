@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { LogRecord } from "../../../src/core/ports.js";
-import { createTail } from "../../../src/core/task/tail.js";
+import { Tail } from "../../../src/core/task/tail.js";
 
 const records = (from: number, to: number): LogRecord[] =>
   Array.from({ length: to - from + 1 }, (_, index) => ({ kind: "turnEnded", seq: from + index }));
@@ -8,7 +8,7 @@ const numbers = (list: readonly LogRecord[] | undefined): readonly number[] | un
 
 describe("the tail of a live task", () => {
   it("returns the records after a position, if any", () => {
-    const tail = createTail();
+    const tail = new Tail();
     tail.push(records(1, 3), 1);
     tail.push(records(4, 5), 1);
     expect(numbers(tail.after(0))).toEqual([1, 2, 3, 4, 5]);
@@ -17,7 +17,7 @@ describe("the tail of a live task", () => {
   });
 
   it("reports when it does not reach back to a position", () => {
-    const tail = createTail();
+    const tail = new Tail();
     expect(tail.after(0)).toBeUndefined();
     tail.push(records(10, 12), 1);
     expect(tail.after(8)).toBeUndefined();
@@ -25,7 +25,7 @@ describe("the tail of a live task", () => {
   });
 
   it("keeps only the latest records, without a gap", () => {
-    const tail = createTail();
+    const tail = new Tail();
     for (let seq = 1; seq <= 10_000; seq++) tail.push(records(seq, seq), 1);
     expect(tail.after(0)).toBeUndefined();
     expect(numbers(tail.after(9998))).toEqual([9999, 10_000]);
@@ -35,7 +35,7 @@ describe("the tail of a live task", () => {
   });
 
   it("keeps about a mebibyte at most", () => {
-    const tail = createTail();
+    const tail = new Tail();
     for (let seq = 1; seq <= 10; seq++) tail.push(records(seq, seq), 300_000);
     expect(tail.after(0)).toBeUndefined();
     expect(numbers(tail.after(9))).toEqual([10]);
