@@ -13,8 +13,8 @@ import type {
 } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
 import { exceedsShare, ownerKey } from "../../protocol/fair-share.js";
-import { checkContextValue } from "../check-indexed.js";
 import { sizeOfContextValue } from "../context-value-size.js";
+import { checkContextValue } from "../refusals.js";
 import { takeWithin } from "../take-within.js";
 import { type Link, linkOf, Recency } from "./recency.js";
 

@@ -1,7 +1,7 @@
 import type { PushRegistration, PushStore } from "../../core/ports.js";
 import { amount, assertOptions, type MembersOf, object } from "../../protocol/check/rules.js";
 import { A2AError } from "../../protocol/errors.js";
-import { checkRegistration } from "../check-indexed.js";
+import { checkRegistration } from "../refusals.js";
 
 /** Limits of a push store in memory. */
 export interface MemoryPushStoreOptions {

@@ -3,7 +3,7 @@ import type { Scope } from "../../protocol/context.js";
 import type { Task, TaskState } from "../../protocol/model.js";
 import { sizeOfEntry } from "./inbox.js";
 import type { FinishedTask } from "./retention.js";
-import type { TaskList } from "./task-list.js";
+import type { TaskList } from "./task-index.js";
 
 /** Approximate cost of a task besides its records and its snapshot: its head and its index entries. */
 const entryBytes = 1024;

@@ -28,14 +28,12 @@ import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { ParkedCount } from "../../protocol/telemetry/follow.js";
-import { checkNewSend, checkNewTask } from "../check-indexed.js";
 import { createGroupCommit, type Flush, type GroupCommit } from "../group-commit.js";
-import { assertNumbered, closedError } from "../refusals.js";
+import { assertNumbered, checkNewSend, checkNewTask, closedError } from "../refusals.js";
 import { takeWithin } from "../take-within.js";
 import { Conversations, conversationPort } from "./conversations.js";
 import { putEntry, sizeOfEntry, withoutEntries } from "./inbox.js";
 import { Instances } from "./instances.js";
-import { NameIndex } from "./name-index.js";
 import {
   type MemoryTaskStoreOptions,
   memoryRule,
@@ -397,4 +395,41 @@ function flushOf<W, R>(apply: (write: W) => R, beforeFlush: MemoryTaskStoreOptio
     });
   if (beforeFlush === undefined) return applyAll;
   return (writes) => beforeFlush(writes.length)?.then(() => applyAll(writes)) ?? applyAll(writes);
+}
+
+interface NamedTask {
+  readonly id: string;
+  readonly scope: Scope;
+  readonly name?: string | undefined;
+}
+
+/** The names that callers give tasks. A name identifies one task of its scope while the task exists. */
+class NameIndex {
+  readonly #ids = new Map<string, string>();
+
+  find(scope: Scope, name: string): string | undefined {
+    return this.#ids.get(keyOf(scope, name));
+  }
+
+  /** Throws when another task has the name. */
+  assertFree({ scope, name }: NamedTask): void {
+    if (name === undefined || this.find(scope, name) === undefined) return;
+    throw new A2AError("internalError", `a task with the name ${JSON.stringify(name)} exists`);
+  }
+
+  add({ id, scope, name }: NamedTask): void {
+    if (name !== undefined) this.#ids.set(keyOf(scope, name), id);
+  }
+
+  delete({ scope, name }: NamedTask): void {
+    if (name !== undefined) this.#ids.delete(keyOf(scope, name));
+  }
+
+  clear(): void {
+    this.#ids.clear();
+  }
+}
+
+function keyOf({ agent, tenant, owner }: Scope, name: string): string {
+  return JSON.stringify([agent, tenant, owner, name]);
 }

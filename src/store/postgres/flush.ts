@@ -5,8 +5,7 @@ import { createGroupCommit, type FlushListener } from "../group-commit.js";
 import type { HotPath } from "../sql/dialect.js";
 import { insertedHead } from "../sql/inserted-head.js";
 import type { AppendRow, ConversationWriteRow, NewTaskRow } from "../sql/rows.js";
-import { flushValues, type InsertRow } from "./flush-rows.js";
-import { flushText } from "./flush-sql.js";
+import { flushText, flushValues, type InsertRow } from "./flush-statement.js";
 import type { Pool } from "./pool.js";
 
 export interface HotPathOptions {

@@ -4,7 +4,9 @@ import {
   callOf,
   type LogRecord,
   type NewTask,
+  type PushStore,
   portOf,
+  pushCalls,
   type Store,
   type StoredTask,
   type TaskStore,
@@ -13,8 +15,7 @@ import {
 import { systemClock } from "../../protocol/async/system-clock.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { TaskArtifactUpdateEvent } from "../../protocol/model.js";
-import { checkContextValue, checkNewSend, checkNewTask } from "../check-indexed.js";
-import { assertNumbered } from "../refusals.js";
+import { assertNumbered, checkContextValue, checkNewSend, checkNewTask, checkRegistration } from "../refusals.js";
 import { createStoreLogger, type StoreLogger } from "../store-logger.js";
 import { createDatabaseLifecycle, type DatabaseLifecycle } from "./database-lifecycle.js";
 import { type RetentionOptions, resolveRetention, startMaintenance } from "./maintenance.js";
@@ -29,15 +30,26 @@ import {
   logToRow,
   outcomeFromRow,
   outcomeToRow,
+  pushFromRow,
+  pushToRow,
   snapshotFromRow,
   snapshotToRow,
   statusToRow,
   summaryFromRow,
 } from "./payload.js";
-import { createSqlPushStore } from "./push-store.js";
-import type { AppendRow, Backend, LogRow, NewTaskRow, PlainTaskCalls, SendRecordRow, StoredTaskRow } from "./rows.js";
+import type {
+  AppendRow,
+  Backend,
+  LogRow,
+  NewTaskRow,
+  PlainPushCalls,
+  PlainTaskCalls,
+  SendRecordRow,
+  StoredTaskRow,
+} from "./rows.js";
 
-// Stores over SQL: what both databases share, from messages as bytes to statements and migrations.
+// The stores over a database, of tasks and of push configurations. Messages become bytes here, and rows become messages; the
+// rest is the database's (`Backend`). Every call waits until the database is open.
 
 /** Options of a store over a database. */
 export interface SqlStoreOptions {
@@ -243,4 +255,34 @@ function chunkOf(record: LogRecord): TaskArtifactUpdateEvent | undefined {
 
 function sendFromRow({ outcome, ...record }: SendRecordRow) {
   return { ...record, outcome: outcome === undefined ? undefined : outcomeFromRow(outcome) };
+}
+
+/** The push store of a SQL store. Closing it does nothing: it stays open with its store. */
+function createSqlPushStore({ ask }: Pick<DatabaseLifecycle, "ask">): PushStore {
+  return {
+    ...portOf<PlainPushCalls>(
+      pushCalls,
+      (method) =>
+        (...args) =>
+          ask(({ push }) => callOf(push, method, args)),
+    ),
+    async set(registration, max) {
+      checkRegistration(registration);
+      const row = pushToRow(registration);
+      return ask((backend) => backend.push.set(row, max));
+    },
+    async get(key, id) {
+      const row = await ask((backend) => backend.push.get(key, id));
+      return row === undefined ? undefined : pushFromRow(row);
+    },
+    async list(key) {
+      const rows = await ask((backend) => backend.push.list(key));
+      return rows.map(pushFromRow);
+    },
+    async adopt(agent, instance, limit) {
+      const rows = await ask((backend) => backend.push.adopt(agent, instance, limit));
+      return rows.map(pushFromRow);
+    },
+    async close() {},
+  };
 }

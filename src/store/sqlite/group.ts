@@ -2,9 +2,8 @@ import type { Head } from "../../core/ports.js";
 import type { InsertedTask } from "../sql/inserted-head.js";
 import { createKyselyBackend } from "../sql/kysely-backend.js";
 import type { Backend } from "../sql/rows.js";
-import { callBackend } from "./backend-call.js";
 import type { SqliteDatabase } from "./database.js";
-import { type Fault, faultFrom, type GroupAnswer } from "./messages.js";
+import { callBackend, type Fault, faultFrom, type GroupAnswer } from "./messages.js";
 import type { GroupWrite, HotWrite } from "./packed.js";
 
 // Concurrent writes that are committed together.

@@ -1,7 +1,7 @@
 import type { AppendResult } from "../../core/ports.js";
 import type { InsertedTask } from "../sql/inserted-head.js";
 import type { AppendRow, ConversationWriteRow, LogRow, NewTaskRow, SnapshotRow, StatusRow } from "../sql/rows.js";
-import type { BackendCall } from "./backend-call.js";
+import type { BackendCall } from "./messages.js";
 
 // Saves 4.6 µs per write: 46 % of its transfer to the other thread, and 2 % of a task of 3 events (Node 24.21).
 // Concurrent writes on their way to the other thread. Cloning an object costs as much for each member name as for its
