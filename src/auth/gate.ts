@@ -5,7 +5,6 @@ import type { OperationName } from "../protocol/operations.js";
 import type { AuthenticatedCaller, AuthOptions } from "./auth-options.js";
 import { copyFrozen } from "./freeze.js";
 import { assertSkillId, namedSkill } from "./named-skill.js";
-import { type RefusedCredential, refusal } from "./refusal.js";
 import { judge, type Needs, needsOf, type Requirements } from "./requirements.js";
 import {
   type AuthCall,
@@ -13,6 +12,7 @@ import {
   checkFailed,
   type Identity,
   NoIdentityError,
+  quotedString,
   type SchemeCheck,
   type SchemeEnvironment,
   SharedIdentity,
@@ -221,4 +221,49 @@ function eachOf(schemes: AuthOptions["schemes"]): Requirements {
 
 function mapOf(requirements: Readonly<Record<string, Requirements | undefined>>): Map<string, readonly Needs[]> {
   return new Map(Object.entries(requirements).map(([name, each = []]) => [name, needsOf(each)]));
+}
+
+/** An invalid credential. */
+interface RefusedCredential {
+  readonly scheme: string;
+  readonly error: CredentialError;
+}
+
+interface RefusalFacts {
+  /** One of them is required. */
+  readonly alternatives: readonly Needs[];
+  readonly schemes: AuthOptions["schemes"];
+  readonly failures: readonly RefusedCredential[];
+  /** Scopes that are missing, if nothing else is. */
+  readonly missingScopes: readonly string[] | undefined;
+}
+
+/**
+ * The refusal of a call: `permissionDenied` with the missing scopes, else `unauthenticated` with one challenge for each
+ * scheme of an alternative (RFC 9110, 11.6.1; RFC 6750, 3).
+ */
+function refusal({ alternatives, schemes, failures, missingScopes }: RefusalFacts): A2AError {
+  const names = [...new Set(alternatives.flat().map(([name]) => name))];
+  if (missingScopes !== undefined) {
+    const scope = missingScopes.join(" ");
+    const challenge = `Bearer error="insufficient_scope", scope=${quotedString(scope)}`;
+    return new A2AError("permissionDenied", `scopes are missing: ${scope}`, { challenge, metadata: { scopes: scope } });
+  }
+  const challenges = names.map((name) => {
+    const { challenge = "" } = schemes[name] ?? {};
+    const failure = failures.find(({ scheme }) => scheme === name);
+    return failure === undefined || !challenge.startsWith("Bearer") ? challenge : invalidToken(challenge, failure);
+  });
+  const [failure] = failures.filter(({ scheme }) => names.includes(scheme));
+  const text = failure?.error.message ?? `authentication is required: ${describe(alternatives)}`;
+  const challenge = [...new Set(challenges)].filter((each) => each !== "").join(", ");
+  return new A2AError("unauthenticated", text, { challenge, cause: failure?.error });
+}
+
+function invalidToken(challenge: string, { error }: RefusedCredential): string {
+  return `${challenge} error="invalid_token", error_description=${quotedString(error.message)}`;
+}
+
+function describe(alternatives: readonly Needs[]): string {
+  return alternatives.map((needs) => needs.map(([name]) => name).join(" and ")).join(", or ");
 }

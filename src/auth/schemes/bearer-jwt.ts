@@ -9,8 +9,8 @@ import {
   string,
 } from "../../protocol/check/rules.js";
 import type { IssuerKeys } from "./issuer-keys.js";
+import { keysAt, keysOf } from "./issuer-keys.js";
 import { type JwtKey, jwtCheck, publicKeyAlgorithms, type TokenCheck } from "./jwt.js";
-import { keysAt, keysOf } from "./key-source.js";
 import { type AuthScheme, authorizationOf, type SchemeCheck, type SchemeEnvironment } from "./scheme.js";
 
 /** Requirements for JSON Web Tokens, and the source of their keys. */
