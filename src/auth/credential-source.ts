@@ -82,7 +82,7 @@ type Alternative = readonly (readonly [name: string, scopes: readonly string[]])
 function pickRequirement(card: AgentCard, options: CredentialOptions, environment: CredentialEnvironment): Requirement {
   const secrets = secretsByScheme(card.securitySchemes, options);
   const reasons: string[] = [];
-  for (const alternative of alternativesOf(card)) {
+  for (const alternative of listAlternatives(card)) {
     const result = satisfy(alternative, { card, secrets, environment });
     if (typeof result === "object") return { parts: result, unmetReason: undefined };
     reasons.push(result);
@@ -90,7 +90,7 @@ function pickRequirement(card: AgentCard, options: CredentialOptions, environmen
   return { parts: [], unmetReason: reasons.length === 0 ? undefined : joinReasons(reasons, "; or ") };
 }
 
-function alternativesOf(card: AgentCard): readonly Alternative[] {
+function listAlternatives(card: AgentCard): readonly Alternative[] {
   if (card.securityRequirements.length === 0) return Object.keys(card.securitySchemes).map((name) => [[name, []]]);
   return card.securityRequirements
     .map(({ schemes }) => Object.entries(schemes).map(([name, { list }]) => [name, list] as const))
@@ -135,7 +135,7 @@ type Schemes = Readonly<Record<string, SecurityScheme>>;
 function secretsByScheme(schemes: Schemes, options: CredentialOptions): ReadonlyMap<string, Secret> {
   const secrets = new Map<string, Secret>();
   for (const [name, secret] of Object.entries(options)) {
-    const scheme = Object.hasOwn(schemes, name) ? name : onlyOf(schemes, name);
+    const scheme = Object.hasOwn(schemes, name) ? name : findOnly(schemes, name);
     if (secret !== undefined && scheme !== undefined && (scheme === name || !Object.hasOwn(options, scheme))) {
       secrets.set(scheme, secret);
     }
@@ -150,7 +150,7 @@ const shortNames: ReadonlyMap<string, (scheme: SecurityScheme["scheme"]) => bool
 ]);
 
 /** The single scheme that a short name means. */
-function onlyOf(schemes: Schemes, shortName: string): string | undefined {
+function findOnly(schemes: Schemes, shortName: string): string | undefined {
   const isMeant = shortNames.get(shortName);
   if (isMeant === undefined) return undefined;
   const [name, second] = Object.entries(schemes).flatMap(([name, { scheme }]) => (isMeant(scheme) ? [name] : []));

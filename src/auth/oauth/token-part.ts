@@ -8,11 +8,11 @@ import {
   answerError,
   callServer,
   describeEndpoint,
+  readText,
   resolveEnvironment,
   type ServerEnvironment,
-  textOf,
 } from "./server-call.js";
-import { type OAuthClient, oauthErrorOf, requestToken, type Token } from "./token-request.js";
+import { findOAuthError, type OAuthClient, requestToken, type Token } from "./token-request.js";
 import type { TokenServer, TokenUse } from "./token-use.js";
 
 // A bearer token from an authorization server, from its endpoints to its renewal. The first call that needs a token finds
@@ -100,7 +100,7 @@ class TokenPart implements CredentialPart {
   #takeBack(error: unknown): void {
     const before = this.#previousGrant;
     if (before === undefined) return;
-    if (oauthErrorOf(error) !== undefined) {
+    if (findOAuthError(error) !== undefined) {
       for (const scope of this.#scopes) if (!before.scopes.includes(scope)) this.#deniedScopes.add(scope);
     }
     this.#previousGrant = undefined;
@@ -166,7 +166,7 @@ class TokenPart implements CredentialPart {
     try {
       return await requestToken(this.#client, { url, fields }, signal);
     } catch (error) {
-      if (oauthErrorOf(error) === undefined) throw error;
+      if (findOAuthError(error) === undefined) throw error;
       this.#refreshToken = undefined;
       return undefined;
     }
@@ -232,7 +232,7 @@ async function discover(environment: ServerEnvironment, url: string, signal: Abo
   const call = { url, what: "OpenID Connect document" };
   const { status, json } = await callServer(environment, call, signal);
   if (status !== 200 || json === undefined) throw answerError(call, status, "no JSON object");
-  if (textOf(json, "issuer", call).replace(/\/$/, "") + wellKnownPath !== url) {
+  if (readText(json, "issuer", call).replace(/\/$/, "") + wellKnownPath !== url) {
     throw new A2AError(
       "unauthenticated",
       `the issuer of ${describeEndpoint(call)} is not the one that the URL belongs to`,
@@ -243,7 +243,7 @@ async function discover(environment: ServerEnvironment, url: string, signal: Abo
     return typeof value === "string" && value !== "" ? value : undefined;
   };
   return {
-    tokenUrl: textOf(json, "token_endpoint", call),
+    tokenUrl: readText(json, "token_endpoint", call),
     deviceAuthorizationUrl: optional("device_authorization_endpoint"),
     authorizationUrl: optional("authorization_endpoint"),
     issuer: optional("issuer"),

@@ -120,7 +120,7 @@ export class IssuerKeys {
 const oldKeysServe = "the keys of an issuer cannot be read: those of before are used, for 24 hours at most";
 
 /** The keys at a URL. */
-export function keysAt(url: string, { fetch, clock, logger }: SchemeEnvironment): IssuerKeys {
+export function createKeysAt(url: string, { fetch, clock, logger }: SchemeEnvironment): IssuerKeys {
   const onStale = (err: unknown): void => logger.warn({ url, err }, oldKeysServe);
   return new IssuerKeys({ read: () => readKeys(url, fetch), onStale, clock });
 }
@@ -129,12 +129,12 @@ export function keysAt(url: string, { fetch, clock, logger }: SchemeEnvironment)
  * The keys that an issuer names in its metadata (OpenID Connect Discovery, RFC 8414). The metadata is read when the first
  * token is checked, and again when there are no keys at the URL that it named.
  */
-export function keysOf(issuer: string, environment: SchemeEnvironment): IssuerKeys {
+export function createDiscoveredKeys(issuer: string, environment: SchemeEnvironment): IssuerKeys {
   const { fetch, foreignFetch, clock, logger } = environment;
   let knownUrl: string | undefined;
   let isCurrent = false;
   const read = async (): Promise<JSONWebKeySet> => {
-    const url = knownUrl !== undefined && isCurrent ? knownUrl : await keyUrlOf(issuer, fetch, knownUrl);
+    const url = knownUrl !== undefined && isCurrent ? knownUrl : await findKeyUrl(issuer, fetch, knownUrl);
     isCurrent = false;
     const keys = await readKeys(url, isOwn(url, issuer) ? fetch : foreignFetch);
     knownUrl = url;
@@ -158,7 +158,7 @@ async function readKeys(url: string, fetch: Fetch): Promise<JSONWebKeySet> {
 }
 
 /** Where the keys are by the issuer's metadata, or were before it could not be read. */
-async function keyUrlOf(issuer: string, fetch: Fetch, previousUrl: string | undefined): Promise<string> {
+async function findKeyUrl(issuer: string, fetch: Fetch, previousUrl: string | undefined): Promise<string> {
   const identifier = new URL(issuer);
   const failures: unknown[] = [];
   for (const algorithm of ["oidc", "oauth2"] as const) {

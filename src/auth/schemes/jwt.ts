@@ -73,12 +73,12 @@ async function verifyJwt(keys: JwtKey | IssuerKeys, token: string, { rules, now 
     assertSingleMembers(body, payload);
     return payload;
   } catch (error) {
-    throw problemOf(error, issuer);
+    throw toProblem(error, issuer);
   }
 }
 
 /** A problem of the token is its sender's; one of the keys is not. */
-function problemOf(error: unknown, issuer: string): unknown {
+function toProblem(error: unknown, issuer: string): unknown {
   if (error instanceof errors.JWTExpired) return new CredentialError("the token has expired", { cause: error });
   if (error instanceof errors.JWTClaimValidationFailed) {
     const problem = error.reason === "missing" ? "is missing" : (claimProblems[error.claim] ?? "is not as required");
@@ -132,11 +132,11 @@ export function identityFrom(claims: Readonly<Record<string, unknown>>): Identit
   const subject = [sub, client].find((name) => typeof name === "string" && name !== "");
   if (typeof subject !== "string") throw new CredentialError("the token names neither a subject nor a client");
   const issuer = typeof iss === "string" ? iss : undefined;
-  return new SharedIdentity({ subject, issuer, scopes: scopesOf(claims), claims });
+  return new SharedIdentity({ subject, issuer, scopes: readScopes(claims), claims });
 }
 
 /** The scopes of a token: `scope` as text (RFC 9068), or the list that some servers write. */
-function scopesOf({ scope, scp }: Readonly<Record<string, unknown>>): readonly string[] {
+function readScopes({ scope, scp }: Readonly<Record<string, unknown>>): readonly string[] {
   const scopes = scope ?? scp;
   if (typeof scopes === "string") return scopes.split(" ").filter((name) => name !== "");
   return Array.isArray(scopes) ? scopes.filter((name) => typeof name === "string") : [];

@@ -117,7 +117,7 @@ export function checkFailed(cause: unknown, retryAfterMs = 1000): MaskedError {
 const maxLength = 8192;
 
 /** The credential of an HTTP authentication scheme in `Authorization`. `undefined` if there is none of this scheme. */
-export function authorizationOf({ header }: AuthCall, scheme: string): string | undefined {
+export function readAuthorization({ header }: AuthCall, scheme: string): string | undefined {
   const value = header("authorization");
   const end = value?.indexOf(" ") ?? -1;
   if (value === undefined || end < 0 || value.slice(0, end).toLowerCase() !== scheme) return undefined;

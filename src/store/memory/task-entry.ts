@@ -9,7 +9,7 @@ import type { TaskList } from "./task-index.js";
 const entryBytes = 1024;
 
 /** The accounted size of a new task. */
-export function bytesOf({ bytes, snapshot, name }: NewTask): number {
+export function measureTask({ bytes, snapshot, name }: NewTask): number {
   return entryBytes + nameBytes(name) + bytes + (snapshot?.bytes ?? 0);
 }
 

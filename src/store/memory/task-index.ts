@@ -20,7 +20,7 @@ export class TaskIndex {
   /** The lists of a new task. */
   lists(scope: Scope, contextId: string): TaskEntry["lists"] {
     const { list, contexts } = this.#tasksOf(scope);
-    return [list, memberOf(contexts, contextId, () => new TaskList())];
+    return [list, getOrCreate(contexts, contextId, () => new TaskList())];
   }
 
   add(entry: TaskEntry): void {
@@ -72,14 +72,14 @@ export class TaskIndex {
   }
 
   #tasksOf({ agent, tenant, owner }: Scope): OwnedTasks {
-    const tenants = memberOf(this.#agents, agent, () => new Map<string, Map<string, OwnedTasks>>());
-    const owners = memberOf(tenants, tenant, () => new Map<string, OwnedTasks>());
-    return memberOf(owners, owner, () => ({ list: new TaskList(), contexts: new Map() }));
+    const tenants = getOrCreate(this.#agents, agent, () => new Map<string, Map<string, OwnedTasks>>());
+    const owners = getOrCreate(tenants, tenant, () => new Map<string, OwnedTasks>());
+    return getOrCreate(owners, owner, () => ({ list: new TaskList(), contexts: new Map() }));
   }
 }
 
 /** Returns a map's value, created if it is missing. */
-function memberOf<T>(map: Map<string, T>, name: string, make: () => T): T {
+function getOrCreate<T>(map: Map<string, T>, name: string, make: () => T): T {
   let member = map.get(name);
   if (member === undefined) {
     member = make();
@@ -118,7 +118,7 @@ export class TaskList<T extends ListedTask> {
 
   addState(entry: T): void {
     if (!isTerminal(entry.state)) this.#unfinishedCount += 1;
-    if (this.#byState !== undefined) stateOf(this.#byState, entry.state).add(entry);
+    if (this.#byState !== undefined) listState(this.#byState, entry.state).add(entry);
     else if (this.all.size > plainMax) this.#byState = groupByState(this.all);
   }
 
@@ -128,17 +128,17 @@ export class TaskList<T extends ListedTask> {
   }
 
   inState(state: TaskState): SortedTasks<T> {
-    return stateOf(this.#byState ?? groupByState(this.all), state);
+    return listState(this.#byState ?? groupByState(this.all), state);
   }
 }
 
 function groupByState<T extends ListedTask>(tasks: SortedTasks<T>): Map<TaskState, SortedTasks<T>> {
   const groups = new Map<TaskState, SortedTasks<T>>();
-  for (const entry of tasks) stateOf(groups, entry.state).add(entry);
+  for (const entry of tasks) listState(groups, entry.state).add(entry);
   return groups;
 }
 
-function stateOf<T extends ListedTask>(groups: Map<TaskState, SortedTasks<T>>, state: TaskState): SortedTasks<T> {
+function listState<T extends ListedTask>(groups: Map<TaskState, SortedTasks<T>>, state: TaskState): SortedTasks<T> {
   let tasks = groups.get(state);
   if (tasks === undefined) {
     tasks = new SortedTasks();

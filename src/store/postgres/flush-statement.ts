@@ -1,6 +1,6 @@
 import { TaskState } from "../../protocol/model.js";
 import { isTerminal } from "../../protocol/states.js";
-import { holderOf, wakeOf } from "../sql/inserted-head.js";
+import { insertedHolder, insertedWake } from "../sql/inserted-head.js";
 import { periodMs } from "../sql/periods.js";
 import type { AppendRow, ConversationWriteRow, LogRow, NewTaskRow, SnapshotRow, StatusRow } from "../sql/rows.js";
 import { clockText } from "./dialect.js";
@@ -308,9 +308,9 @@ export function flushValues({ appends, inserts, conversations }: FlushRows): rea
     ...conversations.flatMap((conversation) => cellsOfEntries(conversation, payloads)),
   ];
   return [
-    ...columnsOf(appendColumns, appendCells),
-    ...columnsOf(createColumns, createCells),
-    ...columnsOf(entryColumns, entryCells),
+    ...toColumns(appendColumns, appendCells),
+    ...toColumns(createColumns, createCells),
+    ...toColumns(entryColumns, entryCells),
     takes,
     payloads.concat(),
   ];
@@ -366,13 +366,13 @@ function cellsOfInsert({ row, incarnation }: InsertRow, payloads: Payloads): Cre
     owner: scope.owner,
     name: name ?? null,
     incarnation,
-    holder: holderOf(row),
+    holder: insertedHolder(row),
     version,
     ...cellsOfBody(row, payloads),
     ...cellsOfStatus(status, payloads),
     seq: row.log?.seq ?? 0,
     turn_seq: row.turnSeq,
-    wake_at: wakeOf(row) ?? null,
+    wake_at: insertedWake(row) ?? null,
   };
 }
 
@@ -435,7 +435,7 @@ function cellsOfBody({ log, snapshot, turnSeq }: Body, payloads: Payloads) {
   };
 }
 
-function columnsOf<Name extends string>(
+function toColumns<Name extends string>(
   columns: Readonly<Record<Name, string>>,
   rows: readonly Readonly<Record<Name, Cell>>[],
 ): unknown[] {

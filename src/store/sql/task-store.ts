@@ -210,7 +210,7 @@ function recordsBehind(log: readonly LogBatch[], after: number): readonly LogRec
 
 /** Whether a row of an earlier release has a chunk that appends, which may be the first one of its artifact. */
 function mayLackFirstChunk({ records, hasFirstChunks }: LogBatch): boolean {
-  return !hasFirstChunks && records.some((record) => chunkOf(record)?.append === true);
+  return !hasFirstChunks && records.some((record) => findChunk(record)?.append === true);
 }
 
 /**
@@ -228,7 +228,7 @@ async function artifactsBefore(
     const last = records.at(-1);
     if (last === undefined) return undefined;
     for (const record of records) {
-      const id = record.seq <= end ? chunkOf(record)?.artifact?.artifactId : undefined;
+      const id = record.seq <= end ? findChunk(record)?.artifact?.artifactId : undefined;
       if (id !== undefined) ids.add(id);
     }
     position = last.seq;
@@ -238,7 +238,7 @@ async function artifactsBefore(
 
 function markFirstChunks(records: readonly LogRecord[], seenIds: Set<string>): readonly LogRecord[] {
   for (const record of records) {
-    const chunk = chunkOf(record);
+    const chunk = findChunk(record);
     const id = chunk?.artifact?.artifactId;
     if (chunk === undefined || id === undefined) continue;
     if (!seenIds.has(id)) chunk.append = false;
@@ -247,7 +247,7 @@ function markFirstChunks(records: readonly LogRecord[], seenIds: Set<string>): r
   return records;
 }
 
-function chunkOf(record: LogRecord): TaskArtifactUpdateEvent | undefined {
+function findChunk(record: LogRecord): TaskArtifactUpdateEvent | undefined {
   if (record.kind !== "event") return undefined;
   const { payload } = record.event;
   return payload.case === "artifactUpdate" ? payload.value : undefined;

@@ -5,8 +5,8 @@ import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { DbContext, HotPath } from "../sql/dialect.js";
-import { holderOf, type InsertedTask, insertedHead, wakeOf } from "../sql/inserted-head.js";
-import { periodOf } from "../sql/periods.js";
+import { type InsertedTask, insertedHead, insertedHolder, insertedWake } from "../sql/inserted-head.js";
+import { toPeriod } from "../sql/periods.js";
 import type { AppendRow, ConversationWriteRow, NewTaskRow, StatusRow } from "../sql/rows.js";
 import { rollBack, type SqliteConnection } from "./driver.js";
 import type { HotResult, HotWrite } from "./packed.js";
@@ -83,9 +83,9 @@ function apply(writer: Writer, write: HotWrite): HotResult {
 function createTask(writer: Writer, task: NewTaskRow): InsertedTask {
   const { statements, now, incarnation, deltas } = writer;
   const { scope, status } = task;
-  const holder = holderOf(task);
+  const holder = insertedHolder(task);
   const finishedAt = isTerminal(status.state) && holder === "" ? now() : null;
-  const key = insertTask(writer, task, { holder, wakeAt: wakeOf(task), finishedAt });
+  const key = insertTask(writer, task, { holder, wakeAt: insertedWake(task), finishedAt });
   insertPayloads(statements, key, task);
   deltas.count(scope, status, 1);
   return { key, incarnation, holderLive: isLive(writer, holder) };
@@ -238,7 +238,7 @@ function createCounterDeltas(): CounterDeltas {
   const counters = new Map<string, Counter>();
   return {
     count({ agent, tenant, owner }, { state, time }, change) {
-      const period = periodOf(time);
+      const period = toPeriod(time);
       const name = `${state} ${period} ${agent.length} ${agent}${tenant.length} ${tenant}${owner}`;
       const counter = counters.get(name);
       if (counter === undefined) counters.set(name, { agent, tenant, owner, state, period, change });

@@ -42,10 +42,10 @@ function isHot(write: GroupWrite): write is HotWrite {
 async function perform(write: GroupWrite, backend: Backend): Promise<unknown> {
   if (write.kind === "call") return callBackend(write.call, backend);
   if (write.kind === "conversations") return backend.addToConversations(write.rows);
-  return write.kind === "append" ? backend.append(write.row) : insertedOf(await backend.create(write.row));
+  return write.kind === "append" ? backend.append(write.row) : pickInserted(await backend.create(write.row));
 }
 
-function insertedOf({ key, incarnation, holderLive }: Head): InsertedTask {
+function pickInserted({ key, incarnation, holderLive }: Head): InsertedTask {
   return { key, incarnation, holderLive };
 }
 

@@ -193,17 +193,17 @@ function unpackBody(body: PackedBody, take: (length: number) => Uint8Array) {
     end,
     takes,
     turnSeq,
-    log: log === undefined ? undefined : logOf(log, take),
-    snapshot: snapshot === undefined ? undefined : snapshotOf(snapshot, take),
+    log: log === undefined ? undefined : unpackLog(log, take),
+    snapshot: snapshot === undefined ? undefined : unpackSnapshot(snapshot, take),
     conversation: conversation === undefined ? undefined : unpackConversation(conversation, take),
   };
 }
 
-function logOf([seq, count, format, length]: PackedPayload, take: (length: number) => Uint8Array): LogRow {
+function unpackLog([seq, count, format, length]: PackedPayload, take: (length: number) => Uint8Array): LogRow {
   return { seq, count, format, bytes: take(length) };
 }
 
-function snapshotOf([seq, , format, length]: PackedPayload, take: (length: number) => Uint8Array): SnapshotRow {
+function unpackSnapshot([seq, , format, length]: PackedPayload, take: (length: number) => Uint8Array): SnapshotRow {
   return { seq, format, bytes: take(length) };
 }
 

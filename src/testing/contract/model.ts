@@ -33,7 +33,7 @@ export class Model {
     const holder = task.end === undefined ? task.holder : "";
     const { state, time: statusTime } = status;
     const wakeAt = isTerminal(state) ? undefined : task.end?.park?.wakeAt;
-    const turnSeq = startOf(records) ?? 0;
+    const turnSeq = findStart(records) ?? 0;
     const head = { seq: records.length, epoch: 1, turn: 1, turnSeq, inboxPut: 0, holder, wakeAt, state, statusTime };
     this.tasks.push({ name, head: { key, id, contextId, scope, version, ...head }, log: [...records], inbox: [] });
   }
@@ -59,7 +59,7 @@ export class Model {
       seq: task.log.length,
       epoch: head.epoch + (write.claim === undefined ? 0 : 1),
       turn: write.claim?.turn ?? head.turn,
-      turnSeq: startOf(write.records) ?? head.turnSeq,
+      turnSeq: findStart(write.records) ?? head.turnSeq,
       holder: write.end === undefined ? (write.claim?.holder ?? head.holder) : "",
       wakeAt: wakeAtAfter(write, head.wakeAt, state),
       statusTime: Math.max(head.statusTime, write.status?.time ?? 0),
@@ -149,7 +149,7 @@ function wakeAtAfter({ claim, end }: Append, before: number | undefined, state: 
   return claim === undefined ? before : undefined;
 }
 
-function startOf(records: readonly LogRecord[]): number | undefined {
+function findStart(records: readonly LogRecord[]): number | undefined {
   return records.findLast(({ kind }) => kind === "turnStarted")?.seq;
 }
 

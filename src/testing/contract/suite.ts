@@ -57,7 +57,7 @@ export type MakeRateStore = () => Promise<RateSubject>;
 export type MakeSignals = () => Promise<{ readonly here: Signals; readonly there: Signals }>;
 
 /** Returns the collected tests, each with its full name. */
-export function testsOf(tell: (suite: Suite) => void): readonly ContractTest[] {
+export function collectTests(tell: (suite: Suite) => void): readonly ContractTest[] {
   const tests: ContractTest[] = [];
   const path: string[] = [];
   tell({

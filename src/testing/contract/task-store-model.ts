@@ -31,7 +31,7 @@ export function modelTests({ it }: Suite, make: MakeTaskStore, { histories, seed
     const random = new Random(usedSeed);
     for (let count = 0; count < histories; count += 1) {
       const history = drawHistory(random);
-      if ((await failureOf(history, make)) === undefined) continue;
+      if ((await findFailure(history, make)) === undefined) continue;
       const shortest = await shorten(history, make);
       assert.fail(
         `with seed ${usedSeed} the store does not do what the model does: ${JSON.stringify(shortest.history)}\n${shortest.failure.message}`,
@@ -40,7 +40,7 @@ export function modelTests({ it }: Suite, make: MakeTaskStore, { histories, seed
   });
 }
 
-async function failureOf(history: readonly AnyStep[], make: MakeTaskStore): Promise<Error | undefined> {
+async function findFailure(history: readonly AnyStep[], make: MakeTaskStore): Promise<Error | undefined> {
   const subject = await make();
   const pair = new Pair(subject);
   try {
@@ -65,7 +65,7 @@ async function shorten(history: readonly AnyStep[], make: MakeTaskStore): Promis
   let failure = new Error("it did not fail again");
   for (let index = history.length; index >= 0; index -= 1) {
     const shorter = shortest.toSpliced(index, 1);
-    const again = await failureOf(shorter, make);
+    const again = await findFailure(shorter, make);
     if (again === undefined) continue;
     shortest = shorter;
     failure = again;

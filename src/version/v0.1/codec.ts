@@ -34,7 +34,7 @@ import type { OperationCodec } from "../codec.js";
 import { unreadableReply } from "../codec-errors.js";
 import { foreignNamesIn } from "../foreign-names.js";
 import type { UpgradeContext } from "./read-objects.js";
-import { oldField, upgradeOf, upgradePushConfig } from "./read-params.js";
+import { findUpgrade, oldField, upgradePushConfig } from "./read-params.js";
 import { type NamedTask, replyContext, taskIdIn, upgradeTask } from "./read-tasks.js";
 import { readEvent } from "./stream-reader.js";
 import { eventToJson } from "./stream-writer.js";
@@ -106,7 +106,7 @@ interface AnyRow {
 
 /** Creates the JSON codecs of the operations in 0.1. */
 export function v01Codecs(limits: ValidationLimits): (operation: Operation) => OperationCodec {
-  const codecs = new Map(operations.map((operation) => [operation.name, codecOf(operation, limits)]));
+  const codecs = new Map(operations.map((operation) => [operation.name, createCodec(operation, limits)]));
   return ({ name }) => {
     const codec = codecs.get(name);
     if (codec === undefined) throw new TypeError(`no operation ${name} in this version`);
@@ -114,7 +114,7 @@ export function v01Codecs(limits: ValidationLimits): (operation: Operation) => O
   };
 }
 
-function codecOf(operation: Operation, limits: ValidationLimits): OperationCodec | undefined {
+function createCodec(operation: Operation, limits: ValidationLimits): OperationCodec | undefined {
   const row: AnyRow | undefined = rows[operation.name];
   if (row === undefined) return undefined;
   return {
@@ -139,7 +139,7 @@ function readParams(operation: Operation, json: JsonValue | undefined, limits: V
     return create(TaskPushNotificationConfigSchema, { taskId, id: taskId });
   }
   const context: UpgradeContext = { violations: [], lenient: false, mintId: randomUuid };
-  const request = isJsonObject(params) ? (upgradeOf(name)?.(params, context) ?? params) : params;
+  const request = isJsonObject(params) ? (findUpgrade(name)?.(params, context) ?? params) : params;
   const { message, violations } = readJson(input, request, { maxDepth: limits.jsonDepthMax });
   const invalid = validateRead(input, message, limits);
   const oldViolations = mergeViolations(violations, invalid).map(({ field, description }) => ({

@@ -29,7 +29,7 @@ export function errorFromJsonRpc(error: JsonValue | undefined): A2AError {
   const { code, message, data } = isJsonObject(error) ? error : {};
   return errorFromDetails(
     data,
-    textOf(message, "the agent answered with an error"),
+    readText(message, "the agent answered with an error"),
     codesByNumber.get(code) ?? "internalError",
   );
 }
@@ -70,7 +70,7 @@ const codesByStatusName: ReadonlyMap<unknown, ErrorCode> = new Map<string, Error
 export function errorFromHttp(status: number, json: JsonValue | undefined): A2AError {
   const body = isJsonObject(json) ? json : {};
   const error = isJsonObject(body["error"]) ? body["error"] : body;
-  const text = textOf(
+  const text = readText(
     error["message"] ?? body["detail"] ?? body["title"],
     `the agent answered with HTTP status ${status}`,
   );
@@ -91,6 +91,6 @@ function codeFromProblem(type: JsonValue | undefined): ErrorCode | undefined {
   return errorCodeFromReason(name.replaceAll("-", "_").toUpperCase());
 }
 
-function textOf(value: JsonValue | undefined, otherwise: string): string {
+function readText(value: JsonValue | undefined, otherwise: string): string {
   return typeof value === "string" && value !== "" ? value : otherwise;
 }

@@ -12,7 +12,7 @@ export function emptyMessage(desc: DescMessage): () => DynamicMessage {
     else if (member.fieldKind === "list") lists.push(name);
     else if (member.fieldKind === "map") maps.push(name);
     else if (member.fieldKind === "message" || member.proto.proto3Optional) continue;
-    template[name] = zeroOf(member);
+    template[name] = findZero(member);
   }
   return () => {
     // Copying the whole template costs less than setting each member; then come the members that no two messages share.
@@ -24,7 +24,7 @@ export function emptyMessage(desc: DescMessage): () => DynamicMessage {
   };
 }
 
-function zeroOf(member: DescField | DescOneof): unknown {
+function findZero(member: DescField | DescOneof): unknown {
   if (isOneof(member)) return undefined;
   if (member.fieldKind === "enum") return 0;
   if (member.fieldKind !== "scalar") return undefined;
