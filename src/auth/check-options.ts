@@ -32,7 +32,7 @@ const reservedParameters = [
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
 
-/** What each member may be, and how that is said. */
+/** Each member with its check, and the words for a value that passes. */
 const oauthMembers: readonly (readonly [name: string, is: (value: unknown) => boolean, wanted: string])[] = [
   ["clientSecret", isText, "a string that is not empty"],
   ["deviceCode", isFunction, "a function"],

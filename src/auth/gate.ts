@@ -102,7 +102,7 @@ function toFailure(error: unknown): unknown {
   return isFinal || error instanceof MaskedError ? error : checkFailed(error);
 }
 
-/** What the schemes found in a call. */
+/** The identities and invalid credentials that the schemes found in a call. */
 interface Findings {
   readonly identities: Map<string, Identity>;
   /** Invalid credentials, by scheme. */

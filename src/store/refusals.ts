@@ -2,7 +2,7 @@ import type { LogRecord, NewSend, NewTask, PushRegistration } from "../core/port
 import { A2AError } from "../protocol/errors.js";
 import { checkIndexedId, checkIndexedScope } from "../protocol/indexed-text.js";
 
-// What every store refuses.
+// Checks that every store makes before a write, and the error of a closed store.
 
 /** The error of each call of a store that is closed. */
 export function closedError(): A2AError {

@@ -23,7 +23,7 @@ import type { TokenServer, TokenUse } from "./token-use.js";
 /** Scopes beyond those of the card that refusals may add: an agent could name others with each. */
 const widenMax = 64;
 
-/** What a token is requested with, and the token. */
+/** A token, and the scopes that it was requested with. */
 interface Grant {
   readonly scopes: readonly string[];
   readonly token: Token | undefined;

@@ -9,7 +9,7 @@ import {
   quotedString,
 } from "./scheme.js";
 
-/** What `verify` may return: an identity, its subject alone, or nothing for a credential that is not known. */
+/** A result of `verify`: an identity, its subject alone, or nothing for an unknown credential. */
 export type VerifyResult = Identity | string | undefined | null | false;
 
 /** The place of an API key in a request, and its check. */

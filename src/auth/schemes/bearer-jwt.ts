@@ -51,7 +51,7 @@ const skew: Rule = (value, path) =>
     ? [`${path} must be ${longestSkewMs} at most, not ${value}: expired tokens are accepted for that long`]
     : amount(value, path);
 
-/** What each option of a check of tokens may be. */
+/** The rules of the options that check tokens. */
 export const jwtMembers: MembersOf<JwtOptions> = {
   issuer: { rule: string, missing: "give the text that tokens have as iss" },
   audience: { rule: texts, missing: "give the name of this agent at the issuer" },

@@ -6,7 +6,7 @@ import { IssuerKeys } from "./issuer-keys.js";
 import { CredentialError, checkFailed, type Identity, type SchemeEnvironment, SharedIdentity } from "./scheme.js";
 import { TokenCache } from "./token-cache.js";
 
-/** What a token must say. */
+/** The claims and signatures that a token must have. */
 export interface JwtRules {
   readonly issuer: string;
   /** The name of this agent at the issuer, one of several if the token has more. */

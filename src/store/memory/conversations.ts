@@ -44,7 +44,7 @@ class Context {
   }
 }
 
-/** What an owner has at all agents. */
+/** The conversations of an owner at all agents. */
 interface Share {
   readonly key: string;
   /** Whether its callers are distinguished from others. */
@@ -53,7 +53,7 @@ interface Share {
   bytes: number;
 }
 
-/** What an owner has at one agent. */
+/** The conversations of an owner at one agent. */
 interface Owner {
   readonly key: string;
   readonly share: Share;

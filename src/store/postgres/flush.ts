@@ -98,7 +98,7 @@ async function flush(options: HotPathOptions, writes: readonly Write[]): Promise
     try {
       repeats = await runOrSplit(options, round, results);
     } catch (error) {
-      // What earlier statements did is committed.
+      // Earlier statements are committed, and so are their results.
       const failure = toError(error);
       return writes.map((_, index) => results.get(index) ?? failure);
     }

@@ -2,7 +2,7 @@ import type { Head } from "../../core/ports.js";
 import { isTerminal } from "../../protocol/states.js";
 import { type NewTaskRow, pickScope } from "./rows.js";
 
-/** What the database adds to a new task. */
+/** The values that the database adds to a new task. */
 export interface InsertedTask {
   readonly key: number;
   readonly incarnation: string;

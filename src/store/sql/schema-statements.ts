@@ -4,7 +4,7 @@ import type { Database } from "./schema.js";
 
 // The building blocks of migrations. The tables created here never change: a step that changes one does so itself.
 
-/** What Kysely's schema builders have in common. */
+/** A statement of Kysely's schema builders, of any kind. */
 export interface SchemaStatement {
   compile(): { readonly sql: string };
   execute(): Promise<void>;
@@ -102,7 +102,7 @@ export function periodsTable(db: Kysely<Database>, dialect: SqlDialect, columns:
 }
 
 /**
- * What to fold when a period is over. Folded shards leave no zero rows. An index on the count would be written with
+ * The index of rows to fold when their period is over. Folded shards leave no zero rows. An index on the count would be written with
  * every change of a counter.
  */
 export function periodsIndex(db: Kysely<Database>, { shard }: SqlDialect): SchemaStatement {

@@ -59,7 +59,7 @@ export function errorFromFault(fault: Fault): Error {
   return new StoreError(fault.failure, fault.message, { cause: fault.cause });
 }
 
-/** What a log line needs of a driver's error, which loses its own members when cloned. */
+/** The members of a driver's error that a log line needs: cloning the error would lose them. */
 function plainCause(cause: unknown): unknown {
   if (!(cause instanceof Error)) return undefined;
   const { message, stack } = cause;

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import type { PushStore, RateStore, Signals, TaskStore } from "../../core/ports.js";
 import { object, type Rule, whole } from "../../protocol/check/rules.js";
 
-/** What the options of a contract with random histories may be. */
+/** The rules of the options of a contract with random histories. */
 export const historyRule: Rule = object({
   histories: { rule: whole(0) },
   // The seeds of fast-check may be negative.

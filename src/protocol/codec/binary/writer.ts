@@ -14,8 +14,8 @@ import { Output } from "./output.js";
 import { isDelimited, lengthType, makeTag, scalarWriters, type Write } from "./scalars.js";
 import { writeJsonKind, writeStruct } from "./struct.js";
 
-// Saves 5 to 7 µs per message compared with toBinary (75 % of encoding), which is 5 % of a unary gRPC call (Node
-// 24.21). The counterpart of the reader, for Node: encodes messages by closures compiled once per message type, into
+// Saves 2.3 to 2.8 µs of a message of text compared with toBinary (70 to 80 % of encoding) and 3.4 µs of a chunk of 200
+// bytes: 4 % of a unary gRPC call, and 12 % of a chunk of a gRPC stream (Node 24.21, 2026-11-28). The counterpart of the reader, for Node: encodes messages by closures compiled once per message type, into
 // reused memory. It handles only the common cases. Anything else, such as a group, a wrapper, a value of the wrong
 // type, or a getter that encodes a message itself, is left to toBinary, which starts over.
 
