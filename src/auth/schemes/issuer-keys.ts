@@ -15,7 +15,7 @@ const staleMs = 24 * 60 * 60_000;
 /** The shortest time from keys that were read to a request for one that is not among them. */
 const cooldownMs = 30_000;
 /** How long a failed request is remembered, so that calls do not reach a server that is down. */
-export const failedMs = 5_000;
+const failedMs = 5_000;
 /** How long after a failed request calls do not wait for the next one, if there are keys. */
 const downMs = 60_000;
 
