@@ -8,11 +8,11 @@ import type { AuthScheme, Identity } from "./schemes/scheme.js";
 export interface AuthOptions {
   /** Security schemes by the names that the card and the requirements give them. */
   readonly schemes: Readonly<Record<string, AuthScheme>>;
-  /** What every call must prove. Default: any one of the schemes. */
+  /** Requirements of every call. Default: any one of the schemes. */
   readonly require?: Requirements | undefined;
-  /** What calls of single operations must prove besides. The card has no place for it. Default: nothing more. */
+  /** Further requirements of single operations, which the card cannot show. Default: none. */
   readonly operations?: Readonly<Partial<Record<OperationName, Requirements>>> | undefined;
-  /** What messages to a skill must prove besides, by the skill's id; the card shows it. Default: nothing more. */
+  /** Further requirements of messages to a skill, by the skill's id; the card shows them. Default: none. */
   readonly skills?: Readonly<Record<string, Requirements>> | undefined;
   /**
    * Finds the skill that a message is for. Default: `skillId` in the metadata of the message. A message that names no

@@ -32,20 +32,20 @@ const reservedParameters = [
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
 
-/** What each member may be, and how that is said. */
+/** Each member with its check, and the words for a value that passes. */
 const oauthMembers: readonly (readonly [name: string, is: (value: unknown) => boolean, wanted: string])[] = [
   ["clientSecret", isText, "a string that is not empty"],
   ["deviceCode", isFunction, "a function"],
   ["authorizationCode", isFunction, "a function"],
   ["tokenStore", (value) => isRecord(value) && "load" in value && "save" in value, "an object with load() and save()"],
-  ["scopes", (value) => isListOf(value, isText), "a list of strings"],
+  ["scopes", (value) => isEveryEntry(value, isText), "a list of strings"],
   [
     "authentication",
     (value) => value === "client_secret_basic" || value === "client_secret_post",
     '"client_secret_basic" or "client_secret_post"',
   ],
   ["parameters", isRecord, "an object"],
-  ["trustedOrigins", (value) => isListOf(value, isOrigin), 'a list of origins such as "https://login.example"'],
+  ["trustedOrigins", (value) => isEveryEntry(value, isOrigin), 'a list of origins such as "https://login.example"'],
 ];
 
 function oauthProblem(secret: Members): string | undefined {
@@ -65,6 +65,6 @@ function isOrigin(value: unknown): boolean {
   return typeof value === "string" && URL.parse(value)?.origin === value;
 }
 
-function isListOf(value: unknown, is: (entry: unknown) => boolean): boolean {
+function isEveryEntry(value: unknown, is: (entry: unknown) => boolean): boolean {
   return Array.isArray(value) && value.every((entry) => is(entry));
 }

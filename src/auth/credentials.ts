@@ -1,6 +1,6 @@
 import type { A2AError } from "../protocol/errors.js";
 
-/** What a call carries to identify its caller. */
+/** Headers and query parameters that identify the caller of a call. */
 export interface Credential {
   /** Headers, or gRPC metadata. */
   readonly headers?: Readonly<Record<string, string>> | undefined;

@@ -6,7 +6,7 @@ export const forwardedCertificateHeader = "x-forwarded-client-cert";
 /** A longer header is not a certificate's and is ignored. */
 const maxLength = 16_384;
 
-// What follows a value is a separator: a quote left open by one hop must not swallow what the next one appends.
+// A value ends at a separator: a quote that one hop leaves open must not swallow the values that the next hop appends.
 const member = /[ \t]*([A-Za-z]+)=(?:"((?:[^"\\]|\\.)*)"|([^;,"]*))([;,]|$)/y;
 
 /**

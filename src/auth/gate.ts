@@ -5,7 +5,6 @@ import type { OperationName } from "../protocol/operations.js";
 import type { AuthenticatedCaller, AuthOptions } from "./auth-options.js";
 import { copyFrozen } from "./freeze.js";
 import { assertSkillId, namedSkill } from "./named-skill.js";
-import { type RefusedCredential, refusal } from "./refusal.js";
 import { judge, type Needs, needsOf, type Requirements } from "./requirements.js";
 import {
   type AuthCall,
@@ -13,6 +12,7 @@ import {
   checkFailed,
   type Identity,
   NoIdentityError,
+  quotedString,
   type SchemeCheck,
   type SchemeEnvironment,
   SharedIdentity,
@@ -32,12 +32,12 @@ const anonymous: Principal = Object.freeze({ owner: "anonymous" });
 
 /** Opens the schemes that requirements name. The options have no problems. */
 export function openGate(options: AuthOptions, environment: SchemeEnvironment): AuthGate {
-  const { schemes, require = eachOf(schemes), operations = {}, skills = {}, skillOf = namedSkill } = options;
+  const { schemes, require = requireEach(schemes), operations = {}, skills = {}, skillOf = namedSkill } = options;
   const credentialNeeds = needsOf(require).filter((needs) => needs.length > 0);
   // The empty alternative comes last: a caller with a credential wants to be known by it.
   const requiredNeeds = credentialNeeds.length < require.length ? [...credentialNeeds, []] : credentialNeeds;
-  const byOperation = mapOf(operations);
-  const bySkill = mapOf(skills);
+  const byOperation = mapNeeds(operations);
+  const bySkill = mapNeeds(skills);
   const hasSecondStage = byOperation.size + bySkill.size > 0;
   const furtherNeeds = [...byOperation.values(), ...bySkill.values()];
   const names = new Set([requiredNeeds, ...furtherNeeds].flat(2).map(([name]) => name));
@@ -46,13 +46,13 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
     return scheme === undefined ? [] : [[name, scheme.open(environment)] as const];
   });
 
-  const needsOfSkill = (message: Message | undefined): readonly Needs[] | undefined => {
+  const findSkillNeeds = (message: Message | undefined): readonly Needs[] | undefined => {
     const skill = message === undefined || bySkill.size === 0 ? undefined : skillOf(message);
     return skill === undefined ? undefined : bySkill.get(skill);
   };
-  const furtherOf = (operation: OperationName, message: Message | undefined): readonly (readonly Needs[])[] => {
+  const findFurtherNeeds = (operation: OperationName, message: Message | undefined): readonly (readonly Needs[])[] => {
     if (message !== undefined && bySkill.size > 0 && options.skillOf === undefined) assertSkillId(message);
-    return [byOperation.get(operation), needsOfSkill(message)].filter((each) => each !== undefined);
+    return [byOperation.get(operation), findSkillNeeds(message)].filter((each) => each !== undefined);
   };
 
   const admit = (findings: Findings): IdentifiedCaller => {
@@ -62,10 +62,10 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
       const verdict = judge(alternatives, findings.identities);
       // A caller with a wrong credential is not let in as one without.
       if (verdict.is === "met" && (verdict.needs.length > 0 || findings.failures.length === 0)) return verdict.needs;
-      if (verdict.is !== "narrow" && findings.checkError !== undefined) throw failureOf(findings.checkError);
+      if (verdict.is !== "narrow" && findings.checkError !== undefined) throw toFailure(findings.checkError);
       throw refuse(alternatives, verdict.is === "narrow" ? verdict.missingScopes : undefined);
     };
-    const principal = principalOf(check(requiredNeeds), findings.identities, options);
+    const principal = createPrincipal(check(requiredNeeds), findings.identities, options);
     const isKnown = findings.identities.size > 0;
     if (!hasSecondStage && isKnown) return { principal };
     return {
@@ -73,13 +73,13 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
       authorize(operation, message) {
         // Only for callers who are known (spec 3.1.11).
         if (operation === "getExtendedAgentCard" && !isKnown) throw refuse(credentialNeeds);
-        for (const more of furtherOf(operation, message)) check(more);
+        for (const more of findFurtherNeeds(operation, message)) check(more);
       },
       authorizeAnswer:
         bySkill.size === 0
           ? undefined
           : (earlier) => {
-              const furtherNeeds = earlier === undefined ? bySkill.values() : new Set(earlier.map(needsOfSkill));
+              const furtherNeeds = earlier === undefined ? bySkill.values() : new Set(earlier.map(findSkillNeeds));
               for (const more of furtherNeeds) if (more !== undefined) check(more);
             },
     };
@@ -97,12 +97,12 @@ export function openGate(options: AuthOptions, environment: SchemeEnvironment): 
 }
 
 // A custom scheme may throw an `A2AError` for the caller.
-function failureOf(error: unknown): unknown {
+function toFailure(error: unknown): unknown {
   const isFinal = error instanceof NoIdentityError || (error instanceof A2AError && !(error instanceof CallError));
   return isFinal || error instanceof MaskedError ? error : checkFailed(error);
 }
 
-/** What the schemes found in a call. */
+/** The identities and invalid credentials that the schemes found in a call. */
 interface Findings {
   readonly identities: Map<string, Identity>;
   /** Invalid credentials, by scheme. */
@@ -194,7 +194,7 @@ function identifyBy(
 }
 
 // Frozen, since calls with a known token share it.
-function principalOf(needs: Needs, identities: ReadonlyMap<string, Identity>, options: AuthOptions): Principal {
+function createPrincipal(needs: Needs, identities: ReadonlyMap<string, Identity>, options: AuthOptions): Principal {
   const [[scheme] = [""]] = needs;
   const identity = identities.get(scheme);
   if (identity === undefined) return anonymous;
@@ -215,10 +215,55 @@ function defaultPrincipal({ scheme, issuer = scheme, subject }: AuthenticatedCal
   return { owner: `${issuer}#${subject}` };
 }
 
-function eachOf(schemes: AuthOptions["schemes"]): Requirements {
+function requireEach(schemes: AuthOptions["schemes"]): Requirements {
   return Object.keys(schemes).map((name) => [name]);
 }
 
-function mapOf(requirements: Readonly<Record<string, Requirements | undefined>>): Map<string, readonly Needs[]> {
+function mapNeeds(requirements: Readonly<Record<string, Requirements | undefined>>): Map<string, readonly Needs[]> {
   return new Map(Object.entries(requirements).map(([name, each = []]) => [name, needsOf(each)]));
+}
+
+/** An invalid credential. */
+interface RefusedCredential {
+  readonly scheme: string;
+  readonly error: CredentialError;
+}
+
+interface RefusalFacts {
+  /** One of them is required. */
+  readonly alternatives: readonly Needs[];
+  readonly schemes: AuthOptions["schemes"];
+  readonly failures: readonly RefusedCredential[];
+  /** Scopes that are missing, if nothing else is. */
+  readonly missingScopes: readonly string[] | undefined;
+}
+
+/**
+ * The refusal of a call: `permissionDenied` with the missing scopes, else `unauthenticated` with one challenge for each
+ * scheme of an alternative (RFC 9110, 11.6.1; RFC 6750, 3).
+ */
+function refusal({ alternatives, schemes, failures, missingScopes }: RefusalFacts): A2AError {
+  const names = [...new Set(alternatives.flat().map(([name]) => name))];
+  if (missingScopes !== undefined) {
+    const scope = missingScopes.join(" ");
+    const challenge = `Bearer error="insufficient_scope", scope=${quotedString(scope)}`;
+    return new A2AError("permissionDenied", `scopes are missing: ${scope}`, { challenge, metadata: { scopes: scope } });
+  }
+  const challenges = names.map((name) => {
+    const { challenge = "" } = schemes[name] ?? {};
+    const failure = failures.find(({ scheme }) => scheme === name);
+    return failure === undefined || !challenge.startsWith("Bearer") ? challenge : invalidToken(challenge, failure);
+  });
+  const [failure] = failures.filter(({ scheme }) => names.includes(scheme));
+  const text = failure?.error.message ?? `authentication is required: ${describe(alternatives)}`;
+  const challenge = [...new Set(challenges)].filter((each) => each !== "").join(", ");
+  return new A2AError("unauthenticated", text, { challenge, cause: failure?.error });
+}
+
+function invalidToken(challenge: string, { error }: RefusedCredential): string {
+  return `${challenge} error="invalid_token", error_description=${quotedString(error.message)}`;
+}
+
+function describe(alternatives: readonly Needs[]): string {
+  return alternatives.map((needs) => needs.map(([name]) => name).join(" and ")).join(", or ");
 }

@@ -12,13 +12,13 @@ export function keptClaims({ keepClaims = false }: Pick<AuthOptions, "keepClaims
   if (keepClaims === false) return undefined;
   const cache = new WeakMap<Principal, JsonObject>();
   return (principal) => {
-    const claimsToStore = cache.get(principal) ?? keptOf(principal, keepClaims);
+    const claimsToStore = cache.get(principal) ?? pickClaims(principal, keepClaims);
     cache.set(principal, claimsToStore);
     return claimsToStore;
   };
 }
 
-function keptOf({ owner: _, tenant: __, ...rest }: Principal, names: true | readonly string[]): JsonObject {
+function pickClaims({ owner: _, tenant: __, ...rest }: Principal, names: true | readonly string[]): JsonObject {
   const { claims } = rest;
   const isAll = names === true || typeof claims !== "object" || claims === null;
   const claimsToStore = isAll

@@ -121,7 +121,7 @@ export type CredentialProvider = (context: {
   readonly signal?: AbortSignal | undefined;
 }) => Credential | undefined | Promise<Credential | undefined>;
 
-/** What credentials depend on. */
+/** The `fetch`, clock and policies that credentials use. */
 export interface CredentialEnvironment {
   /** Calls authorization servers. */
   readonly fetch: Fetch;

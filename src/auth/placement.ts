@@ -10,7 +10,7 @@ export interface Placement {
   place(secret: string): Credential;
 }
 
-/** What a place can carry, and what a secret that cannot go there holds. */
+/** The characters that a place can carry, and how to name a secret that has others. */
 interface Form {
   readonly form: RegExp;
   readonly fault: string;

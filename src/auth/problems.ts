@@ -20,7 +20,7 @@ export function authProblems(options: AuthOptions, facts: ServerFacts): readonly
     ...Object.entries(schemes).flatMap(([name, scheme]) => schemeProblems(name, scheme, facts)),
     ...requirementProblems("auth", options, facts),
     ...clashes(options),
-    ...unknownOf(operations, operationNames).map(
+    ...listUnknown(operations, operationNames).map(
       (name) => `auth.operations.${name} is not an operation: ${suggestion(name, operationNames)}`,
     ),
   ];
@@ -64,7 +64,7 @@ export function requirementProblems(
         ),
       ];
     }),
-    ...unknownOf(skills, facts.skills).map(
+    ...listUnknown(skills, facts.skills).map(
       (id) => `${option}.skills.${id} is not a skill of the card: ${suggestion(id, facts.skills)}`,
     ),
   ];
@@ -73,7 +73,7 @@ export function requirementProblems(
 /** A scope of OAuth (RFC 6749, 3.3): challenges list scopes between spaces. */
 const scopeForm = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
-function unknownOf(members: object, known: readonly string[]): string[] {
+function listUnknown(members: object, known: readonly string[]): string[] {
   return Object.keys(members).filter((name) => !known.includes(name));
 }
 
@@ -84,14 +84,14 @@ function clashes({ schemes, require = [], operations = {}, skills = {} }: AuthOp
   );
   return alternatives.flatMap((needs) => {
     const names = needs.map(([name]) => name);
-    const httpSchemes = new Set(names.flatMap((name) => authorizationOf(schemes[name]?.declaration)));
+    const httpSchemes = new Set(names.flatMap((name) => listAuthorizationSchemes(schemes[name]?.declaration)));
     if (httpSchemes.size < 2) return [];
     return [`auth requires ${names.join(" and ")} of one call, which has a single Authorization header`];
   });
 }
 
 /** The HTTP authentication that a scheme looks for, if any. */
-function authorizationOf(declaration: AuthScheme["declaration"] | undefined): readonly string[] {
+function listAuthorizationSchemes(declaration: AuthScheme["declaration"] | undefined): readonly string[] {
   switch (declaration?.case) {
     case "httpAuthSecurityScheme":
       return [String(declaration.value.scheme).toLowerCase()];

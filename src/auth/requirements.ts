@@ -1,6 +1,6 @@
 import type { Identity } from "./schemes/scheme.js";
 
-// What a call must prove: an OR of ANDs, as in the card (spec 4.5).
+// The requirements of a call: an OR of ANDs, as in the card (spec 4.5).
 
 /** Schemes that apply together, by name: alone, or with the scopes that each must grant. */
 export type Alternative = readonly string[] | Readonly<Record<string, readonly string[]>>;

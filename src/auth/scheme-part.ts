@@ -87,7 +87,7 @@ function oauthPart(
 ): SchemePart {
   return tokenPart(use, environment, (secret) => {
     const flow = flows?.flow;
-    const means = flowsOf(secret);
+    const means = listFlows(secret);
     if (flow?.case === undefined || !means.includes(flow.case)) {
       return {
         unmetReason: `has the OAuth2 flow ${flow?.case ?? "of no name"}, what is given is for ${means.join(" and ")}`,
@@ -111,7 +111,7 @@ function oauthPart(
 }
 
 /** The flows that a secret has the means for. */
-function flowsOf({ authorizationCode, deviceCode }: OAuthSecret): readonly string[] {
+function listFlows({ authorizationCode, deviceCode }: OAuthSecret): readonly string[] {
   if (authorizationCode === undefined && deviceCode === undefined) return ["clientCredentials"];
   const code = authorizationCode === undefined ? [] : ["authorizationCode"];
   return deviceCode === undefined ? code : [...code, "deviceCode"];

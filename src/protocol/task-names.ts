@@ -2,7 +2,11 @@ import type { Principal } from "./context.js";
 import { A2AError } from "./errors.js";
 import type { Message, StreamResponse, Task, TaskStatus } from "./model.js";
 
-// Callers of some versions choose the names of their tasks. A name maps to one task of its owner, which has its own id.
+// Callers of some versions choose the names of their tasks. A name stands for one task of its owner, whose id is made here.
+// Such a version's adapter replaces names by ids in requests, and ids by names in answers; webhooks get names too. All
+// others pass a name on: `ServerContext.taskName` from a call to the first write of its task (`NewTask.name`), or to its
+// push configuration. ARCHITECTURE.md says why a name is a column of its task's row and has no table of its own.
+//
 // Objects shown to such a caller are shared with others, so they are copied, but only along the path to the name.
 
 /** Maps the names that callers gave their tasks to ids. */

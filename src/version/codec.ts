@@ -139,7 +139,8 @@ export interface GrpcAdapter extends Adapter {
   /** Turns a wire message of the version's service into a request of the model. Throws `invalidParams`. */
   readRequest(operation: Operation, wire: AnyMessage): AnyMessage;
   /**
-   * What a request in JSON, as Connect takes it, has under names of another version. A wire message no longer shows that.
+   * Violations for members of a JSON request, as Connect takes it, that have names of another version: a wire message no
+   * longer shows them.
    */
   foreignNamesIn(operation: Operation, json: JsonValue): readonly FieldViolation[];
   writeRequest(operation: Operation, request: AnyMessage): AnyMessage;

@@ -10,19 +10,19 @@ export function queryToJson(desc: DescMessage, query: URLSearchParams): JsonObje
   const json: JsonObject = {};
   for (const field of desc.fields) {
     const values = query.getAll(field.jsonName);
-    if (values.length > 0) json[field.jsonName] = jsonOf(field, values);
+    if (values.length > 0) json[field.jsonName] = valuesToJson(field, values);
   }
   return json;
 }
 
-function jsonOf(field: DescField, values: readonly string[]): JsonValue {
-  const convert = field.scalar === ScalarType.BOOL ? boolOf : String;
+function valuesToJson(field: DescField, values: readonly string[]): JsonValue {
+  const convert = field.scalar === ScalarType.BOOL ? readBool : String;
   if (field.fieldKind === "list") return values.flatMap((value) => value.split(",")).map(convert);
   const [value, ...more] = values;
   return value === undefined || more.length > 0 ? [...values] : convert(value);
 }
 
-function boolOf(text: string): JsonValue {
+function readBool(text: string): JsonValue {
   return text === "true" || (text === "false" ? false : text);
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { TaskState } from "../../src/protocol/model.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
-import { alice, appendTo, entry, event, headOf, newTask, status, taskAt } from "../contract/fixtures.js";
+import { alice, appendTo, entry, event, newTask, readHead, status, taskAt } from "../contract/fixtures.js";
 import { createVirtualClock, settle } from "../support/virtual-clock.js";
 
 describe("a memory task store", () => {
@@ -43,10 +43,10 @@ describe("a memory task store", () => {
     const append = store.append(appendTo(head));
     const others = [store.append(appendTo(head)), store.append(appendTo(head))];
     await settle();
-    expect(await headOf(store, head)).toEqual(head);
+    expect(await readHead(store, head)).toEqual(head);
     gates[1]?.crash(new Error("disk gone"));
     await expect(append).rejects.toThrow("disk gone");
-    expect(await headOf(store, head)).toEqual(head);
+    expect(await readHead(store, head)).toEqual(head);
     gates[2]?.open();
     expect(await Promise.all(others)).toEqual(["stored", "fenced"]);
     expect(gates.map(({ writes }) => writes)).toEqual([1, 1, 2]);

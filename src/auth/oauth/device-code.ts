@@ -4,8 +4,8 @@ import { mayCarry } from "../../protocol/authorization/may-carry.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { DeviceCodePrompt } from "../options.js";
 import { untilAborted } from "../part.js";
-import { type AuthEndpoint, describeEndpoint, durationOf, textOf } from "./server-call.js";
-import { type OAuthClient, oauthError, oauthErrorOf, requestToken, sendForm, type Token } from "./token-request.js";
+import { type AuthEndpoint, describeEndpoint, readDuration, readText } from "./server-call.js";
+import { findOAuthError, type OAuthClient, oauthError, requestToken, sendForm, type Token } from "./token-request.js";
 import type { TokenServer } from "./token-use.js";
 
 /** The device code flow (RFC 8628) of one client. */
@@ -60,14 +60,14 @@ async function authorize(
     throw new A2AError("unauthenticated", "the authorization server has no device authorization endpoint");
   const fields = { client_id: client.secret.clientId, ...(scope === "" ? {} : { scope }) };
   const json = await sendForm(client, { ...call, fields }, signal);
-  const expiresInMs = durationOf(json, "expires_in", { call, mostMs: mostExpiryMs });
+  const expiresInMs = readDuration(json, "expires_in", { call, mostMs: mostExpiryMs });
   if (expiresInMs === undefined)
     throw new A2AError("unauthenticated", `the answer of ${describeEndpoint(call)} has no expires_in`);
-  const intervalMs = durationOf(json, "interval", { call, mostMs: mostIntervalMs }) ?? stepMs;
+  const intervalMs = readDuration(json, "interval", { call, mostMs: mostIntervalMs }) ?? stepMs;
   return {
     code: {
       scope,
-      deviceCode: textOf(json, "device_code", call),
+      deviceCode: readText(json, "device_code", call),
       expiresAt: clock.now() + expiresInMs,
       intervalMs: Math.max(intervalMs, leastIntervalMs),
     },
@@ -83,7 +83,7 @@ function readPrompt(
   call: AuthEndpoint,
   allowPlaintext: boolean,
 ): Omit<DeviceCodePrompt, "expiresInMs"> {
-  const userCode = textOf(json, "user_code", call);
+  const userCode = readText(json, "user_code", call);
   if (!userCodeForm.test(userCode)) {
     throw new A2AError(
       "unauthenticated",
@@ -91,7 +91,7 @@ function readPrompt(
     );
   }
   const link = (name: string): string => {
-    const url = textOf(json, name, call);
+    const url = readText(json, name, call);
     if (mayCarry(url, allowPlaintext)) return new URL(url).href;
     throw new A2AError("unauthenticated", `${name} of ${describeEndpoint(call)} must be an https URL`);
   };
@@ -121,7 +121,7 @@ async function poll(
     } catch (error) {
       signal.throwIfAborted();
       if (!mayContinue(error)) throw error;
-      if (oauthErrorOf(error) !== "authorization_pending") {
+      if (findOAuthError(error) !== "authorization_pending") {
         code.intervalMs = Math.min(code.intervalMs + stepMs, mostIntervalMs);
       }
     }
@@ -129,7 +129,7 @@ async function poll(
 }
 
 function mayContinue(error: unknown): boolean {
-  const code = oauthErrorOf(error);
+  const code = findOAuthError(error);
   if (code === "authorization_pending" || code === "slow_down") return true;
   return error instanceof A2AError && error.code === "unavailable";
 }

@@ -64,12 +64,14 @@ export async function callServer(
   const limit = new AbortController();
   const cancel = environment.clock.after(environment.timeoutMs, () => limit.abort());
   try {
-    const response = await environment.fetch(call.url, requestOf(call, AbortSignal.any([signal, limit.signal])));
+    const response = await environment.fetch(call.url, createRequest(call, AbortSignal.any([signal, limit.signal])));
     return { status: response.status, json: await readJson(call, response) };
   } catch (cause) {
     signal.throwIfAborted();
     if (cause instanceof A2AError) throw cause;
-    throw new A2AError("unavailable", reasonOf(call, environment, limit.signal), { cause: listCauses(cause)[0] });
+    throw new A2AError("unavailable", describeFailure(call, environment, limit.signal), {
+      cause: listCauses(cause)[0],
+    });
   } finally {
     cancel();
     // Cancels a body that was not read to the end.
@@ -89,7 +91,7 @@ export function assertServer({ allowPlaintext, trustedOrigins }: ServerEnvironme
   throw new UntrustedOriginError(problem, origin.slice(0, shownLength));
 }
 
-function requestOf({ form, headers }: AuthServerCall, signal: AbortSignal): FetchInit {
+function createRequest({ form, headers }: AuthServerCall, signal: AbortSignal): FetchInit {
   const accept = { ...headers, accept: "application/json" };
   const always = { signal, redirect: "error" } as const;
   if (form === undefined) return { ...always, headers: accept };
@@ -97,7 +99,7 @@ function requestOf({ form, headers }: AuthServerCall, signal: AbortSignal): Fetc
   return { ...always, method: "POST", headers: { ...accept, "content-type": contentType }, body: form.toString() };
 }
 
-function reasonOf(call: AuthServerCall, { timeoutMs }: ServerEnvironment, limit: AbortSignal): string {
+function describeFailure(call: AuthServerCall, { timeoutMs }: ServerEnvironment, limit: AbortSignal): string {
   if (limit.aborted) return `${describeEndpoint(call)} did not answer within ${timeoutMs} ms`;
   return `${describeEndpoint(call)} cannot be reached, or redirects, which is not followed`;
 }
@@ -143,14 +145,14 @@ export function answerError(call: AuthEndpoint, status: number, content: string)
 }
 
 /** A text member of an answer. Throws `unauthenticated` if it is missing or not text. */
-export function textOf(json: JsonObject, name: string, call: AuthEndpoint): string {
+export function readText(json: JsonObject, name: string, call: AuthEndpoint): string {
   const value = json[name];
   if (typeof value === "string" && value !== "") return value;
   throw new A2AError("unauthenticated", `the answer of ${describeEndpoint(call)} has no ${name}`);
 }
 
 /** A member with a positive number of seconds, as milliseconds and at most `mostMs`; `undefined` when it is missing. */
-export function durationOf(
+export function readDuration(
   json: JsonObject,
   name: string,
   { call, mostMs }: { readonly call: AuthEndpoint; readonly mostMs: number },

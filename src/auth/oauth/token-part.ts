@@ -2,18 +2,28 @@ import { A2AError } from "../../protocol/errors.js";
 import { scopesMissedBy } from "../challenge.js";
 import type { Credential } from "../credentials.js";
 import type { CredentialEnvironment } from "../options.js";
-import type { CredentialPart } from "../part.js";
+import { type CredentialPart, untilAborted } from "../part.js";
 import { createDeviceCodeFlow, type DeviceCodeFlow } from "./device-code.js";
-import { discover } from "./discovery.js";
-import { resolveEnvironment } from "./server-call.js";
-import { shareWork } from "./shared-work.js";
-import { type OAuthClient, oauthErrorOf, requestToken, type Token } from "./token-request.js";
+import {
+  answerError,
+  callServer,
+  describeEndpoint,
+  readText,
+  resolveEnvironment,
+  type ServerEnvironment,
+} from "./server-call.js";
+import { findOAuthError, type OAuthClient, requestToken, type Token } from "./token-request.js";
 import type { TokenServer, TokenUse } from "./token-use.js";
+
+// A bearer token from an authorization server, from its endpoints to its renewal. The first call that needs a token finds
+// the server (`discover`), takes a stored token, refreshes one, or asks for one by a grant. Calls at the same time share that
+// work (`shareWork`). A refusal that names missing scopes asks for a wider token, and falls back to the one before if none
+// is granted.
 
 /** Scopes beyond those of the card that refusals may add: an agent could name others with each. */
 const widenMax = 64;
 
-/** What a token is requested with, and the token. */
+/** A token, and the scopes that it was requested with. */
 interface Grant {
   readonly scopes: readonly string[];
   readonly token: Token | undefined;
@@ -90,7 +100,7 @@ class TokenPart implements CredentialPart {
   #takeBack(error: unknown): void {
     const before = this.#previousGrant;
     if (before === undefined) return;
-    if (oauthErrorOf(error) !== undefined) {
+    if (findOAuthError(error) !== undefined) {
       for (const scope of this.#scopes) if (!before.scopes.includes(scope)) this.#deniedScopes.add(scope);
     }
     this.#previousGrant = undefined;
@@ -156,7 +166,7 @@ class TokenPart implements CredentialPart {
     try {
       return await requestToken(this.#client, { url, fields }, signal);
     } catch (error) {
-      if (oauthErrorOf(error) === undefined) throw error;
+      if (findOAuthError(error) === undefined) throw error;
       this.#refreshToken = undefined;
       return undefined;
     }
@@ -181,4 +191,62 @@ class TokenPart implements CredentialPart {
     const fields = { grant_type: "client_credentials", ...(scope === "" ? {} : { scope }) };
     return requestToken(this.#client, { url: server.tokenUrl, fields }, signal);
   }
+}
+
+interface SharedCall<T> {
+  readonly result: Promise<T>;
+  readonly stop: AbortController;
+  waiters: number;
+}
+
+/** Runs one piece of work at a time for all callers that wait for it. Aborts it when the last one leaves. */
+function shareWork<T>(work: (signal: AbortSignal) => Promise<T>): (signal: AbortSignal | undefined) => Promise<T> {
+  let current: SharedCall<T> | undefined;
+
+  function start(): SharedCall<T> {
+    const stop = new AbortController();
+    return { result: work(stop.signal), stop, waiters: 0 };
+  }
+
+  return async (signal) => {
+    signal?.throwIfAborted();
+    current ??= start();
+    const call = current;
+    call.waiters += 1;
+    try {
+      return await untilAborted(() => call.result, signal);
+    } finally {
+      call.waiters -= 1;
+      if (call.waiters === 0) {
+        if (current === call) current = undefined;
+        call.stop.abort();
+      }
+    }
+  };
+}
+
+const wellKnownPath = "/.well-known/openid-configuration";
+
+/** Reads the endpoints of an OpenID Connect provider. Its issuer must match the URL. */
+async function discover(environment: ServerEnvironment, url: string, signal: AbortSignal): Promise<TokenServer> {
+  const call = { url, what: "OpenID Connect document" };
+  const { status, json } = await callServer(environment, call, signal);
+  if (status !== 200 || json === undefined) throw answerError(call, status, "no JSON object");
+  if (readText(json, "issuer", call).replace(/\/$/, "") + wellKnownPath !== url) {
+    throw new A2AError(
+      "unauthenticated",
+      `the issuer of ${describeEndpoint(call)} is not the one that the URL belongs to`,
+    );
+  }
+  const optional = (name: string): string | undefined => {
+    const value = json[name];
+    return typeof value === "string" && value !== "" ? value : undefined;
+  };
+  return {
+    tokenUrl: readText(json, "token_endpoint", call),
+    deviceAuthorizationUrl: optional("device_authorization_endpoint"),
+    authorizationUrl: optional("authorization_endpoint"),
+    issuer: optional("issuer"),
+    answersWithIssuer: json["authorization_response_iss_parameter_supported"] === true,
+  };
 }

@@ -6,9 +6,9 @@ import {
   answerError,
   callServer,
   describeEndpoint,
-  durationOf,
+  readDuration,
+  readText,
   type ServerEnvironment,
-  textOf,
 } from "./server-call.js";
 
 // Writes the requests of all grants and reads their answers. The grants of oauth4webapi (3.8.8) are not used: each of
@@ -39,7 +39,7 @@ export interface FormRequest extends AuthEndpoint {
 }
 
 /**
- * Sends a form as the client. Throws `unauthenticated` for an OAuth error, whose code `oauthErrorOf` returns, and for
+ * Sends a form as the client. Throws `unauthenticated` for an OAuth error, whose code `findOAuthError` returns, and for
  * an answer that is not OAuth; `unavailable` when the server fails.
  */
 export async function sendForm(client: OAuthClient, request: FormRequest, signal: AbortSignal): Promise<JsonObject> {
@@ -87,7 +87,7 @@ const marginMostMs = 30_000;
 const accessTokenForm = /^[\x21-\x7e]{1,32768}$/;
 
 function readToken(json: JsonObject, call: FormRequest, now: number): Token {
-  const accessToken = textOf(json, "access_token", call);
+  const accessToken = readText(json, "access_token", call);
   if (!accessTokenForm.test(accessToken)) {
     throw new A2AError(
       "unauthenticated",
@@ -98,7 +98,7 @@ function readToken(json: JsonObject, call: FormRequest, now: number): Token {
   if (typeof type !== "string" || type.toLowerCase() !== "bearer") {
     throw new A2AError("unauthenticated", `token_type of ${describeEndpoint(call)} must be Bearer`);
   }
-  const lifetimeMs = durationOf(json, "expires_in", { call, mostMs: longestMs });
+  const lifetimeMs = readDuration(json, "expires_in", { call, mostMs: longestMs });
   const { refresh_token: refreshToken } = json;
   return {
     accessToken,
@@ -126,6 +126,6 @@ export function oauthError(call: AuthEndpoint, code: string): A2AError {
 }
 
 /** The OAuth code of an error; `undefined` if it has none. */
-export function oauthErrorOf(error: unknown): string | undefined {
+export function findOAuthError(error: unknown): string | undefined {
   return error instanceof A2AError ? error.metadata["oauthError"] : undefined;
 }

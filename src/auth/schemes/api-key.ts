@@ -9,7 +9,7 @@ import {
   quotedString,
 } from "./scheme.js";
 
-/** What `verify` may return: an identity, its subject alone, or nothing for a credential that is not known. */
+/** A result of `verify`: an identity, its subject alone, or nothing for an unknown credential. */
 export type VerifyResult = Identity | string | undefined | null | false;
 
 /** The place of an API key in a request, and its check. */
@@ -51,7 +51,7 @@ export function apiKey(options: ApiKeyOptions): AuthScheme {
       const key = readers[location](call, name);
       if (key === undefined || key === "") return undefined;
       if (key.length > maxLength) throw new CredentialError(`the API key is longer than ${maxLength} characters`);
-      return identityOf(await verify(key), { what: "apiKey: verify", refusal: "the API key is not known" });
+      return createIdentity(await verify(key), { what: "apiKey: verify", refusal: "the API key is not known" });
     },
   };
 }
@@ -66,7 +66,7 @@ interface Verifier {
  * The identity that a `verify` returned. Throws a `CredentialError` when it returned none, and a `TypeError` when what
  * it returned has no subject: all such callers would be one owner.
  */
-export function identityOf(result: VerifyResult, { what, refusal }: Verifier): Identity {
+export function createIdentity(result: VerifyResult, { what, refusal }: Verifier): Identity {
   if (typeof result === "string" && result !== "") return { subject: result };
   if (typeof result !== "object" || result === null) throw new CredentialError(refusal);
   if (typeof result.subject === "string" && result.subject !== "") return result;
@@ -78,7 +78,7 @@ export function identityOf(result: VerifyResult, { what, refusal }: Verifier): I
 const readers: Readonly<Record<ApiKeyOptions["in"], (call: AuthCall, name: string) => string | undefined>> = {
   header: (call, name) => oneKey(`header ${name}`, call.header(name.toLowerCase())?.split(", ") ?? []),
   query: (call, name) => call.query(name),
-  cookie: (call, name) => oneKey(`cookie ${name}`, cookiesOf(call.header("cookie"), name)),
+  cookie: (call, name) => oneKey(`cookie ${name}`, readCookies(call.header("cookie"), name)),
 };
 
 /** The key of a request. Different keys are refused: a proxy may have checked another one. */
@@ -88,7 +88,7 @@ function oneKey(place: string, keys: readonly string[]): string | undefined {
   throw new CredentialError(`the ${place} has several values that differ: send one API key`);
 }
 
-function cookiesOf(header: string | undefined, name: string): readonly string[] {
+function readCookies(header: string | undefined, name: string): readonly string[] {
   return (header?.split(";") ?? []).flatMap((pair) => {
     const [key = "", ...value] = pair.split("=");
     const text = value.join("=").trim();

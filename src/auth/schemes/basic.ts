@@ -1,7 +1,7 @@
 import { bytesFromBase64 } from "../../protocol/base64.js";
 import { assertOptions, func, type MembersOf, object, string } from "../../protocol/check/rules.js";
-import { identityOf, type VerifyResult } from "./api-key.js";
-import { type AuthScheme, authorizationOf, CredentialError, quotedString } from "./scheme.js";
+import { createIdentity, type VerifyResult } from "./api-key.js";
+import { type AuthScheme, CredentialError, quotedString, readAuthorization } from "./scheme.js";
 
 /** The check of a user name and a password. */
 export interface BasicOptions {
@@ -31,12 +31,12 @@ export function basic(options: BasicOptions): AuthScheme {
     declaration: { case: "httpAuthSecurityScheme", value: { scheme: "Basic", description } },
     challenge: `Basic realm=${quotedString(realm)}, charset="UTF-8"`,
     open: () => async (call) => {
-      const credential = authorizationOf(call, "basic");
+      const credential = readAuthorization(call, "basic");
       if (credential === undefined) return undefined;
-      const pair = pairOf(credential);
+      const pair = readPair(credential);
       if (pair === undefined)
         throw new CredentialError("the credential of Basic is not base64 of a name and a password");
-      return identityOf(await verify(...pair), {
+      return createIdentity(await verify(...pair), {
         what: "basic: verify",
         refusal: "the username or the password is wrong",
       });
@@ -44,13 +44,13 @@ export function basic(options: BasicOptions): AuthScheme {
   };
 }
 
-function pairOf(credential: string): [username: string, password: string] | undefined {
-  const text = textOf(credential);
+function readPair(credential: string): [username: string, password: string] | undefined {
+  const text = readText(credential);
   const end = text?.indexOf(":") ?? -1;
   return text === undefined || end < 0 ? undefined : [text.slice(0, end), text.slice(end + 1)];
 }
 
-function textOf(credential: string): string | undefined {
+function readText(credential: string): string | undefined {
   const bytes = bytesFromBase64(credential);
   try {
     return bytes && new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -9,9 +9,9 @@ import {
   string,
 } from "../../protocol/check/rules.js";
 import type { IssuerKeys } from "./issuer-keys.js";
+import { createDiscoveredKeys, createKeysAt } from "./issuer-keys.js";
 import { type JwtKey, jwtCheck, publicKeyAlgorithms, type TokenCheck } from "./jwt.js";
-import { keysAt, keysOf } from "./key-source.js";
-import { type AuthScheme, authorizationOf, type SchemeCheck, type SchemeEnvironment } from "./scheme.js";
+import { type AuthScheme, readAuthorization, type SchemeCheck, type SchemeEnvironment } from "./scheme.js";
 
 /** Requirements for JSON Web Tokens, and the source of their keys. */
 export interface JwtOptions {
@@ -51,7 +51,7 @@ const skew: Rule = (value, path) =>
     ? [`${path} must be ${longestSkewMs} at most, not ${value}: expired tokens are accepted for that long`]
     : amount(value, path);
 
-/** What each option of a check of tokens may be. */
+/** The rules of the options that check tokens. */
 export const jwtMembers: MembersOf<JwtOptions> = {
   issuer: { rule: string, missing: "give the text that tokens have as iss" },
   audience: { rule: texts, missing: "give the name of this agent at the issuer" },
@@ -76,7 +76,7 @@ export function bearerJwt(bearerOptions: BearerJwtOptions): AuthScheme {
   return {
     declaration: { case: "httpAuthSecurityScheme", value: { scheme: "Bearer", bearerFormat: "JWT", description } },
     challenge: bearerChallenge,
-    open: (environment) => bearerCheck(tokenCheckOf(options, environment)),
+    open: (environment) => bearerCheck(createTokenCheck(options, environment)),
   };
 }
 
@@ -85,20 +85,20 @@ export const bearerChallenge = "Bearer";
 /** Checks the bearer token of a call. */
 export function bearerCheck(check: TokenCheck): SchemeCheck {
   return (call) => {
-    const token = authorizationOf(call, "bearer");
+    const token = readAuthorization(call, "bearer");
     return token === undefined ? undefined : check(token);
   };
 }
 
 /** The check of tokens of one issuer. */
-export function tokenCheckOf(options: JwtOptions, environment: SchemeEnvironment): TokenCheck {
+export function createTokenCheck(options: JwtOptions, environment: SchemeEnvironment): TokenCheck {
   const { issuer, audience, algorithms = publicKeyAlgorithms, clockSkewMs = 30_000 } = options;
   return jwtCheck(keysFor(options, environment), { issuer, audience, algorithms, clockSkewMs }, environment);
 }
 
 function keysFor({ issuer, jwks, key }: JwtOptions, environment: SchemeEnvironment): JwtKey | IssuerKeys {
   if (key !== undefined) return key;
-  return jwks === undefined ? keysOf(issuer, environment) : keysAt(jwks, environment);
+  return jwks === undefined ? createDiscoveredKeys(issuer, environment) : createKeysAt(jwks, environment);
 }
 
 /** Throws a `TypeError` that names the first member that is not right. */

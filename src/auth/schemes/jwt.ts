@@ -1,12 +1,12 @@
+import type { JsonValue } from "@bufbuild/protobuf";
 import { type CryptoKey, errors, type JWK, type JWTPayload, jwtVerify, type KeyObject } from "jose";
 import { MaskedError } from "../../protocol/errors.js";
 import { isNestedOver } from "../freeze.js";
 import { IssuerKeys } from "./issuer-keys.js";
 import { CredentialError, checkFailed, type Identity, type SchemeEnvironment, SharedIdentity } from "./scheme.js";
-import { hasSingleMembers } from "./single-members.js";
 import { TokenCache } from "./token-cache.js";
 
-/** What a token must say. */
+/** The claims and signatures that a token must have. */
 export interface JwtRules {
   readonly issuer: string;
   /** The name of this agent at the issuer, one of several if the token has more. */
@@ -73,12 +73,12 @@ async function verifyJwt(keys: JwtKey | IssuerKeys, token: string, { rules, now 
     assertSingleMembers(body, payload);
     return payload;
   } catch (error) {
-    throw problemOf(error, issuer);
+    throw toProblem(error, issuer);
   }
 }
 
 /** A problem of the token is its sender's; one of the keys is not. */
-function problemOf(error: unknown, issuer: string): unknown {
+function toProblem(error: unknown, issuer: string): unknown {
   if (error instanceof errors.JWTExpired) return new CredentialError("the token has expired", { cause: error });
   if (error instanceof errors.JWTClaimValidationFailed) {
     const problem = error.reason === "missing" ? "is missing" : (claimProblems[error.claim] ?? "is not as required");
@@ -132,12 +132,43 @@ export function identityFrom(claims: Readonly<Record<string, unknown>>): Identit
   const subject = [sub, client].find((name) => typeof name === "string" && name !== "");
   if (typeof subject !== "string") throw new CredentialError("the token names neither a subject nor a client");
   const issuer = typeof iss === "string" ? iss : undefined;
-  return new SharedIdentity({ subject, issuer, scopes: scopesOf(claims), claims });
+  return new SharedIdentity({ subject, issuer, scopes: readScopes(claims), claims });
 }
 
 /** The scopes of a token: `scope` as text (RFC 9068), or the list that some servers write. */
-function scopesOf({ scope, scp }: Readonly<Record<string, unknown>>): readonly string[] {
+function readScopes({ scope, scp }: Readonly<Record<string, unknown>>): readonly string[] {
   const scopes = scope ?? scp;
   if (typeof scopes === "string") return scopes.split(" ").filter((name) => name !== "");
   return Array.isArray(scopes) ? scopes.filter((name) => typeof name === "string") : [];
+}
+
+/**
+ * Whether a JSON text has each member of its value once. `JSON.parse` takes the last of two members with one name, other
+ * readers the first: what one checks is then not what another acts on (RFC 8725, 2.4).
+ */
+function hasSingleMembers(json: string, value: unknown): boolean {
+  return membersIn(json) === keysIn(value as JsonValue);
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const colon = 0x3a;
+
+/** Counts the names in a JSON text: strings before a colon. */
+function membersIn(json: string): number {
+  let count = 0;
+  for (let at = json.indexOf('"'); at >= 0; at = json.indexOf('"', at)) {
+    at += 1;
+    while (at < json.length && json.charCodeAt(at) !== quote) at += json.charCodeAt(at) === backslash ? 2 : 1;
+    at += 1;
+    while (json.charCodeAt(at) <= 0x20) at += 1;
+    if (json.charCodeAt(at) === colon) count += 1;
+  }
+  return count;
+}
+
+function keysIn(value: JsonValue): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const count = Array.isArray(value) ? 0 : Object.keys(value).length;
+  return Object.values(value).reduce<number>((sum, each) => sum + keysIn(each), count);
 }

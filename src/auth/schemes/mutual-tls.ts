@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { assertOptions, entries, func, type MembersOf, object, string } from "../../protocol/check/rules.js";
 import type { PeerCertificate } from "../../protocol/context.js";
-import { identityOf, type VerifyResult } from "./api-key.js";
+import { createIdentity, type VerifyResult } from "./api-key.js";
 import { type AuthScheme, CredentialError } from "./scheme.js";
 
 /** Which client certificates are accepted. */
@@ -30,9 +30,9 @@ const rule = object(members);
  */
 export function mutualTls(options: MutualTlsOptions = {}): AuthScheme {
   assertOptions("mutualTls", options, rule);
-  const { ca, subject = nameOf, description = "" } = options;
+  const { ca, subject = chooseName, description = "" } = options;
   const clientAuthorities = ca === undefined ? [] : [ca].flat();
-  const authorities = clientAuthorities.map(authorityOf);
+  const authorities = clientAuthorities.map(readAuthority);
   return {
     declaration: { case: "mtlsSecurityScheme", value: { description } },
     challenge: "MutualTLS",
@@ -43,12 +43,12 @@ export function mutualTls(options: MutualTlsOptions = {}): AuthScheme {
       if (certificate === undefined) return undefined;
       if (certificate.raw !== undefined && !isIssued(certificate.raw, authorities)) return undefined;
       const refusal = "the client certificate is not that of a known caller";
-      return { ...identityOf(subject(certificate), { what: "mutualTls: subject", refusal }) };
+      return { ...createIdentity(subject(certificate), { what: "mutualTls: subject", refusal }) };
     },
   };
 }
 
-function authorityOf(pem: string): X509Certificate {
+function readAuthority(pem: string): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch (cause) {
@@ -62,7 +62,7 @@ function isIssued(raw: Uint8Array, authorities: readonly X509Certificate[]): boo
   return authorities.some((authority) => certificate.checkIssued(authority) && certificate.verify(authority.publicKey));
 }
 
-function nameOf({ names, subject }: PeerCertificate): string {
+function chooseName({ names, subject }: PeerCertificate): string {
   const uri = names.find((name) => name.startsWith("URI:"));
   const name = uri?.slice(4) ?? subject;
   if (name === "") throw new CredentialError("the client certificate has no name");

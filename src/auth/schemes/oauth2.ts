@@ -21,9 +21,9 @@ import {
   bearerChallenge,
   bearerCheck,
   checkJwtOptions,
+  createTokenCheck,
   type JwtOptions,
   jwtMembers,
-  tokenCheckOf,
 } from "./bearer-jwt.js";
 import { libraryFetch } from "./fetch-response.js";
 import { identityFrom, type TokenCheck } from "./jwt.js";
@@ -137,14 +137,14 @@ export function oauth2(options: OAuth2Options): AuthScheme {
   if (jwt !== undefined) checkJwtOptions("oauth2: jwt", jwt);
   if (introspection !== undefined) checkUrl("introspection.endpoint", introspection.endpoint);
   if (oauth2MetadataUrl !== "") checkUrl("metadataUrl", oauth2MetadataUrl);
-  const flow = flowOf(flows);
+  const flow = chooseFlow(flows);
   return {
     declaration: { case: "oauth2SecurityScheme", value: { flows: { flow }, oauth2MetadataUrl, description } },
     challenge: bearerChallenge,
     open: (environment) =>
       bearerCheck(
         introspection === undefined
-          ? tokenCheckOf(jwt ?? { issuer: "", audience: "" }, environment)
+          ? createTokenCheck(jwt ?? { issuer: "", audience: "" }, environment)
           : introspectionCheck(introspection, environment),
       ),
   };
@@ -154,27 +154,28 @@ type Flow = NonNullable<
   NonNullable<Extract<SchemeDeclaration, { case: "oauth2SecurityScheme" }>["value"]["flows"]>["flow"]
 >;
 
-function flowOf(flows: OAuthFlows): Flow {
+function chooseFlow(flows: OAuthFlows): Flow {
   const [name, second] = Object.entries(flows).flatMap(([name, flow]) => (flow === undefined ? [] : [name]));
   if (name === undefined || second !== undefined) {
     throw new TypeError("oauth2: flows must have exactly one of clientCredentials, authorizationCode and deviceCode");
   }
   const { clientCredentials, authorizationCode, deviceCode } = flows;
-  if (clientCredentials !== undefined) return { case: "clientCredentials", value: endpointOf(name, clientCredentials) };
+  if (clientCredentials !== undefined)
+    return { case: "clientCredentials", value: createEndpoint(name, clientCredentials) };
   if (deviceCode !== undefined) {
     const { deviceAuthorizationUrl } = deviceCode;
     checkUrl(`flows.${name}.deviceAuthorizationUrl`, deviceAuthorizationUrl);
-    return { case: "deviceCode", value: { ...endpointOf(name, deviceCode), deviceAuthorizationUrl } };
+    return { case: "deviceCode", value: { ...createEndpoint(name, deviceCode), deviceAuthorizationUrl } };
   }
   if (authorizationCode === undefined)
     throw new TypeError(`oauth2: flows.${name} is not one of clientCredentials, authorizationCode and deviceCode`);
   const { authorizationUrl, pkceRequired = true } = authorizationCode;
   checkUrl(`flows.${name}.authorizationUrl`, authorizationUrl);
-  const value = { ...endpointOf(name, authorizationCode), authorizationUrl, pkceRequired };
+  const value = { ...createEndpoint(name, authorizationCode), authorizationUrl, pkceRequired };
   return { case: "authorizationCode", value };
 }
 
-function endpointOf(name: string, { tokenUrl, refreshUrl = "", scopes }: TokenEndpoint) {
+function createEndpoint(name: string, { tokenUrl, refreshUrl = "", scopes }: TokenEndpoint) {
   checkUrl(`flows.${name}.tokenUrl`, tokenUrl);
   if (refreshUrl !== "") checkUrl(`flows.${name}.refreshUrl`, refreshUrl);
   return { tokenUrl, refreshUrl, scopes: { ...scopes } };

@@ -4,9 +4,9 @@ import {
   bearerChallenge,
   bearerCheck,
   checkJwtOptions,
+  createTokenCheck,
   type JwtOptions,
   jwtMembers,
-  tokenCheckOf,
 } from "./bearer-jwt.js";
 import type { AuthScheme } from "./scheme.js";
 
@@ -42,6 +42,6 @@ export function openIdConnect(providerOptions: OpenIdConnectOptions): AuthScheme
   return {
     declaration: { case: "openIdConnectSecurityScheme", value: { openIdConnectUrl: discoveryUrl, description } },
     challenge: bearerChallenge,
-    open: (environment) => bearerCheck(tokenCheckOf(options, environment)),
+    open: (environment) => bearerCheck(createTokenCheck(options, environment)),
   };
 }

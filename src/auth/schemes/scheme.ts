@@ -7,7 +7,7 @@ import type { Logger } from "../../protocol/logger.js";
 import type { AgentCardSchema } from "../../protocol/model.js";
 import { freezeJson } from "../freeze.js";
 
-// What every security scheme of a server is: a declaration for the card, and a check of calls.
+// A security scheme of a server has two parts: a declaration for the card, and a check of calls.
 
 /** A scheme as the card has it: the 1.0 form; older versions get their own (spec 4.5). */
 export type SchemeDeclaration = NonNullable<
@@ -79,7 +79,7 @@ export type SchemeCheck = (call: AuthCall) => Identity | undefined | Promise<Ide
 
 /** A security scheme, for `auth.schemes`. It declares itself in the card and checks calls. */
 export interface AuthScheme {
-  /** What the card says about it. */
+  /** The scheme in the card. */
   readonly declaration: SchemeDeclaration;
   /**
    * The challenge of `WWW-Authenticate` that asks for a credential (RFC 9110, 11.6.1), without parameters for errors.
@@ -117,7 +117,7 @@ export function checkFailed(cause: unknown, retryAfterMs = 1000): MaskedError {
 const maxLength = 8192;
 
 /** The credential of an HTTP authentication scheme in `Authorization`. `undefined` if there is none of this scheme. */
-export function authorizationOf({ header }: AuthCall, scheme: string): string | undefined {
+export function readAuthorization({ header }: AuthCall, scheme: string): string | undefined {
   const value = header("authorization");
   const end = value?.indexOf(" ") ?? -1;
   if (value === undefined || end < 0 || value.slice(0, end).toLowerCase() !== scheme) return undefined;

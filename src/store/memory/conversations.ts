@@ -13,10 +13,10 @@ import type {
 } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
 import { exceedsShare, ownerKey } from "../../protocol/fair-share.js";
-import { checkContextValue } from "../check-indexed.js";
 import { sizeOfContextValue } from "../context-value-size.js";
+import { checkContextValue } from "../refusals.js";
 import { takeWithin } from "../take-within.js";
-import { type Link, linkOf, Recency } from "./recency.js";
+import { createLink, type Link, Recency } from "./recency.js";
 
 /** Approximate cost of a context, an entry and a value besides their content. */
 const contextBytes = 640;
@@ -34,9 +34,9 @@ class Context {
   bytes = 0;
   values: Map<string, ContextValue> | undefined;
   /** Its places among all contexts, among those of its owner at its agent, and among those of its owner at any agent. */
-  readonly amongAll: Link<Context> = linkOf<Context>(this);
-  readonly amongOwn: Link<Context> = linkOf<Context>(this);
-  readonly amongShare: Link<Context> = linkOf<Context>(this);
+  readonly amongAll: Link<Context> = createLink<Context>(this);
+  readonly amongOwn: Link<Context> = createLink<Context>(this);
+  readonly amongShare: Link<Context> = createLink<Context>(this);
 
   constructor(owner: Owner, id: string) {
     this.owner = owner;
@@ -44,7 +44,7 @@ class Context {
   }
 }
 
-/** What an owner has at all agents. */
+/** The conversations of an owner at all agents. */
 interface Share {
   readonly key: string;
   /** Whether its callers are distinguished from others. */
@@ -53,7 +53,7 @@ interface Share {
   bytes: number;
 }
 
-/** What an owner has at one agent. */
+/** The conversations of an owner at one agent. */
 interface Owner {
   readonly key: string;
   readonly share: Share;
@@ -98,7 +98,7 @@ export class Conversations {
     else context.entries.push(...entries);
     this.#grow(
       context,
-      entries.reduce((sum, entry) => sum + sizeOf(entry), 0),
+      entries.reduce((sum, entry) => sum + measureRecord(entry), 0),
     );
     context.owner.entries += entries.length;
     const excess = context.entries.length - maxEntries;
@@ -127,7 +127,7 @@ export class Conversations {
   }
 
   bound(scope: Scope, bounds: ConversationBounds): ConversationBounds {
-    const owner = this.#owners.get(keyOf(scope));
+    const owner = this.#owners.get(makeKey(scope));
     if (owner === undefined) return { entries: 0, bytes: 0 };
     while (!owner.recency.isSingle && (owner.entries > bounds.entries || owner.bytes > bounds.bytes)) {
       this.#dropFirst(owner.recency);
@@ -175,7 +175,7 @@ export class Conversations {
 
   #find(scope: Scope, contextId: string): Context | undefined {
     this.#dropExpired();
-    const context = this.#owners.get(keyOf(scope))?.contexts.get(contextId);
+    const context = this.#owners.get(makeKey(scope))?.contexts.get(contextId);
     if (context === undefined || !this.#isExpired(context)) return context;
     this.#drop(context);
     return undefined;
@@ -201,7 +201,7 @@ export class Conversations {
   }
 
   #owner(scope: Scope): Owner {
-    const key = keyOf(scope);
+    const key = makeKey(scope);
     let owner = this.#owners.get(key);
     if (owner === undefined) {
       owner = { key, share: this.#share(scope), contexts: new Map(), recency: new Recency(), entries: 0, bytes: 0 };
@@ -231,7 +231,7 @@ export class Conversations {
     const entries = context.entries.splice(0, count);
     context.offset += entries.length;
     context.owner.entries -= entries.length;
-    this.#grow(context, -entries.reduce((sum, entry) => sum + sizeOf(entry), 0));
+    this.#grow(context, -entries.reduce((sum, entry) => sum + measureRecord(entry), 0));
   }
 
   // An owner whose conversations take more than half of what the others leave drops its own.
@@ -307,7 +307,7 @@ export function conversationPort(conversations: Conversations, assertOpen: () =>
   };
 }
 
-function sizeOf({ id, taskId, bytes }: ConversationRecord): number {
+function measureRecord({ id, taskId, bytes }: ConversationRecord): number {
   return entryBytes + id.length + taskId.length + bytes;
 }
 
@@ -315,6 +315,6 @@ function valueSize(name: string, value: ContextValue | undefined): number {
   return value === undefined ? 0 : valueBytes + 2 * (name.length + value.json.length);
 }
 
-function keyOf({ agent, tenant, owner }: Scope): string {
+function makeKey({ agent, tenant, owner }: Scope): string {
   return `${agent.length}.${tenant.length}.${agent}${tenant}${owner}`;
 }

@@ -1,7 +1,7 @@
 import type { PushRegistration, PushStore } from "../../core/ports.js";
 import { amount, assertOptions, type MembersOf, object } from "../../protocol/check/rules.js";
 import { A2AError } from "../../protocol/errors.js";
-import { checkRegistration } from "../check-indexed.js";
+import { checkRegistration } from "../refusals.js";
 
 /** Limits of a push store in memory. */
 export interface MemoryPushStoreOptions {
@@ -78,9 +78,9 @@ type ConfigMap = Map<string, PushRegistration>;
 class Registrations {
   readonly #maxBytes: number;
   readonly #tasks = new Map<number, ConfigMap>();
-  /** Registrations without a holder, by agent and `nameOf`. */
+  /** Registrations without a holder, by agent and `makeName`. */
   readonly #freeConfigs = new Map<string, Map<string, PushRegistration>>();
-  /** Settled registrations by `nameOf`, oldest first. */
+  /** Settled registrations by `makeName`, oldest first. */
   readonly #settledConfigs = new Map<string, PushRegistration>();
   #bytes = 0;
 
@@ -107,9 +107,9 @@ class Registrations {
 
   put(registration: PushRegistration): void {
     const configs: ConfigMap = this.#tasks.get(registration.key) ?? new Map();
-    const growth = bytesOf(registration) - bytesOf(configs.get(registration.config.id));
+    const growth = measureRegistration(registration) - measureRegistration(configs.get(registration.config.id));
     // The replaced registration must not be evicted to make room for its replacement.
-    this.#settledConfigs.delete(nameOf(registration));
+    this.#settledConfigs.delete(makeName(registration));
     if (growth > 0) this.#makeRoom(growth);
     if (growth > 0 && this.#bytes + growth > this.#maxBytes) {
       throw new A2AError(
@@ -133,7 +133,7 @@ class Registrations {
   drop(registration: PushRegistration): void {
     const configs = this.#tasks.get(registration.key);
     if (configs?.delete(registration.config.id) !== true) return;
-    this.#bytes -= bytesOf(registration);
+    this.#bytes -= measureRegistration(registration);
     this.#forget(registration);
     if (configs.size === 0) this.#tasks.delete(registration.key);
   }
@@ -146,13 +146,13 @@ class Registrations {
   #keep(registration: PushRegistration, configs: ConfigMap): void {
     configs.set(registration.config.id, registration);
     this.#forget(registration);
-    if (registration.settled === true) this.#settledConfigs.set(nameOf(registration), registration);
-    else if (registration.holder === "") this.#freeOf(registration).set(nameOf(registration), registration);
+    if (registration.settled === true) this.#settledConfigs.set(makeName(registration), registration);
+    else if (registration.holder === "") this.#freeOf(registration).set(makeName(registration), registration);
   }
 
   #forget(registration: PushRegistration): void {
-    this.#freeOf(registration).delete(nameOf(registration));
-    this.#settledConfigs.delete(nameOf(registration));
+    this.#freeOf(registration).delete(makeName(registration));
+    this.#settledConfigs.delete(makeName(registration));
   }
 
   #freeOf({ scope }: PushRegistration): Map<string, PushRegistration> {
@@ -169,10 +169,10 @@ class Registrations {
   }
 }
 
-const nameOf = ({ key, config }: PushRegistration): string => `${key} ${config.id}`;
+const makeName = ({ key, config }: PushRegistration): string => `${key} ${config.id}`;
 
 /** Approximate size of a registration: its texts, and as much again for its objects. */
-function bytesOf(registration: PushRegistration | undefined): number {
+function measureRegistration(registration: PushRegistration | undefined): number {
   if (registration === undefined) return 0;
   const { taskId, config } = registration;
   const { scheme = "", credentials = "" } = config.authentication ?? {};

@@ -23,13 +23,13 @@ export function memoryRates(clock: Pick<Clock, "now">): RateStore {
     for (const [key, { endsAt }] of windows) if (endsAt <= now) windows.delete(key);
     sweepAt = Math.min(windowsMax, Math.max(windowsBeforeSweep, 2 * windows.size));
   };
-  const slotOf = ({ key, windowMs, shiftMs, limit }: RateDraw): { readonly name: string; readonly shift: number } =>
+  const findSlot = ({ key, windowMs, shiftMs, limit }: RateDraw): { readonly name: string; readonly shift: number } =>
     windows.has(key) || windows.size < windowsMax
       ? { name: key, shift: shiftMs }
       : { name: `others ${windowMs} ${limit} ${key.slice(0, 2)}`, shift: 0 };
-  const grantOf = (draw: RateDraw, now: number): RateGrant => {
+  const grant = (draw: RateDraw, now: number): RateGrant => {
     const { key, windowMs, limit, need, used } = draw;
-    const { name, shift } = slotOf(draw);
+    const { name, shift } = findSlot(draw);
     const last = windows.get(name);
     const endsAt = (Math.floor((now + shift) / windowMs) + 1) * windowMs - shift;
     // A window that ends later is the current one, or the clock was set back.
@@ -44,7 +44,7 @@ export function memoryRates(clock: Pick<Clock, "now">): RateStore {
     async draw(draws) {
       const now = clock.now();
       sweep(now);
-      return draws.map((draw) => grantOf(draw, now));
+      return draws.map((draw) => grant(draw, now));
     },
   };
 }

@@ -42,6 +42,6 @@ export class Recency<T> {
 }
 
 /** A link that is in no list yet. */
-export function linkOf<T>(item: T): Link<T> {
+export function createLink<T>(item: T): Link<T> {
   return { item, older: undefined, newer: undefined };
 }

@@ -2,7 +2,7 @@ import type { Clock } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { exceedsShare, ownerKey } from "../../protocol/fair-share.js";
-import { type Link, linkOf, Recency } from "./recency.js";
+import { createLink, type Link, Recency } from "./recency.js";
 import type { TaskEntry } from "./task-entry.js";
 
 /** How much a memory store keeps. */
@@ -21,8 +21,8 @@ export class FinishedTask {
   readonly logBytes: number;
   hasLog = true;
   /** Its places among all of them and among those of its owner. */
-  readonly amongAll: Link<FinishedTask> = linkOf<FinishedTask>(this);
-  readonly amongOwn: Link<FinishedTask> = linkOf<FinishedTask>(this);
+  readonly amongAll: Link<FinishedTask> = createLink<FinishedTask>(this);
+  readonly amongOwn: Link<FinishedTask> = createLink<FinishedTask>(this);
 
   constructor(entry: TaskEntry, owner: Owner, at: number) {
     this.entry = entry;

@@ -36,7 +36,7 @@ export class SendRecords {
 
   begin(send: NewSend): SendRecord {
     this.#dropOld();
-    const key = keyOf(send.scope, send.messageId);
+    const key = makeKey(send.scope, send.messageId);
     const existing = this.#records.get(key);
     if (existing !== undefined) return this.#recordOf(existing);
     const bytes = recordBytes + 2 * key.length + send.taskId.length + send.entry.length + send.digest.length;
@@ -49,7 +49,7 @@ export class SendRecords {
 
   read(scope: Scope, messageId: string): SendRecord | undefined {
     this.#dropOld();
-    const record = this.#records.get(keyOf(scope, messageId));
+    const record = this.#records.get(makeKey(scope, messageId));
     return record === undefined ? undefined : this.#recordOf(record);
   }
 
@@ -74,7 +74,7 @@ export class SendRecords {
 
   forget(claim: SendClaim): boolean {
     if (this.#find(claim) === undefined) return false;
-    this.#drop(keyOf(claim.scope, claim.messageId));
+    this.#drop(makeKey(claim.scope, claim.messageId));
     return true;
   }
 
@@ -84,7 +84,7 @@ export class SendRecords {
   }
 
   #find({ scope, messageId, entry, attempt }: SendClaim): RememberedSend | undefined {
-    const record = this.#records.get(keyOf(scope, messageId));
+    const record = this.#records.get(makeKey(scope, messageId));
     return record?.send.entry === entry && record.attempt === attempt ? record : undefined;
   }
 
@@ -114,6 +114,6 @@ export class SendRecords {
   }
 }
 
-function keyOf({ agent, tenant, owner }: Scope, messageId: string): string {
+function makeKey({ agent, tenant, owner }: Scope, messageId: string): string {
   return JSON.stringify([agent, tenant, owner, messageId]);
 }

@@ -3,13 +3,13 @@ import type { Scope } from "../../protocol/context.js";
 import type { Task, TaskState } from "../../protocol/model.js";
 import { sizeOfEntry } from "./inbox.js";
 import type { FinishedTask } from "./retention.js";
-import type { TaskList } from "./task-list.js";
+import type { TaskList } from "./task-index.js";
 
 /** Approximate cost of a task besides its records and its snapshot: its head and its index entries. */
 const entryBytes = 1024;
 
 /** The accounted size of a new task. */
-export function bytesOf({ bytes, snapshot, name }: NewTask): number {
+export function measureTask({ bytes, snapshot, name }: NewTask): number {
   return entryBytes + nameBytes(name) + bytes + (snapshot?.bytes ?? 0);
 }
 

@@ -1,8 +1,12 @@
 import type { ListQuery } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
 import type { TaskState } from "../../protocol/model.js";
+import { isTerminal } from "../../protocol/states.js";
+import { type Position, SortedTasks } from "./sorted-tasks.js";
 import type { TaskEntry } from "./task-entry.js";
-import { TaskList } from "./task-list.js";
+
+// The lists of tasks, for ListTasks and for the count of unfinished tasks. A task is in two lists: that of its owner at an
+// agent, and that of its context. A list is sorted by status time, and once it is long also by state.
 
 interface OwnedTasks {
   readonly list: TaskList<TaskEntry>;
@@ -16,7 +20,7 @@ export class TaskIndex {
   /** The lists of a new task. */
   lists(scope: Scope, contextId: string): TaskEntry["lists"] {
     const { list, contexts } = this.#tasksOf(scope);
-    return [list, memberOf(contexts, contextId, () => new TaskList())];
+    return [list, getOrCreate(contexts, contextId, () => new TaskList())];
   }
 
   add(entry: TaskEntry): void {
@@ -68,18 +72,77 @@ export class TaskIndex {
   }
 
   #tasksOf({ agent, tenant, owner }: Scope): OwnedTasks {
-    const tenants = memberOf(this.#agents, agent, () => new Map<string, Map<string, OwnedTasks>>());
-    const owners = memberOf(tenants, tenant, () => new Map<string, OwnedTasks>());
-    return memberOf(owners, owner, () => ({ list: new TaskList(), contexts: new Map() }));
+    const tenants = getOrCreate(this.#agents, agent, () => new Map<string, Map<string, OwnedTasks>>());
+    const owners = getOrCreate(tenants, tenant, () => new Map<string, OwnedTasks>());
+    return getOrCreate(owners, owner, () => ({ list: new TaskList(), contexts: new Map() }));
   }
 }
 
 /** Returns a map's value, created if it is missing. */
-function memberOf<T>(map: Map<string, T>, name: string, make: () => T): T {
+function getOrCreate<T>(map: Map<string, T>, name: string, make: () => T): T {
   let member = map.get(name);
   if (member === undefined) {
     member = make();
     map.set(name, member);
   }
   return member;
+}
+
+interface ListedTask extends Position {
+  readonly state: TaskState;
+}
+
+/** Up to this size a list is scanned for the tasks of one state; above it, states are kept separately. */
+const plainMax = 64;
+
+/** The tasks of an owner or of one of its contexts, newest status first, also by state. */
+export class TaskList<T extends ListedTask> {
+  readonly all = new SortedTasks<T>();
+  #byState: Map<TaskState, SortedTasks<T>> | undefined;
+  #unfinishedCount = 0;
+
+  /** How many of the tasks have not ended. */
+  get unfinishedCount(): number {
+    return this.#unfinishedCount;
+  }
+
+  add(entry: T): void {
+    this.all.add(entry);
+    this.addState(entry);
+  }
+
+  delete(entry: T): void {
+    this.all.delete(entry);
+    this.deleteState(entry);
+  }
+
+  addState(entry: T): void {
+    if (!isTerminal(entry.state)) this.#unfinishedCount += 1;
+    if (this.#byState !== undefined) listState(this.#byState, entry.state).add(entry);
+    else if (this.all.size > plainMax) this.#byState = groupByState(this.all);
+  }
+
+  deleteState(entry: T): void {
+    if (!isTerminal(entry.state)) this.#unfinishedCount -= 1;
+    this.#byState?.get(entry.state)?.delete(entry);
+  }
+
+  inState(state: TaskState): SortedTasks<T> {
+    return listState(this.#byState ?? groupByState(this.all), state);
+  }
+}
+
+function groupByState<T extends ListedTask>(tasks: SortedTasks<T>): Map<TaskState, SortedTasks<T>> {
+  const groups = new Map<TaskState, SortedTasks<T>>();
+  for (const entry of tasks) listState(groups, entry.state).add(entry);
+  return groups;
+}
+
+function listState<T extends ListedTask>(groups: Map<TaskState, SortedTasks<T>>, state: TaskState): SortedTasks<T> {
+  let tasks = groups.get(state);
+  if (tasks === undefined) {
+    tasks = new SortedTasks();
+    groups.set(state, tasks);
+  }
+  return tasks;
 }

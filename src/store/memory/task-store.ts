@@ -28,14 +28,12 @@ import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { ParkedCount } from "../../protocol/telemetry/follow.js";
-import { checkNewSend, checkNewTask } from "../check-indexed.js";
 import { createGroupCommit, type Flush, type GroupCommit } from "../group-commit.js";
-import { assertNumbered, closedError } from "../refusals.js";
+import { assertNumbered, checkNewSend, checkNewTask, closedError } from "../refusals.js";
 import { takeWithin } from "../take-within.js";
 import { Conversations, conversationPort } from "./conversations.js";
 import { putEntry, sizeOfEntry, withoutEntries } from "./inbox.js";
 import { Instances } from "./instances.js";
-import { NameIndex } from "./name-index.js";
 import {
   type MemoryTaskStoreOptions,
   memoryRule,
@@ -48,7 +46,7 @@ import { type MemoryPushStore, memoryPushStore } from "./push-store.js";
 import { memoryRates } from "./rates.js";
 import { Retention } from "./retention.js";
 import { SendRecords } from "./send-records.js";
-import { bytesOf, TaskEntry } from "./task-entry.js";
+import { measureTask, TaskEntry } from "./task-entry.js";
 import { TaskIndex } from "./task-index.js";
 
 // The memory store keeps tasks as objects, behaves like the stores on disk, and bounds what it keeps.
@@ -101,8 +99,8 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
       otherMemory: this.conversations,
     });
     this.#sends = new SendRecords(resolveSendLimits(options), clock, (name) => this.#instances.isLive(name));
-    this.#creates = createGroupCommit(flushOf((task) => this.#create(task), beforeFlush));
-    this.#appends = createGroupCommit(flushOf((write) => this.#append(write), beforeFlush));
+    this.#creates = createGroupCommit(createFlush((task) => this.#create(task), beforeFlush));
+    this.#appends = createGroupCommit(createFlush((write) => this.#append(write), beforeFlush));
   }
 
   create(task: NewTask): Promise<Head> {
@@ -288,7 +286,7 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
     if (this.#byId.has(task.id)) throw new A2AError("internalError", `a task with the id ${task.id} exists`);
     this.#names.assertFree(task);
     assertNumbered(task.records, 0);
-    this.#retention.admit(bytesOf(task), task.scope);
+    this.#retention.admit(measureTask(task), task.scope);
     const { id, contextId, scope } = task;
     this.#lastKey += 1;
     const lists = this.#index.lists(scope, contextId);
@@ -310,7 +308,7 @@ class MemoryTaskStore implements Omit<Store, keyof ConversationPort> {
     if (end !== undefined && !terminal && end.inboxPut !== entry.inboxPut) return "inboxMoved";
     if (takes?.every((id) => entry.inbox.some((each) => each.id === id)) === false) return "inboxMoved";
     assertNumbered(write.records, entry.seq);
-    if (bringsMore(write) && !terminal) this.#retention.admit(growthOf(entry, write), entry.scope);
+    if (bringsMore(write) && !terminal) this.#retention.admit(measureGrowth(entry, write), entry.scope);
     if (claim !== undefined) {
       entry.epoch += 1;
       entry.turn = claim.turn;
@@ -375,7 +373,7 @@ function bringsMore({ claim, end, takes, records }: Append): boolean {
   return claim === undefined || records.some(({ kind }) => kind === "message");
 }
 
-function growthOf({ snapshotBytes }: TaskEntry, { bytes, snapshot }: Append): number {
+function measureGrowth({ snapshotBytes }: TaskEntry, { bytes, snapshot }: Append): number {
   return snapshot === undefined ? bytes : bytes + snapshot.bytes - snapshotBytes;
 }
 
@@ -386,7 +384,7 @@ function compareCursors(left: WaitingCursor, right: WaitingCursor): number {
 }
 
 /** Applies writes in memory one by one; one that throws fails alone. */
-function flushOf<W, R>(apply: (write: W) => R, beforeFlush: MemoryTaskStoreOptions["beforeFlush"]): Flush<W, R> {
+function createFlush<W, R>(apply: (write: W) => R, beforeFlush: MemoryTaskStoreOptions["beforeFlush"]): Flush<W, R> {
   const applyAll = (writes: readonly W[]): (R | Error)[] =>
     writes.map((write) => {
       try {
@@ -397,4 +395,41 @@ function flushOf<W, R>(apply: (write: W) => R, beforeFlush: MemoryTaskStoreOptio
     });
   if (beforeFlush === undefined) return applyAll;
   return (writes) => beforeFlush(writes.length)?.then(() => applyAll(writes)) ?? applyAll(writes);
+}
+
+interface NamedTask {
+  readonly id: string;
+  readonly scope: Scope;
+  readonly name?: string | undefined;
+}
+
+/** The names that callers give tasks. A name identifies one task of its scope while the task exists. */
+class NameIndex {
+  readonly #ids = new Map<string, string>();
+
+  find(scope: Scope, name: string): string | undefined {
+    return this.#ids.get(makeNameKey(scope, name));
+  }
+
+  /** Throws when another task has the name. */
+  assertFree({ scope, name }: NamedTask): void {
+    if (name === undefined || this.find(scope, name) === undefined) return;
+    throw new A2AError("internalError", `a task with the name ${JSON.stringify(name)} exists`);
+  }
+
+  add({ id, scope, name }: NamedTask): void {
+    if (name !== undefined) this.#ids.set(makeNameKey(scope, name), id);
+  }
+
+  delete({ scope, name }: NamedTask): void {
+    if (name !== undefined) this.#ids.delete(makeNameKey(scope, name));
+  }
+
+  clear(): void {
+    this.#ids.clear();
+  }
+}
+
+function makeNameKey({ agent, tenant, owner }: Scope, name: string): string {
+  return JSON.stringify([agent, tenant, owner, name]);
 }

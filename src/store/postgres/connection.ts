@@ -221,7 +221,7 @@ interface Settings {
   readonly idle_in_transaction_session_timeout: number;
 }
 
-function limitsOf({ statementTimeoutMs }: ConnectOptions): Settings {
+function chooseLimits({ statementTimeoutMs }: ConnectOptions): Settings {
   return {
     statement_timeout: statementTimeoutMs ?? 0,
     // A process that stalls within a transaction must not keep its tasks from others.
@@ -251,7 +251,7 @@ async function applySettings(
   options: ConnectOptions,
   expectedId: number | undefined,
 ): Promise<number> {
-  const settings = { ...limitsOf(options), ...planning };
+  const settings = { ...chooseLimits(options), ...planning };
   const values = [expectedId ?? null, Object.keys(settings), Object.values(settings).map(String)];
   const { rows } = await client.query<{ pid: number }>(settingsText, values);
   return rows[0]?.pid ?? 0;
@@ -261,7 +261,7 @@ async function applySettings(
  * The text that begins a transaction of a connection without a session. It sets the time limits for the transaction.
  */
 export function beginText(text: string, options: ConnectOptions): string {
-  const limits = Object.entries(limitsOf(options)).map(([name, ms]) => `set local ${name} = ${ms}`);
+  const limits = Object.entries(chooseLimits(options)).map(([name, ms]) => `set local ${name} = ${ms}`);
   return [text, ...limits].join("; ");
 }
 

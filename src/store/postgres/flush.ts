@@ -5,8 +5,7 @@ import { createGroupCommit, type FlushListener } from "../group-commit.js";
 import type { HotPath } from "../sql/dialect.js";
 import { insertedHead } from "../sql/inserted-head.js";
 import type { AppendRow, ConversationWriteRow, NewTaskRow } from "../sql/rows.js";
-import { flushValues, type InsertRow } from "./flush-rows.js";
-import { flushText } from "./flush-sql.js";
+import { flushText, flushValues, type InsertRow } from "./flush-statement.js";
 import type { Pool } from "./pool.js";
 
 export interface HotPathOptions {
@@ -99,8 +98,8 @@ async function flush(options: HotPathOptions, writes: readonly Write[]): Promise
     try {
       repeats = await runOrSplit(options, round, results);
     } catch (error) {
-      // What earlier statements did is committed.
-      const failure = errorOf(error);
+      // Earlier statements are committed, and so are their results.
+      const failure = toError(error);
       return writes.map((_, index) => results.get(index) ?? failure);
     }
     queue = [...repeats, ...round.later].toSorted((a, b) => a - b);
@@ -124,8 +123,8 @@ function nextRound(writes: readonly Write[], queue: readonly number[]): Round {
   for (const index of queue) {
     const write = writes[index];
     if (write === undefined) continue;
-    const names = namesOf(write);
-    const size = sizeOf(write);
+    const names = listNames(write);
+    const size = measureWrite(write);
     const fits = bytes === 0 || bytes + size <= maxRoundBytes;
     const waits = !fits || names.some((name) => usedNames.has(name));
     if (waits) later.push(index);
@@ -138,7 +137,7 @@ function nextRound(writes: readonly Write[], queue: readonly number[]): Round {
 }
 
 /** Names that two writes of one statement must not share, except entries of one context, which come in order. */
-function namesOf(write: Write): string[] {
+function listNames(write: Write): string[] {
   if (write.kind === "append") return [`${write.row.key}`];
   if (write.kind === "conversations")
     return write.rows.map(({ scope, contextId }) => JSON.stringify({ scope, contextId }));
@@ -148,14 +147,14 @@ function namesOf(write: Write): string[] {
   return names;
 }
 
-function sizeOf(write: Write): number {
-  if (write.kind === "conversations") return sizeOfEntries(...write.rows);
+function measureWrite(write: Write): number {
+  if (write.kind === "conversations") return measureEntries(...write.rows);
   const { log, snapshot, conversation } = write.row;
-  const entries = conversation === undefined ? 0 : sizeOfEntries(conversation);
+  const entries = conversation === undefined ? 0 : measureEntries(conversation);
   return (log?.bytes.length ?? 0) + (snapshot?.bytes.length ?? 0) + entries;
 }
 
-function sizeOfEntries(...writes: readonly ConversationWriteRow[]): number {
+function measureEntries(...writes: readonly ConversationWriteRow[]): number {
   return writes.reduce((sum, { entries }) => entries.reduce((part, { bytes }) => part + bytes, sum), 0);
 }
 
@@ -187,14 +186,14 @@ async function runOrSplit(
     const first = new Set(indexes.slice(0, indexes.length / 2));
     const repeats: number[] = [];
     for (const isFirst of [true, false]) {
-      const half = partOf(round, (index) => first.has(index) === isFirst);
+      const half = pickWrites(round, (index) => first.has(index) === isFirst);
       repeats.push(...(await runOrSplit(options, half, results)));
     }
     return repeats;
   }
 }
 
-function partOf({ appends, inserts, conversations }: Writes, takes: (index: number) => boolean): Writes {
+function pickWrites({ appends, inserts, conversations }: Writes, takes: (index: number) => boolean): Writes {
   return {
     appends: new Map([...appends].filter(([index]) => takes(index))),
     inserts: new Map([...inserts].filter(([index]) => takes(index))),
@@ -202,7 +201,7 @@ function partOf({ appends, inserts, conversations }: Writes, takes: (index: numb
   };
 }
 
-function errorOf(error: unknown): Error {
+function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error("a flush failed", { cause: error });
 }
 

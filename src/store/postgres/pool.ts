@@ -85,12 +85,12 @@ function makePool(driver: typeof pg, { clientClass, config }: Connector, { max }
 }
 
 /** The session of a connection of a pool, all of which `makePool` has made. */
-function sessionOf(client: pg.PoolClient & Partial<Pick<StoreClient, "session">>): Session {
+function readSession(client: pg.PoolClient & Partial<Pick<StoreClient, "session">>): Session {
   return client.session ?? { mode: "transaction", processId: undefined };
 }
 
 function preparesOn(client: pg.PoolClient, { prepare }: ConnectOptions): boolean {
-  return prepare ?? sessionOf(client).mode !== "transaction";
+  return prepare ?? readSession(client).mode !== "transaction";
 }
 
 /** More texts than the store has. Beyond it a connection would not keep a plan of each. */
@@ -135,7 +135,7 @@ function clientFor(
   { nameOf, onSessionLost }: ClientDeps,
 ): PostgresPoolClient {
   const timeout = clientTimeoutMs(options);
-  const isSessionless = sessionOf(client).mode === "transaction";
+  const isSessionless = readSession(client).mode === "transaction";
   const prepares = preparesOn(client, options);
   let isBroken = false;
 
@@ -165,7 +165,7 @@ function clientFor(
       const failure = timeoutError(error);
       const isConfused = error instanceof Error && "code" in error && namesConfused.includes(`${error.code}`);
       // The pooler has changed its mode, or was mistaken for one that keeps sessions.
-      if (isConfused && sessionOf(client).mode === "session") onSessionLost();
+      if (isConfused && readSession(client).mode === "session") onSessionLost();
       // Later queries would wait behind the unanswered one, or fail for the same reason.
       isBroken ||= failure !== undefined || isConfused;
       throw failure ?? error;

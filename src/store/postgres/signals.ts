@@ -62,7 +62,7 @@ export function postgresSignals(options: PostgresSignalsOptions): PostgresSignal
     while (queue.size > 0) {
       const hints = queue;
       queue = new Set();
-      await listener.notify("hints", textsOf(hints));
+      await listener.notify("hints", joinWords(hints));
       await pause(clock, pauseMs);
     }
     isSending = false;
@@ -72,7 +72,7 @@ export function postgresSignals(options: PostgresSignalsOptions): PostgresSignal
     publish(hint) {
       notifyLocal(hint);
       if (!presence.others) return;
-      if (queue.size < maxWaiting) queue.add(wordOf(hint));
+      if (queue.size < maxWaiting) queue.add(encodeHint(hint));
       if (isSending) return;
       isSending = true;
       setImmediate(notifyOthers);
@@ -93,12 +93,12 @@ export function postgresSignals(options: PostgresSignalsOptions): PostgresSignal
 }
 
 /** A hint as text: its kind and its task id, quoted, so that no id looks like the end of a hint. */
-function wordOf({ kind, taskId }: Hint): string {
+function encodeHint({ kind, taskId }: Hint): string {
   return JSON.stringify(kind === "moved" ? `m${taskId}` : `i${taskId}`);
 }
 
 /** Joins words into as few texts as possible. A word too long for a text is dropped. */
-function textsOf(words: Iterable<string>): string[] {
+function joinWords(words: Iterable<string>): string[] {
   const texts: string[] = [];
   let text = "";
   let bytes = 0;

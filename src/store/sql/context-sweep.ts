@@ -60,7 +60,7 @@ async function sweepRange(context: DbContext, range: Range): Promise<{ readonly 
   for (const each of due) {
     const deleted = await deleteEntries(context, each, range.limit - entries);
     entries += deleted.entries;
-    // What is left of it comes first in the next batch.
+    // The rest of the context comes first in the next batch.
     if (deleted.more) return { entries, position };
     if (each.isExpired) await deleteContext(context, each.key);
     position = each.key;

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from "kysely";
 import type { Head } from "../../core/ports.js";
 import type { DbContext } from "./dialect.js";
-import { scopeOf } from "./rows.js";
+import { pickScope } from "./rows.js";
 import type { TasksTable } from "./schema.js";
 
 const columns = [
@@ -46,7 +46,7 @@ export function headFrom(row: HeadRow): Head {
     key: row.key,
     id: row.id,
     contextId: row.context_id,
-    scope: scopeOf(row),
+    scope: pickScope(row),
     incarnation: row.incarnation,
     seq: row.seq,
     epoch: row.epoch,

@@ -1,8 +1,8 @@
 import type { Head } from "../../core/ports.js";
 import { isTerminal } from "../../protocol/states.js";
-import { type NewTaskRow, scopeOf } from "./rows.js";
+import { type NewTaskRow, pickScope } from "./rows.js";
 
-/** What the database adds to a new task. */
+/** The values that the database adds to a new task. */
 export interface InsertedTask {
   readonly key: number;
   readonly incarnation: string;
@@ -16,28 +16,28 @@ export function insertedHead(row: NewTaskRow, { key, incarnation, holderLive }: 
     key,
     id,
     contextId,
-    scope: scopeOf(scope),
+    scope: pickScope(scope),
     incarnation,
     seq: log?.seq ?? 0,
     epoch: 1,
-    holder: holderOf(row),
+    holder: insertedHolder(row),
     holderLive,
     state: status.state,
     statusTime: status.time,
     inboxPut: 0,
     turn: 1,
     turnSeq,
-    wakeAt: wakeOf(row),
+    wakeAt: insertedWake(row),
     version,
   };
 }
 
 /** The holder of an inserted task: none if its turn ends with the same write. */
-export function holderOf({ holder, end }: NewTaskRow): string {
+export function insertedHolder({ holder, end }: NewTaskRow): string {
   return end === undefined ? holder : "";
 }
 
 /** The wake time of an inserted task that the same write parks. */
-export function wakeOf({ status, end }: NewTaskRow): number | undefined {
+export function insertedWake({ status, end }: NewTaskRow): number | undefined {
   return isTerminal(status.state) ? undefined : end?.park?.wakeAt;
 }

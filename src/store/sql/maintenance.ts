@@ -37,7 +37,7 @@ export interface PruneOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a round of pruning dropped. */
+/** Counts of the rows that a round of pruning dropped. */
 export interface PruneTotals {
   readonly tasks: number;
   readonly logs: number;

@@ -5,16 +5,16 @@ import { conversationTables } from "./migrations/conversations.js";
 import { rateTable } from "./migrations/rates.js";
 import type { Database } from "./schema.js";
 import {
-  clusteredTableOf,
   countsTable,
+  createClusteredTable,
   periodsIndex,
   periodsTable,
   type SchemaStatement,
   sendsIndex,
   sendsTable,
-  statementOf,
   type Table,
   tableOf,
+  toStatement,
   withPayload,
   withText,
 } from "./schema-statements.js";
@@ -102,7 +102,7 @@ function snapshots(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
 
 function log(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
   const { integer } = dialect.types;
-  const table = clusteredTableOf(db, dialect, "log")
+  const table = createClusteredTable(db, dialect, "log")
     .addColumn("key", integer, (column) => column.notNull())
     .addColumn("seq", integer, (column) => column.notNull())
     .addColumn("count", integer, (column) => column.notNull());
@@ -111,7 +111,7 @@ function log(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
 
 function inbox(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
   const { integer } = dialect.types;
-  const table = clusteredTableOf(db, dialect, "inbox")
+  const table = createClusteredTable(db, dialect, "inbox")
     .addColumn("key", integer, (column) => column.notNull())
     .addColumn("ordinal", integer, (column) => column.notNull());
   const texts = withText(table, "id", "kind");
@@ -142,7 +142,7 @@ function pushConfigs(db: Kysely<Database>, dialect: SqlDialect): readonly Schema
 function countersByTime(db: Kysely<Database>, dialect: SqlDialect): readonly SchemaStatement[] {
   const fill = sql`insert into "trivium_periods" ("tenant", "owner", "period", "state", "shard", "count")
 select "tenant", "owner", "status_time" / 600000, "state", '', count(*) from "trivium_tasks" group by 1, 2, 3, 4`;
-  return [periodsTable(db, dialect, tenantAndOwner), periodsIndex(db, dialect), statementOf(db, fill)];
+  return [periodsTable(db, dialect, tenantAndOwner), periodsIndex(db, dialect), toStatement(db, fill)];
 }
 
 /**

@@ -17,7 +17,7 @@ const logsBeyondTasks: OptionPair = {
   why: "the log of a task is dropped with its task",
 };
 
-/** What each option of a store over a database may be. */
+/** The rules of the options of a store over a database. */
 export const sqlMembers: MembersOf<SqlStoreOptions> = {
   clock: { rule: clock },
   retention: { rule: agreeing(object(retention), [exceeds(logsBeyondTasks)]) },

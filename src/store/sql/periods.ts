@@ -7,7 +7,7 @@ import type { PeriodsTable } from "./schema.js";
  */
 export const periodMs = 600_000;
 
-export function periodOf(statusTime: number): number {
+export function toPeriod(statusTime: number): number {
   return Math.floor(statusTime / periodMs);
 }
 

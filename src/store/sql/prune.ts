@@ -166,7 +166,7 @@ async function deleteTasks(context: DbContext, keys: readonly number[]): Promise
   await db.deleteFrom("trivium_tasks").where(dialect.isOneOf("key", keys)).execute();
 }
 
-/** What the counter tables count tasks by. */
+/** The columns of the counter tables, and how each is computed from a task. */
 const counters = {
   trivium_counts: { agent: "agent", tenant: "tenant", owner: "owner", state: "state" },
   trivium_periods: {

@@ -199,6 +199,6 @@ export interface Retention {
 export const terminalStates = [TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.REJECTED] as const;
 
 /** The scope of a row. */
-export function scopeOf({ agent, tenant, owner }: Scope): Scope {
+export function pickScope({ agent, tenant, owner }: Scope): Scope {
   return { agent, tenant, owner };
 }

@@ -4,7 +4,7 @@ import type { Database } from "./schema.js";
 
 // The building blocks of migrations. The tables created here never change: a step that changes one does so itself.
 
-/** What Kysely's schema builders have in common. */
+/** A statement of Kysely's schema builders, of any kind. */
 export interface SchemaStatement {
   compile(): { readonly sql: string };
   execute(): Promise<void>;
@@ -22,7 +22,7 @@ export function tableOf(db: Kysely<Database>, dialect: SqlDialect, name: TableNa
 }
 
 /** A table whose rows are kept in the order of its primary key, where the database can do that. */
-export function clusteredTableOf(db: Kysely<Database>, dialect: SqlDialect, name: TableName): Table {
+export function createClusteredTable(db: Kysely<Database>, dialect: SqlDialect, name: TableName): Table {
   return withEnd(db.schema.createTable(`trivium_${name}`), dialect.tableEnd(true));
 }
 
@@ -40,7 +40,7 @@ export function withPayload(table: Table, { types }: SqlDialect): Table {
     .addColumn("payload", types.bytes, (column) => column.notNull());
 }
 
-export function statementOf(db: Kysely<Database>, statement: RawBuilder<unknown>): SchemaStatement {
+export function toStatement(db: Kysely<Database>, statement: RawBuilder<unknown>): SchemaStatement {
   return {
     compile: () => statement.compile(db),
     async execute() {
@@ -83,7 +83,7 @@ export function sendsIndex(db: Kysely<Database>): SchemaStatement {
 /** The number of an owner's tasks by state. */
 export function countsTable(db: Kysely<Database>, dialect: SqlDialect, columns: ScopeColumns): SchemaStatement {
   const { integer } = dialect.types;
-  return withOwner(clusteredTableOf(db, dialect, "counts"), columns)
+  return withOwner(createClusteredTable(db, dialect, "counts"), columns)
     .addColumn("state", integer, (column) => column.notNull())
     .addColumn("shard", "text", (column) => column.notNull())
     .addColumn("count", integer, (column) => column.notNull())
@@ -93,7 +93,7 @@ export function countsTable(db: Kysely<Database>, dialect: SqlDialect, columns: 
 /** The same by time. */
 export function periodsTable(db: Kysely<Database>, dialect: SqlDialect, columns: ScopeColumns): SchemaStatement {
   const { integer } = dialect.types;
-  return withOwner(clusteredTableOf(db, dialect, "periods"), columns)
+  return withOwner(createClusteredTable(db, dialect, "periods"), columns)
     .addColumn("period", integer, (column) => column.notNull())
     .addColumn("state", integer, (column) => column.notNull())
     .addColumn("shard", "text", (column) => column.notNull())
@@ -102,7 +102,7 @@ export function periodsTable(db: Kysely<Database>, dialect: SqlDialect, columns:
 }
 
 /**
- * What to fold when a period is over. Folded shards leave no zero rows. An index on the count would be written with
+ * The index of rows to fold when their period is over. Folded shards leave no zero rows. An index on the count would be written with
  * every change of a counter.
  */
 export function periodsIndex(db: Kysely<Database>, { shard }: SqlDialect): SchemaStatement {

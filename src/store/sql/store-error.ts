@@ -82,13 +82,13 @@ const lostConnection =
 /** Converts any database error into one that says what is wrong. Errors already converted are returned unchanged. */
 export function storeErrorFrom(error: unknown): A2AError | StoreError {
   if (error instanceof A2AError || error instanceof StoreError) return error;
-  const failure = failureOf(error);
+  const failure = classifyFailure(error);
   const detail = messageOf(error);
   const sentence = sentences[failure] ?? "the database failed";
   return new StoreError(failure, `${sentence}: ${detail}`, { cause: error });
 }
 
-function failureOf(error: unknown): StoreFailure {
+function classifyFailure(error: unknown): StoreFailure {
   if (typeof error !== "object" || error === null) return "other";
   // An extended code of SQLite holds the primary one in its lowest byte.
   if ("errcode" in error && typeof error.errcode === "number") return bySqlite[error.errcode & 0xff] ?? "other";

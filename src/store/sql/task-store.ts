@@ -4,7 +4,9 @@ import {
   callOf,
   type LogRecord,
   type NewTask,
+  type PushStore,
   portOf,
+  pushCalls,
   type Store,
   type StoredTask,
   type TaskStore,
@@ -13,8 +15,7 @@ import {
 import { systemClock } from "../../protocol/async/system-clock.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { TaskArtifactUpdateEvent } from "../../protocol/model.js";
-import { checkContextValue, checkNewSend, checkNewTask } from "../check-indexed.js";
-import { assertNumbered } from "../refusals.js";
+import { assertNumbered, checkContextValue, checkNewSend, checkNewTask, checkRegistration } from "../refusals.js";
 import { createStoreLogger, type StoreLogger } from "../store-logger.js";
 import { createDatabaseLifecycle, type DatabaseLifecycle } from "./database-lifecycle.js";
 import { type RetentionOptions, resolveRetention, startMaintenance } from "./maintenance.js";
@@ -29,15 +30,26 @@ import {
   logToRow,
   outcomeFromRow,
   outcomeToRow,
+  pushFromRow,
+  pushToRow,
   snapshotFromRow,
   snapshotToRow,
   statusToRow,
   summaryFromRow,
 } from "./payload.js";
-import { createSqlPushStore } from "./push-store.js";
-import type { AppendRow, Backend, LogRow, NewTaskRow, PlainTaskCalls, SendRecordRow, StoredTaskRow } from "./rows.js";
+import type {
+  AppendRow,
+  Backend,
+  LogRow,
+  NewTaskRow,
+  PlainPushCalls,
+  PlainTaskCalls,
+  SendRecordRow,
+  StoredTaskRow,
+} from "./rows.js";
 
-// Stores over SQL: what both databases share, from messages as bytes to statements and migrations.
+// The stores over a database, of tasks and of push configurations. Messages become bytes here, and rows become messages; the
+// rest is the database's (`Backend`). Every call waits until the database is open.
 
 /** Options of a store over a database. */
 export interface SqlStoreOptions {
@@ -198,7 +210,7 @@ function recordsBehind(log: readonly LogBatch[], after: number): readonly LogRec
 
 /** Whether a row of an earlier release has a chunk that appends, which may be the first one of its artifact. */
 function mayLackFirstChunk({ records, hasFirstChunks }: LogBatch): boolean {
-  return !hasFirstChunks && records.some((record) => chunkOf(record)?.append === true);
+  return !hasFirstChunks && records.some((record) => findChunk(record)?.append === true);
 }
 
 /**
@@ -216,7 +228,7 @@ async function artifactsBefore(
     const last = records.at(-1);
     if (last === undefined) return undefined;
     for (const record of records) {
-      const id = record.seq <= end ? chunkOf(record)?.artifact?.artifactId : undefined;
+      const id = record.seq <= end ? findChunk(record)?.artifact?.artifactId : undefined;
       if (id !== undefined) ids.add(id);
     }
     position = last.seq;
@@ -226,7 +238,7 @@ async function artifactsBefore(
 
 function markFirstChunks(records: readonly LogRecord[], seenIds: Set<string>): readonly LogRecord[] {
   for (const record of records) {
-    const chunk = chunkOf(record);
+    const chunk = findChunk(record);
     const id = chunk?.artifact?.artifactId;
     if (chunk === undefined || id === undefined) continue;
     if (!seenIds.has(id)) chunk.append = false;
@@ -235,7 +247,7 @@ function markFirstChunks(records: readonly LogRecord[], seenIds: Set<string>): r
   return records;
 }
 
-function chunkOf(record: LogRecord): TaskArtifactUpdateEvent | undefined {
+function findChunk(record: LogRecord): TaskArtifactUpdateEvent | undefined {
   if (record.kind !== "event") return undefined;
   const { payload } = record.event;
   return payload.case === "artifactUpdate" ? payload.value : undefined;
@@ -243,4 +255,34 @@ function chunkOf(record: LogRecord): TaskArtifactUpdateEvent | undefined {
 
 function sendFromRow({ outcome, ...record }: SendRecordRow) {
   return { ...record, outcome: outcome === undefined ? undefined : outcomeFromRow(outcome) };
+}
+
+/** The push store of a SQL store. Closing it does nothing: it stays open with its store. */
+function createSqlPushStore({ ask }: Pick<DatabaseLifecycle, "ask">): PushStore {
+  return {
+    ...portOf<PlainPushCalls>(
+      pushCalls,
+      (method) =>
+        (...args) =>
+          ask(({ push }) => callOf(push, method, args)),
+    ),
+    async set(registration, max) {
+      checkRegistration(registration);
+      const row = pushToRow(registration);
+      return ask((backend) => backend.push.set(row, max));
+    },
+    async get(key, id) {
+      const row = await ask((backend) => backend.push.get(key, id));
+      return row === undefined ? undefined : pushFromRow(row);
+    },
+    async list(key) {
+      const rows = await ask((backend) => backend.push.list(key));
+      return rows.map(pushFromRow);
+    },
+    async adopt(agent, instance, limit) {
+      const rows = await ask((backend) => backend.push.adopt(agent, instance, limit));
+      return rows.map(pushFromRow);
+    },
+    async close() {},
+  };
 }

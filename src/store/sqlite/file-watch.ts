@@ -27,7 +27,7 @@ export interface FileWatch {
   close(): Promise<void>;
 }
 
-/** What happened to the files. */
+/** A change of the files by someone else. */
 interface Move {
   readonly error: StoreError;
   /** Whether only the write-ahead log is gone: the database can still take its contents. */

@@ -1,14 +1,19 @@
 import { randomUUID } from "node:crypto";
+import type { SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { AppendResult } from "../../core/ports.js";
+import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { DbContext, HotPath } from "../sql/dialect.js";
-import { holderOf, type InsertedTask, insertedHead, wakeOf } from "../sql/inserted-head.js";
-import type { AppendRow, ConversationWriteRow, NewTaskRow } from "../sql/rows.js";
-import { type CounterDeltas, createCounterDeltas } from "./counter-deltas.js";
+import { type InsertedTask, insertedHead, insertedHolder, insertedWake } from "../sql/inserted-head.js";
+import { toPeriod } from "../sql/periods.js";
+import type { AppendRow, ConversationWriteRow, NewTaskRow, StatusRow } from "../sql/rows.js";
 import { rollBack, type SqliteConnection } from "./driver.js";
 import type { HotResult, HotWrite } from "./packed.js";
-import { hotStatements, type Statements, type WrittenHead, writtenHead } from "./statements.js";
+
+// The writes that every event makes: creations, appends and entries of conversations, by statements that are compiled once.
+// `createHotPath` runs them in one transaction, one after the other: a row of the head is read, judged by the write's fence,
+// and written with the columns that changed. Counters are summed up over the transaction (`CounterDeltas`) and written at its end.
 
 /** Create, append and conversation writes, also several at once. */
 export interface SqliteHotPath extends HotPath {
@@ -78,9 +83,9 @@ function apply(writer: Writer, write: HotWrite): HotResult {
 function createTask(writer: Writer, task: NewTaskRow): InsertedTask {
   const { statements, now, incarnation, deltas } = writer;
   const { scope, status } = task;
-  const holder = holderOf(task);
+  const holder = insertedHolder(task);
   const finishedAt = isTerminal(status.state) && holder === "" ? now() : null;
-  const key = insertTask(writer, task, { holder, wakeAt: wakeOf(task), finishedAt });
+  const key = insertTask(writer, task, { holder, wakeAt: insertedWake(task), finishedAt });
   insertPayloads(statements, key, task);
   deltas.count(scope, status, 1);
   return { key, incarnation, holderLive: isLive(writer, holder) };
@@ -213,4 +218,177 @@ function isLive({ statements, now, expiries }: Writer, holder: string): boolean 
     expiries.set(holder, expiry);
   }
   return now() < expiry;
+}
+
+/** Changes of the task counters within a transaction: each counter is written once, however many tasks change it. */
+interface CounterDeltas {
+  /** A task entered a state at a time, or (-1) left it. */
+  count(scope: Scope, status: Pick<StatusRow, "state" | "time">, change: 1 | -1): void;
+  /** Writes the changes and starts over. */
+  write(statements: Pick<Statements, "count" | "countPeriod">): void;
+}
+
+interface Counter extends Scope {
+  readonly state: number;
+  readonly period: number;
+  change: number;
+}
+
+function createCounterDeltas(): CounterDeltas {
+  const counters = new Map<string, Counter>();
+  return {
+    count({ agent, tenant, owner }, { state, time }, change) {
+      const period = toPeriod(time);
+      const name = `${state} ${period} ${agent.length} ${agent}${tenant.length} ${tenant}${owner}`;
+      const counter = counters.get(name);
+      if (counter === undefined) counters.set(name, { agent, tenant, owner, state, period, change });
+      else counter.change += change;
+    },
+    write({ count, countPeriod }) {
+      if (counters.size === 0) return;
+      for (const { agent, tenant, owner, state, period, change } of counters.values()) {
+        if (change !== 0) countPeriod.run(agent, tenant, owner, period, state, change);
+      }
+      for (const { agent, tenant, owner, state, change } of byState(counters.values())) {
+        if (change !== 0) count.run(agent, tenant, owner, state, change);
+      }
+      counters.clear();
+    },
+  };
+}
+
+/** The same counters without their time. */
+function byState(counters: Iterable<Counter>): Iterable<Counter> {
+  const sums = new Map<string, Counter>();
+  for (const { agent, tenant, owner, state, period, change } of counters) {
+    const name = `${state} ${agent.length} ${agent}${tenant.length} ${tenant}${owner}`;
+    const sum = sums.get(name);
+    if (sum === undefined) sums.set(name, { agent, tenant, owner, state, period, change });
+    else sum.change += change;
+  }
+  return sums.values();
+}
+
+/** The parts of a head that an append needs. */
+interface WrittenHead extends Scope {
+  readonly seq: number;
+  readonly epoch: number;
+  readonly holder: string;
+  readonly state: number;
+  readonly statusTime: number;
+  readonly inboxPut: number;
+  readonly turn: number;
+  readonly turnSeq: number;
+  readonly wakeAt: number | null;
+  readonly finishedAt: number | null;
+}
+
+/** Indexed columns of a head, each written only when it changes. */
+const indexedColumns = {
+  state: "state",
+  statusTime: "status_time",
+  holder: "holder",
+  wakeAt: "wake_at",
+  finishedAt: "finished_at",
+} as const;
+
+const indexedNames = ["state", "statusTime", "holder", "wakeAt", "finishedAt"] as const;
+
+/** The compiled statements of the hot path. */
+type Statements = ReturnType<typeof hotStatements>;
+
+function hotStatements(connection: SqliteConnection) {
+  const updates = new Map<number, StatementSync>();
+  const prepare = (text: string) => connection.prepare(text);
+  return {
+    insertTask: prepare(
+      `insert into trivium_tasks (id, agent, tenant, owner, context_id, name, incarnation, version, seq, epoch, holder, state,
+         status_time, turn, turn_seq, wake_at, finished_at, logged_at, summary, summary_time)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?)`,
+    ),
+    insertLog: prepare("insert into trivium_log (key, seq, count, format, payload) values (?, ?, ?, ?, ?)"),
+    putSnapshot: prepare(
+      `insert into trivium_snapshots (key, seq, format, payload) values (?, ?, ?, ?)
+       on conflict (key) do update set seq = excluded.seq, format = excluded.format, payload = excluded.payload`,
+    ),
+    count: prepare(
+      `insert into trivium_counts (agent, tenant, owner, state, shard, count) values (?, ?, ?, ?, '', ?)
+       on conflict (agent, tenant, owner, state, shard) do update set count = count + excluded.count`,
+    ),
+    countPeriod: prepare(
+      `insert into trivium_periods (agent, tenant, owner, period, state, shard, count) values (?, ?, ?, ?, ?, '', ?)
+       on conflict (agent, tenant, owner, period, state, shard) do update set count = count + excluded.count`,
+    ),
+    useContext: prepare(
+      `insert into trivium_contexts (agent, tenant, owner, context_id, last, dropped, hidden, bytes, value_bytes, max_entries,
+         used_at, expires_at)
+       values (?, ?, ?, ?, ?, 0, 0, ?, 0, ?, ?, ?)
+       on conflict (agent, tenant, owner, context_id) do update set last = last + excluded.last,
+         bytes = bytes + excluded.bytes, max_entries = excluded.max_entries, used_at = excluded.used_at,
+         expires_at = excluded.expires_at
+       returning key, last`,
+    ),
+    insertEntry: prepare(
+      `insert into trivium_conversations (context, number, kind, at, task_id, item_id, bytes, format, payload)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    /** An append that changes only the number. */
+    advance: prepare(
+      `update trivium_tasks set seq = ?, turn_seq = iif(? = 0, turn_seq, ?) where key = ? and epoch = ? and seq = ?`,
+    ),
+    head: prepare(
+      `select agent, tenant, owner, seq, epoch, holder, state, status_time, inbox_put, turn, turn_seq, wake_at, finished_at
+       from trivium_tasks where key = ?`,
+    ),
+    countWaiting: prepare(
+      "select count(*) as count from trivium_inbox where key = ? and id in (select value from json_each(?))",
+    ),
+    takeEntries: prepare("delete from trivium_inbox where key = ? and id in (select value from json_each(?))"),
+    clearInbox: prepare("delete from trivium_inbox where key = ?"),
+    expiry: prepare("select expires_at from trivium_instances where name = ?"),
+    /** Writes the columns that changed. A status comes with its summary. */
+    updateHead({ key, status }: Pick<AppendRow, "key" | "status">, before: WrittenHead, after: WrittenHead): void {
+      const changes = indexedNames.filter((name) => before[name] !== after[name]);
+      const summaryBit = status === undefined ? 0 : 1 << indexedNames.length;
+      const mask = changes.reduce((bits, name) => bits | (1 << indexedNames.indexOf(name)), summaryBit);
+      let statement = updates.get(mask);
+      if (statement === undefined) {
+        statement = prepare(updateText(changes, status !== undefined));
+        updates.set(mask, statement);
+      }
+      const values: SQLInputValue[] = changes.map((name) => after[name]);
+      if (before.finishedAt !== after.finishedAt) values.push(after.finishedAt);
+      if (status !== undefined) values.push(status.summary ?? null, after.statusTime);
+      statement.run(after.seq, after.epoch, after.turn, after.turnSeq, ...values, key);
+    },
+  };
+}
+
+function updateText(changes: readonly (typeof indexedNames)[number][], withSummary: boolean): string {
+  const columns = ["seq", "epoch", "turn", "turn_seq", ...changes.map((name) => indexedColumns[name])];
+  if (changes.includes("finishedAt")) columns.push("logged_at");
+  if (withSummary) columns.push("summary", "summary_time");
+  return `update trivium_tasks set ${columns.map((column) => `${column} = ?`).join(", ")} where key = ?`;
+}
+
+function writtenHead(row: Record<string, SQLOutputValue>): WrittenHead {
+  return {
+    agent: String(row["agent"]),
+    tenant: String(row["tenant"]),
+    owner: String(row["owner"]),
+    seq: Number(row["seq"]),
+    epoch: Number(row["epoch"]),
+    holder: String(row["holder"]),
+    state: Number(row["state"]),
+    statusTime: Number(row["status_time"]),
+    inboxPut: Number(row["inbox_put"]),
+    turn: Number(row["turn"]),
+    turnSeq: Number(row["turn_seq"]),
+    wakeAt: numberOrNull(row["wake_at"]),
+    finishedAt: numberOrNull(row["finished_at"]),
+  };
+}
+
+function numberOrNull(value: SQLOutputValue | undefined): number | null {
+  return typeof value === "number" ? value : null;
 }

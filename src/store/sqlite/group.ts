@@ -2,9 +2,8 @@ import type { Head } from "../../core/ports.js";
 import type { InsertedTask } from "../sql/inserted-head.js";
 import { createKyselyBackend } from "../sql/kysely-backend.js";
 import type { Backend } from "../sql/rows.js";
-import { callBackend } from "./backend-call.js";
 import type { SqliteDatabase } from "./database.js";
-import { type Fault, faultFrom, type GroupAnswer } from "./messages.js";
+import { callBackend, type Fault, faultFrom, type GroupAnswer } from "./messages.js";
 import type { GroupWrite, HotWrite } from "./packed.js";
 
 // Concurrent writes that are committed together.
@@ -43,10 +42,10 @@ function isHot(write: GroupWrite): write is HotWrite {
 async function perform(write: GroupWrite, backend: Backend): Promise<unknown> {
   if (write.kind === "call") return callBackend(write.call, backend);
   if (write.kind === "conversations") return backend.addToConversations(write.rows);
-  return write.kind === "append" ? backend.append(write.row) : insertedOf(await backend.create(write.row));
+  return write.kind === "append" ? backend.append(write.row) : pickInserted(await backend.create(write.row));
 }
 
-function insertedOf({ key, incarnation, holderLive }: Head): InsertedTask {
+function pickInserted({ key, incarnation, holderLive }: Head): InsertedTask {
   return { key, incarnation, holderLive };
 }
 

@@ -1,10 +1,11 @@
+import { callOf } from "../../core/ports.js";
 import { A2AError, type ErrorCode } from "../../protocol/errors.js";
 import type { MigrationProgress } from "../sql/migration-report.js";
+import type { Backend } from "../sql/rows.js";
 import { StoreError, type StoreFailure, storeErrorFrom } from "../sql/store-error.js";
-import type { BackendCall } from "./backend-call.js";
 import type { PackedWrites } from "./packed.js";
 
-// Messages between the main thread and the database's thread.
+// Messages between the main thread and the thread of the database: requests, replies, and errors on their way back.
 
 export type ThreadRequest =
   /** Answered with the path of the file; empty for a database in memory. */
@@ -58,11 +59,23 @@ export function errorFromFault(fault: Fault): Error {
   return new StoreError(fault.failure, fault.message, { cause: fault.cause });
 }
 
-/** What a log line needs of a driver's error, which loses its own members when cloned. */
+/** The members of a driver's error that a log line needs: cloning the error would lose them. */
 function plainCause(cause: unknown): unknown {
   if (!(cause instanceof Error)) return undefined;
   const { message, stack } = cause;
   const code = "code" in cause ? cause.code : undefined;
   const errcode = "errcode" in cause ? cause.errcode : undefined;
   return { message, code, errcode, stack };
+}
+
+/** A backend method to be called in another thread. */
+export interface BackendCall {
+  readonly port: "tasks" | "push";
+  readonly method: string;
+  readonly args: readonly unknown[];
+}
+
+/** Calls a method by its name. */
+export function callBackend({ port, method, args }: BackendCall, backend: Backend): Promise<unknown> {
+  return callOf(port === "push" ? backend.push : backend, method, args);
 }

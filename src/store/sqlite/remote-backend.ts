@@ -2,7 +2,7 @@ import { type AnyCall, type AppendResult, type CallKind, portOf, pushCalls, task
 import { createGroupCommit } from "../group-commit.js";
 import { type InsertedTask, insertedHead } from "../sql/inserted-head.js";
 import type { Backend, PushBackend, TaskBackend } from "../sql/rows.js";
-import type { BackendCall } from "./backend-call.js";
+import type { BackendCall } from "./messages.js";
 import { type CallRole, errorFromFault, type GroupAnswer } from "./messages.js";
 import { type GroupWrite, type HotWrite, packWrites } from "./packed.js";
 import type { DatabaseThread } from "./thread.js";

@@ -1,14 +1,50 @@
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { ReportMigration } from "../sql/migration-report.js";
-import { callBackend } from "./backend-call.js";
 import { openSqlite, type SqliteDatabase } from "./database.js";
-import { Fifo } from "./fifo.js";
 import { runGroup } from "./group.js";
-import { faultFrom, type ThreadMessage, type ThreadReply, type ThreadRequest } from "./messages.js";
+import { callBackend, faultFrom, type ThreadMessage, type ThreadReply, type ThreadRequest } from "./messages.js";
 import { unpackWrites } from "./packed.js";
 import type { SqliteSettings } from "./settings.js";
 
-// The database's thread: opens it at the first request and answers requests one by one, urgent ones first.
+// The thread of the database. It opens the file at the first request, and answers requests one by one: a request may take
+// several turns of the event loop, and nothing else runs in the middle of a write. Heartbeats overtake all others.
+
+/** A first-in, first-out queue with constant cost per operation. */
+class Fifo<T> {
+  #items: (T | undefined)[] = [];
+  #head = 0;
+
+  get size(): number {
+    return this.#items.length - this.#head;
+  }
+
+  push(item: T): void {
+    this.#items.push(item);
+  }
+
+  /** Returns the oldest item without removing it. */
+  peek(): T | undefined {
+    return this.#items[this.#head];
+  }
+
+  shift(): T | undefined {
+    if (this.size === 0) return undefined;
+    const item = this.#items[this.#head];
+    this.#items[this.#head] = undefined;
+    this.#head += 1;
+    // More than half of the array is consumed, so moving the rest costs less than what was taken since.
+    if (this.#head > 32 && this.#head * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#head);
+      this.#head = 0;
+    }
+    return item;
+  }
+
+  clear(): void {
+    this.#items = [];
+    this.#head = 0;
+  }
+}
 
 const port = parentPort;
 const settings: SqliteSettings = workerData;
@@ -28,7 +64,6 @@ function enqueue(message: ThreadMessage): void {
   (request.kind === "call" && request.as === "heartbeat" ? urgent : normal).push(message);
 }
 
-// A request may take several event-loop turns, and a read must not run in the middle of a write.
 async function work(): Promise<void> {
   if (isWorking) return;
   isWorking = true;

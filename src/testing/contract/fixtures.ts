@@ -95,7 +95,7 @@ export function entry(id: string, kind: InboxEntry["kind"] = "message"): InboxEn
   };
 }
 
-export async function headOf(store: TaskStore, { scope, id }: Pick<Head, "scope" | "id">): Promise<Head> {
+export async function readHead(store: TaskStore, { scope, id }: Pick<Head, "scope" | "id">): Promise<Head> {
   const head = await store.head(scope, id);
   assert.ok(head !== undefined, `the head of ${id} is there`);
   return head;

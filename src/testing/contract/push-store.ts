@@ -6,8 +6,8 @@ import { assertOptions, flag, type MembersOf, object } from "../../protocol/chec
 import { indexedMaxBytes } from "../../protocol/indexed-text.js";
 import { TaskPushNotificationConfigSchema } from "../../protocol/model.js";
 import { v1 } from "../../version/v1.0/v1.js";
-import { alice, appendTo, events, headOf, newTask, sibling } from "./fixtures.js";
-import { type ContractTest, type MakePushStore, type PushSubject, type Suite, testsOf } from "./suite.js";
+import { alice, appendTo, events, newTask, readHead, sibling } from "./fixtures.js";
+import { type ContractTest, collectTests, type MakePushStore, type PushSubject, type Suite } from "./suite.js";
 
 // Long enough for a networked store to respond in time, short enough to wait for.
 const ttlMs = 400;
@@ -42,7 +42,7 @@ export function pushStoreContract(
 ): readonly ContractTest[] {
   assertOptions("pushStoreContract()", options, rule);
   const { besideTasks = false } = options;
-  return testsOf((suite) => {
+  return collectTests((suite) => {
     configTests(suite, make);
     settledTests(suite, make);
     adoptionTests(suite, make);
@@ -281,7 +281,7 @@ function livenessTests({ describe, it }: Suite, make: MakePushStore): void {
       "are given away when their holder has expired, is retired or unknown, and not while it lives",
       withSubject(make, async (subject, advance) => {
         const { store } = subject;
-        const tasks = tasksOf(subject);
+        const tasks = getTasks(subject);
         for (const [id, holder, lives] of [
           ["a", "alive", long],
           ["b", "expiring", ttlMs],
@@ -302,12 +302,12 @@ function livenessTests({ describe, it }: Suite, make: MakePushStore): void {
       "are given away only when there is something to tell",
       withSubject(make, async (subject) => {
         const { store } = subject;
-        const tasks = tasksOf(subject);
+        const tasks = getTasks(subject);
         const head = await tasks.create(newTask({ records: events(0, 3) }));
         await store.set(registration(head.key, "a", { taskId: head.id, cursor: 3 }), 10);
         await store.release("", "here");
         assert.deepEqual(await store.adopt("", "there", 10), []);
-        assert.equal(await tasks.append(appendTo(await headOf(tasks, head))), "stored");
+        assert.equal(await tasks.append(appendTo(await readHead(tasks, head))), "stored");
         assert.equal((await store.adopt("", "there", 10)).length, 1);
       }),
     );
@@ -332,7 +332,7 @@ function withSubject(
   };
 }
 
-function tasksOf({ tasks }: PushSubject): TaskStore {
+function getTasks({ tasks }: PushSubject): TaskStore {
   assert.ok(tasks !== undefined, "the task store is given with the push store");
   return tasks;
 }

@@ -4,7 +4,14 @@ import type { RateDraw, RateGrant, RateStore } from "../../core/ports.js";
 import { assertOptions } from "../../protocol/check/rules.js";
 import { newId } from "../../protocol/id/new-id.js";
 import { Random } from "./random.js";
-import { type ContractTest, historyRule, type MakeRateStore, type RateSubject, type Suite, testsOf } from "./suite.js";
+import {
+  type ContractTest,
+  collectTests,
+  historyRule,
+  type MakeRateStore,
+  type RateSubject,
+  type Suite,
+} from "./suite.js";
 
 const dayMs = 86_400_000;
 /** A window whose end a test may wait for. */
@@ -25,7 +32,7 @@ export function rateStoreContract(
 ): readonly ContractTest[] {
   assertOptions("rateStoreContract()", options, historyRule);
   const { histories = 30, seed } = options;
-  return testsOf((suite) => {
+  return collectTests((suite) => {
     grantTests(suite, make);
     windowTests(suite, make);
     historyTests(suite, make, { histories, seed });
@@ -37,24 +44,24 @@ function grantTests({ describe, it }: Suite, make: MakeRateStore): void {
     it("grant a sixteenth of what is left, at least what is needed, and never more than there is", async () => {
       const { here, there } = await make();
       const draw = await createWindow(here);
-      assertGrant(await grantOf(here, draw()), { granted: 6, left: 94 });
-      assertGrant(await grantOf(there, draw({ need: 40 })), { granted: 40, left: 54 });
-      assertGrant(await grantOf(here, draw({ need: 80 })), { granted: 54, left: 0 });
-      assertGrant(await grantOf(there, draw()), { granted: 0, left: 0 });
+      assertGrant(await drawOne(here, draw()), { granted: 6, left: 94 });
+      assertGrant(await drawOne(there, draw({ need: 40 })), { granted: 40, left: 54 });
+      assertGrant(await drawOne(here, draw({ need: 80 })), { granted: 54, left: 0 });
+      assertGrant(await drawOne(there, draw()), { granted: 0, left: 0 });
     });
     it("count what was used already, whether or not so much is left", async () => {
       const { here, there } = await make();
       const [fullWindow, halfWindow] = [await createWindow(here), await createWindow(here)];
-      assertGrant(await grantOf(here, fullWindow({ used: 150 })), { granted: 0, left: 0 });
-      assertGrant(await grantOf(there, fullWindow()), { granted: 0, left: 0 });
-      assertGrant(await grantOf(here, halfWindow({ used: 30 })), { granted: 4, left: 66 });
+      assertGrant(await drawOne(here, fullWindow({ used: 150 })), { granted: 0, left: 0 });
+      assertGrant(await drawOne(there, fullWindow()), { granted: 0, left: 0 });
+      assertGrant(await drawOne(here, halfWindow({ used: 30 })), { granted: 4, left: 66 });
     });
     it("hold a window to a limit that was lowered or raised", async () => {
       const { here, there } = await make();
       const draw = await createWindow(here);
-      assertGrant(await grantOf(here, draw({ used: 30 })), { granted: 4, left: 66 });
-      assertGrant(await grantOf(there, draw({ limit: 20 })), { granted: 0, left: 0 });
-      assertGrant(await grantOf(here, draw({ limit: 200, need: 100 })), { granted: 100, left: 66 });
+      assertGrant(await drawOne(here, draw({ used: 30 })), { granted: 4, left: 66 });
+      assertGrant(await drawOne(there, draw({ limit: 20 })), { granted: 0, left: 0 });
+      assertGrant(await drawOne(here, draw({ limit: 200, need: 100 })), { granted: 100, left: 66 });
     });
     it("grant for many keys at once, in any order, and for none", async () => {
       const { here, there } = await make();
@@ -74,8 +81,8 @@ function grantTests({ describe, it }: Suite, make: MakeRateStore): void {
       const { here, there } = await make();
       const draw = await createWindow(here);
       const ends = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? here : there));
-      const grants = await Promise.all(ends.map((store) => grantOf(store, draw({ need: 7 }))));
-      assert.equal(sumOf(grants), 100);
+      const grants = await Promise.all(ends.map((store) => drawOne(store, draw({ need: 7 }))));
+      assert.equal(sumGrants(grants), 100);
       assert.equal(Math.min(...grants.map(({ left }) => left)), 0);
     });
   });
@@ -97,11 +104,11 @@ function windowTests({ describe, it }: Suite, make: MakeRateStore): void {
     it("end, and the next one has the whole limit", async () => {
       const { here, there, advance = (ms: number) => setTimeout(ms) } = await make();
       const draw = await createWindow(here, shortMs);
-      const { granted, endsInMs } = await grantOf(here, draw({ need: 100 }));
+      const { granted, endsInMs } = await drawOne(here, draw({ need: 100 }));
       assert.equal(granted, 100);
       assert.ok(endsInMs > 0 && endsInMs <= shortMs, `the window ends in ${endsInMs} ms`);
       await advance(endsInMs + 1);
-      assertGrant(await grantOf(there, draw()), { granted: 6, left: 94 });
+      assertGrant(await drawOne(there, draw()), { granted: 6, left: 94 });
     });
   });
 }
@@ -162,12 +169,12 @@ async function createWindow(
   windowMs: number = dayMs,
 ): Promise<(changes?: Partial<RateDraw>) => RateDraw> {
   const firstDraw = { windowMs, shiftMs: 0, limit: 100, need: 1, used: 0 };
-  const { endsInMs } = await grantOf(store, { ...firstDraw, key: newId() });
+  const { endsInMs } = await drawOne(store, { ...firstDraw, key: newId() });
   const ownDraw = { ...firstDraw, key: newId(), shiftMs: endsInMs % windowMs };
   return (changes) => ({ ...ownDraw, ...changes });
 }
 
-async function grantOf(store: RateStore, draw: RateDraw): Promise<RateGrant> {
+async function drawOne(store: RateStore, draw: RateDraw): Promise<RateGrant> {
   const [grant, ...others] = await store.draw([draw]);
   assert.ok(grant !== undefined && others.length === 0, "there is one grant for each draw");
   assert.equal(grant.key, draw.key);
@@ -178,6 +185,6 @@ function assertGrant({ granted, left }: RateGrant, expected: Pick<RateGrant, "gr
   assert.deepEqual({ granted, left }, expected);
 }
 
-function sumOf(grants: readonly RateGrant[]): number {
+function sumGrants(grants: readonly RateGrant[]): number {
   return grants.reduce((sum, { granted }) => sum + granted, 0);
 }

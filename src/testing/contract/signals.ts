@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import type { Hint } from "../../core/ports.js";
-import { type ContractTest, type MakeSignals, type Suite, testsOf } from "./suite.js";
+import { type ContractTest, collectTests, type MakeSignals, type Suite } from "./suite.js";
 
 const movedHint: Hint = { kind: "moved", taskId: "t" };
 const longestWaitMs = 5_000;
@@ -11,7 +11,7 @@ const longestWaitMs = 5_000;
  * each until it arrives.
  */
 export function signalsContract(make: MakeSignals): readonly ContractTest[] {
-  return testsOf((suite) => hintTests(suite, make));
+  return collectTests((suite) => hintTests(suite, make));
 }
 
 function hintTests({ describe, it }: Suite, make: MakeSignals): void {

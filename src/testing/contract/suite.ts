@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import type { PushStore, RateStore, Signals, TaskStore } from "../../core/ports.js";
 import { object, type Rule, whole } from "../../protocol/check/rules.js";
 
-/** The options of a contract with random histories. */
+/** The rules of the options of a contract with random histories. */
 export const historyRule: Rule = object({
   histories: { rule: whole(0) },
   // The seeds of fast-check may be negative.
@@ -57,7 +57,7 @@ export type MakeRateStore = () => Promise<RateSubject>;
 export type MakeSignals = () => Promise<{ readonly here: Signals; readonly there: Signals }>;
 
 /** Returns the collected tests, each with its full name. */
-export function testsOf(tell: (suite: Suite) => void): readonly ContractTest[] {
+export function collectTests(tell: (suite: Suite) => void): readonly ContractTest[] {
   const tests: ContractTest[] = [];
   const path: string[] = [];
   tell({

@@ -45,8 +45,8 @@ export function agentTests({ describe, it }: Suite, make: MakeTaskStore): void {
     it(
       "is another one at another under the same messageId",
       withStore(make, async (store) => {
-        const ownSend = await store.beginSend(sendOf(alice, "mine"));
-        const siblingSend = await store.beginSend(sendOf(sibling, "theirs"));
+        const ownSend = await store.beginSend(createSend(alice, "mine"));
+        const siblingSend = await store.beginSend(createSend(sibling, "theirs"));
         assert.deepEqual(
           [ownSend.entry, ownSend.scope, siblingSend.entry, siblingSend.scope],
           ["mine", alice, "theirs", sibling],
@@ -111,6 +111,6 @@ async function createAll(store: TaskStore, tasks: readonly Partial<NewTask>[]): 
   return keys;
 }
 
-function sendOf(scope: NewSend["scope"], entry: string): NewSend {
+function createSend(scope: NewSend["scope"], entry: string): NewSend {
   return { scope, messageId: "m", entry, digest: "d", taskId: `task of ${entry}`, seq: 0, instance: "here" };
 }

@@ -37,7 +37,7 @@ function readTests({ it }: Suite, make: MakeTaskStore): void {
       await store.addToConversations([conversationWrite({ entries: records.slice(2) })]);
       const page = await readPage(store);
       assert.deepEqual(page.map(plainRecord), records.map(plainRecord));
-      assert.deepEqual(idsOf(await readPage(store, {}, "d")), ["said"]);
+      assert.deepEqual(listIds(await readPage(store, {}, "d")), ["said"]);
       assert.deepEqual(await readPage(store, {}, "e"), []);
       const [first] = page;
       assert.equal(first?.content?.$typeName === MessageSchema.typeName && first.content.contextId, "c");
@@ -52,7 +52,7 @@ function readTests({ it }: Suite, make: MakeTaskStore): void {
       for (let before: number | undefined; ; ) {
         const page = await readPage(store, { limit: 10, before });
         if (page.length === 0) break;
-        pages.unshift(idsOf(page));
+        pages.unshift(listIds(page));
         before = page[0]?.number;
       }
       assert.deepEqual(pages, [ids.slice(0, 5), ids.slice(5, 15), ids.slice(15)]);
@@ -63,8 +63,8 @@ function readTests({ it }: Suite, make: MakeTaskStore): void {
     withStore(make, async (store) => {
       const entries = ["a", "b", "c"].map((id) => ({ ...messageRecord(id), bytes: 100 }));
       await store.addToConversations([conversationWrite({ entries })]);
-      assert.deepEqual(idsOf(await readPage(store, { maxBytes: 250 })), ["b", "c"]);
-      assert.deepEqual(idsOf(await readPage(store, { maxBytes: 1 })), ["c"]);
+      assert.deepEqual(listIds(await readPage(store, { maxBytes: 250 })), ["b", "c"]);
+      assert.deepEqual(listIds(await readPage(store, { maxBytes: 1 })), ["c"]);
     }),
   );
   it(
@@ -81,9 +81,9 @@ function readTests({ it }: Suite, make: MakeTaskStore): void {
       }
       for (const scope of scopes.slice(1)) {
         const page = await store.readConversation(scope, "c", { limit: 10, maxBytes: 1_000 });
-        assert.deepEqual(idsOf(page), [scope.agent + scope.tenant + scope.owner]);
+        assert.deepEqual(listIds(page), [scope.agent + scope.tenant + scope.owner]);
       }
-      assert.deepEqual(idsOf(await readPage(store)), ["said"]);
+      assert.deepEqual(listIds(await readPage(store)), ["said"]);
     }),
   );
   it(
@@ -96,7 +96,7 @@ function readTests({ it }: Suite, make: MakeTaskStore): void {
         ),
       );
       const page = await readPage(store, { limit: 100 });
-      assert.deepEqual(new Set(idsOf(page)), new Set(ids.flatMap((id) => [id, `${id}'`])));
+      assert.deepEqual(new Set(listIds(page)), new Set(ids.flatMap((id) => [id, `${id}'`])));
       assert.equal(new Set(page.map(({ number }) => number)).size, 80);
       for (const [index, { id }] of page.entries()) if (index % 2 === 1) assert.equal(id, `${page[index - 1]?.id}'`);
     }),
@@ -113,7 +113,7 @@ function taskTests({ it }: Suite, make: MakeTaskStore): void {
       await store.append(
         appendTo(head, { conversation: conversationWrite({ entries: [artifact("result"), messageRecord("done")] }) }),
       );
-      assert.deepEqual(idsOf(await readPage(store)), ["asked", "result", "done"]);
+      assert.deepEqual(listIds(await readPage(store)), ["asked", "result", "done"]);
     }),
   );
   it(
@@ -129,7 +129,7 @@ function taskTests({ it }: Suite, make: MakeTaskStore): void {
       assert.deepEqual(await readPage(store), []);
       const endWrite = { records: events(1, 1), status: { state: TaskState.COMPLETED, time: 2_000 } };
       assert.equal(await store.append(appendTo(head, { ...endWrite, conversation: conversationWrite({}) })), "stored");
-      assert.deepEqual(idsOf(await readPage(store)), ["said"]);
+      assert.deepEqual(listIds(await readPage(store)), ["said"]);
     }),
   );
   it(
@@ -146,7 +146,7 @@ function taskTests({ it }: Suite, make: MakeTaskStore): void {
           ),
         ),
       );
-      const pageIds = idsOf(await readPage(store, { limit: 100 }));
+      const pageIds = listIds(await readPage(store, { limit: 100 }));
       assert.deepEqual(new Set(pageIds), new Set(ids.flatMap((id) => [id, `${id}'`])));
       assert.equal(pageIds.length, 40);
       for (const id of ids) assert.ok(pageIds.indexOf(id) < pageIds.indexOf(`${id}'`));
@@ -162,10 +162,10 @@ function boundTests({ it }: Suite, make: MakeTaskStore): void {
       for (const id of ids)
         await store.addToConversations([conversationWrite({ entries: [messageRecord(id)], maxEntries: 4 })]);
       const page = await readPage(store);
-      assert.deepEqual(idsOf(page), ids.slice(-4));
+      assert.deepEqual(listIds(page), ids.slice(-4));
       assert.deepEqual(await readPage(store, { before: page[0]?.number }), []);
       await store.addToConversations([conversationWrite({ entries: [messageRecord("last")], maxEntries: 2 })]);
-      assert.deepEqual(idsOf(await readPage(store)), ["m-8", "last"]);
+      assert.deepEqual(listIds(await readPage(store)), ["m-8", "last"]);
     }),
   );
   it(
@@ -176,9 +176,9 @@ function boundTests({ it }: Suite, make: MakeTaskStore): void {
         [await store.deleteConversation(alice, "c"), await store.deleteConversation(alice, "c")],
         [true, false],
       );
-      assert.deepEqual([await readPage(store), idsOf(await readPage(store, {}, "d"))], [[], ["said"]]);
+      assert.deepEqual([await readPage(store), listIds(await readPage(store, {}, "d"))], [[], ["said"]]);
       await store.addToConversations([conversationWrite({ entries: [messageRecord("anew")] })]);
-      assert.deepEqual(idsOf(await readPage(store)), ["anew"]);
+      assert.deepEqual(listIds(await readPage(store)), ["anew"]);
     }),
   );
   it(
@@ -245,7 +245,7 @@ function readPage(
   return store.readConversation(alice, contextId, { limit: 50, maxBytes: 1 << 20, ...query });
 }
 
-function idsOf(entries: readonly ConversationRecord[]): string[] {
+function listIds(entries: readonly ConversationRecord[]): string[] {
   return entries.map(({ id }) => id);
 }
 

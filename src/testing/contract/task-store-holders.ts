@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Head } from "../../core/ports.js";
 import { TaskState } from "../../protocol/model.js";
-import { alice, appendTo, bob, entry, foreign, headOf, newTask, sibling, status } from "./fixtures.js";
+import { alice, appendTo, bob, entry, foreign, newTask, readHead, sibling, status } from "./fixtures.js";
 import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
 
 // Long enough for a networked store to respond in time, short enough to wait for.
@@ -17,7 +17,7 @@ export function holderTests({ describe, it }: Suite, make: MakeTaskStore): void 
         const head = await store.create(newTask());
         const claim = appendTo(head, { claim: { holder: "there", turn: 2 } });
         assert.equal(await store.append(claim), "stored");
-        assert.deepEqual(await headOf(store, head), { ...head, seq: 2, epoch: 2, holder: "there", turn: 2 });
+        assert.deepEqual(await readHead(store, head), { ...head, seq: 2, epoch: 2, holder: "there", turn: 2 });
         assert.equal(await store.append(appendTo({ ...head, seq: 2 })), "fenced");
         assert.equal(await store.append(appendTo({ ...head, seq: 2, epoch: 2 })), "stored");
       }),
@@ -32,7 +32,7 @@ export function holderTests({ describe, it }: Suite, make: MakeTaskStore): void 
           end: { inboxPut: 0 },
         };
         assert.equal(await store.append(appendTo(head, write)), "stored");
-        const { epoch, holder, state } = await headOf(store, head);
+        const { epoch, holder, state } = await readHead(store, head);
         assert.deepEqual({ epoch, holder, state }, { epoch: 2, holder: "", state: TaskState.CANCELED });
         assert.deepEqual(await store.orphans("", 10), []);
       }),
@@ -45,11 +45,11 @@ export function holderTests({ describe, it }: Suite, make: MakeTaskStore): void 
         const task = await store.create(newTask());
         assert.equal(task.holderLive, false);
         await store.renew("here", ttlMs);
-        assert.equal((await headOf(store, task)).holderLive, true);
+        assert.equal((await readHead(store, task)).holderLive, true);
         await advance(ttlMs + 1);
-        assert.equal((await headOf(store, task)).holderLive, false);
+        assert.equal((await readHead(store, task)).holderLive, false);
         await store.renew("here", ttlMs);
-        assert.equal((await headOf(store, task)).holderLive, true);
+        assert.equal((await readHead(store, task)).holderLive, true);
         assert.equal((await store.read(task.scope, task.id))?.head.holderLive, true);
         assert.deepEqual(
           (await store.heads([task.key])).map(({ holderLive }) => holderLive),
@@ -63,7 +63,7 @@ export function holderTests({ describe, it }: Suite, make: MakeTaskStore): void 
         await store.renew("here", long);
         const head = await store.create(newTask());
         await store.retire("here");
-        assert.equal((await headOf(store, head)).holderLive, false);
+        assert.equal((await readHead(store, head)).holderLive, false);
         assert.equal(await store.put(head.key, entry("m"), 16), "stored");
         assert.equal(await store.append(appendTo(head)), "stored");
         await store.retire("never registered");
@@ -205,7 +205,7 @@ function orphanTests({ describe, it }: Suite, make: MakeTaskStore): void {
         await store.append(appendTo(first, { claim: { holder: "there", turn: 1 } }));
         await store.append(appendTo(second, { ...status(TaskState.FAILED, 9, 2), end: { inboxPut: 0 } }));
         assert.deepEqual(await store.orphans("", 10), []);
-        assert.equal((await headOf(store, first)).holderLive, true);
+        assert.equal((await readHead(store, first)).holderLive, true);
       }),
     );
   });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { TaskStore } from "../../core/ports.js";
 import { TaskState } from "../../protocol/model.js";
-import { appendTo, entry, headOf, newTask, plainEntry, status } from "./fixtures.js";
+import { appendTo, entry, newTask, plainEntry, readHead, status } from "./fixtures.js";
 import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
 
 const { INPUT_REQUIRED, COMPLETED, CANCELED } = TaskState;
@@ -33,7 +33,7 @@ export function inboxTests({ describe, it }: Suite, make: MakeTaskStore): void {
         );
         assert.deepEqual(results, ["stored", "stored", "full", "stored", "stored"]);
         assert.deepEqual(await waitingIds(store, head.key), ["c", "m1", "m2", "w"]);
-        assert.equal((await headOf(store, head)).inboxPut, 4);
+        assert.equal((await readHead(store, head)).inboxPut, 4);
       }),
     );
     it(
@@ -45,7 +45,7 @@ export function inboxTests({ describe, it }: Suite, make: MakeTaskStore): void {
           assert.equal(await store.put(head.key, one, 16), "stored");
         }
         assert.deepEqual(await waitingIds(store, head.key), ["c1", "w1", "m"]);
-        assert.equal((await headOf(store, head)).inboxPut, 3);
+        assert.equal((await readHead(store, head)).inboxPut, 3);
       }),
     );
     it(
@@ -58,7 +58,7 @@ export function inboxTests({ describe, it }: Suite, make: MakeTaskStore): void {
         assert.equal(await store.withdraw(head.key, "m1"), false);
         assert.equal(await store.put(head.key, entry("m2"), 1), "stored");
         assert.deepEqual(await waitingIds(store, head.key), ["m2"]);
-        assert.equal((await headOf(store, head)).inboxPut, 2);
+        assert.equal((await readHead(store, head)).inboxPut, 2);
       }),
     );
     it(
@@ -92,10 +92,10 @@ function endTests({ describe, it }: Suite, make: MakeTaskStore): void {
       withStore(make, async (store) => {
         const newHead = await store.create(newTask());
         await store.put(newHead.key, entry("m"), 16);
-        const head = await headOf(store, newHead);
+        const head = await readHead(store, newHead);
         const end = appendTo(head, { ...status(INPUT_REQUIRED, 9, 2), end: { inboxPut: 0 }, takes: ["m"] });
         assert.equal(await store.append(end), "inboxMoved");
-        assert.deepEqual(await headOf(store, newHead), head);
+        assert.deepEqual(await readHead(store, newHead), head);
         assert.deepEqual(await waitingIds(store, head.key), ["m"]);
       }),
     );
@@ -116,7 +116,7 @@ function endTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const end = appendTo(head, { ...status(INPUT_REQUIRED, 2_000, 2), end: { inboxPut: 0 } });
         assert.equal(await store.append(end), "stored");
         const after = { ...head, seq: 2, holder: "", state: INPUT_REQUIRED, statusTime: 2_000 };
-        assert.deepEqual(await headOf(store, head), after);
+        assert.deepEqual(await readHead(store, head), after);
       }),
     );
     it(
@@ -137,10 +137,10 @@ function endTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const head = await store.create(newTask());
         await store.put(head.key, entry("m"), 16);
         await store.append(appendTo(head, status(COMPLETED, 9, 2)));
-        assert.equal((await headOf(store, head)).holder, "here");
+        assert.equal((await readHead(store, head)).holder, "here");
         const end = appendTo({ ...head, seq: 2 }, { end: { inboxPut: 0 } });
         assert.equal(await store.append(end), "stored");
-        assert.equal((await headOf(store, head)).holder, "");
+        assert.equal((await readHead(store, head)).holder, "");
       }),
     );
     it(
@@ -159,9 +159,9 @@ function endTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const head = await store.create(newTask());
         for (const id of ["m1", "m2"]) await store.put(head.key, entry(id), 16);
         await store.withdraw(head.key, "m2");
-        const before = await headOf(store, head);
+        const before = await readHead(store, head);
         assert.equal(await store.append(appendTo(head, { takes: ["m1", "m2"] })), "inboxMoved");
-        assert.deepEqual(await headOf(store, head), before);
+        assert.deepEqual(await readHead(store, head), before);
         assert.deepEqual(await waitingIds(store, head.key), ["m1"]);
       }),
     );

@@ -14,7 +14,7 @@ export function listTests({ describe, it }: Suite, make: MakeTaskStore): void {
       withStore(make, async (store) => {
         const keys = await fill(store, [30, 10, 20, 10, 30]);
         const page = await store.list(alice, { limit: 10 });
-        assert.deepEqual(placesOf(keys, page.tasks), [4, 0, 2, 3, 1]);
+        assert.deepEqual(findPlaces(keys, page.tasks), [4, 0, 2, 3, 1]);
         assert.deepEqual([page.total, page.more], [5, false]);
       }),
     );
@@ -46,7 +46,7 @@ export function listTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const [first] = heads;
         assert.ok(first !== undefined);
         await store.append(appendTo(first, status(WORKING, 40, 2)));
-        assert.deepEqual(placesOf(heads, (await store.list(alice, { limit: 10 })).tasks), [0, 2, 1]);
+        assert.deepEqual(findPlaces(heads, (await store.list(alice, { limit: 10 })).tasks), [0, 2, 1]);
       }),
     );
   });
@@ -82,10 +82,10 @@ function filterTests({ describe, it }: Suite, make: MakeTaskStore): void {
             state: [SUBMITTED, SUBMITTED, SUBMITTED, WORKING, WORKING][index] ?? COMPLETED,
           }));
           const page = await store.list(alice, { limit: 10, ...query });
-          assert.deepEqual(placesOf(heads, page.tasks), places);
+          assert.deepEqual(findPlaces(heads, page.tasks), places);
           assert.deepEqual([page.total, page.more], [places.length, false]);
           const short = await store.list(alice, { limit: 1, ...query });
-          assert.deepEqual(placesOf(heads, short.tasks), places.slice(0, 1));
+          assert.deepEqual(findPlaces(heads, short.tasks), places.slice(0, 1));
           assert.deepEqual([short.total, short.more], [places.length, places.length > 1]);
         }),
       );
@@ -109,7 +109,7 @@ function pageTests({ describe, it }: Suite, make: MakeTaskStore): void {
             Array.from({ length: 60 }, (_, index) => Math.floor(index / 20)),
           );
           assert.deepEqual(
-            placesOf(heads, await allPages(store, { ...query, limit: 7 }, 60)),
+            findPlaces(heads, await allPages(store, { ...query, limit: 7 }, 60)),
             heads.map((_, index) => 59 - index),
           );
         }),
@@ -134,7 +134,7 @@ function pageTests({ describe, it }: Suite, make: MakeTaskStore): void {
           after = page.tasks.at(-1)?.head;
         }
         assert.deepEqual(lengths, [1, 1, 3, 1]);
-        assert.deepEqual(placesOf(heads, tasks), [5, 4, 3, 2, 1, 0]);
+        assert.deepEqual(findPlaces(heads, tasks), [5, 4, 3, 2, 1, 0]);
         assert.deepEqual(
           tasks.map(({ snapshot }) => snapshot?.task.id.length),
           sizes.toReversed(),
@@ -152,7 +152,7 @@ function pageTests({ describe, it }: Suite, make: MakeTaskStore): void {
           const heads = await fill(store, [10, 20, 20, 30]);
           for (const key of [0, 1e15]) {
             const page = await store.list(alice, { limit: 10, after: { statusTime, key } });
-            assert.deepEqual(placesOf(heads, page.tasks), places);
+            assert.deepEqual(findPlaces(heads, page.tasks), places);
             assert.deepEqual([page.total, page.more], [4, false]);
           }
         }),
@@ -167,7 +167,7 @@ function pageTests({ describe, it }: Suite, make: MakeTaskStore): void {
         assert.ok(cursor !== undefined);
         await store.append(appendTo(cursor, status(WORKING, 50, 2)));
         const rest = await store.list(alice, { limit: 2, after: cursor });
-        assert.deepEqual(placesOf(heads, rest.tasks), [1, 0]);
+        assert.deepEqual(findPlaces(heads, rest.tasks), [1, 0]);
         assert.deepEqual([rest.total, rest.more], [4, false]);
       }),
     );
@@ -252,6 +252,6 @@ async function large(store: TaskStore, time: number, bytes: number): Promise<Hea
   return head;
 }
 
-function placesOf(heads: readonly Head[], tasks: readonly { readonly head: Head }[]): number[] {
+function findPlaces(heads: readonly Head[], tasks: readonly { readonly head: Head }[]): number[] {
   return tasks.map(({ head }) => heads.findIndex(({ key }) => key === head.key));
 }

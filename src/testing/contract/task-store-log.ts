@@ -10,9 +10,9 @@ import {
   event,
   events,
   foreign,
-  headOf,
   message,
   newTask,
+  readHead,
   status,
   taskAt,
 } from "./fixtures.js";
@@ -94,7 +94,7 @@ function appendTests({ describe, it }: Suite, make: MakeTaskStore): void {
         assert.equal(await store.append(appendTo(head, { records: events(1, 4) })), "stored");
         const working = appendTo({ ...head, seq: 5 }, status(WORKING, 2_000, 6));
         assert.equal(await store.append(working), "stored");
-        assert.deepEqual(await headOf(store, head), { ...head, seq: 6, state: WORKING, statusTime: 2_000 });
+        assert.deepEqual(await readHead(store, head), { ...head, seq: 6, state: WORKING, statusTime: 2_000 });
         const task = await store.read(alice, head.id);
         assert.ok(task !== undefined);
         assertWhole(task, events(0, 6));
@@ -133,7 +133,7 @@ function appendTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const head = await store.create(newTask());
         await assert.rejects(store.append(appendTo(head, { records: [event(3)] })));
         await assert.rejects(store.append(appendTo(head, { records: [event(2), event(4)] })));
-        assert.deepEqual(await headOf(store, head), head);
+        assert.deepEqual(await readHead(store, head), head);
       }),
     );
     it(
@@ -141,7 +141,7 @@ function appendTests({ describe, it }: Suite, make: MakeTaskStore): void {
       withStore(make, async (store) => {
         const head = await store.create(newTask({ status: { state: WORKING, time: 500 } }));
         await store.append(appendTo(head, { status: { state: TaskState.INPUT_REQUIRED, time: 400 } }));
-        assert.equal((await headOf(store, head)).statusTime, 500);
+        assert.equal((await readHead(store, head)).statusTime, 500);
       }),
     );
     it(

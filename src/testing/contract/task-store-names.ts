@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { TaskState } from "../../protocol/model.js";
-import { alice, appendTo, bob, foreign, headOf, newTask, sibling, status } from "./fixtures.js";
+import { alice, appendTo, bob, foreign, newTask, readHead, sibling, status } from "./fixtures.js";
 import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
 
 /** Names that callers choose for their tasks. */
@@ -19,10 +19,10 @@ export function nameTests({ describe, it }: Suite, make: MakeTaskStore): void {
     it(
       "may be used once in each scope",
       withStore(make, async (store) => {
-        const idOf = ({ agent, tenant, owner }: typeof alice) => owner + tenant + agent;
+        const makeId = ({ agent, tenant, owner }: typeof alice) => owner + tenant + agent;
         const scopes = [alice, bob, foreign, sibling];
-        for (const scope of scopes) await store.create(newTask({ scope, name: "trip", id: idOf(scope) }));
-        for (const scope of scopes) assert.equal(await store.taskNamed(scope, "trip"), idOf(scope));
+        for (const scope of scopes) await store.create(newTask({ scope, name: "trip", id: makeId(scope) }));
+        for (const scope of scopes) assert.equal(await store.taskNamed(scope, "trip"), makeId(scope));
       }),
     );
     it(
@@ -71,7 +71,7 @@ function takenTests({ describe, it }: Suite, make: MakeTaskStore): void {
         assert.equal(await store.head(alice, late.id), undefined);
         assert.equal((await store.list(alice, { limit: 10 })).total, 1);
         assert.equal(await store.taskNamed(alice, "trip"), first.id);
-        assert.deepEqual(await headOf(store, first), first);
+        assert.deepEqual(await readHead(store, first), first);
       }),
     );
     it(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Head, TaskStore } from "../../core/ports.js";
 import { TaskState } from "../../protocol/model.js";
-import { alice, appendTo, entry, event, headOf, newTask, plainRecord, status } from "./fixtures.js";
+import { alice, appendTo, entry, event, newTask, plainRecord, readHead, status } from "./fixtures.js";
 import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
 
 const { INPUT_REQUIRED, COMPLETED } = TaskState;
@@ -16,11 +16,11 @@ export function raceTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const newHead = await store.create(newTask());
         const winners: string[] = [];
         for (let round = 0; round < 10; round += 1) {
-          const head = await headOf(store, newHead);
+          const head = await readHead(store, newHead);
           const results = await Promise.all(contenders.map((name) => claim(store, head, name)));
           assert.deepEqual(results.toSorted(), [...Array<string>(5).fill("fenced"), "stored"]);
           winners.push(contenders[results.indexOf("stored")] ?? "");
-          assert.equal((await headOf(store, newHead)).holder, winners.at(-1));
+          assert.equal((await readHead(store, newHead)).holder, winners.at(-1));
         }
         const records = await store.recordsAfter(newHead.key, 1, 100);
         assert.ok(records !== undefined && records !== "compacted");
@@ -38,7 +38,7 @@ export function raceTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const results = await Promise.allSettled(contenders.map((holder) => store.create({ ...task, holder })));
         const winners = contenders.filter((_, index) => results[index]?.status === "fulfilled");
         assert.equal(winners.length, 1);
-        assert.equal((await headOf(store, task)).holder, winners[0]);
+        assert.equal((await readHead(store, task)).holder, winners[0]);
         assert.equal((await store.list(alice, { limit: 10 })).total, 1);
       }),
     );

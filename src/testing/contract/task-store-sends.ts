@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { toBinary } from "@bufbuild/protobuf";
 import type { NewSend, SentOutcome } from "../../core/ports.js";
 import { MessageSchema } from "../../protocol/model.js";
-import { alice, appendTo, bob, entry, foreign, headOf, message, newTask } from "./fixtures.js";
+import { alice, appendTo, bob, entry, foreign, message, newTask, readHead } from "./fixtures.js";
 import { type MakeTaskStore, type Suite, withStore } from "./suite.js";
 
 const ttlMs = 400;
@@ -190,7 +190,7 @@ function fenceTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const head = await store.create(newTask());
         assert.equal(await store.put(head.key, entry("m1"), 16, head), "stored");
         assert.equal(await store.put(head.key, entry("m2"), 16, head), "moved");
-        assert.equal(await store.put(head.key, entry("m2"), 16, await headOf(store, head)), "stored");
+        assert.equal(await store.put(head.key, entry("m2"), 16, await readHead(store, head)), "stored");
         const { entries, inboxPut } = await store.inbox(head.key);
         assert.deepEqual([entries.map(({ id }) => id), inboxPut], [["m1", "m2"], 2]);
       }),
@@ -201,9 +201,9 @@ function fenceTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const head = await store.create(newTask());
         await store.append(appendTo(head, { claim: { holder: "there", turn: 2 } }));
         assert.equal(await store.put(head.key, entry("m"), 16, head), "moved");
-        await store.append(appendTo(await headOf(store, head), { end: { inboxPut: 0 } }));
+        await store.append(appendTo(await readHead(store, head), { end: { inboxPut: 0 } }));
         assert.equal(await store.put(head.key, entry("m"), 16, head), "moved");
-        assert.equal(await store.put(head.key, entry("m"), 16, await headOf(store, head)), "idle");
+        assert.equal(await store.put(head.key, entry("m"), 16, await readHead(store, head)), "idle");
         assert.deepEqual((await store.inbox(head.key)).entries, []);
       }),
     );

@@ -25,7 +25,7 @@ interface Texts {
   of(field: Field, more?: number): string;
 }
 
-function textsOf({ bytes, draw }: (typeof alphabets)[keyof typeof alphabets]): Texts {
+function createTexts({ bytes, draw }: (typeof alphabets)[keyof typeof alphabets]): Texts {
   const random = new Random(7);
   return {
     of: (field, more = 0) =>
@@ -33,7 +33,7 @@ function textsOf({ bytes, draw }: (typeof alphabets)[keyof typeof alphabets]): T
   };
 }
 
-function sendOf(scope: NewSend["scope"], messageId: string): NewSend {
+function createSend(scope: NewSend["scope"], messageId: string): NewSend {
   return { scope, messageId, entry: "e", digest: "d", taskId: "t", seq: 0, instance: "here" };
 }
 
@@ -46,7 +46,7 @@ export function sizeTests({ describe, it }: Suite, make: MakeTaskStore): void {
       it(
         `is taken up to its limit, all at once, in ${what}`,
         withStore(make, async (store) => {
-          const texts = textsOf(alphabet);
+          const texts = createTexts(alphabet);
           const scope = { agent: texts.of("agent"), tenant: texts.of("tenant"), owner: texts.of("owner") };
           const [id, contextId, name, messageId] = [texts.of("id"), texts.of("id"), texts.of("id"), texts.of("id")];
           const head = await store.create(newTask({ scope, id, contextId, name }));
@@ -56,14 +56,14 @@ export function sizeTests({ describe, it }: Suite, make: MakeTaskStore): void {
           assert.equal(await store.append(appendTo(head, status(TaskState.WORKING, 2_000, 2))), "stored");
           const page = await store.list(scope, { contextId, state: TaskState.WORKING, since: 2_000, limit: 5 });
           assert.deepEqual([page.tasks.map((task) => task.head.id), page.total], [[id], 1]);
-          assert.equal((await store.beginSend(sendOf(scope, messageId))).messageId, messageId);
+          assert.equal((await store.beginSend(createSend(scope, messageId))).messageId, messageId);
           assert.deepEqual((await store.readSend(scope, messageId))?.scope, scope);
         }),
       );
       it(
         `is refused above it, with the field and the limit, in ${what}`,
         withStore(make, async (store) => {
-          const texts = textsOf(alphabet);
+          const texts = createTexts(alphabet);
           const scopes = {
             owner: { agent: "", tenant: "", owner: texts.of("owner", 1) },
             tenant: { ...alice, tenant: texts.of("tenant", 1) },
@@ -72,13 +72,13 @@ export function sizeTests({ describe, it }: Suite, make: MakeTaskStore): void {
           const long = texts.of("id", 1);
           for (const field of ["owner", "tenant", "agent"] as const) {
             await assertRefused(field, indexedMaxBytes[field], store.create(newTask({ scope: scopes[field] })));
-            await assertRefused(field, indexedMaxBytes[field], store.beginSend(sendOf(scopes[field], "m")));
+            await assertRefused(field, indexedMaxBytes[field], store.beginSend(createSend(scopes[field], "m")));
             assert.equal((await store.list(scopes[field], { limit: 5 })).total, 0);
           }
           for (const field of ["id", "contextId", "name"] as const) {
             await assertRefused(field, indexedMaxBytes.id, store.create(newTask({ [field]: long })));
           }
-          await assertRefused("messageId", indexedMaxBytes.id, store.beginSend(sendOf(alice, long)));
+          await assertRefused("messageId", indexedMaxBytes.id, store.beginSend(createSend(alice, long)));
           assert.equal((await store.list(alice, { limit: 5 })).total, 0);
         }),
       );
@@ -105,13 +105,13 @@ function momentTests({ describe, it }: Suite, make: MakeTaskStore): void {
           creations.map((each) => each.status),
           creations.map(() => "fulfilled"),
         );
-        assert.equal(await totalOf(store), 21);
+        assert.equal(await countAll(store), 21);
       }),
     );
   });
 }
 
-async function totalOf(store: TaskStore): Promise<number> {
+async function countAll(store: TaskStore): Promise<number> {
   return (await store.list(alice, { limit: 1 })).total;
 }
 

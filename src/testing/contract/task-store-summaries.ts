@@ -66,15 +66,15 @@ export function summaryTests({ describe, it }: Suite, make: MakeTaskStore): void
 
 /** Creates a task by these writes, and returns it as a whole log. */
 async function write(store: TaskStore, history: readonly TestWrite[]): Promise<StoredTask> {
-  const [first, ...later] = history.map((testWrite, index) => bodyOf(testWrite, index + 1));
+  const [first, ...later] = history.map((testWrite, index) => createBody(testWrite, index + 1));
   assert.ok(first?.status !== undefined);
   const task = newTask();
   const log = [...first.records];
-  const head = await store.create({ ...task, ...first, status: statusOf(task, log, first.status) });
+  const head = await store.create({ ...task, ...first, status: createStatus(task, log, first.status) });
   for (const { records, status } of later) {
     log.push(...records);
     const { key, epoch } = head;
-    const statusMember = status === undefined ? {} : { status: statusOf(task, log, status) };
+    const statusMember = status === undefined ? {} : { status: createStatus(task, log, status) };
     const seq = log.length - records.length;
     assert.equal(await store.append(appendTo({ key, epoch, seq }, { records, ...statusMember })), "stored");
   }
@@ -86,7 +86,7 @@ interface Body {
   readonly status?: TestWrite;
 }
 
-function bodyOf(testWrite: TestWrite, seq: number): Body {
+function createBody(testWrite: TestWrite, seq: number): Body {
   const { state, text } = testWrite;
   if (state === undefined) return { records: [event(seq)] };
   const messageMember = text === undefined ? {} : { message: { ...message(`m${seq}`), messageId: text } };
@@ -95,7 +95,7 @@ function bodyOf(testWrite: TestWrite, seq: number): Body {
   return { records: [{ kind: "event", seq, event: status }], status: testWrite };
 }
 
-function statusOf({ id, contextId }: NewTask, log: readonly LogRecord[], testWrite: TestWrite): WrittenStatus {
+function createStatus({ id, contextId }: NewTask, log: readonly LogRecord[], testWrite: TestWrite): WrittenStatus {
   const { state = SUBMITTED, summarized = true } = testWrite;
   const status = { state, time: 1_000 + log.length };
   return summarized ? { ...status, summary: summaryAfter(emptyTask(id, contextId), log) } : status;

@@ -7,10 +7,10 @@ import {
   assertRecords,
   entry,
   event,
-  headOf,
   message,
   newTask,
   plainEntry,
+  readHead,
   status,
   tracePlace,
 } from "./fixtures.js";
@@ -27,10 +27,10 @@ export function turnTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const head = await store.create(newTask({ records: [turnStart(1, 1), messageRecord(2, "m1"), event(3)] }));
         assert.deepEqual([head.turn, head.turnSeq], [1, 1]);
         await store.append(appendTo(head));
-        assert.equal((await headOf(store, head)).turnSeq, 1);
+        assert.equal((await readHead(store, head)).turnSeq, 1);
         const records = [event(5), turnStart(6, 2), messageRecord(7, "m2")];
         await store.append(appendTo({ ...head, seq: 4 }, { records, claim: { holder: "there", turn: 2 } }));
-        const { turn, turnSeq } = await headOf(store, head);
+        const { turn, turnSeq } = await readHead(store, head);
         assert.deepEqual([turn, turnSeq], [2, 6]);
         assert.deepEqual((await store.read(head.scope, head.id))?.head.turnSeq, 6);
       }),
@@ -42,7 +42,7 @@ export function turnTests({ describe, it }: Suite, make: MakeTaskStore): void {
         assert.deepEqual([head.turn, head.turnSeq, head.wakeAt], [1, 0, undefined]);
         const claim = { holder: "there", turn: 2 };
         await store.append(appendTo(head, { ...status(COMPLETED, 9, 2), claim, end: { inboxPut: 0 } }));
-        assert.equal((await headOf(store, head)).turnSeq, 0);
+        assert.equal((await readHead(store, head)).turnSeq, 0);
       }),
     );
     it(
@@ -106,7 +106,7 @@ function parkTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const head = await store.create(newTask(working));
         assert.equal(await store.append(appendTo(head, { end: { inboxPut: 0, park: { wakeAt: farTime } } })), "stored");
         const parkedHead = { ...head, seq: 2, holder: "", wakeAt: farTime };
-        assert.deepEqual(await headOf(store, head), parkedHead);
+        assert.deepEqual(await readHead(store, head), parkedHead);
         assert.deepEqual(await store.heads([head.key]), [parkedHead]);
         assert.equal(await store.put(head.key, entry("w", "wake"), 16), "idle");
         assert.deepEqual(await store.orphans("", 10), []);
@@ -118,7 +118,7 @@ function parkTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const head = await store.create(newTask(working));
         const end = { inboxPut: 0, park: { wakeAt: undefined } };
         assert.equal(await store.append(appendTo(head, { records: [], bytes: 0, end })), "stored");
-        assert.deepEqual(await headOf(store, head), { ...head, holder: "" });
+        assert.deepEqual(await readHead(store, head), { ...head, holder: "" });
         assert.deepEqual(await store.due("", 10), []);
       }),
     );
@@ -127,9 +127,9 @@ function parkTests({ describe, it }: Suite, make: MakeTaskStore): void {
       withStore(make, async (store) => {
         const head = await store.create(newTask(working));
         await store.put(head.key, entry("w", "wake"), 16);
-        const before = await headOf(store, head);
+        const before = await readHead(store, head);
         assert.equal(await store.append(park(head, 1)), "inboxMoved");
-        assert.deepEqual(await headOf(store, head), before);
+        assert.deepEqual(await readHead(store, head), before);
         assert.deepEqual(await store.due("", 10), []);
       }),
     );
@@ -145,7 +145,7 @@ function parkTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const end = { ...status(TaskState.CANCELED, 9, 3), claim, end: { inboxPut: 0, park: { wakeAt: 1 } } };
         await store.append(appendTo({ ...canceledTask, seq: 2 }, end));
         assert.deepEqual(await store.due("", 10), []);
-        for (const head of tasks) assert.equal((await headOf(store, head)).wakeAt, undefined);
+        for (const head of tasks) assert.equal((await readHead(store, head)).wakeAt, undefined);
       }),
     );
     it(
@@ -154,7 +154,7 @@ function parkTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const head = await store.create(newTask());
         await store.append(park(head, 1));
         await store.append(appendTo({ ...head, seq: 2 }, status(TaskState.FAILED, 9, 3)));
-        assert.equal((await headOf(store, head)).wakeAt, undefined);
+        assert.equal((await readHead(store, head)).wakeAt, undefined);
         assert.deepEqual(await store.due("", 10), []);
       }),
     );
@@ -166,7 +166,7 @@ function parkTests({ describe, it }: Suite, make: MakeTaskStore): void {
         const claim = { holder: "here", turn: 2 };
         const again = { ...status(INPUT_REQUIRED, 9, 3), claim, end: { inboxPut: 0 } };
         assert.equal(await store.append(appendTo({ ...head, seq: 2 }, again)), "stored");
-        assert.equal((await headOf(store, head)).wakeAt, undefined);
+        assert.equal((await readHead(store, head)).wakeAt, undefined);
         assert.deepEqual(await store.due("", 10), []);
       }),
     );

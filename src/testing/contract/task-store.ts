@@ -1,5 +1,5 @@
 import { assertOptions } from "../../protocol/check/rules.js";
-import { type ContractTest, historyRule, type MakeTaskStore, testsOf } from "./suite.js";
+import { type ContractTest, collectTests, historyRule, type MakeTaskStore } from "./suite.js";
 import { agentTests } from "./task-store-agents.js";
 import { contextValueTests } from "./task-store-context-values.js";
 import { conversationTests } from "./task-store-conversations.js";
@@ -31,7 +31,7 @@ export function taskStoreContract(
 ): readonly ContractTest[] {
   assertOptions("taskStoreContract()", options, historyRule);
   const { histories = 100, seed } = options;
-  return testsOf((suite) => {
+  return collectTests((suite) => {
     logTests(suite, make);
     inboxTests(suite, make);
     holderTests(suite, make);

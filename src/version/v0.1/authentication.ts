@@ -56,7 +56,7 @@ export function readAuthentication(authentication: JsonValue | undefined): JsonO
   const { schemes, credentials } = isJsonObject(authentication) ? authentication : {};
   const words = Array.isArray(schemes) ? schemes.filter((word) => typeof word === "string" && word !== "") : [];
   if (words.length === 0) return {};
-  const facts = factsOf(credentials);
+  const facts = readFacts(credentials);
   const schemesByName = new Map(words.map((word) => [plainWord(String(word)), schemeFor(String(word), facts)]));
   return {
     securitySchemes: Object.fromEntries(schemesByName),
@@ -70,7 +70,7 @@ function schemeFor(word: string, facts: JsonObject): JsonObject {
       return { type: "apiKey", in: facts["in"] ?? "header", name: facts["name"] ?? "X-API-Key" };
     case "oauth2":
       if (typeof facts["openIdConnectUrl"] === "string") return openIdConnect(facts["openIdConnectUrl"]);
-      return { type: "oauth2", flows: flowsOf(facts) };
+      return { type: "oauth2", flows: readFlows(facts) };
     case "openidconnect":
       return openIdConnect(facts["openIdConnectUrl"] ?? "");
     default:
@@ -86,11 +86,11 @@ function openIdConnect(url: JsonValue): JsonObject {
 const authorizationNames = ["authorizationUrl", "authorizationEndpoint", "authorization_endpoint", "authorization_url"];
 const tokenNames = ["tokenUrl", "tokenEndpoint", "token_endpoint", "token_url"];
 
-function flowsOf(facts: JsonObject): JsonObject {
+function readFlows(facts: JsonObject): JsonObject {
   const authorizationUrl = firstText(facts, authorizationNames);
   const tokenUrl = firstText(facts, tokenNames);
   const refreshUrl = firstText(facts, ["refreshUrl", "refresh_url"]);
-  const flow = { ...(refreshUrl === undefined ? {} : { refreshUrl }), scopes: scopesOf(facts["scopes"]) };
+  const flow = { ...(refreshUrl === undefined ? {} : { refreshUrl }), scopes: readScopes(facts["scopes"]) };
   if (authorizationUrl === undefined) {
     return tokenUrl === undefined ? {} : { clientCredentials: { tokenUrl, ...flow } };
   }
@@ -98,7 +98,7 @@ function flowsOf(facts: JsonObject): JsonObject {
   return { authorizationCode: { authorizationUrl, tokenUrl, ...flow } };
 }
 
-function scopesOf(scopes: JsonValue | undefined): JsonObject {
+function readScopes(scopes: JsonValue | undefined): JsonObject {
   if (isJsonObject(scopes)) return scopes;
   const list = typeof scopes === "string" ? scopes.split(/[\s,]+/) : scopes;
   if (!Array.isArray(list)) return {};
@@ -113,7 +113,7 @@ function firstText(facts: JsonObject, names: readonly string[]): string | undefi
     | undefined;
 }
 
-function factsOf(credentials: JsonValue | undefined): JsonObject {
+function readFacts(credentials: JsonValue | undefined): JsonObject {
   if (typeof credentials !== "string") return {};
   try {
     const facts = JSON.parse(credentials) as JsonValue;

@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { AgentCard } from "../../protocol/model.js";
-import { flatCard, objectsOf, readFlatCard } from "../v0.3/card.js";
-import { interfacesOf } from "../v0.3/card-interfaces.js";
+import { flatCard, readFlatCard, readObjects } from "../v0.3/card.js";
+import { listInterfaces } from "../v0.3/card-interfaces.js";
 import { readAuthentication, writeAuthentication } from "./authentication.js";
 import { mediaTypeOfMode } from "./words.js";
 
@@ -15,13 +15,13 @@ const nextName = "0.2";
 
 /** Returns the agent card in 0.1's own form. */
 export function writeCard(card: AgentCard): JsonObject | undefined {
-  const interfaces = interfacesOf(card, name)?.additionalInterfaces ?? [];
+  const interfaces = listInterfaces(card, name)?.additionalInterfaces ?? [];
   const main = interfaces.find(({ transport }) => transport === "JSONRPC");
   if (main === undefined) return undefined;
   const { capabilities, securitySchemes, security, skills, iconUrl: _, ...same } = flatCard(card);
   const { supportsAuthenticatedExtendedCard: __, defaultInputModes, defaultOutputModes, ...members } = same;
   const { streaming = false, pushNotifications = false } = isJsonObject(capabilities) ? capabilities : {};
-  const authentication = writeAuthentication(securitySchemes, objectsOf(security)[0]);
+  const authentication = writeAuthentication(securitySchemes, readObjects(security)[0]);
   return {
     ...members,
     url: main.url,
@@ -29,7 +29,7 @@ export function writeCard(card: AgentCard): JsonObject | undefined {
     ...(authentication === undefined ? {} : { authentication }),
     defaultInputModes: oldModes(defaultInputModes),
     defaultOutputModes: oldModes(defaultOutputModes),
-    skills: objectsOf(skills).map(({ security: _, inputModes, outputModes, ...skill }) => ({
+    skills: readObjects(skills).map(({ security: _, inputModes, outputModes, ...skill }) => ({
       ...skill,
       ...(inputModes === undefined ? {} : { inputModes: oldModes(inputModes) }),
       ...(outputModes === undefined ? {} : { outputModes: oldModes(outputModes) }),
@@ -55,17 +55,17 @@ function upgradeCard(json: JsonObject): JsonObject {
   return {
     ...json,
     ...securityMembers,
-    defaultInputModes: modesOf(json["defaultInputModes"]) ?? ["text/plain"],
-    defaultOutputModes: modesOf(json["defaultOutputModes"]) ?? ["text/plain"],
-    skills: objectsOf(skills).map((skill) => ({
+    defaultInputModes: readModes(json["defaultInputModes"]) ?? ["text/plain"],
+    defaultOutputModes: readModes(json["defaultOutputModes"]) ?? ["text/plain"],
+    skills: readObjects(skills).map((skill) => ({
       ...skill,
-      inputModes: modesOf(skill["inputModes"]) ?? [],
-      outputModes: modesOf(skill["outputModes"]) ?? [],
+      inputModes: readModes(skill["inputModes"]) ?? [],
+      outputModes: readModes(skill["outputModes"]) ?? [],
     })),
   };
 }
 
-function modesOf(modes: JsonValue | undefined): JsonValue[] | undefined {
+function readModes(modes: JsonValue | undefined): JsonValue[] | undefined {
   return Array.isArray(modes) ? modes.map(mediaTypeOfMode) : undefined;
 }
 

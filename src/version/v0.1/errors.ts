@@ -29,10 +29,10 @@ const numbers: { readonly [code in ErrorCode]?: number } = {
 
 /** Returns the `error` member. It has no `data`; the message carries the useful part of the details. */
 export function errorToJson(error: A2AError, operation: Operation | undefined): JsonObject {
-  return { code: numberOf(error, operation), message: messageOf(error, operation) };
+  return { code: chooseNumber(error, operation), message: writeMessage(error, operation) };
 }
 
-function numberOf({ code, metadata }: A2AError, operation: Operation | undefined): number {
+function chooseNumber({ code, metadata }: A2AError, operation: Operation | undefined): number {
   if (code === "unsupportedOperation") {
     // An operation refused because of a task was refused because the task has ended.
     if (metadata["taskId"] !== undefined) return invalidTaskState;
@@ -50,7 +50,7 @@ const maxViolations = 3;
 
 const isUnsupported = (code: ErrorCode): boolean => numbers[code] === errorTable.unsupportedOperation.jsonRpc;
 
-function messageOf({ code, message, violations }: A2AError, operation: Operation | undefined): string {
+function writeMessage({ code, message, violations }: A2AError, operation: Operation | undefined): string {
   const fixedText = fixedTexts[code];
   if (fixedText !== undefined) return fixedText;
   if (violations.length === 0) return isUnsupported(code) ? messageInWords("unsupportedOperation", message) : message;

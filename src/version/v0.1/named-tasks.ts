@@ -1,19 +1,27 @@
 import { create } from "@bufbuild/protobuf";
+import { over, type Step, type StepStream, streamOfSteps } from "../../protocol/async/steps.js";
 import { changeContext, type ServerContext } from "../../protocol/context.js";
-import { A2AError } from "../../protocol/errors.js";
+import { A2AError, changeError } from "../../protocol/errors.js";
 import {
   GetTaskRequestSchema,
   type SendMessageRequest,
   type SendMessageResponse,
   type TaskPushNotificationConfig,
 } from "../../protocol/model.js";
-import type { Operations } from "../../protocol/operations.js";
-import { messageUnderName, NameTaken, type TaskNames, taskUnderName } from "../../protocol/task-names.js";
-import { errorUnderName, namedStream } from "./named-stream.js";
+import type { Operations, StreamItem } from "../../protocol/operations.js";
+import {
+  messageUnderName,
+  NameTaken,
+  responseUnderName,
+  type TaskNames,
+  taskUnderName,
+} from "../../protocol/task-names.js";
 
-// Callers of 0.1 choose the ids of their tasks. We treat such an id as a name that maps to one task of its owner, which
-// has an id made here. Requests arrive with names and replies leave with them. Callers refer to a task without a name by
-// its id.
+// Callers of 0.1 choose the ids of their tasks. We treat such an id as a name that stands for one task of its owner, whose id
+// is made here. A call passes three steps: the name is looked up (an unknown one is used as an id); the handler runs with
+// the id, or with no id and the name in its context, so that a new task gets the name; and what it answers gets the name in
+// place of the id. If another process makes a task of the same name at the same moment, one of the two first writes is
+// refused with `NameTaken` before its agent starts, and the call begins anew and finds the other task.
 
 type Handler = Operations<ServerContext>;
 
@@ -36,37 +44,28 @@ export function withTaskNames(handler: Handler, names: TaskNames): Handler {
 }
 
 function namedSends(handler: Handler, names: TaskNames): Pick<Handler, "sendMessage" | "sendStreamingMessage"> {
-  // If another new task takes the name at the same moment, the message goes to that task.
-  const sendUnder = async (request: SendMessageRequest, call: CallByName): Promise<SendMessageResponse> => {
-    const { context, name } = call;
-    for (let tries = 1; ; tries++) {
-      try {
-        return responseOf(
-          await handler.sendMessage(await withTaskId(handler, names, { request, context }), context),
-          name,
-        );
-      } catch (error) {
-        if (!(error instanceof NameTaken) || tries === maxTries) throw errorUnderName(error, name);
-      }
-    }
-  };
+  const readName = ({ message }: SendMessageRequest): string => message?.taskId ?? "";
   return {
-    sendMessage(request, context) {
-      const name = nameIn(request);
-      return name === ""
-        ? handler.sendMessage(request, context)
-        : sendUnder(request, { context: changeContext(context, { taskName: name }), name });
+    async sendMessage(request, context) {
+      const name = readName(request);
+      if (name === "") return handler.sendMessage(request, context);
+      const call = { context: changeContext(context, { taskName: name }), name };
+      for (let tries = 1; ; tries++) {
+        try {
+          const reply = await handler.sendMessage(await withTaskId(handler, names, request, call), call.context);
+          return renameReply(reply, name);
+        } catch (error) {
+          if (!(error instanceof NameTaken) || tries === maxTries) throw renameError(error, name);
+        }
+      }
     },
     sendStreamingMessage(request, context) {
-      const name = nameIn(request);
+      const name = readName(request);
       if (name === "") return handler.sendStreamingMessage(request, context);
-      const namingContext = changeContext(context, { taskName: name });
+      const call = { context: changeContext(context, { taskName: name }), name };
       const open = async () =>
-        handler.sendStreamingMessage(
-          await withTaskId(handler, names, { request, context: namingContext }),
-          namingContext,
-        );
-      return namedStream(name, open, maxTries);
+        handler.sendStreamingMessage(await withTaskId(handler, names, request, call), call.context);
+      return openNamedStream(name, open, maxTries);
     },
   };
 }
@@ -74,17 +73,17 @@ function namedSends(handler: Handler, names: TaskNames): Pick<Handler, "sendMess
 function namedTasks(handler: Handler, names: TaskNames): Pick<Handler, "getTask" | "cancelTask" | "subscribeToTask"> {
   return {
     getTask: (request, context) =>
-      callUnderName(names, { context, name: request.id }, async (id) =>
+      callById(names, { context, name: request.id }, async (id) =>
         taskUnderName(await handler.getTask({ ...request, id }, context), request.id),
       ),
     cancelTask: (request, context) =>
-      callUnderName(names, { context, name: request.id }, async (id) =>
+      callById(names, { context, name: request.id }, async (id) =>
         taskUnderName(await handler.cancelTask({ ...request, id }, context), request.id),
       ),
     subscribeToTask(request, context) {
       const call = { context, name: request.id };
-      const open = async () => handler.subscribeToTask({ ...request, id: await idOf(names, call) }, context);
-      return namedStream(request.id, open, 1);
+      const open = async () => handler.subscribeToTask({ ...request, id: await findId(names, call) }, context);
+      return openNamedStream(request.id, open, 1);
     },
   };
 }
@@ -98,44 +97,48 @@ type PushConfigs = Pick<
 >;
 
 function namedPushConfigs(handler: Handler, names: TaskNames): PushConfigs {
+  const renameConfig = (config: TaskPushNotificationConfig, taskId: string): TaskPushNotificationConfig => ({
+    ...config,
+    taskId,
+  });
   return {
     createTaskPushNotificationConfig(request, context) {
       const name = request.taskId;
       const namingContext = changeContext(context, { taskName: name });
-      return callUnderName(names, { context, name }, async (taskId) =>
-        configUnderName(await handler.createTaskPushNotificationConfig({ ...request, taskId }, namingContext), name),
+      return callById(names, { context, name }, async (taskId) =>
+        renameConfig(await handler.createTaskPushNotificationConfig({ ...request, taskId }, namingContext), name),
       );
     },
     getTaskPushNotificationConfig(request, context) {
       const name = request.taskId;
-      return callUnderName(names, { context, name }, async (taskId) =>
-        configUnderName(await handler.getTaskPushNotificationConfig({ ...request, taskId }, context), name),
+      return callById(names, { context, name }, async (taskId) =>
+        renameConfig(await handler.getTaskPushNotificationConfig({ ...request, taskId }, context), name),
       );
     },
     listTaskPushNotificationConfigs(request, context) {
       const name = request.taskId;
-      return callUnderName(names, { context, name }, async (taskId) => {
+      return callById(names, { context, name }, async (taskId) => {
         const page = await handler.listTaskPushNotificationConfigs({ ...request, taskId }, context);
-        return { ...page, configs: page.configs.map((config) => configUnderName(config, name)) };
+        return { ...page, configs: page.configs.map((config) => renameConfig(config, name)) };
       });
     },
     deleteTaskPushNotificationConfig(request, context) {
       const remove = (taskId: string) => handler.deleteTaskPushNotificationConfig({ ...request, taskId }, context);
-      return callUnderName(names, { context, name: request.taskId }, remove);
+      return callById(names, { context, name: request.taskId }, remove);
     },
   };
 }
 
-/** Calls `ask` with the id of the named task. An unknown name is used as an id. */
-async function callUnderName<T>(names: TaskNames, call: CallByName, invoke: (id: string) => Promise<T>): Promise<T> {
+/** Calls `invoke` with the id of the named task. An unknown name is used as an id. */
+async function callById<T>(names: TaskNames, call: CallByName, invoke: (id: string) => Promise<T>): Promise<T> {
   try {
-    return await invoke(await idOf(names, call));
+    return await invoke(await findId(names, call));
   } catch (error) {
-    throw errorUnderName(error, call.name);
+    throw renameError(error, call.name);
   }
 }
 
-async function idOf(names: TaskNames, { context, name }: CallByName): Promise<string> {
+async function findId(names: TaskNames, { context, name }: CallByName): Promise<string> {
   return (await names.find(context.principal, name)) ?? name;
 }
 
@@ -143,13 +146,13 @@ async function idOf(names: TaskNames, { context, name }: CallByName): Promise<st
 async function withTaskId(
   handler: Handler,
   names: TaskNames,
-  { request, context }: { readonly request: SendMessageRequest; readonly context: ServerContext },
+  request: SendMessageRequest,
+  { context, name }: CallByName,
 ): Promise<SendMessageRequest> {
   const { message } = request;
   if (message === undefined) return request;
-  const name = message.taskId;
-  const idOfName = await names.find(context.principal, name);
-  const taskId = idOfName ?? ((await isTask(handler, name, context)) ? name : "");
+  const id = await names.find(context.principal, name);
+  const taskId = id ?? ((await isTask(handler, name, context)) ? name : "");
   return { ...request, message: { ...message, taskId } };
 }
 
@@ -164,18 +167,69 @@ async function isTask(handler: Handler, id: string, context: ServerContext): Pro
   }
 }
 
-function nameIn({ message }: SendMessageRequest): string {
-  return message?.taskId ?? "";
+/**
+ * The stream of a task whose caller uses a name for it. Opens on the first read. Reopens, up to `tries` attempts in
+ * all, if the name was given to another task before the first item.
+ */
+function openNamedStream(
+  name: string,
+  open: () => Promise<AsyncIterable<StreamItem>>,
+  tries: number,
+): StepStream<StreamItem> {
+  let triesLeft = tries;
+  let source: AsyncIterator<StreamItem> | undefined;
+  let isOver = false;
+  const read = async (): Promise<Step<StreamItem>> => {
+    try {
+      if (source === undefined) {
+        triesLeft -= 1;
+        source = (await open())[Symbol.asyncIterator]();
+      }
+      const step = source.next();
+      // Closed while opening. The message is still sent, as in any other stream.
+      if (isOver) await source.return?.();
+      return await step;
+    } catch (error) {
+      source = undefined;
+      if (error instanceof NameTaken && triesLeft > 0) return read();
+      isOver = true;
+      throw renameError(error, name);
+    }
+  };
+  const next = async (): Promise<Step<StreamItem>> => {
+    const step = isOver ? over : await read();
+    if (step.done !== true) return { done: false, value: renameItem(step.value, name) };
+    isOver = true;
+    return over;
+  };
+  return streamOfSteps(next, () => {
+    isOver = true;
+    return source?.return?.();
+  });
 }
 
-function responseOf(response: SendMessageResponse, name: string): SendMessageResponse {
-  const { payload } = response;
+const slot = Symbol("under a name");
+
+// Cached on the item, which all readers that keep up share, so that each version encodes it once. A task has one name,
+// but callers may use its id as well.
+function renameItem(item: StreamItem, name: string): StreamItem {
+  const cachedItem: StreamItem & { [slot]?: { readonly name: string; readonly item: StreamItem } } = item;
+  if (cachedItem[slot]?.name === name) return cachedItem[slot].item;
+  // Not a spread: the other caches on the item belong to the event without the name.
+  const renamedItem = { response: responseUnderName(item.response, name), id: item.id };
+  cachedItem[slot] = { name, item: renamedItem };
+  return renamedItem;
+}
+
+function renameReply(reply: SendMessageResponse, name: string): SendMessageResponse {
+  const { payload } = reply;
   if (payload.case === "task")
-    return { ...response, payload: { case: "task", value: taskUnderName(payload.value, name) } };
-  if (payload.case !== "message") return response;
-  return { ...response, payload: { case: "message", value: messageUnderName(payload.value, name) } };
+    return { ...reply, payload: { case: "task", value: taskUnderName(payload.value, name) } };
+  if (payload.case !== "message") return reply;
+  return { ...reply, payload: { case: "message", value: messageUnderName(payload.value, name) } };
 }
 
-function configUnderName(config: TaskPushNotificationConfig, taskId: string): TaskPushNotificationConfig {
-  return { ...config, taskId };
+function renameError(error: unknown, name: string): unknown {
+  if (!(error instanceof A2AError) || error.metadata["taskId"] === undefined) return error;
+  return changeError(error, { metadata: { ...error.metadata, taskId: name } });
 }

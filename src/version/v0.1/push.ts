@@ -10,17 +10,17 @@ export const pushAdapter: PushAdapter = {
   mediaType: "application/json",
   tokenHeaders: ["X-A2A-Notification-Token"],
   delivers: "task",
-  write: ({ response: { payload } }: StreamItem) => JSON.stringify(notificationOf(payload)),
+  write: ({ response: { payload } }: StreamItem) => JSON.stringify(writeNotification(payload)),
 };
 
 type Payload = StreamItem["response"]["payload"];
 
-function notificationOf(payload: Payload): JsonObject {
-  const task = taskOf(payload);
+function writeNotification(payload: Payload): JsonObject {
+  const task = writeTask(payload);
   return { eventType: "taskUpdate", taskId: task["id"] ?? "", ...task };
 }
 
-function taskOf(payload: Payload): JsonObject {
+function writeTask(payload: Payload): JsonObject {
   switch (payload.case) {
     case "task":
       return taskToJson(payload.value, { history: false });

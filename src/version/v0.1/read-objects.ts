@@ -30,13 +30,17 @@ export function pick(json: JsonObject, names: readonly string[]): JsonObject {
 export function upgradeMessage(json: JsonValue, context: UpgradeContext, ids: JsonObject): JsonValue {
   if (!isJsonObject(json)) return json;
   const role = upgradeRole(json["role"] ?? null, context);
-  const message = { ...pick(json, ["metadata"]), role, parts: upgradeParts(json["parts"] ?? contentOf(json), context) };
+  const message = {
+    ...pick(json, ["metadata"]),
+    role,
+    parts: upgradeParts(json["parts"] ?? readContent(json), context),
+  };
   const messageId = json["messageId"] ?? json["message_id"] ?? "";
   return { ...message, ...ids, messageId: messageId === "" ? context.mintId(message) : messageId };
 }
 
 // One popular client sends a single part as `content` instead of `parts`.
-function contentOf({ content = null }: JsonObject): JsonValue {
+function readContent({ content = null }: JsonObject): JsonValue {
   return isJsonObject(content) ? [content] : content;
 }
 

@@ -11,7 +11,7 @@ import { mediaTypeOfMode } from "./words.js";
 type UpgradeParams = (params: JsonObject, context: UpgradeContext) => JsonObject;
 
 /** Returns the conversion of an operation's params, or `undefined` if 0.1 lacks the operation. */
-export function upgradeOf(operation: OperationName): UpgradeParams | undefined {
+export function findUpgrade(operation: OperationName): UpgradeParams | undefined {
   return upgrades[operation];
 }
 
@@ -19,24 +19,24 @@ const upgrades: { readonly [K in OperationName]?: UpgradeParams } = {
   sendMessage: upgradeSend,
   sendStreamingMessage: upgradeSend,
   // No history unless requested.
-  getTask: (params) => ({ id: idOf(params), historyLength: params["historyLength"] ?? 0 }),
-  cancelTask: (params) => ({ id: idOf(params), ...pick(params, ["metadata"]) }),
-  subscribeToTask: (params) => ({ id: idOf(params) }),
+  getTask: (params) => ({ id: readId(params), historyLength: params["historyLength"] ?? 0 }),
+  cancelTask: (params) => ({ id: readId(params), ...pick(params, ["metadata"]) }),
+  subscribeToTask: (params) => ({ id: readId(params) }),
   createTaskPushNotificationConfig: upgradeSet,
   getTaskPushNotificationConfig: upgradeOwnConfig,
-  listTaskPushNotificationConfigs: (params) => ({ taskId: idOf(params) }),
+  listTaskPushNotificationConfigs: (params) => ({ taskId: readId(params) }),
   deleteTaskPushNotificationConfig: upgradeOwnConfig,
 };
 
 // A missing id is left for the reader of 1.0's JSON to report.
-function idOf(params: JsonObject): JsonValue {
+function readId(params: JsonObject): JsonValue {
   return params["id"] ?? params["taskId"] ?? null;
 }
 
 function upgradeSend(params: JsonObject, context: UpgradeContext): JsonObject {
   const { violations } = context;
   const before = violations.length;
-  const id = idOf(params);
+  const id = readId(params);
   if (id === null || id === "") {
     addViolation(violations, "is required");
     underMember(violations, before, "id");
@@ -61,7 +61,7 @@ function upgradeModes(modes: JsonValue): JsonValue {
 }
 
 function upgradeSet(params: JsonObject, context: UpgradeContext): JsonObject {
-  const id = idOf(params);
+  const id = readId(params);
   const { pushNotificationConfig: config = {} } = params;
   const request = upgradePushConfig(config, "pushNotificationConfig", { id, context });
   if (isJsonObject(request)) return { ...request, taskId: id };
@@ -74,7 +74,7 @@ function upgradeSet(params: JsonObject, context: UpgradeContext): JsonObject {
 
 // A task has one configuration, whose id is the task's.
 function upgradeOwnConfig(params: JsonObject): JsonObject {
-  const id = idOf(params);
+  const id = readId(params);
   return { taskId: id, id };
 }
 

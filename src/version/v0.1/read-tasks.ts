@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
-import { createMessageIds } from "./message-ids.js";
+import { deriveMessageId } from "../v0.3/json/message-id.js";
 import { pick, type UpgradeContext, upgradeMessage, upgradeParts, upgradeStatus } from "./read-objects.js";
 
 // Replies of 0.1 agents → the JSON of 1.0, read leniently.
@@ -28,12 +28,12 @@ export function upgradeTask(json: JsonObject, namedTask: NamedTask): JsonObject 
   const ids = { taskId: id, contextId };
   const status = upgradeStatus(json["status"] ?? {}, replyContext(id), ids);
   const context = replyContext(id);
-  const history = listOf(json["history"]).map((message) => upgradeMessage(message, context, ids));
-  const artifacts = upgradeArtifacts(listOf(json["artifacts"]), context);
+  const history = readList(json["history"]).map((message) => upgradeMessage(message, context, ids));
+  const artifacts = upgradeArtifacts(readList(json["artifacts"]), context);
   return { ...pick(json, ["metadata"]), id, contextId, status, artifacts, history };
 }
 
-function listOf(json: JsonValue | undefined): JsonValue[] {
+function readList(json: JsonValue | undefined): JsonValue[] {
   return Array.isArray(json) ? json : [];
 }
 
@@ -52,7 +52,7 @@ function upgradeArtifacts(list: readonly JsonValue[], context: UpgradeContext): 
     const artifact = upgradeArtifact(json, context);
     const { parts = [] } = artifact;
     if (existing !== undefined && Array.isArray(existing.parts) && (append === true || existing.isOpen)) {
-      existing.parts.push(...listOf(parts));
+      existing.parts.push(...readList(parts));
       continue;
     }
     const id = existing === undefined && number !== undefined ? number : freeNumber(byId);
@@ -93,4 +93,18 @@ export function upgradeEvent(json: JsonObject, namedTask: NamedTask): JsonObject
     return { task: upgradeTask(json, namedTask) };
   }
   return { statusUpdate: { ...metadata, ...ids, status: upgradeStatus(status, context, ids) } };
+}
+
+/**
+ * Returns a function that assigns ids to the messages of a task, which have none in 0.1. The ids are the same on every
+ * read, and a message keeps its id when it moves from the status to the history. Identical messages get distinct ids.
+ */
+function createMessageIds(taskId: string): (message: JsonObject) => string {
+  const counts = new Map<string, number>();
+  return ({ role = null, parts = null }) => {
+    const id = deriveMessageId({ taskId, role, parts });
+    const count = counts.get(id) ?? 0;
+    counts.set(id, count + 1);
+    return count === 0 ? id : `${id}-${count}`;
+  };
 }

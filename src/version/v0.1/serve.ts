@@ -31,11 +31,11 @@ export function serveV01(handler: Handler, names: TaskNames): Handler {
       endingStream(newerHandler.subscribeToTask(request, withoutPosition(context)), "subscribeToTask"),
     async createTaskPushNotificationConfig(request, context) {
       if (request.url !== "") return newerHandler.createTaskPushNotificationConfig(request, context);
-      const { taskId, id } = await configOf(newerHandler, request, context);
+      const { taskId, id } = await findConfig(newerHandler, request, context);
       if (id !== "") await newerHandler.deleteTaskPushNotificationConfig(deleteRequest(taskId, id), context);
       return noConfig(request.taskId);
     },
-    getTaskPushNotificationConfig: (request, context) => configOf(newerHandler, request, context),
+    getTaskPushNotificationConfig: (request, context) => findConfig(newerHandler, request, context),
   };
 }
 
@@ -43,7 +43,7 @@ export function serveV01(handler: Handler, names: TaskNames): Handler {
  * Returns the configuration of a task, or an empty one if it has none. Throws `taskNotFound` if the task does not
  * exist.
  */
-async function configOf(
+async function findConfig(
   handler: Handler,
   { taskId }: { readonly taskId: string },
   context: ServerContext,

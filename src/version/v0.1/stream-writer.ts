@@ -27,9 +27,9 @@ export function endsStream({ payload }: StreamResponse, operation: OperationName
   switch (payload.case) {
     case "task":
       // A send to a waiting task begins with a snapshot of that task.
-      return operation === "subscribeToTask" ? isStop(stateOf(payload.value)) : isTerminal(stateOf(payload.value));
+      return operation === "subscribeToTask" ? isStop(readState(payload.value)) : isTerminal(readState(payload.value));
     case "statusUpdate": {
-      const state = stateOf(payload.value);
+      const state = readState(payload.value);
       return state === TaskState.INPUT_REQUIRED ? operation === "subscribeToTask" : isStop(state);
     }
     default:
@@ -37,7 +37,7 @@ export function endsStream({ payload }: StreamResponse, operation: OperationName
   }
 }
 
-function stateOf({ status }: Pick<Task, "status">): TaskState {
+function readState({ status }: Pick<Task, "status">): TaskState {
   return status?.state ?? TaskState.UNSPECIFIED;
 }
 
@@ -134,7 +134,7 @@ export class V01StreamWriter implements StreamWriter<string> {
   #task(task: Task, final: boolean): readonly WireEvent<string>[] {
     const { id: taskId, contextId, status } = task;
     const artifacts = task.artifacts.map((artifact) => {
-      const chunk = { append: false, lastChunk: isTerminal(stateOf(task)) };
+      const chunk = { append: false, lastChunk: isTerminal(readState(task)) };
       const json = artifactToJson(artifact, this.#numberOf(artifact), chunk);
       return { name: artifactName, payload: JSON.stringify({ id: taskId, artifact: json }) };
     });
@@ -157,7 +157,7 @@ export class V01StreamWriter implements StreamWriter<string> {
   #status(item: StreamItem, event: TaskStatusUpdateEvent): readonly WireEvent<string>[] {
     this.#lastStatus = event;
     if (endsStream(item.response, this.#operation)) return [this.#statusEvent(item, true)];
-    if (stateOf(event) !== TaskState.INPUT_REQUIRED) return [this.#statusEvent(item, false)];
+    if (readState(event) !== TaskState.INPUT_REQUIRED) return [this.#statusEvent(item, false)];
     this.#pendingQuestion = item;
     return [];
   }

@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../protocol/codec/outline/dynamic.js";
 import type { AgentCard } from "../../protocol/model.js";
-import { flatCard, objectsOf, readFlatCard } from "../v0.3/card.js";
-import { interfacesOf } from "../v0.3/card-interfaces.js";
+import { flatCard, readFlatCard, readObjects } from "../v0.3/card.js";
+import { listInterfaces } from "../v0.3/card-interfaces.js";
 
 // The card of 0.2: the 0.3 card without later additions. Agents may list other bindings too, but are called over
 // JSON-RPC.
@@ -13,13 +13,13 @@ const name = "0.2";
  * The agent card in 0.2's own form. It lists the JSON-RPC interface and omits what 0.2's strict readers do not know.
  */
 export function writeCard(card: AgentCard): JsonObject | undefined {
-  const interfaces = interfacesOf(card, name)?.additionalInterfaces ?? [];
+  const interfaces = listInterfaces(card, name)?.additionalInterfaces ?? [];
   const main = interfaces.find(({ transport }) => transport === "JSONRPC");
   if (main === undefined) return undefined;
   const { securitySchemes, security, skills, ...same } = flatCard(card);
   const schemes = knownSchemes(securitySchemes);
   // A requirement that includes an omitted scheme cannot be met by its other schemes alone.
-  const requirements = objectsOf(security).filter((each) =>
+  const requirements = readObjects(security).filter((each) =>
     Object.keys(each).every((key) => Object.hasOwn(schemes, key)),
   );
   return {
@@ -27,7 +27,7 @@ export function writeCard(card: AgentCard): JsonObject | undefined {
     ...same,
     ...(Object.keys(schemes).length === 0 ? {} : { securitySchemes: schemes }),
     ...(requirements.length === 0 ? {} : { security: [...requirements] }),
-    skills: objectsOf(skills).map(({ security: _, ...skill }) => skill),
+    skills: readObjects(skills).map(({ security: _, ...skill }) => skill),
     url: main.url,
     preferredTransport: main.transport,
     additionalInterfaces: [{ ...main }],

@@ -14,7 +14,7 @@ export interface CardInterfaces {
 }
 
 /** Returns the interfaces of one version, or `undefined` if the card lists none. */
-export function interfacesOf({ supportedInterfaces }: AgentCard, version: string): CardInterfaces | undefined {
+export function listInterfaces({ supportedInterfaces }: AgentCard, version: string): CardInterfaces | undefined {
   const interfaces = supportedInterfaces
     .filter(({ protocolVersion, tenant }) => parseVersion(protocolVersion) === version && tenant === "")
     // The gRPC address stays `host:port`, although the text of 0.3 requires a URL: clients pass it to their channel as

@@ -7,7 +7,7 @@ import { A2AError, type FieldViolation } from "../../protocol/errors.js";
 import { type AgentCard, AgentCardSchema } from "../../protocol/model.js";
 import { parseVersion } from "../../protocol/service-parameters.js";
 import { mustBe, violationText } from "../../protocol/violations.js";
-import { interfacesOf } from "./card-interfaces.js";
+import { listInterfaces } from "./card-interfaces.js";
 import { readRequirements, readSchemes, writeRequirements, writeSchemes } from "./security.js";
 
 // The card up to 0.3, converted from and to the JSON of 1.0, since most members are the same. It differs in its
@@ -17,7 +17,7 @@ const name = "0.3";
 
 /** Returns the agent card in 0.3's own form. Omits signatures, which cover another form. */
 export function writeCard(card: AgentCard): JsonObject | undefined {
-  const interfaces = interfacesOf(card, name);
+  const interfaces = listInterfaces(card, name);
   if (interfaces === undefined) return undefined;
   const { url, preferredTransport, additionalInterfaces } = interfaces;
   return {
@@ -47,7 +47,7 @@ export function flatCard(card: AgentCard): JsonObject {
     ...(securitySchemes === undefined ? {} : { securitySchemes: writeSchemes(securitySchemes) }),
     ...(securityRequirements === undefined ? {} : { security: writeRequirements(securityRequirements) }),
     supportsAuthenticatedExtendedCard: extendedAgentCard,
-    skills: objectsOf(skills).map(({ securityRequirements: requirements, ...skill }) =>
+    skills: readObjects(skills).map(({ securityRequirements: requirements, ...skill }) =>
       requirements === undefined ? skill : { ...skill, security: writeRequirements(requirements) },
     ),
   };
@@ -88,7 +88,7 @@ export function readFlatCard(
       },
       securitySchemes: readSchemes(securitySchemes),
       securityRequirements: readRequirements(security),
-      skills: objectsOf(skills).map(({ security: requirements, ...skill }) => ({
+      skills: readObjects(skills).map(({ security: requirements, ...skill }) => ({
         ...skill,
         securityRequirements: readRequirements(requirements),
       })),
@@ -107,7 +107,7 @@ interface CardInterface {
 function interfacesIn({ url, preferredTransport, additionalInterfaces }: JsonObject): readonly CardInterface[] {
   const main = { url: url ?? "", transport: typeof preferredTransport === "string" ? preferredTransport : "" };
   const interfaces = new Map<string, CardInterface>();
-  for (const { url: address, transport } of [main, ...objectsOf(additionalInterfaces)]) {
+  for (const { url: address, transport } of [main, ...readObjects(additionalInterfaces)]) {
     if (typeof address !== "string" || address === "" || typeof transport !== "string") continue;
     const entry = { url: address, transport: wireName(transport || defaultTransport) };
     interfaces.set(JSON.stringify([entry.url, entry.transport]), entry);
@@ -118,7 +118,7 @@ function interfacesIn({ url, preferredTransport, additionalInterfaces }: JsonObj
 const defaultTransport = "JSONRPC";
 
 /** Returns the objects of a list, or none if the value is not a list. */
-export function objectsOf(json: JsonValue | undefined): readonly JsonObject[] {
+export function readObjects(json: JsonValue | undefined): readonly JsonObject[] {
   return Array.isArray(json) ? json.filter(isJsonObject) : [];
 }
 

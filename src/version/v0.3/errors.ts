@@ -63,7 +63,7 @@ const permissionDeniedNumber = -31403;
 byNumber.set(unauthenticatedNumber, "unauthenticated").set(permissionDeniedNumber, "permissionDenied");
 
 /** Returns the class name of an error, or that of the closest class if 0.3 has none. */
-export function errorClassOf(code: ErrorCode): string {
+export function findErrorClass(code: ErrorCode): string {
   const errorClass = byCode.get(code) ?? byCode.get(byNumber.get(errorTable[code].jsonRpc) ?? "internalError");
   return errorClass?.name ?? "InternalError";
 }
@@ -93,7 +93,7 @@ const otherNames: ReadonlyMap<string, ErrorCode> = new Map<string, ErrorCode>([
 ]);
 
 /** Returns the JSON-RPC number of an error. */
-export function errorNumberOf(code: ErrorCode): number {
+export function findErrorNumber(code: ErrorCode): number {
   if (code === "unauthenticated") return unauthenticatedNumber;
   return code === "permissionDenied" ? permissionDeniedNumber : errorTable[code].jsonRpc;
 }
@@ -101,7 +101,7 @@ export function errorNumberOf(code: ErrorCode): number {
 const maxViolations = 3;
 
 /** Returns the message of an error, with the first violations under their 0.3 field names. */
-function errorTextOf(error: A2AError, operation: Operation | undefined): string {
+function writeErrorText(error: A2AError, operation: Operation | undefined): string {
   const { message, violations } = error;
   if (violations.length === 0 || operation === undefined) return message;
   const texts = violations.slice(0, maxViolations).map((each) => violationText(oldViolation(each, operation.name)));
@@ -114,8 +114,8 @@ function errorTextOf(error: A2AError, operation: Operation | undefined): string 
 /** The `error` member of a JSON-RPC reply. */
 export function jsonRpcFromError(error: A2AError, operation: Operation | undefined): JsonObject {
   // Clients of 0.1 use the same methods to read tasks and recognize this error only by the schema's text.
-  const message = error.code === "taskNotFound" ? "Task not found" : errorTextOf(error, operation);
-  return { code: errorNumberOf(error.code), message };
+  const message = error.code === "taskNotFound" ? "Task not found" : writeErrorText(error, operation);
+  return { code: findErrorNumber(error.code), message };
 }
 
 /**
@@ -127,7 +127,7 @@ export function errorFromJsonRpc(error: JsonValue | undefined): A2AError {
   const text = typeof message === "string" ? message : "";
   const codeOfNumber = byNumber.get(number) ?? "internalError";
   const code = codeOfNumber === "internalError" ? (byText.get(text.toLowerCase()) ?? codeOfNumber) : codeOfNumber;
-  const result = errorFromDetails(detailsOf(data), text, code);
+  const result = errorFromDetails(readDetails(data), text, code);
   if (text !== "") return result;
   return changeError(result, {
     message: byCode.get(result.code)?.text.toLowerCase() ?? "the agent answered with an error",
@@ -135,6 +135,6 @@ export function errorFromJsonRpc(error: JsonValue | undefined): A2AError {
 }
 
 // `data` may be an object that holds the detail list of 1.0.
-function detailsOf(data: JsonValue | undefined): JsonValue | undefined {
+function readDetails(data: JsonValue | undefined): JsonValue | undefined {
   return isJsonObject(data) && Array.isArray(data["details"]) ? data["details"] : data;
 }

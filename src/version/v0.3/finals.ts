@@ -33,13 +33,13 @@ export function streamFinals({ name }: Operation, request: AnyMessage): StreamFi
         case "task":
           task = { taskId: payload.value.id, contextId: payload.value.contextId };
           status = payload.value.status;
-          if (name === "sendStreamingMessage" && isInterrupted(stateOf(status))) isOwnTurn = true;
+          if (name === "sendStreamingMessage" && isInterrupted(readState(status))) isOwnTurn = true;
           return false;
         case "statusUpdate": {
           const { taskId, contextId } = payload.value;
           task = { taskId, contextId };
           status = payload.value.status ?? status;
-          const state = stateOf(status);
+          const state = readState(status);
           const closes = !isClosed && (isTerminal(state) || (isOwnTurn && state === TaskState.INPUT_REQUIRED));
           isClosed ||= closes;
           return closes;
@@ -62,9 +62,9 @@ export function streamFinals({ name }: Operation, request: AnyMessage): StreamFi
 /** True for an event that is always the last, whether or not it is marked as final. */
 export function isLastEvent({ payload }: StreamResponse): boolean {
   if (payload.case === "message") return true;
-  return payload.case === "statusUpdate" && isTerminal(stateOf(payload.value.status));
+  return payload.case === "statusUpdate" && isTerminal(readState(payload.value.status));
 }
 
-function stateOf(status: TaskStatus | undefined): TaskState {
+function readState(status: TaskStatus | undefined): TaskState {
   return status?.state ?? TaskState.UNSPECIFIED;
 }

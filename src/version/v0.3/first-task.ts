@@ -16,12 +16,12 @@ export function taskFirst({ name }: Operation): (item: StreamItem) => readonly S
     if (isOpen) return [item];
     isOpen = true;
     const isNumbered = item.id !== undefined || readEventId(item.response) !== undefined;
-    const task = isNumbered ? undefined : taskOf(item.response);
+    const task = isNumbered ? undefined : createTask(item.response);
     return task === undefined ? [item] : [{ response: task }, item];
   };
 }
 
-function taskOf({ payload }: StreamResponse): StreamResponse | undefined {
+function createTask({ payload }: StreamResponse): StreamResponse | undefined {
   if (payload.case !== "statusUpdate" && payload.case !== "artifactUpdate") return undefined;
   const task = emptyTask(payload.value.taskId, payload.value.contextId);
   const state = payload.case === "statusUpdate" ? payload.value.status?.state : TaskState.WORKING;

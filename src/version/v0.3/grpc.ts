@@ -6,9 +6,9 @@ import type { GrpcAdapter } from "../codec.js";
 import { foreignNamesIn } from "../foreign-names.js";
 import type { VersionOptions } from "../options.js";
 import { callV03 } from "./call.js";
-import { errorClassOf, errorOfClass, isUnimplemented } from "./errors.js";
+import { errorOfClass, findErrorClass, isUnimplemented } from "./errors.js";
 import { A2AService, type WireStreamResponse } from "./proto/model.js";
-import { finishReply, replyOf, requestOf, requestReading, rpcs, violationsIn } from "./proto/operations.js";
+import { findReply, findRequest, finishReply, requestReading, rpcs, violationsIn } from "./proto/operations.js";
 import { Peers } from "./proto/peers.js";
 import { closingReader, closingWriter, eventEncoder } from "./proto/stream.js";
 import { readEvent, writeEvent } from "./proto/task.js";
@@ -31,20 +31,20 @@ export function grpcAdapter({
     methods: rpcs,
     readRequest(operation, wire) {
       const reading = requestReading();
-      const request = requestOf(operation).read(wire, reading);
+      const request = findRequest(operation).read(wire, reading);
       const violations = violationsIn(operation, request, { limits, violations: reading.violations, isRead: false });
       if (violations.length > 0) throw invalidParams(...violations);
       peers.note(request, reading);
       return request;
     },
     foreignNamesIn: (operation, json) => foreignNamesIn("0.3 HTTP+JSON", operation.name, json),
-    writeRequest: (operation, request) => requestOf(operation).write(request, peers.formFor(request)),
+    writeRequest: (operation, request) => findRequest(operation).write(request, peers.formFor(request)),
     readReply(operation, wire, request) {
-      const reply = peers.readReply(request, (reading) => replyOf(operation).read(wire, reading));
+      const reply = peers.readReply(request, (reading) => findReply(operation).read(wire, reading));
       finishReply(operation, reply, request);
       return reply;
     },
-    writeReply: (operation, reply, request) => replyOf(operation).write(reply, peers.formFor(request)),
+    writeReply: (operation, reply, request) => findReply(operation).write(reply, peers.formFor(request)),
     writeStream(operation, request) {
       const form = peers.formFor(request);
       return closingWriter<AnyMessage>(operation, request, (item, final) => encodeEvent(item, form.fileBytes, final));
@@ -76,7 +76,7 @@ function readStatus(status: number, { name, needs }: Operation): ErrorCode | und
 
 // Peers that send no details put the error's class name before the message.
 function prefixOf({ code }: A2AError): string {
-  const name = errorClassOf(code);
+  const name = findErrorClass(code);
   return errorOfClass(name) === code ? `${name}: ` : "";
 }
 

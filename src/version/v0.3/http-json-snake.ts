@@ -28,7 +28,7 @@ const closingText = encodeOnce((response) => JSON.stringify(snakeCase(eventToKin
 
 export function snakeAdapter({ limits = defaultValidationLimits }: VersionOptions): HttpJsonAdapter {
   const kinds = kindJsonCodecs(limits);
-  const codecs = new Map(plainRoutes.map(({ operation }) => [operation, codecOf(operation, kinds(operation))]));
+  const codecs = new Map(plainRoutes.map(({ operation }) => [operation, createCodec(operation, kinds(operation))]));
   return {
     version: "0.3",
     isImplied: false,
@@ -61,10 +61,10 @@ const unknownEvent: StreamResponse = { $typeName: "lf.a2a.v1.StreamResponse", pa
 
 const card = operationOf("getExtendedAgentCard");
 
-function codecOf(operation: Operation, kind: OperationCodec): OperationCodec {
+function createCodec(operation: Operation, kind: OperationCodec): OperationCodec {
   return {
-    readRequest: (json) => kind.readRequest(paramsOf(operation, camelCase(json ?? {}))),
-    writeRequest: (request) => memberOf(operation, kind.writeRequest(request) ?? {}),
+    readRequest: (json) => kind.readRequest(toParams(operation, camelCase(json ?? {}))),
+    writeRequest: (request) => fromParams(operation, kind.writeRequest(request) ?? {}),
     readReply: (json, request) => kind.readReply(json === undefined ? undefined : camelCase(json), request),
     writeReply(reply, request) {
       const json = kind.writeReply(reply, request);
@@ -75,7 +75,7 @@ function codecOf(operation: Operation, kind: OperationCodec): OperationCodec {
 }
 
 /** Returns the params in their JSON-RPC form, from a request with ids in its path. */
-function paramsOf({ name, streams }: Operation, json: JsonValue): JsonValue {
+function toParams({ name, streams }: Operation, json: JsonValue): JsonValue {
   if (!isJsonObject(json)) throw invalidParams({ field: "", description: mustBe("an object", json) });
   if (name === "sendMessage" || (streams && name !== "subscribeToTask")) return json;
   const { taskId = null, configId = null, pushNotificationConfig, ...rest } = json;
@@ -85,8 +85,8 @@ function paramsOf({ name, streams }: Operation, json: JsonValue): JsonValue {
   return { ...rest, id: taskId, pushNotificationConfigId: configId };
 }
 
-/** The reverse of `paramsOf`: ids under the names of the path, everything else in snake case. */
-function memberOf({ name, streams }: Operation, params: JsonValue): JsonValue {
+/** The reverse of `toParams`: ids under the names of the path, everything else in snake case. */
+function fromParams({ name, streams }: Operation, params: JsonValue): JsonValue {
   if (!isJsonObject(params) || name === "sendMessage" || (streams && name !== "subscribeToTask"))
     return snakeCase(params);
   const { id, taskId, pushNotificationConfigId, pushNotificationConfig, metadata: _, ...rest } = params;

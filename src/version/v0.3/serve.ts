@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { over, type Step, streamOfSteps } from "../../protocol/async/steps.js";
+import { over, type Step, type StepStream, streamOfSteps } from "../../protocol/async/steps.js";
 import type { ServerContext } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type {
@@ -11,7 +11,7 @@ import type {
 } from "../../protocol/model.js";
 import { type Operations, operationOf, type RequestOf, type StreamItem } from "../../protocol/operations.js";
 import { isTerminal } from "../../protocol/states.js";
-import { wholeTurn } from "./whole-turn.js";
+import { isLastEvent } from "./finals.js";
 
 type Handler = Operations<ServerContext>;
 
@@ -132,4 +132,21 @@ async function endedTask(
     done: false,
     value: { response: { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value } } },
   };
+}
+
+/**
+ * The stream of a message to an existing task. Holds back the last status until the source has ended. Clients up to 0.3
+ * stop reading at that status and would miss that the task ended without taking their message.
+ */
+export function wholeTurn(source: AsyncIterable<StreamItem>): StepStream<StreamItem> {
+  const items = source[Symbol.asyncIterator]();
+  let ahead: Step<StreamItem> | undefined;
+  const next = async (): Promise<Step<StreamItem>> => {
+    const stepAhead = ahead;
+    ahead = undefined;
+    const step: Step<StreamItem> = stepAhead ?? (await items.next());
+    if (step.done !== true && isLastEvent(step.value.response)) ahead = await items.next();
+    return step;
+  };
+  return streamOfSteps(next, () => items.return?.());
 }

@@ -25,7 +25,7 @@ export function errorFromJsonRpc(error: JsonValue | undefined): A2AError {
   const { code, message, data } = isJsonObject(error) ? error : {};
   return errorFromDetails(
     data,
-    textOf(message, "the agent answered with an error"),
+    readText(message, "the agent answered with an error"),
     errorCodeFromJsonRpc(code) ?? "internalError",
   );
 }
@@ -44,7 +44,7 @@ export function httpBodyFromError(error: A2AError): JsonObject {
 export function errorFromHttp(status: number, json: JsonValue | undefined): A2AError {
   const body = isJsonObject(json) ? json : {};
   const error = isJsonObject(body["error"]) ? body["error"] : body;
-  const text = textOf(
+  const text = readText(
     error["message"] ?? body["detail"] ?? body["title"],
     `the agent answered with HTTP status ${status}`,
   );
@@ -64,6 +64,6 @@ function codeFromProblem(type: JsonValue | undefined): ErrorCode | undefined {
   return errorCodeFromReason(name.replaceAll("-", "_").toUpperCase());
 }
 
-function textOf(value: JsonValue | undefined, otherwise: string): string {
+function readText(value: JsonValue | undefined, otherwise: string): string {
   return typeof value === "string" && value !== "" ? value : otherwise;
 }

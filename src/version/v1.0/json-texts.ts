@@ -34,7 +34,7 @@ export function* jsonTexts(desc: DescMessage, message: AnyMessage): Generator<st
   const fields = dynamic(message);
   let before = "{";
   for (const { member, write } of memberWriters(desc)) {
-    const memberTexts = memberTextsOf(member, fields);
+    const memberTexts = writeMember(member, fields);
     if (memberTexts === undefined) {
       const json: JsonObject = {};
       write(fields, json);
@@ -99,12 +99,12 @@ function* entryTexts<T>(
 export function* pageTexts(desc: DescMessage, page: ListTasksResponse, hasArtifacts: boolean): Generator<string> {
   const emptyPage: ListTasksResponse = { ...page, tasks: [] };
   const { tasks: _, ...rest } = writeJson(desc, emptyPage);
-  const textsOf = (task: Task): Iterable<string> => {
+  const writeTexts = (task: Task): Iterable<string> => {
     const texts = jsonTexts(TaskSchema, task);
     return hasArtifacts && task.artifacts.length === 0 ? withMember(texts, '"artifacts":[]') : texts;
   };
   yield '{"tasks":';
-  yield* listTexts(page.tasks, textsOf);
+  yield* listTexts(page.tasks, writeTexts);
   yield `,${JSON.stringify(rest).slice(1)}`;
 }
 
@@ -118,38 +118,38 @@ function* withMember(texts: Iterable<string>, member: string): Generator<string>
   yield `${pending.slice(0, -1)},${member}}`;
 }
 
-/** The text of a list. `textsOf` returns the texts of an item. */
-function* listTexts<T>(items: Iterable<T>, textsOf: (item: T) => Iterable<string>): Generator<string> {
+/** The text of a list. `writeTexts` returns the texts of an item. */
+function* listTexts<T>(items: Iterable<T>, writeTexts: (item: T) => Iterable<string>): Generator<string> {
   let before = "[";
   for (const item of items) {
     yield before;
-    yield* textsOf(item);
+    yield* writeTexts(item);
     before = ",";
   }
   yield before === "[" ? "[]" : "]";
 }
 
 /** The name and the texts of a member that holds messages, if it is set. */
-function memberTextsOf(member: DescField | DescOneof, message: DynamicMessage) {
+function writeMember(member: DescField | DescOneof, message: DynamicMessage) {
   if (isOneof(member)) {
     const { case: name, value } = message[member.localName] as OneofValue;
     const field = member.fields.find(({ localName }) => localName === name);
-    return field === undefined ? undefined : fieldTextsOf(field, value);
+    return field === undefined ? undefined : writeField(field, value);
   }
-  return fieldTextsOf(member, message[member.localName]);
+  return writeField(member, message[member.localName]);
 }
 
-function fieldTextsOf({ fieldKind, jsonName, message: desc }: DescField, value: unknown) {
+function writeField({ fieldKind, jsonName, message: desc }: DescField, value: unknown) {
   if (value === undefined || desc === undefined || desc.typeName.startsWith("google.")) return undefined;
   if (fieldKind === "message") return { name: jsonName, texts: jsonTexts(desc, value as AnyMessage) };
   if (fieldKind !== "list") return undefined;
   const items = value as readonly AnyMessage[];
   if (items.length === 0) return undefined;
-  return { name: jsonName, texts: listTexts(groupsOf(items), (group) => groupTexts(desc, group)) };
+  return { name: jsonName, texts: listTexts(groupItems(items), (group) => groupTexts(desc, group)) };
 }
 
 /** Groups of neighbors that are one piece together, or a single message that is larger. */
-function* groupsOf(items: readonly AnyMessage[]): Generator<readonly AnyMessage[]> {
+function* groupItems(items: readonly AnyMessage[]): Generator<readonly AnyMessage[]> {
   let group: AnyMessage[] = [];
   let bytesLeft = pieceBytes;
   for (const item of items) {

@@ -37,7 +37,7 @@ export function readExtendedCardsBy(read: typeof readSdkForms): void {
 
 /** JSON codecs of all operations. */
 export function jsonCodecs(limits: ValidationLimits, code: ServerCode): (operation: Operation) => OperationCodec {
-  const codecs = new Map(operations.map((operation) => [operation.name, codecOf(operation, limits, code)]));
+  const codecs = new Map(operations.map((operation) => [operation.name, createCodec(operation, limits, code)]));
   return ({ name }) => {
     const codec = codecs.get(name);
     if (codec === undefined) throw new TypeError(`no operation ${name}`);
@@ -45,7 +45,7 @@ export function jsonCodecs(limits: ValidationLimits, code: ServerCode): (operati
   };
 }
 
-function codecOf(
+function createCodec(
   { name, input, output }: Operation,
   limits: ValidationLimits,
   { validateRead, foreignNamesIn, jsonTexts, pageTexts }: ServerCode,

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Store } from "../../../src/core/ports.js";
 import { loadPg } from "../../../src/store/postgres/connection.js";
 import { postgresStore, StoreError } from "../../../src/store/postgres/index.js";
-import { appendTo, headOf, newTask } from "../../../src/testing/contract/fixtures.js";
+import { appendTo, newTask, readHead } from "../../../src/testing/contract/fixtures.js";
 import { hasPostgres, type PostgresServer, startPostgres, startTimeoutMs } from "../../support/postgres.js";
 import { createStoreDatabase, type StoreDatabase } from "../../support/postgres-databases.js";
 
@@ -63,7 +63,7 @@ describe.skipIf(!hasPostgres)("when PostgreSQL is stopped", () => {
     await expect
       .poll(async () => {
         try {
-          return await store.append(appendTo(await headOf(store, { id, scope: newTask().scope })));
+          return await store.append(appendTo(await readHead(store, { id, scope: newTask().scope })));
         } catch {
           return "failed";
         }
@@ -77,7 +77,7 @@ describe.skipIf(!hasPostgres)("when PostgreSQL is stopped", () => {
       "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and pid <> pg_backend_pid()";
     const database = new URL(databases.url).pathname.slice(1);
     for (let round = 0; round < 5; round += 1) {
-      const head = await headOf(store, { id, scope });
+      const head = await readHead(store, { id, scope });
       const write = store.append(appendTo(head)).catch((error: unknown) => error);
       await server.query(kill, [database]);
       const result = await write;
@@ -94,7 +94,7 @@ describe.skipIf(!hasPostgres)("when PostgreSQL is stopped", () => {
     async (end) => {
       const { id, scope } = await store.create(newTask());
       await appendAnyway(id);
-      const head = await headOf(store, { id, scope });
+      const head = await readHead(store, { id, scope });
       await server[end]();
       // The backends of a killed server need a moment to notice.
       await expect
@@ -106,7 +106,7 @@ describe.skipIf(!hasPostgres)("when PostgreSQL is stopped", () => {
       }
       await server.start();
       await appendAnyway(id);
-      expect((await headOf(store, { id, scope })).seq).toBe(head.seq + 1);
+      expect((await readHead(store, { id, scope })).seq).toBe(head.seq + 1);
     },
   );
 
@@ -118,7 +118,7 @@ describe.skipIf(!hasPostgres)("when PostgreSQL is stopped", () => {
     await other.query("begin");
     await other.query("select * from trivium_tasks where key = $1 for update", [key]);
     const hasty = postgresStore({ url: databases.url, statementTimeoutMs: 500 });
-    const write = hasty.append(appendTo(await headOf(store, { id, scope })));
+    const write = hasty.append(appendTo(await readHead(store, { id, scope })));
     await expect(write).rejects.toMatchObject({ failure: "locked" });
     await hasty.close();
     await other.query("rollback");

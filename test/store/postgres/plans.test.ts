@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { beforeAll, describe, expect, it } from "vitest";
 import { openPostgres } from "../../../src/store/postgres/database.js";
-import { flushText } from "../../../src/store/postgres/flush-sql.js";
+import { flushText } from "../../../src/store/postgres/flush-statement.js";
 import { hasPostgres, startTimeoutMs } from "../../support/postgres.js";
 import { createStoreDatabase, type StoreDatabase } from "../../support/postgres-databases.js";
 import { alice, appendRow, taskRow } from "../sql-queries/rows.js";

@@ -9,7 +9,7 @@ import { type PostgresStoreOptions, postgresStore, StoreError } from "../../../s
 import type { PostgresConnectOptions } from "../../../src/store/postgres/settings.js";
 import { type PostgresSignals, postgresSignals } from "../../../src/store/postgres/signals.js";
 import { schemaStatus } from "../../../src/store/sql/migrate.js";
-import { appendTo, headOf, newTask } from "../../../src/testing/contract/fixtures.js";
+import { appendTo, newTask, readHead } from "../../../src/testing/contract/fixtures.js";
 import {
   hasPgBouncer,
   type PgBouncer,
@@ -95,7 +95,7 @@ describe.skipIf(!hasPgBouncer)("behind a pooler", () => {
       const { store, log } = storeWithLog({ url: pooler.urlFor(await server.createDatabase()) });
       await store.open?.();
       const task = await store.create(newTask());
-      expect(await store.append(appendTo(await headOf(store, task)))).toBe("stored");
+      expect(await store.append(appendTo(await readHead(store, task)))).toBe("stored");
       await store.renew("here", 1_000);
       const modes = log.filter(({ fields }) => "mode" in fields);
       expect(modes).toMatchObject([{ level: "info", fields: { mode: "session" } }]);
@@ -175,7 +175,7 @@ describe.skipIf(!hasPgBouncer)("behind a pooler", () => {
       await store.open?.();
       store.signals?.subscribe(() => {});
       const tasks = await Promise.all(Array.from({ length: 50 }, () => store.create(newTask())));
-      await Promise.all(tasks.map(async (task) => store.append(appendTo(await headOf(store, task)))));
+      await Promise.all(tasks.map(async (task) => store.append(appendTo(await readHead(store, task)))));
       const sessionsLeft = await readSessions(url, 3);
       expect(sessionsLeft).toEqual(Array.from({ length: 3 }, () => ({ settings: [], prepared: [] })));
       const name = new URL(databases.url).pathname.slice(1);
@@ -215,7 +215,7 @@ describe.skipIf(!hasPgBouncer)("behind a pooler", () => {
 
       const { store } = storeWithLog({ url });
       const task = await store.create(newTask());
-      const head = await headOf(store, task);
+      const head = await readHead(store, task);
       await other.query("begin; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0");
       await other.query("select * from trivium_tasks where key = $1 for update", [task.key]);
       await expect(store.append(appendTo(head))).rejects.toMatchObject({ failure: "locked" });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Head, Store } from "../../../src/core/ports.js";
 import { TaskState } from "../../../src/protocol/model.js";
 import { postgresStore } from "../../../src/store/postgres/index.js";
-import { alice, appendTo, entry, events, headOf, newTask, status } from "../../../src/testing/contract/fixtures.js";
+import { alice, appendTo, entry, events, newTask, readHead, status } from "../../../src/testing/contract/fixtures.js";
 import { hasPostgres, startTimeoutMs } from "../../support/postgres.js";
 import { createStoreDatabase, type StoreDatabase } from "../../support/postgres-databases.js";
 
@@ -24,7 +24,7 @@ describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
   it("append to one task at the same time, and of each number one write is stored", async () => {
     const { key, id, scope } = await stores[0].create(newTask());
     for (let round = 0; round < 40; round += 1) {
-      const head = await headOf(stores[0], { id, scope });
+      const head = await readHead(stores[0], { id, scope });
       const results = await Promise.all(stores.map((store) => store.append(appendTo(head))));
       expect(results.toSorted()).toEqual(["fenced", "stored"]);
     }
@@ -120,7 +120,7 @@ describe.skipIf(!hasPostgres)("two processes on one PostgreSQL", () => {
 /** Ends a task unless another process is quicker. */
 async function finish(store: Store, { id, scope }: Head): Promise<void> {
   for (const state of [WORKING, COMPLETED]) {
-    const head = await headOf(store, { id, scope });
+    const head = await readHead(store, { id, scope });
     if (head.state === COMPLETED) return;
     const later = status(state, head.statusTime + 1, head.seq + 1);
     await store.append(appendTo(head, { ...later, end: state === COMPLETED ? { inboxPut: 0 } : undefined }));

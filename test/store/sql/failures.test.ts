@@ -8,7 +8,7 @@ import type { ThreadRequest } from "../../../src/store/sqlite/messages.js";
 import { createRemoteBackend } from "../../../src/store/sqlite/remote-backend.js";
 import { resolveSettings, type SqliteFileOptions } from "../../../src/store/sqlite/settings.js";
 import { createDatabaseThread, type DatabaseThread } from "../../../src/store/sqlite/thread.js";
-import { alice, appendTo, event, headOf, newTask, status } from "../../../src/testing/contract/fixtures.js";
+import { alice, appendTo, event, newTask, readHead, status } from "../../../src/testing/contract/fixtures.js";
 import { createTestClock } from "../../../src/testing/test-clock.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
@@ -121,7 +121,7 @@ describe("a file that another connection has locked", () => {
     const { store, head, other } = await locked(20);
     const failed = { failure: "locked", message: expect.stringMatching(/^the database is locked/) };
     await expect(store.append(appendTo(head))).rejects.toMatchObject(failed);
-    expect(await headOf(store, head)).toEqual(head);
+    expect(await readHead(store, head)).toEqual(head);
     other.exec("commit");
     expect(await store.append(appendTo(head))).toBe("stored");
     other.close();
@@ -156,7 +156,7 @@ describe("the thread of a database", () => {
       { status: "rejected", reason: gone },
     ]);
     other.exec("commit");
-    expect(await headOf(store, head)).toEqual(head);
+    expect(await readHead(store, head)).toEqual(head);
     expect(await store.append(appendTo(head))).toBe("stored");
     other.close();
     await store.close();

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AppendRow, ConversationWriteRow, LogRow, NewTaskRow } from "../../../src/store/sql/rows.js";
-import type { BackendCall } from "../../../src/store/sqlite/backend-call.js";
+import type { BackendCall } from "../../../src/store/sqlite/messages.js";
 import { type GroupWrite, packWrites, unpackWrites } from "../../../src/store/sqlite/packed.js";
 
 const whole = fc.nat(2 ** 31);

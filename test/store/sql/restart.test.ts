@@ -10,10 +10,10 @@ import {
   assertWhole,
   entry,
   events,
-  headOf,
   message,
   newTask,
   plainEntry,
+  readHead,
   status,
 } from "../../../src/testing/contract/fixtures.js";
 import { runSource } from "./source-process.js";
@@ -35,7 +35,7 @@ describe("a file of SQLite", () => {
       const inserted = await store.create(newTask({ id: "kept", name: "trip" }));
       await store.append(appendTo(inserted, { records: events(1, 3), ...status(TaskState.WORKING, 2_000, 4) }));
       await store.put(inserted.key, entry("waits"), 16);
-      return headOf(store, inserted);
+      return readHead(store, inserted);
     });
     await inFile(path, async (store) => {
       expect(await store.head(alice, "kept")).toEqual(head);
@@ -75,7 +75,7 @@ describe("a file of SQLite", () => {
         expect(await other.head(alice, head.id)).toEqual(head);
         const [here, there] = await Promise.all([one.append(appendTo(head)), other.append(appendTo(head))]);
         expect([here, there].toSorted()).toEqual(["fenced", "stored"]);
-        expect((await headOf(one, head)).seq).toBe(2);
+        expect((await readHead(one, head)).seq).toBe(2);
       }),
     );
   });

@@ -2,7 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { A2AError, type ErrorCode, errorCodes, errorTable, invalidParams } from "../../../src/protocol/errors.js";
 import { operationOf } from "../../../src/protocol/operations.js";
-import { errorClassOf, errorFromJsonRpc, errorOfClass, jsonRpcFromError } from "../../../src/version/v0.3/errors.js";
+import { errorFromJsonRpc, errorOfClass, findErrorClass, jsonRpcFromError } from "../../../src/version/v0.3/errors.js";
 
 const ownNumbers: { readonly [K in ErrorCode]?: number } = { unauthenticated: -31401, permissionDenied: -31403 };
 
@@ -23,7 +23,7 @@ describe.each(errorCodes)("%s", (code) => {
   });
 
   it("has the name of a class that is read back", () => {
-    const name = errorClassOf(code);
+    const name = findErrorClass(code);
     const named = errorOfClass(name);
     expect(named && errorTable[named].jsonRpc).toBe(
       code in ownNumbers ? errorTable.internalError.jsonRpc : errorTable[code].jsonRpc,
@@ -39,7 +39,7 @@ it.each([
   ["contentTooLarge", "InvalidRequestError"],
   ["unavailable", "InternalError"],
 ] as const)("%s is a %s", (code, name) => {
-  expect(errorClassOf(code)).toBe(name);
+  expect(findErrorClass(code)).toBe(name);
 });
 
 it.each([

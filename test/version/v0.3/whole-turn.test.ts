@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { completed, inputRequired, working } from "../../../src/protocol/events.js";
 import type { StreamItem } from "../../../src/protocol/operations.js";
-import { wholeTurn } from "../../../src/version/v0.3/whole-turn.js";
+import { wholeTurn } from "../../../src/version/v0.3/serve.js";
 import { statusItem } from "../../support/echo-service.js";
 import { lineOf } from "../../support/say.js";
 

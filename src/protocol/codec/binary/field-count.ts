@@ -44,11 +44,11 @@ function fieldShape(field: DescField): FieldShape {
   if (message !== undefined) {
     return { isCounted: true, isMerged: fieldKind === "message", content: () => shapeOf(message) };
   }
-  const content = scalar === undefined ? varintType : wireTypeOf(scalar);
+  const content = scalar === undefined ? varintType : findWireType(scalar);
   return { isCounted: fieldKind === "list", isMerged: false, content };
 }
 
-function wireTypeOf(scalar: ScalarType): number {
+function findWireType(scalar: ScalarType): number {
   if (scalar === ScalarType.STRING || scalar === ScalarType.BYTES) return lengthType;
   return scalar === ScalarType.DOUBLE ? fixed64Type : varintType;
 }

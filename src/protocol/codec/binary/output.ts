@@ -6,8 +6,8 @@ const keptMaxBytes = 1024 * 1024;
 export class Output {
   bytes = memory(initialBytes);
   at = 0;
-  #view = viewOf(this.bytes);
-  #plainBytes = plainBytesOf(this.bytes);
+  #view = createView(this.bytes);
+  #plainBytes = viewPlainBytes(this.bytes);
 
   /** Makes room for this many more bytes. */
   room(count: number): void {
@@ -23,8 +23,8 @@ export class Output {
 
   #use(bytes: Buffer<ArrayBuffer>): void {
     this.bytes = bytes;
-    this.#view = viewOf(bytes);
-    this.#plainBytes = plainBytesOf(bytes);
+    this.#view = createView(bytes);
+    this.#plainBytes = viewPlainBytes(bytes);
   }
 
   /** An integer from 0 to 2^53 - 1. */
@@ -108,12 +108,12 @@ function memory(size: number): Buffer<ArrayBuffer> {
   return Buffer.from(new ArrayBuffer(size));
 }
 
-function viewOf({ buffer }: Buffer<ArrayBuffer>): DataView {
+function createView({ buffer }: Buffer<ArrayBuffer>): DataView {
   return new DataView(buffer);
 }
 
 /** `slice` of a `Buffer` would also be a `Buffer`. */
-function plainBytesOf({ buffer }: Buffer<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+function viewPlainBytes({ buffer }: Buffer<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return new Uint8Array(buffer);
 }
 

@@ -15,8 +15,9 @@ import { Input, maxDepth, plainView, unsupportedInput } from "./input.js";
 import { isDelimited } from "./scalars.js";
 import { readJsonValue, readStruct } from "./struct.js";
 
-// Saves 1 to 2 µs per message compared with fromBinary (25 to 45 % of decoding), which is 2 % of a unary gRPC call and
-// more of an event (Node 24.21). Decodes binary messages in one pass, by closures compiled once per message type. It
+// Saves 0.6 µs of a message of text compared with fromBinary (half of decoding) and 0.5 µs of a chunk of 200 bytes (a
+// third): 1 % of a unary gRPC call, and 5 % of an event of a gRPC client, 0 to 13 % (Node 24.21, 2026-11-28). An object of
+// 20 numbers saves 3.7 µs, and stays JSON, which takes less than a tenth of the memory of its messages. Decodes binary messages in one pass, by closures compiled once per message type. It
 // handles only the common cases. Anything else, such as an unknown field, a repeated field that must be merged, or
 // malformed bytes, is left to fromBinary, which starts over.
 

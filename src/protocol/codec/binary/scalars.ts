@@ -10,14 +10,14 @@ const fixed64Type = 1;
 export const lengthType = 2;
 
 /** The tag before a value: its field number and wire type. */
-export function tagOf(number: number, wireType: number): number {
+export function makeTag(number: number, wireType: number): number {
   return ((number << 3) | wireType) >>> 0;
 }
 
 /** Writers by scalar type and field number, for values of the scalar's type in messages. */
 export const scalarWriters: { readonly [scalar in ScalarType]?: (number: number) => Write } = {
   [ScalarType.STRING]: (number) => {
-    const tag = tagOf(number, lengthType);
+    const tag = makeTag(number, lengthType);
     return (output, value) => {
       if (typeof value !== "string") throw unsupportedInput;
       output.varint(tag);
@@ -25,7 +25,7 @@ export const scalarWriters: { readonly [scalar in ScalarType]?: (number: number)
     };
   },
   [ScalarType.BYTES]: (number) => {
-    const tag = tagOf(number, lengthType);
+    const tag = makeTag(number, lengthType);
     return (output, value) => {
       if (!(value instanceof Uint8Array)) throw unsupportedInput;
       output.varint(tag);
@@ -33,7 +33,7 @@ export const scalarWriters: { readonly [scalar in ScalarType]?: (number: number)
     };
   },
   [ScalarType.BOOL]: (number) => {
-    const tag = tagOf(number, varintType);
+    const tag = makeTag(number, varintType);
     return (output, value) => {
       if (typeof value !== "boolean") throw unsupportedInput;
       output.varint(tag);
@@ -45,7 +45,7 @@ export const scalarWriters: { readonly [scalar in ScalarType]?: (number: number)
   [ScalarType.INT64]: longWriter,
   [ScalarType.UINT64]: longWriter,
   [ScalarType.DOUBLE]: (number) => {
-    const tag = tagOf(number, fixed64Type);
+    const tag = makeTag(number, fixed64Type);
     return (output, value) => {
       if (typeof value !== "number") throw unsupportedInput;
       output.varint(tag);
@@ -57,7 +57,7 @@ export const scalarWriters: { readonly [scalar in ScalarType]?: (number: number)
 /** Negative numbers are left to toBinary, here and below. */
 function wholeWriter(max: number): (number: number) => Write {
   return (number) => {
-    const tag = tagOf(number, varintType);
+    const tag = makeTag(number, varintType);
     return (output, value) => {
       if (!Number.isInteger(value)) throw unsupportedInput;
       const integer = value as number;
@@ -69,7 +69,7 @@ function wholeWriter(max: number): (number: number) => Write {
 }
 
 function longWriter(number: number): Write {
-  const tag = tagOf(number, varintType);
+  const tag = makeTag(number, varintType);
   return (output, value) => {
     const integer = typeof value === "bigint" ? Number(value) : -1;
     if (integer < 0 || integer > Number.MAX_SAFE_INTEGER) throw unsupportedInput;

@@ -11,11 +11,11 @@ import { keptJsonOf } from "../json/compact-value.js";
 import { type DynamicMessage, type OneofValue, perMessageType } from "../outline/dynamic.js";
 import { unsupportedInput } from "./input.js";
 import { Output } from "./output.js";
-import { isDelimited, lengthType, scalarWriters, tagOf, type Write } from "./scalars.js";
+import { isDelimited, lengthType, makeTag, scalarWriters, type Write } from "./scalars.js";
 import { writeJsonKind, writeStruct } from "./struct.js";
 
-// Saves 5 to 7 µs per message compared with toBinary (75 % of encoding), which is 5 % of a unary gRPC call (Node
-// 24.21). The counterpart of the reader, for Node: encodes messages by closures compiled once per message type, into
+// Saves 2.3 to 2.8 µs of a message of text compared with toBinary (70 to 80 % of encoding) and 3.4 µs of a chunk of 200
+// bytes: 4 % of a unary gRPC call, and 12 % of a chunk of a gRPC stream (Node 24.21, 2026-11-28). The counterpart of the reader, for Node: encodes messages by closures compiled once per message type, into
 // reused memory. It handles only the common cases. Anything else, such as a group, a wrapper, a value of the wrong
 // type, or a getter that encodes a message itself, is left to toBinary, which starts over.
 
@@ -70,7 +70,7 @@ const refuse: Write = () => {
 
 const messageWriter = perMessageType((desc): Write => {
   const { typeName } = desc;
-  const steps = stepsOf(desc);
+  const steps = compileSteps(desc);
   if (steps === undefined) return refuse;
   return (output, value) => {
     const message = value as DynamicMessage;
@@ -97,7 +97,7 @@ function writeUnknown(output: Output, fields: NonNullable<DynamicMessage["$unkno
 }
 
 /** `undefined` when one of the fields, and so the message, is left to toBinary. */
-function stepsOf(desc: DescMessage): readonly Step[] | undefined {
+function compileSteps(desc: DescMessage): readonly Step[] | undefined {
   const steps: Step[] = [];
   let group: { readonly oneof: DescOneof; readonly cases: Map<string, Write> } | undefined;
   for (const field of desc.fields.toSorted((a, b) => a.number - b.number)) {
@@ -105,7 +105,7 @@ function stepsOf(desc: DescMessage): readonly Step[] | undefined {
     const write = fieldWriter(field);
     if (write === undefined) return undefined;
     if (oneof === undefined) {
-      steps.push({ name: localName, zero: zeroOf(field), write });
+      steps.push({ name: localName, zero: findZero(field), write });
       group = undefined;
       continue;
     }
@@ -122,7 +122,7 @@ function stepsOf(desc: DescMessage): readonly Step[] | undefined {
 /** Equals no value, for fields whose writers decide themselves what to write. */
 const always = Symbol("always");
 
-function zeroOf(field: DescField): unknown {
+function findZero(field: DescField): unknown {
   if (field.fieldKind === "list" || field.fieldKind === "map") return always;
   if (field.presence !== Presence.IMPLICIT) return undefined;
   if (field.fieldKind === "enum") return field.enum.values[0]?.number;
@@ -150,7 +150,7 @@ function fieldWriter(field: DescField): Write | undefined {
   }
   if (field.presence === Presence.LEGACY_REQUIRED) return undefined;
   const write = valueWriter(field, field.number);
-  return write !== undefined && zeroOf(field) === always ? unlessZero(field, write) : write;
+  return write !== undefined && findZero(field) === always ? unlessZero(field, write) : write;
 }
 
 /** For fields whose zero cannot be compared by `===`. */
@@ -188,7 +188,7 @@ function listWriter(write: Write): Write {
 function mapWriter(field: DescField & { fieldKind: "map" }): Write | undefined {
   const write = valueWriter(field, 2);
   if (write === undefined || field.mapKey !== ScalarType.STRING) return undefined;
-  const tag = tagOf(field.number, lengthType);
+  const tag = makeTag(field.number, lengthType);
   let lengthBytes = 1;
   return (output, value) => {
     const entries = value as { readonly [key: string]: unknown };
@@ -231,7 +231,7 @@ function messageValueWriter({ parent }: DescField, desc: DescMessage, number: nu
 }
 
 function withLength(number: number, write: Write): Write {
-  const tag = tagOf(number, lengthType);
+  const tag = makeTag(number, lengthType);
   // Lengths of the same field mostly take the same number of bytes, so that nothing is moved.
   let lengthBytes = 1;
   return (output, value) => {
@@ -243,4 +243,4 @@ function withLength(number: number, write: Write): Write {
   };
 }
 
-const keyTag = tagOf(1, lengthType);
+const keyTag = makeTag(1, lengthType);

@@ -12,7 +12,7 @@ type CompactValue = Value & { [keptJson]?: KeptJson | undefined };
 
 /** Makes a Value message that keeps its JSON, which must not change from then on. */
 export function compactValue(json: JsonValue): Value {
-  if (typeof json !== "object" || json === null) return { $typeName: "google.protobuf.Value", kind: toKind(json) };
+  if (typeof json !== "object" || json === null) return { $typeName: "google.protobuf.Value", kind: createKind(json) };
   const value = { $typeName: "google.protobuf.Value" };
   return Object.defineProperties(value, { kind: lazyKind, [keptJson]: { value: json, configurable: true } }) as Value;
 }
@@ -26,7 +26,7 @@ const lazyKind: PropertyDescriptor & ThisType<CompactValue> = {
   enumerable: true,
   configurable: true,
   get() {
-    const kind = toKind((this[keptJson] ?? null) as JsonValue);
+    const kind = createKind((this[keptJson] ?? null) as JsonValue);
     become(this, kind);
     return kind;
   },
@@ -41,7 +41,7 @@ function become(value: CompactValue, kind: Value["kind"]): void {
   Object.defineProperty(value, "kind", { value: kind, enumerable: true, configurable: true, writable: true });
 }
 
-function toKind(json: JsonValue): Value["kind"] {
+function createKind(json: JsonValue): Value["kind"] {
   switch (typeof json) {
     case "string":
       return { case: "stringValue", value: json };
@@ -52,15 +52,15 @@ function toKind(json: JsonValue): Value["kind"] {
   }
   if (json === null) return { case: "nullValue", value: 0 };
   return Array.isArray(json)
-    ? { case: "listValue", value: toList(json) }
-    : { case: "structValue", value: toStruct(json) };
+    ? { case: "listValue", value: createList(json) }
+    : { case: "structValue", value: createStruct(json) };
 }
 
-function toList(json: readonly JsonValue[]): ListValue {
+function createList(json: readonly JsonValue[]): ListValue {
   return { $typeName: "google.protobuf.ListValue", values: json.map(compactValue) };
 }
 
-function toStruct(json: JsonObject): Struct {
+function createStruct(json: JsonObject): Struct {
   const fields: { [key: string]: Value } = {};
   for (const key of Object.keys(json)) setOwn(fields, key, compactValue(json[key] ?? null));
   return { $typeName: "google.protobuf.Struct", fields };

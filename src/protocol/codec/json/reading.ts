@@ -1,5 +1,6 @@
-// What is known about the answer at hand. Only the rare member that cannot be read asks for it, so it is no argument of
-// every reader in every version: reading is synchronous, and the caller sets it for that time.
+// Who hears of members of the answer at hand that cannot be read, and which extensions its call activated. Only such a member
+// asks for them, which is rare, so they are no arguments of every reader in every version: reading is synchronous, and the
+// caller sets them for that time.
 
 /** Hears of a member that cannot be read and is left out: `artifacts[0].name`, "a number". */
 export type ReportLeftOut = (path: string, kind: string) => void;

@@ -8,8 +8,8 @@ import {
   type SchemaStatement,
   sendsIndex,
   sendsTable,
-  statementOf,
   type TableName,
+  toStatement,
 } from "../schema-statements.js";
 
 const scopeColumns = ["agent", "tenant", "owner"] as const;
@@ -87,7 +87,7 @@ function rekeyByCopy(db: Kysely<Database>, dialect: SqlDialect): readonly Schema
     return [
       db.schema.alterTable(`trivium_${name}`).renameTo(`trivium_${name}_before`),
       ...(table === undefined ? [] : [table]),
-      statementOf(db, copy),
+      toStatement(db, copy),
       db.schema.dropTable(`trivium_${name}_before`),
       ...indexes,
     ];

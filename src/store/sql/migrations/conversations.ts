@@ -1,7 +1,7 @@
 import { type Kysely, sql } from "kysely";
 import type { SqlDialect } from "../dialect.js";
 import type { Database } from "../schema.js";
-import { clusteredTableOf, type SchemaStatement, type Table, tableOf, withText } from "../schema-statements.js";
+import { createClusteredTable, type SchemaStatement, type Table, tableOf, withText } from "../schema-statements.js";
 
 /** Conversations of contexts, with their states. */
 export function conversationTables(db: Kysely<Database>, dialect: SqlDialect): readonly SchemaStatement[] {
@@ -27,7 +27,7 @@ function contexts(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
 
 function conversations(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
   const { bytes } = dialect.types;
-  const table = clusteredTableOf(db, dialect, "conversations");
+  const table = createClusteredTable(db, dialect, "conversations");
   const numbers = withNumbers(table, dialect, "context", "number", "kind", "at");
   return withNumbers(withText(numbers, "task_id", "item_id"), dialect, "bytes", "format")
     .addColumn("payload", bytes)
@@ -35,7 +35,7 @@ function conversations(db: Kysely<Database>, dialect: SqlDialect): SchemaStateme
 }
 
 function contextValues(db: Kysely<Database>, dialect: SqlDialect): SchemaStatement {
-  const table = withNumbers(clusteredTableOf(db, dialect, "context_values"), dialect, "context", "bytes");
+  const table = withNumbers(createClusteredTable(db, dialect, "context_values"), dialect, "context", "bytes");
   return withText(table, "name", "version", "json").addPrimaryKeyConstraint("trivium_context_values_key", [
     "context",
     "name",

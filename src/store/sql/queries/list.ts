@@ -6,8 +6,8 @@ import { compile, compileBy, type Params } from "../compile.js";
 import type { DbContext } from "../dialect.js";
 import { headFrom, selectHeads } from "../head-row.js";
 import type { QueryInput } from "../param.js";
-import { periodMs, periodOf } from "../periods.js";
-import { type StoredTaskRow, scopeOf } from "../rows.js";
+import { periodMs, toPeriod } from "../periods.js";
+import { pickScope, type StoredTaskRow } from "../rows.js";
 import { inScope } from "../scope.js";
 import { type TaskRow, untilWhole, withLogs } from "./tasks.js";
 
@@ -19,7 +19,7 @@ export interface ListedTasks {
 
 /** A page of tasks: one backward scan of the index that matches its filters. */
 export async function listTasks(context: DbContext, scope: Scope, query: ListQuery): Promise<ListedTasks> {
-  const args = argsOf(scope, query);
+  const args = readArgs(scope, query);
   const total = (await countFor(query).first(context, args))?.total ?? 0;
   return untilWhole(async () => {
     const rows = await pageFor(query).all(context, args);
@@ -79,17 +79,17 @@ interface PageArgs extends Scope {
   readonly rows: number;
 }
 
-function argsOf(scope: Scope, query: ListQuery): PageArgs {
+function readArgs(scope: Scope, query: ListQuery): PageArgs {
   const { contextId = "", state = 0, after, limit } = query;
   const since = Math.ceil(query.since ?? 0);
-  const period = periodOf(since);
+  const period = toPeriod(since);
   const times = { since, period, periodEnd: (period + 1) * periodMs };
   // One task beyond the page shows that another page follows.
-  return { ...scopeOf(scope), contextId, state, ...times, ...cursorOf(after), rows: limit + 1 };
+  return { ...pickScope(scope), contextId, state, ...times, ...readCursor(after), rows: limit + 1 };
 }
 
 /** Status times are whole milliseconds: after a fractional time come the tasks before the next whole one. */
-function cursorOf({ statusTime, key }: NonNullable<ListQuery["after"]> = { statusTime: 0, key: 0 }) {
+function readCursor({ statusTime, key }: NonNullable<ListQuery["after"]> = { statusTime: 0, key: 0 }) {
   const afterTime = Math.ceil(statusTime);
   return { afterTime, afterKey: afterTime === statusTime ? key : 0 };
 }
@@ -100,25 +100,25 @@ type Filter = keyof Filters;
 const filterNames = ["contextId", "state", "since", "after", "summaries"] as const satisfies readonly Filter[];
 
 /** The filters that are set, as one string. */
-function shapeOf(filters: Filters): string {
+function describeShape(filters: Filters): string {
   return filterNames.filter((name) => filters[name] !== undefined && filters[name] !== false).join(" ");
 }
 
-function filtersOf(shape: string): ReadonlySet<string> {
+function parseShape(shape: string): ReadonlySet<string> {
   return new Set<Filter>(filterNames.filter((name) => shape.split(" ").includes(name)));
 }
 
-const pages = compileBy((shape: string) => pageWith(filtersOf(shape)));
-const counts = compileBy((shape: string) => countWith(filtersOf(shape)));
+const pages = compileBy((shape: string) => pageWith(parseShape(shape)));
+const counts = compileBy((shape: string) => countWith(parseShape(shape)));
 
 /** The statement for a page; its text depends on which filters are set. */
 export function pageFor(filters: Filters) {
-  return pages(shapeOf(filters));
+  return pages(describeShape(filters));
 }
 
 /** The statement for the number of tasks on all pages. */
 export function countFor({ contextId, state, since }: Filters) {
-  return counts(shapeOf({ contextId, state, since }));
+  return counts(describeShape({ contextId, state, since }));
 }
 
 function pageWith(filters: ReadonlySet<string>) {
@@ -177,7 +177,7 @@ function sumOfCounts(filters: ReadonlySet<string>) {
 function sumOfPeriods(filters: ReadonlySet<string>) {
   return compile((context, params: Params<PageArgs>) => {
     const { state, period, periodEnd } = params;
-    const first = tasksOf(context, params, filters).where("t.status_time", "<", periodEnd);
+    const first = selectFiltered(context, params, filters).where("t.status_time", "<", periodEnd);
     return context.db
       .selectFrom("trivium_periods as p")
       .select(sql<number>`cast(coalesce(sum(p.count), 0) as bigint) + (${first})`.as("total"))
@@ -188,11 +188,11 @@ function sumOfPeriods(filters: ReadonlySet<string>) {
 }
 
 function countOfIndex(filters: ReadonlySet<string>) {
-  return compile((context, params: Params<PageArgs>) => tasksOf(context, params, filters));
+  return compile((context, params: Params<PageArgs>) => selectFiltered(context, params, filters));
 }
 
 /** Counts the matching tasks in the index of the page. */
-function tasksOf(context: DbContext, params: Params<PageArgs>, filters: ReadonlySet<string>) {
+function selectFiltered(context: DbContext, params: Params<PageArgs>, filters: ReadonlySet<string>) {
   const { contextId, state, since } = params;
   return context.db
     .selectFrom("trivium_tasks as t")

@@ -1,7 +1,7 @@
 import type { Selectable } from "kysely";
 import { compile, type Params } from "../compile.js";
 import { type DbContext, inTransaction } from "../dialect.js";
-import { type PushBackend, type PushRow, scopeOf, settledHolder } from "../rows.js";
+import { type PushBackend, type PushRow, pickScope, settledHolder } from "../rows.js";
 import type { PushConfigsTable } from "../schema.js";
 import { expiredIn } from "./instances.js";
 
@@ -38,7 +38,7 @@ function setConfig(context: DbContext, row: PushRow, max: number): Promise<"stor
     const existing = others.find(({ id }) => id === row.id);
     if (existing === undefined && others.length >= max) return "full";
     const ordinal = existing?.ordinal ?? Math.max(0, ...others.map((other) => other.ordinal)) + 1;
-    await putConfig.write(within, valuesOf(row, ordinal));
+    await putConfig.write(within, toColumns(row, ordinal));
     return "stored";
   });
 }
@@ -171,10 +171,10 @@ const freeConfigs = compile(({ db }, { agent, instance }: Params<HolderOfAgent>)
   db.updateTable("trivium_push_configs").set({ holder: "" }).where("agent", "=", agent).where("holder", "=", instance),
 );
 
-function valuesOf(row: PushRow, ordinal: number): Selectable<PushConfigsTable> {
+function toColumns(row: PushRow, ordinal: number): Selectable<PushConfigsTable> {
   const { key, id, taskId, scope, version, taskName, cursor, holder, format, bytes } = row;
   const keyColumns = { key, id, ordinal, task_id: taskId, version, task_name: taskName ?? null };
-  return { ...scopeOf(scope), ...keyColumns, cursor, holder, format, payload: bytes };
+  return { ...pickScope(scope), ...keyColumns, cursor, holder, format, payload: bytes };
 }
 
 function rowFrom(row: Selectable<PushConfigsTable>): PushRow {
@@ -182,7 +182,7 @@ function rowFrom(row: Selectable<PushConfigsTable>): PushRow {
     key: row.key,
     id: row.id,
     taskId: row.task_id,
-    scope: scopeOf(row),
+    scope: pickScope(row),
     cursor: row.cursor,
     version: row.version,
     taskName: row.task_name ?? undefined,

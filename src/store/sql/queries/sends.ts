@@ -3,7 +3,7 @@ import type { NewSend, SendClaim, SendRecords } from "../../../core/ports.js";
 import type { Scope } from "../../../protocol/context.js";
 import { compile, type Params } from "../compile.js";
 import type { DbContext } from "../dialect.js";
-import { type Backend, type SendOutcomeRow, type SendRecordRow, scopeOf } from "../rows.js";
+import { type Backend, pickScope, type SendOutcomeRow, type SendRecordRow } from "../rows.js";
 import type { SendsTable } from "../schema.js";
 import { inScope } from "../scope.js";
 
@@ -96,7 +96,7 @@ type SendRow = Selectable<SendsTable> & { readonly expires_at: number | null; re
 function recordFrom(row: SendRow): SendRecordRow {
   const { outcome: kind, format, payload } = row;
   return {
-    scope: scopeOf(row),
+    scope: pickScope(row),
     messageId: row.message_id,
     entry: row.entry,
     digest: row.digest,

@@ -29,7 +29,7 @@ export function kindJsonCodecs(
 ): (operation: Operation) => OperationCodec {
   const replies: Forms<ReplyCodec> = replyForms(cards) as Forms<ReplyCodec>;
   const codecs = new Map(
-    operations.map((operation) => [operation.name, codecOf(operation, limits, replies[operation.name])]),
+    operations.map((operation) => [operation.name, createCodec(operation, limits, replies[operation.name])]),
   );
   return ({ name }) => codecs.get(name) ?? throwMissing(name);
 }
@@ -48,7 +48,7 @@ interface ReplyCodec {
   write(reply: AnyMessage, request: AnyMessage): JsonValue;
 }
 
-function codecOf(operation: Operation, limits: ValidationLimits, reply: ReplyCodec | undefined): OperationCodec {
+function createCodec(operation: Operation, limits: ValidationLimits, reply: ReplyCodec | undefined): OperationCodec {
   const { name } = operation;
   const params = (paramsForms as Forms<ParamsCodec>)[name];
   return {

@@ -8,7 +8,7 @@ const maxDepth = 8;
  * Returns an id for a message without one. It is a hash of the content, so that every read gives the same id: readers
  * use ids to recognize messages.
  */
-export function messageIdOf(json: JsonValue): string {
+export function deriveMessageId(json: JsonValue): string {
   const hash = new Hash();
   addJson(hash, json, 0);
   return `anonymous-${hash.text()}`;

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
 import { addViolation, mustBe, underIndex, underMember, type Violations } from "../../../protocol/violations.js";
-import { messageIdOf } from "./message-id.js";
+import { deriveMessageId } from "./message-id.js";
 import { dataFlag, type RoleWord, roleOfWord, roleWords, stateOfWord } from "./words.js";
 
 // Kind-JSON → the JSON of the model, which is then read and validated like any other. Nothing here throws. Values of a
@@ -46,7 +46,7 @@ export function upgradeMessage(json: JsonValue, context: UpgradeContext, sender:
   if ((kind ?? "message") !== "message") noteViolation(context, "kind", "must be message");
   const result = copyMembers(json, messageMembers);
   // The reader rejects a request without an id; a reply gets a generated one.
-  if (context.lenient) result["messageId"] ??= messageIdOf(json);
+  if (context.lenient) result["messageId"] ??= deriveMessageId(json);
   result["role"] = upgradeRole(role, context, sender);
   return upgradeParts(parts, context, result);
 }
@@ -95,7 +95,7 @@ function upgradeArtifact(json: JsonValue, context: UpgradeContext): JsonValue {
 
 /** Converts an event to a member of the model's stream response. Returns `undefined` for an unknown kind. */
 export function upgradeEvent(json: JsonObject, context: UpgradeContext): JsonObject | undefined {
-  switch (kindOf(json)) {
+  switch (findKind(json)) {
     case "message":
       return { message: upgradeMessage(json, context, "agent") };
     case "task":
@@ -114,7 +114,7 @@ export function upgradeEvent(json: JsonObject, context: UpgradeContext): JsonObj
 }
 
 /** Returns the `kind` of an object, or infers it from the members. */
-function kindOf(json: JsonObject): JsonValue | undefined {
+function findKind(json: JsonObject): JsonValue | undefined {
   const { kind } = json;
   if ((kind ?? null) !== null) return kind;
   const has = (name: string): boolean => (json[name] ?? null) !== null;
@@ -156,7 +156,7 @@ const emptyText: JsonObject = { text: "" };
 function upgradePart(json: JsonValue, context: UpgradeContext): JsonValue {
   if (!isJsonObject(json)) return json;
   const result = copyMembers(json, ["metadata"]);
-  const kind = partKindOf(json, context);
+  const kind = findPartKind(json, context);
   if (kind === undefined) return { ...result, ...(context.lenient ? {} : emptyText) };
   const value = json[kind] ?? null;
   if (value === null) {
@@ -169,7 +169,7 @@ function upgradePart(json: JsonValue, context: UpgradeContext): JsonValue {
 }
 
 /** Returns the kind of a part from `kind`, or from `type` in early peers, otherwise from its members. */
-function partKindOf(json: JsonObject, context: UpgradeContext): PartKind | undefined {
+function findPartKind(json: JsonObject, context: UpgradeContext): PartKind | undefined {
   const value = json["kind"] ?? json["type"] ?? undefined;
   const partKind = partKinds.find((kind) => kind === value);
   if (partKind !== undefined) return partKind;
@@ -190,8 +190,8 @@ function upgradeFile(json: JsonValue, context: UpgradeContext): JsonObject {
     if (!context.lenient) addViolation(context.violations, mustBe("an object", json));
     return emptyText;
   }
-  const raw = memberOf(json, bytesMembers);
-  const url = memberOf(json, uriMembers);
+  const raw = findMember(json, bytesMembers);
+  const url = findMember(json, uriMembers);
   if ((raw === undefined) === (url === undefined)) {
     if (!context.lenient) addViolation(context.violations, "must have one of bytes, uri");
     if (raw === undefined) return emptyText;
@@ -201,7 +201,7 @@ function upgradeFile(json: JsonValue, context: UpgradeContext): JsonObject {
   return copyMembers({ mediaType: mimeType ?? null, filename: name ?? null }, ["mediaType", "filename"], result);
 }
 
-function memberOf(json: JsonObject, names: readonly string[]): JsonValue | undefined {
+function findMember(json: JsonObject, names: readonly string[]): JsonValue | undefined {
   const name = names.find((each) => (json[each] ?? null) !== null);
   return name === undefined ? undefined : json[name];
 }

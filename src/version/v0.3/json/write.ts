@@ -111,9 +111,9 @@ function partToKindJson(part: Part): JsonObject {
   const { content, metadata } = part;
   switch (content.case) {
     case "raw":
-      return withMetadata({ kind: "file", file: fileOf(part, "bytes", base64FromBytes(content.value)) }, metadata);
+      return withMetadata({ kind: "file", file: writeFile(part, "bytes", base64FromBytes(content.value)) }, metadata);
     case "url":
-      return withMetadata({ kind: "file", file: fileOf(part, "uri", content.value) }, metadata);
+      return withMetadata({ kind: "file", file: writeFile(part, "uri", content.value) }, metadata);
     case "data":
       return dataPart(valueToJson(content.value), metadata);
     default:
@@ -121,7 +121,7 @@ function partToKindJson(part: Part): JsonObject {
   }
 }
 
-function fileOf({ mediaType, filename }: Part, member: "bytes" | "uri", value: string): JsonObject {
+function writeFile({ mediaType, filename }: Part, member: "bytes" | "uri", value: string): JsonObject {
   const file: JsonObject = { [member]: value };
   if (mediaType !== "") file["mimeType"] = mediaType;
   if (filename !== "") file["name"] = filename;

@@ -9,7 +9,7 @@ import type { WireFile } from "./model.js";
  * Returns the form of files that one sender wrote together. One file that cannot be base64 text proves that none of
  * them is. Returns `undefined` if no file has bytes.
  */
-export function bytesFormOf(files: readonly WireFile[]): FileBytes | undefined {
+export function detectBytesForm(files: readonly WireFile[]): FileBytes | undefined {
   const withBytes = files.filter(({ file }) => file.case === "fileWithBytes" && file.value.length > 0);
   if (withBytes.length === 0) return undefined;
   return withBytes.every((file) => contentOfText(file) !== undefined) ? "base64" : "raw";

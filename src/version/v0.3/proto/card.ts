@@ -3,8 +3,8 @@ import { readJson } from "../../../protocol/codec/json/reader.js";
 import { writeJson } from "../../../protocol/codec/json/writer.js";
 import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
 import { type AgentCard, AgentCardSchema as ModelSchema } from "../../../protocol/model.js";
-import { objectsOf, readCard } from "../card.js";
-import { interfacesOf } from "../card-interfaces.js";
+import { readCard, readObjects } from "../card.js";
+import { listInterfaces } from "../card-interfaces.js";
 import { AgentCardSchema, type WireCard } from "./model.js";
 
 // The card in 0.3's schema: security as in 1.0, everything else as in 0.3's other JSON. Cards are requested rarely, so
@@ -21,7 +21,7 @@ export function writeWireCard(card: AgentCard): WireCard {
     ...same
   } = writeJson(ModelSchema, card);
   const { extendedAgentCard = false, ...abilities } = isJsonObject(capabilities) ? capabilities : {};
-  const { url, preferredTransport, additionalInterfaces } = interfacesOf(card, "0.3") ?? noInterfaces;
+  const { url, preferredTransport, additionalInterfaces } = listInterfaces(card, "0.3") ?? noInterfaces;
   const json: JsonObject = {
     ...same,
     protocolVersion: "0.3.0",
@@ -30,7 +30,7 @@ export function writeWireCard(card: AgentCard): WireCard {
     capabilities: abilities,
     security: securityRequirements ?? [],
     supportsAuthenticatedExtendedCard: extendedAgentCard,
-    skills: objectsOf(skills).map(({ securityRequirements: requirements, ...skill }) => ({
+    skills: readObjects(skills).map(({ securityRequirements: requirements, ...skill }) => ({
       ...skill,
       security: requirements ?? [],
     })),

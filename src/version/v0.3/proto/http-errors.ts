@@ -3,7 +3,7 @@ import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
 import { detailsFromError, errorFromDetails } from "../../../protocol/error-details.js";
 import { type A2AError, type ErrorCode, errorCodeFromHttp, errorTable } from "../../../protocol/errors.js";
 import { grpcStatusNames } from "../../../protocol/grpc-status.js";
-import { errorClassOf, errorFromJsonRpc, errorNumberOf, errorOfClass } from "../errors.js";
+import { errorFromJsonRpc, errorOfClass, findErrorClass, findErrorNumber } from "../errors.js";
 
 // Errors of 0.3 over HTTP+JSON. The specification does not define their body, and each SDK has its own. We write a body
 // that all SDKs can read, and read the bodies of all of them.
@@ -14,9 +14,9 @@ export function httpBodyFromError(error: A2AError): JsonObject {
   const { http, grpc } = errorTable[code];
   const status = grpcStatusNames[grpc] ?? "UNKNOWN";
   return {
-    code: errorNumberOf(code),
+    code: findErrorNumber(code),
     message,
-    type: errorClassOf(code),
+    type: findErrorClass(code),
     error: { code: http, status, message, details: detailsFromError(error) },
   };
 }
@@ -28,13 +28,13 @@ export function httpBodyFromError(error: A2AError): JsonObject {
 export function errorFromHttp(status: number, json: JsonValue | undefined): A2AError {
   const body = isJsonObject(json) ? json : {};
   const inner = isJsonObject(body["error"]) ? body["error"] : body;
-  const message = textOf(body["message"]) ?? textOf(inner["message"]) ?? textOf(body["detail"] ?? body["title"]);
+  const message = readText(body["message"]) ?? readText(inner["message"]) ?? readText(body["detail"] ?? body["title"]);
   const text = message ?? `the agent answered with HTTP status ${status}`;
   const details = inner["details"] ?? body["data"];
-  return errorFromDetails(details, text, codeOf(status, body, message ?? ""));
+  return errorFromDetails(details, text, findCode(status, body, message ?? ""));
 }
 
-function codeOf(status: number, body: JsonObject, text: string): ErrorCode {
+function findCode(status: number, body: JsonObject, text: string): ErrorCode {
   const { code, type } = body;
   if (isNumberOfError(code)) return errorFromJsonRpc({ code, message: text }).code;
   const codeOfType = typeof type === "string" ? errorOfClass(type.slice(type.lastIndexOf("/") + 1)) : undefined;
@@ -42,7 +42,7 @@ function codeOf(status: number, body: JsonObject, text: string): ErrorCode {
   const codeOfText = errorFromJsonRpc({ message: text }).code;
   if (codeOfText !== "internalError") return codeOfText;
   // Some servers reply to an unknown path with a body.
-  const isOfAgent = textOf(body["message"]) !== undefined || isJsonObject(body["error"]);
+  const isOfAgent = readText(body["message"]) !== undefined || isJsonObject(body["error"]);
   if (status === 404) return isOfAgent ? "taskNotFound" : "methodNotFound";
   return codesByStatus.get(status) ?? errorCodeFromHttp(status);
 }
@@ -65,13 +65,13 @@ export function errorFromEvent(json: JsonValue): A2AError | undefined {
   if (!isJsonObject(json)) return undefined;
   const { error, code, message } = json;
   const isError = isJsonObject(error) || (typeof code === "number" && typeof message === "string");
-  return isError ? errorFromHttp(statusOf(isJsonObject(error) ? error["code"] : undefined), json) : undefined;
+  return isError ? errorFromHttp(readStatus(isJsonObject(error) ? error["code"] : undefined), json) : undefined;
 }
 
-function statusOf(code: JsonValue | undefined): number {
+function readStatus(code: JsonValue | undefined): number {
   return typeof code === "number" && code >= 400 ? code : 500;
 }
 
-function textOf(value: JsonValue | undefined): string | undefined {
+function readText(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }

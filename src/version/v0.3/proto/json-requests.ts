@@ -10,7 +10,7 @@ import type { ValidationLimits } from "../../../protocol/validation-limits.js";
 import { mergeViolations } from "../../../protocol/violations.js";
 import { foreignNamesIn } from "../../foreign-names.js";
 import { CreateRequestSchema, SendRequestSchema, type WireSendRequest } from "./model.js";
-import { requestOf, requestReading, violationsIn } from "./operations.js";
+import { findRequest, requestReading, violationsIn } from "./operations.js";
 import type { Reading, WireForm } from "./parts.js";
 import { readCreate } from "./push.js";
 
@@ -24,7 +24,7 @@ export function readSend(
 ): { readonly request: AnyMessage; readonly reading: Reading } {
   const { message: wire, violations } = readJson(SendRequestSchema, json, { maxDepth: limits.jsonDepthMax });
   const reading = requestReading();
-  const request = requestOf(operation).read(wire, reading);
+  const request = findRequest(operation).read(wire, reading);
   const readViolations = mergeViolations(violations, reading.violations);
   const invalid = violationsIn(operation, request, { limits, violations: readViolations, isRead: true });
   const foreign = foreignNamesIn("0.3 HTTP+JSON", operation.name, json);
@@ -34,7 +34,7 @@ export function readSend(
 
 /** `blocking` is written even if false: peers differ in its default. */
 export function writeSend(operation: Operation, request: AnyMessage, form: WireForm): JsonObject {
-  const wire = requestOf(operation).write(request, form) as WireSendRequest;
+  const wire = findRequest(operation).write(request, form) as WireSendRequest;
   const json = writeJson(SendRequestSchema, wire);
   const { configuration } = json;
   if (isJsonObject(configuration)) configuration["blocking"] = wire.configuration?.blocking === true;

@@ -13,7 +13,7 @@ import { kindJsonCodecs } from "../json/codec.js";
 import { readCardJson, writeCardJson } from "./card.js";
 import { readCreateJson, readPlain, readSend, writePlain, writeSend } from "./json-requests.js";
 import { ConfigsSchema, CreateRequestSchema, SendResponseSchema, TaskConfigSchema, TaskSchema } from "./model.js";
-import { finishReply, replyOf, requestOf } from "./operations.js";
+import { findReply, findRequest, finishReply } from "./operations.js";
 import type { Peers } from "./peers.js";
 
 // The JSON of 0.3's schema, which HTTP+JSON carries. The specification can be taken to mean 0.3's other JSON, so a
@@ -32,13 +32,13 @@ export function protoJsonCodecs(options: JsonCodecOptions): (operation: Operatio
   return (operation) => {
     const existing = codecs.get(operation);
     if (existing !== undefined) return existing;
-    const codec = codecOf(operation, options, kinds(operation));
+    const codec = createCodec(operation, options, kinds(operation));
     codecs.set(operation, codec);
     return codec;
   };
 }
 
-function codecOf(operation: Operation, options: JsonCodecOptions, kind: OperationCodec): OperationCodec {
+function createCodec(operation: Operation, options: JsonCodecOptions, kind: OperationCodec): OperationCodec {
   const { peers } = options;
   return {
     readRequest: (json) => readRequest(operation, json ?? {}, { ...options, kind }),
@@ -49,9 +49,9 @@ function codecOf(operation: Operation, options: JsonCodecOptions, kind: Operatio
         // Peers may send a bare list of configurations, and the reply to a delete is empty.
         const wireJson =
           Array.isArray(json) && operation.name === "listTaskPushNotificationConfigs" ? { configs: json } : json;
-        const schema = schemaOf(operation);
-        if (schema === undefined) return replyOf(operation).read({ $typeName: operation.output.typeName }, reading);
-        return replyOf(operation).read(readWire(operation, schema, wireJson), reading);
+        const schema = findSchema(operation);
+        if (schema === undefined) return findReply(operation).read({ $typeName: operation.output.typeName }, reading);
+        return findReply(operation).read(readWire(operation, schema, wireJson), reading);
       });
       assertPayload(operation, reply);
       finishReply(operation, reply, request);
@@ -59,8 +59,8 @@ function codecOf(operation: Operation, options: JsonCodecOptions, kind: Operatio
     },
     writeReply(reply, request) {
       if (operation.name === "getExtendedAgentCard") return writeCardJson(reply as AgentCard);
-      const schema = schemaOf(operation);
-      return schema === undefined ? {} : writeJson(schema, replyOf(operation).write(reply, peers.formFor(request)));
+      const schema = findSchema(operation);
+      return schema === undefined ? {} : writeJson(schema, findReply(operation).write(reply, peers.formFor(request)));
     },
   };
 }
@@ -97,7 +97,7 @@ function writeRequest(
     case "sendStreamingMessage":
       return writeSend(operation, request, form);
     case "createTaskPushNotificationConfig": {
-      const json = writeJson(CreateRequestSchema, requestOf(operation).write(request, form));
+      const json = writeJson(CreateRequestSchema, findRequest(operation).write(request, form));
       const { config } = json;
       const taskId = (request as AnyMessage & { readonly taskId: string }).taskId;
       return { ...(bareRequests.has(request) && isJsonObject(config) ? config : json), taskId };
@@ -126,7 +126,7 @@ function withContent(json: JsonObject): JsonObject {
   return { ...json, [name]: { ...rest, content: parts } };
 }
 
-function schemaOf({ name }: Operation): DescMessage | undefined {
+function findSchema({ name }: Operation): DescMessage | undefined {
   switch (name) {
     case "sendMessage":
       return SendResponseSchema;

@@ -37,11 +37,11 @@ export const rpcs: ReadonlyMap<string, Operation> = new Map<string, Operation>(
   ).map(([rpc, name]) => [rpc, operationOf(name)]),
 );
 
-export function requestOf({ name }: Operation): Translation {
+export function findRequest({ name }: Operation): Translation {
   return requestTranslations[name] ?? throwMissing(name);
 }
 
-export function replyOf({ name }: Operation): Translation {
+export function findReply({ name }: Operation): Translation {
   return replyTranslations[name] ?? throwMissing(name);
 }
 

@@ -5,7 +5,7 @@ import { isJsonObject } from "../../../protocol/codec/outline/dynamic.js";
 import type { Part } from "../../../protocol/model.js";
 import { addViolation, underIndex, underMember, type Violations } from "../../../protocol/violations.js";
 import type { FileBytes } from "../../options.js";
-import { bytesFormOf, readBytes, writeBytes } from "./bytes.js";
+import { detectBytesForm, readBytes, writeBytes } from "./bytes.js";
 import type { WireFile, WirePart } from "./model.js";
 
 // Parts of 0.3's schema: files and data are messages of their own, and data must be an object.
@@ -31,7 +31,7 @@ export interface Reading {
 const wrapMark = "data_part_compat";
 
 export function readParts(wires: readonly WirePart[], reading: Reading): Part[] {
-  const formInUse = bytesFormOf(wires.flatMap(({ part }) => (part.case === "file" ? [part.value] : [])));
+  const formInUse = detectBytesForm(wires.flatMap(({ part }) => (part.case === "file" ? [part.value] : [])));
   // `raw` is proof, since the content cannot be base64. What looks like base64 may still be raw content.
   if (formInUse !== undefined && reading.fileBytes !== "raw") reading.fileBytes = formInUse;
   const { violations } = reading;

@@ -25,28 +25,28 @@ const rows: readonly Row[] = [
 const card: OperationName = "getExtendedAgentCard";
 
 /** The routes of 0.3. */
-export const routes = routesOf([...rows, ["GET /card", card]], "/v1");
+export const routes = createRoutes([...rows, ["GET /card", card]], "/v1");
 
 /** The routes without `/v1`, which one SDK uses for agents of 0.3. The card has the path of 1.0. */
-export const plainRoutes = routesOf([...rows, ["GET /extendedAgentCard", card]], "");
+export const plainRoutes = createRoutes([...rows, ["GET /extendedAgentCard", card]], "");
 
-function routesOf(table: readonly Row[], prefix: string): readonly HttpRoute[] {
-  return sortRoutes(table.map((row) => routeOf(row, prefix)));
+function createRoutes(table: readonly Row[], prefix: string): readonly HttpRoute[] {
+  return sortRoutes(table.map((row) => createRoute(row, prefix)));
 }
 
-function routeOf([call, operation, hasBody]: Row, prefix: string): HttpRoute {
+function createRoute([call, operation, hasBody]: Row, prefix: string): HttpRoute {
   const [verb = "", path = ""] = call.split(" ");
   const [, pathPart = "", suffix = ""] = /^\/(.*?)(:[^/{}]+)?$/.exec(prefix + path) ?? [];
   return {
     verb: verb as HttpRoute["verb"],
-    segments: pathPart.split("/").map(segmentOf),
+    segments: pathPart.split("/").map(readSegment),
     suffix,
     operation: operationOf(operation),
     hasBody: hasBody === "body",
   };
 }
 
-function segmentOf(text: string): HttpRoute["segments"][number] {
+function readSegment(text: string): HttpRoute["segments"][number] {
   const [, field] = /^\{(\w+)\}$/.exec(text) ?? [];
   return field === undefined ? { literal: text } : { field };
 }

@@ -80,14 +80,14 @@ export function closingReader<T>(
 
 /** Clears the history of a task if the caller requested none, which 0.3's schema cannot express to the agent. */
 export function withoutHistory(task: Task, request: AnyMessage | undefined): void {
-  if (request !== undefined && historyLengthOf(request) === 0) task.history = [];
+  if (request !== undefined && readHistoryLength(request) === 0) task.history = [];
 }
 
 interface HistoryOption {
   readonly historyLength?: number;
 }
 
-function historyLengthOf(
+function readHistoryLength(
   request: AnyMessage & HistoryOption & { readonly configuration?: HistoryOption },
 ): number | undefined {
   const { historyLength, configuration } = request;

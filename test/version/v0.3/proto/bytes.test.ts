@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type FilePart, FilePartSchema } from "../../../../gen/a2a/v1/a2a_pb.js";
-import { bytesFormOf, readBytes, writeBytes } from "../../../../src/version/v0.3/proto/bytes.js";
+import { detectBytesForm, readBytes, writeBytes } from "../../../../src/version/v0.3/proto/bytes.js";
 
 function fileOf(bytes: Uint8Array | string, mimeType = ""): FilePart {
   const value = typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes;
@@ -22,25 +22,25 @@ describe("the bytes of a file", () => {
     { what: "padding alone", bytes: "====", mimeType: "", form: "raw", content: "====" },
   ])("are read as $form: $what", ({ bytes, mimeType, form, content }) => {
     const file = fileOf(bytes, mimeType);
-    expect(bytesFormOf([file])).toBe(form);
+    expect(detectBytesForm([file])).toBe(form);
     expect(new TextDecoder().decode(readBytes(file, form === "raw" ? "raw" : "base64"))).toBe(content);
   });
 
   it("of a long text in another encoding than UTF-8 are base64 all the same", () => {
     const latin1 = Buffer.from("é ".repeat(40), "latin1");
     const file = fileOf(latin1.toString("base64"), "text/plain");
-    expect(bytesFormOf([file])).toBe("base64");
+    expect(detectBytesForm([file])).toBe("base64");
     expect(Buffer.from(readBytes(file, "base64"))).toEqual(latin1);
   });
 
   it("show nothing when there are none", () => {
-    expect(bytesFormOf([fileOf("")])).toBeUndefined();
-    expect(bytesFormOf([create(FilePartSchema, { file: { case: "fileWithUri", value: "u" } })])).toBeUndefined();
+    expect(detectBytesForm([fileOf("")])).toBeUndefined();
+    expect(detectBytesForm([create(FilePartSchema, { file: { case: "fileWithUri", value: "u" } })])).toBeUndefined();
   });
 
   it("are none of base64 when one file of the same sender is not", () => {
-    expect(bytesFormOf([fileOf("aGVsbG8="), fileOf("no base64")])).toBe("raw");
-    expect(bytesFormOf([fileOf("aGVsbG8="), fileOf("")])).toBe("base64");
+    expect(detectBytesForm([fileOf("aGVsbG8="), fileOf("no base64")])).toBe("raw");
+    expect(detectBytesForm([fileOf("aGVsbG8="), fileOf("")])).toBe("base64");
   });
 
   it("are what they were in either form", () => {
@@ -58,13 +58,13 @@ describe("the bytes of a file", () => {
   it("that were written as base64 are never taken for content, unless declared as text and not base64", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 200 }), (content) => {
-        expect(bytesFormOf([fileOf(writeBytes(content, "base64"), "application/octet-stream")])).toBe("base64");
+        expect(detectBytesForm([fileOf(writeBytes(content, "base64"), "application/octet-stream")])).toBe("base64");
       }),
     );
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom("a", "é", "\n", "😀"), minLength: 1 }), (text) => {
         const content = new TextEncoder().encode(text);
-        expect(bytesFormOf([fileOf(writeBytes(content, "base64"), "text/plain; charset=utf-8")])).toBe("base64");
+        expect(detectBytesForm([fileOf(writeBytes(content, "base64"), "text/plain; charset=utf-8")])).toBe("base64");
       }),
     );
   });
