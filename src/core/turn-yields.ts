@@ -1,5 +1,6 @@
 import { monotonic } from "../protocol/async/clock.js";
 import type { Scope } from "../protocol/context.js";
+import { scopeKey } from "../protocol/fair-share.js";
 import type { Clock } from "./ports.js";
 
 /**
@@ -44,8 +45,8 @@ export function createTurnYields(clock: Clock): TurnYields {
   };
 
   return {
-    take({ agent, tenant, owner }, resume) {
-      const key = agent === "" && tenant === "" ? owner : `${agent}\n${tenant}\n${owner}`;
+    take(scope, resume) {
+      const key = scopeKey(scope);
       const turns = owners.get(key);
       if (turns === undefined) owners.set(key, [resume]);
       else turns.push(resume);

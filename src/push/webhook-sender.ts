@@ -1,5 +1,6 @@
 import type { Clock, PushRegistration, PushStore, TaskStore } from "../core/ports.js";
 import { grownPause } from "../protocol/async/retry.js";
+import { ownerKey } from "../protocol/fair-share.js";
 import type { Logger } from "../protocol/logger.js";
 import type { StreamResponse } from "../protocol/model.js";
 import type { WebhookTelemetry } from "../protocol/telemetry/follow.js";
@@ -174,7 +175,7 @@ export class WebhookSender {
 
   get #route(): CallRoute {
     const { scope, config } = this.#registration;
-    return { owner: JSON.stringify([scope.tenant, scope.owner]), origin: new URL(config.url).origin };
+    return { owner: ownerKey(scope), origin: new URL(config.url).origin };
   }
 
   #logFields(fields: object): object {

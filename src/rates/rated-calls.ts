@@ -2,6 +2,7 @@ import { type Message as AnyMessage, isMessage } from "@bufbuild/protobuf";
 import { noop } from "../protocol/async/noop.js";
 import type { Place, Places } from "../protocol/async/places.js";
 import type { CallQuota, Principal } from "../protocol/context.js";
+import { ownerKey } from "../protocol/fair-share.js";
 import { type Message, SendMessageRequestSchema } from "../protocol/model.js";
 import type { Operation } from "../protocol/operations.js";
 import type { Claim, Counters, LimitBalance } from "./counters.js";
@@ -85,12 +86,9 @@ export class RatedCalls {
   }
 
   /** Counts the tokens of a turn, even if fewer are left. */
-  async charge(
-    { scope: { tenant, owner }, message }: ChargingTurn,
-    tokens: number,
-  ): Promise<{ readonly left: number }> {
+  async charge({ scope, message }: ChargingTurn, tokens: number): Promise<{ readonly left: number }> {
     const { tokens: budgets } = this.planFor(undefined, message);
-    const claims = this.claimsOf(budgets, { owner: `${tenant}\n${owner}`, tenant }, tokens);
+    const claims = this.claimsOf(budgets, { owner: ownerKey(scope), tenant: scope.tenant }, tokens);
     const balances = claims.length === 0 ? [] : await this.options.counters.charge(claims);
     return { left: Math.min(Number.POSITIVE_INFINITY, ...balances.map(({ left }) => left)) };
   }
@@ -184,8 +182,9 @@ export class RatedCall {
   }
 
   /** Refuses a known caller whose bytes are used up, before more are read. */
-  checkCaller({ owner, tenant = "" }: Principal): Promise<unknown> | undefined {
-    return this.#take(this.#calls.claimsOf(this.#calls.callerLimits, { owner: `${tenant}\n${owner}`, tenant }, 0));
+  checkCaller(principal: Principal): Promise<unknown> | undefined {
+    const subject = { owner: ownerKey(principal), tenant: principal.tenant ?? "" };
+    return this.#take(this.#calls.claimsOf(this.#calls.callerLimits, subject, 0));
   }
 
   /** Counts a decoded call. A stream holds its places until `leave`. */
@@ -234,6 +233,6 @@ export class RatedCall {
   #subjectOf({ owner, tenant: own = "" }: Principal, request: AnyMessage): Subject {
     const requested = "tenant" in request && typeof request.tenant === "string" ? request.tenant : "";
     const tenant = own === "" && this.#calls.options.tenants.has(requested) ? requested : own;
-    return { owner: `${tenant}\n${owner}`, tenant, address: this.#address };
+    return { owner: ownerKey({ tenant, owner }), tenant, address: this.#address };
   }
 }

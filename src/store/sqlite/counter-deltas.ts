@@ -1,4 +1,5 @@
 import type { Scope } from "../../protocol/context.js";
+import { scopeKey } from "../../protocol/fair-share.js";
 import { periodOf } from "../sql/periods.js";
 import type { StatusRow } from "../sql/rows.js";
 import type { Statements } from "./statements.js";
@@ -20,11 +21,12 @@ interface Counter extends Scope {
 export function createCounterDeltas(): CounterDeltas {
   const counters = new Map<string, Counter>();
   return {
-    count({ agent, tenant, owner }, { state, time }, change) {
+    count(scope, { state, time }, change) {
       const period = periodOf(time);
-      const name = `${state} ${period} ${agent.length} ${agent}${tenant.length} ${tenant}${owner}`;
+      const name = `${state} ${period} ${scopeKey(scope)}`;
       const counter = counters.get(name);
-      if (counter === undefined) counters.set(name, { agent, tenant, owner, state, period, change });
+      if (counter === undefined)
+        counters.set(name, { agent: scope.agent, tenant: scope.tenant, owner: scope.owner, state, period, change });
       else counter.change += change;
     },
     write({ count, countPeriod }) {
@@ -43,10 +45,11 @@ export function createCounterDeltas(): CounterDeltas {
 /** The same counters without their time. */
 function byState(counters: Iterable<Counter>): Iterable<Counter> {
   const sums = new Map<string, Counter>();
-  for (const { agent, tenant, owner, state, period, change } of counters) {
-    const name = `${state} ${agent.length} ${agent}${tenant.length} ${tenant}${owner}`;
+  for (const counter of counters) {
+    const { state, change } = counter;
+    const name = `${state} ${scopeKey(counter)}`;
     const sum = sums.get(name);
-    if (sum === undefined) sums.set(name, { agent, tenant, owner, state, period, change });
+    if (sum === undefined) sums.set(name, { ...counter });
     else sum.change += change;
   }
   return sums.values();
