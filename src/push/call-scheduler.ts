@@ -44,6 +44,8 @@ interface Grant {
  * order of arrival. A lane (owner and destination) has a circuit breaker of its own. A lane with waiters is in one
  * place: ready at its owner, blocked at its destination until that has room, held by a `Retry-After`, or waiting for
  * its breaker. So a lane that cannot start a call does not delay the others.
+ *
+ * Not a `FairQueue`: that has one rank of keys, and calls wait here by two, the owner's and the destination's.
  */
 export class CallScheduler {
   readonly #options: CallSchedulerOptions;

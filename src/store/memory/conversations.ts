@@ -13,10 +13,10 @@ import type {
 } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
 import { exceedsShare, ownerKey, scopeKey } from "../../protocol/fair-share.js";
+import { type Link, linkOf, Recency } from "../../protocol/recency.js";
 import { checkContextValue } from "../check-indexed.js";
 import { sizeOfContextValue } from "../context-value-size.js";
 import { takeWithin } from "../take-within.js";
-import { type Link, linkOf, Recency } from "./recency.js";
 
 /** Approximate cost of a context, an entry and a value besides their content. */
 const contextBytes = 640;

@@ -2,7 +2,7 @@ import type { Clock } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { exceedsShare, ownerKey } from "../../protocol/fair-share.js";
-import { type Link, linkOf, Recency } from "./recency.js";
+import { type Link, linkOf, Recency } from "../../protocol/recency.js";
 import type { TaskEntry } from "./task-entry.js";
 
 /** How much a memory store keeps. */
