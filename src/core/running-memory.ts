@@ -43,7 +43,7 @@ interface OwnerMemory {
 /** A turn that waits, and the function that wakes it. */
 interface WaitingTurn {
   readonly memory: TurnMemory;
-  readonly wake: () => void;
+  wake: () => void;
 }
 
 /** The memory of the running tasks of a process. */
@@ -131,6 +131,11 @@ export class RunningMemory {
     this.#reserve ??= { turn: memory, since: monotonic(this.#clock) };
     if (this.#reserve.turn === memory) return undefined;
     return new Promise((wake) => {
+      // A turn that was aborted while it waited may ask again: it waits once.
+      if (memory.waiting?.isWaiting === true) {
+        memory.waiting.item.wake = wake;
+        return;
+      }
       if (!this.#hasWaiting(owner)) this.#startTimer(owner);
       memory.waiting = this.#waiting.add(owner.key, { memory, wake });
     });
