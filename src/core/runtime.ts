@@ -12,7 +12,7 @@ import type { StoreUser } from "./store-guard.js";
 import type { LiveTask } from "./task/live-task.js";
 import type { LiveTaskDeps } from "./task/live-task-deps.js";
 import type { TaskUse } from "./task-use.js";
-import type { TurnCounter } from "./turn-counter.js";
+import type { TurnSlots } from "./turn-slots.js";
 import type { TurnClients, TurnStart, TurnSubject } from "./turn-start.js";
 import type { TurnYields } from "./turn-yields.js";
 
@@ -46,7 +46,7 @@ export interface Runtime extends LiveTaskDeps {
   readonly claiming: Map<string, Promise<void>>;
   /** Makes clients of other agents of the process. `undefined` where there are none. */
   readonly clients?: TurnClients | undefined;
-  readonly turns: TurnCounter;
+  readonly turns: TurnSlots;
   readonly yields: TurnYields;
   readonly memory: RunningMemory;
   /** Bounds the reads of an owner. */

@@ -41,12 +41,12 @@ export async function claimTurn(runtime: Runtime, live: LiveTask, claim: TurnCla
   claiming.set(live.id, outcome.then(noop, noop));
   const late = Promise.withResolvers<never>();
   const onLate = ({ cause }: Unanswered): void => {
-    const stopExpecting = runtime.turns.expect();
+    const releaseShutdown = runtime.turns.holdShutdown();
     // A closed handler may have lost the task already: it leaves it to others.
     const started = outcome.then((result) => {
       if (result === "claimed" && !runtime.turns.isClosed) claim.start();
     });
-    late.reject(new Unanswered(cause, started.catch(noop).finally(stopExpecting)));
+    late.reject(new Unanswered(cause, started.catch(noop).finally(releaseShutdown)));
   };
   live.mayBeLate({ onLate, retryMs: runtime.limits.storeWaitMs });
   return Promise.race([outcome, late.promise]);

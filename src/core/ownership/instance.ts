@@ -35,7 +35,7 @@ export interface Instance {
 /** A handler that shares the instance. */
 export interface Member {
   /** Starts no more work by itself, and keeps what it holds. */
-  rest(): void;
+  stopNewWork(): void;
   /** Ends its sweeps. */
   leave(): Promise<void>;
 }
@@ -82,7 +82,7 @@ export function startInstance(options: InstanceOptions): Instance {
       // One that joins a running instance need not wait for its next heartbeat.
       if (lease.valid) own.sweep();
       return {
-        rest: own.rest,
+        stopNewWork: own.stopNewWork,
         async leave() {
           members.delete(current);
           sweeps.delete(current);
@@ -149,7 +149,7 @@ function watchLeases({ store, clock, limits, logger }: InstanceOptions): LeaseWa
 interface Sweeps {
   /** Starts a sweep unless one is under way. */
   sweep(): void;
-  rest(): void;
+  stopNewWork(): void;
   end(): Promise<void>;
 }
 
@@ -160,7 +160,7 @@ function createSweeps(current: () => Runtime): Sweeps {
   let nextExpiry = monotonic(clock);
   const sweep = async (): Promise<void> => {
     const runtime = current();
-    const stopExpecting = runtime.turns.expect();
+    const releaseShutdown = runtime.turns.holdShutdown();
     try {
       await sweepOrphans(runtime, orphans);
       await sweepLost(runtime);
@@ -173,19 +173,19 @@ function createSweeps(current: () => Runtime): Sweeps {
       runtime.logger.warn({ err: error }, "abandoned tasks could not be taken over: the next heartbeat tries again");
     } finally {
       sweeping = undefined;
-      stopExpecting();
+      releaseShutdown();
     }
   };
-  const rest = (): void => {
+  const stopNewWork = (): void => {
     orphans.stopped = true;
   };
   return {
     sweep() {
       if (!orphans.stopped) sweeping ??= sweep();
     },
-    rest,
+    stopNewWork,
     async end() {
-      rest();
+      stopNewWork();
       await sweeping;
     },
   };

@@ -52,7 +52,7 @@ export interface SendCall {
   /** Set for an idempotent send that this process is handling. */
   readonly idempotency?: IdempotencyClaim | undefined;
   /** Called when the send can no longer start a turn in this process: a shutdown need not wait for it. */
-  readonly stopExpecting?: (() => void) | undefined;
+  readonly releaseShutdown?: (() => void) | undefined;
 }
 
 /** What a repeated send attaches to: its record, and the task that the first attempt reached. */
@@ -125,7 +125,7 @@ export function openSend(call: SendCall): TurnStart {
   const traceContext = trace?.context;
   const send: QueuedSend = { message, configuration, metadata, extensions, principal: claims, trace: traceContext };
   const entry = runtime.newId();
-  const places = quota?.turns;
+  const slots = quota?.turns;
   return {
     cause: "message",
     attempt: 1,
@@ -139,7 +139,7 @@ export function openSend(call: SendCall): TurnStart {
     late,
     trace,
     chain,
-    places,
+    slots,
     progress,
   };
 }
@@ -177,7 +177,7 @@ export async function withRoom<T>(call: SendCall, start: () => Promise<T>): Prom
     if (admission !== undefined) await admission;
     const size = request.message === undefined ? 0 : sizeOfMessage(request.message);
     // No `await` between free room and the start: another send could take the room.
-    const room = runtime.turns.room({ scope, places: context.quota?.turns }, size);
+    const room = runtime.turns.room({ scope, slots: context.quota?.turns }, size);
     if (room !== undefined) leave = await room;
   } catch (error) {
     call.uncount?.();

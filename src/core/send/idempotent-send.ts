@@ -152,7 +152,7 @@ async function waitForOutcome(call: SendCall, start: TurnStart, first: SendRecor
       const lookup = await outcomeOf(call, record);
       if (lookup !== undefined) return lookup;
       if (await isUnderWay(runtime, record)) {
-        call.stopExpecting?.();
+        call.releaseShutdown?.();
         await waiter.next();
       } else if (await take(runtime, record)) return ownSend(runtime, start, record);
       record = await runtime.store.readSend(record.scope, record.messageId);

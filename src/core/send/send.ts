@@ -22,12 +22,12 @@ import { unaryRenderer } from "./unary.js";
 
 /** SendMessage (spec 3.1.1). */
 export function sendMessage(call: SendCall): Promise<SendMessageResponse> {
-  return whileExpected({ ...call, waits: call.request.configuration?.returnImmediately !== true }, answer);
+  return holdShutdown({ ...call, waits: call.request.configuration?.returnImmediately !== true }, answer);
 }
 
 /** SendStreamingMessage (spec 3.1.2). A caller that passes an event id resumes after it and starts nothing. */
 export function sendStreamingMessage(call: SendCall): AsyncIterable<StreamItem> {
-  return new TaskStream(() => whileExpected({ ...call, waits: true }, open), eventIdMarker(call.context));
+  return new TaskStream(() => holdShutdown({ ...call, waits: true }, open), eventIdMarker(call.context));
 }
 
 const answer = (call: SendCall): Promise<SendMessageResponse> => send(call, unaryRenderer);
@@ -50,11 +50,11 @@ async function send<T>(call: SendCall, renderer: SendRenderer<T>): Promise<T> {
 }
 
 /** Delivers a message. A shutdown waits for the delivery and for the turn that follows. */
-async function whileExpected<T>(call: SendCall, bring: (call: SendCall) => Promise<T>): Promise<T> {
-  const stopExpecting = call.runtime.turns.expect();
+async function holdShutdown<T>(call: SendCall, run: (call: SendCall) => Promise<T>): Promise<T> {
+  const releaseShutdown = call.runtime.turns.holdShutdown();
   try {
-    return await bring({ ...call, stopExpecting });
+    return await run({ ...call, releaseShutdown });
   } finally {
-    stopExpecting();
+    releaseShutdown();
   }
 }

@@ -9,7 +9,7 @@ import { readTaskAt } from "../read/past-task.js";
 import { isTaken, readStoredTask, readTask } from "../read/read-task.js";
 import { RecordReader } from "../read/record-reader.js";
 import type { Verdict } from "../read/task-stream.js";
-import { shuttingDown } from "../turn-counter.js";
+import { shuttingDown } from "../turn-slots.js";
 import {
   answerOptions,
   checkTaken,
@@ -99,7 +99,7 @@ async function settle(call: SendCall, wait: SendWait, gate: SendGate): Promise<S
 // Reads the log until the send is answered or its caller leaves. The message stays with the task in either case.
 async function follow(call: SendCall, reader: RecordReader, gate: SendGate): Promise<SendMessageResponse> {
   const { context } = call;
-  call.stopExpecting?.();
+  call.releaseShutdown?.();
   const leave = (): void => reader.close();
   if (context.signal.aborted) leave();
   context.signal.addEventListener("abort", leave, { once: true });

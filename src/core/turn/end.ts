@@ -7,7 +7,7 @@ import type { AppendResult, Park } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import type { LiveTask } from "../task/live-task.js";
 import { recordOfError } from "../task/recorded-error.js";
-import { shuttingDown } from "../turn-counter.js";
+import { shuttingDown } from "../turn-slots.js";
 import { isPassed, type TurnStart, type TurnSubject } from "../turn-start.js";
 import type { TurnInbox } from "./inbox.js";
 import type { TurnState } from "./phase.js";
