@@ -15,8 +15,7 @@ import { sizeOfRecord } from "../task/record-size.js";
 import { historyFull } from "../task/task-size.js";
 import { causeOfLastTurn, type TurnOrigin } from "../turn/origin.js";
 import { noteBegun, type TurnStart } from "../turn-start.js";
-import { claimTurn, contentionError, isOrphan } from "./claim-turn.js";
-import { claimRestart, waitingTurn } from "./restart.js";
+import { claimRestart, claimTurn, contentionError, isOrphan, waitingTurn } from "./claim-turn.js";
 import { takeOver } from "./take-over.js";
 
 /**
