@@ -271,9 +271,12 @@ export class TurnSlots {
   }
 
   #overOwner(): A2AError {
-    const { turnsPerOwner } = this.#limits;
-    const text = `too many turns of this caller: the limit is ${turnsPerOwner} (turnsPerOwner)`;
-    return new A2AError("resourceExhausted", text, { retryAfterMs, metadata: { limit: "turnsPerOwner" } });
+    const { turnsPerOwner: limit } = this.#limits;
+    return new A2AError(
+      "resourceExhausted",
+      `too many turns of this caller: the limit is ${limit} (turnsPerOwner)`,
+      { retryAfterMs, metadata: { limit: "turnsPerOwner" } },
+    );
   }
 }
 
