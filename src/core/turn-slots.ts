@@ -272,11 +272,10 @@ export class TurnSlots {
 
   #overOwner(): A2AError {
     const { turnsPerOwner: limit } = this.#limits;
-    return new A2AError(
-      "resourceExhausted",
-      `too many turns of this caller: the limit is ${limit} (turnsPerOwner)`,
-      { retryAfterMs, metadata: { limit: "turnsPerOwner" } },
-    );
+    return new A2AError("resourceExhausted", `too many turns of this caller: the limit is ${limit} (turnsPerOwner)`, {
+      retryAfterMs,
+      metadata: { limit: "turnsPerOwner" },
+    });
   }
 }
 
