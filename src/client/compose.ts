@@ -1,7 +1,7 @@
 import type { CredentialSource } from "../auth/credentials.js";
-import { isLoopback } from "../protocol/authorization/may-carry.js";
 import { bindingNameOf, hasEventIds, wireName } from "../protocol/bindings.js";
 import { idempotentSendExtension, resumeExtension } from "../protocol/extensions.js";
+import { isLoopback } from "../protocol/loopback.js";
 import type { AgentCard, AgentInterface } from "../protocol/model.js";
 import { parseVersion } from "../protocol/service-parameters.js";
 import { isGuess, knowsMessageIds, knowsTenants } from "../version/traits.js";

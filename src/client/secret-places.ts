@@ -1,5 +1,6 @@
-import { isLoopback, mayCarry, mayCarryTo } from "../protocol/authorization/may-carry.js";
+import { mayCarry, mayCarryTo } from "../protocol/authorization/may-carry.js";
 import { isAuthority } from "../protocol/bindings.js";
+import { isLoopback } from "../protocol/loopback.js";
 import type { AgentCard } from "../protocol/model.js";
 import { hasSecretWord } from "../protocol/secret-names.js";
 
@@ -80,7 +81,7 @@ function foreignPlace(place: URL | null, { url, cardUrl, firstCard, trustedOrigi
 /** Whether two URLs have one host; all names of this machine are one. */
 export function isSameHost(one: string | URL, other: string | URL): boolean {
   const [{ hostname: firstName }, { hostname }] = [new URL(one), new URL(other)];
-  return firstName === hostname || (isLoopback(firstName) && isLoopback(hostname));
+  return firstName === hostname || (isLoopback(firstName, "secret") && isLoopback(hostname, "secret"));
 }
 
 // A card from elsewhere need not declare the API key that the caller has for its agent.

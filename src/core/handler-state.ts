@@ -2,8 +2,7 @@ import type { Logger } from "../protocol/logger.js";
 import type { TurnTelemetry } from "../protocol/telemetry/follow.js";
 import type { Agent } from "./agent.js";
 import { createAlarm } from "./alarm.js";
-import { type Conversations, openConversations } from "./conversation/conversations.js";
-import type { DirectReplyDeps } from "./conversation/direct-replies.js";
+import { type Conversations, type DirectReplyDeps, openConversations } from "./conversation/conversations.js";
 import type { ConversationOptions } from "./conversation/log.js";
 import { type CoreLimits, coreLimits } from "./limits.js";
 import type { Member } from "./ownership/instance.js";
@@ -16,7 +15,7 @@ import type { Runtime } from "./runtime.js";
 import { guardStore, type StoreUser } from "./store-guard.js";
 import { TaskUse } from "./task-use.js";
 import { TurnRun } from "./turn/run.js";
-import { createTurnCounter } from "./turn-counter.js";
+import { TurnSlots } from "./turn-slots.js";
 import { noteBegun, type TurnClients, type TurnStart, type TurnTarget } from "./turn-start.js";
 import { partOf } from "./watch.js";
 
@@ -75,12 +74,12 @@ export class HandlerState {
 
   constructor(process: CoreProcess, { agentId, limits }: Pick<Runtime, "agentId"> & Pick<RuntimeOptions, "limits">) {
     this.#process = process;
-    const { signals, clock, health, lease, instance, newId, yields, memory, room } = process;
+    const { signals, clock, health, lease, instance, newId, yields, memory, slots } = process;
     this.#shared = {
       ...{ agentId, signals, clock, health, lease, instance, newId, yields, memory },
       alarm: createAlarm(clock, () => ring(this.#latest())),
       watch: partOf(process.watch),
-      turns: createTurnCounter(coreLimits(limits), clock, room),
+      turns: new TurnSlots(slots, coreLimits(limits), clock),
       lostTasks: new Map(),
       live: new Map(),
       claiming: new Map(),
@@ -141,8 +140,8 @@ export class HandlerState {
   }
 
   /** Starts no more work by itself. */
-  rest(): void {
-    this.#member?.rest();
+  stopNewWork(): void {
+    this.#member?.stopNewWork();
   }
 
   /** Releases what the handler has in its process, once no turn runs. */
@@ -170,12 +169,12 @@ function hasInline(configuration: QueuedSend["configuration"]): boolean {
 }
 
 async function ring(runtime: Runtime): Promise<void> {
-  const stopExpecting = runtime.turns.expect();
+  const releaseShutdown = runtime.turns.holdShutdown();
   try {
     await wakeDue(runtime);
   } catch (error) {
     runtime.logger.warn({ err: error }, "parked tasks could not be woken: the next heartbeat tries again");
   } finally {
-    stopExpecting();
+    releaseShutdown();
   }
 }

@@ -3,8 +3,7 @@ import { newId } from "../protocol/id/new-id.js";
 import type { Logger } from "../protocol/logger.js";
 import { createLease, type Lease } from "./lease.js";
 import { type CoreLimits, coreLimits } from "./limits.js";
-import { checkHeld } from "./ownership/held.js";
-import { type Instance, startInstance } from "./ownership/instance.js";
+import { checkHeld, type Instance, startInstance } from "./ownership/instance.js";
 import type { Clock, Signals, Store, TaskStore } from "./ports.js";
 import type { ProcessLoad } from "./process-load.js";
 import { ReadMemory } from "./read-gate.js";
@@ -12,7 +11,7 @@ import { RunningMemory } from "./running-memory.js";
 import type { Runtime } from "./runtime.js";
 import { observeStore } from "./store-guard.js";
 import { StoreHealth } from "./store-health.js";
-import { createTurnRoom, type TurnRoom } from "./turn-room.js";
+import { ProcessSlots } from "./turn-slots.js";
 import { createTurnYields, type TurnYields } from "./turn-yields.js";
 import { createWatch, type Watch } from "./watch.js";
 
@@ -34,7 +33,7 @@ export interface CoreProcessOptions {
 
 /**
  * What a process has once, however many agents it serves: its lease in the store with one heartbeat, the store's health,
- * one poll for all watched tasks, the room for turns, and the memory of their tasks.
+ * one poll for all watched tasks, the slots of turns, and the memory of their tasks.
  */
 export interface CoreProcess {
   readonly store: TaskStore;
@@ -46,7 +45,7 @@ export interface CoreProcess {
   readonly lease: Lease;
   readonly members: Pick<Instance, "join">;
   readonly watch: Watch;
-  readonly room: TurnRoom;
+  readonly slots: ProcessSlots;
   readonly yields: TurnYields;
   readonly memory: RunningMemory;
   readonly readMemory: ReadMemory;
@@ -77,7 +76,7 @@ export function createCoreProcess(options: CoreProcessOptions): CoreProcess {
   const memory = new RunningMemory(clock, { ...limits, runningMaxBytes: runningMaxBytes(limits, options.store) });
   return {
     ...{ store: options.store, signals, clock, newId: makeId, instance, health, lease, members: { join }, watch },
-    room: createTurnRoom(limits, memory, options.load),
+    slots: new ProcessSlots(limits, memory, options.load),
     yields: createTurnYields(clock),
     memory,
     readMemory: new ReadMemory(clock, limits),

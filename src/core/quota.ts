@@ -1,6 +1,6 @@
 import type { Scope } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
-import { ownerKey } from "../protocol/fair-share.js";
+import { scopeKey } from "../protocol/fair-share.js";
 import type { CoreLimits } from "./limits.js";
 import type { TaskStore } from "./ports.js";
 
@@ -63,7 +63,7 @@ export function createTaskQuota(
   };
   return {
     admit(scope) {
-      const owner = ownerKey(scope);
+      const owner = scopeKey(scope);
       const room = rooms.get(owner) ?? Math.min(unknownMax, Math.ceil(tasksPerOwner / 4));
       if (room <= 0) return admitCounted(owner, scope);
       remember(owner, room - 1);

@@ -1,6 +1,7 @@
 import { monotonic } from "../protocol/async/clock.js";
 import { noop } from "../protocol/async/noop.js";
 import type { Scope } from "../protocol/context.js";
+import { FairQueue } from "../protocol/fair-queue.js";
 import { exceedsShare, ownerKey } from "../protocol/fair-share.js";
 import type { CoreLimits } from "./limits.js";
 import type { Clock } from "./ports.js";
@@ -52,7 +53,6 @@ interface WaitingRead {
 
 interface OwnerReads {
   active: number;
-  readonly queue: WaitingRead[];
   /** Expected bytes of the next read; `undefined` before the first one has ended. */
   expectedBytes: number | undefined;
   /** Bytes counted for the active reads. */
@@ -68,6 +68,7 @@ interface OwnerReads {
  */
 export function createReadGate(max: number, { clock, limits }: StoreTimes, memory?: ReadMemory): ReadGate {
   const owners = new Map<string, OwnerReads>();
+  const waiting = new FairQueue<WaitingRead>();
 
   const mayBegin = (owner: string, { active, expectedBytes }: OwnerReads): boolean => {
     if (active === 0) return true;
@@ -84,7 +85,7 @@ export function createReadGate(max: number, { clock, limits }: StoreTimes, memor
   };
 
   const beginNext = (owner: string, reads: OwnerReads): void => {
-    const next = reads.queue.shift();
+    const next = waiting.takeFrom(owner);
     if (next === undefined) return;
     count(owner, reads, 1);
     next.start();
@@ -93,7 +94,7 @@ export function createReadGate(max: number, { clock, limits }: StoreTimes, memor
   // Limits how long a read that never ends, as with a silent store, holds up the others.
   const startTimer = (owner: string, reads: OwnerReads): void => {
     reads.stopTimer();
-    if (memory === undefined || reads.queue.length === 0) return;
+    if (memory === undefined || waiting.count(owner) === 0) return;
     reads.stopTimer = memory.clock.after(memory.waitMs, () => {
       beginNext(owner, reads);
       startTimer(owner, reads);
@@ -101,27 +102,28 @@ export function createReadGate(max: number, { clock, limits }: StoreTimes, memor
   };
 
   const enter = (owner: string, reads: OwnerReads): Promise<void> | undefined => {
-    if (reads.queue.length === 0 && mayBegin(owner, reads)) {
+    if (waiting.count(owner) === 0 && mayBegin(owner, reads)) {
       count(owner, reads, 1);
       return undefined;
     }
     const since = monotonic(clock);
-    const admission = new Promise<void>((start, refuse) => reads.queue.push({ since, start, refuse }));
-    if (reads.queue.length === 1) startTimer(owner, reads);
+    const admission = new Promise<void>((start, refuse) => waiting.add(owner, { since, start, refuse }));
+    if (waiting.count(owner) === 1) startTimer(owner, reads);
     return admission;
   };
 
-  // The queue is in order of arrival.
-  const refuseWaiting = (reads: OwnerReads, error: Unanswered): void => {
+  const refuseWaiting = (owner: string, error: Unanswered): void => {
     const until = monotonic(clock) - limits.storeWaitMs / 2;
-    const first = reads.queue.findIndex(({ since }) => since > until);
-    for (const { refuse } of reads.queue.splice(0, first < 0 ? reads.queue.length : first)) refuse(error);
+    for (let next = waiting.first(owner); next !== undefined && next.since <= until; next = waiting.first(owner)) {
+      waiting.takeFrom(owner);
+      next.refuse(error);
+    }
   };
 
   // Waiting reads start in order.
   const leave = (owner: string, reads: OwnerReads): void => {
     count(owner, reads, -1);
-    while (reads.queue.length > 0 && mayBegin(owner, reads)) beginNext(owner, reads);
+    while (waiting.count(owner) > 0 && mayBegin(owner, reads)) beginNext(owner, reads);
     startTimer(owner, reads);
     if (reads.active === 0) owners.delete(owner);
   };
@@ -130,7 +132,7 @@ export function createReadGate(max: number, { clock, limits }: StoreTimes, memor
     const owner = ownerKey(scope);
     let reads = owners.get(owner);
     if (reads === undefined) {
-      reads = { active: 0, queue: [], expectedBytes: undefined, countedBytes: 0, stopTimer: noop };
+      reads = { active: 0, expectedBytes: undefined, countedBytes: 0, stopTimer: noop };
       owners.set(owner, reads);
     }
     const admission = enter(owner, reads);
@@ -141,7 +143,7 @@ export function createReadGate(max: number, { clock, limits }: StoreTimes, memor
       reads.expectedBytes = Math.max(bytes, Math.floor((reads.expectedBytes ?? 0) * decay));
       return result;
     } catch (error) {
-      if (error instanceof Unanswered) refuseWaiting(reads, error);
+      if (error instanceof Unanswered) refuseWaiting(owner, error);
       throw error;
     } finally {
       leave(owner, reads);

@@ -4,7 +4,7 @@ import type { Scope, ServerContext } from "../protocol/context.js";
 import type { Operations } from "../protocol/operations.js";
 import type { TaskNames } from "../protocol/task-names.js";
 import type { AgentFigures, ParkedCount } from "../protocol/telemetry/follow.js";
-import { countParked, figuresOf } from "./figures.js";
+import { agentStats, countParked } from "./agent-stats.js";
 import { HandlerState, type RuntimeOptions } from "./handler-state.js";
 import type { CoreLimits } from "./limits.js";
 import { createOperations, type OperationOptions } from "./operations.js";
@@ -12,7 +12,7 @@ import { wakeTask } from "./ownership/wake.js";
 import type { Store, TaskStore } from "./ports.js";
 import { type CoreProcess, type CoreProcessOptions, createCoreProcess } from "./process.js";
 import type { Runtime } from "./runtime.js";
-import { shuttingDown } from "./turn-counter.js";
+import { shuttingDown } from "./turn-slots.js";
 
 // The core runs agents: it keeps their tasks as logs in a store, and serves the eleven operations to every binding and
 // version.
@@ -62,7 +62,7 @@ export interface HostedHandler extends RequestHandler {
    */
   replacedBy(options: ReleaseOptions): HostedHandler;
   /** Starts no more work by itself, and lets go of turns that wait for their callers: the first step of `drain`. */
-  rest(): void;
+  stopNewWork(): void;
   /** Whether no turn runs, and a promise of that. */
   readonly isIdle: boolean;
   idle(): Promise<void>;
@@ -94,13 +94,13 @@ function handlerOf(state: HandlerState, options: ReleaseOptions, hosting: Handle
   const runtime = state.open(options);
   const { agentId } = runtime;
   const parked = countParked(runtime);
-  const rest = (): void => {
+  const stopNewWork = (): void => {
     // A subscriber can resume at another process on the store and need not wait for this one to end.
     if (hosting.isShared) for (const stream of runtime.subscriptions) stream.dismiss(shuttingDown());
     // A turn that no caller waits for would only be aborted.
     runtime.alarm.close();
-    state.rest();
-    runtime.turns.letGo();
+    state.stopNewWork();
+    runtime.turns.releaseWaiting();
   };
   return {
     operations: createOperations(runtime, options),
@@ -113,15 +113,15 @@ function handlerOf(state: HandlerState, options: ReleaseOptions, hosting: Handle
       find: ({ owner, tenant = "" }, name) => runtime.store.taskNamed({ agent: agentId, owner, tenant }, name),
     },
     watchStore: (listener) => runtime.health.watch(listener),
-    figures: () => (state.isLatest(runtime) ? figuresOf(runtime) : undefined),
+    figures: () => (state.isLatest(runtime) ? agentStats(runtime) : undefined),
     parked: async () => (state.isLatest(runtime) ? parked() : undefined),
-    rest,
+    stopNewWork,
     get isIdle() {
       return runtime.turns.isIdle;
     },
     idle: () => runtime.turns.idle(),
     async drain(ms) {
-      rest();
+      stopNewWork();
       await within(runtime.clock, ms, runtime.turns.idle());
       await endTurns(runtime);
     },

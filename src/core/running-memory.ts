@@ -2,6 +2,7 @@ import { monotonic } from "../protocol/async/clock.js";
 import { noop } from "../protocol/async/noop.js";
 import type { Scope } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
+import { FairQueue, type QueuedItem } from "../protocol/fair-queue.js";
 import { exceedsShare, ownerKey } from "../protocol/fair-share.js";
 import type { AbortKind } from "./agent.js";
 import type { CoreLimits } from "./limits.js";
@@ -35,10 +36,14 @@ interface OwnerMemory {
   readonly key: string;
   bytes: number;
   readonly turns: Set<TurnMemory>;
-  /** Its waiting turns in order, with the functions that wake them. */
-  readonly waiting: Map<TurnMemory, () => void>;
   /** Stops the timer within which one of its turns has to end. */
   stopTimer: () => void;
+}
+
+/** A turn that waits, and the function that wakes it. */
+interface WaitingTurn {
+  readonly memory: TurnMemory;
+  wake: () => void;
 }
 
 /** The memory of the running tasks of a process. */
@@ -47,8 +52,7 @@ export class RunningMemory {
   readonly #maxBytes: number;
   readonly #waitMs: number;
   readonly #owners = new Map<string, OwnerMemory>();
-  /** Owners with turns that wait, in round-robin order: the next one comes first. */
-  readonly #waiting = new Set<OwnerMemory>();
+  readonly #waiting = new FairQueue<WaitingTurn>();
   #bytes = 0;
   /** The turn that continues beyond its owner's share, and since when. */
   #reserve: { readonly turn: TurnMemory; readonly since: number } | undefined;
@@ -66,9 +70,7 @@ export class RunningMemory {
 
   /** Number of turns that wait for memory. */
   get waitingTurns(): number {
-    let count = 0;
-    for (const { waiting } of this.#waiting) count += waiting.size;
-    return count;
+    return this.#waiting.size;
   }
 
   /** Whether a turn may have to wait. Up to half of the limit, no owner can exceed its share. */
@@ -99,7 +101,7 @@ export class RunningMemory {
     const key = ownerKey(turn.scope);
     let owner = this.#owners.get(key);
     if (owner === undefined) {
-      owner = { key, bytes: 0, turns: new Set(), waiting: new Map(), stopTimer: noop };
+      owner = { key, bytes: 0, turns: new Set(), stopTimer: noop };
       this.#owners.set(key, owner);
     }
     const memory = new TurnMemory(this, owner, turn);
@@ -115,7 +117,7 @@ export class RunningMemory {
 
   /** Wakes a turn after its owner's tasks have shrunk: stored records no longer count. */
   afterShrinking(owner: OwnerMemory): void {
-    if (owner.waiting.size > 0 && !this.#exceedsShare(owner)) this.#wakeNext(owner);
+    if (this.#hasWaiting(owner) && !this.#exceedsShare(owner)) this.#wakeNext(owner);
   }
 
   /** `undefined` if a turn may continue; otherwise a promise that resolves when it should ask again. */
@@ -128,12 +130,14 @@ export class RunningMemory {
     }
     this.#reserve ??= { turn: memory, since: monotonic(this.#clock) };
     if (this.#reserve.turn === memory) return undefined;
-    return new Promise((resolve) => {
-      if (owner.waiting.size === 0) {
-        this.#waiting.add(owner);
-        this.#startTimer(owner);
+    return new Promise((wake) => {
+      // A turn that was aborted while it waited may ask again: it waits once.
+      if (memory.waiting?.isWaiting === true) {
+        memory.waiting.item.wake = wake;
+        return;
       }
-      owner.waiting.set(memory, resolve);
+      if (!this.#hasWaiting(owner)) this.#startTimer(owner);
+      memory.waiting = this.#waiting.add(owner.key, { memory, wake });
     });
   }
 
@@ -145,9 +149,11 @@ export class RunningMemory {
     this.#leaveQueue(memory);
     if (owner.turns.size === 0) this.#owners.delete(owner.key);
     this.#stopTimer(owner);
-    if (owner.waiting.size > 0) this.#startTimer(owner);
+    if (this.#hasWaiting(owner)) this.#startTimer(owner);
     if (this.#reserve?.turn === memory) this.#passReserve();
-    for (const each of [...this.#waiting]) if (!this.#exceedsShare(each)) this.#wakeNext(each);
+    for (const { memory: first } of this.#waiting.firstItems()) {
+      if (!this.#exceedsShare(first.owner)) this.#wakeNext(first.owner);
+    }
   }
 
   // The turn with the reserve counts towards no share.
@@ -160,29 +166,31 @@ export class RunningMemory {
 
   // The woken turn asks again, and wakes the next one if it may continue.
   #wakeNext(owner: OwnerMemory): void {
-    const [first] = owner.waiting;
-    if (first === undefined) return;
-    const [memory, wake] = first;
-    this.#leaveQueue(memory);
-    wake();
+    const next = this.#waiting.first(owner.key);
+    if (next === undefined) return;
+    this.#leaveQueue(next.memory);
+    next.wake();
   }
 
   #leaveQueue(memory: TurnMemory): void {
-    const { owner } = memory;
-    if (!owner.waiting.delete(memory) || owner.waiting.size > 0) return;
-    this.#waiting.delete(owner);
-    this.#stopTimer(owner);
+    const { owner, waiting } = memory;
+    if (waiting?.isWaiting !== true) return;
+    this.#waiting.cancel(waiting);
+    if (!this.#hasWaiting(owner)) this.#stopTimer(owner);
+  }
+
+  #hasWaiting({ key }: OwnerMemory): boolean {
+    return this.#waiting.count(key) > 0;
   }
 
   #passReserve(): void {
     this.#reserve = undefined;
-    const [owner] = this.#waiting;
-    if (owner === undefined) return;
-    this.#waiting.delete(owner);
-    this.#waiting.add(owner);
-    const [turn] = owner.waiting.keys();
-    if (turn !== undefined) this.#reserve = { turn, since: monotonic(this.#clock) };
-    this.#wakeNext(owner);
+    const [next] = this.#waiting.firstItems();
+    if (next === undefined) return;
+    const { memory } = next;
+    this.#waiting.endTurn(memory.owner.key);
+    this.#reserve = { turn: memory, since: monotonic(this.#clock) };
+    this.#wakeNext(memory.owner);
   }
 
   #startTimer(owner: OwnerMemory): void {
@@ -198,7 +206,7 @@ export class RunningMemory {
   // None of the owner's turns has ended for `runningWaitMs`.
   #makeRoom(owner: OwnerMemory): void {
     owner.stopTimer = noop;
-    if (owner.waiting.size > 0) this.#startTimer(owner);
+    if (this.#hasWaiting(owner)) this.#startTimer(owner);
     const { since = Number.POSITIVE_INFINITY } = this.#reserve ?? {};
     if (monotonic(this.#clock) - since >= this.#waitMs) this.#passReserve();
     if (!this.#exceedsShare(owner)) return this.#wakeNext(owner);
@@ -225,6 +233,7 @@ export class TurnMemory {
   bytes = 0;
   /** Whether the turn was ended to make room. It no longer waits. */
   isEnding = false;
+  waiting: QueuedItem<WaitingTurn> | undefined;
   #isClosed = false;
 
   constructor(memory: RunningMemory, owner: OwnerMemory, turn: CountedTurn) {

@@ -11,7 +11,7 @@ import type { RunningMemory } from "./running-memory.js";
 import type { StoreUser } from "./store-guard.js";
 import type { LiveTask, LiveTaskDeps } from "./task/live-task.js";
 import type { TaskUse } from "./task-use.js";
-import type { TurnCounter } from "./turn-counter.js";
+import type { TurnSlots } from "./turn-slots.js";
 import type { TurnClients, TurnStart, TurnTarget } from "./turn-start.js";
 import type { TurnYields } from "./turn-yields.js";
 
@@ -45,7 +45,7 @@ export interface Runtime extends LiveTaskDeps {
   readonly claiming: Map<string, Promise<void>>;
   /** Makes clients of other agents of the process. `undefined` where there are none. */
   readonly clients?: TurnClients | undefined;
-  readonly turns: TurnCounter;
+  readonly turns: TurnSlots;
   readonly yields: TurnYields;
   readonly memory: RunningMemory;
   /** Bounds the reads of an owner. */

@@ -1,9 +1,9 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Client } from "../client/base-client.js";
-import type { Place } from "../protocol/async/places.js";
 import type { CallChain, CallProgress, Principal, ReadHeader, Scope } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
 import type { Message } from "../protocol/model.js";
+import type { Slot } from "../protocol/slots.js";
 import type { Trace, TraceContext } from "../protocol/telemetry/trace.js";
 import type { AgentCallOptions } from "./agent.js";
 import type { QueuedSend, TurnCause } from "./ports.js";
@@ -26,8 +26,8 @@ export interface TurnStart {
   readonly trace?: Trace | TraceContext | undefined;
   /** What caused the turn before this one, if there was one. */
   readonly before?: TraceContext | undefined;
-  /** Places that the turn takes while it runs, for limits of callers. */
-  readonly places?: readonly Place[] | undefined;
+  /** Slots that the turn takes while it runs, for limits of callers. */
+  readonly slots?: readonly Slot[] | undefined;
   /** When the caller stops waiting for what it sent, in milliseconds since 1970. Never stored. */
   readonly deadline?: number | undefined;
   /**

@@ -1,5 +1,7 @@
 import { monotonic } from "../protocol/async/clock.js";
 import type { Scope } from "../protocol/context.js";
+import { FairQueue } from "../protocol/fair-queue.js";
+import { scopeKey } from "../protocol/fair-share.js";
 import type { Clock } from "./ports.js";
 
 /**
@@ -16,8 +18,7 @@ export interface TurnYields {
 const roundMs = 4;
 
 export function createTurnYields(clock: Clock): TurnYields {
-  /** Turns that wait, in round-robin order: the next owner comes first. */
-  const owners = new Map<string, (() => void)[]>();
+  const waiting = new FairQueue<() => void>();
   /** When the first turn of this round continued. */
   let roundStart: number | undefined;
 
@@ -30,13 +31,7 @@ export function createTurnYields(clock: Clock): TurnYields {
       setImmediate(continueNext);
       return;
     }
-    const [first] = owners;
-    if (first === undefined) return;
-    const [owner, turns] = first;
-    const resume = turns.shift();
-    owners.delete(owner);
-    if (turns.length > 0) owners.set(owner, turns);
-    resume?.();
+    waiting.take()?.();
   };
 
   const endRound = (): void => {
@@ -44,11 +39,8 @@ export function createTurnYields(clock: Clock): TurnYields {
   };
 
   return {
-    take({ agent, tenant, owner }, resume) {
-      const key = agent === "" && tenant === "" ? owner : `${agent}\n${tenant}\n${owner}`;
-      const turns = owners.get(key);
-      if (turns === undefined) owners.set(key, [resume]);
-      else turns.push(resume);
+    take(scope, resume) {
+      waiting.add(scopeKey(scope), resume);
       setImmediate(continueNext);
     },
   };

@@ -1,4 +1,5 @@
 import type { Principal } from "../protocol/context.js";
+import { ownerKey } from "../protocol/fair-share.js";
 
 /** How many names to keep; the least recently used are dropped. */
 export interface TaskNameLimits {
@@ -23,7 +24,7 @@ export class RememberedNames {
 
   /** The id of the task with the caller's name. */
   find(principal: Principal, name: string): string | undefined {
-    const key = keyOf(principal);
+    const key = ownerKey(principal);
     const names = this.#ids.get(key);
     const id = names?.get(name);
     if (names === undefined || id === undefined) return undefined;
@@ -33,7 +34,7 @@ export class RememberedNames {
   }
 
   give(principal: Principal, name: string, id: string): void {
-    const key = keyOf(principal);
+    const key = ownerKey(principal);
     const names = this.#ids.get(key) ?? new Map<string, string>();
     keep(names, [name, id], this.#limits.namesPerPrincipal);
     keep(this.#ids, [key, names], this.#limits.principals);
@@ -44,7 +45,7 @@ export class RememberedNames {
    * returned function ends the announcement, whether or not the task exists.
    */
   async open(principal: Principal, name: string): Promise<() => void> {
-    const key = JSON.stringify([keyOf(principal), name]);
+    const key = JSON.stringify([ownerKey(principal), name]);
     for (let other = this.#openings.get(key); other !== undefined; other = this.#openings.get(key)) await other;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#openings.set(key, promise);
@@ -53,10 +54,6 @@ export class RememberedNames {
       resolve();
     };
   }
-}
-
-function keyOf({ owner, tenant = "" }: Principal): string {
-  return JSON.stringify([tenant, owner]);
 }
 
 // A map keeps insertion order: its first key is the least recently used.

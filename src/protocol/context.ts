@@ -1,7 +1,7 @@
-import type { Place } from "./async/places.js";
 import type { Binding } from "./bindings.js";
 import type { Message } from "./model.js";
 import type { OperationName } from "./operations.js";
+import type { Slot } from "./slots.js";
 import type { Trace } from "./telemetry/trace.js";
 
 /** The way a call came in: a binding, or a caller in the same process. */
@@ -79,8 +79,8 @@ export type ReadHeader = (name: string) => string | undefined;
 
 /** Limits of callers (`rate`) that only the operation can apply to a call. */
 export interface CallQuota {
-  /** The places of a turn that the call starts. */
-  readonly turns: readonly Place[];
+  /** The slots of a turn that the call starts. */
+  readonly turns: readonly Slot[];
   /**
    * Counts a new task. Rejects with `resourceExhausted`; the function that it resolves with takes the count back.
    * Absent without such limits.

@@ -1,8 +1,16 @@
-import type { Scope } from "./context.js";
+import type { Principal, Scope } from "./context.js";
 
-/** The owner of a scope, over all agents. The length keeps apart a tenant and an owner of any text. */
-export function ownerKey({ tenant, owner }: Scope): string {
+/**
+ * Identifies an owner in counts that hold for all agents together: fairness, memory, rates. The length separates the
+ * tenant from the owner, whatever characters they have.
+ */
+export function ownerKey({ tenant = "", owner }: Pick<Principal, "tenant" | "owner">): string {
   return `${tenant.length} ${tenant}${owner}`;
+}
+
+/** Identifies an owner at one agent, as the store does. */
+export function scopeKey(scope: Scope): string {
+  return `${scope.agent.length} ${scope.agent}${ownerKey(scope)}`;
 }
 
 /**

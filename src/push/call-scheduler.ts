@@ -3,16 +3,6 @@ import { pause } from "../protocol/async/pause.js";
 import type { Logger } from "../protocol/logger.js";
 import type { CallOutcome } from "./call.js";
 import { type CallPermit, CircuitBreaker } from "./circuit-breaker.js";
-import {
-  type CallOwner,
-  type CallRoute,
-  type CallTarget,
-  isPaused,
-  type Lane,
-  rejectHurried,
-  type Waiter,
-} from "./lane.js";
-import { LaneMap } from "./lane-map.js";
 import type { PushLimits } from "./limits.js";
 
 /** A call to schedule. */
@@ -44,6 +34,8 @@ interface Grant {
  * order of arrival. A lane (owner and destination) has a circuit breaker of its own. A lane with waiters is in one
  * place: ready at its owner, blocked at its destination until that has room, held by a `Retry-After`, or waiting for
  * its breaker. So a lane that cannot start a call does not delay the others.
+ *
+ * Not a `FairQueue`: that has one rank of keys, and calls wait here by two, the owner's and the destination's.
  */
 export class CallScheduler {
   readonly #options: CallSchedulerOptions;
@@ -254,4 +246,144 @@ export class CallScheduler {
     if (lane.target.blocked.size === 0) this.#targetsWithRoom.delete(lane.target);
     if (lane.owner.ready.size === 0) this.#ready.delete(lane.owner);
   }
+}
+
+/** Idle lanes whose circuit breaker is kept for their next call. */
+const idleMax = 1000;
+
+/** The lanes by owner and origin, with their owners and targets. */
+export class LaneMap {
+  readonly #createBreaker: (origin: string, lane: () => Lane) => Lane["breaker"];
+  readonly #owners = new Map<string, CallOwner>();
+  readonly #targets = new Map<string, CallTarget>();
+  /** Lanes without calls, least recently used first. */
+  readonly #idle = new Set<Lane>();
+
+  constructor(createBreaker: (origin: string, lane: () => Lane) => Lane["breaker"]) {
+    this.#createBreaker = createBreaker;
+  }
+
+  /** Calls that wait. */
+  get waitingCount(): number {
+    const lanes = [...this.#owners.values()].flatMap((owner) => [...owner.lanes.values()]);
+    return lanes.reduce((sum, { waiters }) => sum + waiters.size, 0);
+  }
+
+  owner(key: string): CallOwner | undefined {
+    return this.#owners.get(key);
+  }
+
+  target(origin: string): CallTarget | undefined {
+    return this.#targets.get(origin);
+  }
+
+  lane({ owner, origin }: CallRoute): Lane | undefined {
+    return this.#owners.get(owner)?.lanes.get(origin);
+  }
+
+  /** The lane of a call, which is in use from now on. */
+  use({ owner: key, origin }: CallRoute): Lane {
+    const owner: CallOwner = this.#owners.get(key) ?? { key, active: 0, lanes: new Map(), ready: new Set() };
+    const existing = owner.lanes.get(origin);
+    if (existing !== undefined) {
+      this.#idle.delete(existing);
+      return existing;
+    }
+    const target: CallTarget = this.#targets.get(origin) ?? { origin, active: 0, lanes: new Set(), blocked: new Set() };
+    const breaker = this.#createBreaker(origin, () => lane);
+    const lane: Lane = { owner, target, breaker, waiters: new Set(), active: 0, cancelHold: undefined, heldUntil: 0 };
+    this.#owners.set(key, owner);
+    this.#targets.set(origin, target);
+    owner.lanes.set(origin, lane);
+    target.lanes.add(lane);
+    return lane;
+  }
+
+  /** Notes that a lane may no longer be in use. */
+  settle(lane: Lane): void {
+    const { owner, target, waiters, active, cancelHold } = lane;
+    if (waiters.size > 0) return;
+    owner.ready.delete(lane);
+    target.blocked.delete(lane);
+    if (active > 0 || cancelHold !== undefined) return;
+    this.#idle.add(lane);
+    const [oldest] = this.#idle;
+    if (this.#idle.size > idleMax && oldest !== undefined) this.#drop(oldest);
+  }
+
+  /** Cancels all timers. */
+  close(): void {
+    for (const { lanes } of this.#targets.values()) {
+      for (const { breaker, cancelHold } of lanes) {
+        breaker.close();
+        cancelHold?.();
+      }
+    }
+  }
+
+  #drop(lane: Lane): void {
+    const { owner, target, breaker } = lane;
+    breaker.close();
+    this.#idle.delete(lane);
+    owner.lanes.delete(target.origin);
+    if (owner.lanes.size === 0) this.#owners.delete(owner.key);
+    target.lanes.delete(lane);
+    if (target.lanes.size === 0) this.#targets.delete(target.origin);
+  }
+}
+
+/** The owner of a call and its destination. */
+export interface CallRoute {
+  readonly owner: string;
+  /** Scheme, host and port. */
+  readonly origin: string;
+}
+
+/** A call that waits for its turn. */
+interface Waiter {
+  readonly grant: () => void;
+  readonly reject: (reason: unknown) => void;
+  /** When aborted, the call still waits for room, but not for the end of a pause. */
+  readonly hurry: AbortSignal;
+}
+
+/** Calls of one owner to one destination, in order of arrival. */
+interface Lane {
+  readonly owner: CallOwner;
+  readonly target: CallTarget;
+  readonly breaker: CircuitBreaker;
+  readonly waiters: Set<Waiter>;
+  active: number;
+  /** Cancels the pause that the destination asked this owner for. `undefined`: there is none. */
+  cancelHold: (() => void) | undefined;
+  /** When that pause ends, in milliseconds since the epoch. */
+  heldUntil: number;
+}
+
+/** The calls of one owner. */
+interface CallOwner {
+  readonly key: string;
+  active: number;
+  readonly lanes: Map<string, Lane>;
+  /** Lanes that may go next, in round-robin order. */
+  readonly ready: Set<Lane>;
+}
+
+/** The calls of all owners to one destination, which share only the limit of concurrent calls. */
+interface CallTarget {
+  readonly origin: string;
+  active: number;
+  readonly lanes: Set<Lane>;
+  /** Lanes that wait until the destination has room, in round-robin order. */
+  readonly blocked: Set<Lane>;
+}
+
+/** Whether no call of a lane may start before a pause is over. */
+function isPaused({ breaker, cancelHold }: Lane): boolean {
+  return cancelHold !== undefined || breaker.isPaused;
+}
+
+/** Rejects the waiters of a paused lane that do not wait for the end of a pause. */
+function rejectHurried({ waiters }: Lane): void {
+  for (const { hurry, reject } of [...waiters]) if (hurry.aborted) reject(hurry.reason);
 }

@@ -5,7 +5,16 @@ import { noop } from "../protocol/async/noop.js";
 import { type HttpAnswer, readRetryAfter } from "../protocol/fetch.js";
 import type { TaskPushNotificationConfig } from "../protocol/model.js";
 import { withoutEmptyCredentials } from "../protocol/service-parameters.js";
-import type { WebhookPayload } from "./webhook-payload.js";
+
+/** A payload in the version with which the webhook was registered. */
+export interface WebhookPayload {
+  readonly body: string;
+  readonly mediaType: string;
+  /** Headers that carry the token. */
+  readonly tokenHeaders: readonly string[];
+  /** Headers that carry the trace of the call. */
+  readonly traceHeaders?: Readonly<Record<string, string>> | undefined;
+}
 
 /**
  * The outcome of one call. `failed`: a retry may help, after `retryAfterMs` if the webhook gave that. `refused`: a retry

@@ -10,7 +10,7 @@ import { CallScheduler } from "./call-scheduler.js";
 import { checkConfig } from "./check.js";
 import { defaultPushLimits, type PushLimits } from "./limits.js";
 import { createPolicy, type PushAllow } from "./policy.js";
-import { createWebhookDeliveries, type WebhookDeliveries } from "./webhook-deliveries.js";
+import { createWebhookDeliveries, type WebhookDeliveries } from "./webhook-delivery.js";
 import type { DeliveryDeps } from "./webhook-sender.js";
 
 export interface PushDeliveryOptions {

@@ -1,16 +1,16 @@
 import type { Clock, PushRegistration, PushStore, TaskStore } from "../core/ports.js";
 import { grownPause } from "../protocol/async/retry.js";
+import { ownerKey } from "../protocol/fair-share.js";
 import type { Logger } from "../protocol/logger.js";
 import type { StreamResponse } from "../protocol/model.js";
+import { responseUnderName } from "../protocol/task-names.js";
 import type { WebhookTelemetry } from "../protocol/telemetry/follow.js";
+import type { TraceContext } from "../protocol/telemetry/trace.js";
 import type { PushAdapter } from "../version/codec.js";
 import type { AskStore } from "./ask-store.js";
-import type { CallOutcome, CallWebhook } from "./call.js";
-import type { CallScheduler } from "./call-scheduler.js";
-import { causeOfTurn } from "./cause.js";
-import type { CallRoute } from "./lane.js";
+import type { CallOutcome, CallWebhook, WebhookPayload } from "./call.js";
+import type { CallRoute, CallScheduler } from "./call-scheduler.js";
 import type { PushLimits } from "./limits.js";
-import { type WebhookPayload, writeWebhookPayload } from "./webhook-payload.js";
 
 /** What all deliveries of a process share. The process that holds a configuration delivers it. */
 export interface DeliveryDeps {
@@ -154,7 +154,7 @@ export class WebhookSender {
     const { call, tasks, telemetry } = this.#deps;
     const { stop } = this.#controls;
     if (telemetry === undefined) return call(config, payload, stop);
-    const about = { taskId, url: config.url, cause: () => causeOfTurn(tasks, key) };
+    const about = { taskId, url: config.url, cause: () => findTurnCause(tasks, key) };
     return telemetry.call(about, (traceHeaders) => call(config, { ...payload, traceHeaders }, stop));
   }
 
@@ -174,11 +174,36 @@ export class WebhookSender {
 
   get #route(): CallRoute {
     const { scope, config } = this.#registration;
-    return { owner: JSON.stringify([scope.tenant, scope.owner]), origin: new URL(config.url).origin };
+    return { owner: ownerKey(scope), origin: new URL(config.url).origin };
   }
 
   #logFields(fields: object): object {
     const { taskId, config } = this.#registration;
     return { taskId, id: config.id, ...fields };
   }
+}
+
+/** Encodes a payload. Throws for content that the version cannot express. */
+function writeWebhookPayload(
+  adapter: PushAdapter,
+  response: StreamResponse,
+  { taskName }: PushRegistration,
+): WebhookPayload {
+  const event = taskName === undefined ? response : responseUnderName(response, taskName);
+  const { mediaType, tokenHeaders } = adapter;
+  return { body: adapter.write({ response: event }), mediaType, tokenHeaders };
+}
+
+/** What caused the last turn of a task, in its trace: the wake that started it, or the send of its message. */
+async function findTurnCause(
+  tasks: Pick<TaskStore, "heads" | "recordsAt">,
+  key: number,
+): Promise<TraceContext | undefined> {
+  const [head] = await tasks.heads([key]);
+  if (head === undefined) return undefined;
+  const start = (await tasks.recordsAt(key, [head.turnSeq])).find(({ seq }) => seq === head.turnSeq);
+  const { trace, message = head.turnSeq + 1 } = start?.kind === "turnStarted" ? start : {};
+  if (trace !== undefined) return trace;
+  const messageRecord = (await tasks.recordsAt(key, [message])).find(({ seq }) => seq === message);
+  return messageRecord?.kind === "message" ? messageRecord.context?.trace : undefined;
 }

@@ -2,6 +2,7 @@ import { hash, randomBytes } from "node:crypto";
 import type { Clock } from "../protocol/async/clock.js";
 import type { ReadHeader } from "../protocol/context.js";
 import { A2AError } from "../protocol/errors.js";
+import { FairQueue } from "../protocol/fair-queue.js";
 import type { Rate } from "./options.js";
 import { type ReadRate, readRate } from "./rate.js";
 
@@ -36,7 +37,6 @@ interface Address {
   endsAt: number;
   /** Checks under way that may fail. */
   checking: number;
-  readonly waiters: Set<Waiter>;
 }
 
 interface Waiter {
@@ -46,7 +46,7 @@ interface Waiter {
 
 /** Number of addresses that are remembered, and of calls that wait at one of them. */
 const addressesMax = 10_000;
-const waitersMax = 100;
+const waiterLimits = { perKey: 100, maxBytes: Number.POSITIVE_INFINITY };
 /** Number of accepted credentials of a generation; two generations are remembered. */
 const acceptedMax = 10_000;
 /** How long an accepted credential is known without another success, in windows. */
@@ -61,6 +61,8 @@ export class FailedAttempts<H extends AttemptHead> {
   readonly #options: FailedAttemptsOptions<H>;
   readonly #rate: ReadRate;
   readonly #addresses = new Map<string, Address>();
+  /** Calls that wait for a check of their address to end. */
+  readonly #waiters = new FairQueue<Waiter>(() => waiterLimits);
   /** Fingerprints of accepted credentials and until when they are known. */
   #accepted = new Map<string, number>();
   #acceptedBefore = new Map<string, number>();
@@ -87,11 +89,10 @@ export class FailedAttempts<H extends AttemptHead> {
     const address = this.#addresses.get(key);
     if (address === undefined || this.#hasRoom(address)) return this.#check(head, check, key);
     if (this.#isKnown(head)) return this.#check(head, check, key, false);
-    const { failures, waiters } = address;
-    if (failures >= this.#rate.limit || waiters.size >= waitersMax) return Promise.reject(this.#tooMany(address));
+    if (address.failures >= this.#rate.limit) return Promise.reject(this.#tooMany(address));
     return new Promise<T>((resolve, reject) => {
       const go = (): void => resolve(new Promise((checked) => checked(this.#check(head, check, key))));
-      waiters.add({ go, refuse: reject });
+      if (this.#waiters.add(key, { go, refuse: reject }) === undefined) reject(this.#tooMany(address));
     });
   }
 
@@ -121,7 +122,7 @@ export class FailedAttempts<H extends AttemptHead> {
   #address(key: string): Address {
     const existing = this.#addresses.get(key);
     if (existing !== undefined) return existing;
-    const address: Address = { key, failures: 0, endsAt: 0, checking: 0, waiters: new Set() };
+    const address: Address = { key, failures: 0, endsAt: 0, checking: 0 };
     this.#addresses.set(key, address);
     for (const oldest of this.#addresses.values()) {
       if (this.#addresses.size <= addressesMax) break;
@@ -158,10 +159,11 @@ export class FailedAttempts<H extends AttemptHead> {
 
   /** After the end of a check: continues calls that wait, or refuses them if the limit is reached. */
   #settle(address: Address): void {
-    for (const waiter of address.waiters) {
+    const { key } = address;
+    for (let waiter = this.#waiters.first(key); waiter !== undefined; waiter = this.#waiters.first(key)) {
       const hasRoom = this.#hasRoom(address);
       if (!hasRoom && address.failures < this.#rate.limit) return;
-      address.waiters.delete(waiter);
+      this.#waiters.takeFrom(key);
       if (hasRoom) waiter.go();
       else waiter.refuse(this.#tooMany(address));
     }

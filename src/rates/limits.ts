@@ -25,7 +25,7 @@ export interface WindowLimit extends LimitName, ReadRate {
 }
 
 /** A limit of concurrent turns or streams. */
-export interface PlaceLimit extends LimitName {
+export interface ConcurrencyLimit extends LimitName {
   readonly resource: "turns" | "streams";
   readonly max: number;
 }
@@ -33,7 +33,7 @@ export interface PlaceLimit extends LimitName {
 /** The limits that hold for the same calls. */
 export interface LimitGroup {
   readonly windows: readonly WindowLimit[];
-  readonly places: readonly PlaceLimit[];
+  readonly concurrency: readonly ConcurrencyLimit[];
 }
 
 export interface LimitTable {
@@ -59,7 +59,7 @@ export function limitTable({ operations = {}, skills = {}, ...general }: RateOpt
 export function joinTables(one: LimitTable, other: LimitTable): LimitTable {
   const join = (a: LimitGroup | undefined, b: LimitGroup | undefined): LimitGroup => ({
     windows: [...(a?.windows ?? []), ...(b?.windows ?? [])],
-    places: [...(a?.places ?? []), ...(b?.places ?? [])],
+    concurrency: [...(a?.concurrency ?? []), ...(b?.concurrency ?? [])],
   });
   const joinMaps = (a: LimitTable["skills"], b: LimitTable["skills"]) =>
     new Map([...a.keys(), ...b.keys()].map((name) => [name, join(a.get(name), b.get(name))]));
@@ -87,7 +87,7 @@ function groupIn(
   limits: AnyLimits,
 ): LimitGroup {
   const windows: WindowLimit[] = [];
-  const places: PlaceLimit[] = [];
+  const concurrency: ConcurrencyLimit[] = [];
   const nameParts = (path: string) => ({ path, name: ofServer ? `server.${path}` : path, scopeText, ofServer });
   for (const callerKind of callers) {
     for (const resource of ["requests", "tasks", "bytes", "tokens"] as const) {
@@ -98,10 +98,10 @@ function groupIn(
     for (const resource of ["turns", "streams"] as const) {
       const max = limits[callerKind]?.[resource];
       if (max !== undefined)
-        places.push({ ...nameParts(`${above}${callerKind}.${resource}`), callerKind, resource, max });
+        concurrency.push({ ...nameParts(`${above}${callerKind}.${resource}`), callerKind, resource, max });
     }
   }
-  return { windows, places };
+  return { windows, concurrency };
 }
 
 function ratesOf(rates: Rates | undefined): readonly (readonly [ReadRate, string])[] {
@@ -116,10 +116,10 @@ function isList(rates: Rates): rates is Extract<Rates, readonly unknown[]> {
 /** The first limit of a table that is of a kind. */
 export function findLimit(
   { general, operations, skills }: LimitTable,
-  matches: (limit: WindowLimit | PlaceLimit) => boolean,
-): WindowLimit | PlaceLimit | undefined {
+  matches: (limit: WindowLimit | ConcurrencyLimit) => boolean,
+): WindowLimit | ConcurrencyLimit | undefined {
   const groups = [general, ...operations.values(), ...skills.values()];
-  return groups.flatMap(({ windows, places }) => [...windows, ...places]).find(matches);
+  return groups.flatMap(({ windows, concurrency }) => [...windows, ...concurrency]).find(matches);
 }
 
 const callerTexts: Readonly<Record<CallerKind, string>> = {
@@ -137,11 +137,11 @@ export function overLimit(limit: WindowLimit, retryAfterMs: number): A2AError {
 }
 
 /** The error for a caller with too many turns or streams. */
-export function overPlaces(limit: PlaceLimit): A2AError {
+export function overConcurrency(limit: ConcurrencyLimit): A2AError {
   return refusal(limit, limit.max, 1000);
 }
 
-function refusal(source: WindowLimit | PlaceLimit, limit: string | number, retryAfterMs: number) {
+function refusal(source: WindowLimit | ConcurrencyLimit, limit: string | number, retryAfterMs: number) {
   const { path, ofServer, callerKind, resource, scopeText } = source;
   const caller = callerTexts[callerKind] + scopeText;
   const option = `${ofServer ? "server." : ""}rate.${path}`;

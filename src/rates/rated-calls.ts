@@ -1,18 +1,19 @@
 import { type Message as AnyMessage, isMessage } from "@bufbuild/protobuf";
 import { noop } from "../protocol/async/noop.js";
-import type { Place, Places } from "../protocol/async/places.js";
 import type { CallQuota, Principal } from "../protocol/context.js";
+import { ownerKey } from "../protocol/fair-share.js";
 import { type Message, SendMessageRequestSchema } from "../protocol/model.js";
 import type { Operation } from "../protocol/operations.js";
+import type { Slot, Slots } from "../protocol/slots.js";
 import type { Claim, Counters, LimitBalance } from "./counters.js";
 import { joinFields, rateFields } from "./fields.js";
 import {
   type CallerKind,
+  type ConcurrencyLimit,
   type LimitGroup,
   type LimitTable,
+  overConcurrency,
   overLimit,
-  overPlaces,
-  type PlaceLimit,
   type WindowLimit,
 } from "./limits.js";
 
@@ -22,7 +23,7 @@ export interface RatedCallsOptions {
   readonly table: LimitTable;
   readonly counters: Counters;
   /** Of the streams. */
-  readonly places: Places;
+  readonly slots: Slots;
   /** The agent's id. */
   readonly agent: string;
   /** Distinguishes the agent's callers from those of others on the server. */
@@ -57,8 +58,8 @@ interface Plan {
   readonly admission: readonly WindowLimit[];
   readonly task: readonly WindowLimit[];
   readonly tokens: readonly WindowLimit[];
-  readonly turns: readonly PlaceLimit[];
-  readonly streams: readonly PlaceLimit[];
+  readonly turns: readonly ConcurrencyLimit[];
+  readonly streams: readonly ConcurrencyLimit[];
 }
 
 /** Holds calls to the limits of their callers. */
@@ -85,12 +86,9 @@ export class RatedCalls {
   }
 
   /** Counts the tokens of a turn, even if fewer are left. */
-  async charge(
-    { scope: { tenant, owner }, message }: ChargingTurn,
-    tokens: number,
-  ): Promise<{ readonly left: number }> {
+  async charge({ scope, message }: ChargingTurn, tokens: number): Promise<{ readonly left: number }> {
     const { tokens: budgets } = this.planFor(undefined, message);
-    const claims = this.claimsOf(budgets, { owner: `${tenant}\n${owner}`, tenant }, tokens);
+    const claims = this.claimsOf(budgets, { owner: ownerKey(scope), tenant: scope.tenant }, tokens);
     const balances = claims.length === 0 ? [] : await this.options.counters.charge(claims);
     return { left: Math.min(Number.POSITIVE_INFINITY, ...balances.map(({ left }) => left)) };
   }
@@ -118,17 +116,17 @@ export class RatedCalls {
     return claims;
   }
 
-  placesOf(limits: readonly PlaceLimit[], subject: Subject): readonly Place[] {
+  slotsFor(limits: readonly ConcurrencyLimit[], subject: Subject): readonly Slot[] {
     return limits.flatMap((limit) => {
       const key = this.#keyOf(limit, subject);
       if (key === undefined) return [];
-      // Places of all agents of a process are counted together.
+      // Slots of all agents of a process are counted together.
       const own = limit.ofServer ? key : `agent ${this.options.agent}\n${key}`;
-      return [{ key: own, max: limit.max, refusal: () => overPlaces(limit) }];
+      return [{ key: own, max: limit.max, refusal: () => overConcurrency(limit) }];
     });
   }
 
-  #keyOf({ name, callerKind, ofServer }: WindowLimit | PlaceLimit, subject: Subject): string | undefined {
+  #keyOf({ name, callerKind, ofServer }: WindowLimit | ConcurrencyLimit, subject: Subject): string | undefined {
     if (callerKind === "all") return name;
     const caller = subject[callerKind];
     if (caller === undefined) return undefined;
@@ -139,7 +137,7 @@ export class RatedCalls {
     const { general } = this.options.table;
     const groups = [general, operationGroup, skillGroup].filter((group) => group !== undefined);
     const windows = groups.flatMap((group) => group.windows);
-    const places = groups.flatMap((group) => group.places);
+    const concurrency = groups.flatMap((group) => group.concurrency);
     // Requests of an address are counted when they arrive.
     const isCounted = (limit: WindowLimit): boolean =>
       limit.resource === "requests" && this.arrivalLimits.includes(limit);
@@ -149,8 +147,8 @@ export class RatedCalls {
       ),
       task: windows.filter(({ resource }) => resource === "tasks" || resource === "tokens"),
       tokens: windows.filter(({ resource }) => resource === "tokens"),
-      turns: places.filter(({ resource }) => resource === "turns"),
-      streams: places.filter(({ resource }) => resource === "streams"),
+      turns: concurrency.filter(({ resource }) => resource === "turns"),
+      streams: concurrency.filter(({ resource }) => resource === "streams"),
     };
   }
 }
@@ -161,7 +159,7 @@ export class RatedCall {
   readonly #address: string | undefined;
   readonly #balances = new Map<WindowLimit, LimitBalance>();
   /** Taken for the stream of the call. */
-  #streamPlaces: readonly Place[] = [];
+  #streamSlots: readonly Slot[] = [];
   #hasEnded = false;
   #fieldsBefore: Readonly<Record<string, string>> = {};
 
@@ -184,22 +182,23 @@ export class RatedCall {
   }
 
   /** Refuses a known caller whose bytes are used up, before more are read. */
-  checkCaller({ owner, tenant = "" }: Principal): Promise<unknown> | undefined {
-    return this.#take(this.#calls.claimsOf(this.#calls.callerLimits, { owner: `${tenant}\n${owner}`, tenant }, 0));
+  checkCaller(principal: Principal): Promise<unknown> | undefined {
+    const subject = { owner: ownerKey(principal), tenant: principal.tenant ?? "" };
+    return this.#take(this.#calls.claimsOf(this.#calls.callerLimits, subject, 0));
   }
 
-  /** Counts a decoded call. A stream holds its places until `leave`. */
+  /** Counts a decoded call. A stream holds its slots until `leave`. */
   async admit({ principal, operation, request, bytes }: DecodedCall): Promise<CallQuota> {
     const message = isMessage(request, SendMessageRequestSchema) ? request.message : undefined;
     const { table, checkSkill } = this.#calls.options;
     if (message !== undefined && table.skills.size > 0) checkSkill?.(message);
     const plan = this.#calls.planFor(operation, message);
     const subject = this.#subjectOf(principal, request);
-    if (operation.streams) this.#enterStream(this.#calls.placesOf(plan.streams, subject));
+    if (operation.streams) this.#enterStream(this.#calls.slotsFor(plan.streams, subject));
     await this.#take(this.#calls.claimsOf(plan.admission, subject, bytes));
     const ofTask = message === undefined ? [] : this.#calls.claimsOf(plan.task, subject, 0);
     return {
-      turns: this.#calls.placesOf(plan.turns, subject),
+      turns: this.#calls.slotsFor(plan.turns, subject),
       newTask: ofTask.length === 0 ? undefined : async () => (await this.#take(ofTask)) ?? noop,
     };
   }
@@ -207,16 +206,16 @@ export class RatedCall {
   /** The call has ended. */
   leave(): void {
     this.#hasEnded = true;
-    this.#calls.options.places.leave(this.#streamPlaces);
-    this.#streamPlaces = [];
+    this.#calls.options.slots.free(this.#streamSlots);
+    this.#streamSlots = [];
   }
 
-  #enterStream(places: readonly Place[]): void {
-    const refusal = this.#calls.options.places.refusal(places);
+  #enterStream(slots: readonly Slot[]): void {
+    const refusal = this.#calls.options.slots.refusal(slots);
     if (refusal !== undefined) throw refusal;
     if (this.#hasEnded) return;
-    this.#calls.options.places.take(places);
-    this.#streamPlaces = places;
+    this.#calls.options.slots.take(slots);
+    this.#streamSlots = slots;
   }
 
   #take(claims: readonly Claim[]): Promise<() => void> | undefined {
@@ -234,6 +233,6 @@ export class RatedCall {
   #subjectOf({ owner, tenant: own = "" }: Principal, request: AnyMessage): Subject {
     const requested = "tenant" in request && typeof request.tenant === "string" ? request.tenant : "";
     const tenant = own === "" && this.#calls.options.tenants.has(requested) ? requested : own;
-    return { owner: `${tenant}\n${owner}`, tenant, address: this.#address };
+    return { owner: ownerKey({ tenant, owner }), tenant, address: this.#address };
   }
 }

@@ -1,8 +1,8 @@
 import type { AdmittedCall, EnteringCall, Service } from "../binding/service.js";
 import type { Clock } from "../protocol/async/clock.js";
 import { createIdleCounter, type IdleCounter } from "../protocol/async/idle-counter.js";
-import type { Principal } from "../protocol/context.js";
 import { A2AError, CallError, errorForPeer, MaskedError, maskedError } from "../protocol/errors.js";
+import { ownerKey } from "../protocol/fair-share.js";
 import type { Logger } from "../protocol/logger.js";
 import { type ByteLedger, createByteLedger, type LedgerEntry, type MemoryLoad } from "./byte-ledger.js";
 import type { AdmissionLimits } from "./limits.js";
@@ -97,13 +97,14 @@ export function createAdmission(options: AdmissionOptions): Admission {
   const perCaller = networkOf === undefined ? limits.streamsPerPrincipal : Number.POSITIVE_INFINITY;
   const streams = createStreams(process.streams, { ...limits, streamsPerPrincipal: perCaller });
   const activeCalls = createIdleCounter();
-  const keyOf = ({ tenant = "", owner }: Principal): string =>
-    realm === "" ? `${tenant}\n${owner}` : `${realm}\n${tenant}\n${owner}`;
+  // The length separates the realm from the owner. Principals of one realm are one owner at all agents.
+  const realmKey = `${realm.length} ${realm}`;
   const place: AgentAdmission = {
     process,
     streams,
     activeCalls,
-    callerOf: networkOf === undefined ? ({ principal }) => keyOf(principal) : (call) => networkOf(call) ?? "",
+    callerOf:
+      networkOf === undefined ? ({ principal }) => realmKey + ownerKey(principal) : (call) => networkOf(call) ?? "",
   };
   let closed = false;
 

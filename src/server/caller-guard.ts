@@ -1,6 +1,6 @@
-import { isIP } from "node:net";
 import type { TlsOptions } from "node:tls";
 import type { Service } from "../binding/service.js";
+import { isLoopback as isLoopbackHost } from "../protocol/loopback.js";
 import { everyone } from "./anonymous.js";
 import type { HostOptions, ListenOptions } from "./options.js";
 
@@ -36,8 +36,7 @@ export function assertGuarded(
 
 /** True for addresses that only this machine reaches. */
 export function isLoopback(host: string): boolean {
-  if (host === "localhost" || host === "::1") return true;
-  return isIP(host) === 4 && host.startsWith("127.");
+  return isLoopbackHost(host, "listen");
 }
 
 /** Accepts every caller as the same principal. */

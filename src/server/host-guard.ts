@@ -1,9 +1,10 @@
-import { addressPolicy, isLoopback } from "../binding/fetch/address-policy.js";
+import { addressPolicy } from "../binding/fetch/address-policy.js";
 import { createOriginCheck } from "../binding/http/cors.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../binding/http/http.js";
 import { cardPaths } from "../card/endpoint.js";
 import { hostForm } from "../card/urls.js";
 import { A2AError } from "../protocol/errors.js";
+import { isLoopback } from "../protocol/loopback.js";
 import { createEndpoint } from "./endpoint.js";
 import type { ComposedAgent } from "./host.js";
 import type { HostOptions } from "./options.js";

@@ -3,9 +3,9 @@ import type { CallHead, Service } from "../binding/service.js";
 import { callerNetwork, type TrustProxy, unknownNetwork } from "../card/proxy.js";
 import type { RateStore } from "../core/ports.js";
 import type { Clock } from "../protocol/async/clock.js";
-import { createPlaces, type Places } from "../protocol/async/places.js";
 import type { Logger } from "../protocol/logger.js";
 import { suggestion } from "../protocol/nearest.js";
+import { Slots } from "../protocol/slots.js";
 import type { Counters } from "../rates/counters.js";
 import { layeredCounters } from "../rates/layered-counters.js";
 import { findLimit, joinTables, type LimitTable, limitTable } from "../rates/limits.js";
@@ -41,7 +41,7 @@ export interface ServerLimits {
   readonly table: LimitTable;
   readonly limitsAddresses: boolean;
   /** Of the streams. */
-  readonly places: Places;
+  readonly slots: Slots;
   readonly skillOf: RateOptions["skillOf"];
   /** Counts for all agents. `shared`: for all processes on the store. */
   counters(rateStore: RateStore | undefined): Promise<Counters>;
@@ -74,8 +74,8 @@ export async function createRateLimiter(
   const counters =
     server === undefined ? agentCounters : layeredCounters(await server.counters(parts.rateStore), agentCounters);
   const skillOf = rate.skillOf ?? server?.skillOf ?? auth?.skillOf ?? namedSkill;
-  const places = server?.places ?? createPlaces();
-  const callParts = { table, counters, places, agent, realm, skillOf, checkSkill: checkOf(skillOf) };
+  const slots = server?.slots ?? new Slots();
+  const callParts = { table, counters, slots, agent, realm, skillOf, checkSkill: checkOf(skillOf) };
   const calls = new RatedCalls({ ...callParts, tenants: new Set(tenants) });
   const limitsAddresses = findLimit(table, ({ callerKind }) => callerKind === "address") !== undefined;
   const addressOf = limitsAddresses ? countedNetwork(options.trustProxy, parts.logger) : () => undefined;
@@ -99,16 +99,16 @@ export function createServerLimits(
   return {
     table,
     limitsAddresses: findLimit(table, ({ callerKind }) => callerKind === "address") !== undefined,
-    places: createPlaces(),
+    slots: new Slots(),
     skillOf: rate.skillOf,
     counters(rateStore) {
       counters ??= countersOf({ ...parts, rateStore }, undefined);
       return counters;
     },
     async calls(rateStore, trustProxy) {
-      const { places } = this;
+      const { slots } = this;
       const skillParts = { skillOf, checkSkill: checkOf(skillOf) };
-      const callParts = { table, places, ...skillParts, agent: "", realm: "", tenants: new Set<string>() };
+      const callParts = { table, slots, ...skillParts, agent: "", realm: "", tenants: new Set<string>() };
       const calls = new RatedCalls({ ...callParts, counters: await this.counters(rateStore) });
       const addressOf = countedNetwork(trustProxy, parts.logger);
       return (head) => calls.open(addressOf(head));

@@ -1,5 +1,6 @@
 import { endOfTurn } from "../binding/service.js";
 import { type Clock, monotonic } from "../protocol/async/clock.js";
+import { FairQueue } from "../protocol/fair-queue.js";
 
 /**
  * Fair queueing of large work, such as encoding megabytes, which would otherwise keep all other calls from the processor:
@@ -28,49 +29,42 @@ type Work = () => "continues" | "done" | "ends the turn";
 const turnMs = 1;
 
 export function createWorkQueue({ clock, isShared }: WorkQueueOptions): WorkQueue {
-  /** The work that waits, in round-robin order: the next caller comes first. */
-  const callers = new Map<string, Work[]>();
-  let waiting = 0;
+  /** By caller. The work of a turn stays the first of its caller until it is done. */
+  const works = new FairQueue<Work>();
   let isResting = false;
   /** Time that turns took and the queue has not rested for. */
   let owedMs = 0;
 
   const takeTurn = (): void => {
     isResting = false;
-    const [first] = callers;
-    if (first === undefined) return;
-    const [caller, works] = first;
+    const caller = works.nextKey;
+    if (caller === undefined) return;
     isResting = true;
     const begin = monotonic(clock);
     let tookMs = 0;
-    for (let work = works[0]; work !== undefined && tookMs < turnMs; work = works[0]) {
+    for (let work = works.first(caller); work !== undefined && tookMs < turnMs; work = works.first(caller)) {
       const outcome = work();
-      if (outcome === "done") {
-        works.shift();
-        waiting -= 1;
-      }
+      if (outcome === "done") works.takeFrom(caller);
       tookMs = monotonic(clock) - begin;
       if (outcome === "ends the turn") break;
     }
     owedMs += tookMs;
-    callers.delete(caller);
-    if (works.length > 0) callers.set(caller, works);
+    works.endTurn(caller);
     setImmediate(rest);
   };
 
   const rest = (): void => {
     const ms = owedMs;
-    if (waiting > 0 && ms < turnMs) return takeTurn();
+    if (works.size > 0 && ms < turnMs) return takeTurn();
     owedMs = 0;
-    if (waiting > 0 && isShared(waiting)) clock.after(ms, takeTurn);
+    if (works.size > 0 && isShared(works.size)) clock.after(ms, takeTurn);
     else takeTurn();
   };
 
   return {
     run: (caller, steps) =>
       new Promise((resolve, reject) => {
-        const works = callers.get(caller) ?? [];
-        works.push(() => {
+        works.add(caller, () => {
           try {
             const { done, value } = steps.next();
             if (done !== true) return value === endOfTurn ? "ends the turn" : "continues";
@@ -80,8 +74,6 @@ export function createWorkQueue({ clock, isShared }: WorkQueueOptions): WorkQueu
           }
           return "done";
         });
-        callers.set(caller, works);
-        waiting += 1;
         if (!isResting) takeTurn();
       }),
   };

@@ -90,6 +90,28 @@ describe("the memory of running tasks", () => {
     expect(order).toEqual(["alice", "bob", "alice", "bob"]);
   });
 
+  it("lets a turn that asks again wait once, and forgets it when it has ended", async () => {
+    const { clock, memory, open } = createMemory();
+    const [first, second] = [open("alice", 600), open("alice", 600)];
+    expect(first.room()).toBeUndefined();
+    void second.room();
+    let isWoken = false;
+    const again = second.room()?.then(() => {
+      isWoken = true;
+    });
+    expect(memory.waitingTurns).toBe(1);
+    second.close();
+    expect([memory.waitingTurns, clock.pending()]).toEqual([0, []]);
+    const third = open("alice", 600);
+    const wait = third.room();
+    first.close();
+    await wait;
+    expect(isWoken).toBe(false);
+    expect(again).toBeInstanceOf(Promise);
+    third.close();
+    expect([memory.bytes, memory.waitingTurns, clock.pending()]).toEqual([0, 0, []]);
+  });
+
   it("ends the largest turns of an owner of which none has ended in time, until it has half of its share", async () => {
     const { clock, open, ended } = createMemory();
     const waiting = open("bob", 40);

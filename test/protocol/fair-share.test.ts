@@ -1,5 +1,7 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { exceedsShare, ownerKey } from "../../src/protocol/fair-share.js";
+import type { Scope } from "../../src/protocol/context.js";
+import { exceedsShare, ownerKey, scopeKey } from "../../src/protocol/fair-share.js";
 
 describe("the key of an owner", () => {
   it("is another one for each tenant and owner, whatever their texts have", () => {
@@ -12,13 +14,59 @@ describe("the key of an owner", () => {
       { tenant: "1", owner: " a" },
       { tenant: "", owner: "1 1 a" },
     ];
-    const keys = scopes.map((scope) => ownerKey({ agent: "", ...scope }));
+    const keys = scopes.map((scope) => ownerKey(scope));
     expect(new Set(keys).size).toBe(scopes.length);
   });
 
   it("is the same at each agent", () => {
-    const scope = { tenant: "t", owner: "o" };
-    expect(ownerKey({ agent: "/a", ...scope })).toBe(ownerKey({ agent: "/b", ...scope }));
+    const [a, b]: [Scope, Scope] = [
+      { agent: "/a", tenant: "t", owner: "o" },
+      { agent: "/b", tenant: "t", owner: "o" },
+    ];
+    expect(ownerKey(a)).toBe(ownerKey(b));
+    expect(scopeKey(a)).not.toBe(scopeKey(b));
+  });
+
+  it("is the same for no tenant and an empty one", () => {
+    expect(ownerKey({ owner: "o" })).toBe(ownerKey({ tenant: "", owner: "o" }));
+  });
+});
+
+describe("no two different scopes have one key", () => {
+  // Few characters, among them those of the keys themselves, so that many pairs nearly collide.
+  const text = fc.oneof(
+    fc.string({ unit: fc.constantFrom("0", "1", "2", " ", "\n", '"', ",", "a") }),
+    fc.string({ unit: "binary" }),
+  );
+  const scope = fc.record({ agent: text, tenant: text, owner: text });
+  // Another one of the same characters in the same order, cut elsewhere.
+  const recut = fc.tuple(scope, fc.nat(), fc.nat()).map(([{ agent, tenant, owner }, first, second]) => {
+    const all = agent + tenant + owner;
+    const [from, to] = [first % (all.length + 1), second % (all.length + 1)].toSorted((a, b) => a - b);
+    const other = { agent: all.slice(0, from), tenant: all.slice(from, to), owner: all.slice(to) };
+    return [{ agent, tenant, owner }, other] as const;
+  });
+  // One whose text is the key of another.
+  const nested = scope.map((one) => [one, { agent: "", tenant: "", owner: scopeKey(one) }] as const);
+  const pair = fc.oneof(fc.tuple(scope, scope), recut, nested);
+
+  it("of agent, tenant and owner", () => {
+    fc.assert(
+      fc.property(pair, ([a, b]) => {
+        const isSame = a.agent === b.agent && a.tenant === b.tenant && a.owner === b.owner;
+        expect(scopeKey(a) === scopeKey(b)).toBe(isSame);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("of tenant and owner", () => {
+    fc.assert(
+      fc.property(pair, ([a, b]) => {
+        expect(ownerKey(a) === ownerKey(b)).toBe(a.tenant === b.tenant && a.owner === b.owner);
+      }),
+      { numRuns: 2000 },
+    );
   });
 });
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { silentLogger } from "../../src/protocol/logger.js";
+import { LaneMap } from "../../src/push/call-scheduler.js";
 import { CircuitBreaker } from "../../src/push/circuit-breaker.js";
-import { LaneMap } from "../../src/push/lane-map.js";
 import { defaultPushLimits } from "../../src/push/limits.js";
 import { createVirtualClock } from "../support/virtual-clock.js";
 

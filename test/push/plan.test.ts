@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { LogRecord } from "../../src/core/ports.js";
 import { applyEvent, emptyTask } from "../../src/protocol/fold.js";
 import type { StreamResponse, Task, TaskState } from "../../src/protocol/model.js";
-import { joinChunks } from "../../src/push/join-chunks.js";
+import { joinChunks } from "../../src/push/due-events.js";
 import { type Due, planArtifacts, planEvents } from "../../src/push/plan.js";
 import { memoryTaskStore } from "../../src/store/memory/task-store.js";
 import { newTask } from "../contract/fixtures.js";

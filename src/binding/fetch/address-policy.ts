@@ -1,6 +1,7 @@
 import { lookup as dnsLookup } from "node:dns/promises";
 import ipaddr, { type IPv4, type IPv6 } from "ipaddr.js";
 import { ConnectionError } from "../../protocol/errors.js";
+import { isLoopback } from "../../protocol/loopback.js";
 
 // Decides which addresses this process connects to: webhooks, agents and every other URL that comes from outside.
 
@@ -77,12 +78,6 @@ export function clientPolicy({ allowPrivate, cardHost }: ClientPolicyOptions): A
   const cardName = cardHost === undefined ? "" : nameOf(cardHost);
   if (!ipaddr.isValid(cardName)) return policy;
   return { ...policy, host: (host) => (nameOf(host) === cardName ? "allowed" : policy.host(host)) };
-}
-
-/** Whether a host, in the form of `URL.hostname`, is this machine. */
-export function isLoopback(host: string): boolean {
-  const name = nameOf(host);
-  return ipaddr.isValid(name) ? loopbackRule.address(ipaddr.process(name)) : isLocalName(name);
 }
 
 type Address = IPv4 | IPv6;

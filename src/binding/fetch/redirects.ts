@@ -1,7 +1,7 @@
 import { noop } from "../../protocol/async/noop.js";
 import { A2AError, CallError } from "../../protocol/errors.js";
 import type { HttpAnswer } from "../../protocol/fetch.js";
-import { isLoopback } from "./address-policy.js";
+import { isLoopback } from "../../protocol/loopback.js";
 
 // Follows redirects by hand, so that credentials never reach an origin they were not meant for.
 

@@ -6,8 +6,7 @@ import { A2AError } from "../../protocol/errors.js";
 import type { ContextState } from "../conversation-view.js";
 import type { ContextValue, ContextValueResult, TaskStore } from "../ports.js";
 import { type StoreTimes, StoreUnavailable, storeRetries } from "../store-failure.js";
-import type { Conversations } from "./conversations.js";
-import { conversationsOff } from "./conversations-off.js";
+import { type Conversations, conversationsOff } from "./conversations.js";
 import type { ConversationLog } from "./log.js";
 
 /** What the state of a context needs. */

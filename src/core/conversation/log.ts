@@ -1,5 +1,5 @@
 import type { Scope } from "../../protocol/context.js";
-import { ownerKey } from "../../protocol/fair-share.js";
+import { scopeKey } from "../../protocol/fair-share.js";
 import type { Logger } from "../../protocol/logger.js";
 import type { Lease } from "../lease.js";
 import type { CoreLimits } from "../limits.js";
@@ -83,7 +83,7 @@ export class ConversationLog {
   }
 
   #count(scope: Scope, entries: readonly ConversationRecord[]): void {
-    const owner = ownerKey(scope);
+    const owner = scopeKey(scope);
     const { conversationEntriesPerOwner: maxEntries, conversationOwnerMaxBytes: maxBytes } = this.#deps.limits;
     const room = this.#rooms.get(owner) ?? { entries: maxEntries * uncountedShare, bytes: maxBytes * uncountedShare };
     room.entries -= entries.length;

@@ -1,15 +1,29 @@
+import type { JsonValue } from "@bufbuild/protobuf";
 import { noop } from "../../protocol/async/noop.js";
+import { restorePrincipal } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { reply } from "../../protocol/events.js";
-import type { TaskState } from "../../protocol/model.js";
-import { isTerminal } from "../../protocol/states.js";
-import type { StoredTask } from "../ports.js";
+import { TaskState } from "../../protocol/model.js";
+import { isInterrupted, isTerminal } from "../../protocol/states.js";
+import type { LogRecord, StoredTask } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { inStoreTime, publicFailure, Unanswered } from "../store-failure.js";
-import type { LiveTask } from "../task/live-task.js";
+import { type OpenArtifacts, openAfter } from "../task/conversation-tracker.js";
+import { foldStored } from "../task/fold.js";
+import { LiveTask } from "../task/live-task.js";
 import { statusUpdate } from "../task/normalize.js";
 import type { Draft } from "../task/record.js";
-import { continueTask } from "./continue-task.js";
+import { causeOf, isReleased, readOrigin, type TurnOrigin } from "../turn/origin.js";
+import type { TurnStart } from "../turn-start.js";
+
+// How a turn of a stored task begins.
+//
+// `continueTask` makes a live task of the stored one, and `claimTurn` writes the claim: one write that raises the epoch, so
+// that of several processes one succeeds. Whoever called then starts the turn. There are three kinds of turns: of a message
+// (`claim.ts`), of a wake (`startWoken`), and the last one again (`claimRestart`). `endNow` claims a task only to end it.
+//
+// A process runs one claim of a task at a time (`claiming`). A claim whose answer is late may still arrive: then the turn is
+// started where the answer arrives, unless the handler has closed.
 
 /** What a claim writes, and the turn it starts. */
 export interface TurnClaim {
@@ -41,12 +55,12 @@ export async function claimTurn(runtime: Runtime, live: LiveTask, claim: TurnCla
   claiming.set(live.id, outcome.then(noop, noop));
   const late = Promise.withResolvers<never>();
   const onLate = ({ cause }: Unanswered): void => {
-    const stopExpecting = runtime.turns.expect();
+    const releaseShutdown = runtime.turns.holdShutdown();
     // A closed handler may have lost the task already: it leaves it to others.
     const started = outcome.then((result) => {
       if (result === "claimed" && !runtime.turns.isClosed) claim.start();
     });
-    late.reject(new Unanswered(cause, started.catch(noop).finally(stopExpecting)));
+    late.reject(new Unanswered(cause, started.catch(noop).finally(releaseShutdown)));
   };
   live.mayBeLate({ onLate, retryMs: runtime.limits.storeWaitMs });
   return Promise.race([outcome, late.promise]);
@@ -108,4 +122,125 @@ export async function endNow(
   } catch (error) {
     throw publicFailure(error);
   }
+}
+
+/** Records read at once. */
+const pageSize = 1_000;
+
+/**
+ * Makes a live task of a stored one, to be claimed. If its turn has not ended, its log shows which artifacts of the
+ * turn are not in the conversation yet.
+ */
+export async function continueTask(runtime: Runtime, storedTask: StoredTask): Promise<LiveTask> {
+  const live = new LiveTask(runtime, storedTask);
+  if (runtime.conversations !== undefined && mayBeOpen(runtime, storedTask)) {
+    live.resumeArtifacts(await openArtifacts(runtime, storedTask));
+  }
+  return live;
+}
+
+// A turn that waits for its caller may be left to the process that gets the answer.
+function mayBeOpen({ restartable }: Runtime, { head }: StoredTask): boolean {
+  return head.holder !== "" || (restartable && isInterrupted(head.state));
+}
+
+async function openArtifacts({ store }: Runtime, storedTask: StoredTask): Promise<OpenArtifacts> {
+  const { key, seq, turnSeq } = storedTask.head;
+  const [start] = await store.recordsAt(key, [turnSeq]);
+  const message = start?.kind === "turnStarted" ? (start.message ?? turnSeq) : turnSeq;
+  let open: OpenArtifacts;
+  for (let after = Math.min(message, turnSeq) - 1; after < seq; ) {
+    const page = await store.recordsAfter(key, Math.max(0, after), pageSize);
+    if (page === "compacted") return everyArtifact(storedTask);
+    const records: readonly LogRecord[] = page?.records ?? [];
+    const last = records.at(-1);
+    if (last === undefined) break;
+    open = openAfter(open, records);
+    after = last.seq;
+  }
+  return open;
+}
+
+// An entry that is recorded twice is better than a missing one.
+function everyArtifact(storedTask: StoredTask): OpenArtifacts {
+  return new Map(foldStored(storedTask).artifacts.map(({ artifactId }) => [artifactId, false]));
+}
+
+/** A turn that was claimed to be run again. */
+export interface Restart {
+  readonly live: LiveTask;
+  /** `answeredBy`: the kind of the inbox entry that ends the wait of the turn. */
+  start(answeredBy?: TurnStart["answeredBy"]): void;
+}
+
+/**
+ * Claims a task in order to run its last turn again. `undefined`: another process was faster. A late claim starts the
+ * turn without an answer to its question.
+ */
+export async function claimRestart(
+  runtime: Runtime,
+  storedTask: StoredTask,
+  { attempt, wake, trace, messageSeq: message, entry, send }: TurnOrigin,
+): Promise<Restart | undefined> {
+  const { scope } = storedTask.head;
+  const live = await continueTask(runtime, storedTask);
+  // Entries may have been put while another process held the task, so their number is unknown.
+  live.setInboxPut(-1);
+  const { turn } = live;
+  const principal = restorePrincipal(scope, send);
+  const turnStart = { cause: "restart", attempt, principal, scope, entry, send, wake, trace } as const;
+  const start: Restart["start"] = (answeredBy) => runtime.startTurn({ ...turnStart, answeredBy }, { live });
+  const outcome = await claimTurn(runtime, live, {
+    turn,
+    drafts: [{ kind: "turnStarted", turn, attempt, cause: "restart", wake, message, trace }],
+    start,
+  });
+  return outcome === "claimed" ? { live, start } : undefined;
+}
+
+/** Whether a wake ends the wait of the turn: it may wait for an authorization. */
+export function awaitsAuthorization({ head }: StoredTask): boolean {
+  return head.state === TaskState.AUTH_REQUIRED;
+}
+
+/**
+ * The last turn of a task, if it waits for its caller without a process and is to be run again once the caller has
+ * answered.
+ */
+export async function waitingTurn(runtime: Runtime, storedTask: StoredTask): Promise<TurnOrigin | undefined> {
+  const { holder, state } = storedTask.head;
+  if (!runtime.restartable || holder !== "" || !isInterrupted(state)) return undefined;
+  return (await isReleased(runtime, storedTask)) ? readOrigin(runtime, storedTask) : undefined;
+}
+
+interface WokenTurn {
+  /** Data of the wake. */
+  readonly wake?: JsonValue | undefined;
+  /** Id of the wake in the inbox of a turn that has not ended: its process has gone. */
+  readonly replacedEntry?: string | undefined;
+}
+
+/** Starts the turn of a wake, in room that the caller has taken. Returns false when another process was faster. */
+export async function startWoken(
+  runtime: Runtime,
+  storedTask: StoredTask,
+  { wake, replacedEntry }: WokenTurn = {},
+): Promise<boolean> {
+  const { scope } = storedTask.head;
+  const origin = await readOrigin(runtime, storedTask);
+  const { messageSeq: message, entry, send } = origin;
+  const live = await continueTask(runtime, storedTask);
+  // Entries may have been put while another process held the task, so their number is unknown.
+  if (replacedEntry !== undefined) live.setInboxPut(-1);
+  const endDrafts: readonly Draft[] = replacedEntry === undefined ? [] : [{ kind: "turnEnded" }];
+  const takes = replacedEntry === undefined ? undefined : [replacedEntry];
+  const turn = live.turn + 1;
+  const trace = runtime.telemetry?.wake({ taskId: live.id, contextId: live.contextId }, causeOf(origin));
+  const startDraft: Draft = { kind: "turnStarted", turn, attempt: 1, cause: "wake", wake, message, trace };
+  const principal = restorePrincipal(scope, send);
+  const start = (): void =>
+    runtime.startTurn({ cause: "wake", attempt: 1, principal, scope, entry, send, wake, trace }, { live });
+  const outcome = await claimTurn(runtime, live, { turn, drafts: [...endDrafts, startDraft], takes, start });
+  if (outcome === "claimed") start();
+  return outcome === "claimed";
 }

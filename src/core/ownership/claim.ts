@@ -12,8 +12,7 @@ import { historyFull, LiveTask } from "../task/live-task.js";
 import { type Draft, messageDraft, sizeOfRecord, withoutPush } from "../task/record.js";
 import { causeOfLastTurn, type TurnOrigin } from "../turn/origin.js";
 import { noteBegun, type TurnStart } from "../turn-start.js";
-import { claimTurn, contentionError, isOrphan } from "./claim-turn.js";
-import { claimRestart, waitingTurn } from "./restart.js";
+import { claimRestart, claimTurn, contentionError, isOrphan, waitingTurn } from "./claim-turn.js";
 import { takeOver } from "./take-over.js";
 
 /**

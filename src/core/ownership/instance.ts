@@ -2,15 +2,17 @@ import { monotonic } from "../../protocol/async/clock.js";
 import { noop } from "../../protocol/async/noop.js";
 import { sideBySide } from "../../protocol/async/side-by-side.js";
 import type { Logger } from "../../protocol/logger.js";
+import { TaskState } from "../../protocol/model.js";
+import { isTerminal } from "../../protocol/states.js";
+import { TurnAborted } from "../agent.js";
 import type { Lease } from "../lease.js";
 import type { CoreLimits } from "../limits.js";
-import type { Clock, Head, StoredTask, TaskStore } from "../ports.js";
+import type { Clock, Head, StoredTask, TaskStore, WaitingCursor } from "../ports.js";
 import type { Runtime } from "../runtime.js";
 import { isAnswer } from "../store-failure.js";
+import { type LiveTask, loseTask } from "../task/live-task.js";
 import { freeAbandonedSends } from "./abandoned-sends.js";
-import { isGone, isOrphan } from "./claim-turn.js";
-import { expireWaiting } from "./expire.js";
-import { giveUpHeld } from "./held.js";
+import { endNow, isGone, isOrphan } from "./claim-turn.js";
 import { takeOver, tasksAtOnce } from "./take-over.js";
 import { wakeDue } from "./wake.js";
 
@@ -35,7 +37,7 @@ export interface Instance {
 /** A handler that shares the instance. */
 export interface Member {
   /** Starts no more work by itself, and keeps what it holds. */
-  rest(): void;
+  stopNewWork(): void;
   /** Ends its sweeps. */
   leave(): Promise<void>;
 }
@@ -82,7 +84,7 @@ export function startInstance(options: InstanceOptions): Instance {
       // One that joins a running instance need not wait for its next heartbeat.
       if (lease.valid) own.sweep();
       return {
-        rest: own.rest,
+        stopNewWork: own.stopNewWork,
         async leave() {
           members.delete(current);
           sweeps.delete(current);
@@ -149,7 +151,7 @@ function watchLeases({ store, clock, limits, logger }: InstanceOptions): LeaseWa
 interface Sweeps {
   /** Starts a sweep unless one is under way. */
   sweep(): void;
-  rest(): void;
+  stopNewWork(): void;
   end(): Promise<void>;
 }
 
@@ -160,7 +162,7 @@ function createSweeps(current: () => Runtime): Sweeps {
   let nextExpiry = monotonic(clock);
   const sweep = async (): Promise<void> => {
     const runtime = current();
-    const stopExpecting = runtime.turns.expect();
+    const releaseShutdown = runtime.turns.holdShutdown();
     try {
       await sweepOrphans(runtime, orphans);
       await sweepLost(runtime);
@@ -173,19 +175,19 @@ function createSweeps(current: () => Runtime): Sweeps {
       runtime.logger.warn({ err: error }, "abandoned tasks could not be taken over: the next heartbeat tries again");
     } finally {
       sweeping = undefined;
-      stopExpecting();
+      releaseShutdown();
     }
   };
-  const rest = (): void => {
+  const stopNewWork = (): void => {
     orphans.stopped = true;
   };
   return {
     sweep() {
       if (!orphans.stopped) sweeping ??= sweep();
     },
-    rest,
+    stopNewWork,
     async end() {
-      rest();
+      stopNewWork();
       await sweeping;
     },
   };
@@ -240,5 +242,67 @@ async function sweepLost(runtime: Runtime): Promise<void> {
     const storedTask = await store.read(scope, id);
     if (storedTask !== undefined && (await isOrphan(runtime, storedTask))) await takeOrphan(runtime, storedTask);
     else if (isOver) lostTasks.delete(id);
+  }
+}
+
+/** Page size of a sweep for tasks that have waited too long. */
+const waitingPage = 100;
+
+/**
+ * Ends tasks that have waited for their callers, or parked without a time, for longer than `taskWaitMaxMs`: FAILED, by
+ * a claimed write, so that subscribers and webhooks hear of it.
+ */
+async function expireWaiting(runtime: Runtime): Promise<void> {
+  const { store, agentId, limits, alarm } = runtime;
+  const text = `the task has waited for longer than it may: the limit is ${limits.taskWaitMaxMs} ms (taskWaitMaxMs)`;
+  for (let after: WaitingCursor | undefined; ; ) {
+    const heads: readonly Head[] = await store.waiting(agentId, limits.taskWaitMaxMs, waitingPage, after);
+    for (const { scope, id, statusTime } of heads) {
+      if (alarm.closed) return;
+      const storedTask = await store.read(scope, id);
+      if (storedTask !== undefined && stillWaits(storedTask, statusTime))
+        await endNow(runtime, storedTask, { state: TaskState.FAILED, text });
+    }
+    after = heads.at(-1);
+    if (heads.length < waitingPage) return;
+  }
+}
+
+// The task may have continued since its head was read.
+function stillWaits({ head }: StoredTask, statusTime: number): boolean {
+  return head.statusTime === statusTime && head.holder === "" && head.wakeAt === undefined && !isTerminal(head.state);
+}
+
+/** Tasks whose heads are read at once. */
+const pageKeys = 500;
+
+/** Gives up the tasks that another process has taken over. */
+export async function checkHeld({
+  live,
+  store,
+  instance,
+}: Pick<Runtime, "live" | "store" | "instance">): Promise<void> {
+  const tasksByKey = new Map<number, LiveTask>();
+  for (const task of live.values()) if (task.key !== undefined) tasksByKey.set(task.key, task);
+  const keys = [...tasksByKey.keys()];
+  for (let from = 0; from < keys.length; from += pageKeys) {
+    for (const { key, epoch, holder } of await store.heads(keys.slice(from, from + pageKeys))) {
+      const task = tasksByKey.get(key);
+      // The claim of a next turn may be under way here.
+      if (task !== undefined && task.epoch < epoch && holder !== instance)
+        task.abandon(new TurnAborted("OwnershipLost"));
+    }
+  }
+}
+
+/**
+ * Gives up all tasks. The store was out of reach for so long that other processes, if there are any, have taken them
+ * over. The remaining ones are ended or re-run when it is back.
+ */
+function giveUpHeld(runtime: Pick<Runtime, "live" | "lostTasks" | "clock">): void {
+  for (const task of [...runtime.live.values()]) {
+    const reason = new TurnAborted("OwnershipLost");
+    loseTask(runtime, task, reason);
+    task.abandon(reason);
   }
 }

@@ -7,10 +7,7 @@ import { publicFailure } from "../store-failure.js";
 import { messageDraft } from "../task/record.js";
 import { causeOfLastTurn, hasSpoken, isReleased, readOrigin } from "../turn/origin.js";
 import type { TurnStart } from "../turn-start.js";
-import { claimTurn, endNow } from "./claim-turn.js";
-import { continueTask } from "./continue-task.js";
-import { awaitsAuthorization, claimRestart } from "./restart.js";
-import { startWoken } from "./start-woken.js";
+import { awaitsAuthorization, claimRestart, claimTurn, continueTask, endNow, startWoken } from "./claim-turn.js";
 
 /** How often a turn is re-run. */
 const maxRestarts = 3;

@@ -1,5 +1,5 @@
 import type { Runtime } from "../runtime.js";
-import { shuttingDown } from "../turn-counter.js";
+import { shuttingDown } from "../turn-slots.js";
 import type { Watcher } from "../watch.js";
 
 /**

@@ -9,9 +9,7 @@ import type { TaskRef } from "../read/read-task.js";
 import type { Runtime } from "../runtime.js";
 import { isAnswer } from "../store-failure.js";
 import { tooLarge } from "../task/live-task.js";
-import { contentionError, isOrphan } from "./claim-turn.js";
-import { awaitsAuthorization, claimRestart, waitingTurn } from "./restart.js";
-import { startWoken } from "./start-woken.js";
+import { awaitsAuthorization, claimRestart, contentionError, isOrphan, startWoken, waitingTurn } from "./claim-turn.js";
 import { takeOver, tasksAtOnce } from "./take-over.js";
 
 const maxTries = 20;

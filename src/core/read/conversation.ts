@@ -3,7 +3,7 @@ import { sizeOfArtifact, sizeOfMessage } from "../../protocol/check/size.js";
 import { dataReader, type FileContent, filesOf, type ReadData, textOf } from "../../protocol/content/read.js";
 import type { Scope } from "../../protocol/context.js";
 import type { Artifact, Message, Task } from "../../protocol/model.js";
-import { conversationsOff } from "../conversation/conversations-off.js";
+import { conversationsOff } from "../conversation/conversations.js";
 import type { ConversationEntry, ConversationPage } from "../conversation-view.js";
 import type { StoredConversationRecord } from "../ports.js";
 import type { Runtime } from "../runtime.js";

@@ -75,7 +75,7 @@ export interface SendCall {
   /** Set for an idempotent send that this process is handling. */
   readonly idempotency?: IdempotencyClaim | undefined;
   /** Called when the send can no longer start a turn in this process: a shutdown need not wait for it. */
-  readonly stopExpecting?: (() => void) | undefined;
+  readonly releaseShutdown?: (() => void) | undefined;
 }
 
 /** An earlier send with the same message id: its record, and the task that it reached. */
@@ -105,11 +105,11 @@ export interface SendRenderer<T> {
 
 /** Runs a send for which a shutdown waits, and for the turn that follows. */
 export async function holdShutdown<T>(call: SendCall, run: (call: SendCall) => Promise<T>): Promise<T> {
-  const stopExpecting = call.runtime.turns.expect();
+  const releaseShutdown = call.runtime.turns.holdShutdown();
   try {
-    return await run({ ...call, stopExpecting });
+    return await run({ ...call, releaseShutdown });
   } finally {
-    stopExpecting();
+    releaseShutdown();
   }
 }
 
@@ -169,7 +169,7 @@ function openSend(call: SendCall): TurnStart {
   const traceContext = trace?.context;
   const send: QueuedSend = { message, configuration, metadata, extensions, principal: claims, trace: traceContext };
   const entry = runtime.newId();
-  const places = quota?.turns;
+  const slots = quota?.turns;
   return {
     cause: "message",
     attempt: 1,
@@ -183,7 +183,7 @@ function openSend(call: SendCall): TurnStart {
     late,
     trace,
     chain,
-    places,
+    slots,
     progress,
   };
 }
@@ -219,7 +219,7 @@ async function withRoom<T>(call: SendCall, start: () => Promise<T>): Promise<T> 
     const admission = needsNoStore(call) ? undefined : runtime.quota.admit(scope);
     if (admission !== undefined) await admission;
     // No `await` between free room and the start: another send could take the room.
-    const room = runtime.turns.room({ scope, places: context.quota?.turns }, messageBytes);
+    const room = runtime.turns.room({ scope, slots: context.quota?.turns }, messageBytes);
     if (room !== undefined) leave = await room;
   } catch (error) {
     call.uncount?.();
@@ -440,7 +440,7 @@ async function waitForOutcome(call: SendCall, start: TurnStart, first: SendRecor
       const lookup = await findOutcome(call, record);
       if (lookup !== undefined) return lookup;
       if (await isUnderWay(runtime, record)) {
-        call.stopExpecting?.();
+        call.releaseShutdown?.();
         await waiter.next();
       } else if (await takeOver(runtime, record)) return takeOwnership(runtime, start, record);
       record = await runtime.store.readSend(record.scope, record.messageId);

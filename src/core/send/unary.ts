@@ -11,7 +11,7 @@ import { RecordReader } from "../read/record-reader.js";
 import type { Verdict } from "../read/subscribe.js";
 import { publicFailure } from "../store-failure.js";
 import type { LiveTask, RecordObserver } from "../task/live-task.js";
-import { shuttingDown } from "../turn-counter.js";
+import { shuttingDown } from "../turn-slots.js";
 import type { OutcomeReceiver } from "../turn-start.js";
 import { createSendGate, type SendGate } from "./gate.js";
 import { IdempotencyClaim } from "./idempotency-claim.js";
@@ -115,7 +115,7 @@ async function settle(call: SendCall, wait: SendWait, gate: SendGate): Promise<S
 // Reads the log until the send is answered or its caller leaves. The message stays with the task in either case.
 async function follow(call: SendCall, reader: RecordReader, gate: SendGate): Promise<SendMessageResponse> {
   const { context } = call;
-  call.stopExpecting?.();
+  call.releaseShutdown?.();
   const leave = (): void => reader.close();
   if (context.signal.aborted) leave();
   context.signal.addEventListener("abort", leave, { once: true });

@@ -119,7 +119,7 @@ export class TurnInbox implements Watcher {
       if (live.closed) throw noMessage();
       receiver.phase = "waiting";
       this.#requestRead();
-      if (this.#run.runtime.turns.isLettingGo) this.#run.releaseWaiting();
+      if (this.#run.runtime.turns.isReleasing) this.#run.releaseWaiting();
       return await this.#run.orAborted(arrival);
     } finally {
       this.#receiver = undefined;

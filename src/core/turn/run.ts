@@ -16,7 +16,7 @@ import type { Runtime } from "../runtime.js";
 import type { LiveTask } from "../task/live-task.js";
 import { normalizeEvent } from "../task/normalize.js";
 import { readState, recordError } from "../task/record.js";
-import { shuttingDown } from "../turn-counter.js";
+import { shuttingDown } from "../turn-slots.js";
 import { isPassed, type TurnStart, type TurnTarget } from "../turn-start.js";
 import { TurnInbox } from "./inbox.js";
 import { TurnState } from "./phase.js";

@@ -1,8 +1,10 @@
+import { isLoopback } from "../loopback.js";
+
 /** Whether a secret may be sent to a URL: over TLS, to this machine, or over plaintext where that is allowed. */
 export function mayCarry(url: string, allowPlaintext: boolean): boolean {
   const parsed = URL.parse(url);
   if (parsed?.protocol === "https:") return true;
-  return parsed?.protocol === "http:" && (allowPlaintext || isLoopback(parsed.hostname));
+  return parsed?.protocol === "http:" && (allowPlaintext || isLoopback(parsed.hostname, "secret"));
 }
 
 /** Whether a secret may be sent to an address, `host:port` or a host alone. Same rule as for URLs, for gRPC. */
@@ -13,15 +15,7 @@ export function mayCarryTo(
   if (address.secure || allowPlaintext) return true;
   // Only plain hosts: what the URL parser would normalize, another resolver may read differently.
   const parsed = hostForm.test(address.host) ? URL.parse(`http://${address.host}`) : null;
-  return parsed !== null && isLoopback(parsed.hostname);
+  return parsed !== null && isLoopback(parsed.hostname, "secret");
 }
 
 const hostForm = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
-
-// The URL parser has normalized every spelling of an address to this form.
-const loopbackForm = /^(?:localhost|.+\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
-
-/** Whether a host, as the URL parser writes it, is this machine. */
-export function isLoopback(hostname: string): boolean {
-  return loopbackForm.test(hostname);
-}

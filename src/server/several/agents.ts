@@ -159,7 +159,7 @@ export class AgentKeeper implements ServedAgents {
     const entries = directory.entries;
     for (const { agent } of entries) agent.admission.close();
     void this.retire(0);
-    for (const { agent } of entries) agent.handler.rest();
+    for (const { agent } of entries) agent.handler.stopNewWork();
     await within(clock, drainMs, allIdle(entries));
     await Promise.all(entries.map(({ agent }) => agent.handler.drain(0)));
     await Promise.all(entries.map(({ agent }) => agent.dispose()));

@@ -12,11 +12,11 @@ import type {
   StoredConversationRecord,
 } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
-import { exceedsShare, ownerKey } from "../../protocol/fair-share.js";
+import { exceedsShare, ownerKey, scopeKey } from "../../protocol/fair-share.js";
+import { createLink, type Link, Recency } from "../../protocol/recency.js";
 import { sizeOfContextValue } from "../context-value-size.js";
 import { checkContextValue } from "../refusals.js";
 import { takeWithin } from "../take-within.js";
-import { createLink, type Link, Recency } from "./recency.js";
 
 /** Approximate cost of a context, an entry and a value besides their content. */
 const contextBytes = 640;
@@ -127,7 +127,7 @@ export class Conversations {
   }
 
   bound(scope: Scope, bounds: ConversationBounds): ConversationBounds {
-    const owner = this.#owners.get(makeKey(scope));
+    const owner = this.#owners.get(scopeKey(scope));
     if (owner === undefined) return { entries: 0, bytes: 0 };
     while (!owner.recency.isSingle && (owner.entries > bounds.entries || owner.bytes > bounds.bytes)) {
       this.#dropFirst(owner.recency);
@@ -175,7 +175,7 @@ export class Conversations {
 
   #find(scope: Scope, contextId: string): Context | undefined {
     this.#dropExpired();
-    const context = this.#owners.get(makeKey(scope))?.contexts.get(contextId);
+    const context = this.#owners.get(scopeKey(scope))?.contexts.get(contextId);
     if (context === undefined || !this.#isExpired(context)) return context;
     this.#drop(context);
     return undefined;
@@ -201,7 +201,7 @@ export class Conversations {
   }
 
   #owner(scope: Scope): Owner {
-    const key = makeKey(scope);
+    const key = scopeKey(scope);
     let owner = this.#owners.get(key);
     if (owner === undefined) {
       owner = { key, share: this.#share(scope), contexts: new Map(), recency: new Recency(), entries: 0, bytes: 0 };
@@ -313,8 +313,4 @@ function measureRecord({ id, taskId, bytes }: ConversationRecord): number {
 
 function valueSize(name: string, value: ContextValue | undefined): number {
   return value === undefined ? 0 : valueBytes + 2 * (name.length + value.json.length);
-}
-
-function makeKey({ agent, tenant, owner }: Scope): string {
-  return `${agent.length}.${tenant.length}.${agent}${tenant}${owner}`;
 }

@@ -2,7 +2,7 @@ import type { Clock } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import { exceedsShare, ownerKey } from "../../protocol/fair-share.js";
-import { createLink, type Link, Recency } from "./recency.js";
+import { createLink, type Link, Recency } from "../../protocol/recency.js";
 import type { TaskEntry } from "./task-entry.js";
 
 /** How much a memory store keeps. */

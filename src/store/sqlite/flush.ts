@@ -3,6 +3,7 @@ import type { SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
 import type { AppendResult } from "../../core/ports.js";
 import type { Scope } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
+import { scopeKey } from "../../protocol/fair-share.js";
 import { isTerminal } from "../../protocol/states.js";
 import type { DbContext, HotPath } from "../sql/dialect.js";
 import { type InsertedTask, insertedHead, insertedHolder, insertedWake } from "../sql/inserted-head.js";
@@ -237,11 +238,12 @@ interface Counter extends Scope {
 function createCounterDeltas(): CounterDeltas {
   const counters = new Map<string, Counter>();
   return {
-    count({ agent, tenant, owner }, { state, time }, change) {
+    count(scope, { state, time }, change) {
       const period = toPeriod(time);
-      const name = `${state} ${period} ${agent.length} ${agent}${tenant.length} ${tenant}${owner}`;
+      const name = `${state} ${period} ${scopeKey(scope)}`;
       const counter = counters.get(name);
-      if (counter === undefined) counters.set(name, { agent, tenant, owner, state, period, change });
+      if (counter === undefined)
+        counters.set(name, { agent: scope.agent, tenant: scope.tenant, owner: scope.owner, state, period, change });
       else counter.change += change;
     },
     write({ count, countPeriod }) {
@@ -260,10 +262,11 @@ function createCounterDeltas(): CounterDeltas {
 /** The same counters without their time. */
 function byState(counters: Iterable<Counter>): Iterable<Counter> {
   const sums = new Map<string, Counter>();
-  for (const { agent, tenant, owner, state, period, change } of counters) {
-    const name = `${state} ${agent.length} ${agent}${tenant.length} ${tenant}${owner}`;
+  for (const counter of counters) {
+    const { state, change } = counter;
+    const name = `${state} ${scopeKey(counter)}`;
     const sum = sums.get(name);
-    if (sum === undefined) sums.set(name, { agent, tenant, owner, state, period, change });
+    if (sum === undefined) sums.set(name, { ...counter });
     else sum.change += change;
   }
   return sums.values();

@@ -4,8 +4,8 @@ import {
   allowedAddresses,
   clientPolicy,
   ForbiddenAddressError,
-  isLoopback,
 } from "../../../src/binding/fetch/address-policy.js";
+import { isLoopback } from "../../../src/protocol/loopback.js";
 
 const places = ["127.0.0.1", "[::1]", "localhost", "10.0.0.7", "169.254.169.254", "[fd00::7]", "8.8.8.8", "a.example"];
 

@@ -4,7 +4,7 @@ import { TaskState } from "../../../src/protocol/model.js";
 import { type Adoption, startAdoption } from "../../../src/push/adoption.js";
 import { CallScheduler } from "../../../src/push/call-scheduler.js";
 import { defaultPushLimits } from "../../../src/push/limits.js";
-import { createWebhookDeliveries, type WebhookDeliveries } from "../../../src/push/webhook-deliveries.js";
+import { createWebhookDeliveries, type WebhookDeliveries } from "../../../src/push/webhook-delivery.js";
 import { memoryPushStore } from "../../../src/store/memory/push-store.js";
 import { v1 } from "../../../src/version/v1.0/v1.js";
 import { around, faultPushStore } from "../../support/fault-store.js";

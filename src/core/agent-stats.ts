@@ -4,8 +4,8 @@ import type { Runtime } from "./runtime.js";
 import { inStoreTime } from "./store-failure.js";
 
 /** Counts what a handler has at the moment. */
-export function figuresOf({ turns, watch, live }: Pick<Runtime, "turns" | "watch" | "live">): AgentFigures {
-  const inboxes = [...turns.runningTurns.keys()].map(({ inbox }) => inbox);
+export function agentStats({ turns, watch, live }: Pick<Runtime, "turns" | "watch" | "live">): AgentFigures {
+  const inboxes = [...turns.running].map(({ inbox }) => inbox);
   const waitingCount = inboxes.filter(({ isWaiting }) => isWaiting).length;
   let streamLag = 0;
   for (const { taskId, position } of watch.watchers) {
