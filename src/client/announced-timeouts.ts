@@ -1,4 +1,4 @@
-import { withTimeout } from "../binding/caller-deadline.js";
+import { withTimeout } from "../binding/deadline.js";
 import { createTransport } from "../binding/transport.js";
 import { invokeStream, invokeUnary } from "../protocol/operations.js";
 import type { TransportFactory } from "./transports.js";

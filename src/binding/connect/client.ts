@@ -9,13 +9,12 @@ import type { HttpAnswer } from "../../protocol/fetch.js";
 import { trimSlashes } from "../../protocol/http-rules.js";
 import type { Operation, StreamItem } from "../../protocol/operations.js";
 import type { GrpcAdapter } from "../../version/codec.js";
-import { timeoutMaxMs } from "../caller-deadline.js";
-import { cancelable } from "../cancelable.js";
 import { concat } from "../concat.js";
+import { timeoutMaxMs } from "../deadline.js";
 import { createSender, type HttpTransportOptions, replyMaxDefault, type UnreadAnswer } from "../fetch/call.js";
 import { decodeOptions, methodsOf, type RpcMethod } from "../grpc/method.js";
 import { mediaTypeOf } from "../http/media-type.js";
-import { createTransport, missingOperation, type Transport } from "../transport.js";
+import { cancelable, createTransport, missingOperation, type Transport } from "../transport.js";
 import { errorFromAnswer, errorFromEnd, errorFromTrailerBytes, errorFromTrailers } from "./answer-errors.js";
 import { type Envelope, EnvelopeReader, encodeEnvelope } from "./envelope.js";
 

@@ -7,8 +7,7 @@ import type { Operation } from "../../protocol/operations.js";
 import type { GrpcAdapter } from "../../version/codec.js";
 import { adaptersFor } from "../../version/detect.js";
 import { joinLines } from "../one-credential.js";
-import type { ServerCall } from "../server-call.js";
-import { handlerFor } from "../version-handler.js";
+import { handlerFor, type ServerCall } from "../server-call.js";
 
 /** One RPC of an adapter. */
 export interface RpcMethod {

@@ -6,7 +6,6 @@ import { A2AError, CallError } from "../../protocol/errors.js";
 import { trimSlashes } from "../../protocol/http-rules.js";
 import type { Operation, Operations } from "../../protocol/operations.js";
 import type { HttpJsonAdapter } from "../../version/codec.js";
-import { cancelable } from "../cancelable.js";
 import { parseAnswer, parseOrNothing, readReply, withAnswerHeaders } from "../fetch/answer.js";
 import {
   createSender,
@@ -17,7 +16,7 @@ import {
 } from "../fetch/call.js";
 import { readItems, type StreamForm } from "../fetch/item-stream.js";
 import { eventStreamType, jsonMediaType } from "../http/media-type.js";
-import { createTransport, missingOperation } from "../transport.js";
+import { cancelable, createTransport, missingOperation } from "../transport.js";
 import { type Address, addressesOf } from "./address.js";
 
 export interface HttpJsonTransportOptions extends HttpTransportOptions {

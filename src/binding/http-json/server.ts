@@ -17,9 +17,8 @@ import {
 import { formatEvent } from "../http/event-stream.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import { assertJson, errorTypeOf, replyTypeOf } from "../http/media-type.js";
-import { ServerCall } from "../server-call.js";
+import { handlerFor, ServerCall } from "../server-call.js";
 import type { Service } from "../service.js";
-import { handlerFor } from "../version-handler.js";
 import { readBodyRequest, readQueryRequest } from "./request.js";
 import { createRouter, type RouteMatch, type Router } from "./router.js";
 

@@ -5,7 +5,7 @@ import { A2AError, type ErrorCode } from "../../protocol/errors.js";
 import type { StreamItem } from "../../protocol/operations.js";
 import { formatExtensions } from "../../protocol/service-parameters.js";
 import type { JsonRpcAdapter, OperationCodec } from "../../version/codec.js";
-import { deadlineIn } from "../caller-deadline.js";
+import { readDeadline } from "../deadline.js";
 import { requestIdHeader } from "../request-id.js";
 import type { ServerCall } from "../server-call.js";
 import type { CallHead } from "../service.js";
@@ -26,7 +26,7 @@ export function headOf(binding: Binding, request: HttpRequest): CallHead {
     peer: () => request.remoteAddress,
     certificate: () => request.certificate,
     // Counted from here: the body and the authentication take the caller's time, too.
-    deadline: deadlineIn(header),
+    deadline: readDeadline(header),
     address: request,
   };
 }

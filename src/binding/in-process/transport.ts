@@ -18,13 +18,11 @@ import {
 } from "../../protocol/service-parameters.js";
 import { defaultValidationLimits, type ValidationLimits } from "../../protocol/validation-limits.js";
 import { versionTable } from "../../version/versions.js";
-import { CallDeadline } from "../call-deadline.js";
-import { deadlineOf } from "../caller-deadline.js";
-import { cancelable } from "../cancelable.js";
+import { CallDeadline, toDeadline } from "../deadline.js";
 import { requestTooLarge } from "../request-too-large.js";
 import { ServerCall } from "../server-call.js";
 import type { BindingLimits, Service } from "../service.js";
-import { createTransport, type Transport } from "../transport.js";
+import { cancelable, createTransport, type Transport } from "../transport.js";
 
 // Calls of an agent in the same process, through the pipeline that all bindings have.
 
@@ -160,7 +158,7 @@ function open({ admission, headers: base, via }: HandlerEnd, options: CallOption
   }
   const header = (name: string): string | undefined => headers[name];
   const address = { secure: true, remoteAddress: undefined, header };
-  const deadline = deadlineOf(options.timeoutMs);
+  const deadline = toDeadline(options.timeoutMs);
   return new ServerCall(admission, { binding: "in-process", header, address, via, deadline });
 }
 

@@ -5,7 +5,6 @@ import type { CallOptions } from "../../protocol/context.js";
 import { A2AError } from "../../protocol/errors.js";
 import type { Operation, Operations } from "../../protocol/operations.js";
 import type { JsonRpcAdapter } from "../../version/codec.js";
-import { cancelable } from "../cancelable.js";
 import {
   errorFromHttpStatus,
   parseAnswer,
@@ -23,7 +22,7 @@ import {
 } from "../fetch/call.js";
 import { readItems, type StreamForm } from "../fetch/item-stream.js";
 import { eventStreamType, jsonMediaType } from "../http/media-type.js";
-import { createTransport, missingOperation, OtherVersionError } from "../transport.js";
+import { cancelable, createTransport, missingOperation, OtherVersionError } from "../transport.js";
 
 export interface JsonRpcTransportOptions extends HttpTransportOptions {
   readonly adapter: JsonRpcAdapter;

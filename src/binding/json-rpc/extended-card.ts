@@ -6,8 +6,7 @@ import { versionsOf } from "../../version/detect.js";
 import { callUnary, errorHeaders, headOf, replyHeaders } from "../http/call.js";
 import type { HttpEndpoint, HttpReply, HttpRequest } from "../http/http.js";
 import { jsonMediaType } from "../http/media-type.js";
-import { ServerCall } from "../server-call.js";
-import { handlerFor } from "../version-handler.js";
+import { handlerFor, ServerCall } from "../server-call.js";
 import type { JsonRpcOptions } from "./server.js";
 
 const operation = operationOf("getExtendedAgentCard");
